@@ -1,0 +1,4 @@
+//! Protocols whose routers tell the end hosts what to do.
+
+pub mod vcp;
+pub mod xcp;

@@ -1,0 +1,266 @@
+//! Parameters that can be listed, set by name and read back: what scenario files, `clearpipe list`
+//! and the documentation are made of. Declared with [`params!`] and [`choice!`].
+
+use units::Span;
+
+/// A parameter's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// A real number in the unit that the parameter's description states.
+    Number(f64),
+    /// A length of time.
+    Span(Span),
+    /// One of a list of words.
+    Choice(&'static str),
+}
+
+/// The type of a parameter, as a user sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Count,
+    /// A real number.
+    Number,
+    /// A time with its unit.
+    Span,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// What is known of one parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The name used in scenario files, the paper's symbol in ASCII.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// The smallest value allowed (seconds for a time); no meaning for flags and choices.
+    pub low: f64,
+    /// The largest value allowed.
+    pub high: f64,
+    /// Symbol, unit, section.
+    pub doc: &'static str,
+}
+
+/// Why a parameter was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// There is no parameter of that name.
+    Unknown,
+    /// The value is of another type.
+    Type,
+    /// The value is outside the allowed range, or not finite.
+    Range,
+}
+
+/// A protocol's parameters. `Default` gives the paper's values.
+pub trait Params: Clone + Default {
+    /// All parameters, in the order of declaration.
+    fn specs() -> &'static [Spec];
+    /// Sets the parameter called `name`.
+    ///
+    /// # Errors
+    /// [`Refused`] says why; the parameters are unchanged then.
+    fn set(&mut self, name: &str, value: Value) -> Result<(), Refused>;
+    /// The present value of the parameter called `name`.
+    fn get(&self, name: &str) -> Option<Value>;
+}
+
+/// A Rust type that can be a parameter.
+pub trait ParamValue: Copy {
+    /// How a user sees it.
+    const KIND: Kind;
+    /// As a [`Value`].
+    fn value(self) -> Value;
+    /// From a [`Value`] of the right type.
+    fn from_value(value: Value) -> Option<Self>;
+    /// The number that a range applies to, if any.
+    fn magnitude(self) -> Option<f64>;
+}
+
+macro_rules! plain_value {
+    ($type:ty, $kind:ident, $self:ident => $magnitude:expr) => {
+        impl ParamValue for $type {
+            const KIND: Kind = Kind::$kind;
+            fn value(self) -> Value {
+                Value::$kind(self)
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$kind(v) => Some(v),
+                    _ => None,
+                }
+            }
+            fn magnitude($self) -> Option<f64> {
+                $magnitude
+            }
+        }
+    };
+}
+
+plain_value!(bool, Flag, self => None);
+plain_value!(u64, Count, self => Some(self as f64));
+plain_value!(f64, Number, self => Some(self));
+plain_value!(Span, Span, self => Some(self.as_secs()));
+
+/// Is `value` within the range of `spec`? Choices and flags always are; NaN never is.
+pub fn in_range<T: ParamValue>(value: T, spec: &Spec) -> bool {
+    value.magnitude().is_none_or(|x| x >= spec.low && x <= spec.high)
+}
+
+/// Declares a struct of parameters: `name: type = default => (low, high);` with a doc comment that
+/// gives symbol, unit and section; flags and choices have no range.
+#[macro_export]
+macro_rules! params {
+    (@low) => { 0.0 };
+    (@low $low:expr, $high:expr) => { $low };
+    (@high) => { 0.0 };
+    (@high $low:expr, $high:expr) => { $high };
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident : $type:ty = $default:expr $(=> ($low:expr, $high:expr))?;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $( $(#[doc = $doc])+ pub $field: $type, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $crate::params::Params for $name {
+            fn specs() -> &'static [$crate::params::Spec] {
+                &[ $( $crate::params::Spec {
+                    name: stringify!($field),
+                    kind: <$type as $crate::params::ParamValue>::KIND,
+                    low: $crate::params!(@low $($low, $high)?),
+                    high: $crate::params!(@high $($low, $high)?),
+                    doc: concat!($($doc),+),
+                }, )* ]
+            }
+
+            #[allow(unused_variables)]
+            fn set(
+                &mut self,
+                name: &str,
+                value: $crate::params::Value,
+            ) -> Result<(), $crate::params::Refused> {
+                use $crate::params::{ParamValue, Refused};
+                $( if name == stringify!($field) {
+                    let value = <$type as ParamValue>::from_value(value).ok_or(Refused::Type)?;
+                    let spec = Self::specs().iter().find(|s| s.name == name);
+                    if spec.is_some_and(|s| $crate::params::in_range(value, s)) {
+                        self.$field = value;
+                        return Ok(());
+                    }
+                    return Err(Refused::Range);
+                } )*
+                Err(Refused::Unknown)
+            }
+
+            #[allow(unused_variables)]
+            fn get(&self, name: &str) -> Option<$crate::params::Value> {
+                $( if name == stringify!($field) {
+                    return Some($crate::params::ParamValue::value(self.$field));
+                } )*
+                None
+            }
+        }
+    };
+}
+
+/// Declares a parameter that is one of a list of words: `Variant = "word"`.
+#[macro_export]
+macro_rules! choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $( $(#[$vmeta:meta])* $variant:ident = $word:literal ),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[$vmeta])* $variant, )+ }
+
+        impl $crate::params::ParamValue for $name {
+            const KIND: $crate::params::Kind = $crate::params::Kind::Choice(&[$($word),+]);
+            fn value(self) -> $crate::params::Value {
+                $crate::params::Value::Choice(match self { $( $name::$variant => $word, )+ })
+            }
+            fn from_value(value: $crate::params::Value) -> Option<Self> {
+                match value {
+                    $( $crate::params::Value::Choice($word) => Some($name::$variant), )+
+                    _ => None,
+                }
+            }
+            fn magnitude(self) -> Option<f64> { None }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choice! {
+        /// A test choice.
+        pub enum Colour {
+            /// Red.
+            Red = "red",
+            /// Blue.
+            Blue = "blue",
+        }
+    }
+
+    params! {
+        /// Test parameters.
+        pub struct Toy {
+            /// A gain.
+            gain: f64 = 0.5 => (0.0, 1.0);
+            /// A period.
+            period: Span = Span::from_millis(10) => (0.001, 1.0);
+            /// A switch.
+            on: bool = true;
+            /// A colour.
+            colour: Colour = Colour::Red;
+        }
+    }
+
+    #[test]
+    fn values_are_set_by_name_within_their_range() {
+        let mut toy = Toy::default();
+        assert_eq!(toy.set("gain", Value::Number(0.25)), Ok(()));
+        assert_eq!(toy.get("gain"), Some(Value::Number(0.25)));
+        assert_eq!(toy.set("gain", Value::Number(1.5)), Err(Refused::Range));
+        assert_eq!(toy.set("gain", Value::Number(f64::NAN)), Err(Refused::Range));
+        assert_eq!(toy.set("gain", Value::Flag(true)), Err(Refused::Type));
+        assert_eq!(toy.set("period", Value::Span(Span::from_secs(2))), Err(Refused::Range));
+        assert_eq!(toy.set("colour", Value::Choice("blue")), Ok(()));
+        assert_eq!(toy.set("colour", Value::Choice("green")), Err(Refused::Type));
+        assert_eq!(toy.set("shape", Value::Flag(true)), Err(Refused::Unknown));
+        assert_eq!(toy, Toy { gain: 0.25, colour: Colour::Blue, ..Toy::default() });
+    }
+
+    #[test]
+    fn specs_tell_what_a_user_may_write() {
+        let names: [&str; 4] = core::array::from_fn(|i| Toy::specs()[i].name);
+        assert_eq!(names, ["gain", "period", "on", "colour"]);
+        assert_eq!(Toy::specs()[3].kind, Kind::Choice(&["red", "blue"]));
+        assert_eq!(Toy::specs()[0].doc.trim(), "A gain.");
+    }
+}

@@ -1,0 +1,330 @@
+//! What a protocol is asked and told. One value of [`Sender`] and [`Receiver`] per flow, one of
+//! [`Router`] per output link. Nothing is fetched: `now` and every measurement are arguments.
+
+use units::random::Stream;
+use units::{Rate, Span, Time};
+
+use crate::params::Params;
+use crate::registry::AnyHeader;
+
+/// The two ECN bits of the IP header. RFC 3168 reads them as below; VCP and its relatives as a
+/// two-bit load code (01 low, 10 high, 11 overload).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Ecn {
+    /// 00: not ECN-capable.
+    #[default]
+    NotCapable = 0b00,
+    /// 01: ECT(1); VCP's low load.
+    Ect1 = 0b01,
+    /// 10: ECT(0); VCP's high load.
+    Ect0 = 0b10,
+    /// 11: congestion experienced; VCP's overload.
+    Ce = 0b11,
+}
+
+/// How a sender uses the two ECN bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnUse {
+    /// Packets go out as not capable.
+    None,
+    /// RFC 3168: packets go out as ECT(0), the receiver latches CE into ECE until it sees CWR, and
+    /// the transport reports at most one [`LossKind::EcnEcho`] per window of data.
+    Classic,
+    /// Packets go out with this code and every ACK carries back the code of its data packet.
+    Codes(Ecn),
+}
+
+/// What a protocol adds to its packets.
+pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
+    /// Bytes that [`Header::encode`] writes.
+    const WIRE_BYTES: usize;
+    /// Writes the wire form into the first [`Header::WIRE_BYTES`] bytes of `wire`.
+    fn encode(&self, wire: &mut [u8]);
+    /// Reads the wire form; `None` when it is too short or makes no sense.
+    fn decode(wire: &[u8]) -> Option<Self>;
+    /// Into the closed set of all headers.
+    fn wrap(self) -> AnyHeader;
+    /// Out of the closed set; `None` when the packet is another protocol's.
+    fn open(any: &mut AnyHeader) -> Option<&mut Self>;
+}
+
+impl Header for () {
+    const WIRE_BYTES: usize = 0;
+    fn encode(&self, _: &mut [u8]) {}
+    fn decode(_: &[u8]) -> Option<()> {
+        Some(())
+    }
+    fn wrap(self) -> AnyHeader {
+        AnyHeader::None
+    }
+    fn open(_: &mut AnyHeader) -> Option<&mut ()> {
+        None
+    }
+}
+
+/// What a sender is built from besides its parameters.
+#[derive(Clone, Debug)]
+pub struct SenderContext {
+    /// Size of a full data packet on the wire, headers inside [bytes].
+    pub packet_bytes: u32,
+    /// Window at the start [packets].
+    pub initial_window: f64,
+    /// The flow's own random stream.
+    pub stream: Stream,
+}
+
+/// A data packet about to leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Departing {
+    /// The time.
+    pub now: Time,
+    /// Size on the wire [bytes].
+    pub size: u32,
+    /// Smoothed RTT (RFC 6298), `None` before the first sample.
+    pub srtt: Option<Span>,
+    /// Is this the second or a later transmission of its data?
+    pub retransmission: bool,
+}
+
+/// An ACK that reports newly delivered data; pure duplicates are not shown to the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<H> {
+    /// The time.
+    pub now: Time,
+    /// Packets that this ACK reports as delivered for the first time, by its cumulative number or
+    /// by SACK.
+    pub delivered: u32,
+    /// Packets that the cumulative number moved over.
+    pub acked: u32,
+    /// RTT of the packet that caused the ACK, if it was sent once only (Karn).
+    pub rtt: Option<Span>,
+    /// Smoothed RTT (RFC 6298) with this ACK's sample taken in; `None` before the first.
+    pub srtt: Option<Span>,
+    /// Smallest RTT seen on this flow.
+    pub min_rtt: Option<Span>,
+    /// Packets in the network after this ACK, as the loss recovery estimates it.
+    pub in_flight: u32,
+    /// Is fast recovery under way (RFC 5681 section 3.2)? Not after a timeout.
+    pub recovering: bool,
+    /// The protocol's header as it reached the receiver.
+    pub header: H,
+    /// The ECN bits of the data packet ([`EcnUse::Codes`] only).
+    pub code: Ecn,
+}
+
+/// What made a sender learn of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// Fast retransmit: duplicate ACKs or SACK blocks.
+    DupAcks,
+    /// The retransmission timer.
+    Timeout,
+    /// RFC 3168's ECE; nothing was lost.
+    EcnEcho,
+}
+
+/// One loss event: at most one per window of data, besides timeouts.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// The time.
+    pub now: Time,
+    /// How it was noticed.
+    pub kind: LossKind,
+    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize).
+    pub in_flight: u32,
+    /// Packets taken for lost.
+    pub lost: u32,
+    /// Is this the second or a later timeout without an ACK of new data between?
+    pub repeated: bool,
+}
+
+/// The end host's part; one value per flow.
+pub trait Sender: Sized {
+    /// Its parameters.
+    type Params: Params;
+    /// What it adds to a packet; `()` when the ECN bits are all it needs.
+    type Header: Header;
+    /// The other end's part; [`Echo`] when it only returns what arrived.
+    type Receiver: Receiver<Header = Self::Header>;
+
+    /// The state at the start of a flow.
+    fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// How it uses the ECN bits; asked once.
+    fn ecn(&self) -> EcnUse {
+        EcnUse::None
+    }
+    /// A data packet leaves: the header it carries.
+    fn on_send(&mut self, _segment: &Departing) -> Self::Header {
+        Self::Header::default()
+    }
+    /// New data was delivered.
+    fn on_ack(&mut self, ack: &Ack<Self::Header>);
+    /// Congestion was noticed.
+    fn on_loss(&mut self, loss: &Loss);
+    /// When it wants [`Sender::on_timer`]; read again after every other call.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+    /// The timer it asked for.
+    fn on_timer(&mut self, _now: Time) {}
+    /// The congestion window [packets], real-valued; the transport sends up to its floor.
+    fn cwnd(&self) -> f64;
+    /// The rate that packets must not exceed one by one, if the protocol paces.
+    fn pacing(&self) -> Option<Rate> {
+        None
+    }
+    /// Its inner variables by the paper's names.
+    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A data packet at its receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<H> {
+    /// The time.
+    pub now: Time,
+    /// The protocol's header.
+    pub header: H,
+    /// The ECN bits.
+    pub ecn: Ecn,
+}
+
+/// What an ACK takes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Feedback<H> {
+    /// The header the ACK carries to the sender.
+    pub header: H,
+    /// The ECN bits the ACK carries to the sender ([`EcnUse::Codes`] only).
+    pub code: Ecn,
+}
+
+/// The receiver's part; one value per flow.
+pub trait Receiver: Sized + Clone + Default {
+    /// The protocol's header.
+    type Header: Header;
+    /// A data packet arrived: what its ACK takes back.
+    fn on_data(&mut self, data: &Arrived<Self::Header>) -> Feedback<Self::Header>;
+}
+
+/// The receiver that returns what arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Echo<H>(core::marker::PhantomData<H>);
+
+impl<H: Header> Receiver for Echo<H> {
+    type Header = H;
+    #[inline]
+    fn on_data(&mut self, data: &Arrived<H>) -> Feedback<H> {
+        Feedback { header: data.header, code: data.ecn }
+    }
+}
+
+/// What a buffer's limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes waiting.
+    Bytes(u64),
+    /// Packets waiting.
+    Packets(u32),
+}
+
+/// What a router is built from besides its parameters.
+#[derive(Clone, Debug)]
+pub struct RouterContext {
+    /// The link's number in the network.
+    pub link: u32,
+    /// The link's capacity.
+    pub capacity: Rate,
+    /// The buffer's limit.
+    pub limit: Limit,
+    /// Size of a full data packet [bytes]: the field's "packet" where a limit is in bytes.
+    pub packet_bytes: u32,
+    /// The router's own random stream.
+    pub stream: Stream,
+}
+
+/// Data or acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// Carries data.
+    Data,
+    /// A pure acknowledgement.
+    Ack,
+}
+
+/// A packet at a router.
+#[derive(Debug)]
+pub struct Passing<'a, H> {
+    /// The flow's number.
+    pub flow: u32,
+    /// Size on the wire [bytes].
+    pub size: u32,
+    /// Data or ACK.
+    pub kind: PacketKind,
+    /// How long it waited here (zero on arrival).
+    pub queued_for: Span,
+    /// Its ECN bits.
+    pub ecn: &'a mut Ecn,
+    /// The protocol's header; `None` for ACKs and for another protocol's packet.
+    pub header: Option<&'a mut H>,
+}
+
+/// What waits at a link; the packet in service is not part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+}
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it in (the buffer's limit still applies).
+    Forward,
+    /// Drop it.
+    Drop,
+}
+
+/// The order of service that a router wants of its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// One first-in first-out queue.
+    Fifo,
+    /// Two, the one of ACKs served first; they share one limit.
+    AcksFirst,
+}
+
+/// The router's part: a policy on the queue of one output link.
+pub trait Router: Sized {
+    /// Its parameters.
+    type Params: Params;
+    /// The header it reads and writes.
+    type Header: Header;
+
+    /// The state at the start of a run.
+    fn new(params: &Self::Params, context: &RouterContext) -> Self;
+    /// The order of service it asks for.
+    fn service(_params: &Self::Params) -> Service {
+        Service::Fifo
+    }
+    /// A packet arrives, before any drop decision; `backlog` does not hold it.
+    fn on_arrival(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _backlog: Backlog,
+    ) -> Verdict {
+        Verdict::Forward
+    }
+    /// A packet leaves the queue and its first bit goes out; `backlog` no longer holds it.
+    fn on_departure(&mut self, _now: Time, _packet: Passing<'_, Self::Header>, _backlog: Backlog) {}
+    /// When it wants [`Router::on_timer`]; read again after each such call only.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+    /// The timer it asked for.
+    fn on_timer(&mut self, _now: Time, _backlog: Backlog) {}
+    /// Its inner variables by the paper's names.
+    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,3 @@
+//! Protocols of the end hosts alone.
+
+pub mod reno;
