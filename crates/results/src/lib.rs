@@ -1,1 +1,13 @@
-//! results
+//! What every engine fills: the result tables, the metrics they are made of, and the writer.
+//!
+//! Tables are plain structs here, one field per column and every column's name ending in its unit,
+//! so that the engines and their tests compile without arrow. The `arrow` feature turns them into
+//! record batches and Parquet files.
+#![forbid(unsafe_code)]
+
+pub mod metrics;
+mod summary;
+mod tables;
+
+pub use summary::{GroupSummary, LinkSummary, Spread, Summary};
+pub use tables::{FlowRow, LinkRow, Meta, Series, SeriesOf, Tables};
