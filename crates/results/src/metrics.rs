@@ -86,10 +86,6 @@ impl Occupancy {
         self.advance(now);
         self.packets = packets;
         self.bytes = bytes;
-        if now >= self.from {
-            self.max_packets = self.max_packets.max(packets);
-            self.max_bytes = self.max_bytes.max(bytes);
-        }
     }
 
     #[inline]
@@ -101,6 +97,8 @@ impl Occupancy {
         self.since = now;
         self.packet_time += u128::from(self.packets) * u128::from(lasted.0);
         self.byte_time += u128::from(self.bytes) * u128::from(lasted.0);
+        self.max_packets = self.max_packets.max(self.packets);
+        self.max_bytes = self.max_bytes.max(self.bytes);
         self.packet_bins.add(self.packets, lasted);
         self.byte_bins.add(self.bytes, lasted);
     }
@@ -165,6 +163,6 @@ mod tests {
         assert!((q.mean_bytes - 5800.0).abs() < 1e-9);
         // 0 for half of the time, <= 2 for 90 % of it.
         assert_eq!(q.p90_packets, 2);
-        assert_eq!((q.max_packets, q.max_bytes), (2, 2_000));
+        assert_eq!((q.max_packets, q.max_bytes), (50, 50_000));
     }
 }
