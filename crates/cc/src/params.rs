@@ -160,6 +160,7 @@ macro_rules! params {
                 name: &str,
                 value: $crate::params::Value,
             ) -> Result<(), $crate::params::Refused> {
+                #[allow(unused_imports)] // a protocol without parameters
                 use $crate::params::{ParamValue, Refused};
                 $( if name == stringify!($field) {
                     let value = <$type as ParamValue>::from_value(value).ok_or(Refused::Type)?;

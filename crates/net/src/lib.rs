@@ -1,36 +1,115 @@
-//! The packet engine's world: packets, links, hosts, flows, probes.
+//! The packet engine's world: packets, links, hosts, flows, probes; every packet of a scenario.
+//!
+//! One run is one thread and a function of the scenario, the seed and the replication: the same bits
+//! on every machine, with probes or without. What is in the agenda decides the speed, so a named link
+//! keeps one event for its line and one for the delay behind it, and access hops keep none.
 #![forbid(unsafe_code)]
+
+mod build;
+mod fingerprint;
+mod flow;
+mod link;
+mod packet;
+mod probe;
+mod tables;
+mod world;
 
 use results::Tables;
 use scenario::Scenario;
 use units::Time;
 
+use crate::build::Draw;
+use crate::fingerprint::Fingerprint;
+use crate::world::World;
+
 /// Equal model versions give equal fingerprints for equal scenario, seed and replication.
 pub const MODEL_VERSION: &str = "1";
 
+/// A run has fewer flows, and fewer links, than this.
+pub const MAX_FLOWS: u32 = world::MAX_INDEX;
+
 /// How far a run is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
     /// Events handled.
     pub events: u64,
-    /// Packets times links crossed.
+    /// Packets times links crossed, access links included.
     pub packet_hops: u64,
 }
 
-/// A run's outcome.
+/// What a run gives.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The result tables.
     pub tables: Tables,
-    /// 128-bit hash of the event trace.
+    /// 128-bit hash of what the network did.
     pub fingerprint: u128,
     /// Where the run ended.
     pub end: Progress,
-    /// False when `watch` stopped it before its duration.
+    /// False when it was stopped before its duration.
     pub complete: bool,
 }
 
-/// Runs `scenario` in replication `rep` of the experiment `seed`; `watch` is called now and then and ends the run by returning false.
-pub fn simulate(_scenario: &Scenario, _seed: u64, _rep: u64, _watch: &mut dyn FnMut(Progress) -> bool) -> Outcome { todo!() }
+/// A run that can be advanced step by step.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    scenario: &'a Scenario,
+    world: World,
+    end: Time,
+    complete: bool,
+}
+
+impl<'a> Run<'a> {
+    /// Replication `rep` of the experiment `seed`, at time zero.
+    pub fn new(scenario: &'a Scenario, seed: u64, rep: u64) -> Run<'a> {
+        let end = Time::ZERO + scenario.duration;
+        Run { scenario, world: build::world(scenario, Draw { seed, rep }), end, complete: false }
+    }
+
+    /// Handles up to `events` events; false when the run is over.
+    pub fn advance(&mut self, events: u64) -> bool {
+        self.complete = !self.world.advance(self.end, events);
+        !self.complete
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        let now = if self.complete { self.end } else { self.world.agenda.now() };
+        let served: u64 = self.world.links.iter().map(|link| link.departed(now).served).sum();
+        Progress {
+            now,
+            events: self.world.agenda.handled(),
+            packet_hops: served + self.world.access_hops,
+        }
+    }
+
+    /// The tables of what has happened so far.
+    pub fn finish(mut self) -> Outcome {
+        let end = self.progress();
+        let mut fingerprint = Fingerprint::default();
+        for link in &self.world.links {
+            fingerprint.combine(link.fingerprint);
+        }
+        fingerprint.combine(self.world.deliveries);
+        let tables = tables::tables(self.scenario, &mut self.world, end.now);
+        Outcome { tables, fingerprint: fingerprint.bits(), end, complete: self.complete }
+    }
+}
+
+/// Events between two calls of a run's `watch`.
+pub const WATCH_EVENTS: u64 = 1 << 16;
+
+/// Runs `scenario` to its end in replication `rep` of the experiment `seed`. `watch` is called every
+/// [`WATCH_EVENTS`] events and stops the run by returning false; what it has by then is the outcome.
+pub fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    rep: u64,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Outcome {
+    let mut run = Run::new(scenario, seed, rep);
+    while run.advance(WATCH_EVENTS) && watch(run.progress()) {}
+    run.finish()
+}

@@ -1,1 +1,81 @@
-//! transport
+//! Reliability without congestion control: sequence space, loss recovery and the retransmission
+//! timer, sans-I/O.
+//!
+//! The one decision: how much may be sent is somebody else's affair. A congestion controller says
+//! `cwnd`, a real number that it alone writes; this crate says what the next segment is, which
+//! segments are lost, and when the timer runs out. RFC 5681 writes the inflation of the window by
+//! duplicate ACKs as an assignment to cwnd; here it is a count of segments that have left the
+//! network and is taken off the amount in flight, so that a rate-based or explicit controller runs
+//! over the same recovery as Reno and never sees its window written from outside. The price is
+//! that a controller cannot tell a retransmission from new data when it is asked for room.
+//!
+//! Sequence numbers count segments; the wire's codec multiplies by the segment size. `now` is an
+//! argument, nothing is fetched, and nothing is allocated before the first loss.
+//!
+//! - [`Outbound`], the sending half: RFC 5681 (Reno), RFC 6582 (NewReno) or RFC 2018 and RFC 6675
+//!   (SACK) with the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if asked for, the
+//!   limited transmit of RFC 3042.
+//! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
+//!   RFC 3168's latch of ECE.
+//!
+//! Where the RFCs leave a choice:
+//!
+//! - NewReno's timer is the impatient one (RFC 6582, section 3.2 step 3): the first partial ACK
+//!   restarts it, later ones do not.
+//! - Reno may retransmit fast more than once in a window of data, as it does in the literature;
+//!   after a timeout neither Reno nor NewReno does so until more than everything sent before the
+//!   timeout is acknowledged (RFC 6582, section 4).
+//! - The sender keeps what SACK told it through a timeout (a receiver here never reneges) and
+//!   resends in order what is not SACKed (RFC 6675, section 5.1). Until all sent before the timeout
+//!   is acknowledged, nothing is declared lost but by the timer.
+//! - SACK recovery starts as soon as the first outstanding segment is lost by RFC 6675's `IsLost`,
+//!   also when the ACK that ended the recovery before it brought no news of its own.
+//! - A window below one segment counts as one: otherwise nothing would ever be sent again.
+#![forbid(unsafe_code)]
+
+mod inbound;
+mod outbound;
+mod ring;
+mod rto;
+mod sack;
+mod scoreboard;
+
+pub use inbound::{AckOut, DataOutcome, Inbound};
+pub use outbound::{AckIn, AckOutcome, LossEvent, Outbound, Segment};
+pub use sack::{Range, SackBlocks};
+
+use cc::registry::Recovery;
+use units::Span;
+
+/// What both halves of a connection agree upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How losses are found and mended.
+    pub recovery: Recovery,
+    /// Duplicate ACKs, or SACKed segments above a hole, that make a loss (RFC 5681: 3).
+    pub dup_thresh: u32,
+    /// Least retransmission timeout (RFC 6298 (2.4): 1 s).
+    pub min_rto: Span,
+    /// Greatest retransmission timeout (RFC 6298 (2.5): at least 60 s).
+    pub max_rto: Span,
+    /// Retransmission timeout before the first sample (RFC 6298 (2.1): 1 s).
+    pub initial_rto: Span,
+    /// How long an ACK may wait for a second segment (RFC 5681, section 4.2); `None`: not at all.
+    pub delayed_ack: Option<Span>,
+    /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
+    pub limited_transmit: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            recovery: Recovery::Sack,
+            dup_thresh: 3,
+            min_rto: Span::from_secs(1),
+            max_rto: Span::from_secs(60),
+            initial_rto: Span::from_secs(1),
+            delayed_ack: None,
+            limited_transmit: false,
+        }
+    }
+}

@@ -1,14 +1,550 @@
-//! VCP.
-use crate::roles::*;
-params! { /// VCP.
-pub struct VcpParams {} }
-/// VCP.
+//! VCP, the variable-structure congestion control protocol. Xia, Subramanian, Stoica, Kalyanaraman,
+//! "One more bit is enough", ToN 2008, section III.
+//!
+//! Every router measures its load factor rho over t_rho and writes low load, high load or overload
+//! into the two ECN bits of the data packets, where it exceeds what they carry. The sender answers
+//! low load with multiplicative increase, high load with additive increase and overload with one
+//! multiplicative decrease. Increases are scaled with the flow's RTT so that all flows move as one
+//! with an RTT of t_rho would, and rates come out equal.
+//!
+//! Deviations:
+//! - D1: rho is taken over the real length of the period, which is t_rho unless a timer is late; at
+//!   the end of a period the queue is sampled first.
+//! - D2: xi_s = exp(z) - 1 with z = ln(1 + xi)*srtt/t_rho by a series whose relative error is below
+//!   4e-9 for z <= 1/6 (2.5 periods: 0.152), and by `exp` above; z is at most 40, which matters
+//!   without limiter only.
+//! - D3: an ACK whose code is 00 (not capable) changes nothing.
+//! - D4: before the first RTT sample the increases are not scaled.
+//! - D5: the srtt of the additive increase that follows a freeze is that of its first ACK.
+//!
+//! Reconstructed:
+//! - R1: the weight of the queue's average, a = 0.875.
+//! - R2: the common base RTT t_d: the text has t_rho; the authors' released code uses 100 ms.
+//! - R3: the limiters' figures, 2.5 periods for MI, 20 ms and 500 ms for AI, and the pacing of large
+//!   RTTs, from the released code.
+
+use units::{Rate, Span, Time, math};
+
+use crate::roles::{
+    Ack, Backlog, Departing, Echo, Ecn, EcnUse, Loss, LossKind, PacketKind, Passing, Router,
+    RouterContext, Sender, SenderContext, Service, Verdict,
+};
+
+params! {
+    /// The router's parameters (table I, upper part).
+    pub struct VcpRouterParams {
+        /// t_rho, the period of the load factor (R.3).
+        t_rho: Span = Span::from_millis(200) => (1e-6, 100.0);
+        /// t_q, the period of the queue's samples (R.2).
+        t_q: Span = Span::from_millis(10) => (1e-6, 100.0);
+        /// a, the weight of the old average of the queue (R.2).
+        a: f64 = 0.875 => (0.0, 1.0);
+        /// kappa_q, how fast the persistent queue drains (eq. 1).
+        kappa_q: f64 = 0.5 => (0.0, 10.0);
+        /// gamma, the target utilization (eq. 1).
+        gamma: f64 = 0.98 => (0.01, 2.0);
+        /// The load factor from which on the load is high (section III-B).
+        high_load: f64 = 0.8 => (0.0, 10.0);
+        /// The load factor from which on it is overload (section III-B).
+        overload: f64 = 1.0 => (0.0, 10.0);
+        /// Are ACKs served before data (section III-E)?
+        priority: bool = true;
+    }
+}
+
+choice! {
+    /// The RTT that scales the additive increase.
+    pub enum ScaleRtt {
+        /// The smoothed RTT, queueing included.
+        Srtt = "srtt",
+        /// The smallest RTT seen.
+        MinRtt = "min_rtt",
+    }
+}
+
+params! {
+    /// The sender's parameters (table I, lower part).
+    pub struct VcpSenderParams {
+        /// t_rho, the period of the load factor: MI's base and the length of the freeze.
+        t_rho: Span = Span::from_millis(200) => (1e-6, 100.0);
+        /// t_d, the common base RTT of the additive increase (eq. 8).
+        t_d: Span = Span::from_millis(200) => (1e-6, 100.0);
+        /// kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5).
+        kappa: f64 = 0.25 => (0.0, 10.0);
+        /// The load factor transition point, where MI ends (section III-B).
+        high_load: f64 = 0.8 => (0.01, 1.0);
+        /// alpha, the additive increase per t_d [packets] (eq. 3).
+        alpha: f64 = 1.0 => (0.0, 1000.0);
+        /// beta, the factor of the decrease (eq. 4).
+        beta: f64 = 0.875 => (0.0, 1.0);
+        /// The flow's weight: its alpha is this many times as large (end of section IV).
+        weight: f64 = 1.0 => (0.001, 1000.0);
+        /// The RTT that scales the additive increase.
+        scale_rtt: ScaleRtt = ScaleRtt::Srtt;
+        /// Are the increases of very short and very long RTTs limited (S.1, S.2)?
+        limiters: bool = true;
+        /// The MI scaling limiter: srtt/t_rho counts up to this.
+        mi_limit: f64 = 2.5 => (0.001, 100.0);
+        /// The AI scaling limiter's lower end; below it g is linear.
+        ai_limit_low: Span = Span::from_millis(20) => (0.0, 100.0);
+        /// The AI scaling limiter's upper end; above it g has slope 1.
+        ai_limit_high: Span = Span::from_millis(500) => (0.0, 100.0);
+        /// Are packets spaced when few of them share an RTT much longer than t_rho?
+        pace_large_rtt: bool = true;
+    }
+}
+
+/// The router's part.
 #[derive(Clone, Debug)]
-pub struct VcpRouter;
-impl Router for VcpRouter { type Params = VcpParams; type Header = (); fn new(_: &VcpParams, _: &RouterContext) -> Self { Self } }
-/// VCP.
+pub struct VcpRouter {
+    params: VcpRouterParams,
+    /// gamma*C [bytes/s].
+    target: f64,
+    /// lambda: bytes that arrived in the running period.
+    lambda: u64,
+    /// The persistent queue [bytes].
+    q: f64,
+    rho: f64,
+    code: Ecn,
+    period_start: Time,
+    period_end: Time,
+    next_sample: Time,
+}
+
+impl VcpRouter {
+    /// The load factor and its code (R.3).
+    fn end_period(&mut self, now: Time) {
+        let period = now.since(self.period_start).as_secs();
+        self.rho = if period > 0.0 {
+            (self.lambda as f64 + self.params.kappa_q * self.q) / (self.target * period) // eq. (1)
+        } else {
+            0.0
+        };
+        self.code = if self.rho < self.params.high_load {
+            Ecn::Ect1
+        } else if self.rho < self.params.overload {
+            Ecn::Ect0
+        } else {
+            Ecn::Ce
+        };
+        self.lambda = 0;
+        self.period_start = now;
+        self.period_end = now + self.params.t_rho;
+    }
+}
+
+impl Router for VcpRouter {
+    type Params = VcpRouterParams;
+    type Header = ();
+
+    fn new(params: &VcpRouterParams, context: &RouterContext) -> VcpRouter {
+        VcpRouter {
+            target: params.gamma * context.capacity.bytes_per_sec(),
+            lambda: 0,
+            q: 0.0,
+            rho: 0.0,
+            code: Ecn::Ect1,
+            period_start: Time::ZERO,
+            period_end: Time::ZERO + params.t_rho,
+            next_sample: Time::ZERO + params.t_q,
+            params: params.clone(),
+        }
+    }
+
+    fn service(params: &VcpRouterParams) -> Service {
+        if params.priority { Service::AcksFirst } else { Service::Fifo }
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, _now: Time, packet: Passing<'_, ()>, _backlog: Backlog) -> Verdict {
+        self.lambda += u64::from(packet.size); // R.1
+        Verdict::Forward
+    }
+
+    #[inline]
+    fn on_departure(&mut self, _now: Time, packet: Passing<'_, ()>, _backlog: Backlog) {
+        // R.4. 00 is a host that knows no load factor.
+        if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
+            *packet.ecn = self.code.max(*packet.ecn);
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.period_end.min(self.next_sample)
+    }
+
+    fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        if now >= self.next_sample {
+            let a = self.params.a;
+            self.q = a * self.q + (1.0 - a) * backlog.bytes as f64; // R.2
+            self.next_sample = now + self.params.t_q;
+        }
+        if now >= self.period_end {
+            self.end_period(now);
+        }
+    }
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("rho", self.rho);
+        sink("q", self.q);
+        sink("code", f64::from(self.code as u8));
+    }
+}
+
+/// What the sender does with the codes that come back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Obeys them.
+    Free,
+    /// Leaves the window alone until then.
+    Frozen(Time),
+    /// Increases additively until then.
+    Additive(Time),
+}
+
+/// The end host's part.
 #[derive(Clone, Debug)]
-pub struct VcpSender { cwnd: f64 }
-impl Sender for VcpSender { type Params = VcpParams; type Header = (); type Receiver = Echo<()>;
- fn new(_: &VcpParams, c: &SenderContext) -> Self { Self { cwnd: c.initial_window } }
- fn on_ack(&mut self, _: &Ack<()>) {} fn on_loss(&mut self, _: &Loss) {} fn cwnd(&self) -> f64 { self.cwnd } }
+pub struct VcpSender {
+    /// [packets]
+    cwnd: f64,
+    phase: Phase,
+    srtt: Option<Span>,
+    min_rtt: Option<Span>,
+    t_rho: Span,
+    /// ln(1 + xi).
+    ln_mi: f64,
+    /// The largest srtt/t_rho that MI counts.
+    mi_limit: f64,
+    /// alpha*weight.
+    alpha: f64,
+    beta: f64,
+    t_d: Span,
+    /// L and R, the AI limiter's ends over t_d.
+    ai_limits: Option<(f64, f64)>,
+    scale_rtt: ScaleRtt,
+    paces: bool,
+    packet_bits: f64,
+}
+
+impl VcpSender {
+    /// The scaled MI parameter, (1 + xi)^(srtt/t_rho) - 1 (eq. 6).
+    #[inline]
+    fn xi_s(&self) -> f64 {
+        let periods = ratio(self.srtt, self.t_rho).min(self.mi_limit);
+        let z = self.ln_mi * periods;
+        if z > 1.0 / 6.0 {
+            return math::exp(z.min(40.0)) - 1.0;
+        }
+        // z + z^2/2! + ... + z^6/6!
+        let tail = 1.0 + z * (1.0 / 5.0) * (1.0 + z * (1.0 / 6.0));
+        z * (1.0 + z * 0.5 * (1.0 + z * (1.0 / 3.0) * (1.0 + z * 0.25 * tail)))
+    }
+
+    /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2.
+    #[inline]
+    fn alpha_s(&self) -> f64 {
+        let rtt = match self.scale_rtt {
+            ScaleRtt::Srtt => self.srtt,
+            ScaleRtt::MinRtt => self.min_rtt,
+        };
+        let x = ratio(rtt, self.t_d);
+        let g = match self.ai_limits {
+            Some((low, _)) if x < low => x * low,
+            Some((_, high)) if x > high => (x - high) + high * high,
+            _ => x * x,
+        };
+        self.alpha * g
+    }
+
+    #[inline]
+    fn increase_additively(&mut self) {
+        self.cwnd += self.alpha_s() / self.cwnd; // S.2
+    }
+}
+
+/// `rtt/base`; 1 before the first sample.
+#[inline]
+fn ratio(rtt: Option<Span>, base: Span) -> f64 {
+    rtt.map_or(1.0, |rtt| rtt.0 as f64 / base.0 as f64)
+}
+
+impl Sender for VcpSender {
+    type Params = VcpSenderParams;
+    type Header = ();
+    type Receiver = Echo<()>;
+
+    fn new(params: &VcpSenderParams, context: &SenderContext) -> VcpSender {
+        let xi = params.kappa * (1.0 - params.high_load) / params.high_load; // eq. (5)
+        let over_t_d = |limit: Span| ratio(Some(limit), params.t_d);
+        let ai_limits = (over_t_d(params.ai_limit_low), over_t_d(params.ai_limit_high));
+        VcpSender {
+            cwnd: context.initial_window.max(1.0),
+            phase: Phase::Free,
+            srtt: None,
+            min_rtt: None,
+            t_rho: params.t_rho,
+            ln_mi: math::ln(1.0 + xi),
+            mi_limit: if params.limiters { params.mi_limit } else { f64::INFINITY },
+            alpha: params.alpha * params.weight,
+            beta: params.beta,
+            t_d: params.t_d,
+            ai_limits: params.limiters.then_some(ai_limits),
+            scale_rtt: params.scale_rtt,
+            paces: params.pace_large_rtt,
+            packet_bits: f64::from(context.packet_bytes) * 8.0,
+        }
+    }
+
+    fn ecn(&self) -> EcnUse {
+        EcnUse::Codes(Ecn::Ect1)
+    }
+
+    fn on_send(&mut self, _segment: &Departing) {}
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<()>) {
+        self.srtt = ack.srtt;
+        self.min_rtt = ack.min_rtt;
+        if let Phase::Frozen(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Additive(until + ack.srtt.unwrap_or(self.t_rho));
+        }
+        if let Phase::Additive(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Free;
+        }
+        match (self.phase, ack.code) {
+            (Phase::Frozen(_), _) | (Phase::Free, Ecn::NotCapable) => {}
+            (Phase::Additive(_), _) | (Phase::Free, Ecn::Ect0) => self.increase_additively(),
+            (Phase::Free, Ecn::Ect1) => self.cwnd += self.xi_s(), // S.1
+            (Phase::Free, Ecn::Ce) => {
+                self.cwnd = (self.beta * self.cwnd).max(1.0); // S.3
+                self.phase = Phase::Frozen(ack.now + self.t_rho);
+            }
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.cwnd = match loss.kind {
+            LossKind::Timeout => 1.0,
+            LossKind::DupAcks | LossKind::EcnEcho => (self.cwnd / 2.0).max(1.0),
+        };
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// One packet per gap of srtt/2^k, 2^k the smallest power of two that holds the window, while
+    /// the gap is longer than t_rho/2.
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        let srtt = self.srtt.filter(|&srtt| self.paces && srtt > self.t_rho)?;
+        if !(2.0..65.0).contains(&self.cwnd) {
+            return None;
+        }
+        // Both casts are of small positive numbers.
+        let slots = (self.cwnd as u64).next_power_of_two();
+        if srtt.0 / slots <= self.t_rho.0 / 2 {
+            return None;
+        }
+        let rate = self.packet_bits * slots as f64 / srtt.as_secs();
+        Some(Rate((rate as u64).max(1)))
+    }
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("cwnd", self.cwnd);
+        sink("xi_s", self.xi_s());
+        sink("alpha_s", self.alpha_s());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Limit;
+    use units::random::Stream;
+
+    fn ms(t: u64) -> Time {
+        Time::ZERO + Span::from_millis(t)
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-6 * b.abs()
+    }
+
+    /// A router at 10 Mb/s: gamma*C*t_rho = 0.98*1.25e6*0.2 = 245 000 bytes.
+    fn router() -> VcpRouter {
+        let context = RouterContext {
+            link: 0,
+            capacity: Rate(10_000_000),
+            limit: Limit::Bytes(100_000),
+            packet_bytes: 1000,
+            stream: Stream::new(1, 0, "test"),
+        };
+        VcpRouter::new(&VcpRouterParams::default(), &context)
+    }
+
+    fn passing(kind: PacketKind, ecn: &mut Ecn) -> Passing<'_, ()> {
+        Passing { flow: 0, size: 1000, kind, queued_for: Span::ZERO, ecn, header: None }
+    }
+
+    /// `router` after a period from `start` with so many arrivals and that queue at its very end.
+    fn after(router: &mut VcpRouter, start: u64, arrivals: u32, queue: u64) {
+        for _ in 0..arrivals {
+            let mut ecn = Ecn::Ect1;
+            router.on_arrival(ms(start), passing(PacketKind::Data, &mut ecn), Backlog::default());
+        }
+        for t in (start + 10..=start + 200).step_by(10) {
+            assert_eq!(router.next_timer(), ms(t));
+            let bytes = if t == start + 200 { queue } else { 0 };
+            router.on_timer(ms(t), Backlog { packets: 0, bytes });
+        }
+    }
+
+    #[test]
+    fn the_load_factor_has_three_codes() {
+        let mut router = router();
+        assert_eq!(router.code, Ecn::Ect1);
+        // 195 and 197 kB of 245 kB: 0.796 and 0.804; 244 and 246: 0.996 and 1.004.
+        let codes = [(195, Ecn::Ect1), (197, Ecn::Ect0), (244, Ecn::Ect0), (246, Ecn::Ce)];
+        for (i, (arrivals, code)) in (0..).zip(codes) {
+            after(&mut router, 200 * i, arrivals, 0);
+            assert!(near(router.rho, f64::from(arrivals) / 245.0));
+            assert_eq!(router.code, code);
+        }
+    }
+
+    #[test]
+    fn half_the_average_queue_counts_as_load() {
+        let mut router = router();
+        // One sample of 8000 B after none: q = 0.125*8000 = 1000; rho = (244 000 + 500)/245 000.
+        after(&mut router, 0, 244, 8000);
+        assert!(near(router.q, 1000.0) && near(router.rho, 244.5 / 245.0));
+        // The next sample: 0.875*1000 + 0.125*16 000.
+        router.on_timer(ms(210), Backlog { packets: 0, bytes: 16_000 });
+        assert!(near(router.q, 2875.0));
+    }
+
+    #[test]
+    fn a_router_raises_the_code_of_data_only() {
+        let mut router = router();
+        after(&mut router, 0, 220, 0);
+        assert_eq!(router.code, Ecn::Ect0);
+        let mut depart = |kind, mut ecn| {
+            router.on_departure(ms(200), passing(kind, &mut ecn), Backlog::default());
+            ecn
+        };
+        assert_eq!(depart(PacketKind::Data, Ecn::Ect1), Ecn::Ect0);
+        assert_eq!(depart(PacketKind::Data, Ecn::Ce), Ecn::Ce);
+        assert_eq!(depart(PacketKind::Data, Ecn::NotCapable), Ecn::NotCapable);
+        assert_eq!(depart(PacketKind::Ack, Ecn::Ect1), Ecn::Ect1);
+        assert_eq!(VcpRouter::service(&VcpRouterParams::default()), Service::AcksFirst);
+    }
+
+    fn sender(params: &VcpSenderParams, cwnd: f64) -> VcpSender {
+        let stream = Stream::new(1, 0, "test");
+        VcpSender::new(params, &SenderContext { packet_bytes: 1000, initial_window: cwnd, stream })
+    }
+
+    fn ack(sender: &mut VcpSender, at: u64, srtt: u64, code: Ecn) -> f64 {
+        let before = sender.cwnd;
+        let srtt = Some(Span::from_millis(srtt));
+        sender.on_ack(&Ack {
+            now: ms(at),
+            delivered: 1,
+            acked: 1,
+            rtt: srtt,
+            srtt,
+            min_rtt: Some(Span::from_millis(40)),
+            in_flight: 1,
+            recovering: false,
+            header: (),
+            code,
+        });
+        sender.cwnd - before
+    }
+
+    #[test]
+    fn low_load_increases_multiplicatively_up_to_the_limit() {
+        let mut s = sender(&VcpSenderParams::default(), 8.0);
+        // xi = 0.25*0.2/0.8 = 0.0625 at srtt = t_rho.
+        assert!(near(s.ln_mi, 0.060_624_622));
+        assert!(near(ack(&mut s, 0, 200, Ecn::Ect1), 0.0625));
+        // 1.0625^0.4 - 1 = exp(0.024 249 85) - 1.
+        assert!(near(ack(&mut s, 0, 80, Ecn::Ect1), 0.024_546_27));
+        // 800 ms are 4 periods and count as 2.5: exp(0.151 561 55) - 1.
+        assert!(near(ack(&mut s, 0, 800, Ecn::Ect1), 0.163_649_93));
+        // Without limiter 1.0625^4 - 1.
+        let mut s = sender(&VcpSenderParams { limiters: false, ..Default::default() }, 8.0);
+        assert!(near(ack(&mut s, 0, 800, Ecn::Ect1), 0.274_429_3));
+    }
+
+    #[test]
+    fn high_load_increases_additively_in_three_pieces() {
+        let step = |params: &VcpSenderParams, srtt| {
+            4.0 * ack(&mut sender(params, 4.0), 0, srtt, Ecn::Ect0)
+        };
+        // t_d = 200 ms: x = 0.4 and g = 0.16; L = 0.1, R = 2.5.
+        let normal = VcpSenderParams::default();
+        assert!(near(step(&normal, 80), 0.16));
+        // x = 0.05 below L: 0.05*0.1. x = 5 above R: 2.5 + 6.25.
+        assert!(near(step(&normal, 10), 0.005));
+        assert!(near(step(&normal, 1000), 8.75));
+        // t_d = 100 ms: x = 0.8; L = 0.2, R = 5: x = 10 gives 5 + 25.
+        let short = VcpSenderParams { t_d: Span::from_millis(100), ..Default::default() };
+        assert!(near(step(&short, 80), 0.64) && near(step(&short, 1000), 30.0));
+        // Weight 3 on min_rtt = 40 ms: 3*0.2^2. No limiter: 5^2.
+        let scale_rtt = ScaleRtt::MinRtt;
+        let heavy = VcpSenderParams { weight: 3.0, scale_rtt, ..Default::default() };
+        assert!(near(step(&heavy, 80), 0.12));
+        let free = VcpSenderParams { limiters: false, ..Default::default() };
+        assert!(near(step(&free, 1000), 25.0));
+    }
+
+    #[test]
+    fn overload_cuts_once_then_freezes_then_increases_additively_for_one_srtt() {
+        let mut s = sender(&VcpSenderParams::default(), 16.0);
+        assert_eq!(ack(&mut s, 1000, 80, Ecn::Ce), -2.0);
+        for (at, code) in [(1001, Ecn::Ce), (1100, Ecn::Ect1), (1199, Ecn::Ect0)] {
+            assert_eq!(ack(&mut s, at, 80, code), 0.0);
+        }
+        // A loss cut leaves the freeze as it is.
+        let loss = |kind| Loss { now: ms(1150), kind, in_flight: 14, lost: 1, repeated: false };
+        s.on_loss(&loss(LossKind::DupAcks));
+        assert_eq!(s.cwnd(), 7.0);
+        assert_eq!(ack(&mut s, 1199, 80, Ecn::Ect1), 0.0);
+        // 1200 to 1280 ms: 0.16/cwnd whatever comes.
+        for (at, code) in [(1200, Ecn::Ce), (1240, Ecn::Ect1), (1279, Ecn::NotCapable)] {
+            let cwnd = s.cwnd();
+            assert!(near(ack(&mut s, at, 80, code), 0.16 / cwnd));
+        }
+        let cwnd = s.cwnd();
+        assert!(near(ack(&mut s, 1280, 80, Ecn::Ce), -cwnd / 8.0));
+        s.on_loss(&loss(LossKind::Timeout));
+        assert_eq!(s.cwnd(), 1.0);
+        assert_eq!(ack(&mut s, 3000, 80, Ecn::Ce), 0.0);
+    }
+
+    #[test]
+    fn few_packets_in_a_large_rtt_are_spaced() {
+        let pace = |cwnd, srtt| {
+            let mut s = sender(&VcpSenderParams::default(), cwnd);
+            ack(&mut s, 0, srtt, Ecn::NotCapable);
+            s.pacing()
+        };
+        // 300 ms in 2 gaps of 150 ms: 8000 b/0.15 s; in 4 of 75 ms, below 100 ms: none.
+        assert_eq!(pace(2.9, 300), Some(Rate(53_333)));
+        assert_eq!(pace(3.0, 300), None);
+        // 1 s in 8 gaps of 125 ms.
+        assert_eq!(pace(5.0, 1000), Some(Rate(64_000)));
+        assert_eq!(pace(1.9, 1000), None);
+        assert_eq!(pace(2.0, 200), None);
+        // 64 packets in 64 gaps of 156.25 ms; 65 are too many.
+        assert_eq!(pace(64.0, 10_000), Some(Rate(51_200)));
+        assert_eq!(pace(65.0, 20_000), None);
+    }
+}

@@ -1,17 +1,167 @@
-//! TCP Reno's window.
-use units::Span;
-use crate::roles::*;
-params! { /// Reno.
-pub struct RenoParams { /// ECN.
- ecn: bool = false; } }
-/// Reno.
+//! TCP Reno's window. RFC 5681, "TCP congestion control"; with ECN, RFC 3168.
+//!
+//! Slow start doubles the window per RTT until ssthresh, congestion avoidance adds one packet per
+//! RTT, a loss halves it and a timeout starts again from one packet. Which loss recovery goes with
+//! it (Reno's, NewReno's or SACK's) is the transport's affair; the window is the same.
+//!
+//! Deviations:
+//! - D1: the window is counted in packets of one size, real-valued, not in bytes.
+//! - D2: no window inflation: during recovery `cwnd` stands at ssthresh and the transport decides
+//!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
+//! - D3: the window also grows while the application leaves it unused (no RFC 7661), and is kept
+//!   over an idle time (RFC 5681 section 4.1 restarts from the initial window).
+//! - D4: on ECE the same halving as on duplicate ACKs, of FlightSize, not below 2 packets.
+
+use crate::roles::{Ack, Echo, EcnUse, Loss, LossKind, Sender, SenderContext};
+
+params! {
+    /// The sender's parameters.
+    pub struct RenoParams {
+        /// Does it use ECN (RFC 3168)?
+        ecn: bool = false;
+    }
+}
+
+/// The end host's part.
 #[derive(Clone, Debug)]
-pub struct Reno { cwnd: f64, ssthresh: f64, ecn: bool }
+pub struct Reno {
+    /// [packets]
+    cwnd: f64,
+    /// [packets]; infinite until the first loss.
+    ssthresh: f64,
+    ecn: bool,
+}
+
 impl Sender for Reno {
-    type Params = RenoParams; type Header = (); type Receiver = Echo<()>;
-    fn new(p: &RenoParams, c: &SenderContext) -> Reno { Reno { cwnd: c.initial_window, ssthresh: f64::INFINITY, ecn: p.ecn } }
-    fn ecn(&self) -> EcnUse { if self.ecn { EcnUse::Classic } else { EcnUse::None } }
-    fn on_ack(&mut self, a: &Ack<()>) { let _ = Span::ZERO; if a.recovering { return; } for _ in 0..a.delivered { self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd }; } }
-    fn on_loss(&mut self, l: &Loss) { self.ssthresh = (f64::from(l.in_flight) / 2.0).max(2.0); self.cwnd = if l.kind == LossKind::Timeout { 1.0 } else { self.ssthresh }; }
-    fn cwnd(&self) -> f64 { self.cwnd }
+    type Params = RenoParams;
+    type Header = ();
+    type Receiver = Echo<()>;
+
+    fn new(params: &RenoParams, context: &SenderContext) -> Reno {
+        Reno { cwnd: context.initial_window.max(1.0), ssthresh: f64::INFINITY, ecn: params.ecn }
+    }
+
+    fn ecn(&self) -> EcnUse {
+        if self.ecn { EcnUse::Classic } else { EcnUse::None }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<()>) {
+        if ack.acked == 0 || ack.recovering {
+            return;
+        }
+        self.cwnd += if self.cwnd < self.ssthresh {
+            1.0 // eq. (2): min(N, SMSS), once per ACK however much it acknowledges
+        } else {
+            1.0 / self.cwnd // eq. (3)
+        };
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        // A timer that backs off holds ssthresh (section 3.1).
+        if !(loss.kind == LossKind::Timeout && loss.repeated) {
+            self.ssthresh = (f64::from(loss.in_flight) / 2.0).max(2.0); // eq. (4)
+        }
+        self.cwnd = match loss.kind {
+            LossKind::DupAcks | LossKind::EcnEcho => self.ssthresh,
+            LossKind::Timeout => 1.0,
+        };
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("cwnd", self.cwnd);
+        sink("ssthresh", self.ssthresh);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Ecn;
+    use units::Time;
+    use units::random::Stream;
+
+    fn reno(initial_window: f64, ecn: bool) -> Reno {
+        let stream = Stream::new(1, 0, "test");
+        let context = SenderContext { packet_bytes: 1000, initial_window, stream };
+        Reno::new(&RenoParams { ecn }, &context)
+    }
+
+    fn ack(acked: u32, recovering: bool) -> Ack<()> {
+        Ack {
+            now: Time::ZERO,
+            delivered: acked.max(1),
+            acked,
+            rtt: None,
+            srtt: None,
+            min_rtt: None,
+            in_flight: 0,
+            recovering,
+            header: (),
+            code: Ecn::NotCapable,
+        }
+    }
+
+    fn loss(kind: LossKind, in_flight: u32, repeated: bool) -> Loss {
+        Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated }
+    }
+
+    #[test]
+    fn slow_start_adds_one_packet_per_ack_that_moves_the_number() {
+        let mut reno = reno(2.0, false);
+        reno.on_ack(&ack(1, false));
+        reno.on_ack(&ack(2, false)); // a delayed ACK counts once
+        reno.on_ack(&ack(0, false)); // SACK only
+        reno.on_ack(&ack(1, true));
+        assert_eq!(reno.cwnd(), 4.0);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_about_one_packet_per_window() {
+        let mut reno = reno(1.0, false);
+        reno.on_loss(&loss(LossKind::DupAcks, 8, false));
+        assert_eq!(reno.cwnd(), 4.0);
+        reno.on_ack(&ack(1, false));
+        assert_eq!(reno.cwnd(), 4.25);
+        reno.on_ack(&ack(1, false));
+        // 4.25 + 4/17
+        assert!((reno.cwnd() - 4.485_294).abs() < 1e-6);
+    }
+
+    #[test]
+    fn loss_halves_the_flight_not_the_window() {
+        for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
+            let mut reno = reno(100.0, true);
+            reno.on_loss(&loss(kind, 21, false));
+            assert_eq!((reno.cwnd(), reno.ssthresh), (10.5, 10.5));
+            reno.on_loss(&loss(kind, 3, false));
+            assert_eq!((reno.cwnd(), reno.ssthresh), (2.0, 2.0));
+        }
+    }
+
+    #[test]
+    fn a_timeout_starts_again_and_a_repeated_one_holds_ssthresh() {
+        let mut reno = reno(40.0, false);
+        reno.on_loss(&loss(LossKind::Timeout, 40, false));
+        assert_eq!((reno.cwnd(), reno.ssthresh), (1.0, 20.0));
+        reno.on_loss(&loss(LossKind::Timeout, 1, true));
+        assert_eq!((reno.cwnd(), reno.ssthresh), (1.0, 20.0));
+        for _ in 0..19 {
+            reno.on_ack(&ack(1, false));
+        }
+        assert_eq!(reno.cwnd(), 20.0);
+        reno.on_ack(&ack(1, false));
+        assert_eq!(reno.cwnd(), 20.05);
+    }
+
+    #[test]
+    fn ecn_is_a_choice() {
+        assert_eq!(reno(1.0, false).ecn(), EcnUse::None);
+        assert_eq!(reno(1.0, true).ecn(), EcnUse::Classic);
+    }
 }

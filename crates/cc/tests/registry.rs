@@ -1,0 +1,450 @@
+//! What must hold for every protocol and every queue of the registry, whatever happens to it.
+
+use clearpipe_cc::explicit::xcp::XcpHeader;
+use clearpipe_cc::params::{Kind, Refused, Spec, Value};
+use clearpipe_cc::registry::{
+    AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, ProtocolInfo,
+    QueueInfo, Role, protocols, queues,
+};
+use clearpipe_cc::roles::{
+    Ack, Backlog, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing,
+    RouterContext, SenderContext,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+use units::random::Stream;
+use units::{Rate, Span, Time};
+
+// What can happen.
+
+/// Something that happens to a sender.
+#[derive(Clone, Debug)]
+enum Operation {
+    Advance(Span),
+    Send { size: u32, srtt: Option<Span>, retransmission: bool },
+    Ack(Box<Ack<AnyHeader>>),
+    Loss { kind: LossKind, in_flight: u32, lost: u32, repeated: bool },
+    Timer,
+}
+
+/// Something that happens to a router.
+#[derive(Clone, Debug)]
+enum Event {
+    Advance(Span),
+    Arrive(Packet, Backlog),
+    Depart(Packet, Backlog),
+}
+
+#[derive(Clone, Debug)]
+struct Packet {
+    size: u32,
+    kind: PacketKind,
+    ecn: Ecn,
+    header: Option<AnyHeader>,
+    queued_for: Span,
+}
+
+/// Any number, with a liking for the absurd.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => -1e6..1e6,
+        2 => 0.0..1.0,
+        1 => any::<f64>(),
+        1 => select(vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN, f64::MAX,
+            f64::MIN_POSITIVE, 5e-324]),
+    ]
+}
+
+fn span() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        6 => (0..2_000_u64).prop_map(Span::from_millis),
+        2 => (0..1_000_u64).prop_map(Span::from_micros),
+        1 => any::<u64>().prop_map(Span),
+        1 => select(vec![Span::ZERO, Span(1), Span(u64::MAX)]),
+    ]
+}
+
+fn header() -> impl Strategy<Value = AnyHeader> {
+    let xcp = (number(), number(), number());
+    prop_oneof![
+        1 => Just(AnyHeader::None),
+        4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
+    ]
+}
+
+fn ecn() -> impl Strategy<Value = Ecn> {
+    select(vec![Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce])
+}
+
+fn acked() -> impl Strategy<Value = Operation> {
+    let numbers = (any::<u32>(), any::<u32>(), any::<u32>());
+    let times = (proptest::option::of(span()), proptest::option::of(span()));
+    (numbers, times, any::<bool>(), header(), ecn()).prop_map(
+        |((delivered, acked, in_flight), (srtt, min_rtt), recovering, header, code)| {
+            Operation::Ack(Box::new(Ack {
+                now: Time::ZERO,
+                delivered,
+                acked,
+                rtt: srtt,
+                srtt,
+                min_rtt,
+                in_flight,
+                recovering,
+                header,
+                code,
+            }))
+        },
+    )
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let kinds = select(vec![LossKind::DupAcks, LossKind::Timeout, LossKind::EcnEcho]);
+    prop_oneof![
+        2 => span().prop_map(Operation::Advance),
+        2 => (any::<u32>(), proptest::option::of(span()), any::<bool>()).prop_map(
+            |(size, srtt, retransmission)| Operation::Send { size, srtt, retransmission }),
+        4 => acked(),
+        1 => (kinds, any::<u32>(), any::<u32>(), any::<bool>()).prop_map(
+            |(kind, in_flight, lost, repeated)| Operation::Loss { kind, in_flight, lost, repeated }),
+        1 => Just(Operation::Timer),
+    ]
+}
+
+fn packet() -> impl Strategy<Value = Packet> {
+    let kind = prop_oneof![3 => Just(PacketKind::Data), 1 => Just(PacketKind::Ack)];
+    let size = prop_oneof![4 => Just(1000), 1 => Just(40), 1 => any::<u32>()];
+    (size, kind, ecn(), proptest::option::of(header()), span()).prop_map(
+        |(size, kind, ecn, header, queued_for)| Packet { size, kind, ecn, header, queued_for },
+    )
+}
+
+fn backlog() -> impl Strategy<Value = Backlog> {
+    prop_oneof![
+        4 => (0..300_u32).prop_map(|packets| Backlog { packets, bytes: u64::from(packets) * 1000 }),
+        1 => (any::<u32>(), any::<u64>()).prop_map(|(packets, bytes)| Backlog { packets, bytes }),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        1 => span().prop_map(Event::Advance),
+        2 => (packet(), backlog()).prop_map(|(p, b)| Event::Arrive(p, b)),
+        2 => (packet(), backlog()).prop_map(|(p, b)| Event::Depart(p, b)),
+    ]
+}
+
+/// For each parameter where in its range it shall stand; `None` leaves the defaults.
+fn tuning() -> impl Strategy<Value = Option<Vec<f64>>> {
+    let place = prop_oneof![1 => Just(0.0), 1 => Just(1.0), 6 => 0.0..1.0];
+    proptest::option::of(proptest::collection::vec(place, 32))
+}
+
+fn place(spec: &Spec, at: f64) -> Value {
+    let x = spec.low + at * (spec.high - spec.low);
+    match spec.kind {
+        Kind::Flag => Value::Flag(at >= 0.5),
+        Kind::Count => Value::Count(x as u64),
+        Kind::Number => Value::Number(x.clamp(spec.low, spec.high)),
+        Kind::Span => Value::Span(Span::from_secs_f64(x)),
+        Kind::Choice(words) => {
+            Value::Choice(words[((words.len() - 1) as f64 * at).round() as usize])
+        }
+    }
+}
+
+fn stream() -> Stream {
+    Stream::new(1, 0, "test")
+}
+
+fn sender(info: &ProtocolInfo, tuning: Option<&[f64]>, window: f64) -> (AnySender, AnyReceiver) {
+    let mut params = AnySenderParams::named(info.name).unwrap();
+    for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
+        assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
+    }
+    let context = SenderContext { packet_bytes: 1000, initial_window: window, stream: stream() };
+    params.build(&context)
+}
+
+fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit) -> AnyRouter {
+    let mut params = AnyRouterParams::named(info.name).unwrap();
+    for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
+        assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
+    }
+    let capacity = Rate(capacity);
+    let stream = stream();
+    params.build(&RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream })
+}
+
+// Senders.
+
+fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
+    match operation.clone() {
+        Operation::Advance(span) => *now = *now + span,
+        Operation::Send { size, srtt, retransmission } => {
+            let header = sender.on_send(&Departing { now: *now, size, srtt, retransmission });
+            check_codec(header);
+        }
+        Operation::Ack(mut ack) => {
+            ack.now = *now;
+            sender.on_ack(&mut ack);
+        }
+        Operation::Loss { kind, in_flight, lost, repeated } => {
+            sender.on_loss(&Loss { now: *now, kind, in_flight, lost, repeated });
+        }
+        Operation::Timer => {
+            let due = sender.next_timer();
+            if due < Time::NEVER {
+                *now = (*now).max(due);
+                sender.on_timer(*now);
+                assert!(sender.next_timer() > *now, "a timer that does not advance");
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn windows_stay_finite_and_at_least_one_packet(
+        operations in proptest::collection::vec(operation(), 1..80),
+        tuning in tuning(),
+        window in 0.0..100.0,
+    ) {
+        for info in protocols() {
+            let (mut sender, _) = sender(&info, tuning.as_deref(), window);
+            let mut now = Time::ZERO;
+            for operation in &operations {
+                apply(&mut sender, &mut now, operation);
+                let cwnd = sender.cwnd();
+                prop_assert!(cwnd.is_finite() && cwnd >= 1.0, "{}: cwnd {cwnd}", info.name);
+                prop_assert!(sender.pacing() != Some(Rate(0)), "{}: stands still", info.name);
+                sender.probe(&mut |name, value| assert!(!value.is_nan(), "{name}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_repeats_bit_by_bit(operations in proptest::collection::vec(operation(), 1..40)) {
+        for info in protocols() {
+            let run = || {
+                let (mut sender, mut now) = (sender(&info, None, 1.0).0, Time::ZERO);
+                operations.iter().for_each(|operation| apply(&mut sender, &mut now, operation));
+                sender.cwnd().to_bits()
+            };
+            prop_assert_eq!(run(), run());
+        }
+    }
+
+    #[test]
+    fn receivers_take_any_packet(header in header(), ecn in ecn(), at in span()) {
+        for info in protocols() {
+            let (_, mut receiver) = sender(&info, None, 1.0);
+            let mut header = header;
+            let back = receiver.on_data(Time::ZERO + at, &mut header, ecn);
+            check_codec(back.header);
+        }
+    }
+}
+
+// Routers.
+
+/// One packet at the router, which must leave ACKs alone.
+fn pass(router: &mut AnyRouter, now: Time, packet: &Packet, backlog: Backlog, arrives: bool) {
+    let (mut ecn, mut header) = (packet.ecn, packet.header);
+    let passing = Passing {
+        flow: 7,
+        size: packet.size,
+        kind: packet.kind,
+        queued_for: packet.queued_for,
+        ecn: &mut ecn,
+        header: header.as_mut(),
+    };
+    if arrives {
+        router.on_arrival(now, passing, backlog);
+    } else {
+        router.on_departure(now, passing, backlog);
+    }
+    if packet.kind == PacketKind::Ack {
+        assert_eq!(ecn, packet.ecn);
+        assert_eq!(format!("{header:?}"), format!("{:?}", packet.header));
+    }
+    if packet.ecn == Ecn::NotCapable {
+        assert_eq!(ecn, Ecn::NotCapable, "a mark on a packet that is not capable");
+    }
+    assert!(!packet.header.is_some_and(|h| h == AnyHeader::None) || header == packet.header);
+}
+
+/// Lets the router's timers fire up to `until`; after fifty of them the last comes late.
+fn run_timers(router: &mut AnyRouter, now: &mut Time, until: Time, name: &str) {
+    for i in 0.. {
+        let due = router.next_timer();
+        if due > until || due == Time::NEVER {
+            break;
+        }
+        assert!(due > *now, "{name}: a timer in the past");
+        *now = if i < 50 { due } else { until };
+        router.on_timer(*now, Backlog { packets: 3, bytes: 3000 });
+        assert!(router.next_timer() > *now, "{name}: a timer that does not advance");
+    }
+    *now = until;
+}
+
+proptest! {
+    #[test]
+    fn routers_stand_anything(
+        events in proptest::collection::vec(event(), 1..80),
+        tuning in tuning(),
+        capacity in select(vec![1_u64, 10_000, 10_000_000, 400_000_000_000]),
+        limit in prop_oneof![any::<u64>().prop_map(Limit::Bytes), (0..500_u32).prop_map(Limit::Packets)],
+    ) {
+        for info in queues() {
+            let mut router = router(&info, tuning.as_deref(), capacity, limit);
+            let mut now = Time::ZERO;
+            for event in &events {
+                match event {
+                    // Up to some days: the end of time is no instant of a run.
+                    Event::Advance(span) => {
+                        let until = now + Span(span.0 % Span::from_secs(1_000_000).0);
+                        run_timers(&mut router, &mut now, until, info.name);
+                    }
+                    Event::Arrive(packet, backlog) => {
+                        pass(&mut router, now, packet, *backlog, true);
+                    }
+                    Event::Depart(packet, backlog) => {
+                        pass(&mut router, now, packet, *backlog, false);
+                    }
+                }
+                router.probe(&mut |name, value| {
+                    assert!(value.is_finite(), "{}: {name} {value}", info.name);
+                });
+            }
+        }
+    }
+}
+
+// Headers.
+
+/// `decode(encode(h))` is within one wire unit, and a second round changes nothing.
+fn check_codec(header: AnyHeader) {
+    match header {
+        AnyHeader::None => {}
+        AnyHeader::Xcp(h) => {
+            let back = round_trip(h);
+            let near = |got: f64, sent: f64, unit: f64, top: f64| {
+                // Beyond 2^53 units a f64 is itself coarser than a unit.
+                let unit = unit.max(sent.abs() * f64::EPSILON);
+                sent.is_nan() || sent < 0.0 || sent >= top || (got - sent).abs() <= unit
+            };
+            let Some(back) = back else { return };
+            assert!(near(back.cwnd, h.cwnd, 1.0, 4e9), "{h:?} {back:?}");
+            assert!(near(back.rtt, h.rtt, 1e-6, 4e3), "{h:?} {back:?}");
+            assert!(
+                near(back.feedback.abs(), h.feedback.abs(), 1.0 / 65536.0, 1e14),
+                "{h:?} {back:?}"
+            );
+        }
+    }
+}
+
+fn round_trip<H: Header>(header: H) -> Option<H> {
+    let mut wire = vec![0; H::WIRE_BYTES];
+    header.encode(&mut wire);
+    let back = H::decode(&wire)?;
+    let mut again = vec![0; H::WIRE_BYTES];
+    back.encode(&mut again);
+    assert_eq!(wire, again, "{header:?}");
+    assert_eq!(H::decode(&again), Some(back));
+    assert_eq!(H::decode(&wire[..H::WIRE_BYTES - 1]), None);
+    Some(back)
+}
+
+proptest! {
+    #[test]
+    fn headers_survive_the_wire(header in header()) {
+        check_codec(header);
+    }
+
+    #[test]
+    fn any_bytes_can_be_read(wire in proptest::collection::vec(any::<u8>(), 0..40)) {
+        let header = XcpHeader::decode(&wire);
+        prop_assert_eq!(header.is_some_and(|h| h.cwnd == 0.0 && h.rtt > 0.0), false);
+    }
+}
+
+// The table itself.
+
+/// Checks one entry's parameters through `get` and `set`.
+fn check_params(
+    owner: &str,
+    specs: &[Spec],
+    get: impl Fn(&str) -> Option<Value>,
+    mut set: impl FnMut(&str, Value) -> Result<(), Refused>,
+) {
+    for (i, spec) in specs.iter().enumerate() {
+        let name = spec.name;
+        let value = get(name).unwrap();
+        assert_eq!(set(name, value), Ok(()), "{owner}.{name}: default out of its range");
+        assert_eq!(get(name), Some(value));
+        assert!(spec.doc.trim().len() > 10, "{owner}.{name}: no description");
+        assert!(spec.low.is_finite() && spec.high.is_finite() && spec.low <= spec.high);
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+        assert!(specs[..i].iter().all(|s| s.name != name), "{owner}.{name} twice");
+        let beyond = match spec.kind {
+            Kind::Flag | Kind::Choice(_) => continue,
+            Kind::Count => Value::Count(spec.high as u64 + 1),
+            Kind::Number => Value::Number(spec.high.max(1.0) * 1.001),
+            Kind::Span => Value::Span(Span::from_secs_f64(spec.high + 1.0)),
+        };
+        assert_eq!(set(name, beyond), Err(Refused::Range), "{owner}.{name}");
+    }
+    assert_eq!(set("no such parameter", Value::Flag(true)), Err(Refused::Unknown));
+}
+
+fn check_texts(name: &str, summary: &str, source: &str) {
+    assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+    assert!(summary.len() > 10 && source.len() > 5, "{name}");
+}
+
+#[test]
+fn every_protocol_is_described() {
+    let mut names = std::collections::BTreeSet::new();
+    for info in protocols() {
+        assert!(names.insert(info.name), "{} twice", info.name);
+        check_texts(info.name, info.summary, info.source);
+        let params = std::cell::RefCell::new(AnySenderParams::named(info.name).unwrap());
+        check_params(
+            info.name,
+            info.params,
+            |name| params.borrow().get(name),
+            |name, value| params.borrow_mut().set(name, value),
+        );
+        if let Some(router) = info.router {
+            let queue = queues().find(|q| q.name == router);
+            assert!(queue.is_some_and(|q| q.role == Role::Feedback), "{} on {router}", info.name);
+        }
+    }
+    assert_eq!(AnySenderParams::named("no such protocol"), None);
+}
+
+#[test]
+fn every_queue_is_described() {
+    let mut names = std::collections::BTreeSet::new();
+    for info in queues() {
+        assert!(names.insert(info.name), "{} twice", info.name);
+        check_texts(info.name, info.summary, info.source);
+        let params = std::cell::RefCell::new(AnyRouterParams::named(info.name).unwrap());
+        check_params(
+            info.name,
+            info.params,
+            |name| params.borrow().get(name),
+            |name, value| params.borrow_mut().set(name, value),
+        );
+    }
+    assert_eq!(AnyRouterParams::named("no such queue"), None);
+}
+
+#[test]
+fn a_sender_stays_small() {
+    // Four cache lines: the state of 10^5 flows fits into 26 MB.
+    let size = std::mem::size_of::<AnySender>();
+    assert!(size <= 256, "{size} bytes");
+}

@@ -1,0 +1,168 @@
+//! Packets: a pool of them named by `u32`, and the delay lines they travel in.
+
+use cc::registry::AnyHeader;
+use cc::roles::{Ecn, PacketKind};
+use transport::SackBlocks;
+use units::Time;
+
+/// The handle that names no packet.
+pub const NONE: u32 = u32::MAX;
+
+/// A packet. As an ACK it is the data packet that caused it, turned round: `sent_at`,
+/// `retransmission` and the header are what the sender wants echoed.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it reaches the end of the delay line it is in.
+    pub due: Time,
+    /// When the data packet left its source.
+    pub sent_at: Time,
+    /// Data: the segment's number. ACK: the next segment expected.
+    pub seq: u64,
+    /// The protocol's header.
+    pub header: AnyHeader,
+    /// Its flow.
+    pub flow: u32,
+    /// The next packet in the delay line or in the free list.
+    pub next: u32,
+    /// Size on the wire [bytes].
+    pub size: u32,
+    /// SACK blocks of an ACK in the pool's side table, or [`NONE`].
+    pub sack: u32,
+    /// Data or ACK.
+    pub kind: PacketKind,
+    /// The two ECN bits.
+    pub ecn: Ecn,
+    /// Links of its path already behind it.
+    pub hop: u8,
+    /// Was the data sent before?
+    pub retransmission: bool,
+    /// RFC 3168: CWR on data, ECE on an ACK.
+    pub signal: bool,
+}
+
+/// All packets of a run. Grows to the largest number alive at once; freed places are used again.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    packets: Vec<Packet>,
+    free: u32,
+    sacks: Vec<SackBlocks>,
+    free_sacks: Vec<u32>,
+}
+
+impl Pool {
+    /// An empty pool.
+    pub fn new() -> Pool {
+        Pool { packets: Vec::new(), free: NONE, sacks: Vec::new(), free_sacks: Vec::new() }
+    }
+
+    /// Takes a place for `packet`.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        match self.free {
+            NONE => {
+                self.packets.push(packet);
+                (self.packets.len() - 1) as u32
+            }
+            id => {
+                self.free = self.packets[id as usize].next;
+                self.packets[id as usize] = packet;
+                id
+            }
+        }
+    }
+
+    /// Gives the place of a packet back, and that of its SACK blocks.
+    #[inline]
+    pub fn remove(&mut self, id: u32) {
+        let packet = &mut self.packets[id as usize];
+        packet.next = self.free;
+        self.free = id;
+        if packet.sack != NONE {
+            self.free_sacks.push(packet.sack);
+        }
+    }
+
+    /// Stores SACK blocks for an ACK's `sack`.
+    pub fn insert_sack(&mut self, blocks: SackBlocks) -> u32 {
+        match self.free_sacks.pop() {
+            Some(id) => {
+                self.sacks[id as usize] = blocks;
+                id
+            }
+            None => {
+                self.sacks.push(blocks);
+                (self.sacks.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The SACK blocks that an ACK's `sack` names.
+    pub fn sack(&self, id: u32) -> &SackBlocks {
+        &self.sacks[id as usize]
+    }
+}
+
+impl std::ops::Index<u32> for Pool {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: u32) -> &Packet {
+        &self.packets[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Pool {
+    #[inline]
+    fn index_mut(&mut self, id: u32) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+}
+
+/// A delay line: packets leave in the order they entered, each when it is due. Only the first has an
+/// event pending.
+#[derive(Clone, Copy, Debug)]
+pub struct Pipe {
+    head: u32,
+    tail: u32,
+}
+
+impl Pipe {
+    /// An empty line.
+    pub const EMPTY: Pipe = Pipe { head: NONE, tail: NONE };
+
+    /// Appends a packet; true when it is the first and its event must be set.
+    #[inline]
+    pub fn push(&mut self, pool: &mut Pool, id: u32) -> bool {
+        pool[id].next = NONE;
+        let empty = self.head == NONE;
+        if empty {
+            self.head = id;
+        } else {
+            debug_assert!(pool[self.tail].due <= pool[id].due);
+            pool[self.tail].next = id;
+        }
+        self.tail = id;
+        empty
+    }
+
+    /// Takes the first packet out, and says when the next one is due.
+    #[inline]
+    pub fn pop(&mut self, pool: &Pool) -> Option<(u32, Option<Time>)> {
+        if self.head == NONE {
+            return None;
+        }
+        let id = self.head;
+        self.head = pool[id].next;
+        let next = (self.head != NONE).then(|| pool[self.head].due);
+        Some((id, next))
+    }
+
+    /// The packets in the line.
+    pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
+        let mut id = self.head;
+        std::iter::from_fn(move || {
+            let packet = (id != NONE).then(|| &pool[id])?;
+            id = packet.next;
+            Some(packet)
+        })
+    }
+}

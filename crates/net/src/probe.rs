@@ -1,0 +1,130 @@
+//! Series: values against time, sampled at a fixed step. A scenario without series has no event here.
+
+use results::{Series as Table, SeriesOf};
+use scenario::{Of, Series};
+use units::{Span, Time};
+
+use crate::flow::Flow;
+use crate::link::Link;
+
+/// The series of a run.
+#[derive(Clone, Debug)]
+pub struct Probes {
+    wanted: Vec<Series>,
+    every: Span,
+    end: Time,
+    tables: Vec<Table>,
+    /// Bytes delivered per flow at the last sample.
+    delivered: Vec<u64>,
+    /// Bytes departed per link at the last sample.
+    departed: Vec<u64>,
+    /// Packets dropped per link at the last sample.
+    dropped: Vec<u64>,
+}
+
+impl Probes {
+    /// Probes that have sampled nothing yet.
+    pub fn new(probe: &scenario::Probe, end: Time, flows: usize, links: usize) -> Probes {
+        Probes {
+            wanted: probe.series.clone(),
+            every: probe.every,
+            end,
+            tables: Vec::new(),
+            delivered: vec![0; flows],
+            departed: vec![0; links],
+            dropped: vec![0; links],
+        }
+    }
+
+    /// When the first sample is due, if any is.
+    pub fn first(&self) -> Option<Time> {
+        (!self.wanted.is_empty()).then_some(Time::ZERO + self.every)
+    }
+
+    /// Takes a sample, and says when the next is due.
+    pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow]) -> Option<Time> {
+        for series in self.wanted.clone() {
+            match series.of() {
+                Of::Flow => self.sample_flows(now, series, flows),
+                Of::Link => self.sample_links(now, series, links),
+            }
+        }
+        let next = now + self.every;
+        (next <= self.end).then_some(next)
+    }
+
+    /// The tables.
+    pub fn finish(self) -> Vec<Table> {
+        self.tables
+    }
+
+    fn sample_flows(&mut self, now: Time, series: Series, flows: &[Flow]) {
+        for (i, flow) in flows.iter().enumerate() {
+            if !flow.life.started {
+                continue;
+            }
+            let id = i as u32;
+            match series {
+                Series::Cwnd => self.put("cwnd_pkts", SeriesOf::Flow, now, id, flow.sender.cwnd()),
+                Series::Srtt => {
+                    if let Some(srtt) = flow.outbound.srtt() {
+                        self.put("srtt_s", SeriesOf::Flow, now, id, srtt.as_secs());
+                    }
+                }
+                Series::Goodput => {
+                    let total = flow.counts.delivered_bytes;
+                    let fresh = total - std::mem::replace(&mut self.delivered[i], total);
+                    let bps = fresh as f64 * 8.0 / self.every.as_secs();
+                    self.put("goodput_bps", SeriesOf::Flow, now, id, bps);
+                }
+                _ => flow.sender.probe(&mut |name, value| {
+                    self.put(&format!("sender_{name}"), SeriesOf::Flow, now, id, value);
+                }),
+            }
+        }
+    }
+
+    fn sample_links(&mut self, now: Time, series: Series, links: &[Link]) {
+        for (i, link) in links.iter().enumerate() {
+            let id = i as u32;
+            match series {
+                Series::Queue => {
+                    let waiting = f64::from(link.queue.backlog().packets);
+                    self.put("queue_pkts", SeriesOf::Link, now, id, waiting);
+                }
+                Series::Utilization => {
+                    let total = link.departed(now).served_bytes;
+                    let fresh = total - std::mem::replace(&mut self.departed[i], total);
+                    let share = fresh as f64 * 8.0 / (self.every.as_secs() * link.rate.as_bps());
+                    self.put("utilization_ratio", SeriesOf::Link, now, id, share);
+                }
+                Series::Drops => {
+                    let total = link.counts.drops;
+                    let fresh = total - std::mem::replace(&mut self.dropped[i], total);
+                    self.put("drops_pkts", SeriesOf::Link, now, id, fresh as f64);
+                }
+                _ => {
+                    for router in link.feedback.iter().chain([&link.policy]) {
+                        router.probe(&mut |name, value| {
+                            self.put(&format!("router_{name}"), SeriesOf::Link, now, id, value);
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, name: &str, of: SeriesOf, now: Time, id: u32, value: f64) {
+        let table = match self.tables.iter().position(|t| t.name == name) {
+            Some(at) => &mut self.tables[at],
+            None => {
+                let (t_s, ids, values) = (Vec::new(), Vec::new(), Vec::new());
+                self.tables.push(Table { name: name.into(), of, t_s, id: ids, value: values });
+                self.tables.last_mut().expect("one was just pushed")
+            }
+        };
+        table.t_s.push(now.as_secs());
+        table.id.push(id);
+        table.value.push(value);
+    }
+}

@@ -1,0 +1,170 @@
+//! From a run's state to the result tables.
+
+use cc::roles::{Limit, PacketKind};
+use results::{FlowRow, LinkRow, Tables};
+use scenario::Scenario;
+use units::{Span, Time};
+
+use crate::flow::Flow;
+use crate::link::{Counts, Link};
+use crate::packet::{Packet, Pool};
+use crate::world::World;
+
+/// What had been counted at some instant.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    time: Time,
+    links: Vec<Counts>,
+    delivered_bytes: Vec<u64>,
+}
+
+impl Snapshot {
+    /// Of `now`.
+    pub fn take(now: Time, links: &[Link], flows: &[Flow]) -> Snapshot {
+        Snapshot {
+            time: now,
+            links: links.iter().map(|link| link.departed(now)).collect(),
+            delivered_bytes: flows.iter().map(|flow| flow.counts.delivered_bytes).collect(),
+        }
+    }
+
+    /// Of the start of a run.
+    pub fn of_start(links: usize, flows: usize) -> Snapshot {
+        Snapshot {
+            time: Time::ZERO,
+            links: vec![Counts::default(); links],
+            delivered_bytes: vec![0; flows],
+        }
+    }
+}
+
+/// The tables of a run that ended at `end`.
+pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
+    let waiting = in_flight(world);
+    let links = (0..world.links.len()).map(|i| link_row(scenario, world, i, end)).collect();
+    let mut flows = Vec::with_capacity(world.flows.len());
+    for group in &scenario.groups {
+        for i in 0..group.count {
+            let number = flows.len();
+            let mut row = flow_row(world, number, end);
+            row.group.clone_from(&group.name);
+            row.protocol.clone_from(&group.protocol.name);
+            row.base_rtt_s = scenario.rtt(group, i).as_secs();
+            (row.in_flight_pkts, row.acks_in_flight_pkts) = waiting[number];
+            flows.push(row);
+        }
+    }
+    let series = std::mem::replace(
+        &mut world.probes,
+        crate::probe::Probes::new(&scenario.probe, end, 0, 0),
+    );
+    Tables { flows, links, series: series.finish() }
+}
+
+/// Data packets and ACKs of each flow on the way, found by walking all queues and delay lines.
+fn in_flight(world: &World) -> Vec<(u64, u64)> {
+    let mut found = vec![(0, 0); world.flows.len()];
+    let mut count = |packet: &Packet| {
+        let (data, acks) = &mut found[packet.flow as usize];
+        match packet.kind {
+            PacketKind::Data => *data += 1,
+            PacketKind::Ack => *acks += 1,
+        }
+    };
+    let pool: &Pool = &world.pool;
+    for link in &world.links {
+        link.queue.iter().for_each(|waiting| count(&pool[waiting.handle]));
+        link.pipe.iter(pool).for_each(&mut count);
+    }
+    for flow in &world.flows {
+        for pipe in [&flow.up, &flow.down, &flow.ack_up, &flow.ack_down] {
+            pipe.iter(pool).for_each(&mut count);
+        }
+    }
+    found
+}
+
+fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> LinkRow {
+    let named = &scenario.links[i];
+    let link = &mut world.links[i];
+    let queue = link.occupancy.finish(end);
+    let total = link.departed(end);
+    let before = world.at_warmup.links[i];
+    let buffer_bytes = match named.limit {
+        Limit::Bytes(bytes) => bytes,
+        Limit::Packets(packets) => u64::from(packets) * u64::from(scenario.packets.data_bytes),
+    };
+    let share = |mean_packets: f64, mean_bytes: f64| match named.limit {
+        Limit::Bytes(bytes) => mean_bytes / bytes.max(1) as f64,
+        Limit::Packets(packets) => mean_packets / f64::from(packets.max(1)),
+    };
+    let arrivals = total.arrivals - before.arrivals;
+    let drops = total.drops - before.drops;
+    let departures_bytes = total.served_bytes - before.served_bytes;
+    let seconds = end.since(world.at_warmup.time).as_secs();
+    let capacity_bits = seconds * named.rate.as_bps();
+    LinkRow {
+        link: i as u32,
+        name: named.name.clone(),
+        queue: named.queue.name.clone(),
+        rate_bps: named.rate.as_bps(),
+        owd_s: named.owd.as_secs(),
+        buffer_bytes,
+        arrivals_pkts: arrivals,
+        drops_pkts: drops,
+        data_drops_pkts: total.data_drops - before.data_drops,
+        marks_pkts: total.marks - before.marks,
+        departures_pkts: total.served - before.served,
+        departures_bytes,
+        utilization_ratio: ratio(departures_bytes as f64 * 8.0, capacity_bits),
+        drop_ratio: ratio(drops as f64, arrivals as f64),
+        queue_mean_pkts: queue.mean_packets,
+        queue_mean_bytes: queue.mean_bytes,
+        queue_mean_ratio: share(queue.mean_packets, queue.mean_bytes),
+        queue_p90_pkts: queue.p90_packets as f64,
+        queue_p90_ratio: share(queue.p90_packets as f64, queue.p90_bytes as f64),
+        queue_max_pkts: queue.max_packets,
+        queue_max_bytes: queue.max_bytes,
+        total_arrivals_pkts: total.arrivals,
+        total_drops_pkts: total.drops,
+        total_data_drops_pkts: total.data_drops,
+        total_marks_pkts: total.marks,
+        total_departures_pkts: total.served,
+        queued_end_pkts: u64::from(link.queue.backlog().packets) + u64::from(link.busy_until > end),
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
+    let flow = &world.flows[number];
+    let counts = &flow.counts;
+    let life = &flow.life;
+    let from = life.start.max(world.at_warmup.time);
+    let active = life.finish.unwrap_or(end).min(end).since(from);
+    let fresh = counts.delivered_bytes - world.at_warmup.delivered_bytes[number];
+    FlowRow {
+        flow: number as u32,
+        start_s: life.start.as_secs(),
+        stop_s: (life.stop != Time::NEVER).then(|| life.stop.as_secs()),
+        finish_s: life.finish.map(Time::as_secs),
+        fct_s: life.finish.map(|finish| finish.since(life.start).as_secs()),
+        sent_pkts: counts.sent,
+        retransmitted_pkts: counts.retransmitted,
+        arrived_pkts: counts.arrived,
+        delivered_pkts: counts.delivered,
+        delivered_bytes: counts.delivered_bytes,
+        dropped_pkts: counts.dropped,
+        acks_sent_pkts: counts.acks_sent,
+        acks_arrived_pkts: counts.acks_arrived,
+        acks_dropped_pkts: counts.acks_dropped,
+        goodput_bps: ratio(fresh as f64 * 8.0, active.as_secs()),
+        timeouts: u64::from(flow.outbound.timeouts()),
+        fast_retransmits: u64::from(flow.outbound.fast_retransmits()),
+        srtt_s: flow.outbound.srtt().map(Span::as_secs),
+        min_rtt_s: flow.outbound.min_rtt().map(Span::as_secs),
+        ..FlowRow::default()
+    }
+}

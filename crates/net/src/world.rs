@@ -1,0 +1,496 @@
+//! The world: links and flows, and what happens when an event is due.
+//!
+//! Life of a packet: source -> access hop -> named links in turn -> access hop -> sink, and its ACK
+//! the same way back. A named link needs an event when something waits for its line and one for the
+//! head of the delay line behind it; a flow needs one for the head of each of its four delay lines.
+
+use cc::registry::AnyHeader;
+use cc::roles::{Departing, Ecn, EcnUse, PacketKind};
+use engine::Agenda;
+use transport::{AckIn, Segment};
+use units::{Span, Time};
+
+use crate::fingerprint::{Fingerprint, Kind};
+use crate::flow::{Flow, Path, Seen};
+use crate::link::{Fate, Link};
+use crate::packet::{NONE, Packet, Pool};
+use crate::probe::Probes;
+
+/// What an event is about; the rest of its bits say which link or flow.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub enum Due {
+    /// A link's line is free and something waits.
+    Service = 0,
+    /// The head of a link's delay line is at the next link.
+    LinkPipe = 1,
+    /// A link's routers' timer.
+    RouterTimer = 2,
+    /// The head of a flow's line from the source is at the first link.
+    Up = 3,
+    /// The head of a flow's line to the sink is there.
+    Down = 4,
+    /// The head of a flow's line from the sink is at the first link back.
+    AckUp = 5,
+    /// The head of a flow's line to the source is there.
+    AckDown = 6,
+    /// A flow's start, stop, retransmission or protocol timer.
+    FlowTimer = 7,
+    /// A flow's pacer.
+    Pace = 8,
+    /// A flow's delayed ACK.
+    Receiver = 9,
+    /// The probes' sample.
+    Probe = 10,
+    /// The warm-up ends.
+    Warmup = 11,
+}
+
+const KIND_BITS: u32 = 4;
+
+/// Links and flows are fewer than this.
+pub const MAX_INDEX: u32 = 1 << (engine::EVENT_BITS - KIND_BITS);
+
+/// The event that is about the link or flow of this number.
+#[inline]
+pub fn event(due: Due, index: u32) -> u32 {
+    index << KIND_BITS | due as u32
+}
+
+/// A run's state.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub agenda: Agenda,
+    pub pool: Pool,
+    pub links: Vec<Link>,
+    pub flows: Vec<Flow>,
+    pub paths: Vec<Path>,
+    pub deliveries: Fingerprint,
+    pub probes: Probes,
+    pub ack_bytes: u32,
+    /// The links' and flows' counts at the end of the warm-up.
+    pub at_warmup: crate::tables::Snapshot,
+    /// Packets that crossed an access hop; named links count their own.
+    pub access_hops: u64,
+}
+
+impl World {
+    /// Handles the events up to `until`, at most `budget` of them; false when none is left.
+    pub fn advance(&mut self, until: Time, budget: u64) -> bool {
+        for _ in 0..budget {
+            let Some((now, event)) = self.agenda.next(until) else {
+                return false;
+            };
+            self.handle(now, event);
+        }
+        true
+    }
+
+    #[inline]
+    fn handle(&mut self, now: Time, event: u32) {
+        const SERVICE: u32 = Due::Service as u32;
+        const LINK_PIPE: u32 = Due::LinkPipe as u32;
+        const ROUTER_TIMER: u32 = Due::RouterTimer as u32;
+        const UP: u32 = Due::Up as u32;
+        const DOWN: u32 = Due::Down as u32;
+        const ACK_UP: u32 = Due::AckUp as u32;
+        const ACK_DOWN: u32 = Due::AckDown as u32;
+        const FLOW_TIMER: u32 = Due::FlowTimer as u32;
+        const PACE: u32 = Due::Pace as u32;
+        const RECEIVER: u32 = Due::Receiver as u32;
+        const PROBE: u32 = Due::Probe as u32;
+        let index = event >> KIND_BITS;
+        match event & ((1 << KIND_BITS) - 1) {
+            SERVICE => self.on_service(now, index),
+            LINK_PIPE => self.on_link_pipe(now, index),
+            ROUTER_TIMER => self.on_router_timer(now, index),
+            UP => self.on_up(now, index),
+            DOWN => self.on_down(now, index),
+            ACK_UP => self.on_ack_up(now, index),
+            ACK_DOWN => self.on_ack_down(now, index),
+            FLOW_TIMER => self.on_flow_timer(now, index),
+            PACE => self.on_pace(now, index),
+            RECEIVER => self.on_receiver_timer(now, index),
+            PROBE => self.on_probe(now),
+            _ => self.on_warmup(now),
+        }
+    }
+
+    // Links.
+
+    fn on_service(&mut self, now: Time, link: u32) {
+        let l = &mut self.links[link as usize];
+        let (id, queued_for) = l.next_waiting(now).expect("a service event means a waiting packet");
+        self.serve(now, link, id, queued_for);
+        let l = &mut self.links[link as usize];
+        l.service_pending = l.queue.backlog().packets > 0;
+        if l.service_pending {
+            self.agenda.at(l.busy_until, event(Due::Service, link));
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, now: Time, link: u32, id: u32) {
+        let l = &mut self.links[link as usize];
+        match l.arrive(now, &mut self.pool, id) {
+            Fate::Serve => self.serve(now, link, id, Span::ZERO),
+            Fate::Wait(true) => self.agenda.at(l.busy_until, event(Due::Service, link)),
+            Fate::Wait(false) => {}
+            Fate::Dropped => self.dropped(id),
+        }
+    }
+
+    fn dropped(&mut self, id: u32) {
+        let packet = &self.pool[id];
+        let counts = &mut self.flows[packet.flow as usize].counts;
+        match packet.kind {
+            PacketKind::Data => counts.dropped += 1,
+            PacketKind::Ack => counts.acks_dropped += 1,
+        }
+        self.pool.remove(id);
+    }
+
+    /// A packet starts over a link's line; where it comes out, and when, is known at once.
+    #[inline]
+    fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
+        let l = &mut self.links[link as usize];
+        let packet = &mut self.pool[id];
+        l.serve(now, packet, queued_for);
+        packet.hop += 1;
+        let out = l.busy_until + l.owd;
+        let flow = &self.flows[packet.flow as usize];
+        let path = &self.paths[flow.group as usize];
+        let links = match packet.kind {
+            PacketKind::Data => &path.forward,
+            PacketKind::Ack => &path.reverse,
+        };
+        if usize::from(packet.hop) < links.len() {
+            packet.due = out;
+            if l.pipe.push(&mut self.pool, id) {
+                self.agenda.at(out, event(Due::LinkPipe, link));
+            }
+        } else {
+            self.leave(out, id);
+        }
+    }
+
+    /// A packet leaves the last named link for the access hop to its end host.
+    #[inline]
+    fn leave(&mut self, now: Time, id: u32) {
+        let packet = &mut self.pool[id];
+        let number = packet.flow;
+        let flow = &mut self.flows[number as usize];
+        let time = match packet.kind {
+            PacketKind::Data => serialization(flow, packet.size),
+            PacketKind::Ack => flow.access.ack_time,
+        };
+        self.access_hops += 1;
+        let (line, hop, owd, due) = match packet.kind {
+            PacketKind::Data => {
+                (&mut flow.down, &mut flow.sink_down, flow.access.sink_owd, Due::Down)
+            }
+            PacketKind::Ack => {
+                (&mut flow.ack_down, &mut flow.source_down, flow.access.source_owd, Due::AckDown)
+            }
+        };
+        packet.due = hop.cross(now, time, owd);
+        let at = packet.due;
+        if line.push(&mut self.pool, id) {
+            self.agenda.at(at, event(due, number));
+        }
+    }
+
+    fn on_link_pipe(&mut self, now: Time, link: u32) {
+        let Some((id, next)) = self.links[link as usize].pipe.pop(&self.pool) else { return };
+        if let Some(next) = next {
+            self.agenda.at(next, event(Due::LinkPipe, link));
+        }
+        let packet = &self.pool[id];
+        let path = &self.paths[self.flows[packet.flow as usize].group as usize];
+        let links = match packet.kind {
+            PacketKind::Data => &path.forward,
+            PacketKind::Ack => &path.reverse,
+        };
+        self.arrive(now, links[usize::from(packet.hop)], id);
+    }
+
+    fn on_router_timer(&mut self, now: Time, link: u32) {
+        let l = &mut self.links[link as usize];
+        l.timer = l.on_timer(now);
+        if l.timer != Time::NEVER {
+            self.agenda.at(l.timer, event(Due::RouterTimer, link));
+        }
+    }
+
+    // The source.
+
+    fn on_up(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        let Some((id, next)) = f.up.pop(&self.pool) else { return };
+        if let Some(next) = next {
+            self.agenda.at(next, event(Due::Up, flow));
+        }
+        let first = self.paths[f.group as usize].forward[0];
+        self.arrive(now, first, id);
+    }
+
+    fn on_flow_timer(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        if f.armed != now {
+            return; // another event took its place
+        }
+        f.armed = Time::NEVER;
+        if !f.life.started && f.life.start <= now {
+            f.life.started = true;
+        }
+        if !f.life.stopped && f.life.stop <= now {
+            f.life.stopped = true;
+            f.outbound.stop();
+            if f.outbound.finished() {
+                f.life.finish = Some(now);
+            }
+        }
+        if f.sender.next_timer() <= now {
+            f.sender.on_timer(now);
+        }
+        if f.outbound.deadline() <= now {
+            let loss = f.outbound.on_timeout(now);
+            f.report_loss(now, &loss);
+        }
+        self.send(now, flow);
+    }
+
+    fn on_pace(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        if f.pace_armed == now {
+            f.pace_armed = Time::NEVER;
+            self.send(now, flow);
+        }
+    }
+
+    /// Sends what window and pacer allow, and sets the timers.
+    #[inline]
+    fn send(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        if !f.life.started {
+            return arm(&mut self.agenda, f, flow);
+        }
+        loop {
+            let cwnd = f.sender.cwnd();
+            if f.sender.pacing().is_some() && f.pace_free > now {
+                if f.outbound.has_room(cwnd) && f.pace_free < f.pace_armed {
+                    f.pace_armed = f.pace_free;
+                    self.agenda.at(f.pace_free, event(Due::Pace, flow));
+                }
+                break;
+            }
+            let Some(segment) = f.outbound.next_segment(cwnd) else { break };
+            f.outbound.on_sent(now);
+            let packet = depart(now, flow, f, segment);
+            if let Some(rate) = f.sender.pacing() {
+                f.pace_free = now + rate.serialization(packet.size);
+            }
+            let due = packet.due;
+            self.access_hops += 1;
+            let id = self.pool.insert(packet);
+            if f.up.push(&mut self.pool, id) {
+                self.agenda.at(due, event(Due::Up, flow));
+            }
+        }
+        arm(&mut self.agenda, f, flow);
+    }
+
+    fn on_ack_down(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        let Some((id, next)) = f.ack_down.pop(&self.pool) else { return };
+        if let Some(next) = next {
+            self.agenda.at(next, event(Due::AckDown, flow));
+        }
+        let packet = &self.pool[id];
+        f.counts.acks_arrived += 1;
+        let sack = match packet.sack {
+            NONE => &[][..],
+            blocks => self.pool.sack(blocks).as_slice(),
+        };
+        let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
+        let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: packet.signal };
+        let seen = f.outbound.on_ack(now, &ack);
+        if let Some(loss) = &seen.loss {
+            f.report_loss(now, loss);
+        }
+        if seen.delivered > 0 {
+            let told = Seen {
+                delivered: seen.delivered,
+                acked: seen.acked,
+                recovering: seen.recovering,
+                code: packet.ecn,
+            };
+            let mut ack = f.ack(now, rtt, packet.header, told);
+            f.sender.on_ack(&mut ack);
+        }
+        self.pool.remove(id);
+        if seen.finished && f.life.finish.is_none() {
+            f.life.finish = Some(now);
+        }
+        self.send(now, flow);
+    }
+
+    // The sink.
+
+    fn on_down(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        let Some((id, next)) = f.down.pop(&self.pool) else { return };
+        if let Some(next) = next {
+            self.agenda.at(next, event(Due::Down, flow));
+        }
+        let packet = &mut self.pool[id];
+        self.deliveries.record(Kind::Delivery, now, flow, packet.seq, packet.size);
+        let classic = f.ecn == EcnUse::Classic;
+        let ce = classic && packet.ecn == Ecn::Ce;
+        let seen = f.inbound.on_data(now, packet.seq, ce, packet.signal);
+        f.counts.arrived += 1;
+        if seen.new {
+            f.counts.delivered += 1;
+            f.counts.delivered_bytes += u64::from(packet.size);
+        }
+        let back = f.receiver.on_data(now, &mut packet.header, packet.ecn);
+        packet.header = back.header;
+        packet.ecn = if matches!(f.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
+        if seen.ack_now {
+            self.acknowledge(now, flow, id);
+        } else {
+            self.delay_ack(flow, id);
+        }
+    }
+
+    /// Turns a data packet round as the ACK of what has arrived.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
+        let f = &mut self.flows[flow as usize];
+        if f.unanswered != NONE && f.unanswered != id {
+            self.pool.remove(f.unanswered);
+        }
+        f.unanswered = NONE;
+        f.counts.acks_sent += 1;
+        self.access_hops += 1;
+        let ack = f.inbound.ack(now);
+        let sack = if ack.sack { self.pool.insert_sack(f.inbound.sack_blocks()) } else { NONE };
+        let packet = &mut self.pool[id];
+        packet.kind = PacketKind::Ack;
+        packet.seq = ack.cumulative;
+        packet.signal = ack.ece;
+        packet.sack = sack;
+        packet.size = self.ack_bytes;
+        packet.hop = 0;
+        packet.due = f.sink_up.cross(now, f.access.ack_time, f.access.sink_owd);
+        let due = packet.due;
+        if f.ack_up.push(&mut self.pool, id) {
+            self.agenda.at(due, event(Due::AckUp, flow));
+        }
+    }
+
+    fn delay_ack(&mut self, flow: u32, id: u32) {
+        let f = &mut self.flows[flow as usize];
+        if f.unanswered != NONE {
+            self.pool.remove(f.unanswered);
+        }
+        f.unanswered = id;
+        let deadline = f.inbound.deadline();
+        if deadline < f.receiver_armed {
+            f.receiver_armed = deadline;
+            self.agenda.at(deadline, event(Due::Receiver, flow));
+        }
+    }
+
+    fn on_receiver_timer(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        if f.receiver_armed != now {
+            return;
+        }
+        f.receiver_armed = Time::NEVER;
+        let deadline = f.inbound.deadline();
+        if deadline <= now && f.unanswered != NONE {
+            let id = f.unanswered;
+            self.acknowledge(now, flow, id);
+        } else if deadline != Time::NEVER {
+            f.receiver_armed = deadline;
+            self.agenda.at(deadline, event(Due::Receiver, flow));
+        }
+    }
+
+    fn on_ack_up(&mut self, now: Time, flow: u32) {
+        let f = &mut self.flows[flow as usize];
+        let Some((id, next)) = f.ack_up.pop(&self.pool) else { return };
+        if let Some(next) = next {
+            self.agenda.at(next, event(Due::AckUp, flow));
+        }
+        let first = self.paths[f.group as usize].reverse[0];
+        self.arrive(now, first, id);
+    }
+
+    // Measurements.
+
+    fn on_probe(&mut self, now: Time) {
+        if let Some(next) = self.probes.sample(now, &self.links, &self.flows) {
+            self.agenda.at(next, event(Due::Probe, 0));
+        }
+    }
+
+    fn on_warmup(&mut self, now: Time) {
+        self.at_warmup = crate::tables::Snapshot::take(now, &self.links, &self.flows);
+    }
+}
+
+#[inline]
+fn serialization(flow: &Flow, size: u32) -> Span {
+    if size == flow.packet_bytes {
+        flow.access.data_time
+    } else {
+        flow.access.rate.serialization(size)
+    }
+}
+
+/// The packet that carries a segment, on its way over the source's access hop.
+#[inline]
+fn depart(now: Time, number: u32, flow: &mut Flow, segment: Segment) -> Packet {
+    let Segment { seq, retransmission, cwr } = segment;
+    let size = flow.size(seq);
+    flow.counts.sent += 1;
+    flow.counts.retransmitted += u64::from(retransmission);
+    let srtt = flow.outbound.srtt();
+    let header: AnyHeader = flow.sender.on_send(&Departing { now, size, srtt, retransmission });
+    let ecn = match flow.ecn {
+        EcnUse::None => Ecn::NotCapable,
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+        EcnUse::Classic if retransmission => Ecn::NotCapable,
+        EcnUse::Classic => Ecn::Ect0,
+        EcnUse::Codes(code) => code,
+    };
+    let time = serialization(flow, size);
+    let due = flow.source_up.cross(now, time, flow.access.source_owd);
+    Packet {
+        due,
+        sent_at: now,
+        seq,
+        header,
+        flow: number,
+        next: NONE,
+        size,
+        sack: NONE,
+        kind: PacketKind::Data,
+        ecn,
+        hop: 0,
+        retransmission,
+        signal: cwr,
+    }
+}
+
+/// Sets the flow's timer event if none is pending early enough.
+#[inline]
+fn arm(agenda: &mut Agenda, flow: &mut Flow, number: u32) {
+    let deadline = flow.deadline();
+    if deadline < flow.armed {
+        flow.armed = deadline.max(agenda.now());
+        agenda.at(flow.armed, event(Due::FlowTimer, number));
+    }
+}

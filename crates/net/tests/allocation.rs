@@ -1,0 +1,31 @@
+//! After warm-up the engine allocates nothing: pools and rings have grown to what the run needs.
+
+use clearpipe_net::Run;
+
+fn steady(queue: &str, protocol: &str) -> u64 {
+    let text = format!(
+        "schema = 1\nname = \"steady\"\nduration = \"60s\"\nwarmup = \"0s\"\n\
+         [topology]\nkind = \"dumbbell\"\nrate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n\
+         queue = \"{queue}\"\n\
+         [flows.fwd]\nprotocol = \"{protocol}\"\ncount = 5\ndirection = \"forward\"\n\
+         [flows.rev]\nprotocol = \"{protocol}\"\ncount = 5\ndirection = \"reverse\"\n"
+    );
+    let parsed = scenario::parse("steady.toml", &text, &[]).expect("a valid scenario");
+    let mut run = Run::new(&parsed.scenario, 1, 0);
+    assert!(run.advance(400_000));
+    let before = run.progress().packet_hops;
+    let counted = allocation_counter::measure(|| {
+        assert!(run.advance(200_000));
+    });
+    assert!(run.progress().packet_hops - before > 150_000, "the run does something");
+    counted.count_total
+}
+
+#[test]
+fn nothing_is_allocated_per_packet_after_warm_up() {
+    for (queue, protocol) in
+        [("xcp", "xcp"), ("vcp", "vcp"), ("red", "sack"), ("droptail", "sack"), ("droptail", "reno")]
+    {
+        assert_eq!(steady(queue, protocol), 0, "{protocol} over {queue}");
+    }
+}

@@ -1,0 +1,265 @@
+//! Random scenarios: whatever a user may write, nothing panics, no packet is lost from the books, no
+//! line carries more than it can, and every finite transfer ends.
+//!
+//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 by default), `CLEARPIPE_RANDOM_FIRST` the first
+//! number, so that a failure can be run alone.
+
+use std::fmt::Write;
+
+use clearpipe_net::{self as net, Outcome, Run};
+use scenario::{Probe, Scenario};
+use units::Span;
+use units::random::Stream;
+
+struct Generator(Stream);
+
+impl Generator {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.bits() % n
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len() as u64) as usize]
+    }
+
+    /// A whole number between the two, even in its logarithm.
+    fn spread(&mut self, low: f64, high: f64) -> u64 {
+        let x = self.0.uniform(units::math::ln(low), units::math::ln(high));
+        units::math::exp(x) as u64
+    }
+
+    fn protocol(&mut self) -> &'static str {
+        self.pick(&["reno", "newreno", "sack", "ecn", "xcp", "vcp", "vcp-paced", "xcp-sack"])
+    }
+
+    fn queue(&mut self) -> &'static str {
+        self.pick(&["droptail", "red", "red-drop", "xcp", "xcp-red", "vcp", "vcp-fifo"])
+    }
+
+    fn buffer(&mut self) -> String {
+        match self.below(4) {
+            0 => format!("{}pkt", self.spread(1.0, 200.0)),
+            1 => format!("{}B", self.spread(1000.0, 200_000.0)),
+            2 => "0.1bdp".into(),
+            _ => "1bdp".into(),
+        }
+    }
+
+    fn rate(&mut self) -> String {
+        format!("{}kbps", self.spread(100.0, 20_000.0))
+    }
+
+    fn flow(&mut self, name: &str, route: &str) -> String {
+        let (protocol, count) = (self.protocol(), self.spread(1.0, 8.0).max(1));
+        let mut text = format!("[flows.{name}]\nprotocol = \"{protocol}\"\ncount = {count}\n{route}");
+        let start = match self.below(3) {
+            0 => "0s".into(),
+            1 => "uniform(0s, 1s)".to_owned(),
+            _ => format!("{}ms", self.below(900)),
+        };
+        writeln!(text, "start = \"{start}\"").unwrap();
+        match self.below(3) {
+            0 => writeln!(text, "size = \"{}B\"", self.spread(1.0, 300_000.0)).unwrap(),
+            1 => writeln!(text, "stop = \"{}ms\"", 1000 + self.below(2000)).unwrap(),
+            _ => {}
+        }
+        text
+    }
+
+    fn dumbbell(&mut self) -> String {
+        let mut text = format!(
+            "[topology]\nkind = \"dumbbell\"\nrate = \"{}\"\nrtt = \"{}ms\"\nbuffer = \"{}\"\nqueue = \"{}\"\n",
+            self.rate(), self.spread(1.0, 600.0).max(1), self.buffer(), self.queue(),
+        );
+        for (i, direction) in ["forward", "reverse"].iter().enumerate() {
+            if i == 0 || self.below(2) == 0 {
+                text += &self.flow(&format!("g{i}"), &format!("direction = \"{direction}\"\n"));
+            }
+        }
+        text
+    }
+
+    /// A ring of nodes with chords: every node reaches every other in both directions.
+    fn mesh(&mut self) -> String {
+        let nodes = 2 + self.below(4);
+        let mut text = String::new();
+        for node in 0..nodes {
+            self.line(&mut text, &format!("ring{node}"), node, (node + 1) % nodes);
+        }
+        for chord in 0..self.below(3) {
+            let (from, to) = (self.below(nodes), self.below(nodes));
+            if from != to {
+                self.line(&mut text, &format!("chord{chord}"), from, to);
+            }
+        }
+        for group in 0..1 + self.below(3) {
+            let from = self.below(nodes);
+            let to = (from + 1 + self.below(nodes - 1)) % nodes;
+            let route = format!("from = \"n{from}\"\nto = \"n{to}\"\naccess_rate = \"100Mbps\"\n");
+            text += &self.flow(&format!("g{group}"), &route);
+        }
+        text
+    }
+
+    fn line(&mut self, text: &mut String, name: &str, from: u64, to: u64) {
+        let (rate, owd) = (self.rate(), self.below(60));
+        let (buffer, queue) = (self.buffer(), self.queue());
+        writeln!(
+            text,
+            "[links.{name}]\nfrom = \"n{from}\"\nto = \"n{to}\"\nrate = \"{rate}\"\nowd = \"{owd}ms\"\n\
+             buffer = \"{buffer}\"\nqueue = \"{queue}\"\nduplex = true"
+        )
+        .unwrap();
+    }
+
+    fn scenario(&mut self, number: u64) -> String {
+        let delayed = if self.below(4) == 0 { "delayed_ack = \"100ms\"\n" } else { "" };
+        let preset = self.pick(&["rfc", "ns2"]);
+        let body = if self.below(2) == 0 { self.dumbbell() } else { self.mesh() };
+        format!(
+            "schema = 1\nname = \"random-{number}\"\nduration = \"3s\"\nwarmup = \"1s\"\n\
+             [transport]\npreset = \"{preset}\"\n{delayed}{body}{EXTRAS}"
+        )
+    }
+}
+
+const EXTRAS: &str = r#"
+[protocols.ecn]
+kind = "sack"
+ecn = true
+[protocols.xcp-sack]
+kind = "xcp"
+recovery = "sack"
+[protocols.vcp-paced]
+kind = "vcp"
+pace_large_rtt = true
+[queues.red-drop]
+kind = "red"
+ecn = false
+[queues.xcp-red]
+kind = "xcp"
+over = "red"
+[queues.vcp-fifo]
+kind = "vcp"
+priority = false
+"#;
+
+fn run(scenario: &Scenario, seed: u64) -> Outcome {
+    net::simulate(scenario, seed, 0, &mut |_| true)
+}
+
+fn check_books(outcome: &Outcome) {
+    for flow in &outcome.tables.flows {
+        let n = flow.flow;
+        let places = flow.arrived_pkts + flow.dropped_pkts + flow.in_flight_pkts;
+        assert_eq!(flow.sent_pkts, places, "data of flow {n}");
+        let places = flow.acks_arrived_pkts + flow.acks_dropped_pkts + flow.acks_in_flight_pkts;
+        assert_eq!(flow.acks_sent_pkts, places, "ACKs of flow {n}");
+        assert!(flow.delivered_pkts <= flow.arrived_pkts);
+        assert!(flow.delivered_pkts + flow.retransmitted_pkts <= flow.sent_pkts + flow.retransmitted_pkts);
+        assert!(flow.goodput_bps.is_finite());
+    }
+    for link in &outcome.tables.links {
+        let places = link.total_departures_pkts + link.total_drops_pkts + link.queued_end_pkts;
+        assert_eq!(link.total_arrivals_pkts, places, "link {}", link.name);
+        // One packet that the warm-up's end cut may be counted whole.
+        let seconds = outcome.end.now.as_secs() - 1.0;
+        let most = link.rate_bps * seconds + 8.0 * 1500.0;
+        assert!(link.departures_bytes as f64 * 8.0 <= most, "link {} is too fast", link.name);
+        assert!(link.queue_max_bytes <= link.buffer_bytes.max(1000) || link.buffer_bytes == 0);
+    }
+    let dropped: u64 = outcome.tables.links.iter().map(|l| l.total_drops_pkts).sum();
+    let missed: u64 =
+        outcome.tables.flows.iter().map(|f| f.dropped_pkts + f.acks_dropped_pkts).sum();
+    assert_eq!(dropped, missed, "drops per link and per flow");
+}
+
+/// Finite transfers, and those that were stopped, end within an hour unless half of what they send is
+/// lost.
+fn check_completion(scenario: &mut Scenario, seed: u64) {
+    let total: Vec<u64> = scenario
+        .groups
+        .iter()
+        .flat_map(|g| {
+            let bytes = match g.size {
+                scenario::Size::Bytes(bytes) => bytes,
+                scenario::Size::Unlimited => 0,
+            };
+            std::iter::repeat_n(bytes, g.count as usize)
+        })
+        .collect();
+    scenario.duration = Span::from_secs(3600);
+    let mut run = Run::new(scenario, seed, 0);
+    let mut outcome = None;
+    // Unlimited flows make an hour long: look after growing spans whether all has ended.
+    for budget in [1 << 15, 1 << 17, 1 << 20] {
+        let over = !run.advance(budget);
+        outcome = Some(run.clone().finish());
+        if over || outcome.as_ref().is_some_and(|o| unfinished(o, &total).is_empty()) {
+            break;
+        }
+    }
+    let outcome = outcome.expect("the loop ran");
+    check_books(&outcome);
+    for flow in unfinished(&outcome, &total) {
+        let row = &outcome.tables.flows[flow];
+        let lost = row.dropped_pkts as f64 / row.sent_pkts.max(1) as f64;
+        let acks_lost = row.acks_dropped_pkts as f64 / row.acks_sent_pkts.max(1) as f64;
+        let long_enough = outcome.end.now.as_secs() > 600.0;
+        assert!(
+            lost > 0.5 || acks_lost > 0.5 || !long_enough,
+            "flow {flow} has not finished after {}: {row:?}", outcome.end.now
+        );
+    }
+    for (row, total) in outcome.tables.flows.iter().zip(&total) {
+        if *total > 0 && row.finish_s.is_some() && row.stop_s.is_none() {
+            assert_eq!(row.delivered_bytes, *total, "every byte once: {row:?}");
+        }
+    }
+}
+
+fn unfinished(outcome: &Outcome, total: &[u64]) -> Vec<usize> {
+    let ends = |i: usize| total[i] > 0 || outcome.tables.flows[i].stop_s.is_some();
+    (0..total.len()).filter(|&i| ends(i) && outcome.tables.flows[i].finish_s.is_none()).collect()
+}
+
+fn check(number: u64) {
+    let mut generator = Generator(Stream::new(number, 0, "random scenarios"));
+    let text = generator.scenario(number);
+    let mut scenario = match scenario::parse("random.toml", &text, &[]) {
+        Ok(parsed) => parsed.scenario,
+        Err(error) => panic!("{error}\n{text}"),
+    };
+    let outcome = run(&scenario, number);
+    check_books(&outcome);
+    if number.is_multiple_of(4) {
+        let series = scenario::Series::ALL.to_vec();
+        let probed = Scenario {
+            probe: Probe { series, every: Span::from_millis(7) },
+            ..scenario.clone()
+        };
+        let probed = run(&probed, number);
+        assert_eq!(outcome.fingerprint, probed.fingerprint, "probes change the run");
+    }
+    check_completion(&mut scenario, number);
+}
+
+#[test]
+fn random_scenarios_keep_the_invariants() {
+    let from_env = |name: &str, default: u64| {
+        std::env::var(name).ok().map_or(default, |text| text.parse().expect("a whole number"))
+    };
+    let first = from_env("CLEARPIPE_RANDOM_FIRST", 0);
+    let count = from_env("CLEARPIPE_RANDOM_SCENARIOS", 2000);
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || {
+                for number in (first + thread..first + count).step_by(threads as usize) {
+                    let shown = std::panic::catch_unwind(|| check(number));
+                    assert!(shown.is_ok(), "scenario {number} (CLEARPIPE_RANDOM_FIRST={number})");
+                }
+            });
+        }
+    });
+}

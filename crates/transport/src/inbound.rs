@@ -1,0 +1,222 @@
+//! The receiving half.
+
+use cc::registry::Recovery;
+use units::{Span, Time};
+
+use crate::Config;
+use crate::ring::Ring;
+use crate::sack::{Range, SackBlocks};
+
+/// What a data segment changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataOutcome {
+    /// Was this segment here for the first time?
+    pub new: bool,
+    /// Is an ACK due at once? False with delayed ACKs only.
+    pub ack_now: bool,
+}
+
+/// The contents of an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckOut {
+    /// The next segment expected.
+    pub cumulative: u64,
+    /// RFC 3168's ECE.
+    pub ece: bool,
+    /// Does it carry [`Inbound::sack_blocks`]?
+    pub sack: bool,
+}
+
+/// Blocks remembered for repetition: more than an ACK takes, so that when some merge or are
+/// acknowledged older ones take their place.
+const RECENT: usize = 8;
+
+/// The segments above the cumulative number.
+#[derive(Clone, Debug, Default)]
+struct OutOfOrder {
+    ring: Ring,
+    /// One past the highest segment.
+    end: u64,
+    /// The blocks that arrivals fell into, the most recent first; each is as long as it can be.
+    recent: [Range; RECENT],
+    blocks: usize,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub struct Inbound {
+    /// The next segment expected.
+    cumulative: u64,
+    /// Segments above it.
+    waiting: u64,
+    deadline: Time,
+    delayed_ack: Option<Span>,
+    sack: bool,
+    ece: bool,
+    duplicates: u64,
+    out_of_order: Option<Box<OutOfOrder>>,
+}
+
+impl Inbound {
+    /// A receiver of segment 0 and on.
+    pub fn new(config: &Config) -> Inbound {
+        Inbound {
+            cumulative: 0,
+            waiting: 0,
+            deadline: Time::NEVER,
+            delayed_ack: config.delayed_ack,
+            sack: config.recovery == Recovery::Sack,
+            ece: false,
+            duplicates: 0,
+            out_of_order: None,
+        }
+    }
+
+    /// A data segment arrives, with the CE mark and the CWR flag it carries.
+    #[inline]
+    pub fn on_data(&mut self, now: Time, seq: u64, ce: bool, cwr: bool) -> DataOutcome {
+        // RFC 3168, section 6.1.3: CWR ends the echo, the same segment's CE starts it again.
+        self.ece = (self.ece && !cwr) || ce;
+        if seq != self.cumulative {
+            return self.on_other(seq);
+        }
+        self.cumulative += 1;
+        if self.waiting > 0 {
+            self.fill();
+            return DataOutcome { new: true, ack_now: true };
+        }
+        let ack_now = match self.delayed_ack {
+            // RFC 5681, section 4.2: at least every second segment.
+            Some(delay) if self.deadline == Time::NEVER => {
+                self.deadline = now + delay;
+                false
+            }
+            _ => true,
+        };
+        DataOutcome { new: true, ack_now }
+    }
+
+    /// The ACK to send at `now`; no delayed one is due any more.
+    #[inline]
+    pub fn ack(&mut self, _now: Time) -> AckOut {
+        self.deadline = Time::NEVER;
+        AckOut { cumulative: self.cumulative, ece: self.ece, sack: self.sack && self.waiting > 0 }
+    }
+
+    /// The SACK blocks of the next ACK (RFC 2018, section 4): first the one that holds the segment
+    /// arrived last, unless it moved the cumulative number; then the most recently reported ones.
+    pub fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        if let Some(out_of_order) = &self.out_of_order {
+            for block in out_of_order.recent().iter().take(SackBlocks::MAX) {
+                blocks.push(*block);
+            }
+        }
+        blocks
+    }
+
+    /// When a delayed ACK is due.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Segments delivered, each counted once, out-of-order ones included.
+    pub fn delivered(&self) -> u64 {
+        self.cumulative + self.waiting
+    }
+
+    /// The next segment expected.
+    pub fn cumulative(&self) -> u64 {
+        self.cumulative
+    }
+
+    /// Segments that arrived again.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// A segment out of order, or one that is here already: the ACK is due at once (RFC 5681,
+    /// section 4.2).
+    #[cold]
+    fn on_other(&mut self, seq: u64) -> DataOutcome {
+        let new = seq > self.cumulative && {
+            let out_of_order = self.out_of_order.get_or_insert_default();
+            let new = out_of_order.insert(self.cumulative, seq);
+            if self.sack {
+                out_of_order.report(self.cumulative, seq);
+            }
+            new
+        };
+        self.waiting += u64::from(new);
+        self.duplicates += u64::from(!new);
+        DataOutcome { new, ack_now: true }
+    }
+
+    /// The gap below the lowest block is closed, or has got shorter.
+    #[cold]
+    fn fill(&mut self) {
+        if let Some(out_of_order) = &mut self.out_of_order {
+            let to = out_of_order.advance(self.cumulative);
+            self.waiting -= to - self.cumulative;
+            self.cumulative = to;
+        }
+    }
+}
+
+impl OutOfOrder {
+    fn recent(&self) -> &[Range] {
+        &self.recent[..self.blocks]
+    }
+
+    /// Adds a segment above `cumulative`; was it missing?
+    fn insert(&mut self, cumulative: u64, seq: u64) -> bool {
+        self.end = self.end.max(seq + 1);
+        self.ring.reserve(cumulative, self.end);
+        self.ring.insert(seq, seq + 1) == 1
+    }
+
+    /// Puts the block that holds `seq` in front, in place of its former parts.
+    fn report(&mut self, cumulative: u64, seq: u64) {
+        let block = self.block_around(cumulative, seq);
+        let mut kept = 0;
+        let old = self.recent;
+        for range in old.iter().take(self.blocks).filter(|range| !block.covers(**range)) {
+            if kept + 1 < RECENT {
+                kept += 1;
+                self.recent[kept] = *range;
+            }
+        }
+        self.recent[0] = block;
+        self.blocks = kept + 1;
+    }
+
+    /// The longest block that holds `seq`. A reported neighbour gives its end away; only an
+    /// unreported one is walked.
+    fn block_around(&self, cumulative: u64, seq: u64) -> Range {
+        let reported = |at: u64| self.recent().iter().find(|r| r.start <= at && at < r.end);
+        let start = match reported(seq - 1) {
+            Some(left) => left.start,
+            None => self.ring.last_hole(cumulative, seq).map_or(cumulative, |hole| hole + 1),
+        };
+        let end = match reported(seq + 1) {
+            Some(right) => right.end,
+            None => self.ring.next_hole(seq + 1, self.end),
+        };
+        Range { start, end }
+    }
+
+    /// Takes out the block that starts at `from`, if there is one; returns its end.
+    fn advance(&mut self, from: u64) -> u64 {
+        let to = self.ring.next_hole(from, self.end);
+        self.ring.remove(from, to);
+        let old = self.recent;
+        let mut kept = 0;
+        for range in old.iter().take(self.blocks).filter(|range| range.end > to) {
+            self.recent[kept] = *range;
+            kept += 1;
+        }
+        self.blocks = kept;
+        to
+    }
+}

@@ -1,0 +1,581 @@
+//! The sending half.
+
+use cc::registry::Recovery;
+use cc::roles::LossKind;
+use units::{Span, Time};
+
+use crate::Config;
+use crate::rto::Rto;
+use crate::sack::Range;
+use crate::scoreboard::Scoreboard;
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number.
+    pub seq: u64,
+    /// Was it sent before?
+    pub retransmission: bool,
+    /// RFC 3168's CWR: the window was reduced since the last new segment. Of no meaning when the
+    /// connection does not use ECN.
+    pub cwr: bool,
+}
+
+/// An ACK as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct AckIn<'a> {
+    /// The next segment that the receiver expects.
+    pub cumulative: u64,
+    /// Its SACK blocks, the most recent first.
+    pub sack: &'a [Range],
+    /// RTT of the segment that caused it, if that was sent once only (Karn).
+    pub rtt: Option<Span>,
+    /// RFC 3168's ECE.
+    pub ece: bool,
+}
+
+/// What an ACK changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckOutcome {
+    /// Segments now known to be delivered that were not before, by the cumulative number or SACK.
+    pub delivered: u32,
+    /// Segments that the cumulative number moved over.
+    pub acked: u32,
+    /// Congestion that it made known.
+    pub loss: Option<LossEvent>,
+    /// Is fast recovery under way after it?
+    pub recovering: bool,
+    /// Is everything delivered and nothing more to come?
+    pub finished: bool,
+}
+
+/// Congestion, as the congestion controller hears of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossEvent {
+    /// How it was noticed.
+    pub kind: LossKind,
+    /// RFC 5681's FlightSize; without what limited transmit sent (RFC 3042), and without what an
+    /// earlier timeout has given up and is not yet sent again.
+    pub in_flight: u32,
+    /// Segments taken for lost.
+    pub lost: u32,
+    /// Is this the second or a later timeout without an ACK of new data between?
+    pub repeated: bool,
+}
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is being mended.
+    Open,
+    /// Fast recovery, up to `recover`.
+    Fast,
+    /// The timer ran out: resending what was sent before it, up to `recover`.
+    Timeout,
+}
+
+/// The next segment's reason.
+#[derive(Clone, Copy)]
+enum Choice {
+    /// The first outstanding segment, whatever the window.
+    First,
+    /// The next hole.
+    Hole,
+    /// New data.
+    New,
+    /// RFC 6675's rescue retransmission.
+    Rescue,
+}
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+pub struct Outbound {
+    /// The first segment not cumulatively acknowledged.
+    una: u64,
+    /// One past the highest segment ever sent.
+    nxt: u64,
+    /// One past the last segment there will be; u64::MAX when there is no end.
+    limit: u64,
+    deadline: Time,
+    rto: Rto,
+    /// Phase::Open, and nothing SACKed: nothing to look up in `board`.
+    quiet: bool,
+    phase: Phase,
+    recovery: Recovery,
+    /// Retransmit `una`, whatever the window.
+    force: bool,
+    /// The next new segment carries CWR.
+    cwr: bool,
+    /// The timer has run out since `una` moved last.
+    backed_off: bool,
+    limited_transmit: bool,
+    /// NewReno: a partial ACK has come in this recovery.
+    partial: bool,
+    dup_thresh: u32,
+    /// Duplicate ACKs since `una` moved last: segments that have left the network. In NewReno's
+    /// recovery, less what partial ACKs have acknowledged since.
+    dupacks: u32,
+    /// What limited transmit allows beyond the window.
+    bonus: u32,
+    /// What it has sent.
+    limited: u32,
+    /// `nxt` at the last loss.
+    recover: u64,
+    /// `nxt` at the last reduction of the window.
+    reduced: u64,
+    board: Option<Box<Scoreboard>>,
+    timeouts: u32,
+    fast_retransmits: u32,
+    retransmitted: u64,
+}
+
+impl Outbound {
+    /// A sender of `total` segments, or of as many as the window lets through.
+    pub fn new(config: &Config, total: Option<u64>) -> Outbound {
+        Outbound {
+            una: 0,
+            nxt: 0,
+            limit: total.unwrap_or(u64::MAX),
+            deadline: Time::NEVER,
+            rto: Rto::new(config),
+            quiet: true,
+            phase: Phase::Open,
+            recovery: config.recovery,
+            force: false,
+            cwr: false,
+            backed_off: false,
+            limited_transmit: config.limited_transmit,
+            partial: false,
+            dup_thresh: config.dup_thresh.max(1),
+            dupacks: 0,
+            bonus: 0,
+            limited: 0,
+            recover: 0,
+            reduced: 0,
+            board: None,
+            timeouts: 0,
+            fast_retransmits: 0,
+            retransmitted: 0,
+        }
+    }
+
+    /// No new data from now on; what is out is delivered, and that finishes the transfer.
+    pub fn stop(&mut self) {
+        self.limit = self.limit.min(self.nxt);
+    }
+
+    /// The next segment that the window of `cwnd` segments lets through; it counts as sent. Call
+    /// [`Outbound::on_sent`] when it goes out.
+    #[inline]
+    pub fn next_segment(&mut self, cwnd: f64) -> Option<Segment> {
+        if self.phase != Phase::Open {
+            return self.next_in_recovery(cwnd);
+        }
+        if !self.open_room(cwnd) {
+            return None;
+        }
+        self.limited += u32::from(self.nxt - self.una >= window(cwnd));
+        Some(self.new_segment())
+    }
+
+    /// Would [`Outbound::next_segment`] return one?
+    #[inline]
+    pub fn has_room(&self, cwnd: f64) -> bool {
+        match self.phase {
+            Phase::Open => self.open_room(cwnd),
+            Phase::Fast | Phase::Timeout => self.choose(cwnd).is_some(),
+        }
+    }
+
+    /// A segment goes out: starts the timer if it does not run (RFC 6298 (5.1)).
+    #[inline]
+    pub fn on_sent(&mut self, now: Time) {
+        if self.deadline == Time::NEVER {
+            self.deadline = now + self.rto.rto();
+        }
+    }
+
+    /// An ACK arrives.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: &AckIn<'_>) -> AckOutcome {
+        if let Some(rtt) = ack.rtt {
+            self.rto.sample(rtt);
+        }
+        debug_assert!(ack.cumulative <= self.nxt, "ACK of what was not sent");
+        let cumulative = ack.cumulative.min(self.nxt);
+        if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
+            return self.on_eventful_ack(now, cumulative, ack);
+        }
+        let acked = count(cumulative - self.una);
+        self.una = cumulative;
+        self.dupacks = 0;
+        self.bonus = 0;
+        self.limited = 0;
+        self.backed_off = false;
+        self.restart_timer(now);
+        let loss = if ack.ece { self.on_ece() } else { None };
+        self.outcome(acked, acked, loss)
+    }
+
+    /// When [`Outbound::on_timeout`] is due; [`Time::NEVER`] when nothing is outstanding.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The retransmission timer has run out (RFC 6298 (5.4) to (5.6)): everything outstanding and
+    /// not SACKed counts as lost and is sent again in order, the first segment whatever the window.
+    pub fn on_timeout(&mut self, now: Time) -> LossEvent {
+        debug_assert!(self.una < self.nxt, "timeout with nothing outstanding");
+        let event = LossEvent {
+            kind: LossKind::Timeout,
+            in_flight: self.flight_size(),
+            lost: self.in_flight(),
+            repeated: self.backed_off,
+        };
+        self.timeouts += 1;
+        self.rto.back_off();
+        self.deadline = now + self.rto.rto();
+        self.backed_off = true;
+        // RFC 6582 section 4, RFC 6675 section 5.1: no recovery anew before this is passed.
+        self.reduce(Phase::Timeout);
+        self.dupacks = 0;
+        self.bonus = 0;
+        self.limited = 0;
+        self.board.get_or_insert_default().start_over(self.una, self.nxt);
+        event
+    }
+
+    /// Segments in the network, as the recovery estimates it: RFC 6675's pipe; for Reno and NewReno
+    /// what is outstanding less one for each duplicate ACK. At most [`Outbound::outstanding`].
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        let outstanding = self.outstanding();
+        let pipe = if self.quiet { outstanding } else { self.pipe() };
+        count(pipe.min(outstanding).saturating_sub(u64::from(self.dupacks)))
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    #[inline]
+    pub fn outstanding(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Smoothed RTT (RFC 6298).
+    #[inline]
+    pub fn srtt(&self) -> Option<Span> {
+        self.rto.srtt()
+    }
+
+    /// Smallest RTT seen.
+    #[inline]
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.rto.min_rtt()
+    }
+
+    /// The present retransmission timeout, back-off included.
+    pub fn rto(&self) -> Span {
+        self.rto.rto()
+    }
+
+    /// The first segment not cumulatively acknowledged.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// One past the highest segment sent; a timeout does not move it back.
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Is everything delivered and nothing more to come?
+    #[inline]
+    pub fn finished(&self) -> bool {
+        self.una == self.limit
+    }
+
+    /// Is fast recovery under way?
+    pub fn recovering(&self) -> bool {
+        self.phase == Phase::Fast
+    }
+
+    /// Is this outstanding segment, not SACKed, taken for lost (RFC 6675's IsLost; after a timeout,
+    /// all that was sent before it)?
+    pub fn is_lost(&self, seq: u64) -> bool {
+        self.board.as_ref().is_some_and(|board| board.is_lost(seq))
+    }
+
+    /// Times that the timer ran out.
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// Times that fast recovery began.
+    pub fn fast_retransmits(&self) -> u32 {
+        self.fast_retransmits
+    }
+
+    /// Segments sent again.
+    pub fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+
+    #[inline]
+    fn open_room(&self, cwnd: f64) -> bool {
+        let room = window(cwnd).saturating_add(u64::from(self.bonus));
+        self.nxt < self.limit && self.nxt - self.una < room
+    }
+
+    #[inline]
+    fn new_segment(&mut self) -> Segment {
+        let seq = self.nxt;
+        self.nxt += 1;
+        Segment { seq, retransmission: false, cwr: core::mem::take(&mut self.cwr) }
+    }
+
+    #[inline]
+    fn outcome(&self, delivered: u32, acked: u32, loss: Option<LossEvent>) -> AckOutcome {
+        let recovering = self.phase == Phase::Fast;
+        AckOutcome { delivered, acked, loss, recovering, finished: self.finished() }
+    }
+
+    /// RFC 6298 (5.2), (5.3).
+    #[inline]
+    fn restart_timer(&mut self, now: Time) {
+        self.deadline = if self.una == self.nxt { Time::NEVER } else { now + self.rto.rto() };
+    }
+
+    /// ECE counts once per window of data, and not for a window reduced for another reason (RFC
+    /// 3168, section 6.1.2).
+    #[cold]
+    fn on_ece(&mut self) -> Option<LossEvent> {
+        if self.phase == Phase::Fast || self.una <= self.reduced {
+            return None;
+        }
+        let in_flight = self.flight_size();
+        self.reduced = self.nxt;
+        self.cwr = true;
+        Some(LossEvent { kind: LossKind::EcnEcho, in_flight, lost: 0, repeated: false })
+    }
+
+    #[inline(never)]
+    fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: &AckIn<'_>) -> AckOutcome {
+        let acked = cumulative.saturating_sub(self.una);
+        let duplicate = cumulative == self.una && self.una < self.nxt;
+        let mut delivered = acked;
+        if acked > 0 {
+            delivered -= self.advance(now, cumulative);
+        }
+        let loss = if self.recovery == Recovery::Sack {
+            delivered += self.take_blocks(ack.sack);
+            self.sack_loss()
+        } else if duplicate {
+            self.on_duplicate()
+        } else {
+            None
+        };
+        let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
+        self.quiet = self.phase == Phase::Open && self.sacked() == 0;
+        self.outcome(count(delivered), count(acked), loss)
+    }
+
+    /// The cumulative number moves; returns how many segments it moves over that were SACKed.
+    fn advance(&mut self, now: Time, to: u64) -> u64 {
+        let acked = to - self.una;
+        let known = self.board.as_mut().map_or(0, |board| board.advance(self.una, to));
+        self.una = to;
+        self.backed_off = false;
+        self.force = false;
+        self.bonus = 0;
+        self.limited = 0;
+        if self.phase == Phase::Fast && self.recovery == Recovery::NewReno && to < self.recover {
+            self.on_partial_ack(now, acked);
+            return known;
+        }
+        self.dupacks = 0;
+        if self.recovery_ends() {
+            self.phase = Phase::Open;
+        }
+        self.restart_timer(now);
+        known
+    }
+
+    /// RFC 6582, section 3.2 step 3: retransmit the next hole, deflate by what was acknowledged
+    /// less one, restart the timer the first time only.
+    fn on_partial_ack(&mut self, now: Time, acked: u64) {
+        self.dupacks = self.dupacks.saturating_sub(count(acked - 1));
+        self.force = true;
+        if !self.partial {
+            self.restart_timer(now);
+        }
+        self.partial = true;
+    }
+
+    fn recovery_ends(&self) -> bool {
+        match (self.phase, self.recovery) {
+            (Phase::Open, _) | (Phase::Fast, Recovery::Reno) => true,
+            (Phase::Fast, _) | (Phase::Timeout, Recovery::Sack) => self.una >= self.recover,
+            // "covers more than recover" (RFC 6582, section 3.2 step 2): the segments sent again
+            // for nothing after a timeout cause duplicate ACKs that mean no loss.
+            (Phase::Timeout, _) => self.una > self.recover,
+        }
+    }
+
+    /// A duplicate ACK, for Reno and NewReno.
+    fn on_duplicate(&mut self) -> Option<LossEvent> {
+        if self.phase == Phase::Timeout {
+            return None;
+        }
+        self.dupacks += 1;
+        if self.phase == Phase::Fast {
+            return None;
+        }
+        if self.dupacks >= self.dup_thresh {
+            return Some(self.enter_recovery(1));
+        }
+        if self.limited_transmit {
+            self.bonus = self.dupacks.min(2);
+        }
+        None
+    }
+
+    /// RFC 6675's Update; returns the number of segments that are news.
+    fn take_blocks(&mut self, blocks: &[Range]) -> u64 {
+        if blocks.is_empty() && self.board.is_none() {
+            return 0;
+        }
+        let board = self.board.get_or_insert_default();
+        let news = board.update(self.una, self.nxt, blocks);
+        if self.phase != Phase::Timeout {
+            board.raise_edge(u64::from(self.dup_thresh));
+        }
+        if self.phase != Phase::Open {
+            board.seek_hole();
+        }
+        news
+    }
+
+    /// Does SACK recovery start? RFC 6675, section 5, steps (1) and (2): each duplicate ACK SACKs at
+    /// least one segment more, so that `IsLost` of the first says it all.
+    fn sack_loss(&mut self) -> Option<LossEvent> {
+        if self.phase != Phase::Open {
+            return None;
+        }
+        let una = self.una;
+        let board = self.board.as_mut()?;
+        if board.is_lost(una) {
+            board.start_recovery(una);
+            let lost = count(board.lost());
+            return Some(self.enter_recovery(lost));
+        }
+        if self.limited_transmit {
+            // RFC 6675, section 5, step (3): the window counts pipe.
+            self.bonus = count(board.sacked());
+        }
+        None
+    }
+
+    fn enter_recovery(&mut self, lost: u32) -> LossEvent {
+        let in_flight = self.flight_size();
+        self.fast_retransmits += 1;
+        self.partial = false;
+        self.bonus = 0;
+        self.reduce(Phase::Fast);
+        LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false }
+    }
+
+    /// Into recovery up to what is sent now, beginning with the first outstanding segment.
+    fn reduce(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.quiet = false;
+        self.force = true;
+        self.cwr = true;
+        self.recover = self.nxt;
+        self.reduced = self.nxt;
+    }
+
+    #[inline(never)]
+    fn next_in_recovery(&mut self, cwnd: f64) -> Option<Segment> {
+        let seq = match self.choose(cwnd)? {
+            Choice::New => return Some(self.new_segment()),
+            Choice::First => self.retransmit_first(),
+            Choice::Hole => self.board.as_mut()?.retransmit(),
+            Choice::Rescue => self.board.as_mut()?.rescue(self.una, self.nxt, self.recover),
+        };
+        self.retransmitted += 1;
+        Some(Segment { seq, retransmission: true, cwr: false })
+    }
+
+    fn retransmit_first(&mut self) -> u64 {
+        self.force = false;
+        match &mut self.board {
+            Some(board) if self.phase == Phase::Timeout || self.recovery == Recovery::Sack => {
+                board.retransmit()
+            }
+            _ => self.una,
+        }
+    }
+
+    /// What to send next in recovery.
+    fn choose(&self, cwnd: f64) -> Option<Choice> {
+        if self.force {
+            return Some(Choice::First);
+        }
+        if self.pipe().saturating_sub(u64::from(self.dupacks)) >= window(cwnd) {
+            return None;
+        }
+        let board = self.board.as_deref();
+        let fresh = (self.nxt < self.limit).then_some(Choice::New);
+        match (self.phase, self.recovery, board) {
+            (Phase::Fast, Recovery::Sack, Some(board)) => self.next_seg(board),
+            (Phase::Timeout, _, Some(board)) if board.lost_hole() => Some(Choice::Hole),
+            _ => fresh,
+        }
+    }
+
+    /// RFC 6675's NextSeg.
+    fn next_seg(&self, board: &Scoreboard) -> Option<Choice> {
+        if board.lost_hole() {
+            Some(Choice::Hole)
+        } else if self.nxt < self.limit {
+            Some(Choice::New)
+        } else if board.sacked_hole() {
+            Some(Choice::Hole)
+        } else {
+            board.may_rescue(self.una).then_some(Choice::Rescue)
+        }
+    }
+
+    fn sacked(&self) -> u64 {
+        self.board.as_ref().map_or(0, |board| board.sacked())
+    }
+
+    /// RFC 6675's pipe, for all recoveries: without SACK what is outstanding, less what a timeout
+    /// has given up and is not yet sent again.
+    fn pipe(&self) -> u64 {
+        match &self.board {
+            Some(board) => board.pipe(self.una, self.nxt),
+            None => self.outstanding(),
+        }
+    }
+
+    fn flight_size(&self) -> u32 {
+        match self.phase {
+            Phase::Timeout => count(self.pipe()),
+            Phase::Open | Phase::Fast => count(self.outstanding() - u64::from(self.limited)),
+        }
+    }
+}
+
+/// A window in whole segments, at least one.
+#[inline]
+fn window(cwnd: f64) -> u64 {
+    // The cast rounds down and saturates.
+    (cwnd as u64).max(1)
+}
+
+/// A number of outstanding segments, of which there are fewer than 2^32.
+#[inline]
+fn count(segments: u64) -> u32 {
+    u32::try_from(segments).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,116 @@
+//! The retransmission timeout of RFC 6298, in whole picoseconds.
+
+use units::Span;
+
+use crate::Config;
+
+/// What the RTT samples say.
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    srtt: Span,
+    rttvar: Span,
+    min_rtt: Span,
+}
+
+/// The estimator and the timeout that follows from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rto {
+    rto: Span,
+    estimate: Option<Estimate>,
+    min: Span,
+    max: Span,
+}
+
+impl Rto {
+    pub(crate) fn new(config: &Config) -> Rto {
+        let rto = config.initial_rto.min(config.max_rto);
+        Rto { rto, estimate: None, min: config.min_rto, max: config.max_rto }
+    }
+
+    /// The timeout, backed off if it is.
+    #[inline]
+    pub(crate) fn rto(&self) -> Span {
+        self.rto
+    }
+
+    #[inline]
+    pub(crate) fn srtt(&self) -> Option<Span> {
+        self.estimate.map(|e| e.srtt)
+    }
+
+    #[inline]
+    pub(crate) fn min_rtt(&self) -> Option<Span> {
+        self.estimate.map(|e| e.min_rtt)
+    }
+
+    /// Takes in one RTT; it also ends the back-off (Karn: only a new sample does).
+    #[inline]
+    pub(crate) fn sample(&mut self, rtt: Span) {
+        let next = match self.estimate {
+            // (2.2)
+            None => Estimate { srtt: rtt, rttvar: Span(rtt.0 / 2), min_rtt: rtt },
+            // (2.3): the variation first, with the old srtt. alpha = 1/8, beta = 1/4.
+            Some(old) => Estimate {
+                rttvar: Span((3 * old.rttvar.0 + old.srtt.0.abs_diff(rtt.0)) / 4),
+                srtt: Span((7 * old.srtt.0 + rtt.0) / 8),
+                min_rtt: old.min_rtt.min(rtt),
+            },
+        };
+        // K = 4; the clock's granularity is a picosecond. (2.4), (2.5)
+        self.rto = (next.srtt + next.rttvar * 4).max(self.min).min(self.max);
+        self.estimate = Some(next);
+    }
+
+    /// (5.5)
+    pub(crate) fn back_off(&mut self) {
+        self.rto = (self.rto * 2).min(self.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator() -> Rto {
+        Rto::new(&Config { min_rto: Span::from_millis(1), ..Config::default() })
+    }
+
+    #[test]
+    fn samples_follow_section_2() {
+        let mut rto = estimator();
+        assert_eq!((rto.rto(), rto.srtt()), (Span::from_secs(1), None));
+        // R = 100 ms: srtt 100, rttvar 50, rto 100 + 4 * 50.
+        rto.sample(Span::from_millis(100));
+        assert_eq!(rto.rto(), Span::from_millis(300));
+        // R = 180 ms: rttvar 3/4 * 50 + 1/4 * 80 = 57.5, srtt 7/8 * 100 + 1/8 * 180 = 110.
+        rto.sample(Span::from_millis(180));
+        assert_eq!(rto.srtt(), Some(Span::from_millis(110)));
+        assert_eq!(rto.rto(), Span::from_millis(110 + 230));
+        // R = 30 ms: rttvar 3/4 * 57.5 + 1/4 * 80 = 63.125, srtt 7/8 * 110 + 1/8 * 30 = 100.
+        rto.sample(Span::from_millis(30));
+        assert_eq!(rto.rto(), Span::from_micros(100_000 + 252_500));
+        assert_eq!(rto.min_rtt(), Some(Span::from_millis(30)));
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
+        let mut rto = estimator();
+        let mut seen = Vec::new();
+        for _ in 0..7 {
+            rto.back_off();
+            seen.push(rto.rto().0 / Span::from_secs(1).0);
+        }
+        assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60]);
+        rto.sample(Span::from_millis(100));
+        assert_eq!(rto.rto(), Span::from_millis(300));
+    }
+
+    #[test]
+    fn timeout_keeps_its_bounds() {
+        let mut rto = Rto::new(&Config::default());
+        rto.sample(Span::from_millis(10));
+        assert_eq!(rto.rto(), Span::from_secs(1));
+        rto.sample(Span::from_secs(100));
+        assert_eq!(rto.rto(), Span::from_secs(60));
+    }
+}

@@ -1,0 +1,228 @@
+//! What is known of each outstanding segment: RFC 6675's scoreboard, with its functions as
+//! counters.
+//!
+//! RFC 6675 defines `SetPipe` and `IsLost` by a walk over all outstanding data. Counted in
+//! segments, a segment is lost when `dup_thresh` segments above it are SACKed (a discontiguous
+//! sequence holds at least one segment, so the rule of bytes subsumes the rule of sequences): all
+//! holes below the `dup_thresh`-th highest SACKed segment, the *edge*. The edge only rises, `HighRxt` only
+//! rises, and so
+//!
+//! ```text
+//! pipe = holes in una..nxt  -  holes in una..edge  +  holes in una..=HighRxt
+//!        not SACKed            lost                   retransmitted
+//! ```
+//!
+//! takes three counters, and each SACKed segment is passed once by the edge and once by `HighRxt`.
+//! A timeout puts the edge above all that was sent and `HighRxt` back to the start: go-back-N over
+//! the holes is the same arithmetic, for Reno and NewReno with nothing ever SACKed.
+
+use crate::ring::Ring;
+use crate::sack::{Range, SackBlocks};
+
+/// Everything about outstanding segments besides `una` and `nxt`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    /// The SACKed segments.
+    ring: Ring,
+    /// Blocks that are in `ring` already: most of the next ACK's blocks are among them.
+    seen: SackBlocks,
+    /// Holes below are lost.
+    edge: u64,
+    /// HighRxt + 1, moved on over SACKed segments to the next hole.
+    next_retransmit: u64,
+    /// One past the highest SACKed segment.
+    sack_end: u64,
+    /// RescueRxt + 1.
+    rescue: u64,
+    /// Segments SACKed.
+    sacked: u64,
+    /// Of them, those at or above `edge`.
+    above: u64,
+    /// Holes below `edge`.
+    lost: u64,
+    /// Holes below `next_retransmit`.
+    resent: u64,
+}
+
+impl Scoreboard {
+    /// Segments SACKed.
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Segments lost and not SACKed.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// RFC 6675's IsLost, for a hole.
+    pub(crate) fn is_lost(&self, seq: u64) -> bool {
+        seq < self.edge
+    }
+
+    /// RFC 6675's SetPipe.
+    pub(crate) fn pipe(&self, una: u64, nxt: u64) -> u64 {
+        nxt - una - self.sacked - self.lost + self.resent
+    }
+
+    /// The next segment to retransmit that is lost: NextSeg (1).
+    pub(crate) fn lost_hole(&self) -> bool {
+        self.next_retransmit < self.edge
+    }
+
+    /// A hole below a SACKed segment, lost or not: NextSeg (3).
+    pub(crate) fn sacked_hole(&self) -> bool {
+        self.next_retransmit < self.sack_end
+    }
+
+    /// May there be a rescue retransmission: NextSeg (4)?
+    pub(crate) fn may_rescue(&self, una: u64) -> bool {
+        una > self.rescue
+    }
+
+    /// The cumulative number moves from `una` to `to`; returns how many in between were SACKed.
+    pub(crate) fn advance(&mut self, una: u64, to: u64) -> u64 {
+        let known = match self.sacked {
+            0 => 0,
+            _ => self.ring.remove(una, to.min(self.sack_end)),
+        };
+        self.sacked -= known;
+        let holes = to - una - known;
+        if to >= self.edge {
+            (self.edge, self.lost, self.above) = (to, 0, self.sacked);
+        } else {
+            self.lost -= holes;
+        }
+        if to >= self.next_retransmit {
+            (self.next_retransmit, self.resent) = (to, 0);
+        } else {
+            self.resent -= holes;
+        }
+        known
+    }
+
+    /// RFC 6675's Update, with the blocks clipped to what is outstanding above `una`; returns the
+    /// number of segments that are news.
+    pub(crate) fn update(&mut self, una: u64, nxt: u64, blocks: &[Range]) -> u64 {
+        // Both may have stayed behind while nothing was missing.
+        self.edge = self.edge.max(una);
+        self.next_retransmit = self.next_retransmit.max(una);
+        let mut news = 0;
+        let mut seen = SackBlocks::default();
+        for block in blocks {
+            let block = Range { start: block.start.max(una + 1), end: block.end.min(nxt) };
+            if block.start < block.end {
+                self.sack_end = self.sack_end.max(block.end);
+                self.ring.reserve(una, self.sack_end);
+                let (fresh, whole) = self.mark(block);
+                news += fresh;
+                seen.push(whole);
+            }
+        }
+        if !seen.is_empty() {
+            self.seen = seen;
+        }
+        news
+    }
+
+    /// Adds a block but for the part that is among the blocks seen before; returns the number of
+    /// segments that are news, and the block together with the one seen.
+    fn mark(&mut self, block: Range) -> (u64, Range) {
+        let near = self.seen.as_slice().iter().filter(|seen| seen.touches(block));
+        match near.max_by_key(|seen| seen.end.min(block.end).saturating_sub(seen.start)).copied() {
+            None => (self.insert(block), block),
+            Some(seen) => {
+                let below = Range { start: block.start, end: seen.start.min(block.end) };
+                let over = Range { start: seen.end.max(block.start), end: block.end };
+                (self.insert(below) + self.insert(over), seen.hull(block))
+            }
+        }
+    }
+
+    /// Raises the edge to the `dup_thresh`-th highest SACKed segment.
+    pub(crate) fn raise_edge(&mut self, dup_thresh: u64) {
+        while self.above > dup_thresh {
+            self.edge_to_member();
+            self.edge += 1;
+            self.above -= 1;
+        }
+        if self.above == dup_thresh {
+            self.edge_to_member();
+        }
+    }
+
+    /// Moves the retransmissions on to the next hole.
+    pub(crate) fn seek_hole(&mut self) {
+        if self.sacked > 0 {
+            self.next_retransmit = self.ring.next_hole(self.next_retransmit, self.sack_end);
+        }
+    }
+
+    /// Loss recovery starts: RFC 6675, step (4.3), before the retransmission itself.
+    pub(crate) fn start_recovery(&mut self, una: u64) {
+        self.next_retransmit = una;
+        self.resent = 0;
+        self.rescue = una + 1;
+    }
+
+    /// The timer has run out: everything not SACKed is lost.
+    pub(crate) fn start_over(&mut self, una: u64, nxt: u64) {
+        self.edge = nxt;
+        self.lost = nxt - una - self.sacked;
+        self.above = 0;
+        self.next_retransmit = una;
+        self.resent = 0;
+    }
+
+    /// Retransmits the hole that is next.
+    pub(crate) fn retransmit(&mut self) -> u64 {
+        let seq = self.next_retransmit;
+        self.next_retransmit += 1;
+        self.resent += 1;
+        self.seek_hole();
+        seq
+    }
+
+    /// NextSeg (4): the highest outstanding segment that is not SACKed; once per recovery.
+    pub(crate) fn rescue(&mut self, una: u64, nxt: u64, recover: u64) -> u64 {
+        self.rescue = recover;
+        if nxt > self.sack_end {
+            return nxt - 1;
+        }
+        // `una` itself is never SACKed.
+        self.ring.last_hole(una, nxt).unwrap_or(una)
+    }
+
+    /// Adds segments in pieces that lie on one side of the edge and of the retransmissions.
+    fn insert(&mut self, range: Range) -> u64 {
+        let cuts =
+            [self.edge.min(self.next_retransmit), self.edge.max(self.next_retransmit), u64::MAX];
+        let mut start = range.start;
+        let mut news = 0;
+        for cut in cuts {
+            let end = cut.min(range.end);
+            if start >= end {
+                continue;
+            }
+            let added = self.ring.insert(start, end);
+            if end <= self.edge {
+                self.lost -= added;
+            } else {
+                self.above += added;
+            }
+            if end <= self.next_retransmit {
+                self.resent -= added;
+            }
+            news += added;
+            start = end;
+        }
+        self.sacked += news;
+        news
+    }
+
+    fn edge_to_member(&mut self) {
+        let member = self.ring.next_member(self.edge, self.sack_end);
+        self.lost += member - self.edge;
+        self.edge = member;
+    }
+}
