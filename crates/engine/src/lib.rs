@@ -1,33 +1,48 @@
-//! The event agenda. It knows nothing of networks: an event is a number of [`EVENT_BITS`] bits that
-//! the world decodes.
+//! The event agenda. It knows nothing of networks: an event is a `u32` that the world decodes.
 //!
-//! The order is total: by time, and among equals by insertion. The agenda is small by design: every
-//! source (a link, a delay line, a timer) keeps one event pending, for the first thing it has to do,
-//! however many packets it holds, so the heap has as many entries as there are busy sources. There is
-//! no cancelling; a source that changes its mind ignores the event that no longer matches.
+//! The order is total and does not depend on how the world came to schedule its events: by time, and
+//! among equals by the event's number. So an optimisation that schedules an event earlier, later or
+//! not at all moves nothing else.
 //!
-//! A 4-ary heap of 128-bit keys (64 bits of time, 40 of insertion, 24 of event): four children are
-//! one cache line, and one comparison decides. Handling an event nearly always schedules the same
-//! source again, so the root is left in place as a hole until the next call fills it.
+//! The agenda is small by design: every source (a delay line, a timer) keeps one event pending, for
+//! the first thing it has to do, however many packets it holds. There is no cancelling; a source that
+//! changes its mind ignores the event that no longer matches.
+//!
+//! A 4-ary heap of 128-bit keys (time, event): the four children of a node are one cache line, and
+//! one comparison decides. Handling an event nearly always schedules another, so the root is left in
+//! place as a hole until the next call fills it.
 #![forbid(unsafe_code)]
 
 use units::Time;
 
-/// Events are smaller than 2 to this power.
-pub const EVENT_BITS: u32 = 24;
+/// The children of one node; places not in use hold [`EMPTY`].
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Children([u128; 4]);
 
-const SEQUENCE_BITS: u32 = 64 - EVENT_BITS;
-const EVENT_MASK: u128 = (1 << EVENT_BITS) - 1;
+const EMPTY: u128 = u128::MAX;
 
 /// The pending events of one run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Agenda {
-    heap: Vec<u128>,
+    /// The least key, or [`EMPTY`].
+    root: u128,
+    /// `below[n]` are the children of node `n`; node 0 is the root, node `n > 0` is in
+    /// `below[(n - 1) / 4]`.
+    below: Vec<Children>,
+    /// Keys held, the root's included.
+    len: usize,
     /// The root was handed out and waits to be replaced.
     hole: bool,
-    inserted: u64,
     handled: u64,
     now: Time,
+}
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        let below = Vec::new();
+        Agenda { root: EMPTY, below, len: 0, hole: false, handled: 0, now: Time::ZERO }
+    }
 }
 
 impl Agenda {
@@ -47,16 +62,12 @@ impl Agenda {
     #[inline]
     pub fn at(&mut self, time: Time, event: u32) {
         debug_assert!(time >= self.now, "{time} is before {}", self.now);
-        debug_assert!(event < 1 << EVENT_BITS && self.inserted < 1 << SEQUENCE_BITS);
-        let order = u128::from(self.inserted) << EVENT_BITS | u128::from(event);
-        let key = u128::from(time.0) << 64 | order;
-        self.inserted += 1;
+        let key = u128::from(time.0) << 32 | u128::from(event);
         if self.hole {
             self.hole = false;
             self.sift_down(key);
         } else {
-            self.heap.push(key);
-            self.sift_up(key);
+            self.push(key);
         }
     }
 
@@ -65,66 +76,83 @@ impl Agenda {
     pub fn next(&mut self, until: Time) -> Option<(Time, u32)> {
         if self.hole {
             self.hole = false;
-            let last = self.heap.pop()?;
-            if !self.heap.is_empty() {
-                self.sift_down(last);
-            }
+            self.remove_root();
         }
-        let &key = self.heap.first()?;
-        let time = Time((key >> 64) as u64);
-        if time > until {
+        let time = Time((self.root >> 32) as u64);
+        if self.len == 0 || time > until {
             return None;
         }
         self.hole = true;
         self.handled += 1;
         self.now = time;
-        Some((time, (key & EVENT_MASK) as u32))
+        Some((time, self.root as u32))
     }
 
-    fn sift_up(&mut self, key: u128) {
-        let mut at = self.heap.len() - 1;
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.heap[parent] <= key {
+    fn push(&mut self, key: u128) {
+        let mut node = self.len;
+        self.len += 1;
+        if node > 0 && (node - 1).is_multiple_of(4) {
+            self.make_room((node - 1) / 4);
+        }
+        while node > 0 {
+            let parent = (node - 1) / 4;
+            let above = self.key(parent);
+            if above <= key {
                 break;
             }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+            self.set(node, above);
+            node = parent;
         }
-        self.heap[at] = key;
+        self.set(node, key);
+    }
+
+    fn make_room(&mut self, children: usize) {
+        if children == self.below.len() {
+            self.below.push(Children([EMPTY; 4]));
+        }
+    }
+
+    fn remove_root(&mut self) {
+        self.len -= 1;
+        if self.len == 0 {
+            self.root = EMPTY;
+            return;
+        }
+        let last = self.key(self.len);
+        self.set(self.len, EMPTY);
+        self.sift_down(last);
     }
 
     /// Puts `key` where the root was.
     #[inline]
     fn sift_down(&mut self, key: u128) {
-        let heap = self.heap.as_mut_slice();
-        let mut at = 0;
-        loop {
-            let first = 4 * at + 1;
-            let Some((least, &child)) =
-                heap.get(first..heap.len().min(first + 4)).and_then(smallest)
-            else {
-                break;
-            };
-            if child >= key {
+        let mut node = 0;
+        while let Some(&Children([a, b, c, d])) = self.below.get(node) {
+            let (left, at_left) = if b < a { (b, 1) } else { (a, 0) };
+            let (right, at_right) = if d < c { (d, 3) } else { (c, 2) };
+            let (least, at) = if right < left { (right, at_right) } else { (left, at_left) };
+            if key <= least {
                 break;
             }
-            heap[at] = child;
-            at = first + least;
+            self.set(node, least);
+            node = 4 * node + 1 + at;
         }
-        heap[at] = key;
+        self.set(node, key);
     }
-}
 
-#[inline]
-fn smallest(children: &[u128]) -> Option<(usize, &u128)> {
-    let mut least = (0, children.first()?);
-    for (i, key) in children.iter().enumerate().skip(1) {
-        if key < least.1 {
-            least = (i, key);
+    #[inline]
+    fn key(&self, node: usize) -> u128 {
+        if node == 0 { self.root } else { self.below[(node - 1) / 4].0[(node - 1) % 4] }
+    }
+
+    #[inline]
+    fn set(&mut self, node: usize, key: u128) {
+        if node == 0 {
+            self.root = key;
+        } else {
+            self.below[(node - 1) / 4].0[(node - 1) % 4] = key;
         }
     }
-    Some(least)
 }
 
 #[cfg(test)]
@@ -133,15 +161,15 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn equal_times_come_in_the_order_of_insertion() {
+    fn equal_times_come_in_the_order_of_the_events_numbers() {
         let mut agenda = Agenda::default();
         for event in [7, 3, 9, 3] {
             agenda.at(Time(5), event);
         }
-        agenda.at(Time(4), 1);
+        agenda.at(Time(4), 11);
         let order: Vec<_> = std::iter::from_fn(|| agenda.next(Time::NEVER)).collect();
         let at = Time;
-        assert_eq!(order, [(at(4), 1), (at(5), 7), (at(5), 3), (at(5), 9), (at(5), 3)]);
+        assert_eq!(order, [(at(4), 11), (at(5), 3), (at(5), 3), (at(5), 7), (at(5), 9)]);
         assert_eq!(agenda.handled(), 5);
     }
 
@@ -155,23 +183,22 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that is searched for its least (time, insertion) at every step.
+        /// Against a list that is searched for its least (time, event) at every step.
         #[test]
-        fn agrees_with_a_naive_list(steps in prop::collection::vec((0_u64..50, 0_usize..4), 1..300)) {
+        fn agrees_with_a_naive_list(steps in prop::collection::vec((0_u64..50, 0_u32..4), 1..300)) {
             let mut agenda = Agenda::default();
-            let mut naive: Vec<(u64, usize)> = Vec::new();
-            let mut inserted = 0;
+            let mut naive: Vec<(u64, u32)> = Vec::new();
             let mut now = 0;
-            for (delay, insertions) in steps {
-                for i in 0..insertions {
-                    let time = now + delay * (i as u64 + 1);
-                    agenda.at(Time(time), inserted as u32);
-                    naive.push((time, inserted));
-                    inserted += 1;
+            for (i, (delay, insertions)) in steps.into_iter().enumerate() {
+                for j in 0..insertions {
+                    let (time, event) = (now + delay * u64::from(j + 1), (i as u32 * 7 + j) % 16);
+                    agenda.at(Time(time), event);
+                    naive.push((time, event));
                 }
                 let expected = naive.iter().copied().min();
-                naive.retain(|e| Some(*e) != expected);
-                let got = agenda.next(Time::NEVER).map(|(t, e)| (t.0, e as usize));
+                let taken = naive.iter().position(|e| Some(*e) == expected);
+                taken.map(|at| naive.swap_remove(at));
+                let got = agenda.next(Time::NEVER).map(|(t, e)| (t.0, e));
                 prop_assert_eq!(got, expected);
                 now = expected.map_or(now, |e| e.0);
             }

@@ -4,7 +4,7 @@ use cc::roles::{Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, Scenario, Size};
+use scenario::{Group, Scenario, Series, Size};
 use transport::{Config, Inbound, Outbound};
 use units::random::Stream;
 use units::{Span, Time};
@@ -14,7 +14,6 @@ use crate::flow::{Access, Counts, Flow, Hop, Life, Path};
 use crate::link::{Link, Routers};
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::Probes;
-use crate::tables::Snapshot;
 use crate::world::{Due, World, event};
 
 /// Which replication of which experiment.
@@ -42,7 +41,9 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         deliveries: Fingerprint::default(),
         probes: Probes::new(&scenario.probe, end, flows.len(), links.len()),
         ack_bytes: scenario.packets.ack_bytes,
-        at_warmup: Snapshot::of_start(links.len(), flows.len()),
+        warmup: Time::ZERO + scenario.warmup,
+        end,
+        at_warmup: vec![Default::default(); links.len()],
         access_hops: 0,
         links,
         flows,
@@ -88,12 +89,11 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
         feedback: queue.feedback.as_ref().map(|part| part.params.build(&context("feedback"))),
     };
     let data_bytes = u64::from(scenario.packets.data_bytes);
-    let (limit_packets, limit_bytes) = match named.limit {
-        Limit::Bytes(bytes) => (bytes / u64::from(scenario.packets.ack_bytes).max(1), bytes),
-        Limit::Packets(packets) => (u64::from(packets), u64::from(packets) * data_bytes),
+    let limit_bytes = match named.limit {
+        Limit::Bytes(bytes) => bytes,
+        Limit::Packets(packets) => u64::from(packets) * data_bytes,
     };
-    let from = Time::ZERO + scenario.warmup;
-    let occupancy = Occupancy::new(from, limit_packets.min(1 << 14), limit_bytes);
+    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, limit_bytes);
     Link::new(named.rate, named.owd, Queue::new(service, named.limit), routers, occupancy)
 }
 
@@ -123,10 +123,12 @@ fn flow(scenario: &Scenario, number: usize, i: u32, draw: Draw) -> Flow {
     };
     let (sender, receiver) = group.protocol.params.build(&context);
     let config = config(scenario, group);
+    let watched = scenario.probe.series.contains(&Series::Goodput);
     let transfer = Transfer::of(group.size, packet_bytes);
     let start = group.start.time(i, &mut draw.stream(&format!("{name}.start")));
     Flow {
         group: number as u32,
+        prompt: config.delayed_ack.is_none() && !watched,
         ecn: sender.ecn(),
         packet_bytes,
         last_bytes: transfer.last_bytes,

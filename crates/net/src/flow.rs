@@ -51,6 +51,8 @@ pub struct Access {
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub group: u32,
+    /// Does the sink acknowledge at once, and nobody watch when? Then it needs no event.
+    pub prompt: bool,
     pub ecn: EcnUse,
     /// Size of a full data packet [bytes].
     pub packet_bytes: u32,
@@ -108,6 +110,8 @@ pub struct Counts {
     pub arrived: u64,
     pub delivered: u64,
     pub delivered_bytes: u64,
+    /// Of those, after the warm-up.
+    pub fresh_bytes: u64,
     pub dropped: u64,
     pub acks_sent: u64,
     pub acks_arrived: u64,

@@ -57,26 +57,24 @@ pub struct Outcome {
 pub struct Run<'a> {
     scenario: &'a Scenario,
     world: World,
-    end: Time,
     complete: bool,
 }
 
 impl<'a> Run<'a> {
     /// Replication `rep` of the experiment `seed`, at time zero.
     pub fn new(scenario: &'a Scenario, seed: u64, rep: u64) -> Run<'a> {
-        let end = Time::ZERO + scenario.duration;
-        Run { scenario, world: build::world(scenario, Draw { seed, rep }), end, complete: false }
+        Run { scenario, world: build::world(scenario, Draw { seed, rep }), complete: false }
     }
 
     /// Handles up to `events` events; false when the run is over.
     pub fn advance(&mut self, events: u64) -> bool {
-        self.complete = !self.world.advance(self.end, events);
+        self.complete = !self.world.advance(events);
         !self.complete
     }
 
     /// How far the run is.
     pub fn progress(&self) -> Progress {
-        let now = if self.complete { self.end } else { self.world.agenda.now() };
+        let now = if self.complete { self.world.end } else { self.world.agenda.now() };
         let served: u64 = self.world.links.iter().map(|link| link.departed(now).served).sum();
         Progress {
             now,

@@ -27,8 +27,8 @@ pub struct Counts {
 pub struct Link {
     /// The last bit of the packet in service leaves then.
     pub busy_until: Time,
-    /// Is the event pending that starts the next service?
-    pub service_pending: bool,
+    /// Is a guard pending, so that no departure is worked out too late?
+    pub guarded: bool,
     /// When the routers' timer event is due.
     pub timer: Time,
     pub owd: Span,
@@ -53,8 +53,8 @@ pub struct Link {
 pub enum Fate {
     /// The line was free: serve it now.
     Serve,
-    /// It waits; true when the service event must be set.
-    Wait(bool),
+    /// It waits.
+    Wait,
     /// It is gone.
     Dropped,
 }
@@ -64,7 +64,7 @@ impl Link {
     pub fn new(rate: Rate, owd: Span, queue: Queue, routers: Routers, occupancy: Occupancy) -> Link {
         Link {
             busy_until: Time::ZERO,
-            service_pending: false,
+            guarded: false,
             timer: Time::NEVER,
             owd,
             rate,
@@ -80,14 +80,14 @@ impl Link {
         }
     }
 
-    /// A packet arrives.
+    /// A packet arrives; all departures up to now are worked out.
     #[inline]
     pub fn arrive(&mut self, now: Time, pool: &mut Pool, id: u32) -> Fate {
         let packet = &mut pool[id];
         self.counts.arrivals += 1;
         let before = packet.ecn;
         let verdict = self.consult(now, packet);
-        let idle = !self.service_pending && now >= self.busy_until;
+        let idle = now >= self.busy_until;
         if verdict == Verdict::Drop || !(idle || self.queue.fits(packet.size)) {
             self.count_drop(now, packet);
             return Fate::Dropped;
@@ -99,9 +99,7 @@ impl Link {
         let waiting = Waiting { handle: id, size: packet.size, since: now };
         self.queue.push(packet.kind, waiting);
         self.note_queue(now);
-        let first = !self.service_pending;
-        self.service_pending = true;
-        Fate::Wait(first)
+        Fate::Wait
     }
 
     /// The feedback sees every packet; the policy decides.
@@ -114,12 +112,16 @@ impl Link {
         self.policy.on_arrival(now, passing(packet, Span::ZERO), backlog)
     }
 
-    /// The next packet to be served, and how long it waited.
+    /// The next packet whose service starts by `now`: when, which, and how long it waited.
     #[inline]
-    pub fn next_waiting(&mut self, now: Time) -> Option<(u32, Span)> {
+    pub fn next_service(&mut self, now: Time) -> Option<(Time, u32, Span)> {
+        let start = self.busy_until;
+        if start > now {
+            return None;
+        }
         let waiting = self.queue.pop()?;
-        self.note_queue(now);
-        Some((waiting.handle, now.since(waiting.since)))
+        self.note_queue(start);
+        Some((start, waiting.handle, start.since(waiting.since)))
     }
 
     /// Puts a packet on the line: from now to [`Link::busy_until`].

@@ -5,38 +5,8 @@ use results::{FlowRow, LinkRow, Tables};
 use scenario::Scenario;
 use units::{Span, Time};
 
-use crate::flow::Flow;
-use crate::link::{Counts, Link};
 use crate::packet::{Packet, Pool};
 use crate::world::World;
-
-/// What had been counted at some instant.
-#[derive(Clone, Debug, Default)]
-pub struct Snapshot {
-    time: Time,
-    links: Vec<Counts>,
-    delivered_bytes: Vec<u64>,
-}
-
-impl Snapshot {
-    /// Of `now`.
-    pub fn take(now: Time, links: &[Link], flows: &[Flow]) -> Snapshot {
-        Snapshot {
-            time: now,
-            links: links.iter().map(|link| link.departed(now)).collect(),
-            delivered_bytes: flows.iter().map(|flow| flow.counts.delivered_bytes).collect(),
-        }
-    }
-
-    /// Of the start of a run.
-    pub fn of_start(links: usize, flows: usize) -> Snapshot {
-        Snapshot {
-            time: Time::ZERO,
-            links: vec![Counts::default(); links],
-            delivered_bytes: vec![0; flows],
-        }
-    }
-}
 
 /// The tables of a run that ended at `end`.
 pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
@@ -89,7 +59,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
     let link = &mut world.links[i];
     let queue = link.occupancy.finish(end);
     let total = link.departed(end);
-    let before = world.at_warmup.links[i];
+    let before = world.at_warmup[i];
     let buffer_bytes = match named.limit {
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => u64::from(packets) * u64::from(scenario.packets.data_bytes),
@@ -101,7 +71,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
     let arrivals = total.arrivals - before.arrivals;
     let drops = total.drops - before.drops;
     let departures_bytes = total.served_bytes - before.served_bytes;
-    let seconds = end.since(world.at_warmup.time).as_secs();
+    let seconds = end.since(world.warmup).as_secs();
     let capacity_bits = seconds * named.rate.as_bps();
     LinkRow {
         link: i as u32,
@@ -142,9 +112,8 @@ fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
     let flow = &world.flows[number];
     let counts = &flow.counts;
     let life = &flow.life;
-    let from = life.start.max(world.at_warmup.time);
+    let from = life.start.max(world.warmup);
     let active = life.finish.unwrap_or(end).min(end).since(from);
-    let fresh = counts.delivered_bytes - world.at_warmup.delivered_bytes[number];
     FlowRow {
         flow: number as u32,
         start_s: life.start.as_secs(),
@@ -160,7 +129,7 @@ fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
         acks_sent_pkts: counts.acks_sent,
         acks_arrived_pkts: counts.acks_arrived,
         acks_dropped_pkts: counts.acks_dropped,
-        goodput_bps: ratio(fresh as f64 * 8.0, active.as_secs()),
+        goodput_bps: ratio(counts.fresh_bytes as f64 * 8.0, active.as_secs()),
         timeouts: u64::from(flow.outbound.timeouts()),
         fast_retransmits: u64::from(flow.outbound.fast_retransmits()),
         srtt_s: flow.outbound.srtt().map(Span::as_secs),

@@ -1,8 +1,16 @@
 //! The world: links and flows, and what happens when an event is due.
 //!
 //! Life of a packet: source -> access hop -> named links in turn -> access hop -> sink, and its ACK
-//! the same way back. A named link needs an event when something waits for its line and one for the
-//! head of the delay line behind it; a flow needs one for the head of each of its four delay lines.
+//! the same way back.
+//!
+//! What one source alone decides needs no event, its time is arithmetic:
+//! - an access hop ([`crate::flow::Hop`]);
+//! - the departures of a link: nobody sees one before the link's delay has passed, so they are worked
+//!   out, in order, when the link is next looked at ([`World::catch_up`]), at the latest by its guard;
+//! - a sink that acknowledges at once: it is run when its packet leaves the last link, with the time
+//!   at which the packet will be there.
+//!
+//! What is left: the arrival of the head of each delay line at a queue or at a source, and timers.
 
 use cc::registry::AnyHeader;
 use cc::roles::{Departing, Ecn, EcnUse, PacketKind};
@@ -12,49 +20,49 @@ use units::{Span, Time};
 
 use crate::fingerprint::{Fingerprint, Kind};
 use crate::flow::{Flow, Path, Seen};
-use crate::link::{Fate, Link};
+use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::Probes;
 
-/// What an event is about; the rest of its bits say which link or flow.
+/// What an event is about, in the order in which events of one instant are handled.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub enum Due {
-    /// A link's line is free and something waits.
-    Service = 0,
-    /// The head of a link's delay line is at the next link.
-    LinkPipe = 1,
+    /// The warm-up ends.
+    Warmup = 0,
+    /// The probes' sample.
+    Probe = 1,
+    /// A link's departures must be worked out now, at the latest.
+    Guard = 2,
     /// A link's routers' timer.
-    RouterTimer = 2,
+    RouterTimer = 3,
+    /// The head of a link's delay line is at the next link.
+    LinkPipe = 4,
     /// The head of a flow's line from the source is at the first link.
-    Up = 3,
-    /// The head of a flow's line to the sink is there.
-    Down = 4,
+    Up = 5,
     /// The head of a flow's line from the sink is at the first link back.
-    AckUp = 5,
+    AckUp = 6,
+    /// The head of a flow's line to the sink is there.
+    Down = 7,
     /// The head of a flow's line to the source is there.
-    AckDown = 6,
-    /// A flow's start, stop, retransmission or protocol timer.
-    FlowTimer = 7,
-    /// A flow's pacer.
-    Pace = 8,
+    AckDown = 8,
     /// A flow's delayed ACK.
     Receiver = 9,
-    /// The probes' sample.
-    Probe = 10,
-    /// The warm-up ends.
-    Warmup = 11,
+    /// A flow's start, stop, retransmission or protocol timer.
+    FlowTimer = 10,
+    /// A flow's pacer.
+    Pace = 11,
 }
 
-const KIND_BITS: u32 = 4;
+const INDEX_BITS: u32 = 28;
 
 /// Links and flows are fewer than this.
-pub const MAX_INDEX: u32 = 1 << (engine::EVENT_BITS - KIND_BITS);
+pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
 
 /// The event that is about the link or flow of this number.
 #[inline]
 pub fn event(due: Due, index: u32) -> u32 {
-    index << KIND_BITS | due as u32
+    (due as u32) << INDEX_BITS | index
 }
 
 /// A run's state.
@@ -68,17 +76,20 @@ pub struct World {
     pub deliveries: Fingerprint,
     pub probes: Probes,
     pub ack_bytes: u32,
-    /// The links' and flows' counts at the end of the warm-up.
-    pub at_warmup: crate::tables::Snapshot,
+    pub warmup: Time,
+    pub end: Time,
+    /// The links' counts at the end of the warm-up.
+    pub at_warmup: Vec<Counts>,
     /// Packets that crossed an access hop; named links count their own.
     pub access_hops: u64,
 }
 
 impl World {
-    /// Handles the events up to `until`, at most `budget` of them; false when none is left.
-    pub fn advance(&mut self, until: Time, budget: u64) -> bool {
+    /// Handles up to `budget` events; false when the run is over.
+    pub fn advance(&mut self, budget: u64) -> bool {
         for _ in 0..budget {
-            let Some((now, event)) = self.agenda.next(until) else {
+            let Some((now, event)) = self.agenda.next(self.end) else {
+                self.catch_up_all(self.end);
                 return false;
             };
             self.handle(now, event);
@@ -88,7 +99,7 @@ impl World {
 
     #[inline]
     fn handle(&mut self, now: Time, event: u32) {
-        const SERVICE: u32 = Due::Service as u32;
+        const GUARD: u32 = Due::Guard as u32;
         const LINK_PIPE: u32 = Due::LinkPipe as u32;
         const ROUTER_TIMER: u32 = Due::RouterTimer as u32;
         const UP: u32 = Due::Up as u32;
@@ -99,9 +110,9 @@ impl World {
         const PACE: u32 = Due::Pace as u32;
         const RECEIVER: u32 = Due::Receiver as u32;
         const PROBE: u32 = Due::Probe as u32;
-        let index = event >> KIND_BITS;
-        match event & ((1 << KIND_BITS) - 1) {
-            SERVICE => self.on_service(now, index),
+        let index = event & (MAX_INDEX - 1);
+        match event >> INDEX_BITS {
+            GUARD => self.on_guard(now, index),
             LINK_PIPE => self.on_link_pipe(now, index),
             ROUTER_TIMER => self.on_router_timer(now, index),
             UP => self.on_up(now, index),
@@ -118,24 +129,43 @@ impl World {
 
     // Links.
 
-    fn on_service(&mut self, now: Time, link: u32) {
-        let l = &mut self.links[link as usize];
-        let (id, queued_for) = l.next_waiting(now).expect("a service event means a waiting packet");
-        self.serve(now, link, id, queued_for);
-        let l = &mut self.links[link as usize];
-        l.service_pending = l.queue.backlog().packets > 0;
-        if l.service_pending {
-            self.agenda.at(l.busy_until, event(Due::Service, link));
+    /// Works out the departures of a link up to `now`.
+    #[inline]
+    fn catch_up(&mut self, now: Time, link: u32) {
+        while let Some((start, id, queued_for)) = self.links[link as usize].next_service(now) {
+            self.serve(start, link, id, queued_for);
         }
+    }
+
+    fn catch_up_all(&mut self, now: Time) {
+        for link in 0..self.links.len() {
+            self.catch_up(now, link as u32);
+        }
+    }
+
+    /// A packet whose service starts now comes out of the link's delay no sooner than that delay from
+    /// now: a guard at that time is early enough.
+    fn set_guard(&mut self, link: u32) {
+        let l = &mut self.links[link as usize];
+        l.guarded = l.queue.backlog().packets > 0;
+        if l.guarded {
+            self.agenda.at(l.busy_until + l.owd, event(Due::Guard, link));
+        }
+    }
+
+    fn on_guard(&mut self, now: Time, link: u32) {
+        self.catch_up(now, link);
+        self.set_guard(link);
     }
 
     #[inline]
     fn arrive(&mut self, now: Time, link: u32, id: u32) {
+        self.catch_up(now, link);
         let l = &mut self.links[link as usize];
         match l.arrive(now, &mut self.pool, id) {
             Fate::Serve => self.serve(now, link, id, Span::ZERO),
-            Fate::Wait(true) => self.agenda.at(l.busy_until, event(Due::Service, link)),
-            Fate::Wait(false) => {}
+            Fate::Wait if l.guarded => {}
+            Fate::Wait => self.set_guard(link),
             Fate::Dropped => self.dropped(id),
         }
     }
@@ -195,6 +225,9 @@ impl World {
         };
         packet.due = hop.cross(now, time, owd);
         let at = packet.due;
+        if packet.kind == PacketKind::Data && flow.prompt && at <= self.end {
+            return self.deliver(at, number, id);
+        }
         if line.push(&mut self.pool, id) {
             self.agenda.at(at, event(due, number));
         }
@@ -215,6 +248,7 @@ impl World {
     }
 
     fn on_router_timer(&mut self, now: Time, link: u32) {
+        self.catch_up(now, link);
         let l = &mut self.links[link as usize];
         l.timer = l.on_timer(now);
         if l.timer != Time::NEVER {
@@ -343,6 +377,13 @@ impl World {
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Down, flow));
         }
+        self.deliver(now, flow, id);
+    }
+
+    /// A data packet is at its sink, at `now`.
+    #[inline]
+    fn deliver(&mut self, now: Time, flow: u32, id: u32) {
+        let f = &mut self.flows[flow as usize];
         let packet = &mut self.pool[id];
         self.deliveries.record(Kind::Delivery, now, flow, packet.seq, packet.size);
         let classic = f.ecn == EcnUse::Classic;
@@ -352,6 +393,9 @@ impl World {
         if seen.new {
             f.counts.delivered += 1;
             f.counts.delivered_bytes += u64::from(packet.size);
+            if now > self.warmup {
+                f.counts.fresh_bytes += u64::from(packet.size);
+            }
         }
         let back = f.receiver.on_data(now, &mut packet.header, packet.ecn);
         packet.header = back.header;
@@ -431,13 +475,15 @@ impl World {
     // Measurements.
 
     fn on_probe(&mut self, now: Time) {
+        self.catch_up_all(now);
         if let Some(next) = self.probes.sample(now, &self.links, &self.flows) {
             self.agenda.at(next, event(Due::Probe, 0));
         }
     }
 
     fn on_warmup(&mut self, now: Time) {
-        self.at_warmup = crate::tables::Snapshot::take(now, &self.links, &self.flows);
+        self.catch_up_all(now);
+        self.at_warmup = self.links.iter().map(|link| link.departed(now)).collect();
     }
 }
 

@@ -10,8 +10,11 @@ pub fn jain_index(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// Number of bins of an [`Occupancy`]; quantiles are exact for shorter queues.
-const BINS: u64 = 2048;
+/// Bins of a queue counted in bytes; its quantiles are exact to twice that part of the limit.
+const BYTE_BINS: u64 = 2048;
+
+/// Queues of up to this many packets have a bin for each length; longer ones for every 64.
+const EXACT_PACKETS: u64 = 4096;
 
 /// A queue's length, weighted by the time it lasted.
 #[derive(Clone, Debug)]
@@ -26,46 +29,51 @@ pub struct Occupancy {
     max_bytes: u64,
     packet_bins: Bins,
     byte_bins: Bins,
+    /// Logarithm of the bytes per bin.
+    byte_shift: u32,
 }
 
-#[derive(Clone, Debug)]
-struct Bins {
-    width: u64,
-    time: Vec<u64>,
-}
+/// How long a value was in each bin.
+#[derive(Clone, Debug, Default)]
+struct Bins(Vec<u64>);
 
 impl Bins {
-    fn new(limit: u64) -> Bins {
-        Bins { width: limit.div_ceil(BINS).max(1), time: vec![0; 1] }
-    }
-
     #[inline]
-    fn add(&mut self, value: u64, lasted: Span) {
-        let bin = (value / self.width) as usize;
-        if bin >= self.time.len() {
-            self.time.resize(bin + 1, 0);
+    fn add(&mut self, bin: u64, lasted: Span) {
+        let bin = bin as usize;
+        if bin >= self.0.len() {
+            self.0.resize((bin + 1).next_power_of_two(), 0);
         }
-        self.time[bin] += lasted.0;
+        self.0[bin] += lasted.0;
     }
 
-    /// The upper edge of the bin below which the share `p` of the time was spent.
+    /// The bin below whose end the share `p` of the time was spent.
     fn quantile(&self, p: f64) -> u64 {
-        let total: u128 = self.time.iter().map(|&t| u128::from(t)).sum();
-        let wanted = p * total as f64;
+        let total: u128 = self.0.iter().map(|&t| u128::from(t)).sum();
         let mut below = 0_u128;
-        for (bin, &time) in self.time.iter().enumerate() {
+        for (bin, &time) in self.0.iter().enumerate() {
             below += u128::from(time);
-            if below as f64 >= wanted {
-                return bin as u64 * self.width + (self.width - 1);
+            if below as f64 >= p * total as f64 {
+                return bin as u64;
             }
         }
         0
     }
 }
 
+#[inline]
+fn packet_bin(packets: u64) -> u64 {
+    if packets < EXACT_PACKETS { packets } else { EXACT_PACKETS + (packets - EXACT_PACKETS) / 64 }
+}
+
+/// The largest number of packets in a bin.
+fn packet_bin_end(bin: u64) -> u64 {
+    if bin < EXACT_PACKETS { bin } else { EXACT_PACKETS + (bin - EXACT_PACKETS) * 64 + 63 }
+}
+
 impl Occupancy {
-    /// Counts from `from` on; the limits set the resolution of the quantiles.
-    pub fn new(from: Time, limit_packets: u64, limit_bytes: u64) -> Occupancy {
+    /// Counts from `from` on; the buffer's limit sets the resolution of the quantile in bytes.
+    pub fn new(from: Time, limit_bytes: u64) -> Occupancy {
         Occupancy {
             from,
             since: from,
@@ -75,8 +83,9 @@ impl Occupancy {
             byte_time: 0,
             max_packets: 0,
             max_bytes: 0,
-            packet_bins: Bins::new(limit_packets),
-            byte_bins: Bins::new(limit_bytes),
+            packet_bins: Bins::default(),
+            byte_bins: Bins::default(),
+            byte_shift: (limit_bytes / BYTE_BINS).max(1).ilog2(),
         }
     }
 
@@ -99,8 +108,8 @@ impl Occupancy {
         self.byte_time += u128::from(self.bytes) * u128::from(lasted.0);
         self.max_packets = self.max_packets.max(self.packets);
         self.max_bytes = self.max_bytes.max(self.bytes);
-        self.packet_bins.add(self.packets, lasted);
-        self.byte_bins.add(self.bytes, lasted);
+        self.packet_bins.add(packet_bin(self.packets), lasted);
+        self.byte_bins.add(self.bytes >> self.byte_shift, lasted);
     }
 
     /// Closes the count at `end`.
@@ -110,8 +119,8 @@ impl Occupancy {
         QueueStatistics {
             mean_packets: self.packet_time as f64 / span,
             mean_bytes: self.byte_time as f64 / span,
-            p90_packets: self.packet_bins.quantile(0.9),
-            p90_bytes: self.byte_bins.quantile(0.9),
+            p90_packets: packet_bin_end(self.packet_bins.quantile(0.9)),
+            p90_bytes: self.byte_bins.quantile(0.9) << self.byte_shift,
             max_packets: self.max_packets,
             max_bytes: self.max_bytes,
         }
@@ -125,9 +134,9 @@ pub struct QueueStatistics {
     pub mean_packets: f64,
     /// Time-weighted mean [bytes].
     pub mean_bytes: f64,
-    /// Not exceeded 90 % of the time [packets].
+    /// Not exceeded 90 % of the time [packets]; exact up to 4096.
     pub p90_packets: u64,
-    /// Not exceeded 90 % of the time [bytes], to 1/2048 of the limit.
+    /// Not exceeded 90 % of the time [bytes], to 1/1024 of the limit.
     pub p90_bytes: u64,
     /// Largest [packets].
     pub max_packets: u64,
@@ -153,7 +162,7 @@ mod tests {
     #[test]
     fn occupancy_weights_by_time() {
         let ms = |t: u64| Time::ZERO + Span::from_millis(t);
-        let mut queue = Occupancy::new(ms(10), 100, 100_000);
+        let mut queue = Occupancy::new(ms(10), 100_000);
         queue.change(ms(0), 50, 50_000); // before the warm-up's end
         queue.change(ms(12), 2, 2_000); // 2 ms of 50 counted
         queue.change(ms(20), 0, 0); // 8 ms of 2; then 10 ms of 0
