@@ -290,6 +290,9 @@ mod tests {
         red.average = 100.0;
         red.update_average(at(13), queue(0));
         assert!(near(red.average, 99.401_199_2));
+        // The same idle time counts once: 99.401 199 2*0.998.
+        red.update_average(at(13), queue(0));
+        assert!(near(red.average, 99.202_396_801_6));
     }
 
     #[test]

@@ -478,6 +478,9 @@ mod tests {
         assert!(near(ack(&mut s, 0, 80, Ecn::Ect1), 0.024_546_27));
         // 800 ms are 4 periods and count as 2.5: exp(0.151 561 55) - 1.
         assert!(near(ack(&mut s, 0, 800, Ecn::Ect1), 0.163_649_93));
+        // The series: 1.0625^2 - 1 = 0.128 906 25.
+        let xi_s = ack(&mut s, 0, 400, Ecn::Ect1);
+        assert!((xi_s / 0.128_906_25 - 1.0).abs() < 4e-9);
         // Without limiter 1.0625^4 - 1.
         let mut s = sender(&VcpSenderParams { limiters: false, ..Default::default() }, 8.0);
         assert!(near(ack(&mut s, 0, 800, Ecn::Ect1), 0.274_429_3));

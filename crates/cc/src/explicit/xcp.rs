@@ -11,9 +11,8 @@
 //! - D1: the first packet of a flow (H_rtt = 0) asks for the largest value, gets min(feedback, 0),
 //!   enters no rtt sum and touches no residue: the paper gives no formula that works without an RTT.
 //! - D2: a sender that gets the largest value back ignores it: no XCP router was on the path.
-//! - D3: a header out of range (cwnd or rtt that no flow can have, feedback not a number or beyond the wire's
-//!   range below) counts as
-//!   one without an RTT estimate.
+//! - D3: a header out of range (a cwnd or rtt that no flow can have, feedback not a number or below
+//!   what the wire can hold) counts as one without an RTT estimate.
 //! - D4: the spare bandwidth and the shuffled traffic are taken over the real length T of the
 //!   interval, and h = max(0, gamma*y*d - |phi|) as in eq. (2), not 0.1*y as in the appendix.
 //! - D5: the window of the persistent queue ends before the control interval when both end together.
