@@ -33,6 +33,7 @@
 //! - A window below one segment counts as one: otherwise nothing would ever be sent again.
 #![forbid(unsafe_code)]
 
+mod exchange;
 mod inbound;
 mod outbound;
 mod ring;
@@ -40,8 +41,9 @@ mod rto;
 mod sack;
 mod scoreboard;
 
+pub use exchange::{AckIn, AckOutcome, LossEvent, Segment};
 pub use inbound::{AckOut, DataOutcome, Inbound};
-pub use outbound::{AckIn, AckOutcome, LossEvent, Outbound, Segment};
+pub use outbound::Outbound;
 pub use sack::{Range, SackBlocks};
 
 use cc::registry::Recovery;

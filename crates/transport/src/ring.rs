@@ -105,7 +105,7 @@ mod tests {
         ring.reserve(1000, 1010);
         assert_eq!(ring.insert(1003, 1010), 7);
         ring.reserve(1000, 9000);
-        assert_eq!(ring.insert(1005, 9000), 8990);
+        assert_eq!(ring.insert(1005, 9000), 7990);
         assert_eq!(ring.next_member(1000, 9000), 1003);
         assert_eq!(ring.next_hole(1003, 9000), 9000);
         assert_eq!(ring.last_hole(1000, 9000), Some(1002));

@@ -3,9 +3,9 @@
 //!
 //! RFC 6675 defines `SetPipe` and `IsLost` by a walk over all outstanding data. Counted in
 //! segments, a segment is lost when `dup_thresh` segments above it are SACKed (a discontiguous
-//! sequence holds at least one segment, so the rule of bytes subsumes the rule of sequences): all
-//! holes below the `dup_thresh`-th highest SACKed segment, the *edge*. The edge only rises, `HighRxt` only
-//! rises, and so
+//! sequence holds at least one segment, so the rule of bytes subsumes the rule of sequences): lost
+//! are all holes below the `dup_thresh`-th highest SACKed segment, the *edge*. The edge only rises,
+//! within one recovery `HighRxt` only rises, and so
 //!
 //! ```text
 //! pipe = holes in una..nxt  -  holes in una..edge  +  holes in una..=HighRxt
@@ -160,9 +160,14 @@ impl Scoreboard {
 
     /// Loss recovery starts: RFC 6675, step (4.3), before the retransmission itself.
     pub(crate) fn start_recovery(&mut self, una: u64) {
+        self.forget_retransmissions(una);
+        self.rescue = una + 1;
+    }
+
+    /// HighRxt = HighACK: RFC 6675, step (3.1). A recovery may have retransmitted beyond its end.
+    pub(crate) fn forget_retransmissions(&mut self, una: u64) {
         self.next_retransmit = una;
         self.resent = 0;
-        self.rescue = una + 1;
     }
 
     /// The timer has run out: everything not SACKed is lost.
@@ -170,8 +175,7 @@ impl Scoreboard {
         self.edge = nxt;
         self.lost = nxt - una - self.sacked;
         self.above = 0;
-        self.next_retransmit = una;
-        self.resent = 0;
+        self.forget_retransmissions(una);
     }
 
     /// Retransmits the hole that is next.

@@ -241,7 +241,11 @@ fn channels() -> impl Strategy<Value = Channel> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 250,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_transfer_finishes_and_delivers_each_segment_once(

@@ -1,0 +1,343 @@
+//! Loss recovery and the timer, rule by rule, with numbers worked by hand from the RFCs.
+
+use cc::registry::Recovery;
+use cc::roles::LossKind;
+use clearpipe_transport::{AckIn, AckOutcome, Config, LossEvent, Outbound, Range};
+use units::{Span, Time};
+
+fn sender(recovery: Recovery) -> Outbound {
+    Outbound::new(&Config { recovery, ..Config::default() }, None)
+}
+
+fn at(seconds: f64) -> Time {
+    Time::ZERO + Span::from_secs_f64(seconds)
+}
+
+/// Sends all that the window allows; the segments' numbers.
+fn send(sender: &mut Outbound, now: Time, cwnd: f64) -> Vec<u64> {
+    let mut sent = Vec::new();
+    while let Some(segment) = sender.next_segment(cwnd) {
+        sender.on_sent(now);
+        sent.push(segment.seq);
+    }
+    sent
+}
+
+fn sack(sender: &mut Outbound, now: Time, cumulative: u64, blocks: &[(u64, u64)]) -> AckOutcome {
+    let sack: Vec<Range> = blocks.iter().map(|&(start, end)| Range { start, end }).collect();
+    sender.on_ack(now, &AckIn { cumulative, sack: &sack, rtt: None, ece: false })
+}
+
+fn ack(sender: &mut Outbound, cumulative: u64) -> AckOutcome {
+    sack(sender, at(0.1), cumulative, &[])
+}
+
+fn dup_acks(in_flight: u32, lost: u32) -> Option<LossEvent> {
+    Some(LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false })
+}
+
+/// RFC 5681, section 3.2: segments 0 to 7 are out and 0 is lost.
+#[test]
+fn third_duplicate_retransmits_and_inflates() {
+    let mut tcp = sender(Recovery::Reno);
+    assert_eq!(send(&mut tcp, at(0.0), 8.0), [0, 1, 2, 3, 4, 5, 6, 7]);
+    for _ in 0..2 {
+        let outcome = ack(&mut tcp, 0);
+        assert_eq!((outcome.loss, outcome.delivered), (None, 0));
+        assert!(!tcp.has_room(8.0));
+    }
+    let third = ack(&mut tcp, 0);
+    assert_eq!((third.loss, third.recovering), (dup_acks(8, 1), true));
+    // cwnd = ssthresh + 3 = 4 + 3 against a FlightSize of 8: the retransmission and no more.
+    assert_eq!(send(&mut tcp, at(0.1), 4.0), [0]);
+    assert_eq!(tcp.in_flight(), 5);
+    // The fourth duplicate makes it 8 against 8, the fifth 9.
+    assert_eq!(ack(&mut tcp, 0).loss, None);
+    assert!(!tcp.has_room(4.0));
+    ack(&mut tcp, 0);
+    assert_eq!(send(&mut tcp, at(0.1), 4.0), [8]);
+    // The ACK of new data ends it, and the inflation with it: 9 of 9 acknowledged, 4 allowed.
+    let full = ack(&mut tcp, 8);
+    assert_eq!((full.acked, full.delivered, full.recovering), (8, 8, false));
+    assert_eq!(send(&mut tcp, at(0.2), 4.0), [9, 10, 11]);
+}
+
+/// Two losses in a window: Reno leaves at the first new ACK and needs three more duplicates.
+#[test]
+fn reno_recovers_once_per_loss() {
+    let mut tcp = sender(Recovery::Reno);
+    send(&mut tcp, at(0.0), 10.0);
+    for _ in 0..3 {
+        ack(&mut tcp, 0);
+    }
+    assert_eq!(send(&mut tcp, at(0.1), 5.0), [0]);
+    assert!(!ack(&mut tcp, 4).recovering);
+    assert_eq!(send(&mut tcp, at(0.1), 5.0), [] as [u64; 0]);
+    ack(&mut tcp, 4);
+    ack(&mut tcp, 4);
+    assert_eq!(ack(&mut tcp, 4).loss, dup_acks(6, 1));
+    assert_eq!(send(&mut tcp, at(0.2), 3.0), [4]);
+    assert_eq!((tcp.fast_retransmits(), tcp.retransmitted()), (2, 2));
+}
+
+/// RFC 6582, section 3.2: segments 0 to 9 are out, 0, 4 and 7 are lost; seven duplicates come.
+#[test]
+fn newreno_mends_one_hole_per_partial_ack() {
+    let mut tcp = sender(Recovery::NewReno);
+    send(&mut tcp, at(0.0), 10.0);
+    for n in 1..=7 {
+        assert_eq!(ack(&mut tcp, 0).loss.is_some(), n == 3);
+    }
+    // 5 + 7 = 12 against 10: the retransmission and two new segments.
+    assert_eq!(send(&mut tcp, at(0.1), 5.0), [0, 10, 11]);
+    // Partial ACK to 4: deflate 12 by 4, add 1; 9 against 8 outstanding: the hole, one new one.
+    let partial = sack(&mut tcp, at(0.2), 4, &[]);
+    assert_eq!((partial.acked, partial.loss, partial.recovering), (4, None, true));
+    assert_eq!(send(&mut tcp, at(0.2), 5.0), [4, 12]);
+    assert_eq!(tcp.deadline(), at(1.2));
+    // The two new segments' duplicates, then the second partial ACK: 11 - 3 + 1 = 9 against 6.
+    ack(&mut tcp, 4);
+    ack(&mut tcp, 4);
+    assert_eq!(send(&mut tcp, at(0.2), 5.0), [13, 14]);
+    assert!(sack(&mut tcp, at(0.3), 7, &[]).recovering);
+    // Impatient: the timer of the first partial ACK still runs.
+    assert_eq!(tcp.deadline(), at(1.2));
+    assert_eq!(send(&mut tcp, at(0.3), 5.0), [7, 15]);
+    // recover was 9: an ACK of it all ends the recovery.
+    let full = sack(&mut tcp, at(0.4), 13, &[]);
+    assert_eq!((full.acked, full.recovering), (6, false));
+    assert_eq!((tcp.deadline(), tcp.fast_retransmits()), (at(1.4), 1));
+    assert_eq!(send(&mut tcp, at(0.4), 5.0), [16, 17]);
+}
+
+/// RFC 6582, section 4: after a timeout, duplicates of what was sent before it start nothing.
+#[test]
+fn no_fast_retransmit_until_recover_is_passed() {
+    for recovery in [Recovery::Reno, Recovery::NewReno] {
+        let mut tcp = sender(recovery);
+        send(&mut tcp, at(0.0), 6.0);
+        let event = tcp.on_timeout(at(1.0));
+        assert_eq!((event.in_flight, event.lost, event.repeated), (6, 6, false));
+        assert_eq!(tcp.in_flight(), 0);
+        // Go-back-N; the window of 1, then of 4.
+        assert_eq!(send(&mut tcp, at(1.0), 1.0), [0]);
+        ack(&mut tcp, 1);
+        assert_eq!(send(&mut tcp, at(1.1), 4.0), [1, 2, 3, 4]);
+        for _ in 0..5 {
+            assert_eq!(ack(&mut tcp, 1).loss, None);
+        }
+        assert_eq!(ack(&mut tcp, 6).acked, 5);
+        assert_eq!(send(&mut tcp, at(1.2), 5.0), [6, 7, 8, 9, 10]);
+        // una = recover exactly: not more than recover.
+        for _ in 0..4 {
+            assert_eq!(ack(&mut tcp, 6).loss, None);
+        }
+        ack(&mut tcp, 7);
+        let kinds: Vec<bool> = (0..3).map(|_| ack(&mut tcp, 7).loss.is_some()).collect();
+        assert_eq!(kinds, [false, false, true]);
+    }
+}
+
+/// RFC 3042: each of the first two duplicates lets one segment go, outside of FlightSize.
+#[test]
+fn limited_transmit_sends_two() {
+    let config = Config { limited_transmit: true, ..Config::default() };
+    for recovery in Recovery::ALL {
+        let mut tcp = Outbound::new(&Config { recovery, ..config }, None);
+        send(&mut tcp, at(0.0), 4.0);
+        for n in 1..=3 {
+            let outcome = match recovery {
+                Recovery::Sack => sack(&mut tcp, at(0.1), 0, &[(1, 1 + n)]),
+                Recovery::Reno | Recovery::NewReno => ack(&mut tcp, 0),
+            };
+            if n == 3 {
+                assert_eq!(outcome.loss, dup_acks(4, 1));
+            } else {
+                assert_eq!(send(&mut tcp, at(0.1), 4.0), [3 + n]);
+            }
+        }
+        assert_eq!(tcp.outstanding(), 6);
+    }
+}
+
+/// RFC 6298, section 5.
+#[test]
+fn timer_runs_while_anything_is_outstanding() {
+    let mut tcp = sender(Recovery::Reno);
+    assert_eq!(tcp.deadline(), Time::NEVER);
+    send(&mut tcp, at(0.0), 2.0);
+    // (5.1): the later segment does not restart it.
+    tcp.on_sent(at(0.5));
+    assert_eq!(tcp.deadline(), at(1.0));
+    // (5.3), with a sample of 600 ms: rto = 600 + 4 * 300.
+    let rtt = Some(Span::from_millis(600));
+    tcp.on_ack(at(0.6), &AckIn { cumulative: 1, sack: &[], rtt, ece: false });
+    assert_eq!(tcp.deadline(), at(2.4));
+    assert_eq!((tcp.srtt(), tcp.min_rtt()), (rtt, rtt));
+    // (5.2)
+    ack(&mut tcp, 2);
+    assert_eq!(tcp.deadline(), Time::NEVER);
+    // (5.4) to (5.6), twice.
+    assert_eq!(send(&mut tcp, at(10.0), 1.0), [2]);
+    assert_eq!(tcp.deadline(), at(11.8));
+    assert!(!tcp.on_timeout(at(11.8)).repeated);
+    assert_eq!(tcp.deadline(), at(15.4));
+    assert_eq!(send(&mut tcp, at(11.8), 0.0), [2]);
+    assert!(tcp.on_timeout(at(15.4)).repeated);
+    assert_eq!(tcp.rto(), Span::from_millis(7200));
+    assert_eq!(send(&mut tcp, at(15.4), 0.0), [2]);
+    // Karn: the ACK of a retransmission carries no sample, the back-off stays until one comes.
+    ack(&mut tcp, 3);
+    assert_eq!(send(&mut tcp, at(20.0), 1.0), [3]);
+    assert_eq!(tcp.deadline(), at(27.2));
+    let event = tcp.on_timeout(at(27.2));
+    assert_eq!((event.repeated, tcp.timeouts()), (false, 3));
+    tcp.on_ack(at(27.3), &AckIn { cumulative: 4, sack: &[], rtt, ece: false });
+    // srtt 600, rttvar 3/4 * 300 = 225: 600 + 900.
+    assert_eq!(tcp.rto(), Span::from_millis(1500));
+}
+
+/// RFC 6675: 20 segments are out, 2 to 5 (n = 4) are lost, the window halves to 10.
+#[test]
+fn sack_mends_several_losses_in_one_round_trip() {
+    let mut tcp = sender(Recovery::Sack);
+    assert_eq!(send(&mut tcp, at(0.0), 20.0).len(), 20);
+    assert_eq!(ack(&mut tcp, 2).acked, 2);
+    assert_eq!(send(&mut tcp, at(0.1), 20.0), [20, 21]);
+    assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 7)]).delivered, 1);
+    assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 8)]).delivered, 1);
+    assert_eq!((tcp.in_flight(), tcp.outstanding()), (18, 20));
+    // Three above all of them: 2 to 5 are lost, pipe is 20 - 3 - 4 = 13, and the first
+    // retransmission goes out whatever the window.
+    assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 9)]).loss, dup_acks(20, 4));
+    assert_eq!(tcp.in_flight(), 13);
+    assert_eq!(send(&mut tcp, at(0.1), 10.0), [2]);
+    // Each ACK takes one off: below 10 at the fifth.
+    for end in 10..14 {
+        sack(&mut tcp, at(0.1), 2, &[(6, end)]);
+        assert!(!tcp.has_room(10.0));
+    }
+    sack(&mut tcp, at(0.1), 2, &[(6, 14)]);
+    assert_eq!(send(&mut tcp, at(0.1), 10.0), [3]);
+    // One ACK for eight segments: the other two holes, then new data (NextSeg (2)).
+    assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 22)]).delivered, 8);
+    assert_eq!(send(&mut tcp, at(0.1), 10.0), [4, 5, 22, 23, 24, 25, 26, 27]);
+    // RecoveryPoint was 21: 22 is the first ACK beyond it.
+    let partial = ack(&mut tcp, 5);
+    assert_eq!((partial.acked, partial.delivered, partial.recovering), (3, 3, true));
+    let full = ack(&mut tcp, 22);
+    assert_eq!((full.acked, full.delivered, full.recovering), (17, 1, false));
+    assert_eq!((tcp.fast_retransmits(), tcp.retransmitted()), (1, 4));
+}
+
+/// RFC 6675's NextSeg (3) and (4), with no new data left.
+#[test]
+fn sack_retransmits_on_suspicion_and_rescues_the_tail() {
+    let mut tcp = Outbound::new(&Config::default(), Some(10));
+    assert_eq!(send(&mut tcp, at(0.0), 20.0).len(), 10);
+    // 0, 4 and 9 are missing; three above 0 and one above 4 are SACKed.
+    sack(&mut tcp, at(0.1), 0, &[(1, 3)]);
+    assert!(sack(&mut tcp, at(0.1), 0, &[(5, 6), (1, 3)]).recovering);
+    // (1) gives 0; no new data; (3) gives 3 and 4, below the SACKed 5; (4) not yet.
+    assert_eq!(send(&mut tcp, at(0.1), 20.0), [0, 3, 4]);
+    // 3 was late and not lost. HighACK passes RescueRxt: the highest hole, once.
+    sack(&mut tcp, at(0.2), 4, &[(5, 9)]);
+    assert_eq!(send(&mut tcp, at(0.2), 20.0), [9]);
+    sack(&mut tcp, at(0.3), 9, &[]);
+    assert_eq!(send(&mut tcp, at(0.3), 20.0), [] as [u64; 0]);
+    assert!(ack(&mut tcp, 10).finished);
+}
+
+/// RFC 6675, section 5.1: after a timeout the holes go out in order, what is SACKed does not, and
+/// no recovery starts below the recovery point.
+#[test]
+fn sack_resends_holes_only_after_a_timeout() {
+    let mut tcp = sender(Recovery::Sack);
+    send(&mut tcp, at(0.0), 10.0);
+    sack(&mut tcp, at(0.1), 0, &[(2, 4), (8, 9)]);
+    assert!(tcp.recovering());
+    let event = tcp.on_timeout(at(1.0));
+    // 0 and 1 were lost already and not sent again: 4, 5, 6, 7 and 9 were in flight.
+    assert_eq!((event.in_flight, event.lost), (10, 5));
+    assert!(!tcp.recovering());
+    assert_eq!(send(&mut tcp, at(1.0), 4.0), [0, 1, 4, 5]);
+    // 0 is lost once more; no fast retransmit although four above it are SACKed by now.
+    assert_eq!(sack(&mut tcp, at(1.1), 0, &[(1, 6), (8, 9)]).loss, None);
+    assert_eq!(tcp.in_flight(), 1);
+    assert_eq!(send(&mut tcp, at(1.1), 4.0), [6, 7, 9]);
+    assert_eq!(sack(&mut tcp, at(1.2), 10, &[]).acked, 10);
+    assert_eq!(send(&mut tcp, at(1.2), 5.0), [10, 11, 12, 13, 14]);
+    // HighACK has reached the recovery point: from here on recovery may start again.
+    assert_eq!(sack(&mut tcp, at(1.3), 10, &[(11, 14)]).loss, dup_acks(5, 1));
+}
+
+/// RFC 3168, section 6.1.2: at most one reaction per window of data; CWR on the next new segment.
+#[test]
+fn ece_counts_once_per_window() {
+    let mut tcp = sender(Recovery::NewReno);
+    send(&mut tcp, at(0.0), 4.0);
+    let ece = |tcp: &mut Outbound, cumulative| {
+        tcp.on_ack(at(0.1), &AckIn { cumulative, sack: &[], rtt: None, ece: true })
+    };
+    let event = ece(&mut tcp, 1).loss.expect("congestion");
+    assert_eq!((event.kind, event.in_flight, event.lost), (LossKind::EcnEcho, 3, 0));
+    let cwr: Vec<bool> =
+        (0..2).filter_map(|_| tcp.next_segment(5.0)).map(|segment| segment.cwr).collect();
+    assert_eq!(cwr, [true, false]);
+    // 0 to 3 were out at the reaction: not before 4 or later is acknowledged.
+    assert_eq!(ece(&mut tcp, 2).loss, None);
+    assert_eq!(ece(&mut tcp, 4).loss, None);
+    assert_eq!(ece(&mut tcp, 5).loss.map(|loss| loss.kind), Some(LossKind::EcnEcho));
+    // In fast recovery, and for the window it was about, the loss has said it all.
+    send(&mut tcp, at(0.2), 8.0);
+    for n in 0..4 {
+        assert_eq!(
+            ece(&mut tcp, 5).loss.map(|loss| loss.kind),
+            (n == 2).then_some(LossKind::DupAcks)
+        );
+    }
+    let nxt = tcp.nxt();
+    assert_eq!(ece(&mut tcp, nxt).loss, None);
+}
+
+#[test]
+fn stop_lets_what_is_out_drain() {
+    let mut tcp = sender(Recovery::Sack);
+    send(&mut tcp, at(0.0), 3.0);
+    tcp.stop();
+    assert!(!tcp.finished());
+    assert!(!ack(&mut tcp, 2).finished);
+    assert!(!tcp.has_room(10.0));
+    assert!(ack(&mut tcp, 3).finished);
+    assert!(Outbound::new(&Config::default(), Some(0)).finished());
+}
+
+/// A window with many holes is mended segment by segment, and the timer never runs out.
+#[test]
+fn window_of_100_000_with_10_000_holes() {
+    let mut tcp = sender(Recovery::Sack);
+    let sent = send(&mut tcp, at(0.0), 100_000.0);
+    let mut blocks: Vec<(u64, u64)> = Vec::new();
+    for seq in sent.into_iter().filter(|seq| seq % 10 != 0) {
+        match blocks.first_mut() {
+            Some(block) if block.1 == seq => block.1 += 1,
+            _ => blocks.insert(0, (seq, seq + 1)),
+        }
+        blocks.truncate(3);
+        sack(&mut tcp, at(0.1), 0, &blocks);
+    }
+    assert_eq!(
+        send(&mut tcp, at(0.1), 50_000.0).iter().filter(|seq| **seq < 100_000).count(),
+        10_000
+    );
+    for hole in 1..=10_000 {
+        assert_eq!(ack(&mut tcp, 10 * hole).delivered, 1);
+    }
+    assert_eq!((tcp.recovering(), tcp.fast_retransmits()), (false, 1));
+}
+
+#[test]
+fn idle_connection_is_small() {
+    let size = size_of::<Outbound>() + size_of::<clearpipe_transport::Inbound>();
+    assert!(size <= 350, "{size}");
+}
