@@ -4,7 +4,7 @@ use clearpipe_net::Run;
 
 fn steady(queue: &str, protocol: &str) -> u64 {
     let text = format!(
-        "schema = 1\nname = \"steady\"\nduration = \"60s\"\nwarmup = \"0s\"\n\
+        "schema = 1\nname = \"steady\"\nduration = \"120s\"\nwarmup = \"0s\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n\
          queue = \"{queue}\"\n\
          [flows.fwd]\nprotocol = \"{protocol}\"\ncount = 5\ndirection = \"forward\"\n\
@@ -12,7 +12,7 @@ fn steady(queue: &str, protocol: &str) -> u64 {
     );
     let parsed = scenario::parse("steady.toml", &text, &[]).expect("a valid scenario");
     let mut run = Run::new(&parsed.scenario, 1, 0);
-    assert!(run.advance(400_000));
+    assert!(run.advance(1_000_000));
     let before = run.progress().packet_hops;
     let counted = allocation_counter::measure(|| {
         assert!(run.advance(200_000));

@@ -38,10 +38,10 @@ impl Generator {
 
     fn buffer(&mut self) -> String {
         match self.below(4) {
-            0 => format!("{}pkt", self.spread(1.0, 200.0)),
-            1 => format!("{}B", self.spread(1000.0, 200_000.0)),
-            2 => "0.1bdp".into(),
-            _ => "1bdp".into(),
+            0 => format!("\"{}pkt\"", self.spread(1.0, 200.0).max(1)),
+            1 => format!("\"{}B\"", self.spread(1000.0, 200_000.0).max(1000)),
+            2 => "\"0.1bdp\"\nbuffer_per_flow = \"2pkt\"".into(),
+            _ => "\"1bdp\"\nbuffer_per_flow = \"1pkt\"".into(),
         }
     }
 
@@ -68,7 +68,7 @@ impl Generator {
 
     fn dumbbell(&mut self) -> String {
         let mut text = format!(
-            "[topology]\nkind = \"dumbbell\"\nrate = \"{}\"\nrtt = \"{}ms\"\nbuffer = \"{}\"\nqueue = \"{}\"\n",
+            "[topology]\nkind = \"dumbbell\"\nrate = \"{}\"\nrtt = \"{}ms\"\nbuffer = {}\nqueue = \"{}\"\n",
             self.rate(), self.spread(1.0, 600.0).max(1), self.buffer(), self.queue(),
         );
         for (i, direction) in ["forward", "reverse"].iter().enumerate() {
@@ -107,7 +107,7 @@ impl Generator {
         writeln!(
             text,
             "[links.{name}]\nfrom = \"n{from}\"\nto = \"n{to}\"\nrate = \"{rate}\"\nowd = \"{owd}ms\"\n\
-             buffer = \"{buffer}\"\nqueue = \"{queue}\"\nduplex = true"
+             buffer = {buffer}\nqueue = \"{queue}\"\nduplex = true"
         )
         .unwrap();
     }
