@@ -14,6 +14,7 @@ min_th_ratio = 0.3333333
 max_th_ratio = 0.6666667
 max_p = 0.1
 w_q = 0.002
+wait = false
 gentle = true
 ecn = true
 """

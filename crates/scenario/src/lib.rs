@@ -1,1 +1,65 @@
-//! scenario
+//! The scenario file: strict TOML in, a resolved scenario in integer units out.
+//!
+//! One design decision: a table of the file is declared once (`file.rs`), and that declaration is
+//! the reader, the list of allowed keys, the JSON Schema and the reference page. A derive for serde
+//! and one for schemars would be shorter, but neither knows in which line a value stands or which
+//! key was nearly written, and the two would have to agree. The price is a reader of our own over
+//! TOML's tree.
+//!
+//! Protocols and queues, their names and parameters, come from [`cc::registry`] alone.
+
+mod buffers;
+mod definitions;
+mod document;
+mod error;
+mod file;
+mod groups;
+mod identity;
+mod network;
+mod quantity;
+mod reference;
+mod resolve;
+mod resolved;
+mod routing;
+mod schema;
+mod table;
+mod values;
+mod write;
+
+pub use error::{Place, Problem, ScenarioError};
+pub use identity::identity;
+pub use reference::reference_markdown;
+pub use resolve::Warning;
+pub use resolved::{
+    Access, Group, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series, Size,
+    Start, Transport,
+};
+pub use schema::json_schema;
+
+/// A scenario and what is odd about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// What to run.
+    pub scenario: Scenario,
+    /// What is allowed but probably not meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// Reads the scenario in `text`. Messages call it `file_name`; `sets` are `key.path=value` options
+/// that replace or add values before anything is checked.
+///
+/// # Errors
+/// The first thing that is wrong, with its line or its option.
+pub fn parse(file_name: &str, text: &str, sets: &[String]) -> Result<Parsed, ScenarioError> {
+    let scenario = scenario(text, sets).map_err(|fault| fault.located(file_name, sets))?;
+    let warnings = resolve::warnings(&scenario);
+    Ok(Parsed { scenario, warnings })
+}
+
+fn scenario(text: &str, sets: &[String]) -> Result<Scenario, error::Fault> {
+    let root = document::read(text, sets)?;
+    if root.entry("schema").is_none() {
+        return Err(resolve::schema_missing());
+    }
+    resolve::resolve(&<file::File as table::FileValue>::read(&root)?)
+}

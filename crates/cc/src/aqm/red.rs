@@ -28,9 +28,11 @@ use crate::roles::{Backlog, Ecn, Limit, PacketKind, Passing, Router, RouterConte
 choice! {
     /// What the average counts.
     pub enum Counting {
-        /// Packets; the probability is the same for each.
+        /// What the buffer's limit counts.
+        Buffer = "buffer",
+        /// Packets, however small.
         Packets = "packets",
-        /// Bytes, in units of a full packet; the probability is proportional to the size.
+        /// Bytes, in units of a full packet.
         Bytes = "bytes",
     }
 }
@@ -39,7 +41,9 @@ params! {
     /// RED's parameters.
     pub struct RedParams {
         /// What the average counts.
-        mode: Counting = Counting::Packets;
+        counts: Counting = Counting::Buffer;
+        /// Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises no)?
+        by_size: bool = false;
         /// min_th as a part of the buffer, unless min_th is given.
         min_th_ratio: f64 = 1.0 / 3.0 => (0.0, 1.0);
         /// max_th as a part of the buffer, unless max_th is given.
@@ -66,7 +70,9 @@ params! {
 /// The router's part.
 #[derive(Clone, Debug)]
 pub struct Red {
-    mode: Counting,
+    /// Does the average count bytes?
+    bytes: bool,
+    by_size: bool,
     gentle: bool,
     wait: bool,
     ecn: bool,
@@ -106,9 +112,10 @@ impl Red {
             }
             self.idle_since = self.idle_since.max(now);
         }
-        let queue = match self.mode {
-            Counting::Packets => f64::from(backlog.packets),
-            Counting::Bytes => backlog.bytes as f64 * self.by_packet_bytes,
+        let queue = if self.bytes {
+            backlog.bytes as f64 * self.by_packet_bytes
+        } else {
+            f64::from(backlog.packets)
         };
         self.average += self.w_q * (queue - self.average);
     }
@@ -134,7 +141,7 @@ impl Red {
             false if since < 1.0 => self.p_b / (1.0 - since),
             _ => 1.0,
         };
-        if self.mode == Counting::Bytes && p_a < 1.0 { p_a * size } else { p_a }
+        if self.by_size && p_a < 1.0 { p_a * size } else { p_a }
     }
 
     /// Is this arrival picked to tell its sender? Above the thresholds it is always.
@@ -167,7 +174,12 @@ impl Router for Red {
         // A region of no width is never entered.
         let slope = |rise: f64, width: f64| if width > 0.0 { rise / width } else { 0.0 };
         Red {
-            mode: params.mode,
+            bytes: match params.counts {
+                Counting::Buffer => matches!(context.limit, Limit::Bytes(_)),
+                Counting::Packets => false,
+                Counting::Bytes => true,
+            },
+            by_size: params.by_size,
             gentle: params.gentle,
             wait: params.wait,
             ecn: params.ecn,
@@ -203,10 +215,8 @@ impl Router for Red {
             self.count = Some(0.0);
             return Verdict::Drop;
         }
-        let size = match self.mode {
-            Counting::Packets => 1.0,
-            Counting::Bytes => f64::from(packet.size) * self.by_packet_bytes,
-        };
+        let size =
+            if self.by_size { f64::from(packet.size) * self.by_packet_bytes } else { 1.0 };
         if !self.picks(size) {
             return Verdict::Forward;
         }
@@ -318,6 +328,19 @@ mod tests {
     }
 
     #[test]
+    fn the_average_counts_what_the_buffer_counts_unless_told() {
+        // 50 ACKs of 40 bytes are 2 full packets: 0.002*2 = 0.004, as packets 0.002*50 = 0.1.
+        let acks = Backlog { packets: 50, bytes: 2000 };
+        for (counts, average) in
+            [(Counting::Buffer, 0.004), (Counting::Bytes, 0.004), (Counting::Packets, 0.1)]
+        {
+            let mut red = red(&RedParams { counts, ..RedParams::default() });
+            red.update_average(Time::ZERO, acks);
+            assert!(near(red.average, average), "{counts:?}");
+        }
+    }
+
+    #[test]
     fn the_gap_between_marks_is_spread() {
         // p_b = 0.05: the paper's p_a is 0.05/(1 - 10*0.05) = 0.1 after 10, 1 from 20 on.
         let red = at_average(150.0, &RedParams { wait: false, ..RedParams::default() });
@@ -329,7 +352,7 @@ mod tests {
         assert!(near(red.final_probability(30.0, 1.0), 0.1));
         assert!(near(red.final_probability(40.0, 1.0), 1.0));
         // By bytes: a 40-byte packet gets 0.04 of it.
-        let red = at_average(150.0, &RedParams { mode: Counting::Bytes, ..RedParams::default() });
+        let red = at_average(150.0, &RedParams { by_size: true, ..RedParams::default() });
         assert!(near(red.final_probability(30.0, 0.04), 0.004));
     }
 

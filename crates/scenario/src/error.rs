@@ -1,0 +1,238 @@
+//! What is wrong with a scenario file, said in one line: where, which key, which value, what is
+//! allowed.
+
+use std::fmt;
+
+/// Why a scenario file was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{place}: {}{problem}", prefix(key))]
+pub struct ScenarioError {
+    /// The file and line, or the `--set` option.
+    pub place: Place,
+    /// The key's path, `flows.fwd.protocol`; empty when the file as a whole is meant.
+    pub key: String,
+    /// What is wrong.
+    pub problem: Box<Problem>,
+}
+
+fn prefix(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!("{key}: ") }
+}
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nowhere in particular in this file.
+    File(String),
+    /// On a line of a file, counted from 1.
+    Line(String, usize),
+    /// In this `--set` option.
+    Set(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(file) => write!(f, "{file}"),
+            Place::Line(file, line) => write!(f, "{file}:{line}"),
+            Place::Set(set) => write!(f, "--set {set}"),
+        }
+    }
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The text is not TOML.
+    #[error("not valid TOML: {0}")]
+    Syntax(String),
+    /// A `--set` option cannot be read.
+    #[error("{0}")]
+    Set(String),
+    /// There is no such key here.
+    #[error("unknown key \"{name}\"{}", hint(name, allowed))]
+    Key {
+        /// What was written.
+        name: String,
+        /// The keys there are.
+        allowed: Vec<String>,
+    },
+    /// There is nothing of that name.
+    #[error("unknown {what} \"{name}\"{}", hint(name, allowed))]
+    Name {
+        /// What it should be the name of.
+        what: &'static str,
+        /// What was written.
+        name: String,
+        /// The names there are.
+        allowed: Vec<String>,
+    },
+    /// The key must be there.
+    #[error("missing key (wanted: {0})")]
+    Missing(String),
+    /// The value is of another type.
+    #[error("expected {wanted}, found {found}")]
+    Type {
+        /// What is wanted.
+        wanted: String,
+        /// What was written.
+        found: String,
+    },
+    /// A bare number where a unit exists.
+    #[error("{value} has no unit; write for example \"{example}\" (units: {units})")]
+    NoUnit {
+        /// What was written.
+        value: String,
+        /// The same with a unit.
+        example: String,
+        /// The units there are.
+        units: String,
+    },
+    /// A unit that does not exist or does not belong here.
+    #[error("unknown unit \"{unit}\" in \"{value}\"{}", hint(unit, allowed))]
+    Unit {
+        /// The unit.
+        unit: String,
+        /// The whole text.
+        value: String,
+        /// The units there are.
+        allowed: Vec<String>,
+    },
+    /// The value is outside its range.
+    #[error("{value} is out of range (allowed: {allowed})")]
+    Range {
+        /// What was written.
+        value: String,
+        /// The range.
+        allowed: String,
+    },
+    /// Two things that do not go together, or a rule that is broken.
+    #[error("{0}")]
+    Rule(String),
+}
+
+/// `; did you mean "x"? (allowed: ...)`
+fn hint(name: &str, allowed: &[String]) -> String {
+    let mut text = String::new();
+    if let Some(near) = nearest(name, allowed) {
+        text += &format!("; did you mean \"{near}\"?");
+    }
+    let shown: Vec<&str> = allowed.iter().take(40).map(String::as_str).collect();
+    let more = if allowed.len() > shown.len() { ", ..." } else { "" };
+    let list = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
+    text + &format!(" (allowed: {list}{more})")
+}
+
+/// The allowed name that is likely meant: at most a third of its letters differ.
+fn nearest<'a>(name: &str, allowed: &'a [String]) -> Option<&'a str> {
+    if name.len() > 60 {
+        return None;
+    }
+    let scored = allowed.iter().map(|a| (distance(&name.to_lowercase(), &a.to_lowercase()), a));
+    let (score, best) = scored.min_by_key(|(score, _)| *score)?;
+    (score <= best.len().div_ceil(3) && score < best.len()).then_some(best.as_str())
+}
+
+/// Edit distance where swapping two neighbours counts as one edit.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = usize::from(a[i - 1] != b[j - 1]);
+            let mut best =
+                (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + change);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+/// Where a value stands, before file name and options are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The file as a whole.
+    Whole,
+    /// A line, counted from 1.
+    Line(usize),
+    /// The `--set` option of this number.
+    Set(usize),
+}
+
+/// Where a value stands and the path of its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub origin: Origin,
+    pub key: String,
+}
+
+impl Spot {
+    /// The file itself.
+    pub fn root() -> Spot {
+        Spot { origin: Origin::Whole, key: String::new() }
+    }
+
+    /// The spot of the entry `name` of the table that stands here.
+    pub fn child(&self, name: &str) -> Spot {
+        let key =
+            if self.key.is_empty() { name.to_owned() } else { format!("{}.{name}", self.key) };
+        Spot { origin: self.origin, key }
+    }
+
+    /// The spot of another entry of the same table.
+    pub fn sibling(&self, name: &str) -> Spot {
+        let table = self.key.rsplit_once('.').map_or("", |(table, _)| table);
+        Spot { origin: self.origin, key: table.to_owned() }.child(name)
+    }
+
+    /// An error here.
+    pub fn fault(&self, problem: Problem) -> Fault {
+        Fault(Box::new((self.clone(), problem)))
+    }
+
+    /// A broken rule here.
+    pub fn rule(&self, text: impl Into<String>) -> Fault {
+        self.fault(Problem::Rule(text.into()))
+    }
+}
+
+/// An error on its way out.
+#[derive(Debug)]
+pub(crate) struct Fault(Box<(Spot, Problem)>);
+
+impl Fault {
+    /// With the names of the file and of the options.
+    pub fn located(self, file: &str, sets: &[String]) -> ScenarioError {
+        let (spot, problem) = *self.0;
+        let place = match spot.origin {
+            Origin::Whole => Place::File(file.to_owned()),
+            Origin::Line(line) => Place::Line(file.to_owned(), line),
+            Origin::Set(i) => Place::Set(sets.get(i).cloned().unwrap_or_default()),
+        };
+        ScenarioError { place, key: spot.key, problem: Box::new(problem) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_counts_swaps_once() {
+        assert_eq!(distance("xpc", "xcp"), 1);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn only_a_near_name_is_suggested() {
+        let names = ["reno".to_owned(), "newreno".to_owned()];
+        assert_eq!(nearest("Rneo", &names), Some("reno"));
+        assert_eq!(nearest("cubic", &names), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! The tables of a scenario file. What stands here is all there is: the reader, the JSON Schema and
+//! the reference page are made from it.
+
+use cc::registry::Recovery;
+use serde_json::{Value as Json, json};
+use units::{Rate, Span};
+
+use crate::definitions::{ProtocolRef, QueueRef};
+use crate::document::Node;
+use crate::error::{Fault, Problem};
+use crate::resolved::{Series, Start};
+use crate::table::{
+    At, Count, Definitions, FileValue, MAX_INTEGER, Named, Opaque, Word, table, word_values,
+};
+use crate::values::{
+    Buffer, ByteCount, OffOrTime, PlainAmount, SchemaVersion, SizeForm, Spread, Warmup, Way, Window,
+};
+
+table! {
+    /// A scenario.
+    pub(crate) struct File {
+        /// Version of this format.
+        schema: SchemaVersion = required;
+        /// What reports and result directories call the scenario.
+        name: String = required;
+        /// How long it runs, at most 4800h (200 days).
+        duration: Span = required;
+        /// Measurements start here: a share of the duration or a time.
+        warmup: Warmup = default("0s");
+        /// Seed of all random streams.
+        seed: Count<0, MAX_INTEGER> = default(1);
+        /// Sizes on the wire.
+        packets: PacketsFile = section;
+        /// What every flow's transport shares.
+        transport: TransportFile = section;
+        /// A network in short; the alternative is `links`.
+        topology: Topology = optional("`links` must be there");
+        /// A network of named links; the alternative is `topology`.
+        links: Named<LinkFile> = optional("`topology` must be there");
+        /// Groups of flows.
+        flows: Named<FlowFile> = required;
+        /// Queues with parameters, to be used by name.
+        queues: Named<QueueRef> = optional("registered kinds only");
+        /// Protocols with parameters, to be used by name.
+        protocols: Named<ProtocolRef> = optional("registered kinds only");
+        /// What is recorded over time.
+        probe: ProbeFile = section;
+        /// Reserved for the sweep runner; a single run does not read it.
+        sweep: Opaque = optional("no sweep");
+        /// Reserved for the sweep runner; a single run does not read it.
+        plot: Opaque = optional("no plot");
+    }
+}
+
+table! {
+    /// Sizes on the wire, headers inside.
+    pub(crate) struct PacketsFile {
+        /// A full data packet, 1B to 65535B.
+        data: ByteCount = default("1000B");
+        /// A pure acknowledgement, 1B to 65535B.
+        ack: ByteCount = default("40B");
+    }
+}
+
+table! {
+    /// The settings of the reliability machinery, the same for every flow.
+    pub(crate) struct TransportFile {
+        /// The defaults of the keys below.
+        preset: Preset = default("rfc");
+        /// Least retransmission timeout.
+        min_rto: Span = optional("rfc 1s, ns2 200ms");
+        /// Largest retransmission timeout.
+        max_rto: Span = default("60s");
+        /// Retransmission timeout before the first RTT sample.
+        initial_rto: Span = optional("rfc 1s, ns2 3s");
+        /// Window at the start, in packets.
+        initial_window: Window = default("1pkt");
+        /// Duplicate ACKs that make a fast retransmit.
+        dup_thresh: Count<1, 1000> = default(3);
+        /// How long an ACK may wait for a second packet.
+        delayed_ack: OffOrTime = default("off");
+        /// RFC 3042: the first two duplicate ACKs let new data out.
+        limited_transmit: bool = default(true);
+    }
+}
+
+/// A network in short.
+#[derive(Clone, Debug)]
+pub(crate) enum Topology {
+    Dumbbell(Dumbbell),
+    ParkingLot(ParkingLot),
+}
+
+table! {
+    /// Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in rate,
+    /// buffer and queue.
+    pub(crate) struct Dumbbell {
+        /// "dumbbell".
+        kind: TopologyKind = required;
+        /// Capacity.
+        rate: Rate = required;
+        /// Two-way propagation time of the flows that have no `rtt` of their own.
+        rtt: Span = required;
+        /// One-way delay of each of the two links.
+        owd: Span = optional("rtt / 4");
+        /// The buffers' limit.
+        buffer: Buffer = default("1bdp");
+        /// The buffers hold at least this for every flow that crosses them in either direction.
+        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// The queue in both buffers: a registered kind, a name under `queues` or a table.
+        queue: QueueRef = default("droptail");
+    }
+}
+
+table! {
+    /// A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same.
+    pub(crate) struct ParkingLot {
+        /// "parking-lot".
+        kind: TopologyKind = required;
+        /// Links in each direction.
+        links: Count<1, 1000> = required;
+        /// Capacity.
+        rate: Rate = required;
+        /// One-way delay of each link.
+        owd: Span = optional("link_rtt / 2; one of the two must be there");
+        /// There and back over one link.
+        link_rtt: Span = optional("2 * owd");
+        /// Two-way propagation time of the flows that have no `rtt` of their own.
+        rtt: Span = optional("the links' delays alone");
+        /// The buffers' limit.
+        buffer: Buffer = default("1bdp");
+        /// The buffers hold at least this for every flow that crosses them in either direction.
+        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// The queue in all buffers: a registered kind, a name under `queues` or a table.
+        queue: QueueRef = default("droptail");
+    }
+}
+
+table! {
+    /// One direction of a line between two nodes, with the buffer in front of it.
+    pub(crate) struct LinkFile {
+        /// The node it leaves.
+        from: String = required;
+        /// The node it reaches.
+        to: String = required;
+        /// Capacity, 1bps to 100Tbps.
+        rate: Rate = required;
+        /// One-way propagation delay, at most 1h.
+        owd: Span = required;
+        /// The buffer's limit.
+        buffer: Buffer = default("1bdp");
+        /// The buffer holds at least this for every flow that crosses it in either direction.
+        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// The queue in the buffer: a registered kind, a name under `queues` or a table.
+        queue: QueueRef = default("droptail");
+        /// Is there the same link back, called `NAME.reverse`?
+        duplex: bool = default(false);
+    }
+}
+
+table! {
+    /// A group of flows.
+    pub(crate) struct FlowFile {
+        /// A registered protocol, a name under `protocols` or a table.
+        protocol: ProtocolRef = required;
+        /// How many flows.
+        count: Count<1, 1_000_000> = default(1);
+        /// With `topology`: the data's direction.
+        direction: Direction = optional("forward");
+        /// In a parking lot: `long`, `cross(LINK)`, `cross(FIRST, LAST)` or `each` (one group
+        /// `NAME.1`, `NAME.2`, ... for every link). With `links`: the links the data crosses.
+        path: Way = optional("parking lot: long; with links: routed from `from` to `to`");
+        /// With `links`: the links the ACKs cross.
+        reverse_path: Vec<At<String>> = optional("routed back");
+        /// With `links` and no `path`: the first node. Routes have the least sum of delays, then
+        /// the fewest links, then the links named first.
+        from: String = optional("`path` must be there");
+        /// With `links` and no `path`: the last node.
+        to: String = optional("`path` must be there");
+        /// Two-way propagation time. What the links do not take is split equally over the four
+        /// access hops.
+        rtt: Spread<Span> = optional("the topology's, or `access_owd` = 0s");
+        /// Instead of `rtt`: one-way delay of every access hop.
+        access_owd: Spread<Span> = optional("see `rtt`");
+        /// Instead of `rtt`: one-way delay between the source and the network.
+        source_owd: Spread<Span> = optional("see `rtt`; 0s if `sink_owd` is there");
+        /// Instead of `rtt`: one-way delay between the network and the sink.
+        sink_owd: Spread<Span> = optional("see `rtt`; 0s if `source_owd` is there");
+        /// Rate of the access hops.
+        access_rate: Spread<Rate> = optional("10 times the fastest link on the way");
+        /// When the flows start.
+        start: Start = default("0s");
+        /// When they stop sending new data.
+        stop: Span = optional("never");
+        /// How much each of them sends.
+        size: SizeForm = default("unlimited");
+    }
+}
+
+table! {
+    /// What is recorded over time.
+    pub(crate) struct ProbeFile {
+        /// The series.
+        series: Vec<At<Series>> = optional("none");
+        /// From one sample to the next.
+        every: Span = default("100ms");
+    }
+}
+
+impl FileValue for Topology {
+    fn form() -> String {
+        "table".to_owned()
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        let kinds = [Dumbbell::schema(definitions), ParkingLot::schema(definitions)];
+        for (name, word) in ["Dumbbell", "ParkingLot"].iter().zip(TopologyKind::words()) {
+            definitions[*name]["properties"]["kind"] = json!({ "const": word });
+        }
+        json!({ "oneOf": kinds })
+    }
+    fn read(node: &Node) -> Result<Topology, Fault> {
+        node.entries()?;
+        let Some(kind) = node.entry("kind") else {
+            return Err(node.spot.child("kind").fault(Problem::Missing(TopologyKind::form())));
+        };
+        match TopologyKind::read(kind)? {
+            TopologyKind::Dumbbell => Dumbbell::read(node).map(Topology::Dumbbell),
+            TopologyKind::ParkingLot => ParkingLot::read(node).map(Topology::ParkingLot),
+        }
+    }
+}
+
+/// The networks that have a short form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TopologyKind {
+    Dumbbell,
+    ParkingLot,
+}
+
+impl Word for TopologyKind {
+    const WHAT: &'static str = "topology";
+    fn all() -> Vec<(&'static str, TopologyKind)> {
+        vec![("dumbbell", TopologyKind::Dumbbell), ("parking-lot", TopologyKind::ParkingLot)]
+    }
+}
+
+/// Which way the data goes through a topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Reverse,
+}
+
+impl Word for Direction {
+    const WHAT: &'static str = "direction";
+    fn all() -> Vec<(&'static str, Direction)> {
+        vec![("forward", Direction::Forward), ("reverse", Direction::Reverse)]
+    }
+}
+
+/// Defaults of the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preset {
+    /// RFC 6298.
+    Rfc,
+    /// ns-2.35's `Agent/TCP`.
+    Ns2,
+}
+
+impl Word for Preset {
+    const WHAT: &'static str = "preset";
+    fn all() -> Vec<(&'static str, Preset)> {
+        vec![("rfc", Preset::Rfc), ("ns2", Preset::Ns2)]
+    }
+}
+
+impl Word for Recovery {
+    const WHAT: &'static str = "recovery";
+    fn all() -> Vec<(&'static str, Recovery)> {
+        Recovery::ALL.iter().map(|recovery| (recovery.name(), *recovery)).collect()
+    }
+}
+
+word_values!(TopologyKind, Direction, Preset, Recovery);

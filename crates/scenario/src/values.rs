@@ -1,0 +1,505 @@
+//! The forms of values that are more than a word or a number.
+
+use serde_json::{Value as Json, json};
+use units::{Rate, Span};
+
+use crate::document::{Node, Raw};
+use crate::error::{Fault, Problem};
+use crate::quantity::{BYTES, Decimal, Dimension, RATE, TIME, number, split};
+use crate::resolved::{Series, Start};
+use crate::table::{At, Definitions, FileValue, Word, defined, word_values};
+
+/// The text of a quantity; a bare number is told its unit.
+fn quantity_text<'a>(node: &'a Node, dimension: &Dimension) -> Result<&'a str, Fault> {
+    match &node.raw {
+        Raw::Text(text) => Ok(text),
+        Raw::Int(value) => Err(node.spot.fault(dimension.no_unit(&value.to_string()))),
+        Raw::Float(value) => Err(node.spot.fault(dimension.no_unit(&format!("{value:?}")))),
+        _ => Err(node.mismatch(&dimension.wanted())),
+    }
+}
+
+fn read_quantity(node: &Node, dimension: &Dimension) -> Result<u64, Fault> {
+    let text = quantity_text(node, dimension)?;
+    dimension.parse(text).map_err(|problem| node.spot.fault(problem))
+}
+
+const NUMBER: &str = r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?";
+
+fn quantity_schema(dimension: &Dimension) -> Json {
+    let units = dimension.unit_names().join("|");
+    json!({
+        "type": "string",
+        "description": format!("{} with its unit", dimension.name),
+        "pattern": format!(r"^\s*{NUMBER}\s*({units})\s*$"),
+        "examples": [dimension.example],
+    })
+}
+
+fn text_schema(about: &str, examples: &[&str]) -> Json {
+    json!({ "type": "string", "description": about, "examples": examples })
+}
+
+/// A quantity that stands alone in a text, and can so be spread over flows.
+pub(crate) trait Quantity: Copy {
+    const DIMENSION: Dimension;
+    const TITLE: &'static str;
+    fn of(smallest: u64) -> Self;
+    fn smallest(self) -> u64;
+}
+
+impl Quantity for Span {
+    const DIMENSION: Dimension = TIME;
+    const TITLE: &'static str = "Time";
+    fn of(smallest: u64) -> Span {
+        Span(smallest)
+    }
+    fn smallest(self) -> u64 {
+        self.0
+    }
+}
+
+impl Quantity for Rate {
+    const DIMENSION: Dimension = RATE;
+    const TITLE: &'static str = "Rate";
+    fn of(smallest: u64) -> Rate {
+        Rate(smallest)
+    }
+    fn smallest(self) -> u64 {
+        self.0
+    }
+}
+
+macro_rules! quantity_values {
+    ($($type:ty),*) => { $(
+        impl FileValue for $type {
+            fn form() -> String {
+                <$type as Quantity>::TITLE.to_lowercase()
+            }
+            fn wanted() -> String {
+                <$type as Quantity>::DIMENSION.wanted()
+            }
+            fn schema(definitions: &mut Definitions) -> Json {
+                let dimension = &<$type as Quantity>::DIMENSION;
+                defined(definitions, <$type as Quantity>::TITLE, |_| quantity_schema(dimension))
+            }
+            fn read(node: &Node) -> Result<$type, Fault> {
+                read_quantity(node, &<$type as Quantity>::DIMENSION).map(<$type as Quantity>::of)
+            }
+        }
+    )* };
+}
+
+quantity_values!(Span, Rate);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByteCount(pub u64);
+
+impl FileValue for ByteCount {
+    fn form() -> String {
+        "bytes".to_owned()
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        defined(definitions, "Bytes", |_| quantity_schema(&BYTES))
+    }
+    fn read(node: &Node) -> Result<ByteCount, Fault> {
+        read_quantity(node, &BYTES).map(ByteCount)
+    }
+}
+
+/// The version of the format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SchemaVersion;
+
+impl FileValue for SchemaVersion {
+    fn form() -> String {
+        "1".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        json!({ "const": 1 })
+    }
+    fn read(node: &Node) -> Result<SchemaVersion, Fault> {
+        match node.raw {
+            Raw::Int(1) => Ok(SchemaVersion),
+            _ => {
+                let text =
+                    format!("{} is not supported; this version reads schema = 1", node.found());
+                Err(node.spot.rule(text))
+            }
+        }
+    }
+}
+
+/// A share of the duration, or a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Warmup {
+    Share(Decimal),
+    Time(Span),
+}
+
+impl FileValue for Warmup {
+    fn form() -> String {
+        "share or time".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        text_schema("a share of the duration, or a time", &["20%", "24s"])
+    }
+    fn read(node: &Node) -> Result<Warmup, Fault> {
+        let text = quantity_text(node, &TIME)?;
+        let (digits, unit) = split(text.trim());
+        if unit != "%" {
+            return Span::read(node).map(Warmup::Time);
+        }
+        match number(text, digits, &TIME) {
+            Ok(share) => Ok(Warmup::Share(share)),
+            Err(problem) => Err(node.spot.fault(problem)),
+        }
+    }
+}
+
+/// A limit on what waits, or the size of a transfer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Amount {
+    Bytes(u64),
+    Packets(u64),
+    Bdp(Decimal),
+    Unlimited,
+}
+
+/// Reads bytes, packets and, if it is allowed, multiples of the bandwidth-delay product.
+fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
+    let units: &[(&str, u64)] = if bdp { AMOUNT_UNITS } else { &AMOUNT_UNITS[..7] };
+    let what = Dimension { name: "an amount", example: "100pkt", units, written: &[] };
+    let text = quantity_text(node, &what)?;
+    let (digits, unit) = split(text.trim());
+    let fail = |problem| node.spot.fault(problem);
+    let value = number(text, digits, &what).map_err(fail)?;
+    if unit == "bdp" && bdp {
+        return Ok(Amount::Bdp(value));
+    }
+    if unit == "pkt" {
+        let packets = Dimension { units: PACKETS, ..what };
+        return packets.parse(text).map(Amount::Packets).map_err(fail);
+    }
+    what.parse(text).map(Amount::Bytes).map_err(fail)
+}
+
+/// Units of an amount; packets and bandwidth-delay products are told apart by their names.
+const AMOUNT_UNITS: &[(&str, u64)] = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("pkt", 1),
+    ("bdp", 1),
+];
+
+/// Packets alone.
+const PACKETS: &[(&str, u64)] = &[("pkt", 1)];
+
+/// A buffer's limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffer(pub Amount);
+
+impl FileValue for Buffer {
+    fn form() -> String {
+        "bytes, packets or bdp".to_owned()
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        let units = AMOUNT_UNITS.iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join("|");
+        let about = "bytes, packets, or multiples of capacity times the longest two-way \
+                     propagation time of a flow over the link";
+        defined(definitions, "Buffer", |_| {
+            json!({
+                "type": "string",
+                "description": about,
+                "pattern": format!(r"^\s*{NUMBER}\s*({units})\s*$"),
+                "examples": ["1bdp", "1.5MB", "100pkt"],
+            })
+        })
+    }
+    fn read(node: &Node) -> Result<Buffer, Fault> {
+        read_amount(node, true).map(Buffer)
+    }
+}
+
+/// Bytes or packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainAmount(pub Amount);
+
+impl FileValue for PlainAmount {
+    fn form() -> String {
+        "bytes or packets".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        text_schema("bytes or packets", &["2pkt", "2kB"])
+    }
+    fn read(node: &Node) -> Result<PlainAmount, Fault> {
+        read_amount(node, false).map(PlainAmount)
+    }
+}
+
+/// How much a flow sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SizeForm(pub Amount);
+
+impl FileValue for SizeForm {
+    fn form() -> String {
+        "\"unlimited\", bytes or packets".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        text_schema("unlimited, bytes or packets", &["unlimited", "1MB", "300pkt"])
+    }
+    fn read(node: &Node) -> Result<SizeForm, Fault> {
+        match &node.raw {
+            Raw::Text(text) if text == "unlimited" => Ok(SizeForm(Amount::Unlimited)),
+            _ => read_amount(node, false).map(SizeForm),
+        }
+    }
+}
+
+/// A real number of packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window(pub f64);
+
+impl FileValue for Window {
+    fn form() -> String {
+        "packets".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        text_schema("packets, not always whole", &["1pkt", "10pkt"])
+    }
+    fn read(node: &Node) -> Result<Window, Fault> {
+        let units = PACKETS;
+        let what = Dimension { name: "a number of packets", example: "10pkt", units, written: &[] };
+        let text = quantity_text(node, &what)?;
+        let (digits, unit) = split(text.trim());
+        let packets: f64 = match (digits.parse(), unit) {
+            (Ok(packets), "pkt") => packets,
+            (Ok(_), "") => return Err(node.spot.fault(what.no_unit(digits))),
+            _ => return Err(node.mismatch(&what.wanted())),
+        };
+        if (1.0..=1e6).contains(&packets) {
+            return Ok(Window(packets));
+        }
+        let allowed = "1pkt to 1000000pkt".to_owned();
+        Err(node.spot.fault(Problem::Range { value: format!("\"{text}\""), allowed }))
+    }
+}
+
+/// `"off"` or a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OffOrTime(pub Option<Span>);
+
+impl FileValue for OffOrTime {
+    fn form() -> String {
+        "\"off\" or time".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        text_schema("off, or a time", &["off", "200ms"])
+    }
+    fn read(node: &Node) -> Result<OffOrTime, Fault> {
+        match &node.raw {
+            Raw::Text(text) if text == "off" => Ok(OffOrTime(None)),
+            _ => Span::read(node).map(|span| OffOrTime(Some(span))),
+        }
+    }
+}
+
+/// `name(argument, argument)` cut into its parts.
+pub(crate) fn call(text: &str) -> Option<(&str, Vec<&str>)> {
+    let (name, rest) = text.trim().split_once('(')?;
+    let inner = rest.strip_suffix(')')?;
+    Some((name.trim(), inner.split(',').map(str::trim).collect()))
+}
+
+/// Reads every argument of a call as a quantity.
+fn arguments<T: Quantity + FileValue>(node: &Node, texts: &[&str]) -> Result<Vec<T>, Fault> {
+    let read = |text: &&str| T::read(&Node { raw: Raw::from(*text), spot: node.spot.clone() });
+    texts.iter().map(read).collect()
+}
+
+/// One value for all flows of a group, or one for each.
+#[derive(Clone, Debug)]
+pub(crate) enum Spread<T> {
+    Same(T),
+    /// From the first to the last flow in equal steps.
+    Linear(T, T),
+    List(Vec<At<T>>),
+}
+
+impl<T: Quantity + FileValue> FileValue for Spread<T> {
+    fn form() -> String {
+        format!("{}, \"linspace(FIRST, LAST)\" or list", T::form())
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        let example = T::DIMENSION.example;
+        let call = format!("linspace({example}, {example})");
+        let text = text_schema("one value, or equal steps over the flows", &[example, &call]);
+        json!({ "anyOf": [text, <Vec<At<T>>>::schema(definitions)] })
+    }
+    fn read(node: &Node) -> Result<Spread<T>, Fault> {
+        let Raw::Text(text) = &node.raw else {
+            return match &node.raw {
+                Raw::List(_) => FileValue::read(node).map(Spread::List),
+                _ => T::read(node).map(Spread::Same),
+            };
+        };
+        match call(text) {
+            None => T::read(node).map(Spread::Same),
+            Some(("linspace", texts)) => match arguments(node, &texts)?[..] {
+                [first, last] => Ok(Spread::Linear(first, last)),
+                _ => Err(node.mismatch("linspace(FIRST, LAST)")),
+            },
+            Some((name, _)) => Err(unknown_call(node, name, &["linspace"])),
+        }
+    }
+}
+
+fn unknown_call(node: &Node, name: &str, allowed: &[&str]) -> Fault {
+    let allowed = allowed.iter().map(|&name| name.to_owned()).collect();
+    node.spot.fault(Problem::Name { what: "function", name: name.to_owned(), allowed })
+}
+
+impl<T: Quantity> At<Spread<T>> {
+    /// The values of `count` flows; one if they are all the same.
+    pub fn values(&self, count: u32) -> Result<Vec<T>, Fault> {
+        match &self.value {
+            Spread::Same(value) => Ok(vec![*value]),
+            Spread::Linear(first, last) => Ok(linear(*first, *last, count)),
+            Spread::List(list) if list.len() == count as usize => {
+                Ok(list.iter().map(|item| item.value).collect())
+            }
+            Spread::List(list) => {
+                Err(self.spot.rule(format!("{} values for a count of {count}", list.len())))
+            }
+        }
+    }
+}
+
+/// `count` values in equal steps, rounded down to whole smallest units.
+fn linear<T: Quantity>(first: T, last: T, count: u32) -> Vec<T> {
+    let (low, high) = (i128::from(first.smallest()), i128::from(last.smallest()));
+    let steps = i128::from(count.saturating_sub(1).max(1));
+    let value = |i: u32| low + ((high - low) * i128::from(i)).div_euclid(steps);
+    // Between two u64 values, so the conversion cannot fail.
+    (0..count).map(|i| T::of(u64::try_from(value(i)).unwrap_or(u64::MAX))).collect()
+}
+
+impl FileValue for Start {
+    fn form() -> String {
+        "time, \"uniform(FROM, TO)\", \"every(GAP)\", \"every(GAP, FIRST)\" or list of times"
+            .to_owned()
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        let examples = ["0s", "uniform(0s, 10s)", "every(2s)", "every(2s, 10s)"];
+        let text = text_schema("when the flows start", &examples);
+        json!({ "anyOf": [text, <Vec<At<Span>>>::schema(definitions)] })
+    }
+    fn read(node: &Node) -> Result<Start, Fault> {
+        if let Raw::List(_) = node.raw {
+            let list: Vec<At<Span>> = FileValue::read(node)?;
+            return Ok(Start::List(list.iter().map(|item| item.value).collect()));
+        }
+        let Some((name, texts)) = call(quantity_text(node, &TIME)?) else {
+            return Span::read(node).map(Start::At);
+        };
+        if !["uniform", "every"].contains(&name) {
+            return Err(unknown_call(node, name, &["uniform", "every"]));
+        }
+        match (name, &arguments(node, &texts)?[..]) {
+            ("uniform", &[low, high]) if low <= high => Ok(Start::Uniform(low, high)),
+            ("uniform", _) => Err(node.mismatch("uniform(FROM, TO) with FROM not after TO")),
+            (_, &[gap]) => Ok(Start::Every { first: Span::ZERO, gap }),
+            (_, &[gap, first]) => Ok(Start::Every { first, gap }),
+            _ => Err(node.mismatch("every(GAP) or every(GAP, FIRST)")),
+        }
+    }
+}
+
+/// The way of a flow: a word of a shorthand topology or a list of links.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// `long`: over all links of a parking lot.
+    Long,
+    /// `each`: one group for every link.
+    Each,
+    /// `cross(FIRST, LAST)`: from link FIRST to link LAST, counted from 1.
+    Cross(u64, u64),
+    /// Named links.
+    Links(Vec<At<String>>),
+}
+
+impl FileValue for Way {
+    fn form() -> String {
+        "\"long\", \"cross(LINK)\", \"cross(FIRST, LAST)\", \"each\" or list of links".to_owned()
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        let examples = ["long", "cross(3)", "cross(2, 4)", "each"];
+        let text = text_schema("the way through a parking lot", &examples);
+        json!({ "anyOf": [text, <Vec<At<String>>>::schema(definitions)] })
+    }
+    fn read(node: &Node) -> Result<Way, Fault> {
+        if let Raw::List(_) = node.raw {
+            return FileValue::read(node).map(Way::Links);
+        }
+        let wanted = "\"long\", \"cross(LINK)\", \"cross(FIRST, LAST)\", \"each\" or a list";
+        match node.text(wanted)? {
+            "long" => Ok(Way::Long),
+            "each" => Ok(Way::Each),
+            text => cross(text).ok_or_else(|| node.mismatch(wanted)),
+        }
+    }
+}
+
+/// `cross(LINK)` or `cross(FIRST, LAST)`.
+fn cross(text: &str) -> Option<Way> {
+    let (name, texts) = call(text)?;
+    let numbers: Vec<_> = texts.iter().map(|text| text.parse::<u64>()).collect();
+    match (name, &numbers[..]) {
+        ("cross", [Ok(link)]) => Some(Way::Cross(*link, *link)),
+        ("cross", [Ok(first), Ok(last)]) => Some(Way::Cross(*first, *last)),
+        _ => None,
+    }
+}
+
+impl Word for Series {
+    const WHAT: &'static str = "series";
+    fn all() -> Vec<(&'static str, Series)> {
+        Series::ALL.iter().map(|series| (series.name(), *series)).collect()
+    }
+}
+
+word_values!(Series);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Spot;
+
+    fn read<T: FileValue>(text: &str) -> At<T> {
+        At::read(&Node { raw: Raw::from(text), spot: Spot::root() }).unwrap()
+    }
+
+    #[test]
+    fn linspace_meets_both_ends_exactly() {
+        let spread: At<Spread<Span>> = read("linspace(40ms, 200ms)");
+        let values = spread.values(5).unwrap();
+        assert_eq!(values, [40, 80, 120, 160, 200].map(Span::from_millis));
+        assert_eq!(spread.values(1).unwrap(), [Span::from_millis(40)]);
+        let down: At<Spread<Span>> = read("linspace(10ps, 0ps)");
+        assert_eq!(down.values(4).unwrap(), [10, 6, 3, 0].map(Span));
+    }
+
+    #[test]
+    fn starts_have_four_forms() {
+        assert_eq!(read::<Start>("2s").value, Start::At(Span::from_secs(2)));
+        let uniform = Start::Uniform(Span::ZERO, Span::from_secs(10));
+        assert_eq!(read::<Start>("uniform(0s, 10s)").value, uniform);
+        let every = Start::Every { first: Span::from_secs(10), gap: Span::from_secs(2) };
+        assert_eq!(read::<Start>("every(2s, 10s)").value, every);
+    }
+}

@@ -1,0 +1,197 @@
+//! The resolved scenario as a scenario file again, with every default visible.
+
+use std::fmt::Write;
+
+use cc::params::{Spec, Value};
+use cc::roles::Limit;
+use units::{Rate, Span};
+
+use crate::quantity::{BYTES, RATE, TIME};
+use crate::resolved::{Group, Link, Protocol, Queue, RouterPart, Scenario, Size, Start, Transport};
+
+impl Scenario {
+    /// The scenario as a file in the general form: named links, listed paths, explicit access hops.
+    /// It parses to the same scenario.
+    pub fn to_toml(&self) -> String {
+        let mut out = Out(String::new());
+        out.key("schema", "1");
+        out.key("name", &quoted(&self.name));
+        out.key("duration", &span(self.duration));
+        out.key("warmup", &span(self.warmup));
+        out.key("seed", &self.seed.to_string());
+        out.table("packets", None);
+        out.key("data", &bytes(u64::from(self.packets.data_bytes)));
+        out.key("ack", &bytes(u64::from(self.packets.ack_bytes)));
+        transport(&mut out, &self.transport);
+        for link in &self.links {
+            write_link(&mut out, link);
+        }
+        for group in &self.groups {
+            write_group(&mut out, group, &self.links);
+        }
+        self.write_definitions(&mut out);
+        out.table("probe", None);
+        out.key("series", &list(self.probe.series.iter().map(|series| quoted(series.name()))));
+        out.key("every", &span(self.probe.every));
+        out.0
+    }
+
+    /// Every queue and protocol once.
+    fn write_definitions(&self, out: &mut Out) {
+        let mut seen: Vec<&str> = Vec::new();
+        for queue in self.links.iter().map(|link| &link.queue) {
+            if !seen.contains(&queue.name.as_str()) {
+                seen.push(&queue.name);
+                write_queue(out, queue);
+            }
+        }
+        seen.clear();
+        for protocol in self.groups.iter().map(|group| &group.protocol) {
+            if !seen.contains(&protocol.name.as_str()) {
+                seen.push(&protocol.name);
+                write_protocol(out, protocol);
+            }
+        }
+    }
+}
+
+struct Out(String);
+
+impl Out {
+    fn key(&mut self, key: &str, value: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn table(&mut self, table: &str, name: Option<&str>) {
+        let name = name.map_or_else(String::new, |name| format!(".{}", key_name(name)));
+        let _ = writeln!(self.0, "\n[{table}{name}]");
+    }
+}
+
+fn transport(out: &mut Out, transport: &Transport) {
+    out.table("transport", None);
+    out.key("min_rto", &span(transport.min_rto));
+    out.key("max_rto", &span(transport.max_rto));
+    out.key("initial_rto", &span(transport.initial_rto));
+    out.key("initial_window", &quoted(&format!("{:?}pkt", transport.initial_window)));
+    out.key("dup_thresh", &transport.dup_thresh.to_string());
+    out.key("delayed_ack", &transport.delayed_ack.map_or(quoted("off"), span));
+    out.key("limited_transmit", &transport.limited_transmit.to_string());
+}
+
+fn write_link(out: &mut Out, link: &Link) {
+    out.table("links", Some(&link.name));
+    out.key("from", &quoted(&link.from));
+    out.key("to", &quoted(&link.to));
+    out.key("rate", &rate(link.rate));
+    out.key("owd", &span(link.owd));
+    let limit = match link.limit {
+        Limit::Bytes(limit) => bytes(limit),
+        Limit::Packets(limit) => quoted(&format!("{limit}pkt")),
+    };
+    out.key("buffer", &limit);
+    out.key("queue", &quoted(&link.queue.name));
+}
+
+fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
+    let names = |path: &[usize]| list(path.iter().map(|&link| quoted(&links[link].name)));
+    out.table("flows", Some(&group.name));
+    out.key("protocol", &quoted(&group.protocol.name));
+    out.key("count", &group.count.to_string());
+    out.key("path", &names(&group.path));
+    out.key("reverse_path", &names(&group.reverse));
+    out.key("access_rate", &spread(group.access.iter().map(|access| rate(access.rate))));
+    out.key("source_owd", &spread(group.access.iter().map(|access| span(access.source_owd))));
+    out.key("sink_owd", &spread(group.access.iter().map(|access| span(access.sink_owd))));
+    out.key("start", &start(&group.start));
+    if let Some(stop) = group.stop {
+        out.key("stop", &span(stop));
+    }
+    let size = match group.size {
+        Size::Unlimited => quoted("unlimited"),
+        Size::Bytes(size) => bytes(size),
+    };
+    out.key("size", &size);
+}
+
+fn start(start: &Start) -> String {
+    let text = |span: Span| TIME.exact(span.0);
+    match start {
+        Start::At(at) => span(*at),
+        Start::Uniform(low, high) => quoted(&format!("uniform({}, {})", text(*low), text(*high))),
+        Start::Every { first, gap } => quoted(&format!("every({}, {})", text(*gap), text(*first))),
+        Start::List(starts) => list(starts.iter().map(|&at| span(at))),
+    }
+}
+
+fn write_queue(out: &mut Out, queue: &Queue) {
+    out.table("queues", Some(&queue.name));
+    let top = queue.feedback.as_ref().unwrap_or(&queue.policy);
+    out.key("kind", &quoted(top.kind));
+    if queue.feedback.is_some() {
+        out.key("over", &inline(&queue.policy));
+    }
+    for (spec, value) in top.values() {
+        out.key(spec.name, &parameter(value));
+    }
+}
+
+fn inline(part: &RouterPart) -> String {
+    let kind = format!("kind = {}", quoted(part.kind));
+    let entry = |(spec, value): (&Spec, Value)| format!(", {} = {}", spec.name, parameter(value));
+    format!("{{ {kind}{} }}", part.values().map(entry).collect::<String>())
+}
+
+fn write_protocol(out: &mut Out, protocol: &Protocol) {
+    out.table("protocols", Some(&protocol.name));
+    out.key("kind", &quoted(protocol.kind));
+    out.key("recovery", &quoted(protocol.recovery.name()));
+    for (spec, value) in protocol.values() {
+        out.key(spec.name, &parameter(value));
+    }
+}
+
+/// The value of a parameter as TOML.
+pub(crate) fn parameter(value: Value) -> String {
+    match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Count(count) => count.to_string(),
+        // The shortest text that reads back as the same bits.
+        Value::Number(number) => format!("{number:?}"),
+        Value::Span(time) => span(time),
+        Value::Choice(word) => quoted(word),
+    }
+}
+
+fn span(span: Span) -> String {
+    quoted(&TIME.exact(span.0))
+}
+
+fn rate(rate: Rate) -> String {
+    quoted(&RATE.exact(rate.0))
+}
+
+fn bytes(bytes: u64) -> String {
+    quoted(&BYTES.exact(bytes))
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+/// One value if they are all the same, else a list.
+fn spread(mut items: impl Iterator<Item = String> + Clone) -> String {
+    let all = items.clone();
+    let first = items.next().unwrap_or_default();
+    if items.all(|item| item == first) { first } else { list(all) }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+fn key_name(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+}

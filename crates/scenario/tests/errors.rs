@@ -1,0 +1,75 @@
+//! Every way to get a scenario file wrong, and the exact message. The cases are a table that a
+//! human can read: `errors/cases.txt`.
+
+use clearpipe_scenario::parse;
+
+/// One case of the table.
+#[derive(Default)]
+struct Case {
+    base: String,
+    find: Vec<String>,
+    replacement: Vec<String>,
+    sets: Vec<String>,
+    message: String,
+}
+
+impl Case {
+    fn read(block: &str) -> Case {
+        let mut case = Case::default();
+        for line in block.lines() {
+            let (mark, rest) = line.split_at(2);
+            let rest = rest.to_owned();
+            match mark {
+                "= " => case.base = rest,
+                "- " => case.find.push(rest),
+                "+ " => case.replacement.push(rest),
+                "> " => case.sets.push(rest),
+                "! " => case.message = rest,
+                _ => panic!("not a line of a case: {line}"),
+            }
+        }
+        case
+    }
+
+    fn text(&self) -> String {
+        let base = match self.base.as_str() {
+            "dumbbell" => include_str!("errors/dumbbell.toml"),
+            "parking_lot" => include_str!("errors/parking_lot.toml"),
+            "named" => include_str!("errors/named.toml"),
+            other => panic!("no base file {other}"),
+        };
+        let find = self.find.join("\n");
+        assert!(base.contains(&find), "{} has no {find:?}", self.base);
+        base.replacen(&find, &self.replacement.join("\n"), 1)
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let blocks = include_str!("errors/cases.txt").split("\n\n").skip(1);
+    blocks.map(Case::read).collect()
+}
+
+#[test]
+fn wrong_files_are_refused_with_the_exact_message() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let text = case.text();
+        let said = match parse("base.toml", &text, &case.sets) {
+            Ok(_) => "accepted".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        if said != case.message {
+            wrong.push(format!("want {}\n got {said}", case.message));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_base_files_are_right() {
+    for name in ["dumbbell", "parking_lot", "named"] {
+        let case = Case { base: name.to_owned(), ..Case::default() };
+        let parsed = parse("base.toml", &case.text(), &[]).unwrap();
+        assert_eq!(parsed.scenario.groups.len(), 1);
+    }
+}

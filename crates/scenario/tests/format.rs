@@ -1,0 +1,229 @@
+//! Properties of the format: what is written reads back, what is read never panics, and the
+//! committed pages are those of the types.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clearpipe_scenario::{Scenario, identity, json_schema, parse, reference_markdown};
+use proptest::prelude::*;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn example(name: &str) -> String {
+    fs::read_to_string(root().join(format!("examples/{name}.toml"))).unwrap()
+}
+
+const EXAMPLES: [&str; 6] = [
+    "base-case-xcp",
+    "base-case-vcp",
+    "base-case-sack-red",
+    "xcp-fig10",
+    "parking-lot",
+    "two-paths",
+];
+
+fn scenario(name: &str, sets: &[String]) -> Scenario {
+    parse(name, &example(name), sets).unwrap_or_else(|error| panic!("{error}")).scenario
+}
+
+fn assert_round_trip(scenario: &Scenario) {
+    let text = scenario.to_toml();
+    let again = parse("resolved.toml", &text, &[]);
+    let again = again.unwrap_or_else(|error| panic!("{error}\n{text}")).scenario;
+    assert_eq!(&again, scenario, "{text}");
+    assert_eq!(again.to_toml(), text);
+}
+
+#[test]
+fn examples_survive_a_round_trip() {
+    EXAMPLES.iter().for_each(|name| assert_round_trip(&scenario(name, &[])));
+}
+
+#[test]
+fn the_resolved_file_shows_every_default() {
+    let text = scenario("xcp-fig10", &[]).to_toml();
+    for line in [
+        "seed = 1",
+        "min_rto = \"1s\"",
+        "initial_window = \"1.0pkt\"",
+        "[links.\"bottleneck.reverse\"]",
+        "buffer = \"225kB\"",
+        "access_rate = \"450Mbps\"",
+        "source_owd = \"5ms\"",
+        "start = \"every(2s, 0s)\"",
+        "over = { kind = \"droptail\" }",
+        "recovery = \"reno\"",
+    ] {
+        assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");
+    }
+}
+
+#[test]
+fn presets_and_sections_reach_the_transport() {
+    let sets = ["transport.preset=ns2", "transport.delayed_ack=200ms", "packets.data=1500B"];
+    let scenario = scenario("xcp-fig10", &sets.map(str::to_owned));
+    assert_eq!(scenario.transport.min_rto, units::Span::from_millis(200));
+    assert_eq!(scenario.transport.delayed_ack, Some(units::Span::from_millis(200)));
+    assert_eq!(scenario.packets.data_bytes, 1500);
+    assert_round_trip(&scenario);
+}
+
+#[test]
+fn the_runners_tables_are_left_alone() {
+    let text = example("xcp-fig10") + "\n[sweep]\nrates = [1, 2]\n[plot]\nx = \"rate\"\n";
+    let parsed = parse("sweep.toml", &text, &[]).unwrap();
+    assert_eq!(parsed.scenario, scenario("xcp-fig10", &[]));
+}
+
+#[test]
+fn identity_depends_on_everything_that_is_run() {
+    let base = scenario("base-case-xcp", &[]);
+    let name = identity(&base, "1", 1, 0);
+    assert_eq!(name.len(), 64);
+    assert_eq!(name, identity(&base.clone(), "1", 1, 0));
+    let resolved = parse("r", &base.to_toml(), &[]).unwrap().scenario;
+    assert_eq!(name, identity(&resolved, "1", 1, 0));
+    let changed = scenario("base-case-xcp", &["queues.xcp={kind=\"xcp\",gamma=0.2}".to_owned()]);
+    let others = [
+        identity(&base, "2", 1, 0),
+        identity(&base, "1", 2, 0),
+        identity(&base, "1", 1, 1),
+        identity(&changed, "1", 1, 0),
+    ];
+    assert!(!others.contains(&name));
+}
+
+#[test]
+fn odd_scenarios_are_warned_of() {
+    let warn = |name: &str, sets: &[&str]| -> Vec<String> {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let parsed = parse(name, &example(name), &sets).unwrap();
+        parsed.warnings.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        warn("xcp-fig10", &["topology.queue=red"]),
+        ["flows.fwd: protocol \"xcp\" needs queue \"xcp\", which is not on link \"bottleneck\""]
+    );
+    assert_eq!(
+        warn("xcp-fig10", &["flows.fwd.access_rate=10Mbps"]),
+        ["flows.fwd: the access rate of 10Mbps is below the 45Mbps of link \"bottleneck\""]
+    );
+    let lonely = "links.moon={from=\"paris\",to=\"moon\",rate=\"1Mbps\",owd=\"1250ms\"}";
+    assert_eq!(warn("two-paths", &[lonely]), ["no flow crosses link \"moon\""]);
+}
+
+#[test]
+fn the_committed_reference_page_is_the_types_own() {
+    let file = fs::read_to_string(root().join("docs/reference/scenario.md")).unwrap_or_default();
+    assert!(
+        file == reference_markdown(),
+        "stale: cargo run -p clearpipe-scenario --example reference > docs/reference/scenario.md"
+    );
+}
+
+#[test]
+fn the_committed_schema_is_the_types_own() {
+    let path = root().join("docs/reference/scenario.schema.json");
+    let file = fs::read_to_string(path).unwrap_or_default();
+    // As values: the order of keys depends on who else uses serde_json in the build.
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&file).ok() == Some(json_schema()),
+        "stale: cargo run -p clearpipe-scenario --example schema > \
+         docs/reference/scenario.schema.json"
+    );
+}
+
+/// Pieces that mutated files are made of.
+const PIECES: [&str; 24] = [
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    ".",
+    "\n",
+    "#",
+    "-",
+    "e",
+    "9",
+    "99999999999999999999",
+    "1e999",
+    "bdp",
+    "pkt",
+    "ps",
+    "linspace(",
+    "every(",
+    "cross(",
+    ",",
+    "\u{fc}",
+    "true",
+    "[links.a]\n",
+];
+
+fn values() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|x| format!("{x:?}")),
+        "[0-9]{1,3}(\\.[0-9]{1,3})?(e[0-9]{1,3})?",
+    ];
+    let unit = "(ps|ns|us|ms|s|min|h|bps|Mbps|Tbps|B|kB|KiB|pkt|bdp|%)?";
+    prop_oneof![
+        2 => (number, unit).prop_map(|(number, unit)| format!("{number}{unit}")),
+        4 => "[1-9][0-9]{0,2}(\\.[0-9])?(ms|Mbps|kB)",
+        4 => "[1-9][0-9]{0,2}(pkt|bdp|%)?",
+        2 => "(linspace|uniform|every|cross)\\([0-9]{1,2}m?s?(, [0-9]{1,2}m?s?)?\\)",
+        2 => "(long|each|red|xcp|vcp|sack|unlimited|off|true|\\[\\]|\\{\\})",
+        1 => any::<String>(),
+    ]
+}
+
+fn keys() -> impl Strategy<Value = String> {
+    let table = "(topology|flows\\.(long|cross|bulk|ground|fwd)|links\\.(sat|sea|new)|transport)";
+    let key = "(rate|rtt|owd|links|buffer|buffer_per_flow|queue|protocol|count|path|from|to|start\
+               |stop|size|access_rate|access_owd|source_owd|sink_owd|min_rto|initial_window)";
+    let top = "(duration|warmup|seed|name|packets\\.data|packets\\.ack|probe\\.every)";
+    prop_oneof![(table, key).prop_map(|(table, key)| format!("{table}.{key}")), top]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_text_makes_it_panic(text in any::<String>(), set in any::<String>()) {
+        let _ = parse("x", &text, std::slice::from_ref(&set));
+        let _ = parse("x", &example("two-paths"), &[set]);
+    }
+
+    #[test]
+    fn no_mutated_file_makes_it_panic(
+        name in prop::sample::select(&EXAMPLES[..]),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..4,
+            prop::sample::select(&PIECES[..])), 1..4),
+    ) {
+        let mut text: Vec<char> = example(name).chars().collect();
+        for (at, cut, piece) in edits {
+            let start = at.index(text.len());
+            let end = (start + cut).min(text.len());
+            text.splice(start..end, piece.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Ok(parsed) = parse(name, &text, &[]) {
+            assert_round_trip(&parsed.scenario);
+        }
+    }
+
+    #[test]
+    fn what_is_accepted_survives_a_round_trip(
+        name in prop::sample::select(&EXAMPLES[..]),
+        sets in prop::collection::vec((keys(), values()), 1..3),
+    ) {
+        let sets: Vec<String> = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        if let Ok(parsed) = parse(name, &example(name), &sets) {
+            prop_assume!(parsed.scenario.groups.iter().all(|group| group.access.len() < 10_000));
+            assert_round_trip(&parsed.scenario);
+        }
+    }
+}
