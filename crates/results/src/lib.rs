@@ -5,9 +5,17 @@
 //! record batches and Parquet files.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+mod columns;
 pub mod metrics;
+#[cfg(feature = "arrow")]
+mod store;
 mod summary;
 mod tables;
 
+#[cfg(feature = "arrow")]
+pub use columns::Batches;
+#[cfg(feature = "arrow")]
+pub use store::{StoreError, Stored, check_writable, read_result, write_result};
 pub use summary::{GroupSummary, LinkSummary, Spread, Summary};
 pub use tables::{FlowRow, LinkRow, Meta, Series, SeriesOf, Tables};

@@ -1,0 +1,67 @@
+//! Rust's errors as Python's exceptions: the only place where they are matched.
+
+use std::any::Any;
+use std::path::Path;
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
+use results::StoreError;
+use scenario::{Place, ScenarioError, Warning};
+
+/// The classes of python/clearpipe/errors.py.
+#[allow(missing_docs)]
+mod classes {
+    pyo3::import_exception!(clearpipe.errors, ConfigError);
+    pyo3::import_exception!(clearpipe.errors, RunError);
+}
+use classes::{ConfigError, RunError};
+
+/// The C library's EEXIST, the same everywhere.
+const EEXIST: i32 = 17;
+
+pub fn config(error: ScenarioError) -> PyErr {
+    let message = error.to_string();
+    let (file, line) = match error.place {
+        Place::File(file) => (Some(file), None),
+        Place::Line(file, line) => (Some(file), Some(line)),
+        Place::Set(_) => (None, None),
+    };
+    let key = (!error.key.is_empty()).then_some(error.key);
+    ConfigError::new_err((message, file, line, key))
+}
+
+pub fn store(error: StoreError) -> PyErr {
+    let name = |path: &Path| path.display().to_string();
+    match &error {
+        // OSError's constructor picks the subclass that belongs to the number.
+        StoreError::Io { path, source } => match source.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, os_message(source), name(path))),
+            None => RunError::new_err(error.to_string()),
+        },
+        StoreError::Exists(path) => {
+            let message = "the result exists; replace it or choose another directory";
+            PyFileExistsError::new_err((EEXIST, message, name(path)))
+        }
+        StoreError::NotAResult(_) | StoreError::Busy(_) | StoreError::Content { .. } => {
+            RunError::new_err(error.to_string())
+        }
+    }
+}
+
+/// Without the "(os error 13)" that Python says itself.
+fn os_message(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// A panic of the engine: a bug, and to be reported as one.
+pub fn panic(payload: &(dyn Any + Send)) -> PyErr {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    RunError::new_err(format!("internal error, please report it: {text}"))
+}
+
+/// Warnings are no exceptions: a result carries them.
+pub fn texts(warnings: &[Warning]) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).collect()
+}

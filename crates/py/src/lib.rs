@@ -1,0 +1,64 @@
+//! The Python binding `clearpipe._core`: arguments in, Arrow tables out, errors mapped.
+//!
+//! It decides nothing about a simulation. What it adds is what only the caller of an engine may
+//! do: read the clock, release the interpreter and look for signals. Tables leave through the
+//! Arrow C stream interface, so that no Python library for tables is needed, nor any version of
+//! it excluded; pyo3-arrow would add time zones, casts and numpy for the same ten lines.
+
+mod errors;
+mod listing;
+mod run;
+mod table;
+
+use std::collections::BTreeMap;
+
+use pyo3::prelude::*;
+
+/// The compiled core of clearpipe.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::listing::{protocols_json, queues_json};
+    #[pymodule_export]
+    use super::run::{Run, check_writable, read, simulate};
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::{build_info, model_version, resolve, schema_json, version};
+}
+
+/// Clearpipe's version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The models' version: equal versions give equal fingerprints.
+#[pyfunction]
+fn model_version() -> &'static str {
+    net::MODEL_VERSION
+}
+
+/// How this module was built.
+#[pyfunction]
+fn build_info() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([
+        ("target", env!("BUILD_TARGET")),
+        ("profile", env!("BUILD_PROFILE")),
+        ("rustc", env!("BUILD_RUSTC")),
+    ])
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+fn schema_json() -> String {
+    scenario::json_schema().to_string()
+}
+
+/// The scenario with every default written out, and what its author should know.
+#[pyfunction]
+#[pyo3(signature = (file_name, text, sets=Vec::new()))]
+fn resolve(file_name: &str, text: &str, sets: Vec<String>) -> PyResult<(String, Vec<String>)> {
+    let parsed = scenario::parse(file_name, text, &sets).map_err(errors::config)?;
+    Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
+}

@@ -1,0 +1,87 @@
+//! The registry as JSON.
+
+use cc::params::{Kind, Spec, Value};
+use cc::registry::{AnyRouterParams, AnySenderParams, Role};
+use pyo3::prelude::*;
+use serde_json::{Value as Json, json};
+use units::Span;
+
+/// Every end-host protocol with its parameters, as JSON.
+#[pyfunction]
+pub fn protocols_json() -> String {
+    let all = cc::registry::protocols().map(|p| {
+        let defaults = AnySenderParams::named(p.name);
+        json!({
+            "name": p.name,
+            "summary": p.summary,
+            "source": p.source,
+            "recovery": p.recovery.name(),
+            "router": p.router,
+            "params": params(p.params, |name| defaults.as_ref()?.get(name)),
+        })
+    });
+    Json::from_iter(all).to_string()
+}
+
+/// Every queue with its parameters, as JSON.
+#[pyfunction]
+pub fn queues_json() -> String {
+    let all = cc::registry::queues().map(|q| {
+        let defaults = AnyRouterParams::named(q.name);
+        let role = match q.role {
+            Role::Policy => "policy",
+            Role::Feedback => "feedback",
+        };
+        json!({
+            "name": q.name,
+            "summary": q.summary,
+            "source": q.source,
+            "role": role,
+            "params": params(q.params, |name| defaults.as_ref()?.get(name)),
+        })
+    });
+    Json::from_iter(all).to_string()
+}
+
+fn params(specs: &[Spec], default: impl Fn(&str) -> Option<Value>) -> Json {
+    specs.iter().map(|spec| param(spec, default(spec.name))).collect()
+}
+
+fn param(spec: &Spec, default: Option<Value>) -> Json {
+    let (kind, choices) = match spec.kind {
+        Kind::Flag => ("flag", None),
+        Kind::Count => ("count", None),
+        Kind::Number => ("number", None),
+        Kind::Span => ("span", None),
+        Kind::Choice(words) => ("choice", Some(words)),
+    };
+    let ranged = !matches!(spec.kind, Kind::Flag | Kind::Choice(_));
+    json!({
+        "name": spec.name,
+        "type": kind,
+        "default": default.map(as_written),
+        "low": ranged.then_some(spec.low),
+        "high": ranged.then_some(spec.high),
+        "choices": choices,
+        "doc": spec.doc.split_whitespace().collect::<Vec<_>>().join(" "),
+    })
+}
+
+/// A value as a scenario file would say it.
+fn as_written(value: Value) -> Json {
+    match value {
+        Value::Flag(flag) => json!(flag),
+        Value::Count(count) => json!(count),
+        Value::Number(number) => json!(number),
+        Value::Span(span) => json!(span_text(span)),
+        Value::Choice(word) => json!(word),
+    }
+}
+
+/// In the largest unit of which it is a whole number.
+fn span_text(span: Span) -> String {
+    let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
+    let whole = units.iter().find(|(_, size)| span.0.is_multiple_of(*size));
+    let (unit, size) = whole.copied().unwrap_or(("ps", 1));
+    format!("{}{unit}", span.0 / size)
+}

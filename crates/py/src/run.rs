@@ -1,0 +1,219 @@
+//! One run: from text to tables.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use net::{Outcome, Progress};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use results::{Batches, Meta, Stored, Summary};
+use scenario::{Parsed, Scenario};
+
+use crate::errors;
+use crate::table::Table;
+
+/// How often a run looks for Ctrl-C: rarely enough that waiting for the interpreter, which another
+/// thread may keep for 5 ms, costs little.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+
+/// A finished run.
+#[pyclass(frozen, module = "clearpipe._core")]
+pub struct Run(Stored);
+
+#[pymethods]
+impl Run {
+    /// Where the result comes from.
+    #[getter]
+    fn meta_json(&self) -> PyResult<String> {
+        json(&self.0.meta)
+    }
+
+    /// The numbers a comparison shows.
+    #[getter]
+    fn summary_json(&self) -> PyResult<String> {
+        json(&self.0.summary)
+    }
+
+    /// The resolved scenario.
+    #[getter]
+    fn run_toml(&self) -> &str {
+        &self.0.run_toml
+    }
+
+    /// What the scenario's author should know.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.meta.warnings.clone()
+    }
+
+    /// The series there are, sorted.
+    #[getter]
+    fn series_names(&self) -> Vec<String> {
+        self.0.batches.series.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// One row per flow.
+    fn flows(&self) -> Table {
+        Table(self.0.batches.flows.clone())
+    }
+
+    /// One row per named link.
+    fn links(&self) -> Table {
+        Table(self.0.batches.links.clone())
+    }
+
+    /// One row per instant and flow or link.
+    fn series(&self, name: &str) -> PyResult<Table> {
+        let series = self.0.batches.series.iter().find(|(known, _)| known == name);
+        series.map(|(_, batch)| Table(batch.clone())).ok_or_else(|| {
+            let names = self.series_names().join(", ");
+            PyKeyError::new_err(format!("no series {name:?}; recorded: {names}"))
+        })
+    }
+
+    /// Writes the result directory.
+    #[pyo3(signature = (dir, *, replace=false))]
+    fn write(&self, py: Python<'_>, dir: PathBuf, replace: bool) -> PyResult<()> {
+        py.detach(|| results::write_result(&dir, &self.0, replace)).map_err(errors::store)
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value)
+        .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
+}
+
+/// Reads a result directory.
+#[pyfunction]
+pub fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Run> {
+    py.detach(|| results::read_result(&dir)).map(Run).map_err(errors::store)
+}
+
+/// Raises what writing a result there would raise.
+#[pyfunction]
+#[pyo3(signature = (dir, *, replace=false))]
+pub fn check_writable(dir: PathBuf, replace: bool) -> PyResult<()> {
+    results::check_writable(&dir, replace).map_err(errors::store)
+}
+
+/// Runs a scenario in the packet engine without holding the interpreter.
+#[pyfunction]
+#[pyo3(signature = (file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub fn simulate(
+    py: Python<'_>,
+    file_name: &str,
+    text: &str,
+    mut sets: Vec<String>,
+    seed: Option<i128>,
+    rep: u64,
+    on_progress: Option<Py<PyAny>>,
+    every_s: f64,
+) -> PyResult<Run> {
+    // As an option, so that the scenario's own check of the range applies.
+    sets.extend(seed.map(|seed| format!("seed={seed}")));
+    let Parsed { scenario, warnings } =
+        scenario::parse(file_name, text, &sets).map_err(errors::config)?;
+    let every = Duration::try_from_secs_f64(every_s).unwrap_or_default();
+    let mut watch = Watch::new(on_progress, every);
+    let (outcome, wall) = py.detach(|| timed(&scenario, rep, &mut watch))?;
+    watch.raised.map_or(Ok(()), Err)?;
+    Ok(Run(stored(&scenario, rep, errors::texts(&warnings), outcome, wall)))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the caller of the engine, which reads the clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn timed(scenario: &Scenario, rep: u64, watch: &mut Watch) -> PyResult<(Outcome, Duration)> {
+    let start = now();
+    let run = || net::simulate(scenario, scenario.seed, rep, &mut |p| watch.goes_on(p));
+    let outcome = catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))?;
+    Ok((outcome, start.elapsed()))
+}
+
+/// What a run does now and then: let Ctrl-C through and report.
+struct Watch {
+    on_progress: Option<Py<PyAny>>,
+    every: Duration,
+    signals: Instant,
+    reported: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Watch {
+    fn new(on_progress: Option<Py<PyAny>>, every: Duration) -> Watch {
+        let now = now();
+        Watch { on_progress, every, signals: now, reported: now, raised: None }
+    }
+
+    fn goes_on(&mut self, progress: Progress) -> bool {
+        let now = now();
+        let due = self.on_progress.is_some() && now - self.reported >= self.every;
+        if !due && now - self.signals < SIGNALS_EVERY {
+            return true;
+        }
+        self.signals = now;
+        if due {
+            self.reported = now;
+        }
+        match Python::attach(|py| self.look(py, progress, due)) {
+            Ok(goes_on) => goes_on,
+            Err(error) => {
+                self.raised = Some(error);
+                false
+            }
+        }
+    }
+
+    fn look(&self, py: Python<'_>, progress: Progress, due: bool) -> PyResult<bool> {
+        py.check_signals()?;
+        let Some(call) = self.on_progress.as_ref().filter(|_| due) else { return Ok(true) };
+        let arguments = (progress.now.as_secs(), progress.events, progress.packet_hops);
+        let answer = call.bind(py).call1(arguments)?;
+        Ok(!answer.is(pyo3::types::PyBool::new(py, false)))
+    }
+}
+
+fn stored(
+    scenario: &Scenario,
+    rep: u64,
+    warnings: Vec<String>,
+    outcome: Outcome,
+    wall: Duration,
+) -> Stored {
+    let wall_s = wall.as_secs_f64();
+    let packet_hops = outcome.end.packet_hops;
+    let meta = Meta {
+        name: scenario.name.clone(),
+        engine: "packet".to_owned(),
+        state: if outcome.complete { "done" } else { "partial" }.to_owned(),
+        version: crate::version().to_owned(),
+        model_version: net::MODEL_VERSION.to_owned(),
+        seed: scenario.seed,
+        rep,
+        identity: scenario::identity(scenario, net::MODEL_VERSION, scenario.seed, rep),
+        fingerprint: format!("{:032x}", outcome.fingerprint),
+        simulated_s: outcome.end.now.as_secs(),
+        warmup_s: scenario.warmup.as_secs(),
+        events: outcome.end.events,
+        packet_hops,
+        wall_s,
+        packet_hops_per_s: if wall_s > 0.0 { packet_hops as f64 / wall_s } else { 0.0 },
+        peak_rss_bytes: peak_rss_bytes(),
+        warnings,
+    };
+    let summary = Summary::of(&outcome.tables);
+    Stored { run_toml: scenario.to_toml(), meta, summary, batches: Batches::from(outcome.tables) }
+}
+
+/// `VmHWM: 12345 kB`, where there is a /proc.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}

@@ -1,0 +1,273 @@
+//! The result directory: written whole or not at all, and read back.
+//!
+//! Everything is written to `.partial-NAME` beside the target, flushed to the disk and renamed, so
+//! a directory of the target's name is a complete result whenever the writer dies. What a killed
+//! writer left is removed by the next one of the same name. Replacing takes two renames: a writer
+//! killed between them leaves the old result as `.replaced-NAME`, and the next one restores it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::columns::Batches;
+use crate::summary::Summary;
+use crate::tables::Meta;
+
+/// What a result directory holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// `run.toml`: the resolved scenario.
+    pub run_toml: String,
+    /// `meta.json`.
+    pub meta: Meta,
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `flows.parquet`, `links.parquet` and `series/*.parquet`.
+    pub batches: Batches,
+}
+
+/// Why a result was not written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The target is a complete result, and replacing it was not asked for.
+    #[error("{}: exists; choose another directory or ask to replace it", .0.display())]
+    Exists(PathBuf),
+    /// The target holds something that Clearpipe did not write, or a path that names no directory.
+    #[error("{}: not a result directory", .0.display())]
+    NotAResult(PathBuf),
+    /// Another process writes this result now.
+    #[error("{}: being written by another process", .0.display())]
+    Busy(PathBuf),
+    /// The file system says no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file's content is not what it should be.
+    #[error("{}: {reason}", path.display())]
+    Content {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io { path: path.to_owned(), source }
+}
+
+fn content_at<E: ToString>(path: &Path) -> impl FnOnce(E) -> StoreError {
+    move |reason| StoreError::Content { path: path.to_owned(), reason: reason.to_string() }
+}
+
+/// Can a result be written to `dir`? Meant to be asked before the run; creates the directory's
+/// parents.
+///
+/// # Errors
+/// The one that [`write_result`] would give.
+pub fn check_writable(dir: &Path, replace: bool) -> Result<(), StoreError> {
+    let place = Place::open(dir, replace)?;
+    fs::remove_dir_all(&place.partial).map_err(io_at(&place.partial))
+}
+
+/// Writes the result directory `dir`; one that exists is replaced only if `replace` says so, and
+/// only if it is a result.
+///
+/// # Errors
+/// [`StoreError`]; what was there before is unchanged then.
+pub fn write_result(dir: &Path, result: &Stored, replace: bool) -> Result<(), StoreError> {
+    let place = Place::open(dir, replace)?;
+    let partial = &place.partial;
+    write_file(&partial.join("run.toml"), result.run_toml.as_bytes())?;
+    write_json(&partial.join("meta.json"), &result.meta)?;
+    write_json(&partial.join("summary.json"), &result.summary)?;
+    write_table(&partial.join("flows.parquet"), &result.batches.flows)?;
+    write_table(&partial.join("links.parquet"), &result.batches.links)?;
+    let series = partial.join("series");
+    fs::create_dir(&series).map_err(io_at(&series))?;
+    for (name, batch) in &result.batches.series {
+        write_table(&series.join(format!("{name}.parquet")), batch)?;
+    }
+    sync(&series)?;
+    sync(partial)?;
+    place.publish()
+}
+
+/// Reads a result directory.
+///
+/// # Errors
+/// [`StoreError::NotAResult`] without a `meta.json`, else what is wrong with which file.
+pub fn read_result(dir: &Path) -> Result<Stored, StoreError> {
+    if !is_result(dir) {
+        return Err(StoreError::NotAResult(dir.to_owned()));
+    }
+    let toml = dir.join("run.toml");
+    Ok(Stored {
+        run_toml: fs::read_to_string(&toml).map_err(io_at(&toml))?,
+        meta: read_json(&dir.join("meta.json"))?,
+        summary: read_json(&dir.join("summary.json"))?,
+        batches: Batches {
+            flows: read_table(&dir.join("flows.parquet"))?,
+            links: read_table(&dir.join("links.parquet"))?,
+            series: read_series(&dir.join("series"))?,
+        },
+    })
+}
+
+fn is_result(dir: &Path) -> bool {
+    dir.join("meta.json").is_file()
+}
+
+/// Where a result is being written: the partial directory is ours until it is dropped.
+struct Place {
+    target: PathBuf,
+    parent: PathBuf,
+    partial: PathBuf,
+    /// What is replaced waits here while the names change.
+    old: PathBuf,
+    /// Lives as long as this writer; a system that cannot lock directories does without.
+    _lock: Option<File>,
+}
+
+impl Place {
+    fn open(dir: &Path, replace: bool) -> Result<Place, StoreError> {
+        let target = std::path::absolute(dir).map_err(io_at(dir))?;
+        let not_a_result = || StoreError::NotAResult(dir.to_owned());
+        let name = target.file_name().ok_or_else(not_a_result)?.to_string_lossy().into_owned();
+        let parent = target.parent().ok_or_else(not_a_result)?.to_owned();
+        fs::create_dir_all(&parent).map_err(io_at(&parent))?;
+        let partial = parent.join(format!(".partial-{name}"));
+        let old = parent.join(format!(".replaced-{name}"));
+        let lock = claim(&partial)?;
+        let place = Place { target, parent, partial, old, _lock: lock };
+        place.recover()?;
+        match fs::symlink_metadata(&place.target) {
+            Err(_) => Ok(place),
+            Ok(_) if is_result(&place.target) && replace => Ok(place),
+            Ok(_) if is_result(&place.target) => Err(StoreError::Exists(dir.to_owned())),
+            Ok(_) if is_empty_dir(&place.target) => Ok(place),
+            Ok(_) => Err(not_a_result()),
+        }
+    }
+
+    /// Undoes or ends what a writer was doing when it died between the two renames of `publish`.
+    fn recover(&self) -> Result<(), StoreError> {
+        if !self.old.exists() {
+            return Ok(());
+        }
+        if self.target.exists() {
+            return fs::remove_dir_all(&self.old).map_err(io_at(&self.old));
+        }
+        fs::rename(&self.old, &self.target).map_err(io_at(&self.target))
+    }
+
+    fn publish(&self) -> Result<(), StoreError> {
+        if is_result(&self.target) {
+            fs::rename(&self.target, &self.old).map_err(io_at(&self.target))?;
+        }
+        let renamed = fs::rename(&self.partial, &self.target).map_err(io_at(&self.target));
+        if self.old.exists() {
+            self.recover()?;
+        }
+        renamed?;
+        sync(&self.parent)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // After `publish` there is nothing of this name; otherwise the writing has failed.
+        let _ = fs::remove_dir_all(&self.partial);
+    }
+}
+
+/// An empty directory `partial` that no other process claims until the file returned is closed.
+fn claim(partial: &Path) -> Result<Option<File>, StoreError> {
+    let busy = |lock: Option<File>| match lock.as_ref().map(File::try_lock) {
+        Some(Err(fs::TryLockError::WouldBlock)) => Err(StoreError::Busy(partial.to_owned())),
+        _ => Ok(lock),
+    };
+    if partial.exists() {
+        let _stale = busy(File::open(partial).ok())?;
+        fs::remove_dir_all(partial).map_err(io_at(partial))?;
+    }
+    fs::create_dir(partial).map_err(io_at(partial))?;
+    busy(File::open(partial).ok())
+}
+
+fn is_empty_dir(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Makes a directory's entries durable, where the system can.
+fn sync(dir: &Path) -> Result<(), StoreError> {
+    match File::open(dir) {
+        Ok(file) => file.sync_all().map_err(io_at(dir)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file = File::create(path).map_err(io_at(path))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(io_at(path))
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(content_at(path))?;
+    text.push('\n');
+    write_file(path, text.as_bytes())
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = fs::read_to_string(path).map_err(io_at(path))?;
+    serde_json::from_str(&text).map_err(content_at(path))
+}
+
+/// The bytes depend on the batch alone: no time, no machine.
+fn write_table(path: &Path, batch: &RecordBatch) -> Result<(), StoreError> {
+    let file = File::create(path).map_err(io_at(path))?;
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut writer =
+        ArrowWriter::try_new(file, batch.schema(), Some(properties)).map_err(content_at(path))?;
+    writer.write(batch).map_err(content_at(path))?;
+    let file = writer.into_inner().map_err(content_at(path))?;
+    file.sync_all().map_err(io_at(path))
+}
+
+/// One batch, however the file is chunked.
+fn read_table(path: &Path) -> Result<RecordBatch, StoreError> {
+    let file = File::open(path).map_err(io_at(path))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(content_at(path))?;
+    let schema = builder.schema().clone();
+    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let mut reader = builder.with_batch_size(rows.max(1)).build().map_err(content_at(path))?;
+    match reader.next() {
+        None => Ok(RecordBatch::new_empty(schema)),
+        Some(batch) => batch.map_err(content_at(path)),
+    }
+}
+
+fn read_series(dir: &Path) -> Result<Vec<(String, RecordBatch)>, StoreError> {
+    let mut series = Vec::new();
+    for entry in fs::read_dir(dir).map_err(io_at(dir))? {
+        let path = entry.map_err(io_at(dir))?.path();
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+        if let Some(name) = name.filter(|_| path.extension().is_some_and(|e| e == "parquet")) {
+            series.push((name, read_table(&path)?));
+        }
+    }
+    series.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(series)
+}

@@ -1,0 +1,180 @@
+"""Several runs at once, each in a thread of its own, with a bar for each."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import clearpipe as cp
+from clearpipe import _core, table
+from clearpipe.errors import RunError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, and the directory that its result goes to."""
+
+    scenario: Path
+    seed: int
+    rep: int
+    toml: str
+    sets: tuple[str, ...] = ()
+    out: Path | None = None
+    force: bool = False
+
+    @property
+    def label(self) -> str:
+        """Scenario, seed and replication."""
+        return f"{_name(self.toml)} seed {self.seed} rep {self.rep}"
+
+
+@dataclass
+class Done:
+    """A job and what it gave; `stored` if the result was there before."""
+
+    job: Job
+    result: cp.Result
+    stored: bool = field(default=False)
+
+
+class Stopped(Exception):
+    """A run that was told to stop."""
+
+
+def plan(
+    scenario: Path, sets: Sequence[str], seed: int | None, reps: Sequence[int]
+) -> tuple[list[Job], list[str]]:
+    """A job for each replication, none of which writes anything yet; and the warnings."""
+    resolved = cp.resolve(scenario, set=sets)
+    used = int(tomllib.loads(resolved.toml).get("seed", 1)) if seed is None else seed
+    jobs = [Job(scenario, used, rep, resolved.toml, tuple(sets)) for rep in reps]
+    return jobs, list(resolved.warnings)
+
+
+def directory_name(job: Job) -> str:
+    """The name of a job's result directory, if the user gives none."""
+    name = re.sub(r"[^\w.+-]+", "-", _name(job.toml))
+    return f"{name}-seed{job.seed}-rep{job.rep}"
+
+
+def _name(toml: str) -> str:
+    return str(tomllib.loads(toml).get("name", "scenario"))
+
+
+def run_all(jobs: Sequence[Job], *, workers: int | None = None, quiet: bool = False) -> list[Done]:
+    """Run `jobs`, write their results, and give them in the same order.
+
+    A directory that already holds a job's result is read instead. Whatever stops this, results
+    that were complete are kept and nothing half-done is.
+    """
+    found = [_find(job) for job in jobs]
+    stop = threading.Event()
+    display = _display(quiet)
+    with display, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        futures: list[Future[Done]] = [
+            pool.submit(_run, job, _bar(display, job), stop)
+            for job, stored in zip(jobs, found, strict=True)
+            if stored is None
+        ]
+        try:
+            wait(futures)
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+    fresh = iter([future.result() for future in futures])
+    return [stored or next(fresh) for stored in found]
+
+
+def _find(job: Job) -> Done | None:
+    """The job's result if it is there; an error if its directory cannot take it."""
+    if job.out is None:
+        return None
+    if job.force or not (job.out / "meta.json").is_file():
+        _core.check_writable(os.fspath(job.out), replace=job.force)
+        return None
+    result = cp.load(job.out)
+    if not same_run(result, job):
+        raise RunError(f"{job.out}: holds the result of another run; --force replaces it")
+    return Done(job, result, stored=True)
+
+
+def same_run(result: cp.Result, job: Job) -> bool:
+    """Would running `job` give `result` again?"""
+    meta = result.meta
+    return (
+        result.complete
+        and (meta["seed"], meta["rep"]) == (job.seed, job.rep)
+        and meta["model_version"] == cp.model_version()
+        and _but_seed(result.scenario_toml) == _but_seed(job.toml)
+    )
+
+
+def _but_seed(toml: str) -> dict[str, Any]:
+    return {key: value for key, value in tomllib.loads(toml).items() if key != "seed"}
+
+
+def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
+    if stop.is_set():
+        raise Stopped(job.label)
+
+    def watch(now: cp.Progress) -> bool:
+        bar(now.simulated_s)
+        return not stop.is_set()
+
+    bar(0.0)
+    result = cp.run(job.scenario, seed=job.seed, rep=job.rep, set=job.sets, progress=watch)
+    if not result.complete:
+        raise Stopped(job.label)
+    bar(result.meta["simulated_s"])
+    if job.out is not None:
+        result.write(job.out, replace=job.force)
+    return Done(job, result)
+
+
+def _display(quiet: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[now]}", markup=False),
+        TextColumn("{task.fields[pace]}", markup=False),
+        TextColumn("ETA", markup=False),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        disable=quiet or not sys.stderr.isatty(),
+    )
+
+
+def _bar(display: Progress, job: Job) -> Callable[[float], None]:
+    """A bar for `job`; what it gives is to be called with the simulated time, 0 at the start."""
+    duration = table.quantity(tomllib.loads(job.toml).get("duration"))
+    end = f" / {duration:g} s" if duration else " s"
+    task: TaskID = display.add_task(job.label, total=duration, now="waiting", pace="", start=False)
+    began: list[float] = []
+
+    def advance(simulated_s: float) -> None:
+        if not began:
+            began.append(time.perf_counter())
+            display.start_task(task)
+        pace = simulated_s / max(time.perf_counter() - began[0], 1e-3)
+        now = f"{simulated_s:.1f}{end}"
+        display.update(task, completed=simulated_s, now=now, pace=f"{pace:.1f} x real time")
+
+    return advance

@@ -1,0 +1,408 @@
+"""The command `clearpipe`. Data goes to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import functools
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from clearpipe.batch import Done, Job
+
+app = typer.Typer(
+    name="clearpipe",
+    help="Keep the pipe full and the queue empty: congestion control, simulated and compared.",
+    epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 invalid scenario, 4 outside tolerance, "
+    "5 the system lacks something, 75 stopped but resumable, 130 interrupted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+F = TypeVar("F", bound=Callable[..., None])
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a key: topology.rate=45Mbps. Repeatable."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+
+
+class Terminated(BaseException):
+    """SIGTERM came."""
+
+
+def reports_errors(command: F) -> F:
+    """Turns exceptions into a message on stderr and the exit code of their kind."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        from clearpipe.batch import Stopped
+        from clearpipe.errors import ClearpipeError
+
+        try:
+            command(*args, **kwargs)
+        except ClearpipeError as error:
+            _fail(str(error), error.exit_code)
+        except (KeyboardInterrupt, Stopped):
+            _fail("interrupted; finished runs are kept", 130)
+        except Terminated:
+            _fail("terminated; finished runs are kept", 143)
+        except BrokenPipeError:
+            sys.stderr.close()
+            raise typer.Exit(1) from None
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _fail(f"{where}{error.strerror or error}", 1)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"clearpipe: {message}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+def _note(message: str, quiet: bool = False) -> None:
+    if not quiet:
+        print(message, file=sys.stderr)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # A table that is piped somewhere is not folded to the width of a terminal.
+    width = None if sys.stdout.isatty() else 220
+    return Console(markup=False, highlight=False, emoji=False, width=width)
+
+
+def _print(*parts: RenderableType) -> None:
+    console = _console()
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def _print_json(value: object) -> None:
+    json.dump(value, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _on_terminate(_signal: int, _frame: object) -> None:
+    raise Terminated
+
+
+def _version(value: bool) -> None:
+    if value:
+        import clearpipe as cp
+        from clearpipe import _core
+
+        build = ", ".join(f"{key} {text}" for key, text in _core.build_info().items())
+        print(f"clearpipe {cp.version()} (model {cp.model_version()}; {build})")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Version, model version and build."
+        ),
+    ] = False,
+) -> None:
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _on_terminate)
+
+
+@app.command()
+@reports_errors
+def run(  # noqa: PLR0913
+    file: File,
+    *,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="The engine: packet.")] = "packet",
+    set_: Set = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The experiment; default: the scenario's own.")
+    ] = None,
+    rep: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Replication N only.", show_default="0")
+    ] = None,
+    reps: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Replications 0 to N-1, in parallel.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The result directory (with --reps: the one that holds them).",
+            show_default="results/NAME-seedS-repR",
+        ),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write report.html into the result directory.")
+    ] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the run to a .png, .svg or .pdf file."),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON; nothing is written to disk without --out."),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run again, over a result that is there.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario and print what came of it.
+
+    A result that is already there is shown instead of being computed again.
+    """
+    from clearpipe import batch
+
+    if rep is not None and reps is not None:
+        raise typer.BadParameter("give either --rep or --reps")
+    if report and as_json and out is None:
+        raise typer.BadParameter("--report with --json needs --out")
+    if figure is not None and (reps or 1) > 1:
+        raise typer.BadParameter("--figure draws one run: give --rep instead of --reps")
+    _check_engine(engine)
+    _check_figure(figure)
+    numbers = range(reps) if reps is not None else [rep or 0]
+    jobs, warnings = batch.plan(file, set_ or [], seed, numbers)
+    for warning in warnings:
+        _note(f"note: {warning}", quiet)
+    root = _root(out, as_json, several=reps is not None)
+    jobs = [replace(job, out=_place(job, out, root), force=force) for job in jobs]
+    done = batch.run_all(jobs, quiet=quiet)
+    _say_stored(done, quiet)
+    if report:
+        _note(f"report: {_render(done, root)}", quiet)
+    if figure is not None:
+        _draw(done[0], figure)
+    _show_runs(done, as_json)
+
+
+def _check_engine(engine: str) -> None:
+    from clearpipe.errors import ConfigError
+
+    if engine not in ("packet", "fluid", "linux"):
+        raise ConfigError(f"no engine is called {engine}; there is packet")
+    if engine != "packet":
+        raise ConfigError(f"the {engine} engine is not available in this version; packet is")
+
+
+def _check_figure(figure: Path | None) -> None:
+    if figure is not None:
+        from clearpipe import figures
+
+        figures.check(figure)
+
+
+def _root(out: Path | None, as_json: bool, several: bool) -> Path | None:
+    """The directory that holds the result directories; None if there is no such directory."""
+    if out is not None:
+        return out if several else None
+    return None if as_json else Path("results")
+
+
+def _place(job: Job, out: Path | None, root: Path | None) -> Path | None:
+    from clearpipe import batch
+
+    return out if root is None else root / batch.directory_name(job)
+
+
+def _say_stored(done: Sequence[Done], quiet: bool) -> None:
+    for one in done:
+        if one.stored:
+            _note(f"{one.job.out}: was there already (--force runs it again)", quiet)
+
+
+def _render(done: Sequence[Done], root: Path | None) -> Path:
+    """Several results have their report beside them, a single one has it inside."""
+    from clearpipe import report
+
+    folder = root if root and len(done) > 1 else done[0].job.out
+    assert folder is not None
+    return report.render([one.result for one in done], folder / "report.html")
+
+
+def _draw(done: Done, figure: Path) -> None:
+    from clearpipe import figures
+
+    figures.time_series(done.result, figure)
+
+
+def _show_runs(done: Sequence[Done], as_json: bool) -> None:
+    from clearpipe import table
+
+    results = [one.result for one in done]
+    if as_json:
+        every = [table.as_json(result) for result in results]
+        _print_json(every[0] if len(every) == 1 else every)
+        return
+    name = results[0].meta["name"]
+    if len(results) == 1:
+        _print(name, table.link_table(results[0]), table.group_table(results[0]))
+    else:
+        _print(table.overview_table(results, name), table.replication_table(results))
+    for one in done:
+        meta = one.result.meta
+        _print(f"seed {meta['seed']}, rep {meta['rep']}: fingerprint {meta['fingerprint']}")
+        place = f"; result in {one.job.out}" if one.job.out else ""
+        _print(f"  {table.seconds(meta['simulated_s'])} simulated, {table.speed(meta)}{place}")
+
+
+@app.command()
+@reports_errors
+def show(
+    file: File,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="Print the file with every default written out.")
+    ] = False,
+    set_: Set = None,
+    as_json: Json = False,
+) -> None:
+    """Check a scenario and show what it means."""
+    import tomllib
+
+    import clearpipe as cp
+
+    toml, warnings = cp.resolve(file, set=set_ or [])
+    if as_json:
+        _print_json({"scenario": tomllib.loads(toml), "warnings": list(warnings)})
+        return
+    if resolved:
+        sys.stdout.write(toml)
+    else:
+        from clearpipe import table
+
+        _print(*table.scenario_tables(tomllib.loads(toml)))
+    for warning in warnings:
+        _note(f"note: {warning}")
+
+
+@app.command("list")
+@reports_errors
+def list_(
+    what: Annotated[
+        Literal["protocols", "queues", "scenarios"],
+        typer.Argument(metavar="WHAT", help="protocols, queues or scenarios."),
+    ],
+    as_json: Json = False,
+) -> None:
+    """List what there is: protocols, queues, scenarios."""
+    import clearpipe as cp
+    from clearpipe import examples, table
+
+    sources: dict[str, tuple[Callable[[], Sequence[Any]], tuple[str, ...]]] = {
+        "protocols": (cp.protocols, ("name", "summary", "recovery", "router", "source")),
+        "queues": (cp.queues, ("name", "role", "summary", "source")),
+        "scenarios": (examples.every, ("name", "about", "path")),
+    }
+    source, columns = sources[what]
+    entries = source()
+    if as_json:
+        _print_json(entries)
+        return
+    out = table.new_table("", columns, left=len(columns))
+    for entry in entries:
+        out.add_row(*(str(entry.get(column) or "-") for column in columns))
+    _print(out)
+
+
+@app.command()
+@reports_errors
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A result directory, or one of many.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="What to compare it with.")],
+    tolerance: Annotated[
+        Path | None,
+        typer.Option(
+            "--tol",
+            metavar="FILE",
+            help="Tolerances (TOML): [links] utilization_ratio = { abs = 0.01 }, "
+            "[groups] goodput_mean_bps = { rel = 0.05 }. Exit code 4 if B is outside.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two results or two sets of replications.
+
+    Runs are paired by seed and replication. The columns are those of the links table, and for
+    groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, timeouts and so
+    on. `abs` bounds |B - A|, `rel` bounds |B - A| / |A|; with both, either may hold. Every pair
+    must be within.
+    """
+    from clearpipe import compare as comparing
+    from clearpipe.errors import ToleranceError
+
+    comparison = comparing.compare(a, b, tolerance)
+    if as_json:
+        _print_json(comparison.as_json())
+    else:
+        _print(comparing.table(comparison))
+    for side, alone in (("A", comparison.only_in_a), ("B", comparison.only_in_b)):
+        if alone:
+            _note(f"note: only in {side}: {', '.join(alone)}")
+    if comparison.outside:
+        names = ", ".join(f"{row.item} {row.column}" for row in comparison.outside)
+        raise ToleranceError(f"outside tolerance: {names}")
+
+
+@app.command()
+@reports_errors
+def doctor(as_json: Json = False) -> None:
+    """Show what is installed and how to get the rest."""
+    from clearpipe import doctor as checking
+    from clearpipe.errors import UnsupportedError
+
+    found = checking.checks()
+    if as_json:
+        _print_json(checking.as_json(found))
+    else:
+        _print(checking.table(found))
+    missing = [check.name for check in found if check.required and not check.found]
+    if missing:
+        raise UnsupportedError(f"missing: {', '.join(missing)}")
+
+
+@app.command()
+@reports_errors
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where results and report.html go.")
+    ] = Path("demo"),
+    quiet: Quiet = False,
+) -> None:
+    """Compare XCP, VCP and TCP in the papers' base case.
+
+    Three runs of 120 simulated seconds, a table, and a report with charts.
+    """
+    from clearpipe import demo as showing
+    from clearpipe import table
+
+    done, path = showing.run(out, quiet)
+    _say_stored(done, quiet)
+    _print(table.overview_table([one.result for one in done], showing.TITLE))
+    _print(str(path))
+
+
+def main() -> None:
+    """The console script."""
+    app()

@@ -1,0 +1,134 @@
+"""What is installed, what each thing is for, and how to get what is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import clearpipe as cp
+from clearpipe import _core
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing: its value, or how to get it."""
+
+    name: str
+    found: bool
+    value: str
+    purpose: str
+    get: str
+    required: bool = False
+
+
+PROGRAMS = (
+    ("rustc", ("rustc", "--version"), "builds the core from source", "https://rustup.rs"),
+    ("clang", ("clang", "--version"), "compiles the eBPF end hosts", "apt-get install clang"),
+    ("ns2", ("ns", "-version"), "is what make check-peers compares with", "make deps-peers"),
+    ("tshark", ("tshark", "--version"), "reads packet captures", "apt-get install tshark"),
+    ("valgrind", ("valgrind", "--version"), "counts instructions for make bench", "make deps-dev"),
+)
+
+MODULES = (
+    ("matplotlib", "draws figures (run --figure)", "pip install 'clearpipe[figures]'"),
+    ("pyarrow", "takes the result tables", "pip install pyarrow"),
+    ("polars", "takes the result tables", "pip install polars"),
+    ("pandas", "takes the result tables", "pip install pandas pyarrow"),
+)
+
+REQUIRED = (
+    ("typer", "reads the command line"),
+    ("rich", "prints tables and progress"),
+    ("jinja2", "writes reports"),
+    ("numpy", "thins out series for charts"),
+)
+
+
+def checks() -> list[Check]:
+    """All checks, required things first."""
+    build = ", ".join(f"{key} {value}" for key, value in _core.build_info().items())
+    clock = time.get_clock_info("perf_counter").resolution
+    fixed = [
+        ("python", platform.python_version(), "runs Clearpipe (3.11 or newer)"),
+        ("clearpipe", cp.version(), "this program"),
+        ("model", cp.model_version(), "equal versions give equal fingerprints"),
+        ("core", build, "the compiled simulator"),
+        ("system", f"{platform.system()} {platform.release()} {platform.machine()}", "-"),
+        ("cores", str(os.cpu_count() or 1), "as many runs go at the same time"),
+        ("memory", _memory(), "of which a run needs little"),
+        ("clock", f"{clock * 1e9:g} ns", "resolution of measured speeds"),
+    ]
+    found = [Check(name, True, value, purpose, "", True) for name, value, purpose in fixed]
+    found += [_module(name, purpose, f"pip install {name}", True) for name, purpose in REQUIRED]
+    found += [_module(name, purpose, get, False) for name, purpose, get in MODULES]
+    return found + [_program(*program) for program in PROGRAMS]
+
+
+def _memory() -> str:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return "unknown"
+    return f"{total / 2**30:.1f} GiB"
+
+
+def _module(name: str, purpose: str, get: str, required: bool) -> Check:
+    if importlib.util.find_spec(name) is None:
+        return Check(name, False, "missing", purpose, get, required)
+    try:
+        value = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        value = "found"
+    return Check(name, True, value, purpose, get, required)
+
+
+def _program(name: str, command: tuple[str, ...], purpose: str, get: str) -> Check:
+    path = shutil.which(command[0])
+    if path is None:
+        return Check(name, False, "missing", purpose, get)
+    return Check(name, True, _version(path, command[1:]), purpose, get)
+
+
+def _version(path: str, arguments: tuple[str, ...]) -> str:
+    if Path(path).name == "ns":  # knows no --version
+        return "found"
+    try:
+        done = subprocess.run(
+            [path, *arguments], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "found, but does not start"
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[0][:60] if lines else "found"
+
+
+def as_json(found: list[Check]) -> dict[str, Any]:
+    """Plain dictionaries."""
+    return {
+        "ok": all(check.found for check in found if check.required),
+        "executable": sys.executable,
+        "checks": [asdict(check) for check in found],
+    }
+
+
+def table(found: list[Check]) -> RichTable:
+    """The checks for a terminal."""
+    from clearpipe.table import new_table
+
+    out = new_table("What is installed", ["Name", "Value", "For", "How to get it"], left=4)
+    for check in found:
+        value = check.value if check.found else "MISSING" if check.required else "missing"
+        out.add_row(check.name, value, check.purpose, "" if check.found else check.get)
+    return out

@@ -1,0 +1,118 @@
+"""Figures for papers and slides, with matplotlib (`pip install 'clearpipe[figures]'`)."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearpipe.errors import ConfigError, UnsupportedError
+from clearpipe.report import charts
+
+if TYPE_CHECKING:
+    from clearpipe.result import Result
+
+FORMATS = (".png", ".svg", ".pdf")
+
+# Okabe and Ito's colours, told apart by everyone.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e7ea",
+    "grid.linewidth": 0.6,
+    "axes.linewidth": 0.7,
+    "lines.linewidth": 1.1,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "clearpipe",
+    "pdf.fonttype": 42,
+}
+
+SMALL: Any = {"fontsize": 7, "color": "#777777"}
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raise ConfigError for a format that cannot be drawn, UnsupportedError without matplotlib."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise ConfigError(f"{os.fspath(path)}: a figure ends in {', '.join(FORMATS)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UnsupportedError("figures need matplotlib: pip install 'clearpipe[figures]'")
+
+
+def time_series(
+    result: Result,
+    path: str | os.PathLike[str],
+    series: Sequence[str] = ("goodput", "utilization", "queue"),
+) -> Path:
+    """Draw `series` of `result` against time, one panel below the other, to `path`.
+
+    The series are `goodput`, `utilization`, `queue` and `cwnd`. The file depends on nothing but
+    the result and matplotlib's version.
+    """
+    check(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    target = Path(path)
+    chosen = [_quantity(name) for name in series]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 0.6 + 1.75 * len(chosen)), layout="constrained")
+        axes = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
+        for place, quantity in zip(axes, chosen, strict=True):
+            _panel(place, result, quantity)
+        figure.suptitle(_title(result), x=0.01, ha="left", fontsize=9, fontweight="bold")
+        figure.align_ylabels()
+        axes[-1].set_xlabel("Time (s)")
+        axes[-1].set_xlim(0, result.meta["simulated_s"])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=200, metadata=_undated(target))
+    return target
+
+
+def _title(result: Result) -> str:
+    meta = result.meta
+    return f"{meta['name']}, seed {meta['seed']}, replication {meta['rep']}"
+
+
+def _undated(path: Path) -> dict[str, Any]:
+    """Metadata without a date, so that equal results give equal files."""
+    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
+
+
+def _quantity(name: str) -> charts.Quantity:
+    known = {quantity.id: quantity for quantity in charts.QUANTITIES}
+    if name not in known:
+        raise ConfigError(f"no figure of {name}; there are {', '.join(known)}")
+    return known[name]
+
+
+def _panel(axes: Any, result: Result, quantity: charts.Quantity) -> None:
+    panel = charts.panel(result, quantity, charts.POINTS)
+    axes.set_ylabel(f"{quantity.title}\n({quantity.unit})")
+    if not panel.curves:
+        axes.text(0.5, 0.5, panel.note, transform=axes.transAxes, ha="center", color="#777777")
+        return
+    for depth, curve in enumerate(panel.curves):
+        _curve(axes, panel, curve, zorder=2.5 if curve.thin else 4 - depth / 100)
+    top, cut = charts.shared_top(quantity, [panel], [result])
+    axes.set_ylim(0, top)
+    axes.text(0.995, 0.95, cut, transform=axes.transAxes, ha="right", va="top", **SMALL)
+    if len(panel.curves) > 1:
+        # Above the panel, where it hides nothing.
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=4, borderaxespad=0)
+
+
+def _curve(axes: Any, panel: charts.Panel, curve: charts.Curve, zorder: float) -> None:
+    color = COLORS[curve.color % len(COLORS)] if curve.color >= 0 else "#777777"
+    width, dash = (0.6, "-") if curve.thin else (0.8, "--") if curve.dashed else (1.0, "-")
+    style = {"color": color, "linewidth": width, "label": curve.label, "zorder": zorder}
+    axes.plot(panel.x, curve.values, dash, **style)
+    if curve.low is not None and curve.high is not None:
+        axes.fill_between(panel.x, curve.low, curve.high, color=color, alpha=0.15, linewidth=0)

@@ -1,0 +1,186 @@
+"""A run's result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, TypedDict, cast
+
+if TYPE_CHECKING:
+    from clearpipe._core import Run, Table
+
+
+class Meta(TypedDict):
+    """Where a result comes from; units are in the names."""
+
+    name: str
+    engine: str
+    state: str
+    version: str
+    model_version: str
+    seed: int
+    rep: int
+    identity: str
+    fingerprint: str
+    simulated_s: float
+    warmup_s: float
+    events: int
+    packet_hops: int
+    wall_s: float
+    packet_hops_per_s: float
+    peak_rss_bytes: int | None
+    warnings: list[str]
+
+
+class Spread(TypedDict):
+    """The smallest, the mean and the largest of some values."""
+
+    min: float
+    mean: float
+    max: float
+
+
+class LinkSummary(TypedDict):
+    """One named link; plain keys count the time after the warm-up, `total_` ones the whole run."""
+
+    link: int
+    name: str
+    queue: str
+    rate_bps: float
+    owd_s: float
+    buffer_bytes: int
+    arrivals_pkts: int
+    drops_pkts: int
+    data_drops_pkts: int
+    marks_pkts: int
+    departures_pkts: int
+    departures_bytes: int
+    utilization_ratio: float
+    drop_ratio: float
+    queue_mean_pkts: float
+    queue_mean_bytes: float
+    queue_mean_ratio: float
+    queue_p90_pkts: float
+    queue_p90_ratio: float
+    queue_max_pkts: int
+    queue_max_bytes: int
+    total_arrivals_pkts: int
+    total_drops_pkts: int
+    total_data_drops_pkts: int
+    total_marks_pkts: int
+    total_departures_pkts: int
+    queued_end_pkts: int
+
+
+class GroupSummary(TypedDict):
+    """One group of flows."""
+
+    group: str
+    protocol: str
+    flows: int
+    goodput_bps: Spread
+    jain_index_ratio: float | None
+    finished_flows: int
+    timeouts: int
+    retransmitted_pkts: int
+
+
+class Summary(TypedDict):
+    """A run in a page."""
+
+    bottleneck: str | None
+    links: list[LinkSummary]
+    groups: list[GroupSummary]
+    goodput_bps: Spread
+    drops_pkts: int
+    total_drops_pkts: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What a run gave: tables, a summary, and where they come from.
+
+    The tables speak the Arrow capsule protocol, so `pyarrow.table(result.flows)` or
+    `polars.DataFrame(result.flows)` take them without a copy, and `numpy.asarray` takes what
+    `result.flows.column("goodput_bps")` gives. A result does not change.
+    """
+
+    _run: Run
+
+    @property
+    def flows(self) -> Table:
+        """One row per flow."""
+        return self._run.flows()
+
+    @property
+    def links(self) -> Table:
+        """One row per named link."""
+        return self._run.links()
+
+    @property
+    def series_names(self) -> Sequence[str]:
+        """The series that the scenario asked for, such as `cwnd_pkts`."""
+        return self._run.series_names
+
+    def series(self, name: str) -> Table:
+        """Values against time: the columns `t_s`, `flow` or `link`, and one called `name`.
+
+        Raises KeyError for a series that the scenario did not ask for.
+        """
+        return self._run.series(name)
+
+    @cached_property
+    def meta(self) -> Meta:
+        """Versions, seed, replication, state, counts and times."""
+        return cast(Meta, json.loads(self._run.meta_json))
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The numbers that a comparison shows, per link and per group of flows."""
+        return cast(Summary, json.loads(self._run.summary_json))
+
+    @property
+    def fingerprint(self) -> str:
+        """The 128-bit hash of the event trace, equal on every machine, as 32 hex digits."""
+        return self.meta["fingerprint"]
+
+    @property
+    def complete(self) -> bool:
+        """Did the run reach its duration?"""
+        return self.meta["state"] == "done"
+
+    @property
+    def scenario_toml(self) -> str:
+        """The resolved scenario: every default written out."""
+        return self._run.run_toml
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the scenario's author should know."""
+        return self._run.warnings
+
+    def write(self, dir: str | PathLike[str], *, replace: bool = False) -> None:
+        """Write the result directory `dir`, whole or not at all.
+
+        Raises FileExistsError if `dir` exists and `replace` is false, other OSErrors if it
+        cannot be written.
+        """
+        self._run.write(fspath(dir), replace=replace)
+
+    def __repr__(self) -> str:
+        meta, summary = self.meta, self.summary
+        parts = [
+            f"{meta['name']!r}",
+            f"seed={meta['seed']}",
+            f"rep={meta['rep']}",
+            f"{meta['state']} at {meta['simulated_s']:g} s",
+        ]
+        link = next((x for x in summary["links"] if x["name"] == summary["bottleneck"]), None)
+        if link is not None:
+            parts.append(f"{link['name']}: {100 * link['utilization_ratio']:.1f} % used")
+            parts.append(f"queue {link['queue_mean_pkts']:.1f} pkts")
+            parts.append(f"drops {100 * link['drop_ratio']:.2g} %")
+        return f"<Result {', '.join(parts)}, fingerprint {meta['fingerprint'][:16]}>"

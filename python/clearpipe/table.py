@@ -1,0 +1,367 @@
+"""Results in a few numbers: what the terminal and the report both show."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.table import Table as RichTable
+
+    from clearpipe.result import GroupSummary, LinkSummary, Meta, Result
+
+
+# The units that a resolved scenario uses for times and bytes.
+UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3}
+UNITS |= {"MB": 1e6, "GB": 1e9}
+
+
+def rows(table: Any) -> list[dict[str, Any]]:
+    """The rows of a result table as dictionaries; what is not a number becomes None."""
+    names = list(table.column_names)
+    columns = [map(_known, table.column(name)) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def quantity(text: object) -> float | None:
+    """A time in seconds or a number of bytes out of a resolved scenario, for display only."""
+    match = re.fullmatch(r"([\d.]+)([A-Za-z]+)", str(text))
+    if match is None or match[2] not in UNITS:
+        return None
+    return float(match[1]) * UNITS[match[2]]
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """A result's tables without its series."""
+    return {
+        "meta": result.meta,
+        "links": result.summary["links"],
+        "groups": result.summary["groups"],
+        "flows": rows(result.flows),
+    }
+
+
+def rate(bps: float) -> str:
+    """A rate with its unit, such as `150 Mb/s`."""
+    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
+        if bps >= factor:
+            return f"{bps / factor:.4g} {unit}"
+    return f"{bps:.4g} b/s"
+
+
+def seconds(value: float) -> str:
+    """A time with its unit, such as `80 ms`."""
+    if 0 < value < 1e-3:
+        return f"{value * 1e6:.4g} µs"
+    return f"{value * 1e3:.4g} ms" if 0 < value < 1 else f"{value:.4g} s"
+
+
+def size(count: float) -> str:
+    """Bytes with their unit, such as `1.5 MB`."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count:.4g} B"
+
+
+def count(value: float) -> str:
+    """A count with thin groups of three digits."""
+    return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def speed(meta: Meta) -> str:
+    """Packet-hops per second and simulated over real time."""
+    return f"{meta['packet_hops_per_s'] / 1e6:.1f} Mhops/s, {_times_real(meta)} x real time"
+
+
+def _times_real(meta: Meta) -> str:
+    if meta["wall_s"] <= 0:
+        return "-"
+    times = meta["simulated_s"] / meta["wall_s"]
+    return count(times) if times >= 100 else f"{times:.3g}"
+
+
+def _queue(mean: float, p90: float, scale: float = 1.0) -> str:
+    return f"{scale * mean:.1f} / {scale * p90:.1f}"
+
+
+def _jain(group: GroupSummary) -> str:
+    value = group["jain_index_ratio"]
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _goodput(group: GroupSummary) -> str:
+    spread = group["goodput_bps"]
+    return " / ".join(f"{spread[key] / 1e6:.3f}" for key in ("min", "mean", "max"))
+
+
+LINK_COLUMNS: list[tuple[str, Callable[[LinkSummary], str]]] = [
+    ("Utilization %", lambda x: f"{100 * x['utilization_ratio']:.2f}"),
+    ("Queue pkts\nmean / p90", lambda x: _queue(x["queue_mean_pkts"], x["queue_p90_pkts"])),
+    (
+        "Queue % of buffer\nmean / p90",
+        lambda x: _queue(x["queue_mean_ratio"], x["queue_p90_ratio"], 100),
+    ),
+    (
+        "Drops pkts\nafter warm-up / all",
+        lambda x: f"{count(x['drops_pkts'])} / {count(x['total_drops_pkts'])}",
+    ),
+    ("Marks pkts\nafter warm-up", lambda x: count(x["marks_pkts"])),
+]
+
+GROUP_COLUMNS: list[tuple[str, Callable[[GroupSummary], str]]] = [
+    ("Flows", lambda x: str(x["flows"])),
+    ("Goodput per flow Mb/s\nmin / mean / max", _goodput),
+    ("Jain's\nindex", _jain),
+    ("Timeouts", lambda x: str(x["timeouts"])),
+]
+
+
+def labels(results: Sequence[Result]) -> list[str]:
+    """A short name for each result, different as long as the results are."""
+    names = [result.meta["name"] for result in results]
+    cut = len(common_words(names)) if len(set(names)) > 1 else 0
+    short = ["-".join(name.split("-")[cut:]) or name for name in names]
+    if len(set(names)) == len(names):
+        return short
+    runs = [f"seed {result.meta['seed']} rep {result.meta['rep']}" for result in results]
+    if len(set(names)) == 1:
+        return runs
+    return [f"{name} {run}" for name, run in zip(short, runs, strict=True)]
+
+
+def common_words(names: Sequence[str]) -> list[str]:
+    """The words, parted by dashes, that all `names` begin with."""
+    columns = zip(*(name.split("-") for name in names), strict=False)
+    return [words[0] for words in takewhile(lambda words: len(set(words)) == 1, columns)]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A result in one row: its bottleneck link and its first group of flows."""
+
+    label: str
+    link: LinkSummary | None
+    group: GroupSummary | None
+    result: Result
+
+    def cells(self) -> list[str]:
+        """The row's texts, as `OVERVIEW_HEADINGS` names them."""
+        link = [f(self.link) if self.link else "-" for _, f in LINK_COLUMNS]
+        group = [f(self.group) if self.group else "-" for _, f in GROUP_COLUMNS]
+        meta = self.result.meta
+        pace = f"{meta['packet_hops_per_s'] / 1e6:.1f} / {_times_real(meta)}"
+        return [self.label, *link, *group, pace]
+
+
+OVERVIEW_HEADINGS = [
+    "Scheme",
+    *(title for title, _ in LINK_COLUMNS),
+    *(title for title, _ in GROUP_COLUMNS),
+    "Speed Mhops/s\n/ x real time",
+]
+
+
+def overview(results: Sequence[Result]) -> list[Overview]:
+    """One row per result, all at the same link where the results share its name."""
+    shared = shared_bottleneck(results)
+    return [
+        Overview(label, _link(result, shared), _first(result.summary["groups"]), result)
+        for label, result in zip(labels(results), results, strict=True)
+    ]
+
+
+def shared_bottleneck(results: Sequence[Result]) -> str | None:
+    """The link with the highest utilization over all results, if they all have that link."""
+    used: dict[str, list[float]] = {}
+    for result in results:
+        for link in result.summary["links"]:
+            used.setdefault(link["name"], []).append(link["utilization_ratio"])
+    # Rounded, so that of two links used alike the first one is named.
+    everywhere = {n: round(sum(u) / len(u), 2) for n, u in used.items() if len(u) == len(results)}
+    return max(everywhere, key=lambda name: everywhere[name]) if everywhere else None
+
+
+def _link(result: Result, name: str | None) -> LinkSummary | None:
+    wanted = name or result.summary["bottleneck"]
+    return next((x for x in result.summary["links"] if x["name"] == wanted), None)
+
+
+def _first(groups: list[GroupSummary]) -> GroupSummary | None:
+    return groups[0] if groups else None
+
+
+def caption(rows: Sequence[Overview]) -> str:
+    """Which link and which flows the overview's rows speak of."""
+    links = sorted({row.link["name"] for row in rows if row.link})
+    groups = sorted({row.group["group"] for row in rows if row.group})
+    return f"Link {', '.join(links) or '-'}; flows of group {', '.join(groups) or '-'}."
+
+
+def set_up(result: Result) -> str:
+    """The scenario in a sentence, from what was run."""
+    meta, summary = result.meta, result.summary
+    flows = " + ".join(f"{g['flows']} {g['protocol']} ({g['group']})" for g in summary["groups"])
+    rtts = [value for value in result.flows.column("base_rtt_s") if value is not None]
+    low, high = (float(min(rtts)), float(max(rtts))) if rtts else (0.0, 0.0)
+    spread = seconds(low) if low == high else f"{seconds(low)} to {seconds(high)}"
+    links = "; ".join(_link_sentence(link) for link in summary["links"][:4])
+    more = len(summary["links"]) - 4
+    links += f"; and {more} more" if more > 0 else ""
+    return (
+        f"Flows: {flows or 'none'}, base RTT {spread}. Links: {links}. "
+        f"{seconds(meta['simulated_s'])} simulated, measured after {seconds(meta['warmup_s'])}."
+    )
+
+
+def _link_sentence(link: LinkSummary) -> str:
+    buffer = size(link["buffer_bytes"])
+    return f"{link['name']} {rate(link['rate_bps'])}, buffer {buffer}, queue {link['queue']}"
+
+
+def repeat_command(result: Result, file: str | None = None) -> str:
+    """The command that gives the same fingerprint again."""
+    meta = result.meta
+    name = file or f"{meta['name']}.toml"
+    return f"clearpipe run {name} --seed {meta['seed']} --rep {meta['rep']}"
+
+
+def new_table(title: str, headings: Sequence[str], left: int = 1) -> RichTable:
+    """An empty table in the house style; its first `left` columns hold text."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if number < left else "right")
+    return table
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table that lies on its side where the terminal is too narrow for its columns."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    caption: str = ""
+
+    MOST_SIDEWAYS: ClassVar[int] = 4
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.measure import Measurement
+
+        table = self._table(self.headings, self.rows, self.left)
+        wanted = Measurement.get(console, options.update(width=1000), table).maximum
+        if wanted > options.max_width and len(self.rows) <= self.MOST_SIDEWAYS:
+            columns = list(zip(self.headings, *self.rows, strict=True))
+            lines = [[text.replace("\n", " "), *cells] for text, *cells in columns[1:]]
+            table = self._table(columns[0], lines, 1)
+        yield table
+
+    def _table(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]], left: int
+    ) -> RichTable:
+        table = new_table(self.title, headings, left)
+        table.caption = self.caption or None
+        table.caption_justify = "left"
+        for row in rows:
+            table.add_row(*row)
+        return table
+
+
+def link_table(result: Result) -> Grid:
+    """One row per link."""
+    headings = ["Link", "Queue", *(title for title, _ in LINK_COLUMNS)]
+    links = result.summary["links"]
+    rows = [[x["name"], x["queue"], *(text(x) for _, text in LINK_COLUMNS)] for x in links]
+    return Grid("Links", headings, rows, left=2)
+
+
+def group_table(result: Result) -> Grid:
+    """One row per group of flows."""
+    headings = ["Group", "Protocol", *(title for title, _ in GROUP_COLUMNS)]
+    groups = result.summary["groups"]
+    rows = [[x["group"], x["protocol"], *(text(x) for _, text in GROUP_COLUMNS)] for x in groups]
+    return Grid("Flows", headings, rows, left=2)
+
+
+def overview_table(results: Sequence[Result], title: str) -> Grid:
+    """One row per result."""
+    lines = overview(results)
+    rows = [line.cells() for line in lines]
+    return Grid(title, OVERVIEW_HEADINGS, rows, caption=caption(lines))
+
+
+MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
+    ("Utilization %", lambda r: 100 * r.link["utilization_ratio"] if r.link else None),
+    ("Queue mean pkts", lambda r: r.link["queue_mean_pkts"] if r.link else None),
+    ("Queue p90 pkts", lambda r: r.link["queue_p90_pkts"] if r.link else None),
+    ("Drops pkts", lambda r: float(r.link["drops_pkts"]) if r.link else None),
+    ("Marks pkts", lambda r: float(r.link["marks_pkts"]) if r.link else None),
+    ("Goodput mean Mb/s", lambda r: r.group["goodput_bps"]["mean"] / 1e6 if r.group else None),
+    ("Jain's index", lambda r: r.group["jain_index_ratio"] if r.group else None),
+]
+
+
+def replication_table(results: Sequence[Result]) -> RichTable:
+    """Mean, smallest and largest value over the replications of one scenario."""
+    lines = overview(results)
+    table = new_table(f"Over {len(results)} replications", ["Measure", "mean", "min", "max"])
+    for title, measure in MEASURES:
+        values = [value for row in lines if (value := measure(row)) is not None]
+        if values:
+            spread = (sum(values) / len(values), min(values), max(values))
+            table.add_row(title, *(f"{value:.5g}" for value in spread))
+    return table
+
+
+MANY_COLUMNS = 12
+
+
+def scenario_tables(scenario: dict[str, Any]) -> list[RichTable | str]:
+    """A resolved scenario for a terminal: its plain keys, then its tables."""
+    plain = {key: value for key, value in scenario.items() if not isinstance(value, dict)}
+    plain.pop("schema", None)
+    parts: list[RichTable | str] = [f"{key:<12}{_told(value)}" for key, value in plain.items()]
+    for key, value in scenario.items():
+        if isinstance(value, dict):
+            parts.append(_section(key, value))
+    return parts
+
+
+def _section(title: str, content: dict[str, Any]) -> RichTable:
+    named = {name: entry for name, entry in content.items() if isinstance(entry, dict)}
+    if len(named) < len(content) or not named:
+        table = new_table(title, ["Key", "Value"], left=2)
+        for key, value in content.items():
+            table.add_row(key, _told(value))
+        return table
+    columns = list(dict.fromkeys(key for entry in named.values() for key in entry))
+    if len(columns) > MANY_COLUMNS:
+        table = new_table(title, ["Name", "Settings"], left=2)
+        for name, entry in named.items():
+            table.add_row(name, _told(entry))
+        return table
+    table = new_table(title, ["Name", *columns], left=1 + len(columns))
+    for name, entry in named.items():
+        table.add_row(name, *(_told(entry.get(column, "")) for column in columns))
+    return table
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_told, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {_told(entry)}" for key, entry in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)
