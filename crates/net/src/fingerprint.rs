@@ -6,6 +6,8 @@
 
 use units::Time;
 
+use crate::packet::Packet;
+
 /// What happened to a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -37,9 +39,9 @@ fn fold(a: u64, b: u64) -> u64 {
 impl Fingerprint {
     /// Takes one event in.
     #[inline]
-    pub fn record(&mut self, kind: Kind, time: Time, flow: u32, seq: u64, bytes: u32) {
-        let who = u64::from(flow) << 32 | u64::from(bytes);
-        let what = seq << 3 | kind as u64;
+    pub fn record(&mut self, kind: Kind, time: Time, packet: &Packet) {
+        let who = u64::from(packet.flow) << 32 | u64::from(packet.size);
+        let what = packet.seq << 3 | kind as u64;
         let low = fold(time.0 ^ K[0], who ^ what.rotate_left(32) ^ K[1]);
         let high = fold(low ^ what ^ K[2], time.0.rotate_left(32) ^ who ^ K[3]);
         self.0 = self.0.wrapping_add(u128::from(high) << 64 | u128::from(low));
@@ -62,34 +64,53 @@ impl Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::NONE;
+    use cc::registry::AnyHeader;
+    use cc::roles::{Ecn, PacketKind};
 
-    fn of(events: &[(Kind, u64, u32, u64, u32)]) -> u128 {
-        let mut print = Fingerprint::default();
-        for &(kind, time, flow, seq, bytes) in events {
-            print.record(kind, Time(time), flow, seq, bytes);
+    fn packet(flow: u32, seq: u64, size: u32) -> Packet {
+        Packet {
+            due: Time::ZERO,
+            sent_at: Time::ZERO,
+            seq,
+            header: AnyHeader::None,
+            flow,
+            next: NONE,
+            size,
+            sack: NONE,
+            kind: PacketKind::Data,
+            ecn: Ecn::NotCapable,
+            hop: 0,
+            retransmission: false,
+            signal: false,
         }
+    }
+
+    fn of(kind: Kind, time: u64, packet: &Packet) -> u128 {
+        let mut print = Fingerprint::default();
+        print.record(kind, Time(time), packet);
         print.bits()
     }
 
     #[test]
     fn every_part_of_an_event_counts() {
-        let base = of(&[(Kind::Departure, 5, 1, 2, 1000)]);
-        for other in [
-            (Kind::Drop, 5, 1, 2, 1000),
-            (Kind::Departure, 6, 1, 2, 1000),
-            (Kind::Departure, 5, 2, 2, 1000),
-            (Kind::Departure, 5, 1, 3, 1000),
-            (Kind::Departure, 5, 1, 2, 1001),
+        let base = of(Kind::Departure, 5, &packet(1, 2, 1000));
+        for (kind, time, packet) in [
+            (Kind::Drop, 5, packet(1, 2, 1000)),
+            (Kind::Departure, 6, packet(1, 2, 1000)),
+            (Kind::Departure, 5, packet(2, 2, 1000)),
+            (Kind::Departure, 5, packet(1, 3, 1000)),
+            (Kind::Departure, 5, packet(1, 2, 1001)),
         ] {
-            assert_ne!(base, of(&[other]), "{other:?}");
+            assert_ne!(base, of(kind, time, &packet), "{kind:?} {time} {packet:?}");
         }
-        assert_eq!(base, of(&[(Kind::Departure, 5, 1, 2, 1000)]));
+        assert_eq!(base, of(Kind::Departure, 5, &packet(1, 2, 1000)));
     }
 
     #[test]
     fn components_are_told_apart() {
         let mut a = Fingerprint::default();
-        a.record(Kind::Departure, Time(1), 0, 0, 1);
+        a.record(Kind::Departure, Time(1), &packet(0, 0, 1));
         let b = Fingerprint::default();
         let (mut ab, mut ba) = (Fingerprint::default(), Fingerprint::default());
         ab.combine(a);

@@ -61,7 +61,13 @@ pub enum Fate {
 
 impl Link {
     /// An idle link.
-    pub fn new(rate: Rate, owd: Span, queue: Queue, routers: Routers, occupancy: Occupancy) -> Link {
+    pub fn new(
+        rate: Rate,
+        owd: Span,
+        queue: Queue,
+        routers: Routers,
+        occupancy: Occupancy,
+    ) -> Link {
         Link {
             busy_until: Time::ZERO,
             guarded: false,
@@ -138,8 +144,7 @@ impl Link {
         self.in_service = packet.size;
         self.counts.served += 1;
         self.counts.served_bytes += u64::from(packet.size);
-        let (flow, seq) = (packet.flow, packet.seq);
-        self.fingerprint.record(Kind::Departure, self.busy_until, flow, seq, packet.size);
+        self.fingerprint.record(Kind::Departure, self.busy_until, packet);
     }
 
     #[inline]
@@ -162,14 +167,14 @@ impl Link {
     fn count_drop(&mut self, now: Time, packet: &Packet) {
         self.counts.drops += 1;
         self.counts.data_drops += u64::from(packet.kind == PacketKind::Data);
-        self.fingerprint.record(Kind::Drop, now, packet.flow, packet.seq, packet.size);
+        self.fingerprint.record(Kind::Drop, now, packet);
     }
 
     #[inline]
     fn count_mark(&mut self, now: Time, packet: &Packet, before: cc::roles::Ecn) {
         if packet.ecn != before {
             self.counts.marks += 1;
-            self.fingerprint.record(Kind::Mark, now, packet.flow, packet.seq, packet.size);
+            self.fingerprint.record(Kind::Mark, now, packet);
         }
     }
 

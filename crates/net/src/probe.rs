@@ -22,6 +22,13 @@ pub struct Probes {
     dropped: Vec<u64>,
 }
 
+/// Whose sample, and when.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    now: Time,
+    id: u32,
+}
+
 impl Probes {
     /// Probes that have sampled nothing yet.
     pub fn new(probe: &scenario::Probe, end: Time, flows: usize, links: usize) -> Probes {
@@ -63,22 +70,22 @@ impl Probes {
             if !flow.life.started {
                 continue;
             }
-            let id = i as u32;
+            let at = At { now, id: i as u32 };
             match series {
-                Series::Cwnd => self.put("cwnd_pkts", SeriesOf::Flow, now, id, flow.sender.cwnd()),
+                Series::Cwnd => self.put("cwnd_pkts", SeriesOf::Flow, at, flow.sender.cwnd()),
                 Series::Srtt => {
                     if let Some(srtt) = flow.outbound.srtt() {
-                        self.put("srtt_s", SeriesOf::Flow, now, id, srtt.as_secs());
+                        self.put("srtt_s", SeriesOf::Flow, at, srtt.as_secs());
                     }
                 }
                 Series::Goodput => {
                     let total = flow.counts.delivered_bytes;
                     let fresh = total - std::mem::replace(&mut self.delivered[i], total);
                     let bps = fresh as f64 * 8.0 / self.every.as_secs();
-                    self.put("goodput_bps", SeriesOf::Flow, now, id, bps);
+                    self.put("goodput_bps", SeriesOf::Flow, at, bps);
                 }
                 _ => flow.sender.probe(&mut |name, value| {
-                    self.put(&format!("sender_{name}"), SeriesOf::Flow, now, id, value);
+                    self.put(&format!("sender_{name}"), SeriesOf::Flow, at, value);
                 }),
             }
         }
@@ -86,27 +93,27 @@ impl Probes {
 
     fn sample_links(&mut self, now: Time, series: Series, links: &[Link]) {
         for (i, link) in links.iter().enumerate() {
-            let id = i as u32;
+            let at = At { now, id: i as u32 };
             match series {
                 Series::Queue => {
                     let waiting = f64::from(link.queue.backlog().packets);
-                    self.put("queue_pkts", SeriesOf::Link, now, id, waiting);
+                    self.put("queue_pkts", SeriesOf::Link, at, waiting);
                 }
                 Series::Utilization => {
                     let total = link.departed(now).served_bytes;
                     let fresh = total - std::mem::replace(&mut self.departed[i], total);
                     let share = fresh as f64 * 8.0 / (self.every.as_secs() * link.rate.as_bps());
-                    self.put("utilization_ratio", SeriesOf::Link, now, id, share);
+                    self.put("utilization_ratio", SeriesOf::Link, at, share);
                 }
                 Series::Drops => {
                     let total = link.counts.drops;
                     let fresh = total - std::mem::replace(&mut self.dropped[i], total);
-                    self.put("drops_pkts", SeriesOf::Link, now, id, fresh as f64);
+                    self.put("drops_pkts", SeriesOf::Link, at, fresh as f64);
                 }
                 _ => {
                     for router in link.feedback.iter().chain([&link.policy]) {
                         router.probe(&mut |name, value| {
-                            self.put(&format!("router_{name}"), SeriesOf::Link, now, id, value);
+                            self.put(&format!("router_{name}"), SeriesOf::Link, at, value);
                         });
                     }
                 }
@@ -114,7 +121,7 @@ impl Probes {
         }
     }
 
-    fn put(&mut self, name: &str, of: SeriesOf, now: Time, id: u32, value: f64) {
+    fn put(&mut self, name: &str, of: SeriesOf, at: At, value: f64) {
         let table = match self.tables.iter().position(|t| t.name == name) {
             Some(at) => &mut self.tables[at],
             None => {
@@ -123,8 +130,8 @@ impl Probes {
                 self.tables.last_mut().expect("one was just pushed")
             }
         };
-        table.t_s.push(now.as_secs());
-        table.id.push(id);
+        table.t_s.push(at.now.as_secs());
+        table.id.push(at.id);
         table.value.push(value);
     }
 }

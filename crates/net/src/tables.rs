@@ -24,10 +24,8 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
             flows.push(row);
         }
     }
-    let series = std::mem::replace(
-        &mut world.probes,
-        crate::probe::Probes::new(&scenario.probe, end, 0, 0),
-    );
+    let series =
+        std::mem::replace(&mut world.probes, crate::probe::Probes::new(&scenario.probe, end, 0, 0));
     Tables { flows, links, series: series.finish() }
 }
 

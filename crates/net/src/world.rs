@@ -385,7 +385,7 @@ impl World {
     fn deliver(&mut self, now: Time, flow: u32, id: u32) {
         let f = &mut self.flows[flow as usize];
         let packet = &mut self.pool[id];
-        self.deliveries.record(Kind::Delivery, now, flow, packet.seq, packet.size);
+        self.deliveries.record(Kind::Delivery, now, packet);
         let classic = f.ecn == EcnUse::Classic;
         let ce = classic && packet.ecn == Ecn::Ce;
         let seen = f.inbound.on_data(now, packet.seq, ce, packet.signal);

@@ -23,9 +23,13 @@ fn steady(queue: &str, protocol: &str) -> u64 {
 
 #[test]
 fn nothing_is_allocated_per_packet_after_warm_up() {
-    for (queue, protocol) in
-        [("xcp", "xcp"), ("vcp", "vcp"), ("red", "sack"), ("droptail", "sack"), ("droptail", "reno")]
-    {
+    for (queue, protocol) in [
+        ("xcp", "xcp"),
+        ("vcp", "vcp"),
+        ("red", "sack"),
+        ("droptail", "sack"),
+        ("droptail", "reno"),
+    ] {
         assert_eq!(steady(queue, protocol), 0, "{protocol} over {queue}");
     }
 }

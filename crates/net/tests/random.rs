@@ -51,7 +51,8 @@ impl Generator {
 
     fn flow(&mut self, name: &str, route: &str) -> String {
         let (protocol, count) = (self.protocol(), self.spread(1.0, 8.0).max(1));
-        let mut text = format!("[flows.{name}]\nprotocol = \"{protocol}\"\ncount = {count}\n{route}");
+        let mut text =
+            format!("[flows.{name}]\nprotocol = \"{protocol}\"\ncount = {count}\n{route}");
         let start = match self.below(3) {
             0 => "0s".into(),
             1 => "uniform(0s, 1s)".to_owned(),
@@ -69,7 +70,10 @@ impl Generator {
     fn dumbbell(&mut self) -> String {
         let mut text = format!(
             "[topology]\nkind = \"dumbbell\"\nrate = \"{}\"\nrtt = \"{}ms\"\nbuffer = {}\nqueue = \"{}\"\n",
-            self.rate(), self.spread(1.0, 600.0).max(1), self.buffer(), self.queue(),
+            self.rate(),
+            self.spread(1.0, 600.0).max(1),
+            self.buffer(),
+            self.queue(),
         );
         for (i, direction) in ["forward", "reverse"].iter().enumerate() {
             if i == 0 || self.below(2) == 0 {
@@ -156,7 +160,10 @@ fn check_books(outcome: &Outcome) {
         let places = flow.acks_arrived_pkts + flow.acks_dropped_pkts + flow.acks_in_flight_pkts;
         assert_eq!(flow.acks_sent_pkts, places, "ACKs of flow {n}");
         assert!(flow.delivered_pkts <= flow.arrived_pkts);
-        assert!(flow.delivered_pkts + flow.retransmitted_pkts <= flow.sent_pkts + flow.retransmitted_pkts);
+        assert!(
+            flow.delivered_pkts + flow.retransmitted_pkts
+                <= flow.sent_pkts + flow.retransmitted_pkts
+        );
         assert!(flow.goodput_bps.is_finite());
     }
     for link in &outcome.tables.links {
@@ -208,7 +215,8 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
         let long_enough = outcome.end.now.as_secs() > 600.0;
         assert!(
             lost > 0.5 || acks_lost > 0.5 || !long_enough,
-            "flow {flow} has not finished after {}: {row:?}", outcome.end.now
+            "flow {flow} has not finished after {}: {row:?}",
+            outcome.end.now
         );
     }
     for (row, total) in outcome.tables.flows.iter().zip(&total) {
@@ -234,10 +242,8 @@ fn check(number: u64) {
     check_books(&outcome);
     if number.is_multiple_of(4) {
         let series = scenario::Series::ALL.to_vec();
-        let probed = Scenario {
-            probe: Probe { series, every: Span::from_millis(7) },
-            ..scenario.clone()
-        };
+        let probed =
+            Scenario { probe: Probe { series, every: Span::from_millis(7) }, ..scenario.clone() };
         let probed = run(&probed, number);
         assert_eq!(outcome.fingerprint, probed.fingerprint, "probes change the run");
     }

@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn acks_overtake_data_only_where_asked() {
-        for (service, order) in [(Service::Fifo, [1, 2, 3, 4]), (Service::AcksFirst, [2, 4, 1, 3])] {
+        for (service, order) in [(Service::Fifo, [1, 2, 3, 4]), (Service::AcksFirst, [2, 4, 1, 3])]
+        {
             let mut queue = Queue::new(service, Limit::Packets(9));
             for handle in 1..=4 {
                 let kind = if handle % 2 == 0 { PacketKind::Ack } else { PacketKind::Data };

@@ -74,7 +74,9 @@ mod tests {
         let first = |seed, rep, name| Stream::new(seed, rep, name).bits();
         let base = first(1, 0, "flow.fwd.0");
         assert_eq!(base, first(1, 0, "flow.fwd.0"));
-        for other in [first(2, 0, "flow.fwd.0"), first(1, 1, "flow.fwd.0"), first(1, 0, "flow.fwd.1")] {
+        for other in
+            [first(2, 0, "flow.fwd.0"), first(1, 1, "flow.fwd.0"), first(1, 0, "flow.fwd.1")]
+        {
             assert_ne!(base, other);
         }
     }

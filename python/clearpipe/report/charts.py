@@ -22,7 +22,8 @@ POINTS = 480
 """Most points of a curve; fewer when there are many results."""
 
 MEAN_OVER_S = 0.5
-"""Rates are drawn as means over this time, the one by which convergence is judged."""
+"""Rates are drawn as means over this time, the one by which convergence is judged, or over a
+hundredth of a shorter run."""
 
 MARGIN = 1.05
 """Room above the highest value."""
@@ -138,7 +139,7 @@ def sections(results: Sequence[Result]) -> list[Section]:
             if quantity.id == "queue":
                 _draw_buffers(panels, results)
             top, cut = shared_top(quantity, panels, results)
-            notes = [*_notes(quantity, panels), *([cut] if cut else [])]
+            notes = [*_notes(quantity, panels, _end(results)), *([cut] if cut else [])]
             made.append(Section(quantity, panels, _end(results), top, " ".join(notes)))
     return made
 
@@ -153,8 +154,12 @@ def _end(results: Sequence[Result]) -> float:
     return max((result.meta["simulated_s"] for result in results), default=1.0) or 1.0
 
 
-def _notes(quantity: Quantity, panels: list[Panel]) -> list[str]:
-    parts = [f"Means over {MEAN_OVER_S:g} s."] if quantity.kind == "rate" else []
+def _mean_over_s(end_s: float) -> float:
+    return min(MEAN_OVER_S, end_s / 100)
+
+
+def _notes(quantity: Quantity, panels: list[Panel], end_s: float) -> list[str]:
+    parts = [f"Means over {_mean_over_s(end_s):.2g} s."] if quantity.kind == "rate" else []
     if any(curve.low is not None for panel in panels for curve in panel.curves):
         parts.append(BAND_NOTES[quantity.of])
     return parts
@@ -224,7 +229,7 @@ def fold(times: Array, values: Array, kind: Literal["rate", "state"], points: in
     """Thin out `values` to about `points` rows: the means and extremes of equal times."""
     width = float(times[-1]) / points
     if kind == "rate":
-        width = max(MEAN_OVER_S, width)
+        width = max(_mean_over_s(float(times[-1])), width)
     if times.size * width <= times[-1]:
         return Folded(times, values, None, None)
     # A sample says what happened up to its instant: it belongs to the bucket that it ends.

@@ -215,8 +215,7 @@ impl Router for Red {
             self.count = Some(0.0);
             return Verdict::Drop;
         }
-        let size =
-            if self.by_size { f64::from(packet.size) * self.by_packet_bytes } else { 1.0 };
+        let size = if self.by_size { f64::from(packet.size) * self.by_packet_bytes } else { 1.0 };
         if !self.picks(size) {
             return Verdict::Forward;
         }
