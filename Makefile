@@ -16,9 +16,10 @@ PACKAGE := pyproject.toml \
 	$(shell find python/clearpipe -type f ! -name '*.so' ! -path '*/__pycache__/*')
 export CARGO_TERM_PROGRESS_WHEN ?= never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-PIP_INSTALL := -m pip install --quiet
+export PIP_QUIET := 1
+PIP_INSTALL := -m pip install
 
-.PHONY: help demo test test-long lint types bench check-peers bench-peers docs-reference \
+.PHONY: help demo test test-long fingerprints lint types bench check-peers bench-peers docs-reference \
 	deps-peers deps-dev clean
 
 help:
@@ -31,16 +32,22 @@ test: $(DEV)/installed ## set up and run all quick tests
 	cargo test --profile ci --features clearpipe-results/arrow
 	$(DEV)/bin/pytest -m 'not long'
 
-test-long: $(DEV)/installed ## every test
-	cargo test --profile ci --features clearpipe-results/arrow -- --include-ignored
+test-long: $(DEV)/installed fingerprints ## every test, 100,000 random scenarios among them
+	CLEARPIPE_RANDOM_SCENARIOS=100000 cargo test --profile ci --features clearpipe-results/arrow -- --include-ignored
 	$(DEV)/bin/pytest
+
+fingerprints: ## debug, release and native builds give the same bits
+	cargo test --quiet -p clearpipe-net --test golden
+	cargo test --quiet --release -p clearpipe-net --test golden
+	RUSTFLAGS="-C target-cpu=native" CARGO_TARGET_DIR=target/native \
+		cargo test --quiet --release -p clearpipe-net --test golden
 
 lint: $(DEV)/installed ## formatting and lints, Rust and Python
 	cargo fmt --all --check
 	PYO3_PYTHON=$(CURDIR)/$(DEV)/bin/python \
 		cargo clippy --workspace --all-targets --features clearpipe-results/arrow -- -D warnings
-	$(DEV)/bin/ruff check .
-	$(DEV)/bin/ruff format --check .
+	$(DEV)/bin/ruff check python peers
+	$(DEV)/bin/ruff format --check python peers
 
 types: $(DEV)/installed ## mypy, and the stub against the compiled module
 	$(DEV)/bin/mypy
