@@ -1,10 +1,10 @@
 """Speed against ns-2 on the same work (`make bench-peers`).
 
-Each case alternates Clearpipe and ns-2 on one core and takes the median of three ratios: machines are shared
-and drift, so only speeds of one run compare. Standard output has one `case=` line per case and nothing else.
-ns-2's queue monitors, which count its packets, take 1-2 % of its time.
-Exit status: 0 done, 4 when Clearpipe needs more memory than its limit, 5 when a simulator is missing, 1 when
-one fails.
+Each case alternates Clearpipe and ns-2 on one core and takes the median of three ratios: machines
+are shared and drift, so only speeds of one run compare. Standard output has one `case=` line per
+case and nothing else. ns-2's queue monitors, which count its packets, take 1-2 % of its time.
+Exit status: 0 done, 4 when Clearpipe needs more memory than its limit, 5 when a simulator is
+missing, 1 when one fails.
 """
 
 import argparse
@@ -73,7 +73,8 @@ def measure(point: Point) -> str:
     clearpipe = median(pair.clearpipe for pair in pairs)
     peer = median(pair.ns2 for pair in pairs)
     ratio = median(pair.ratio for pair in pairs)
-    return f"case={point.name} clearpipe_hops_per_s={clearpipe:.0f} ns2_hops_per_s={peer:.0f} ratio={ratio:.2f}"
+    speeds = f"clearpipe_hops_per_s={clearpipe:.0f} ns2_hops_per_s={peer:.0f}"
+    return f"case={point.name} {speeds} ratio={ratio:.2f}"
 
 
 def measure_memory(point: Point) -> bool:
@@ -103,10 +104,18 @@ def note(text: str) -> None:
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Compare Clearpipe's speed with ns-2's on the same dumbbells.")
-    parser.add_argument("--only", default="", metavar="SUBSTR", help="only the cases whose name contains this")
+    parser = argparse.ArgumentParser(
+        description="Compare Clearpipe's speed with ns-2's on the same dumbbells."
+    )
     parser.add_argument(
-        "--duration-scale", type=float, default=1.0, metavar="X", help="multiply all durations, for smoke tests"
+        "--only", default="", metavar="SUBSTR", help="only the cases whose name contains this"
+    )
+    parser.add_argument(
+        "--duration-scale",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="multiply all durations, for smoke tests",
     )
     return parser.parse_args(argv)
 

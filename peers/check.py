@@ -1,8 +1,8 @@
 """Truth against ns-2: the same dumbbells in both simulators, compared (`make check-peers`).
 
-One-way XCP is compared tightly: ns-2 is calm there. Two-way XCP and SACK differ between seeds, so the means
-of three seeds are compared, and only in utilization. Exit status: 0 all within, 4 otherwise, 5 when a
-simulator is missing, 1 when one fails.
+One-way XCP is compared tightly: ns-2 is calm there. Two-way XCP and SACK differ between seeds, so
+the means of three seeds are compared, and only in utilization. Exit status: 0 all within, 4
+otherwise, 5 when a simulator is missing, 1 when one fails.
 """
 
 import argparse
@@ -82,11 +82,16 @@ def one_way_points() -> list[Point]:
 
 def two_way_points() -> list[Point]:
     """Flows in both directions at 150 Mb/s and 80 ms."""
-    xcp = [Point(f"xcp-two-way-150-80-{flows}", 150, 80, flows, flows, "xcp", "xcp", 60.0) for flows in (30, 100)]
-    # Over RED, flows in step hold the utilization at 0.77 for up to two minutes; then every seed settles at 0.95.
+    xcp = [
+        Point(f"xcp-two-way-150-80-{flows}", 150, 80, flows, flows, "xcp", "xcp", 60.0)
+        for flows in (30, 100)
+    ]
+    # Over RED, flows in step hold the utilization at 0.77 for up to two minutes; then every seed
+    # settles at 0.95.
     sack: list[tuple[Queue, float]] = [("red-ecn", 400.0), ("droptail", 60.0)]
     return xcp + [
-        Point(f"sack-{queue}-150-80-30", 150, 80, 30, 30, "sack", queue, duration) for queue, duration in sack
+        Point(f"sack-{queue}-150-80-30", 150, 80, 30, 30, "sack", queue, duration)
+        for queue, duration in sack
     ]
 
 
@@ -108,7 +113,13 @@ def _compare_one_way(point: Point, ours: LinkFigures, theirs: LinkFigures) -> li
     queue = abs(ours.queue_mean_pkts - theirs.queue_mean_pkts) <= margin
     drops = ours.total_drops_pkts == theirs.total_drops_pkts == 0
     return [
-        Row(point.name, "utilization_ratio", ours.utilization_ratio, theirs.utilization_ratio, utilization),
+        Row(
+            point.name,
+            "utilization_ratio",
+            ours.utilization_ratio,
+            theirs.utilization_ratio,
+            utilization,
+        ),
         Row(point.name, "queue_mean_pkts", ours.queue_mean_pkts, theirs.queue_mean_pkts, queue),
         Row(point.name, "total_drops_pkts", ours.total_drops_pkts, theirs.total_drops_pkts, drops),
     ]
@@ -122,7 +133,9 @@ def _compare_two_way(point: Point, ours: list[Figures], theirs: list[Figures]) -
 
     return [
         row("utilization_ratio", lambda run: run.forward.utilization_ratio, MEAN_UTILIZATION),
-        row("reverse.utilization_ratio", lambda run: run.reverse.utilization_ratio, MEAN_UTILIZATION),
+        row(
+            "reverse.utilization_ratio", lambda run: run.reverse.utilization_ratio, MEAN_UTILIZATION
+        ),
         row("queue_mean_pkts", lambda run: run.forward.queue_mean_pkts),
         row("queue_mean_bytes", lambda run: run.forward.queue_mean_bytes),
         row("drops_pkts", lambda run: run.forward.drops_pkts),
@@ -167,16 +180,19 @@ def check(points: Iterable[Point], store: Ns2Store) -> list[Row]:
 
 def print_ns2(points: Iterable[Point], store: Ns2Store) -> None:
     """ns-2's own figures, one line for each point, seed and direction with flows."""
-    print(f"{'point':24} seed dir {'util':>7} {'q_pkts':>9} {'q_ratio':>8} {'drops':>7} {'total':>7} {'hops/s':>9}")
+    queue = f"{'q_pkts':>9} {'q_ratio':>8}"
+    print(f"{'point':24} seed dir {'util':>7} {queue} {'drops':>7} {'total':>7} {'hops/s':>9}")
     for point in points:
         for seed in seeds(point):
             run = store.run(point, seed)
             directions = [("fwd", run.forward), ("rev", run.reverse)][: 2 if point.reverse else 1]
             for name, link in directions:
-                queue = f"{link.queue_mean_pkts:9.2f} {link.queue_mean_bytes / point.buffer_bytes:8.4f}"
-                drops = f"{link.drops_pkts:7d} {link.total_drops_pkts:7d}"
-                speed = f"{run.hops_per_s:9.0f}"
-                print(f"{point.name:24} {seed:4d} {name} {link.utilization_ratio:7.4f} {queue} {drops} {speed}")
+                share = link.queue_mean_bytes / point.buffer_bytes
+                figures = (
+                    f"{link.utilization_ratio:7.4f} {link.queue_mean_pkts:9.2f} {share:8.4f}",
+                    f"{link.drops_pkts:7d} {link.total_drops_pkts:7d} {run.hops_per_s:9.0f}",
+                )
+                print(f"{point.name:24} {seed:4d} {name}", *figures)
 
 
 def write_json(path: Path, rows: list[Row]) -> None:
@@ -187,11 +203,19 @@ def write_json(path: Path, rows: list[Row]) -> None:
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Compare Clearpipe with ns-2 on the same dumbbells.")
-    parser.add_argument("--only", default="", metavar="SUBSTR", help="only the points whose name contains this")
+    parser = argparse.ArgumentParser(
+        description="Compare Clearpipe with ns-2 on the same dumbbells."
+    )
+    parser.add_argument(
+        "--only", default="", metavar="SUBSTR", help="only the points whose name contains this"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON too")
-    parser.add_argument("--ns2-json", type=Path, metavar="FILE", help="keep ns-2's results here and reuse them")
-    parser.add_argument("--ns2-only", action="store_true", help="print ns-2's figures; needs no clearpipe")
+    parser.add_argument(
+        "--ns2-json", type=Path, metavar="FILE", help="keep ns-2's results here and reuse them"
+    )
+    parser.add_argument(
+        "--ns2-only", action="store_true", help="print ns-2's figures; needs no clearpipe"
+    )
     return parser.parse_args(argv)
 
 

@@ -13,7 +13,9 @@ from dumbbell import Figures, LinkFigures, MissingError, PeerError, Point
 
 def find() -> str:
     """The `clearpipe` command of this interpreter's environment or of PATH, or MissingError."""
-    program = shutil.which("clearpipe", path=str(Path(sys.executable).parent)) or shutil.which("clearpipe")
+    program = shutil.which("clearpipe", path=str(Path(sys.executable).parent)) or shutil.which(
+        "clearpipe"
+    )
     if program is None:
         raise MissingError("the command `clearpipe` is not installed: make demo sets it up")
     return program
@@ -27,11 +29,15 @@ def run(point: Point, seed: int) -> Figures:
         command = [find(), "run", str(scenario), "--json", "--seed", str(seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if done.returncode != 0:
-        raise PeerError(f"clearpipe failed on {point.name} (exit {done.returncode}):\n{done.stderr}")
+        raise PeerError(
+            f"clearpipe failed on {point.name} (exit {done.returncode}):\n{done.stderr}"
+        )
     try:
         return parse(done.stdout)
     except (KeyError, ValueError) as error:
-        raise PeerError(f"clearpipe's output for {point.name} cannot be read ({error!r})") from error
+        raise PeerError(
+            f"clearpipe's output for {point.name} cannot be read ({error!r})"
+        ) from error
 
 
 def parse(output: str) -> Figures:

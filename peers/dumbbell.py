@@ -104,7 +104,9 @@ preset = "ns2"
 """
 
     def _flows(self, name: str, direction: str, count: int) -> str:
-        protocol = f'{{ kind = "{self.protocol}", ecn = true }}' if self.ecn else f'"{self.protocol}"'
+        protocol = (
+            f'{{ kind = "{self.protocol}", ecn = true }}' if self.ecn else f'"{self.protocol}"'
+        )
         return f"""
 [flows.{name}]
 protocol = {protocol}

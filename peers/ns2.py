@@ -13,7 +13,9 @@ def find() -> str:
     """The `ns` program, or MissingError."""
     program = shutil.which("ns")
     if program is None:
-        raise MissingError("ns-2 (the program `ns` of Debian's package ns2) is not installed: make deps-peers")
+        raise MissingError(
+            "ns-2 (the program `ns` of Debian's package ns2) is not installed: make deps-peers"
+        )
     return program
 
 
@@ -25,7 +27,9 @@ def run(point: Point, seed: int) -> Figures:
     try:
         return parse(done.stdout)
     except (KeyError, ValueError) as error:
-        raise PeerError(f"ns-2 failed on {point.name} ({error!r}):\n{done.stderr or done.stdout}") from error
+        raise PeerError(
+            f"ns-2 failed on {point.name} ({error!r}):\n{done.stderr or done.stdout}"
+        ) from error
 
 
 def parse(output: str) -> Figures:
