@@ -261,6 +261,10 @@ macro_rules! queues {
             pub fn service(&self) -> Service {
                 match self { $( AnyRouterParams::$variant(p) => <$type as Router>::service(p), )* }
             }
+            /// Does the router do nothing at all?
+            pub fn idle(&self) -> bool {
+                match self { $( AnyRouterParams::$variant(_) => <$type as Router>::IDLE, )* }
+            }
             /// The router that these parameters describe.
             pub fn build(&self, context: &RouterContext) -> AnyRouter {
                 match self {

@@ -301,6 +301,8 @@ pub trait Router: Sized {
     type Params: Params;
     /// The header it reads and writes.
     type Header: Header;
+    /// Does it do nothing at all? Then a link need not ask it.
+    const IDLE: bool = false;
 
     /// The state at the start of a run.
     fn new(params: &Self::Params, context: &RouterContext) -> Self;

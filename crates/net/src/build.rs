@@ -4,7 +4,7 @@ use cc::roles::{Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, Scenario, Series, Size};
+use scenario::{Group, RouterPart, Scenario, Series, Size};
 use transport::{Config, Inbound, Outbound};
 use units::random::Stream;
 use units::{Span, Time};
@@ -84,9 +84,12 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
         (Service::Fifo, service) => service,
         (service, _) => service,
     };
+    let router = |part: &RouterPart, name: &str| {
+        (!part.params.idle()).then(|| part.params.build(&context(name)))
+    };
     let routers = Routers {
-        policy: queue.policy.params.build(&context("policy")),
-        feedback: queue.feedback.as_ref().map(|part| part.params.build(&context("feedback"))),
+        feedback: queue.feedback.as_ref().and_then(|part| router(part, "feedback")),
+        policy: router(&queue.policy, "policy"),
     };
     let data_bytes = u64::from(scenario.packets.data_bytes);
     let limit_bytes = match named.limit {
@@ -123,12 +126,13 @@ fn flow(scenario: &Scenario, number: usize, i: u32, draw: Draw) -> Flow {
     };
     let (sender, receiver) = group.protocol.params.build(&context);
     let config = config(scenario, group);
-    let watched = scenario.probe.series.contains(&Series::Goodput);
+    let sampled = |series: &[Series]| scenario.probe.series.iter().any(|s| series.contains(s));
     let transfer = Transfer::of(group.size, packet_bytes);
     let start = group.start.time(i, &mut draw.stream(&format!("{name}.start")));
     Flow {
         group: number as u32,
-        prompt: config.delayed_ack.is_none() && !watched,
+        prompt_sink: config.delayed_ack.is_none() && !sampled(&[Series::Goodput]),
+        prompt_source: !sampled(&[Series::Cwnd, Series::Srtt, Series::Sender]),
         ecn: sender.ecn(),
         packet_bytes,
         last_bytes: transfer.last_bytes,

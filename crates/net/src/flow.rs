@@ -51,8 +51,10 @@ pub struct Access {
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub group: u32,
-    /// Does the sink acknowledge at once, and nobody watch when? Then it needs no event.
-    pub prompt: bool,
+    /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
+    pub prompt_sink: bool,
+    /// Does nobody sample the source? Then an ACK's arrival needs no event.
+    pub prompt_source: bool,
     pub ecn: EcnUse,
     /// Size of a full data packet [bytes].
     pub packet_bytes: u32,
@@ -136,6 +138,26 @@ impl Flow {
         }
         let stop = if self.life.stopped { Time::NEVER } else { self.life.stop };
         self.outbound.deadline().min(self.sender.next_timer()).min(stop)
+    }
+
+    /// Handles the timers that are due.
+    pub fn on_timers(&mut self, now: Time) {
+        let life = &mut self.life;
+        life.started |= life.start <= now;
+        if !life.stopped && life.stop <= now {
+            life.stopped = true;
+            self.outbound.stop();
+            if self.outbound.finished() {
+                life.finish = Some(now);
+            }
+        }
+        if self.sender.next_timer() <= now {
+            self.sender.on_timer(now);
+        }
+        if self.outbound.deadline() <= now {
+            let loss = self.outbound.on_timeout(now);
+            self.report_loss(now, &loss);
+        }
     }
 
     /// Tells the protocol of a loss.

@@ -36,10 +36,7 @@ pub struct Link {
     /// Serialization times of the sizes seen last.
     sizes: [(u32, Span); 2],
     pub queue: Queue,
-    /// Decides what to drop or mark.
-    pub policy: AnyRouter,
-    /// Computes a protocol's feedback; there is none on a plain queue.
-    pub feedback: Option<AnyRouter>,
+    pub routers: Routers,
     /// On their way to another named link.
     pub pipe: Pipe,
     pub counts: Counts,
@@ -76,8 +73,7 @@ impl Link {
             rate,
             sizes: [(0, Span::ZERO); 2],
             queue,
-            policy: routers.policy,
-            feedback: routers.feedback,
+            routers,
             pipe: Pipe::EMPTY,
             counts: Counts::default(),
             occupancy,
@@ -112,10 +108,13 @@ impl Link {
     #[inline]
     fn consult(&mut self, now: Time, packet: &mut Packet) -> Verdict {
         let backlog = self.queue.backlog();
-        if let Some(feedback) = &mut self.feedback {
+        if let Some(feedback) = &mut self.routers.feedback {
             feedback.on_arrival(now, passing(packet, Span::ZERO), backlog);
         }
-        self.policy.on_arrival(now, passing(packet, Span::ZERO), backlog)
+        match &mut self.routers.policy {
+            Some(policy) => policy.on_arrival(now, passing(packet, Span::ZERO), backlog),
+            None => Verdict::Forward,
+        }
     }
 
     /// The next packet whose service starts by `now`: when, which, and how long it waited.
@@ -135,10 +134,12 @@ impl Link {
     pub fn serve(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
         let backlog = self.queue.backlog();
         let before = packet.ecn;
-        if let Some(feedback) = &mut self.feedback {
+        if let Some(feedback) = &mut self.routers.feedback {
             feedback.on_departure(now, passing(packet, queued_for), backlog);
         }
-        self.policy.on_departure(now, passing(packet, queued_for), backlog);
+        if let Some(policy) = &mut self.routers.policy {
+            policy.on_departure(now, passing(packet, queued_for), backlog);
+        }
         self.count_mark(now, packet, before);
         self.busy_until = now + self.serialization(packet.size);
         self.in_service = packet.size;
@@ -181,7 +182,7 @@ impl Link {
     /// Handles the routers' timers and says when the next is due.
     pub fn on_timer(&mut self, now: Time) -> Time {
         let backlog = self.queue.backlog();
-        for router in self.feedback.iter_mut().chain([&mut self.policy]) {
+        for router in self.routers.iter_mut() {
             if router.next_timer() <= now {
                 router.on_timer(now, backlog);
             }
@@ -191,8 +192,7 @@ impl Link {
 
     /// When the routers' timers are due.
     pub fn next_timer(&self) -> Time {
-        let feedback = self.feedback.as_ref().map_or(Time::NEVER, AnyRouter::next_timer);
-        feedback.min(self.policy.next_timer())
+        self.routers.iter().map(AnyRouter::next_timer).min().unwrap_or(Time::NEVER)
     }
 
     /// The counts, with the packet in service taken for not yet served.
@@ -206,11 +206,24 @@ impl Link {
     }
 }
 
-/// The routers of one link.
+/// The routers of one link; there is none where it would do nothing.
 #[derive(Clone, Debug)]
 pub struct Routers {
-    pub policy: AnyRouter,
+    /// Computes a protocol's feedback.
     pub feedback: Option<AnyRouter>,
+    /// Decides what to drop or mark.
+    pub policy: Option<AnyRouter>,
+}
+
+impl Routers {
+    /// Both, the feedback first.
+    pub fn iter(&self) -> impl Iterator<Item = &AnyRouter> {
+        self.feedback.iter().chain(&self.policy)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut AnyRouter> {
+        self.feedback.iter_mut().chain(&mut self.policy)
+    }
 }
 
 #[inline]

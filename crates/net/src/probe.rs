@@ -111,7 +111,7 @@ impl Probes {
                     self.put("drops_pkts", SeriesOf::Link, at, fresh as f64);
                 }
                 _ => {
-                    for router in link.feedback.iter().chain([&link.policy]) {
+                    for router in link.routers.iter() {
                         router.probe(&mut |name, value| {
                             self.put(&format!("router_{name}"), SeriesOf::Link, at, value);
                         });

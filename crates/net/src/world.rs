@@ -7,10 +7,11 @@
 //! - an access hop ([`crate::flow::Hop`]);
 //! - the departures of a link: nobody sees one before the link's delay has passed, so they are worked
 //!   out, in order, when the link is next looked at ([`World::catch_up`]), at the latest by its guard;
-//! - a sink that acknowledges at once: it is run when its packet leaves the last link, with the time
-//!   at which the packet will be there.
+//! - an end host ([`crate::flow::Flow::prompt_sink`], `prompt_source`): packets reach it over one
+//!   line, in order, so it is run when a packet leaves the last link, with the time at which the
+//!   packet will be there, after its own timers that are due before.
 //!
-//! What is left: the arrival of the head of each delay line at a queue or at a source, and timers.
+//! What is left: the arrival of the head of each delay line at a queue, and timers.
 
 use cc::registry::AnyHeader;
 use cc::roles::{Departing, Ecn, EcnUse, PacketKind};
@@ -225,8 +226,15 @@ impl World {
         };
         packet.due = hop.cross(now, time, owd);
         let at = packet.due;
-        if packet.kind == PacketKind::Data && flow.prompt && at <= self.end {
-            return self.deliver(at, number, id);
+        if at <= self.end {
+            match packet.kind {
+                PacketKind::Data if flow.prompt_sink => return self.deliver(at, number, id),
+                PacketKind::Ack if flow.prompt_source => {
+                    self.settle_source(at, number);
+                    return self.acknowledged(at, number, id);
+                }
+                _ => {}
+            }
         }
         if line.push(&mut self.pool, id) {
             self.agenda.at(at, event(due, number));
@@ -274,24 +282,12 @@ impl World {
             return; // another event took its place
         }
         f.armed = Time::NEVER;
-        if !f.life.started && f.life.start <= now {
-            f.life.started = true;
+        if f.deadline() <= now {
+            f.on_timers(now);
+            self.send(now, flow);
+        } else {
+            arm(&mut self.agenda, f, flow);
         }
-        if !f.life.stopped && f.life.stop <= now {
-            f.life.stopped = true;
-            f.outbound.stop();
-            if f.outbound.finished() {
-                f.life.finish = Some(now);
-            }
-        }
-        if f.sender.next_timer() <= now {
-            f.sender.on_timer(now);
-        }
-        if f.outbound.deadline() <= now {
-            let loss = f.outbound.on_timeout(now);
-            f.report_loss(now, &loss);
-        }
-        self.send(now, flow);
     }
 
     fn on_pace(&mut self, now: Time, flow: u32) {
@@ -299,6 +295,25 @@ impl World {
         if f.pace_armed == now {
             f.pace_armed = Time::NEVER;
             self.send(now, flow);
+        }
+    }
+
+    /// Handles the source's own timers that are due before `until`.
+    #[inline]
+    fn settle_source(&mut self, until: Time, flow: u32) {
+        loop {
+            let f = &mut self.flows[flow as usize];
+            let (timer, pace) = (f.deadline(), f.pace_armed);
+            if timer.min(pace) >= until {
+                break;
+            }
+            if timer <= pace {
+                f.on_timers(timer);
+                self.send(timer, flow);
+            } else {
+                f.pace_armed = Time::NEVER;
+                self.send(pace, flow);
+            }
         }
     }
 
@@ -340,6 +355,13 @@ impl World {
         if let Some(next) = next {
             self.agenda.at(next, event(Due::AckDown, flow));
         }
+        self.acknowledged(now, flow, id);
+    }
+
+    /// An ACK is at its source, at `now`.
+    #[inline]
+    fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
+        let f = &mut self.flows[flow as usize];
         let packet = &self.pool[id];
         f.counts.acks_arrived += 1;
         let sack = match packet.sack {

@@ -12,12 +12,16 @@ fn steady(queue: &str, protocol: &str) -> u64 {
     );
     let parsed = scenario::parse("steady.toml", &text, &[]).expect("a valid scenario");
     let mut run = Run::new(&parsed.scenario, 1, 0);
-    assert!(run.advance(1_000_000));
-    let before = run.progress().packet_hops;
-    let counted = allocation_counter::measure(|| {
-        assert!(run.advance(200_000));
-    });
-    assert!(run.progress().packet_hops - before > 150_000, "the run does something");
+    let mut until = |seconds: f64| {
+        while run.progress().now.as_secs() < seconds {
+            assert!(run.advance(1000), "the run is long enough");
+        }
+        run.progress().packet_hops
+    };
+    let before = until(60.0);
+    let mut after = 0;
+    let counted = allocation_counter::measure(|| after = until(100.0));
+    assert!(after - before > 500_000, "the run does something");
     counted.count_total
 }
 

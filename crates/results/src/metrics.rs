@@ -33,18 +33,22 @@ pub struct Occupancy {
     byte_shift: u32,
 }
 
+/// Longer queues than 4096 + 64 times this many packets are counted as this long by the quantile.
+const LONG_BINS: u64 = 4096;
+
 /// How long a value was in each bin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Bins(Vec<u64>);
 
 impl Bins {
+    fn new(bins: u64) -> Bins {
+        Bins(vec![0; bins as usize])
+    }
+
     #[inline]
     fn add(&mut self, bin: u64, lasted: Span) {
-        let bin = bin as usize;
-        if bin >= self.0.len() {
-            self.0.resize((bin + 1).next_power_of_two(), 0);
-        }
-        self.0[bin] += lasted.0;
+        let last = self.0.len() - 1;
+        self.0[(bin as usize).min(last)] += lasted.0;
     }
 
     /// The bin below whose end the share `p` of the time was spent.
@@ -83,8 +87,8 @@ impl Occupancy {
             byte_time: 0,
             max_packets: 0,
             max_bytes: 0,
-            packet_bins: Bins::default(),
-            byte_bins: Bins::default(),
+            packet_bins: Bins::new(EXACT_PACKETS + LONG_BINS),
+            byte_bins: Bins::new(2 * BYTE_BINS + 1),
             byte_shift: (limit_bytes / BYTE_BINS).max(1).ilog2(),
         }
     }

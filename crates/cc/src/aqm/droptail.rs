@@ -15,6 +15,7 @@ pub struct DropTail;
 impl Router for DropTail {
     type Params = DropTailParams;
     type Header = ();
+    const IDLE: bool = true;
     fn new(_: &DropTailParams, _: &RouterContext) -> DropTail {
         DropTail
     }
