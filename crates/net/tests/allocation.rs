@@ -4,7 +4,7 @@ use clearpipe_net::Run;
 
 fn steady(queue: &str, protocol: &str) -> u64 {
     let text = format!(
-        "schema = 1\nname = \"steady\"\nduration = \"120s\"\nwarmup = \"0s\"\n\
+        "schema = 1\nname = \"steady\"\nduration = \"400s\"\nwarmup = \"0s\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n\
          queue = \"{queue}\"\n\
          [flows.fwd]\nprotocol = \"{protocol}\"\ncount = 5\ndirection = \"forward\"\n\
@@ -18,9 +18,9 @@ fn steady(queue: &str, protocol: &str) -> u64 {
         }
         run.progress().packet_hops
     };
-    let before = until(60.0);
+    let before = until(300.0);
     let mut after = 0;
-    let counted = allocation_counter::measure(|| after = until(100.0));
+    let counted = allocation_counter::measure(|| after = until(350.0));
     assert!(after - before > 500_000, "the run does something");
     counted.count_total
 }
