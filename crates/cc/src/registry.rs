@@ -323,6 +323,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         in_flight: ack.in_flight,
         recovering: ack.recovering,
         code: ack.code,
+        ece: ack.ece,
     }
 }
 

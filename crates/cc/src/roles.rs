@@ -111,6 +111,8 @@ pub struct Ack<H> {
     pub header: H,
     /// The ECN bits of the data packet ([`EcnUse::Codes`] only).
     pub code: Ecn,
+    /// RFC 3168's ECN-Echo ([`EcnUse::Classic`] only).
+    pub ece: bool,
 }
 
 /// What made a sender learn of congestion.

@@ -92,6 +92,7 @@ fn acked() -> impl Strategy<Value = Operation> {
                 recovering,
                 header,
                 code,
+                ece: in_flight % 2 == 1,
             }))
         },
     )

@@ -1,16 +1,17 @@
 //! From a scenario to a world that is ready to run.
 
-use cc::roles::{Limit, RouterContext, SenderContext, Service};
+use cc::registry::AnyReceiver;
+use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
 use scenario::{Group, RouterPart, Scenario, Series, Size};
 use transport::{Config, Inbound, Outbound};
+use units::Time;
 use units::random::Stream;
-use units::{Span, Time};
 
 use crate::fingerprint::Fingerprint;
-use crate::flow::{Access, Counts, Flow, Hop, Life, Path};
+use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
 use crate::link::{Link, Routers};
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::Probes;
@@ -39,14 +40,18 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         pool: Pool::new(),
         paths: scenario.groups.iter().map(path).collect(),
         deliveries: Fingerprint::default(),
-        probes: Probes::new(&scenario.probe, end, flows.len(), links.len()),
+        probes: Probes::new(&scenario.probe, end, flows.sources.len(), links.len()),
+        data_bytes: scenario.packets.data_bytes,
         ack_bytes: scenario.packets.ack_bytes,
         warmup: Time::ZERO + scenario.warmup,
         end,
         at_warmup: vec![Default::default(); links.len()],
         access_hops: 0,
         links,
-        flows,
+        sources: flows.sources,
+        sinks: flows.sinks,
+        annals: flows.annals,
+        accesses: flows.accesses,
     };
     schedule(scenario, &mut world);
     world
@@ -63,9 +68,9 @@ fn schedule(scenario: &Scenario, world: &mut World) {
             world.agenda.at(link.timer, event(Due::RouterTimer, i as u32));
         }
     }
-    for (i, flow) in world.flows.iter_mut().enumerate() {
-        flow.armed = flow.life.start;
-        world.agenda.at(flow.armed, event(Due::FlowTimer, i as u32));
+    for (i, source) in world.sources.iter_mut().enumerate() {
+        source.armed = source.boundary;
+        world.agenda.at(source.armed, event(Due::FlowTimer, i as u32));
     }
 }
 
@@ -92,11 +97,12 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
         policy: router(&queue.policy, "policy"),
     };
     let data_bytes = u64::from(scenario.packets.data_bytes);
-    let limit_bytes = match named.limit {
-        Limit::Bytes(bytes) => bytes,
-        Limit::Packets(packets) => u64::from(packets) * data_bytes,
+    let smallest = u64::from(scenario.packets.ack_bytes.clamp(1, scenario.packets.data_bytes));
+    let (packets, bytes) = match named.limit {
+        Limit::Bytes(bytes) => (bytes / smallest, bytes),
+        Limit::Packets(packets) => (u64::from(packets), u64::from(packets) * data_bytes),
     };
-    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, limit_bytes);
+    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
     Link::new(named.rate, named.owd, Queue::new(service, named.limit), routers, occupancy)
 }
 
@@ -105,68 +111,112 @@ fn path(group: &Group) -> Path {
     Path { forward: numbers(&group.path), reverse: numbers(&group.reverse) }
 }
 
-fn flows(scenario: &Scenario, draw: Draw) -> Vec<Flow> {
-    let mut flows = Vec::new();
+/// The two ends of all flows, and what they share.
+#[derive(Default)]
+struct Flows {
+    sources: Vec<Source>,
+    sinks: Vec<Sink>,
+    annals: Vec<Annals>,
+    accesses: Vec<Access>,
+}
+
+fn flows(scenario: &Scenario, draw: Draw) -> Flows {
+    let mut flows = Flows::default();
     for (number, group) in scenario.groups.iter().enumerate() {
+        let first = flows.accesses.len() as u32;
+        let shared = group.access.len() == 1;
+        flows.accesses.extend(group.access.iter().map(|hops| access(scenario, *hops)));
         for i in 0..group.count {
-            flows.push(flow(scenario, number, i, draw));
+            let place = Place { group: number, i, access: if shared { first } else { first + i } };
+            flows.add(scenario, place, draw);
         }
     }
     flows
 }
 
-fn flow(scenario: &Scenario, number: usize, i: u32, draw: Draw) -> Flow {
-    let group = &scenario.groups[number];
-    let name = format!("flow.{}.{i}", group.name);
-    let packet_bytes = scenario.packets.data_bytes;
-    let context = SenderContext {
-        packet_bytes,
-        initial_window: scenario.transport.initial_window,
-        stream: draw.stream(&name),
-    };
-    let (sender, receiver) = group.protocol.params.build(&context);
-    let config = config(scenario, group);
-    let sampled = |series: &[Series]| scenario.probe.series.iter().any(|s| series.contains(s));
-    let transfer = Transfer::of(group.size, packet_bytes);
-    let start = group.start.time(i, &mut draw.stream(&format!("{name}.start")));
-    Flow {
-        group: number as u32,
-        prompt_sink: config.delayed_ack.is_none() && !sampled(&[Series::Goodput]),
-        prompt_source: !sampled(&[Series::Cwnd, Series::Srtt, Series::Sender]),
-        ecn: sender.ecn(),
-        packet_bytes,
-        last_bytes: transfer.last_bytes,
-        last_seq: transfer.segments.map_or(u64::MAX, |segments| segments - 1),
-        outbound: Outbound::new(&config, transfer.segments),
-        sender,
-        armed: Time::NEVER,
-        pace_armed: Time::NEVER,
-        pace_free: Time::ZERO,
-        access: access(scenario, group, i),
-        source_up: Hop::FREE,
-        sink_down: Hop::FREE,
-        sink_up: Hop::FREE,
-        source_down: Hop::FREE,
-        up: Pipe::EMPTY,
-        down: Pipe::EMPTY,
-        ack_up: Pipe::EMPTY,
-        ack_down: Pipe::EMPTY,
-        inbound: Inbound::new(&config),
-        receiver,
-        receiver_armed: Time::NEVER,
-        unanswered: NONE,
-        life: life(start, group.stop),
-        counts: Counts::default(),
+/// Which flow of which group, and where its access hops are described.
+#[derive(Clone, Copy)]
+struct Place {
+    group: usize,
+    i: u32,
+    access: u32,
+}
+
+impl Flows {
+    fn add(&mut self, scenario: &Scenario, place: Place, draw: Draw) {
+        let group = &scenario.groups[place.group];
+        let name = format!("flow.{}.{}", group.name, place.i);
+        let context = SenderContext {
+            packet_bytes: scenario.packets.data_bytes,
+            initial_window: scenario.transport.initial_window,
+            stream: draw.stream(&name),
+        };
+        let (sender, receiver) = group.protocol.params.build(&context);
+        let config = config(scenario, group);
+        let transfer = Transfer::of(group.size, scenario.packets.data_bytes);
+        let start = group.start.time(place.i, &mut draw.stream(&format!("{name}.start")));
+        let stop = group.stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start));
+        let last_bytes = transfer.last_bytes;
+        self.annals.push(Annals {
+            start,
+            stop,
+            finish: None,
+            dropped: 0,
+            acks_dropped: 0,
+            last_bytes,
+        });
+        self.sinks.push(sink(place, &config, (receiver, sender.ecn()), scenario));
+        self.sources.push(Source {
+            up: Pipe::EMPTY,
+            ack_down: Pipe::EMPTY,
+            group: place.group as u32,
+            access: place.access,
+            up_hop: Hop::FREE,
+            down_hop: Hop::FREE,
+            armed: Time::NEVER,
+            pace_armed: Time::NEVER,
+            boundary: start,
+            outbound: Outbound::new(&config, transfer.segments),
+            last_seq: transfer.segments.map_or(u64::MAX, |segments| segments - 1),
+            pace_free: Time::ZERO,
+            sent: 0,
+            acks_arrived: 0,
+            ecn: sender.ecn(),
+            prompt: !sampled(scenario, &[Series::Cwnd, Series::Srtt, Series::Sender]),
+            started: false,
+            finished: false,
+            sender,
+        });
     }
 }
 
-fn life(start: Time, stop: Option<Span>) -> Life {
-    let stop = stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start));
-    Life { start, stop, finish: None, started: false, stopped: false }
+fn sink(place: Place, config: &Config, ends: (AnyReceiver, EcnUse), scenario: &Scenario) -> Sink {
+    let (receiver, ecn) = ends;
+    Sink {
+        ack_up: Pipe::EMPTY,
+        down: Pipe::EMPTY,
+        group: place.group as u32,
+        access: place.access,
+        down_hop: Hop::FREE,
+        up_hop: Hop::FREE,
+        unanswered: NONE,
+        ecn,
+        prompt: config.delayed_ack.is_none() && !sampled(scenario, &[Series::Goodput]),
+        receiver,
+        inbound: Inbound::new(config),
+        arrived: 0,
+        delivered_bytes: 0,
+        fresh_bytes: 0,
+        acks_sent: 0,
+        armed: Time::NEVER,
+    }
 }
 
-fn access(scenario: &Scenario, group: &Group, i: u32) -> Access {
-    let hops = group.access(i);
+fn sampled(scenario: &Scenario, series: &[Series]) -> bool {
+    scenario.probe.series.iter().any(|wanted| series.contains(wanted))
+}
+
+fn access(scenario: &Scenario, hops: scenario::Access) -> Access {
     Access {
         rate: hops.rate,
         source_owd: hops.source_owd,

@@ -2,11 +2,14 @@
 //!
 //! Only the flow uses its access hops and they cannot drop, so they need no events of their own: a
 //! packet's way through one is arithmetic ([`Hop::cross`]).
+//!
+//! With many flows every packet finds its flow's state cold. So what source and sink touch for a
+//! packet lies together, in the order of first use, and what is seldom needed lies elsewhere.
 
 use cc::registry::{AnyReceiver, AnySender};
-use cc::roles::{Ack, EcnUse, Loss};
-use transport::{Inbound, LossEvent, Outbound};
-use units::{Rate, Span, Time};
+use cc::roles::{Ack, Ecn, EcnUse, Loss};
+use transport::{AckOutcome, Inbound, LossEvent, Outbound};
+use units::{Span, Time};
 
 use crate::packet::Pipe;
 
@@ -28,7 +31,7 @@ impl Hop {
     }
 }
 
-/// What the flows of a group share.
+/// The way of a group's packets through the named links.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// Named links the data crosses.
@@ -37,119 +40,111 @@ pub struct Path {
     pub reverse: Vec<u32>,
 }
 
-/// The access hops' properties, with the times of the two usual sizes worked out.
+/// The access hops' properties, shared by the flows that have the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    pub rate: Rate,
+    pub rate: units::Rate,
     pub source_owd: Span,
     pub sink_owd: Span,
+    /// Serialization time of a full data packet.
     pub data_time: Span,
+    /// Serialization time of an ACK.
     pub ack_time: Span,
 }
 
-/// One flow.
+/// The sending end of a flow.
 #[derive(Clone, Debug)]
-pub struct Flow {
+#[repr(C)]
+pub struct Source {
+    /// To the first named link.
+    pub up: Pipe,
+    /// From the last named link back.
+    pub ack_down: Pipe,
     pub group: u32,
-    /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
-    pub prompt_sink: bool,
-    /// Does nobody sample the source? Then an ACK's arrival needs no event.
-    pub prompt_source: bool,
-    pub ecn: EcnUse,
-    /// Size of a full data packet [bytes].
-    pub packet_bytes: u32,
-    /// Size of the last one of a finite transfer [bytes].
-    pub last_bytes: u32,
-    /// Number of the last segment of a finite transfer.
-    pub last_seq: u64,
-    pub outbound: Outbound,
-    pub sender: AnySender,
-    /// Earliest pending event of the flow's timers.
+    pub access: u32,
+    pub up_hop: Hop,
+    pub down_hop: Hop,
+    /// Earliest pending event of the timers.
     pub armed: Time,
     /// Earliest pending event of the pacer.
     pub pace_armed: Time,
+    /// When the flow starts; then when it stops; then never.
+    pub boundary: Time,
+    pub outbound: Outbound,
+    /// Number of the last segment of a finite transfer.
+    pub last_seq: u64,
     /// The pacer lets no packet out before.
     pub pace_free: Time,
-    pub access: Access,
-    pub source_up: Hop,
-    pub sink_down: Hop,
-    pub sink_up: Hop,
-    pub source_down: Hop,
-    /// From the source to the first named link.
-    pub up: Pipe,
-    /// From the last named link to the sink.
-    pub down: Pipe,
-    /// From the sink to the first named link back.
-    pub ack_up: Pipe,
-    /// From the last named link back to the source.
-    pub ack_down: Pipe,
-    pub inbound: Inbound,
-    pub receiver: AnyReceiver,
-    /// Earliest pending event of the receiver's timer.
-    pub receiver_armed: Time,
-    /// The packet whose arrival a delayed ACK will answer, or [`crate::packet::NONE`].
-    pub unanswered: u32,
-    pub life: Life,
-    pub counts: Counts,
+    pub sent: u64,
+    pub acks_arrived: u64,
+    pub ecn: EcnUse,
+    /// Does nobody sample the source? Then an ACK's arrival needs no event.
+    pub prompt: bool,
+    pub started: bool,
+    pub finished: bool,
+    pub sender: AnySender,
 }
 
-/// When a flow begins and ends.
+/// The receiving end of a flow.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Sink {
+    /// To the first named link back.
+    pub ack_up: Pipe,
+    /// From the last named link.
+    pub down: Pipe,
+    pub group: u32,
+    pub access: u32,
+    pub down_hop: Hop,
+    pub up_hop: Hop,
+    /// The packet whose arrival a delayed ACK will answer, or [`crate::packet::NONE`].
+    pub unanswered: u32,
+    pub ecn: EcnUse,
+    /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
+    pub prompt: bool,
+    pub receiver: AnyReceiver,
+    pub inbound: Inbound,
+    pub arrived: u64,
+    pub delivered_bytes: u64,
+    /// Of those, after the warm-up.
+    pub fresh_bytes: u64,
+    pub acks_sent: u64,
+    /// Earliest pending event of the delayed ACK.
+    pub armed: Time,
+}
+
+/// What is seldom needed of a flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Life {
+pub struct Annals {
     pub start: Time,
     /// The source offers nothing new from then on.
     pub stop: Time,
     pub finish: Option<Time>,
-    pub started: bool,
-    pub stopped: bool,
-}
-
-/// What a flow did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    pub sent: u64,
-    pub retransmitted: u64,
-    pub arrived: u64,
-    pub delivered: u64,
-    pub delivered_bytes: u64,
-    /// Of those, after the warm-up.
-    pub fresh_bytes: u64,
     pub dropped: u64,
-    pub acks_sent: u64,
-    pub acks_arrived: u64,
     pub acks_dropped: u64,
+    /// Size of the last packet of a finite transfer [bytes].
+    pub last_bytes: u32,
 }
 
-impl Flow {
-    /// Size on the wire of a segment.
-    #[inline]
-    pub fn size(&self, seq: u64) -> u32 {
-        if seq == self.last_seq { self.last_bytes } else { self.packet_bytes }
-    }
-
-    /// When the flow's timers want to be looked at.
+impl Source {
+    /// When the timers want to be looked at.
     #[inline]
     pub fn deadline(&self) -> Time {
-        if !self.life.started {
-            return self.life.start;
-        }
-        if self.life.finish.is_some() {
+        if self.finished {
             return Time::NEVER;
         }
-        let stop = if self.life.stopped { Time::NEVER } else { self.life.stop };
-        self.outbound.deadline().min(self.sender.next_timer()).min(stop)
+        self.outbound.deadline().min(self.sender.next_timer()).min(self.boundary)
     }
 
-    /// Handles the timers that are due.
-    pub fn on_timers(&mut self, now: Time) {
-        let life = &mut self.life;
-        life.started |= life.start <= now;
-        if !life.stopped && life.stop <= now {
-            life.stopped = true;
+    /// Handles the timers that are due; `stop` is when the source stops.
+    pub fn on_timers(&mut self, now: Time, stop: Time) {
+        if self.boundary <= now && !self.started {
+            self.started = true;
+            self.boundary = stop;
+        }
+        if self.boundary <= now {
+            self.boundary = Time::NEVER;
             self.outbound.stop();
-            if self.outbound.finished() {
-                life.finish = Some(now);
-            }
         }
         if self.sender.next_timer() <= now {
             self.sender.on_timer(now);
@@ -166,10 +161,12 @@ impl Flow {
         self.sender.on_loss(&Loss { now, kind, in_flight, lost, repeated });
     }
 
-    /// An ACK for the protocol, with what the transport knows.
+    /// Tells the protocol of delivered data: `rtt`, header and code of the ACK, and what the
+    /// transport makes of it.
     #[inline]
-    pub fn ack<H>(&self, now: Time, rtt: Option<Span>, header: H, seen: Seen) -> Ack<H> {
-        Ack {
+    pub fn report_ack(&mut self, now: Time, ack: Echoed, seen: &AckOutcome) {
+        let Echoed { rtt, header, code, ece } = ack;
+        self.sender.on_ack(&mut Ack {
             now,
             delivered: seen.delivered,
             acked: seen.acked,
@@ -179,16 +176,17 @@ impl Flow {
             in_flight: self.outbound.in_flight(),
             recovering: seen.recovering,
             header,
-            code: seen.code,
-        }
+            code,
+            ece,
+        });
     }
 }
 
-/// What an ACK told.
+/// What an ACK brings back of its data packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    pub delivered: u32,
-    pub acked: u32,
-    pub recovering: bool,
-    pub code: cc::roles::Ecn,
+pub struct Echoed {
+    pub rtt: Option<Span>,
+    pub header: cc::registry::AnyHeader,
+    pub code: Ecn,
+    pub ece: bool,
 }

@@ -1,8 +1,8 @@
 //! The packet engine's world: packets, links, hosts, flows, probes; every packet of a scenario.
 //!
 //! One run is one thread and a function of the scenario, the seed and the replication: the same bits
-//! on every machine, with probes or without. What is in the agenda decides the speed, so a named link
-//! keeps one event for its line and one for the delay behind it, and access hops keep none.
+//! on every machine, with probes or without. What is in the agenda decides the speed, so nothing is in
+//! it whose time can be worked out: [`world`] says what is left.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -23,7 +23,7 @@ use crate::fingerprint::Fingerprint;
 use crate::world::World;
 
 /// Equal model versions give equal fingerprints for equal scenario, seed and replication.
-pub const MODEL_VERSION: &str = "1";
+pub const MODEL_VERSION: &str = "2";
 
 /// A run has fewer flows, and fewer links, than this.
 pub const MAX_FLOWS: u32 = world::MAX_INDEX;

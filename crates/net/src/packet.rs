@@ -33,7 +33,7 @@ pub struct Packet {
     /// The two ECN bits.
     pub ecn: Ecn,
     /// Links of its path already behind it.
-    pub hop: u8,
+    pub hop: u16,
     /// Was the data sent before?
     pub retransmission: bool,
     /// RFC 3168: CWR on data, ECE on an ACK.

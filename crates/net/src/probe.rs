@@ -4,7 +4,7 @@ use results::{Series as Table, SeriesOf};
 use scenario::{Of, Series};
 use units::{Span, Time};
 
-use crate::flow::Flow;
+use crate::flow::{Sink, Source};
 use crate::link::Link;
 
 /// The series of a run.
@@ -20,6 +20,13 @@ pub struct Probes {
     departed: Vec<u64>,
     /// Packets dropped per link at the last sample.
     dropped: Vec<u64>,
+}
+
+/// Both ends of all flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    pub sources: &'a [Source],
+    pub sinks: &'a [Sink],
 }
 
 /// Whose sample, and when.
@@ -49,7 +56,7 @@ impl Probes {
     }
 
     /// Takes a sample, and says when the next is due.
-    pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow]) -> Option<Time> {
+    pub fn sample(&mut self, now: Time, links: &[Link], flows: Ends<'_>) -> Option<Time> {
         for series in self.wanted.clone() {
             match series.of() {
                 Of::Flow => self.sample_flows(now, series, flows),
@@ -65,26 +72,26 @@ impl Probes {
         self.tables
     }
 
-    fn sample_flows(&mut self, now: Time, series: Series, flows: &[Flow]) {
-        for (i, flow) in flows.iter().enumerate() {
-            if !flow.life.started {
+    fn sample_flows(&mut self, now: Time, series: Series, flows: Ends<'_>) {
+        for (i, (source, sink)) in flows.sources.iter().zip(flows.sinks).enumerate() {
+            if !source.started {
                 continue;
             }
             let at = At { now, id: i as u32 };
             match series {
-                Series::Cwnd => self.put("cwnd_pkts", SeriesOf::Flow, at, flow.sender.cwnd()),
+                Series::Cwnd => self.put("cwnd_pkts", SeriesOf::Flow, at, source.sender.cwnd()),
                 Series::Srtt => {
-                    if let Some(srtt) = flow.outbound.srtt() {
+                    if let Some(srtt) = source.outbound.srtt() {
                         self.put("srtt_s", SeriesOf::Flow, at, srtt.as_secs());
                     }
                 }
                 Series::Goodput => {
-                    let total = flow.counts.delivered_bytes;
+                    let total = sink.delivered_bytes;
                     let fresh = total - std::mem::replace(&mut self.delivered[i], total);
                     let bps = fresh as f64 * 8.0 / self.every.as_secs();
                     self.put("goodput_bps", SeriesOf::Flow, at, bps);
                 }
-                _ => flow.sender.probe(&mut |name, value| {
+                _ => source.sender.probe(&mut |name, value| {
                     self.put(&format!("sender_{name}"), SeriesOf::Flow, at, value);
                 }),
             }

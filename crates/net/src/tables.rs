@@ -12,7 +12,7 @@ use crate::world::World;
 pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
     let waiting = in_flight(world);
     let links = (0..world.links.len()).map(|i| link_row(scenario, world, i, end)).collect();
-    let mut flows = Vec::with_capacity(world.flows.len());
+    let mut flows = Vec::with_capacity(world.sources.len());
     for group in &scenario.groups {
         for i in 0..group.count {
             let number = flows.len();
@@ -31,7 +31,7 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
 
 /// Data packets and ACKs of each flow on the way, found by walking all queues and delay lines.
 fn in_flight(world: &World) -> Vec<(u64, u64)> {
-    let mut found = vec![(0, 0); world.flows.len()];
+    let mut found = vec![(0, 0); world.sources.len()];
     let mut count = |packet: &Packet| {
         let (data, acks) = &mut found[packet.flow as usize];
         match packet.kind {
@@ -44,8 +44,8 @@ fn in_flight(world: &World) -> Vec<(u64, u64)> {
         link.queue.iter().for_each(|waiting| count(&pool[waiting.handle]));
         link.pipe.iter(pool).for_each(&mut count);
     }
-    for flow in &world.flows {
-        for pipe in [&flow.up, &flow.down, &flow.ack_up, &flow.ack_down] {
+    for (source, sink) in world.sources.iter().zip(&world.sinks) {
+        for pipe in [&source.up, &source.ack_down, &sink.down, &sink.ack_up] {
             pipe.iter(pool).for_each(&mut count);
         }
     }
@@ -107,31 +107,31 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
-    let flow = &world.flows[number];
-    let counts = &flow.counts;
-    let life = &flow.life;
-    let from = life.start.max(world.warmup);
-    let active = life.finish.unwrap_or(end).min(end).since(from);
+    let (source, sink) = (&world.sources[number], &world.sinks[number]);
+    let annals = &world.annals[number];
+    let outbound = &source.outbound;
+    let from = annals.start.max(world.warmup);
+    let active = annals.finish.unwrap_or(end).min(end).since(from);
     FlowRow {
         flow: number as u32,
-        start_s: life.start.as_secs(),
-        stop_s: (life.stop != Time::NEVER).then(|| life.stop.as_secs()),
-        finish_s: life.finish.map(Time::as_secs),
-        fct_s: life.finish.map(|finish| finish.since(life.start).as_secs()),
-        sent_pkts: counts.sent,
-        retransmitted_pkts: counts.retransmitted,
-        arrived_pkts: counts.arrived,
-        delivered_pkts: counts.delivered,
-        delivered_bytes: counts.delivered_bytes,
-        dropped_pkts: counts.dropped,
-        acks_sent_pkts: counts.acks_sent,
-        acks_arrived_pkts: counts.acks_arrived,
-        acks_dropped_pkts: counts.acks_dropped,
-        goodput_bps: ratio(counts.fresh_bytes as f64 * 8.0, active.as_secs()),
-        timeouts: u64::from(flow.outbound.timeouts()),
-        fast_retransmits: u64::from(flow.outbound.fast_retransmits()),
-        srtt_s: flow.outbound.srtt().map(Span::as_secs),
-        min_rtt_s: flow.outbound.min_rtt().map(Span::as_secs),
+        start_s: annals.start.as_secs(),
+        stop_s: (annals.stop != Time::NEVER).then(|| annals.stop.as_secs()),
+        finish_s: annals.finish.map(Time::as_secs),
+        fct_s: annals.finish.map(|finish| finish.since(annals.start).as_secs()),
+        sent_pkts: source.sent,
+        retransmitted_pkts: outbound.retransmitted(),
+        arrived_pkts: sink.arrived,
+        delivered_pkts: sink.inbound.delivered(),
+        delivered_bytes: sink.delivered_bytes,
+        dropped_pkts: annals.dropped,
+        acks_sent_pkts: sink.acks_sent,
+        acks_arrived_pkts: source.acks_arrived,
+        acks_dropped_pkts: annals.acks_dropped,
+        goodput_bps: ratio(sink.fresh_bytes as f64 * 8.0, active.as_secs()),
+        timeouts: u64::from(outbound.timeouts()),
+        fast_retransmits: u64::from(outbound.fast_retransmits()),
+        srtt_s: outbound.srtt().map(Span::as_secs),
+        min_rtt_s: outbound.min_rtt().map(Span::as_secs),
         ..FlowRow::default()
     }
 }

@@ -7,7 +7,7 @@
 //! - an access hop ([`crate::flow::Hop`]);
 //! - the departures of a link: nobody sees one before the link's delay has passed, so they are worked
 //!   out, in order, when the link is next looked at ([`World::catch_up`]), at the latest by its guard;
-//! - an end host ([`crate::flow::Flow::prompt_sink`], `prompt_source`): packets reach it over one
+//! - an end host ([`Source::prompt`], [`Sink::prompt`]): packets reach it over one
 //!   line, in order, so it is run when a packet leaves the last link, with the time at which the
 //!   packet will be there, after its own timers that are due before.
 //!
@@ -20,10 +20,10 @@ use transport::{AckIn, Segment};
 use units::{Span, Time};
 
 use crate::fingerprint::{Fingerprint, Kind};
-use crate::flow::{Flow, Path, Seen};
+use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
-use crate::probe::Probes;
+use crate::probe::{Ends, Probes};
 
 /// What an event is about, in the order in which events of one instant are handled.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +72,16 @@ pub struct World {
     pub agenda: Agenda,
     pub pool: Pool,
     pub links: Vec<Link>,
-    pub flows: Vec<Flow>,
+    pub sources: Vec<Source>,
+    pub sinks: Vec<Sink>,
+    pub annals: Vec<Annals>,
     pub paths: Vec<Path>,
+    pub accesses: Vec<Access>,
     pub deliveries: Fingerprint,
     pub probes: Probes,
+    /// Size of a full data packet [bytes].
+    pub data_bytes: u32,
+    /// Size of an ACK [bytes].
     pub ack_bytes: u32,
     pub warmup: Time,
     pub end: Time,
@@ -173,10 +179,10 @@ impl World {
 
     fn dropped(&mut self, id: u32) {
         let packet = &self.pool[id];
-        let counts = &mut self.flows[packet.flow as usize].counts;
+        let annals = &mut self.annals[packet.flow as usize];
         match packet.kind {
-            PacketKind::Data => counts.dropped += 1,
-            PacketKind::Ack => counts.acks_dropped += 1,
+            PacketKind::Data => annals.dropped += 1,
+            PacketKind::Ack => annals.acks_dropped += 1,
         }
         self.pool.remove(id);
     }
@@ -189,11 +195,10 @@ impl World {
         l.serve(now, packet, queued_for);
         packet.hop += 1;
         let out = l.busy_until + l.owd;
-        let flow = &self.flows[packet.flow as usize];
-        let path = &self.paths[flow.group as usize];
+        let flow = packet.flow as usize;
         let links = match packet.kind {
-            PacketKind::Data => &path.forward,
-            PacketKind::Ack => &path.reverse,
+            PacketKind::Data => &self.paths[self.sinks[flow].group as usize].forward,
+            PacketKind::Ack => &self.paths[self.sources[flow].group as usize].reverse,
         };
         if usize::from(packet.hop) < links.len() {
             packet.due = out;
@@ -201,43 +206,46 @@ impl World {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
         } else {
-            self.leave(out, id);
+            match packet.kind {
+                PacketKind::Data => self.leave_for_sink(out, id),
+                PacketKind::Ack => self.leave_for_source(out, id),
+            }
         }
     }
 
-    /// A packet leaves the last named link for the access hop to its end host.
+    /// A data packet leaves the last named link for the access hop to its sink.
     #[inline]
-    fn leave(&mut self, now: Time, id: u32) {
+    fn leave_for_sink(&mut self, now: Time, id: u32) {
         let packet = &mut self.pool[id];
-        let number = packet.flow;
-        let flow = &mut self.flows[number as usize];
-        let time = match packet.kind {
-            PacketKind::Data => serialization(flow, packet.size),
-            PacketKind::Ack => flow.access.ack_time,
-        };
+        let flow = packet.flow;
+        let sink = &mut self.sinks[flow as usize];
+        let access = &self.accesses[sink.access as usize];
+        let time = serialization(access, packet.size, self.data_bytes);
+        let due = sink.down_hop.cross(now, time, access.sink_owd);
+        packet.due = due;
         self.access_hops += 1;
-        let (line, hop, owd, due) = match packet.kind {
-            PacketKind::Data => {
-                (&mut flow.down, &mut flow.sink_down, flow.access.sink_owd, Due::Down)
-            }
-            PacketKind::Ack => {
-                (&mut flow.ack_down, &mut flow.source_down, flow.access.source_owd, Due::AckDown)
-            }
-        };
-        packet.due = hop.cross(now, time, owd);
-        let at = packet.due;
-        if at <= self.end {
-            match packet.kind {
-                PacketKind::Data if flow.prompt_sink => return self.deliver(at, number, id),
-                PacketKind::Ack if flow.prompt_source => {
-                    self.settle_source(at, number);
-                    return self.acknowledged(at, number, id);
-                }
-                _ => {}
-            }
+        if sink.prompt && due <= self.end {
+            self.deliver(due, flow, id);
+        } else if sink.down.push(&mut self.pool, id) {
+            self.agenda.at(due, event(Due::Down, flow));
         }
-        if line.push(&mut self.pool, id) {
-            self.agenda.at(at, event(due, number));
+    }
+
+    /// An ACK leaves the last named link for the access hop to its source.
+    #[inline]
+    fn leave_for_source(&mut self, now: Time, id: u32) {
+        let packet = &mut self.pool[id];
+        let flow = packet.flow;
+        let source = &mut self.sources[flow as usize];
+        let access = &self.accesses[source.access as usize];
+        let due = source.down_hop.cross(now, access.ack_time, access.source_owd);
+        packet.due = due;
+        self.access_hops += 1;
+        if source.prompt && due <= self.end {
+            self.settle_source(due, flow);
+            self.acknowledged(due, flow, id);
+        } else if source.ack_down.push(&mut self.pool, id) {
+            self.agenda.at(due, event(Due::AckDown, flow));
         }
     }
 
@@ -247,7 +255,7 @@ impl World {
             self.agenda.at(next, event(Due::LinkPipe, link));
         }
         let packet = &self.pool[id];
-        let path = &self.paths[self.flows[packet.flow as usize].group as usize];
+        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
         let links = match packet.kind {
             PacketKind::Data => &path.forward,
             PacketKind::Ack => &path.reverse,
@@ -267,33 +275,41 @@ impl World {
     // The source.
 
     fn on_up(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        let Some((id, next)) = f.up.pop(&self.pool) else { return };
+        let source = &mut self.sources[flow as usize];
+        let Some((id, next)) = source.up.pop(&self.pool) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Up, flow));
         }
-        let first = self.paths[f.group as usize].forward[0];
+        let first = self.paths[source.group as usize].forward[0];
         self.arrive(now, first, id);
     }
 
     fn on_flow_timer(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        if f.armed != now {
+        let source = &mut self.sources[flow as usize];
+        if source.armed != now {
             return; // another event took its place
         }
-        f.armed = Time::NEVER;
-        if f.deadline() <= now {
-            f.on_timers(now);
-            self.send(now, flow);
+        source.armed = Time::NEVER;
+        if source.deadline() <= now {
+            self.on_source_timers(now, flow);
         } else {
-            arm(&mut self.agenda, f, flow);
+            arm(&mut self.agenda, source, flow);
         }
     }
 
+    fn on_source_timers(&mut self, now: Time, flow: u32) {
+        let source = &mut self.sources[flow as usize];
+        source.on_timers(now, self.annals[flow as usize].stop);
+        if source.outbound.finished() {
+            self.finish(now, flow);
+        }
+        self.send(now, flow);
+    }
+
     fn on_pace(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        if f.pace_armed == now {
-            f.pace_armed = Time::NEVER;
+        let source = &mut self.sources[flow as usize];
+        if source.pace_armed == now {
+            source.pace_armed = Time::NEVER;
             self.send(now, flow);
         }
     }
@@ -302,16 +318,15 @@ impl World {
     #[inline]
     fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
-            let f = &mut self.flows[flow as usize];
-            let (timer, pace) = (f.deadline(), f.pace_armed);
+            let source = &mut self.sources[flow as usize];
+            let (timer, pace) = (source.deadline(), source.pace_armed);
             if timer.min(pace) >= until {
                 break;
             }
             if timer <= pace {
-                f.on_timers(timer);
-                self.send(timer, flow);
+                self.on_source_timers(timer, flow);
             } else {
-                f.pace_armed = Time::NEVER;
+                source.pace_armed = Time::NEVER;
                 self.send(pace, flow);
             }
         }
@@ -320,38 +335,39 @@ impl World {
     /// Sends what window and pacer allow, and sets the timers.
     #[inline]
     fn send(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        if !f.life.started {
-            return arm(&mut self.agenda, f, flow);
-        }
-        loop {
-            let cwnd = f.sender.cwnd();
-            if f.sender.pacing().is_some() && f.pace_free > now {
-                if f.outbound.has_room(cwnd) && f.pace_free < f.pace_armed {
-                    f.pace_armed = f.pace_free;
-                    self.agenda.at(f.pace_free, event(Due::Pace, flow));
+        let source = &mut self.sources[flow as usize];
+        while source.started {
+            let cwnd = source.sender.cwnd();
+            if source.sender.pacing().is_some() && source.pace_free > now {
+                if source.outbound.has_room(cwnd) && source.pace_free < source.pace_armed {
+                    source.pace_armed = source.pace_free;
+                    self.agenda.at(source.pace_free, event(Due::Pace, flow));
                 }
                 break;
             }
-            let Some(segment) = f.outbound.next_segment(cwnd) else { break };
-            f.outbound.on_sent(now);
-            let packet = depart(now, flow, f, segment);
-            if let Some(rate) = f.sender.pacing() {
-                f.pace_free = now + rate.serialization(packet.size);
+            let Some(segment) = source.outbound.next_segment(cwnd) else { break };
+            source.outbound.on_sent(now);
+            let last = segment.seq == source.last_seq;
+            let size = if last { self.annals[flow as usize].last_bytes } else { self.data_bytes };
+            if let Some(rate) = source.sender.pacing() {
+                source.pace_free = now + rate.serialization(size);
             }
-            let due = packet.due;
+            let access = &self.accesses[source.access as usize];
+            let time = serialization(access, size, self.data_bytes);
+            let due = source.up_hop.cross(now, time, access.source_owd);
+            let packet = Packet { due, flow, ..depart(now, source, segment, size) };
             self.access_hops += 1;
             let id = self.pool.insert(packet);
-            if f.up.push(&mut self.pool, id) {
+            if source.up.push(&mut self.pool, id) {
                 self.agenda.at(due, event(Due::Up, flow));
             }
         }
-        arm(&mut self.agenda, f, flow);
+        arm(&mut self.agenda, source, flow);
     }
 
     fn on_ack_down(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        let Some((id, next)) = f.ack_down.pop(&self.pool) else { return };
+        let source = &mut self.sources[flow as usize];
+        let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::AckDown, flow));
         }
@@ -361,41 +377,41 @@ impl World {
     /// An ACK is at its source, at `now`.
     #[inline]
     fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
-        let f = &mut self.flows[flow as usize];
+        let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
-        f.counts.acks_arrived += 1;
+        source.acks_arrived += 1;
         let sack = match packet.sack {
             NONE => &[][..],
             blocks => self.pool.sack(blocks).as_slice(),
         };
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
         let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: packet.signal };
-        let seen = f.outbound.on_ack(now, &ack);
+        let seen = source.outbound.on_ack(now, &ack);
         if let Some(loss) = &seen.loss {
-            f.report_loss(now, loss);
+            source.report_loss(now, loss);
         }
         if seen.delivered > 0 {
-            let told = Seen {
-                delivered: seen.delivered,
-                acked: seen.acked,
-                recovering: seen.recovering,
-                code: packet.ecn,
-            };
-            let mut ack = f.ack(now, rtt, packet.header, told);
-            f.sender.on_ack(&mut ack);
+            let Packet { header, ecn: code, signal: ece, .. } = *packet;
+            let echoed = Echoed { rtt, header, code, ece };
+            source.report_ack(now, echoed, &seen);
         }
         self.pool.remove(id);
-        if seen.finished && f.life.finish.is_none() {
-            f.life.finish = Some(now);
+        if seen.finished {
+            self.finish(now, flow);
         }
         self.send(now, flow);
+    }
+
+    fn finish(&mut self, now: Time, flow: u32) {
+        self.sources[flow as usize].finished = true;
+        self.annals[flow as usize].finish.get_or_insert(now);
     }
 
     // The sink.
 
     fn on_down(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        let Some((id, next)) = f.down.pop(&self.pool) else { return };
+        let sink = &mut self.sinks[flow as usize];
+        let Some((id, next)) = sink.down.pop(&self.pool) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Down, flow));
         }
@@ -405,23 +421,22 @@ impl World {
     /// A data packet is at its sink, at `now`.
     #[inline]
     fn deliver(&mut self, now: Time, flow: u32, id: u32) {
-        let f = &mut self.flows[flow as usize];
+        let sink = &mut self.sinks[flow as usize];
         let packet = &mut self.pool[id];
         self.deliveries.record(Kind::Delivery, now, packet);
-        let classic = f.ecn == EcnUse::Classic;
+        let classic = sink.ecn == EcnUse::Classic;
         let ce = classic && packet.ecn == Ecn::Ce;
-        let seen = f.inbound.on_data(now, packet.seq, ce, packet.signal);
-        f.counts.arrived += 1;
+        let seen = sink.inbound.on_data(now, packet.seq, ce, packet.signal);
+        sink.arrived += 1;
         if seen.new {
-            f.counts.delivered += 1;
-            f.counts.delivered_bytes += u64::from(packet.size);
+            sink.delivered_bytes += u64::from(packet.size);
             if now > self.warmup {
-                f.counts.fresh_bytes += u64::from(packet.size);
+                sink.fresh_bytes += u64::from(packet.size);
             }
         }
-        let back = f.receiver.on_data(now, &mut packet.header, packet.ecn);
+        let back = sink.receiver.on_data(now, &mut packet.header, packet.ecn);
         packet.header = back.header;
-        packet.ecn = if matches!(f.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
+        packet.ecn = if matches!(sink.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
         if seen.ack_now {
             self.acknowledge(now, flow, id);
         } else {
@@ -432,15 +447,16 @@ impl World {
     /// Turns a data packet round as the ACK of what has arrived.
     #[inline]
     fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
-        let f = &mut self.flows[flow as usize];
-        if f.unanswered != NONE && f.unanswered != id {
-            self.pool.remove(f.unanswered);
+        let sink = &mut self.sinks[flow as usize];
+        if sink.unanswered != NONE && sink.unanswered != id {
+            self.pool.remove(sink.unanswered);
         }
-        f.unanswered = NONE;
-        f.counts.acks_sent += 1;
+        sink.unanswered = NONE;
+        sink.acks_sent += 1;
         self.access_hops += 1;
-        let ack = f.inbound.ack(now);
-        let sack = if ack.sack { self.pool.insert_sack(f.inbound.sack_blocks()) } else { NONE };
+        let ack = sink.inbound.ack(now);
+        let sack = if ack.sack { self.pool.insert_sack(sink.inbound.sack_blocks()) } else { NONE };
+        let access = &self.accesses[sink.access as usize];
         let packet = &mut self.pool[id];
         packet.kind = PacketKind::Ack;
         packet.seq = ack.cumulative;
@@ -448,49 +464,49 @@ impl World {
         packet.sack = sack;
         packet.size = self.ack_bytes;
         packet.hop = 0;
-        packet.due = f.sink_up.cross(now, f.access.ack_time, f.access.sink_owd);
+        packet.due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
         let due = packet.due;
-        if f.ack_up.push(&mut self.pool, id) {
+        if sink.ack_up.push(&mut self.pool, id) {
             self.agenda.at(due, event(Due::AckUp, flow));
         }
     }
 
     fn delay_ack(&mut self, flow: u32, id: u32) {
-        let f = &mut self.flows[flow as usize];
-        if f.unanswered != NONE {
-            self.pool.remove(f.unanswered);
+        let sink = &mut self.sinks[flow as usize];
+        if sink.unanswered != NONE {
+            self.pool.remove(sink.unanswered);
         }
-        f.unanswered = id;
-        let deadline = f.inbound.deadline();
-        if deadline < f.receiver_armed {
-            f.receiver_armed = deadline;
+        sink.unanswered = id;
+        let deadline = sink.inbound.deadline();
+        if deadline < sink.armed {
+            sink.armed = deadline;
             self.agenda.at(deadline, event(Due::Receiver, flow));
         }
     }
 
     fn on_receiver_timer(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        if f.receiver_armed != now {
+        let sink = &mut self.sinks[flow as usize];
+        if sink.armed != now {
             return;
         }
-        f.receiver_armed = Time::NEVER;
-        let deadline = f.inbound.deadline();
-        if deadline <= now && f.unanswered != NONE {
-            let id = f.unanswered;
+        sink.armed = Time::NEVER;
+        let deadline = sink.inbound.deadline();
+        if deadline <= now && sink.unanswered != NONE {
+            let id = sink.unanswered;
             self.acknowledge(now, flow, id);
         } else if deadline != Time::NEVER {
-            f.receiver_armed = deadline;
+            sink.armed = deadline;
             self.agenda.at(deadline, event(Due::Receiver, flow));
         }
     }
 
     fn on_ack_up(&mut self, now: Time, flow: u32) {
-        let f = &mut self.flows[flow as usize];
-        let Some((id, next)) = f.ack_up.pop(&self.pool) else { return };
+        let sink = &mut self.sinks[flow as usize];
+        let Some((id, next)) = sink.ack_up.pop(&self.pool) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::AckUp, flow));
         }
-        let first = self.paths[f.group as usize].reverse[0];
+        let first = self.paths[sink.group as usize].reverse[0];
         self.arrive(now, first, id);
     }
 
@@ -498,7 +514,11 @@ impl World {
 
     fn on_probe(&mut self, now: Time) {
         self.catch_up_all(now);
-        if let Some(next) = self.probes.sample(now, &self.links, &self.flows) {
+        if let Some(next) = self.probes.sample(
+            now,
+            &self.links,
+            Ends { sources: &self.sources, sinks: &self.sinks },
+        ) {
             self.agenda.at(next, event(Due::Probe, 0));
         }
     }
@@ -510,38 +530,30 @@ impl World {
 }
 
 #[inline]
-fn serialization(flow: &Flow, size: u32) -> Span {
-    if size == flow.packet_bytes {
-        flow.access.data_time
-    } else {
-        flow.access.rate.serialization(size)
-    }
+fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span {
+    if size == data_bytes { access.data_time } else { access.rate.serialization(size) }
 }
 
-/// The packet that carries a segment, on its way over the source's access hop.
+/// The packet that carries a segment; the caller knows its flow and when it is due.
 #[inline]
-fn depart(now: Time, number: u32, flow: &mut Flow, segment: Segment) -> Packet {
+fn depart(now: Time, source: &mut Source, segment: Segment, size: u32) -> Packet {
     let Segment { seq, retransmission, cwr } = segment;
-    let size = flow.size(seq);
-    flow.counts.sent += 1;
-    flow.counts.retransmitted += u64::from(retransmission);
-    let srtt = flow.outbound.srtt();
-    let header: AnyHeader = flow.sender.on_send(&Departing { now, size, srtt, retransmission });
-    let ecn = match flow.ecn {
+    source.sent += 1;
+    let srtt = source.outbound.srtt();
+    let header: AnyHeader = source.sender.on_send(&Departing { now, size, srtt, retransmission });
+    let ecn = match source.ecn {
         EcnUse::None => Ecn::NotCapable,
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
         EcnUse::Classic if retransmission => Ecn::NotCapable,
         EcnUse::Classic => Ecn::Ect0,
         EcnUse::Codes(code) => code,
     };
-    let time = serialization(flow, size);
-    let due = flow.source_up.cross(now, time, flow.access.source_owd);
     Packet {
-        due,
+        due: now,
         sent_at: now,
         seq,
         header,
-        flow: number,
+        flow: 0,
         next: NONE,
         size,
         sack: NONE,
@@ -553,12 +565,12 @@ fn depart(now: Time, number: u32, flow: &mut Flow, segment: Segment) -> Packet {
     }
 }
 
-/// Sets the flow's timer event if none is pending early enough.
+/// Sets the source's timer event if none is pending early enough.
 #[inline]
-fn arm(agenda: &mut Agenda, flow: &mut Flow, number: u32) {
-    let deadline = flow.deadline();
-    if deadline < flow.armed {
-        flow.armed = deadline.max(agenda.now());
-        agenda.at(flow.armed, event(Due::FlowTimer, number));
+fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
+    let deadline = source.deadline();
+    if deadline < source.armed {
+        source.armed = deadline.max(agenda.now());
+        agenda.at(source.armed, event(Due::FlowTimer, flow));
     }
 }

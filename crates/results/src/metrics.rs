@@ -13,7 +13,7 @@ pub fn jain_index(values: &[f64]) -> Option<f64> {
 /// Bins of a queue counted in bytes; its quantiles are exact to twice that part of the limit.
 const BYTE_BINS: u64 = 2048;
 
-/// Queues of up to this many packets have a bin for each length; longer ones for every 64.
+/// Queues of up to this many packets have a bin for each length.
 const EXACT_PACKETS: u64 = 4096;
 
 /// A queue's length, weighted by the time it lasted.
@@ -27,13 +27,14 @@ pub struct Occupancy {
     byte_time: u128,
     max_packets: u64,
     max_bytes: u64,
+    packet_scale: PacketScale,
     packet_bins: Bins,
     byte_bins: Bins,
     /// Logarithm of the bytes per bin.
     byte_shift: u32,
 }
 
-/// Longer queues than 4096 + 64 times this many packets are counted as this long by the quantile.
+/// Bins for longer queues, up to the buffer's limit.
 const LONG_BINS: u64 = 4096;
 
 /// How long a value was in each bin.
@@ -65,19 +66,41 @@ impl Bins {
     }
 }
 
-#[inline]
-fn packet_bin(packets: u64) -> u64 {
-    if packets < EXACT_PACKETS { packets } else { EXACT_PACKETS + (packets - EXACT_PACKETS) / 64 }
+/// The bins of a queue counted in packets.
+#[derive(Clone, Copy, Debug)]
+struct PacketScale {
+    /// Logarithm of the packets per bin beyond [`EXACT_PACKETS`].
+    shift: u32,
 }
 
-/// The largest number of packets in a bin.
-fn packet_bin_end(bin: u64) -> u64 {
-    if bin < EXACT_PACKETS { bin } else { EXACT_PACKETS + (bin - EXACT_PACKETS) * 64 + 63 }
+impl PacketScale {
+    fn up_to(limit: u64) -> PacketScale {
+        let beyond = limit.saturating_sub(EXACT_PACKETS).max(1);
+        PacketScale { shift: beyond.div_ceil(LONG_BINS).next_power_of_two().ilog2() }
+    }
+
+    #[inline]
+    fn bin(self, packets: u64) -> u64 {
+        if packets < EXACT_PACKETS {
+            packets
+        } else {
+            EXACT_PACKETS + ((packets - EXACT_PACKETS) >> self.shift)
+        }
+    }
+
+    /// The largest number of packets in a bin.
+    fn end(self, bin: u64) -> u64 {
+        if bin < EXACT_PACKETS {
+            bin
+        } else {
+            EXACT_PACKETS + ((bin - EXACT_PACKETS + 1) << self.shift) - 1
+        }
+    }
 }
 
 impl Occupancy {
-    /// Counts from `from` on; the buffer's limit sets the resolution of the quantile in bytes.
-    pub fn new(from: Time, limit_bytes: u64) -> Occupancy {
+    /// Counts from `from` on; the most that the buffer holds sets the resolution of the quantiles.
+    pub fn new(from: Time, limit_packets: u64, limit_bytes: u64) -> Occupancy {
         Occupancy {
             from,
             since: from,
@@ -87,7 +110,8 @@ impl Occupancy {
             byte_time: 0,
             max_packets: 0,
             max_bytes: 0,
-            packet_bins: Bins::new(EXACT_PACKETS + LONG_BINS),
+            packet_scale: PacketScale::up_to(limit_packets),
+            packet_bins: Bins::new(EXACT_PACKETS + LONG_BINS + 1),
             byte_bins: Bins::new(2 * BYTE_BINS + 1),
             byte_shift: (limit_bytes / BYTE_BINS).max(1).ilog2(),
         }
@@ -112,7 +136,7 @@ impl Occupancy {
         self.byte_time += u128::from(self.bytes) * u128::from(lasted.0);
         self.max_packets = self.max_packets.max(self.packets);
         self.max_bytes = self.max_bytes.max(self.bytes);
-        self.packet_bins.add(packet_bin(self.packets), lasted);
+        self.packet_bins.add(self.packet_scale.bin(self.packets), lasted);
         self.byte_bins.add(self.bytes >> self.byte_shift, lasted);
     }
 
@@ -123,7 +147,7 @@ impl Occupancy {
         QueueStatistics {
             mean_packets: self.packet_time as f64 / span,
             mean_bytes: self.byte_time as f64 / span,
-            p90_packets: packet_bin_end(self.packet_bins.quantile(0.9)),
+            p90_packets: self.packet_scale.end(self.packet_bins.quantile(0.9)),
             p90_bytes: self.byte_bins.quantile(0.9) << self.byte_shift,
             max_packets: self.max_packets,
             max_bytes: self.max_bytes,
@@ -164,9 +188,20 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_of_long_queues_are_within_a_bin() {
+        let ms = |t: u64| Time::ZERO + Span::from_millis(t);
+        let mut queue = Occupancy::new(ms(0), 1_000_000, 1_000_000_000);
+        queue.change(ms(0), 1_000_000, 1_000_000_000);
+        let q = queue.finish(ms(1));
+        // (1,000,000 - 4096) / 4096 bins is below 256 packets a bin.
+        assert!(q.p90_packets.abs_diff(1_000_000) < 256, "{}", q.p90_packets);
+        assert!(q.p90_bytes.abs_diff(1_000_000_000) < 1_000_000, "{}", q.p90_bytes);
+    }
+
+    #[test]
     fn occupancy_weights_by_time() {
         let ms = |t: u64| Time::ZERO + Span::from_millis(t);
-        let mut queue = Occupancy::new(ms(10), 100_000);
+        let mut queue = Occupancy::new(ms(10), 100, 100_000);
         queue.change(ms(0), 50, 50_000); // before the warm-up's end
         queue.change(ms(12), 2, 2_000); // 2 ms of 50 counted
         queue.change(ms(20), 0, 0); // 8 ms of 2; then 10 ms of 0

@@ -464,6 +464,7 @@ mod tests {
             recovering: false,
             header: (),
             code,
+            ece: false,
         });
         sender.cwnd - before
     }

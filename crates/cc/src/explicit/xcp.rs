@@ -632,6 +632,7 @@ mod tests {
             recovering: false,
             header: XcpHeader { feedback, ..XcpHeader::default() },
             code: Ecn::NotCapable,
+            ece: false,
         });
     }
 

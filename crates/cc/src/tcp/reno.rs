@@ -10,7 +10,8 @@
 //!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
 //! - D3: the window also grows while the application leaves it unused (no RFC 7661), and is kept
 //!   over an idle time (RFC 5681 section 4.1 restarts from the initial window).
-//! - D4: on ECE the same halving as on duplicate ACKs, of FlightSize, not below 2 packets.
+//! - D4: on ECE the same halving as on duplicate ACKs, of FlightSize, not below 2 packets unless the
+//!   window is; a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
 
 use crate::roles::{Ack, Echo, EcnUse, Loss, LossKind, Sender, SenderContext};
 
@@ -47,7 +48,8 @@ impl Sender for Reno {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<()>) {
-        if ack.acked == 0 || ack.recovering {
+        // RFC 3168 section 6.1.2: an ACK that echoes congestion does not open the window.
+        if ack.acked == 0 || ack.recovering || ack.ece {
             return;
         }
         self.cwnd += if self.cwnd < self.ssthresh {
@@ -63,7 +65,8 @@ impl Sender for Reno {
             self.ssthresh = (f64::from(loss.in_flight) / 2.0).max(2.0); // eq. (4)
         }
         self.cwnd = match loss.kind {
-            LossKind::DupAcks | LossKind::EcnEcho => self.ssthresh,
+            LossKind::DupAcks => self.ssthresh,
+            LossKind::EcnEcho => self.cwnd.min(self.ssthresh),
             LossKind::Timeout => 1.0,
         };
     }
@@ -104,6 +107,7 @@ mod tests {
             recovering,
             header: (),
             code: Ecn::NotCapable,
+            ece: false,
         }
     }
 
@@ -142,6 +146,17 @@ mod tests {
             reno.on_loss(&loss(kind, 3, false));
             assert_eq!((reno.cwnd(), reno.ssthresh), (2.0, 2.0));
         }
+    }
+
+    #[test]
+    fn an_echo_of_congestion_never_opens_the_window() {
+        let mut reno = reno(1.0, true);
+        reno.on_loss(&loss(LossKind::EcnEcho, 1, false));
+        assert_eq!(reno.cwnd(), 1.0);
+        reno.on_ack(&Ack { ece: true, ..ack(1, false) });
+        assert_eq!(reno.cwnd(), 1.0);
+        reno.on_ack(&ack(1, false));
+        assert_eq!(reno.cwnd(), 2.0);
     }
 
     #[test]
