@@ -64,26 +64,9 @@ impl Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::NONE;
-    use cc::registry::AnyHeader;
-    use cc::roles::{Ecn, PacketKind};
 
     fn packet(flow: u32, seq: u64, size: u32) -> Packet {
-        Packet {
-            due: Time::ZERO,
-            sent_at: Time::ZERO,
-            seq,
-            header: AnyHeader::None,
-            flow,
-            next: NONE,
-            size,
-            sack: NONE,
-            kind: PacketKind::Data,
-            ecn: Ecn::NotCapable,
-            hop: 0,
-            retransmission: false,
-            signal: false,
-        }
+        Packet::data(flow, seq, size, Time::ZERO)
     }
 
     fn of(kind: Kind, time: u64, packet: &Packet) -> u128 {

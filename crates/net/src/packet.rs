@@ -12,8 +12,8 @@ pub const NONE: u32 = u32::MAX;
 /// `retransmission` and the header are what the sender wants echoed.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// When it reaches the end of the delay line it is in.
-    pub due: Time,
+    /// When the packet behind it in the delay line reaches the end of the line.
+    next_due: Time,
     /// When the data packet left its source.
     pub sent_at: Time,
     /// Data: the segment's number. ACK: the next segment expected.
@@ -22,8 +22,8 @@ pub struct Packet {
     pub header: AnyHeader,
     /// Its flow.
     pub flow: u32,
-    /// The next packet in the delay line or in the free list.
-    pub next: u32,
+    /// The packet behind it in the delay line, or the next in the free list.
+    next: u32,
     /// Size on the wire [bytes].
     pub size: u32,
     /// SACK blocks of an ACK in the pool's side table, or [`NONE`].
@@ -38,6 +38,28 @@ pub struct Packet {
     pub retransmission: bool,
     /// RFC 3168: CWR on data, ECE on an ACK.
     pub signal: bool,
+}
+
+impl Packet {
+    /// A data packet of `flow` with segment `seq` of `size` bytes, sent at `sent_at`; everything else
+    /// is as it is without loss and congestion control.
+    pub fn data(flow: u32, seq: u64, size: u32, sent_at: Time) -> Packet {
+        Packet {
+            next_due: Time::NEVER,
+            sent_at,
+            seq,
+            header: AnyHeader::None,
+            flow,
+            next: NONE,
+            size,
+            sack: NONE,
+            kind: PacketKind::Data,
+            ecn: Ecn::NotCapable,
+            hop: 0,
+            retransmission: false,
+            signal: false,
+        }
+    }
 }
 
 /// All packets of a run. Grows to the largest number alive at once; freed places are used again.
@@ -129,16 +151,18 @@ impl Pipe {
     /// An empty line.
     pub const EMPTY: Pipe = Pipe { head: NONE, tail: NONE };
 
-    /// Appends a packet; true when it is the first and its event must be set.
+    /// Appends a packet that reaches the end at `due`; true when it is the first and its event must
+    /// be set. The packet before it learns `due`, so that [`Pipe::pop`] touches one packet only.
     #[inline]
-    pub fn push(&mut self, pool: &mut Pool, id: u32) -> bool {
+    pub fn push(&mut self, pool: &mut Pool, id: u32, due: Time) -> bool {
         pool[id].next = NONE;
         let empty = self.head == NONE;
         if empty {
             self.head = id;
         } else {
-            debug_assert!(pool[self.tail].due <= pool[id].due);
-            pool[self.tail].next = id;
+            let last = &mut pool[self.tail];
+            last.next = id;
+            last.next_due = due;
         }
         self.tail = id;
         empty
@@ -151,9 +175,9 @@ impl Pipe {
             return None;
         }
         let id = self.head;
-        self.head = pool[id].next;
-        let next = (self.head != NONE).then(|| pool[self.head].due);
-        Some((id, next))
+        let packet = &pool[id];
+        self.head = packet.next;
+        Some((id, (packet.next != NONE).then_some(packet.next_due)))
     }
 
     /// The packets in the line.

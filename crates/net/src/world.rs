@@ -13,7 +13,6 @@
 //!
 //! What is left: the arrival of the head of each delay line at a queue, and timers.
 
-use cc::registry::AnyHeader;
 use cc::roles::{Departing, Ecn, EcnUse, PacketKind};
 use engine::Agenda;
 use transport::{AckIn, Segment};
@@ -201,8 +200,7 @@ impl World {
             PacketKind::Ack => &self.paths[self.sources[flow].group as usize].reverse,
         };
         if usize::from(packet.hop) < links.len() {
-            packet.due = out;
-            if l.pipe.push(&mut self.pool, id) {
+            if l.pipe.push(&mut self.pool, id, out) {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
         } else {
@@ -216,17 +214,16 @@ impl World {
     /// A data packet leaves the last named link for the access hop to its sink.
     #[inline]
     fn leave_for_sink(&mut self, now: Time, id: u32) {
-        let packet = &mut self.pool[id];
+        let packet = &self.pool[id];
         let flow = packet.flow;
         let sink = &mut self.sinks[flow as usize];
         let access = &self.accesses[sink.access as usize];
         let time = serialization(access, packet.size, self.data_bytes);
         let due = sink.down_hop.cross(now, time, access.sink_owd);
-        packet.due = due;
         self.access_hops += 1;
         if sink.prompt && due <= self.end {
             self.deliver(due, flow, id);
-        } else if sink.down.push(&mut self.pool, id) {
+        } else if sink.down.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::Down, flow));
         }
     }
@@ -234,17 +231,15 @@ impl World {
     /// An ACK leaves the last named link for the access hop to its source.
     #[inline]
     fn leave_for_source(&mut self, now: Time, id: u32) {
-        let packet = &mut self.pool[id];
-        let flow = packet.flow;
+        let flow = self.pool[id].flow;
         let source = &mut self.sources[flow as usize];
         let access = &self.accesses[source.access as usize];
         let due = source.down_hop.cross(now, access.ack_time, access.source_owd);
-        packet.due = due;
         self.access_hops += 1;
         if source.prompt && due <= self.end {
             self.settle_source(due, flow);
             self.acknowledged(due, flow, id);
-        } else if source.ack_down.push(&mut self.pool, id) {
+        } else if source.ack_down.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckDown, flow));
         }
     }
@@ -355,10 +350,10 @@ impl World {
             let access = &self.accesses[source.access as usize];
             let time = serialization(access, size, self.data_bytes);
             let due = source.up_hop.cross(now, time, access.source_owd);
-            let packet = Packet { due, flow, ..depart(now, source, segment, size) };
+            let packet = Packet::data(flow, segment.seq, size, now);
+            let id = self.pool.insert(depart(packet, source, segment));
             self.access_hops += 1;
-            let id = self.pool.insert(packet);
-            if source.up.push(&mut self.pool, id) {
+            if source.up.push(&mut self.pool, id, due) {
                 self.agenda.at(due, event(Due::Up, flow));
             }
         }
@@ -464,9 +459,8 @@ impl World {
         packet.sack = sack;
         packet.size = self.ack_bytes;
         packet.hop = 0;
-        packet.due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
-        let due = packet.due;
-        if sink.ack_up.push(&mut self.pool, id) {
+        let due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
+        if sink.ack_up.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckUp, flow));
         }
     }
@@ -534,35 +528,24 @@ fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span {
     if size == data_bytes { access.data_time } else { access.rate.serialization(size) }
 }
 
-/// The packet that carries a segment; the caller knows its flow and when it is due.
+/// Fills in what the source's protocol and transport put into a packet.
 #[inline]
-fn depart(now: Time, source: &mut Source, segment: Segment, size: u32) -> Packet {
-    let Segment { seq, retransmission, cwr } = segment;
+fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
+    let Segment { retransmission, cwr, .. } = segment;
+    let (now, size) = (packet.sent_at, packet.size);
     source.sent += 1;
     let srtt = source.outbound.srtt();
-    let header: AnyHeader = source.sender.on_send(&Departing { now, size, srtt, retransmission });
-    let ecn = match source.ecn {
+    packet.header = source.sender.on_send(&Departing { now, size, srtt, retransmission });
+    packet.ecn = match source.ecn {
         EcnUse::None => Ecn::NotCapable,
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
         EcnUse::Classic if retransmission => Ecn::NotCapable,
         EcnUse::Classic => Ecn::Ect0,
         EcnUse::Codes(code) => code,
     };
-    Packet {
-        due: now,
-        sent_at: now,
-        seq,
-        header,
-        flow: 0,
-        next: NONE,
-        size,
-        sack: NONE,
-        kind: PacketKind::Data,
-        ecn,
-        hop: 0,
-        retransmission,
-        signal: cwr,
-    }
+    packet.retransmission = retransmission;
+    packet.signal = cwr;
+    packet
 }
 
 /// Sets the source's timer event if none is pending early enough.
