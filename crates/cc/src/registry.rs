@@ -275,7 +275,7 @@ macro_rules! queues {
 
         impl AnyRouter {
             /// As [`Router::on_arrival`].
-            #[inline]
+            #[inline(always)]
             pub fn on_arrival(
                 &mut self, now: Time, packet: Passing<'_, AnyHeader>, backlog: Backlog,
             ) -> Verdict {
@@ -284,7 +284,7 @@ macro_rules! queues {
                 }
             }
             /// As [`Router::on_departure`].
-            #[inline]
+            #[inline(always)]
             pub fn on_departure(
                 &mut self, now: Time, packet: Passing<'_, AnyHeader>, backlog: Backlog,
             ) {
@@ -309,7 +309,7 @@ macro_rules! queues {
 }
 
 /// The ACK as its own protocol reads it.
-#[inline]
+#[inline(always)]
 fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
     let header = H::open(&mut ack.header).copied().unwrap_or_default();
     Ack {
@@ -328,7 +328,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
 }
 
 /// The packet as one protocol's router reads it.
-#[inline]
+#[inline(always)]
 fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
     let header = match packet.kind {
         PacketKind::Data => packet.header.and_then(H::open),
