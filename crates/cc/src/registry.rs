@@ -198,11 +198,10 @@ macro_rules! protocols {
         impl AnyReceiver {
             /// As [`Receiver::on_data`].
             #[inline]
-            pub fn on_data(&mut self, now: Time, header: &mut AnyHeader, ecn: Ecn) -> Feedback<AnyHeader> {
+            pub fn on_data(&mut self, data: &mut Arrived<AnyHeader>) -> Feedback<AnyHeader> {
                 match self {
                     $( AnyReceiver::$variant(r) => {
-                        let header = Header::open(header).copied().unwrap_or_default();
-                        let back = r.on_data(&Arrived { now, header, ecn });
+                        let back = r.on_data(&received(data));
                         Feedback { header: back.header.wrap(), code: back.code }
                     } )*
                 }
@@ -324,6 +323,19 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         recovering: ack.recovering,
         code: ack.code,
         ece: ack.ece,
+    }
+}
+
+/// The data packet as its own protocol's receiver reads it.
+#[inline(always)]
+fn received<H: Header>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
+    let opened = |header: &mut AnyHeader| H::open(header).copied().unwrap_or_default();
+    let pending = data.pending.as_mut();
+    Arrived {
+        now: data.now,
+        header: opened(&mut data.header),
+        ecn: data.ecn,
+        pending: pending.map(|p| Feedback { header: opened(&mut p.header), code: p.code }),
     }
 }
 

@@ -189,6 +189,8 @@ pub struct Arrived<H> {
     pub header: H,
     /// The ECN bits.
     pub ecn: Ecn,
+    /// What an earlier packet had to say, if its ACK is delayed and has not left.
+    pub pending: Option<Feedback<H>>,
 }
 
 /// What an ACK takes back.
@@ -204,7 +206,7 @@ pub struct Feedback<H> {
 pub trait Receiver: Sized + Clone + Default {
     /// The protocol's header.
     type Header: Header;
-    /// A data packet arrived: what its ACK takes back.
+    /// A data packet arrived: what the next ACK takes back.
     fn on_data(&mut self, data: &Arrived<Self::Header>) -> Feedback<Self::Header>;
 }
 

@@ -7,8 +7,8 @@ use clearpipe_cc::registry::{
     QueueInfo, Role, protocols, queues,
 };
 use clearpipe_cc::roles::{
-    Ack, Backlog, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing,
-    RouterContext, SenderContext,
+    Ack, Arrived, Backlog, Departing, Ecn, Feedback, Header, Limit, Loss, LossKind, PacketKind,
+    Passing, RouterContext, SenderContext,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -236,12 +236,17 @@ proptest! {
     }
 
     #[test]
-    fn receivers_take_any_packet(header in header(), ecn in ecn(), at in span()) {
+    fn receivers_take_any_packet(
+        header in header(), ecn in ecn(), at in span(), waiting in (header(), ecn()),
+    ) {
         for info in protocols() {
             let (_, mut receiver) = sender(&info, None, 1.0);
-            let mut header = header;
-            let back = receiver.on_data(Time::ZERO + at, &mut header, ecn);
-            check_codec(back.header);
+            let now = Time::ZERO + at;
+            let pending = Feedback { header: waiting.0, code: waiting.1 };
+            for pending in [None, Some(pending)] {
+                let back = receiver.on_data(&mut Arrived { now, header, ecn, pending });
+                check_codec(back.header);
+            }
         }
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! What is left: the arrival of the head of each delay line at a queue, and timers.
 
-use cc::roles::{Departing, Ecn, EcnUse, PacketKind};
+use cc::roles::{Arrived, Departing, Ecn, EcnUse, Feedback, PacketKind};
 use engine::Agenda;
 use transport::{AckIn, Segment};
 use units::{Span, Time};
@@ -429,7 +429,13 @@ impl World {
                 sink.fresh_bytes += u64::from(packet.size);
             }
         }
-        let back = sink.receiver.on_data(now, &mut packet.header, packet.ecn);
+        let mut data = Arrived { now, header: packet.header, ecn: packet.ecn, pending: None };
+        if sink.unanswered != NONE {
+            let waiting = &self.pool[sink.unanswered];
+            data.pending = Some(Feedback { header: waiting.header, code: waiting.ecn });
+        }
+        let back = sink.receiver.on_data(&mut data);
+        let packet = &mut self.pool[id];
         packet.header = back.header;
         packet.ecn = if matches!(sink.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
         if seen.ack_now {

@@ -16,6 +16,8 @@
 //! - D3: an ACK whose code is 00 (not capable) changes nothing.
 //! - D4: before the first RTT sample the increases are not scaled.
 //! - D5: the srtt of the additive increase that follows a freeze is that of its first ACK.
+//! - D6: an ACK that answers several packets (delayed ACKs) takes back the highest of their codes,
+//!   and is one ACK to the sender: its increases are then half as fast.
 //!
 //! Reconstructed:
 //! - R1: the weight of the queue's average, a = 0.875.
@@ -26,8 +28,8 @@
 use units::{Rate, Span, Time, math};
 
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Ecn, EcnUse, Loss, LossKind, PacketKind, Passing, Router,
-    RouterContext, Sender, SenderContext, Service, Verdict,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, PacketKind, Passing,
+    Receiver, Router, RouterContext, Sender, SenderContext, Service, Verdict,
 };
 
 params! {
@@ -191,6 +193,20 @@ impl Router for VcpRouter {
     }
 }
 
+/// The receiver's part: the code as it came, the highest where an ACK answers several packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VcpReceiver;
+
+impl Receiver for VcpReceiver {
+    type Header = ();
+
+    #[inline]
+    fn on_data(&mut self, data: &Arrived<()>) -> Feedback<()> {
+        let code = data.pending.map_or(data.ecn, |pending| pending.code.max(data.ecn));
+        Feedback { header: (), code }
+    }
+}
+
 /// What the sender does with the codes that come back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -271,7 +287,7 @@ fn ratio(rtt: Option<Span>, base: Span) -> f64 {
 impl Sender for VcpSender {
     type Params = VcpSenderParams;
     type Header = ();
-    type Receiver = Echo<()>;
+    type Receiver = VcpReceiver;
 
     fn new(params: &VcpSenderParams, context: &SenderContext) -> VcpSender {
         let xi = params.kappa * (1.0 - params.high_load) / params.high_load; // eq. (5)
@@ -550,5 +566,13 @@ mod tests {
         // 64 packets in 64 gaps of 156.25 ms; 65 are too many.
         assert_eq!(pace(64.0, 10_000), Some(Rate(51_200)));
         assert_eq!(pace(65.0, 20_000), None);
+    }
+
+    #[test]
+    fn an_ack_of_several_packets_takes_back_the_highest_code() {
+        let arrived = |ecn, pending| Arrived { now: Time::ZERO, header: (), ecn, pending };
+        let first = VcpReceiver.on_data(&arrived(Ecn::Ce, None));
+        assert_eq!(first.code, Ecn::Ce);
+        assert_eq!(VcpReceiver.on_data(&arrived(Ecn::Ect1, Some(first))).code, Ecn::Ce);
     }
 }

@@ -26,8 +26,8 @@ use units::{Span, Time, math};
 
 use crate::registry::AnyHeader;
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, LossKind, Passing, Router, RouterContext, Sender,
-    SenderContext, Service, Verdict,
+    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, Passing, Receiver, Router,
+    RouterContext, Sender, SenderContext, Service, Verdict,
 };
 
 params! {
@@ -331,7 +331,25 @@ impl Router for XcpRouter {
     }
 }
 
-/// The end host's part; the receiver returns the header as it came.
+/// The receiver's part: the header as it came (section 3.3); an ACK that answers several packets
+/// takes back the sum of their feedback.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct XcpReceiver;
+
+impl Receiver for XcpReceiver {
+    type Header = XcpHeader;
+
+    #[inline]
+    fn on_data(&mut self, data: &Arrived<XcpHeader>) -> Feedback<XcpHeader> {
+        let mut header = data.header;
+        if let Some(pending) = &data.pending {
+            header.feedback += pending.header.feedback;
+        }
+        Feedback { header, code: data.ecn }
+    }
+}
+
+/// The end host's part.
 #[derive(Clone, Debug)]
 pub struct XcpSender {
     /// [bytes]
@@ -350,7 +368,7 @@ pub struct XcpSender {
 impl Sender for XcpSender {
     type Params = XcpSenderParams;
     type Header = XcpHeader;
-    type Receiver = Echo<XcpHeader>;
+    type Receiver = XcpReceiver;
 
     fn new(params: &XcpSenderParams, context: &SenderContext) -> XcpSender {
         let packet = f64::from(context.packet_bytes);
@@ -674,6 +692,18 @@ mod tests {
         // floor(7.5) packets of 1000 B, over the price 2.
         assert_eq!(send(&mut sender, None).cwnd, 3500.0);
         assert_eq!(sender.cwnd(), 7.5);
+    }
+
+    #[test]
+    fn an_ack_of_several_packets_takes_back_their_sum() {
+        let arrived = |feedback, pending| {
+            let header = XcpHeader { feedback, ..XcpHeader::default() };
+            Arrived { now: Time::ZERO, header, ecn: Ecn::NotCapable, pending }
+        };
+        let first = XcpReceiver.on_data(&arrived(30.0, None));
+        assert_eq!(first.header.feedback, 30.0);
+        let both = XcpReceiver.on_data(&arrived(-12.0, Some(first)));
+        assert_eq!(both.header.feedback, 18.0);
     }
 
     #[test]
