@@ -1,4 +1,4 @@
-"""Runs one point in Clearpipe, through its command line."""
+"""Runs scenarios in Clearpipe, through its command line."""
 
 import json
 import shutil
@@ -22,27 +22,8 @@ def find() -> str:
 
 
 def run(point: Point, seed: int) -> Figures:
-    """Runs `point` once."""
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = Path(folder, f"{point.name}.toml")
-        scenario.write_text(point.scenario(), encoding="utf-8")
-        command = [find(), "run", str(scenario), "--json", "--seed", str(seed)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    if done.returncode != 0:
-        raise PeerError(
-            f"clearpipe failed on {point.name} (exit {done.returncode}):\n{done.stderr}"
-        )
-    try:
-        return parse(done.stdout)
-    except (KeyError, ValueError) as error:
-        raise PeerError(
-            f"clearpipe's output for {point.name} cannot be read ({error!r})"
-        ) from error
-
-
-def parse(output: str) -> Figures:
-    """The figures in the JSON that `clearpipe run --json` prints."""
-    result = json.loads(output)
+    """Runs the dumbbell `point` once."""
+    result = _result(point.name, point.scenario(), seed)
     links = {link["name"]: link for link in result["links"]}
     meta = result["meta"]
     return Figures(
@@ -52,6 +33,21 @@ def parse(output: str) -> Figures:
         wall_s=float(meta["wall_s"]),
         peak_rss_bytes=int(meta["peak_rss_bytes"]),
     )
+
+
+def _result(name: str, scenario: str, seed: int) -> Any:
+    """The JSON that `clearpipe run --json` prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{name}.toml")
+        file.write_text(scenario, encoding="utf-8")
+        command = [find(), "run", str(file), "--json", "--seed", str(seed)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    if done.returncode != 0:
+        raise PeerError(f"clearpipe failed on {name} (exit {done.returncode}):\n{done.stderr}")
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        raise PeerError(f"clearpipe's output for {name} cannot be read ({error!r})") from error
 
 
 def _link(row: dict[str, Any]) -> LinkFigures:

@@ -1,10 +1,10 @@
-"""One dumbbell, described once for both simulators, and the figures each returns."""
+"""One dumbbell, described once for all simulators, and the figures each returns."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-Protocol = Literal["xcp", "reno", "sack"]
-Queue = Literal["xcp", "red-ecn", "droptail"]
+Protocol = Literal["xcp", "vcp", "reno", "newreno", "sack"]
+Queue = Literal["xcp", "vcp", "red-ecn", "droptail"]
 
 PACKET_BYTES = 1000
 RED_ECN = """
@@ -24,8 +24,28 @@ class PeerError(Exception):
     """A simulator failed, or printed what cannot be read."""
 
 
+class OverLimitError(Exception):
+    """Clearpipe needs more of something than its limit."""
+
+
 class MissingError(Exception):
     """A simulator is not installed."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How much work a simulator did; `cpu_s` is the event loop's time on its core.
+
+    On an idle machine that is the wall clock's; on a busy one it leaves other programs' time out.
+    """
+
+    packet_hops: int
+    cpu_s: float
+
+    @property
+    def hops_per_s(self) -> float:
+        """Packet-hops per second of the event loop."""
+        return self.packet_hops / self.cpu_s
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,25 @@
-"""Runs one point in ns-2.35."""
+"""Runs Tcl scripts in ns-2.35."""
 
 import shutil
 import subprocess
 from pathlib import Path
 
-from dumbbell import Figures, LinkFigures, MissingError, PeerError, Point
+from dumbbell import Figures, LinkFigures, MissingError, PeerError, Point, Speed
 
-SCRIPT = Path(__file__).with_name("dumbbell.tcl")
+FOLDER = Path(__file__).parent
 
 
 def find() -> str:
     """The `ns` program, or MissingError."""
     program = shutil.which("ns")
     if program is None:
-        raise MissingError(
-            "ns-2 (the program `ns` of Debian's package ns2) is not installed: make deps-peers"
-        )
+        raise MissingError("ns-2 is not installed: make deps-peers")
     return program
 
 
 def run(point: Point, seed: int) -> Figures:
-    """Runs `point` once."""
-    keys = point.ns2_arguments() | {"seed": str(seed)}
-    command = [find(), str(SCRIPT), *(word for pair in keys.items() for word in pair)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    try:
-        return parse(done.stdout)
-    except (KeyError, ValueError) as error:
-        raise PeerError(
-            f"ns-2 failed on {point.name} ({error!r}):\n{done.stderr or done.stdout}"
-        ) from error
-
-
-def parse(output: str) -> Figures:
-    """The figures in the lines `dumbbell.tcl` prints."""
-    values = dict(line.split(" ", 1) for line in output.splitlines())
+    """Runs the dumbbell `point` once."""
+    values = _values("dumbbell.tcl", point.ns2_arguments(), seed)
     return Figures(
         forward=_link(values, "fwd"),
         reverse=_link(values, "rev"),
@@ -42,6 +27,25 @@ def parse(output: str) -> Figures:
         wall_s=float(values["wall_s"]),
         peak_rss_bytes=int(values["peak_rss_bytes"]),
     )
+
+
+def speed(script: str, arguments: dict[str, str], seed: int) -> Speed:
+    """Runs a script of this folder once."""
+    values = _values(script, arguments, seed)
+    return Speed(int(values["packet_hops"]), float(values["cpu_s"]))
+
+
+def _values(script: str, arguments: dict[str, str], seed: int) -> dict[str, str]:
+    """What the script prints: a name and a value on each line."""
+    keys = arguments | {"seed": str(seed)}
+    command = [find(), str(FOLDER / script), *(word for pair in keys.items() for word in pair)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    values = {line[0]: line[1] for line in lines if len(line) == 2}
+    # The last line.
+    if "peak_rss_bytes" not in values:
+        raise PeerError(f"ns-2 failed on {script} {keys}:\n{done.stderr or done.stdout}")
+    return values
 
 
 def _link(values: dict[str, str], direction: str) -> LinkFigures:
