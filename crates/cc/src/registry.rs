@@ -5,7 +5,7 @@ use units::{Rate, Time};
 
 use crate::params::{Params, Refused, Spec, Value};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
+    Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Verdict,
 };
 

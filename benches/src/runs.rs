@@ -1,0 +1,41 @@
+//! Whole runs of the examples. One operation is a packet-hop.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use net::Run;
+use units::{Span, Time};
+
+use crate::suite::Bench;
+
+/// One bench for each file in `examples`.
+pub fn benches() -> Result<Vec<Bench>, String> {
+    let listing = fs::read_dir("examples").map_err(|error| format!("examples: {error}"))?;
+    let mut files: Vec<PathBuf> = listing.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    Ok(files.into_iter().map(bench).collect())
+}
+
+fn bench(file: PathBuf) -> Bench {
+    let name = format!("run/{}", file.file_stem().unwrap_or_default().display());
+    let work = Box::new(move |milliseconds| advance(&file, milliseconds));
+    Bench { name, lengths: MILLISECONDS, whole_run: true, work }
+}
+
+/// Runs the scenario in `file` for that much of simulated time; returns the packet-hops.
+fn advance(file: &Path, milliseconds: u64) -> u64 {
+    let name = file.display().to_string();
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let parsed = scenario::parse(&name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut run = Run::new(&parsed.scenario, parsed.scenario.seed, 0);
+    let until = Time::ZERO + Span::from_millis(milliseconds);
+    while run.progress().now < until && run.advance(EVENTS) {}
+    run.progress().packet_hops
+}
+
+/// Flows start in the first ten seconds of the base cases; 40 % of them have by the first of these.
+const MILLISECONDS: [u64; 2] = [4_000, 7_000];
+
+/// Events between two looks at the time.
+const EVENTS: u64 = 1_000;
