@@ -22,6 +22,17 @@ struct Children([u128; 4]);
 
 const EMPTY: u128 = u128::MAX;
 
+impl Children {
+    /// The least key, and where it is.
+    #[inline]
+    fn least(&self) -> (u128, usize) {
+        let Children([a, b, c, d]) = *self;
+        let (left, at_left) = if b < a { (b, 1) } else { (a, 0) };
+        let (right, at_right) = if d < c { (d, 3) } else { (c, 2) };
+        if right < left { (right, at_right) } else { (left, at_left) }
+    }
+}
+
 /// The pending events of one run.
 #[derive(Clone, Debug)]
 pub struct Agenda {
@@ -126,18 +137,30 @@ impl Agenda {
     /// Puts `key` where the root was.
     #[inline]
     fn sift_down(&mut self, key: u128) {
-        let mut node = 0;
-        while let Some(&Children([a, b, c, d])) = self.below.get(node) {
-            let (left, at_left) = if b < a { (b, 1) } else { (a, 0) };
-            let (right, at_right) = if d < c { (d, 3) } else { (c, 2) };
-            let (least, at) = if right < left { (right, at_right) } else { (left, at_left) };
-            if key <= least {
-                break;
-            }
-            self.set(node, least);
-            node = 4 * node + 1 + at;
+        let Some((least, mut lane)) = self.below.first().map(Children::least) else {
+            self.root = key;
+            return;
+        };
+        if key <= least {
+            self.root = key;
+            return;
         }
-        self.set(node, key);
+        self.root = least;
+        // The place to fill is `lane` of `below[group]`.
+        let mut group = 0;
+        loop {
+            let node = 4 * group + 1 + lane;
+            match self.below.get(node).map(Children::least) {
+                Some((least, at)) if least < key => {
+                    self.below[group].0[lane] = least;
+                    (group, lane) = (node, at);
+                }
+                _ => {
+                    self.below[group].0[lane] = key;
+                    return;
+                }
+            }
+        }
     }
 
     #[inline]
