@@ -19,8 +19,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
-.PHONY: help demo test test-long fingerprints lint types bench check-peers bench-peers docs-reference \
-	deps-peers deps-dev clean
+.PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers \
+	bench-peers docs-reference deps-peers deps-dev clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -53,14 +53,24 @@ types: $(DEV)/installed ## mypy, and the stub against the compiled module
 	$(DEV)/bin/mypy
 	$(DEV)/bin/stubtest clearpipe._core
 
-bench: ## the engine's own benchmarks
-	cargo bench
+# A compiler told to use this CPU would count something else.
+COUNTS := env -u RUSTFLAGS cargo run --quiet --release -p clearpipe-benches --
+
+bench: ## instructions per operation of the engine and its parts, beside the baseline
+	@$(COUNTS) show
+
+bench-gate: ## fails when one is over 3 % above the baseline; skips without valgrind
+	@$(COUNTS) gate || { status=$$?; test $$status -eq 5 || exit $$status; }
+
+bench-accept: ## make the present counts the baseline
+	@$(COUNTS) accept
 
 check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 	$(VENV)/bin/python peers/check.py
 
-bench-peers: $(VENV)/installed ## speed against ns-2
-	$(VENV)/bin/python peers/bench.py
+# BENCH='--only scale= --pairs 3' passes options on.
+bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
+	$(VENV)/bin/python peers/bench.py $(BENCH)
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
@@ -71,13 +81,18 @@ docs-reference: ## regenerate docs/reference
 
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get
 
-deps-peers: ## ns-2 (Debian, Ubuntu), for check-peers and bench-peers
+# ns-3 as Debian 12 packages it; other systems have none or another version, and go without.
+deps-peers: ## ns-2 and ns-3 (Debian, Ubuntu), for check-peers and bench-peers
 	@if command -v ns >/dev/null; then echo "ns-2 is installed"; else \
 		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends ns2; fi
+	@if dpkg -s libns3-dev g++ >/dev/null 2>&1; then echo "ns-3 is installed"; \
+	elif $(APT) update -qq && apt-cache show libns3-dev >/dev/null 2>&1; then \
+		$(APT) install -y -qq --no-install-recommends libns3-dev g++; \
+	else echo "ns-3 has no package libns3-dev here: bench-peers goes without it"; fi
 
-deps-dev: deps-peers ## what some tests use, and skip without
+deps-dev: ## what bench and some tests use, and skip without
 	@if command -v valgrind >/dev/null; then echo "valgrind is installed"; else \
-		$(APT) install -y -qq --no-install-recommends valgrind; fi
+		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends valgrind; fi
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) $(DEV) target demo build .mypy_cache .pytest_cache .ruff_cache
@@ -93,9 +108,13 @@ $(VENV)/bin/python $(DEV)/bin/python:
 			"name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(@D)/..
 
+# What users get names no directory of the machine that built it.
+UNNAMED := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
+	--remap-path-prefix=$(CURDIR)=/clearpipe
+
 $(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE)
 	@echo "building the release version; the first time takes some minutes"
-	$(VENV)/bin/python $(PIP_INSTALL) '.[figures]'
+	RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" $(VENV)/bin/python $(PIP_INSTALL) '.[figures]'
 	@touch $@
 
 $(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml

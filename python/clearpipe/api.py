@@ -16,6 +16,18 @@ Scenario: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 """The path of a scenario file, TOML text (it has a line break), or nested mappings."""
 
 
+class Source(NamedTuple):
+    """A scenario that was read: what messages call it, and its text."""
+
+    name: str
+    text: str
+
+
+# The largest integer that TOML has, and the largest replication that the core counts.
+MAX_SEED = 2**63 - 1
+MAX_REP = 2**64 - 1
+
+
 class Progress(NamedTuple):
     """How far a run is."""
 
@@ -68,7 +80,7 @@ class Queue(TypedDict):
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | Source,
     *,
     seed: int | None = None,
     rep: int = 0,
@@ -86,19 +98,25 @@ def run(
 
     >>> run("examples/dumbbell.toml", seed=1).fingerprint  # doctest: +SKIP
     """
-    if rep < 0:
-        raise ConfigError(f"rep {rep} is negative", key="rep")
-    name, text = _source(scenario)
+    _check("rep", rep, MAX_REP)
+    if seed is not None:
+        _check("seed", seed, MAX_SEED)
+    name, text = source(scenario)
     call = None if progress is None else lambda *now: progress(Progress(*now))
     return Result(_core.simulate(name, text, set, seed=seed, rep=rep, on_progress=call))
 
 
-def resolve(scenario: Scenario, *, set: Sequence[str] = ()) -> Resolved:
+def _check(name: str, value: int, most: int) -> None:
+    if not 0 <= value <= most:
+        raise ConfigError(f"{name}: {value} is out of range (allowed: 0 to {most})", key=name)
+
+
+def resolve(scenario: Scenario | Source, *, set: Sequence[str] = ()) -> Resolved:
     """Check a scenario and write out its defaults, without running it.
 
     Raises ConfigError with file, line and key if it is not valid.
     """
-    name, text = _source(scenario)
+    name, text = source(scenario)
     return Resolved(*_core.resolve(name, text, set))
 
 
@@ -132,15 +150,17 @@ def model_version() -> str:
     return _core.model_version()
 
 
-def _source(scenario: Scenario) -> tuple[str, str]:
-    """A scenario's file name, for messages, and its text."""
+def source(scenario: Scenario | Source) -> Source:
+    """Reads a scenario, once: what a pipe held is gone, and a file may change."""
+    if isinstance(scenario, Source):
+        return scenario
     if isinstance(scenario, Mapping):
         import tomli_w
 
-        return "<mapping>", tomli_w.dumps(scenario)
+        return Source("<mapping>", tomli_w.dumps(scenario))
     if isinstance(scenario, str) and "\n" in scenario:
-        return "<text>", scenario
-    return fspath(scenario), _read(Path(scenario))
+        return Source("<text>", scenario)
+    return Source(fspath(scenario), _read(Path(scenario)))
 
 
 def _read(path: Path) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import sys
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import clearpipe as cp
-from clearpipe import _core, table
+from clearpipe import _core, api, table
 from clearpipe.errors import RunError
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 class Job:
     """One run, and the directory that its result goes to."""
 
-    scenario: Path
+    source: api.Source
     seed: int
     rep: int
     toml: str
@@ -57,16 +59,26 @@ def plan(
     scenario: Path, sets: Sequence[str], seed: int | None, reps: Sequence[int]
 ) -> tuple[list[Job], list[str]]:
     """A job for each replication, none of which writes anything yet; and the warnings."""
-    resolved = cp.resolve(scenario, set=sets)
+    source = api.source(scenario)
+    resolved = api.resolve(source, set=sets)
     used = int(tomllib.loads(resolved.toml).get("seed", 1)) if seed is None else seed
-    jobs = [Job(scenario, used, rep, resolved.toml, tuple(sets)) for rep in reps]
+    jobs = [Job(source, used, rep, resolved.toml, tuple(sets)) for rep in reps]
     return jobs, list(resolved.warnings)
 
 
-def directory_name(job: Job) -> str:
-    """The name of a job's result directory, if the user gives none."""
+def scenario_directory(job: Job) -> str:
+    """The directory of all runs of a job's scenario: equal as long as they can be compared.
+
+    The digits stand for everything but seed and replication that decides about the result.
+    """
     name = re.sub(r"[^\w.+-]+", "-", _name(job.toml))
-    return f"{name}-seed{job.seed}-rep{job.rep}"
+    decides = json.dumps([cp.model_version(), _but_seed(job.toml)], sort_keys=True)
+    return f"{name}-{hashlib.blake2b(decides.encode(), digest_size=4).hexdigest()}"
+
+
+def run_directory(job: Job) -> str:
+    """The directory of a job's result, in one that holds several."""
+    return f"seed{job.seed}-rep{job.rep}"
 
 
 def _name(toml: str) -> str:
@@ -136,7 +148,7 @@ def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
         return not stop.is_set()
 
     bar(0.0)
-    result = cp.run(job.scenario, seed=job.seed, rep=job.rep, set=job.sets, progress=watch)
+    result = api.run(job.source, seed=job.seed, rep=job.rep, set=job.sets, progress=watch)
     if not result.complete:
         raise Stopped(job.label)
     bar(result.meta["simulated_s"])

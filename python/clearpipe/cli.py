@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
 import typer
 
+from clearpipe.api import MAX_REP, MAX_SEED
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -39,6 +41,37 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Override a key: topology.rate=45Mbps. Repeatable."
     ),
 ]
+Engine = Annotated[str, typer.Option(metavar="NAME", help="The engine: packet.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_SEED, help="The experiment; default: the scenario's own."),
+]
+Rep = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_REP, metavar="N", help="Replication N only.", show_default="0"),
+]
+Reps = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Replications 0 to N-1, in parallel.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The result directory (with --reps: the one that holds them). HASH stands for the "
+        "resolved scenario, so that each has a place of its own.",
+        show_default="results/NAME-HASH/seedS-repR",
+    ),
+]
+Report = Annotated[
+    bool, typer.Option("--report", help="Write report.html into the result directory.")
+]
+Figure = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the run to a .png, .svg or .pdf file.")
+]
+RunJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON; nothing is written to disk without --out.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Run again, over a result that is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 
@@ -131,42 +164,19 @@ def _options(
 
 @app.command()
 @reports_errors
-def run(  # noqa: PLR0913
+def run(  # noqa: PLR0913 - one for each option
     file: File,
     *,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="The engine: packet.")] = "packet",
+    engine: Engine = "packet",
     set_: Set = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The experiment; default: the scenario's own.")
-    ] = None,
-    rep: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Replication N only.", show_default="0")
-    ] = None,
-    reps: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Replications 0 to N-1, in parallel.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="The result directory (with --reps: the one that holds them).",
-            show_default="results/NAME-seedS-repR",
-        ),
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="Write report.html into the result directory.")
-    ] = False,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the run to a .png, .svg or .pdf file."),
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print JSON; nothing is written to disk without --out."),
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Run again, over a result that is there.")
-    ] = False,
+    seed: Seed = None,
+    rep: Rep = None,
+    reps: Reps = None,
+    out: Out = None,
+    report: Report = False,
+    figure: Figure = None,
+    as_json: RunJson = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a scenario and print what came of it.
@@ -175,19 +185,15 @@ def run(  # noqa: PLR0913
     """
     from clearpipe import batch
 
-    if rep is not None and reps is not None:
-        raise typer.BadParameter("give either --rep or --reps")
     if report and as_json and out is None:
         raise typer.BadParameter("--report with --json needs --out")
-    if figure is not None and (reps or 1) > 1:
-        raise typer.BadParameter("--figure draws one run: give --rep instead of --reps")
+    numbers = _replications(rep, reps, figure)
     _check_engine(engine)
     _check_figure(figure)
-    numbers = range(reps) if reps is not None else [rep or 0]
     jobs, warnings = batch.plan(file, set_ or [], seed, numbers)
     for warning in warnings:
         _note(f"note: {warning}", quiet)
-    root = _root(out, as_json, several=reps is not None)
+    root = _root(jobs[0], out, as_json, several=reps is not None)
     jobs = [replace(job, out=_place(job, out, root), force=force) for job in jobs]
     done = batch.run_all(jobs, quiet=quiet)
     _say_stored(done, quiet)
@@ -196,6 +202,15 @@ def run(  # noqa: PLR0913
     if figure is not None:
         _draw(done[0], figure)
     _show_runs(done, as_json)
+
+
+def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Sequence[int]:
+    """The replications to run, if the options that choose them go together."""
+    if rep is not None and reps is not None:
+        raise typer.BadParameter("give either --rep or --reps")
+    if figure is not None and (reps or 1) > 1:
+        raise typer.BadParameter("--figure draws one run: give --rep instead of --reps")
+    return range(reps) if reps is not None else [rep or 0]
 
 
 def _check_engine(engine: str) -> None:
@@ -214,17 +229,19 @@ def _check_figure(figure: Path | None) -> None:
         figures.check(figure)
 
 
-def _root(out: Path | None, as_json: bool, several: bool) -> Path | None:
+def _root(job: Job, out: Path | None, as_json: bool, several: bool) -> Path | None:
     """The directory that holds the result directories; None if there is no such directory."""
+    from clearpipe import batch
+
     if out is not None:
         return out if several else None
-    return None if as_json else Path("results")
+    return None if as_json else Path("results") / batch.scenario_directory(job)
 
 
 def _place(job: Job, out: Path | None, root: Path | None) -> Path | None:
     from clearpipe import batch
 
-    return out if root is None else root / batch.directory_name(job)
+    return out if root is None else root / batch.run_directory(job)
 
 
 def _say_stored(done: Sequence[Done], quiet: bool) -> None:
@@ -345,9 +362,9 @@ def compare(
     """Compare two results or two sets of replications.
 
     Runs are paired by seed and replication. The columns are those of the links table, and for
-    groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, timeouts and so
-    on. `abs` bounds |B - A|, `rel` bounds |B - A| / |A|; with both, either may hold. Every pair
-    must be within.
+    groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, fct_mean_s,
+    timeouts and so on. `abs` bounds |B - A|, `rel` bounds |B - A| / |A|; with both, either may
+    hold. Every pair must be within.
     """
     from clearpipe import compare as comparing
     from clearpipe.errors import ToleranceError

@@ -47,6 +47,8 @@ SHOWN = {
         "goodput_mean_bps",
         "goodput_max_bps",
         "jain_index_ratio",
+        "fct_mean_s",
+        "fct_max_s",
         "timeouts",
     ),
 }
@@ -179,8 +181,11 @@ def values(result: cp.Result) -> Values:
     for link in result.summary["links"]:
         _take(out, "links", link["name"], link)
     for group in result.summary["groups"]:
+        spreads = (("goodput", "bps", group["goodput_bps"]), ("fct", "s", group["fct_s"]))
         flat: dict[str, Any] = {
-            f"goodput_{key}_bps": value for key, value in group["goodput_bps"].items()
+            f"{name}_{key}_{unit}": value
+            for name, unit, spread in spreads
+            for key, value in (spread or {}).items()
         }
         _take(out, "groups", group["group"], flat | dict(group))
     return out

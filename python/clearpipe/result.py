@@ -81,9 +81,13 @@ class GroupSummary(TypedDict):
     group: str
     protocol: str
     flows: int
-    goodput_bps: Spread
+    active_flows: int
+    """Flows that were active for some time after the warm-up: those that have a goodput."""
+    goodput_bps: Spread | None
     jain_index_ratio: float | None
     finished_flows: int
+    fct_s: Spread | None
+    """Of the finished flows, whenever they finished."""
     timeouts: int
     retransmitted_pkts: int
 
@@ -94,7 +98,7 @@ class Summary(TypedDict):
     bottleneck: str | None
     links: list[LinkSummary]
     groups: list[GroupSummary]
-    goodput_bps: Spread
+    goodput_bps: Spread | None
     drops_pkts: int
     total_drops_pkts: int
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as RichTable
 
-    from clearpipe.result import GroupSummary, LinkSummary, Meta, Result
+    from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread
 
 
 # The units that a resolved scenario uses for times and bytes.
@@ -101,7 +102,19 @@ def _jain(group: GroupSummary) -> str:
 
 def _goodput(group: GroupSummary) -> str:
     spread = group["goodput_bps"]
+    if spread is None:
+        return "-"
     return " / ".join(f"{spread[key] / 1e6:.3f}" for key in ("min", "mean", "max"))
+
+
+def _flows(group: GroupSummary) -> str:
+    every, active = group["flows"], group["active_flows"]
+    return str(every) if active == every else f"{every} ({active} active)"
+
+
+def _fct(group: GroupSummary) -> str:
+    spread = group["fct_s"]
+    return "-" if spread is None else f"{spread['mean']:.3f} / {spread['max']:.3f}"
 
 
 LINK_COLUMNS: list[tuple[str, Callable[[LinkSummary], str]]] = [
@@ -119,11 +132,37 @@ LINK_COLUMNS: list[tuple[str, Callable[[LinkSummary], str]]] = [
 ]
 
 GROUP_COLUMNS: list[tuple[str, Callable[[GroupSummary], str]]] = [
-    ("Flows", lambda x: str(x["flows"])),
+    ("Flows", _flows),
     ("Goodput per flow Mb/s\nmin / mean / max", _goodput),
     ("Jain's\nindex", _jain),
     ("Timeouts", lambda x: str(x["timeouts"])),
 ]
+
+# Of groups whose flows have a size.
+TRANSFER_COLUMNS: list[tuple[str, Callable[[GroupSummary], str]]] = [
+    ("Finished\nflows", lambda x: f"{x['finished_flows']} of {x['flows']}"),
+    ("Time to finish s\nmean / max", _fct),
+]
+
+
+def _sized(result: Result) -> set[str]:
+    """The groups whose flows have a size."""
+    flows = tomllib.loads(result.scenario_toml)["flows"]
+    return {name for name, flow in flows.items() if flow["size"] != "unlimited"}
+
+
+def group_headings(transfers: bool) -> list[str]:
+    """The headings of what `group_cells` gives."""
+    return [title for title, _ in GROUP_COLUMNS + TRANSFER_COLUMNS * transfers]
+
+
+def group_cells(group: GroupSummary, sized: set[str], transfers: bool) -> list[str]:
+    """A group's texts; `transfers` tells whether the table has columns for those."""
+    cells = [text(group) for _, text in GROUP_COLUMNS]
+    if transfers:
+        is_sized = group["group"] in sized
+        cells += [text(group) if is_sized else "-" for _, text in TRANSFER_COLUMNS]
+    return cells
 
 
 def labels(results: Sequence[Result]) -> list[str]:
@@ -151,31 +190,37 @@ class Overview:
 
     label: str
     link: LinkSummary | None
-    group: GroupSummary | None
+    group: GroupSummary
+    sized: set[str]
     result: Result
 
-    def cells(self) -> list[str]:
-        """The row's texts, as `OVERVIEW_HEADINGS` names them."""
+    @property
+    def transfers(self) -> bool:
+        """Do the flows of the first group have a size?"""
+        return self.group["group"] in self.sized
+
+    def cells(self, transfers: bool) -> list[str]:
+        """The row's texts, as `overview_headings` names them."""
         link = [f(self.link) if self.link else "-" for _, f in LINK_COLUMNS]
-        group = [f(self.group) if self.group else "-" for _, f in GROUP_COLUMNS]
+        group = group_cells(self.group, self.sized, transfers)
         meta = self.result.meta
         pace = f"{meta['packet_hops_per_s'] / 1e6:.1f} / {_times_real(meta)}"
         return [self.label, *link, *group, pace]
 
 
-OVERVIEW_HEADINGS = [
-    "Scheme",
-    *(title for title, _ in LINK_COLUMNS),
-    *(title for title, _ in GROUP_COLUMNS),
-    "Speed Mhops/s\n/ x real time",
-]
+def overview_rows(lines: Sequence[Overview]) -> tuple[list[str], list[list[str]]]:
+    """The overview's headings and its rows."""
+    transfers = any(line.transfers for line in lines)
+    links = [title for title, _ in LINK_COLUMNS]
+    headings = ["Scheme", *links, *group_headings(transfers), "Speed Mhops/s\n/ x real time"]
+    return headings, [line.cells(transfers) for line in lines]
 
 
 def overview(results: Sequence[Result]) -> list[Overview]:
     """One row per result, all at the same link where the results share its name."""
     shared = shared_bottleneck(results)
     return [
-        Overview(label, _link(result, shared), _first(result.summary["groups"]), result)
+        Overview(label, _link(result, shared), result.summary["groups"][0], _sized(result), result)
         for label, result in zip(labels(results), results, strict=True)
     ]
 
@@ -196,14 +241,10 @@ def _link(result: Result, name: str | None) -> LinkSummary | None:
     return next((x for x in result.summary["links"] if x["name"] == wanted), None)
 
 
-def _first(groups: list[GroupSummary]) -> GroupSummary | None:
-    return groups[0] if groups else None
-
-
 def caption(rows: Sequence[Overview]) -> str:
     """Which link and which flows the overview's rows speak of."""
     links = sorted({row.link["name"] for row in rows if row.link})
-    groups = sorted({row.group["group"] for row in rows if row.group})
+    groups = sorted({row.group["group"] for row in rows})
     return f"Link {', '.join(links) or '-'}; flows of group {', '.join(groups) or '-'}."
 
 
@@ -290,17 +331,29 @@ def link_table(result: Result) -> Grid:
 
 def group_table(result: Result) -> Grid:
     """One row per group of flows."""
-    headings = ["Group", "Protocol", *(title for title, _ in GROUP_COLUMNS)]
-    groups = result.summary["groups"]
-    rows = [[x["group"], x["protocol"], *(text(x) for _, text in GROUP_COLUMNS)] for x in groups]
+    headings, rows = group_rows(result)
     return Grid("Flows", headings, rows, left=2)
+
+
+def group_rows(result: Result) -> tuple[list[str], list[list[str]]]:
+    """The headings and the rows of the groups' table."""
+    sized = _sized(result)
+    headings = ["Group", "Protocol", *group_headings(bool(sized))]
+    groups = result.summary["groups"]
+    return headings, [
+        [x["group"], x["protocol"], *group_cells(x, sized, bool(sized))] for x in groups
+    ]
 
 
 def overview_table(results: Sequence[Result], title: str) -> Grid:
     """One row per result."""
     lines = overview(results)
-    rows = [line.cells() for line in lines]
-    return Grid(title, OVERVIEW_HEADINGS, rows, caption=caption(lines))
+    headings, rows = overview_rows(lines)
+    return Grid(title, headings, rows, caption=caption(lines))
+
+
+def _mean(spread: Spread | None, scale: float = 1.0) -> float | None:
+    return None if spread is None else scale * spread["mean"]
 
 
 MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
@@ -309,8 +362,10 @@ MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
     ("Queue p90 pkts", lambda r: r.link["queue_p90_pkts"] if r.link else None),
     ("Drops pkts", lambda r: float(r.link["drops_pkts"]) if r.link else None),
     ("Marks pkts", lambda r: float(r.link["marks_pkts"]) if r.link else None),
-    ("Goodput mean Mb/s", lambda r: r.group["goodput_bps"]["mean"] / 1e6 if r.group else None),
-    ("Jain's index", lambda r: r.group["jain_index_ratio"] if r.group else None),
+    ("Goodput mean Mb/s", lambda r: _mean(r.group["goodput_bps"], 1e-6)),
+    ("Jain's index", lambda r: r.group["jain_index_ratio"]),
+    ("Finished flows", lambda r: float(r.group["finished_flows"]) if r.transfers else None),
+    ("Time to finish mean s", lambda r: _mean(r.group["fct_s"]) if r.transfers else None),
 ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from clearpipe import examples
+from clearpipe import batch, examples
 from clearpipe.cli import app
 
 SMALL = [
@@ -50,6 +50,9 @@ def invoke(*arguments: str) -> Result:
         (["run"], 2, "FILE"),
         ([*RUN, "--rep", "1", "--reps", "2"], 2, "--rep"),
         ([*RUN, "--reps", "0"], 2, "--reps"),
+        ([*RUN, "--rep", "99999999999999999999"], 2, "--rep"),
+        ([*RUN, "--seed", "99999999999999999999"], 2, "--seed"),
+        ([*RUN, "--seed", "9223372036854775808"], 2, "--seed"),
         ([*RUN, "--figure", "x.png", "--reps", "2"], 2, "--figure"),
         ([*RUN, "--json", "--report"], 2, "--out"),
         (["run", "no.toml"], 3, "no.toml"),
@@ -108,7 +111,7 @@ def test_json_of_several_runs_is_a_list_and_they_differ_by_replication() -> None
 def test_a_stored_result_is_shown_and_another_is_not_overwritten() -> None:
     first = invoke(*RUN)
     assert first.exit_code == 0, first.output
-    place = Path("results/base-case-xcp-seed1-rep0")
+    (place,) = Path("results").glob("base-case-xcp-*/seed1-rep0")
     assert {"meta.json", "run.toml"} <= {path.name for path in place.iterdir()}
     written = (place / "meta.json").stat().st_mtime_ns
     again = invoke(*RUN)
@@ -120,6 +123,78 @@ def test_a_stored_result_is_shown_and_another_is_not_overwritten() -> None:
     forced = invoke(*RUN, "--seed", "2", "--out", str(place), "--force")
     assert forced.exit_code == 0, forced.output
     assert json.loads((place / "meta.json").read_text())["seed"] == 2
+
+
+def test_each_resolved_scenario_has_a_directory_of_its_own() -> None:
+    for change in ([], ["--set", "topology.rtt=200ms"], ["--seed", "3"], ["--set", "seed=3"]):
+        result = invoke(*RUN, *change)
+        assert result.exit_code == 0, result.output
+    places = sorted(Path("results").glob("*/*"))
+    assert [place.name for place in places if place.name != "seed1-rep0"] == ["seed3-rep0"]
+    names = sorted({place.parent.name for place in places})
+    assert len(names) == 2
+    assert all(re.fullmatch(r"base-case-xcp-[0-9a-f]{8}", name) for name in names)
+    # What is written below `results` is what `compare` takes.
+    assert invoke("compare", *(f"results/{name}" for name in names)).exit_code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="reads /dev/stdin")
+def test_a_scenario_comes_through_a_pipe() -> None:
+    code = "from clearpipe.cli import main; main()"
+    command = [sys.executable, "-c", code, "run", "/dev/stdin", *SMALL, "--reps", "2", "--json"]
+    text = Path(XCP).read_text()
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    piped = [one["meta"]["fingerprint"] for one in json.loads(done.stdout)]
+    read = json.loads(invoke(*RUN, "--reps", "2", "--json").stdout)
+    assert piped == [one["meta"]["fingerprint"] for one in read]
+
+
+def test_runs_are_of_the_file_as_it_was_when_it_was_checked() -> None:
+    path = Path("mine.toml")
+    path.write_text(Path(XCP).read_text())
+    sets = [option.removeprefix("--set=") for option in SMALL]
+    jobs, _ = batch.plan(path, sets, None, (0, 1))
+    path.write_text("not a scenario any more")
+    done = batch.run_all(jobs, quiet=True)
+    assert [one.result.meta["rep"] for one in done] == [0, 1]
+    assert {one.result.scenario_toml for one in done} == {jobs[0].toml}
+
+
+def test_an_error_names_the_file() -> None:
+    Path("mine.toml").write_text(Path(XCP).read_text().replace("rtt =", "rt ="))
+    result = invoke("run", "mine.toml", "--reps", "2")
+    assert result.exit_code == 3
+    assert "mine.toml:" in result.stderr
+
+
+def test_tables_that_a_run_ignores_are_noted() -> None:
+    result = invoke(*RUN, "--set", "sweep.rate=[1, 2]", "--json")
+    assert result.exit_code == 0, result.output
+    assert "note: sweep: a run ignores this table" in result.stderr
+
+
+def test_transfers_show_when_they_finished() -> None:
+    sized = [*RUN, "--set", "flows.fwd.size=10kB"]
+    result = invoke(*sized, "--out", "x")
+    cells = next(line.split() for line in result.stdout.splitlines() if line.startswith("  fwd"))
+    # All of them finish within the warm-up: no goodput, no index, but times.
+    assert cells[2:5] == ["2", "(0", "active)"]
+    assert cells[5:7] == ["-", "-"]
+    assert cells[8:11] == ["2", "of", "2"]
+    back = next(line.split() for line in result.stdout.splitlines() if line.startswith("  rev"))
+    assert back[-2:] == ["-", "-"]
+    shown = json.loads(invoke(*sized, "--json").stdout)
+    (fwd, rev) = shown["groups"]
+    assert (fwd["active_flows"], fwd["finished_flows"], fwd["goodput_bps"]) == (0, 2, None)
+    times = [flow["fct_s"] for flow in shown["flows"] if flow["group"] == "fwd"]
+    assert fwd["fct_s"]["max"] == max(times)
+    assert (rev["active_flows"], rev["fct_s"]) == (2, None)
+    several = invoke(*sized, "--reps", "2", "--out", "y", "--report")
+    assert "Time to finish mean s" in several.stdout
+    assert "2 of 2" in Path("y/report.html").read_text()
+    assert "Finished" not in invoke(*RUN, "--out", "z").stdout
+    assert invoke("compare", "x", "z").exit_code == 0
 
 
 def test_table_names_fingerprint_and_speed() -> None:
@@ -134,7 +209,7 @@ def test_replications_with_report() -> None:
     result = invoke(*RUN, "--reps", "3", "--out", "many", "--report")
     assert result.exit_code == 0, result.output
     names = {path.name for path in Path("many").iterdir()}
-    assert names == {f"base-case-xcp-seed1-rep{rep}" for rep in range(3)} | {"report.html"}
+    assert names == {f"seed1-rep{rep}" for rep in range(3)} | {"report.html"}
     assert "Over 3 replications" in result.stdout
 
 
@@ -209,7 +284,23 @@ def test_signals_leave_no_half_result(number: signal.Signals, code: int) -> None
     assert process.returncode == code, err
     assert out == ""
     assert "finished runs are kept" in err
-    assert [path for path in Path("long").glob("*") if path.name[0] != "."] == []
+    assert list(Path("long").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
+def test_what_a_killed_run_left_is_removed_by_the_next() -> None:
+    command = ["run", XCP, "--set", "duration=100h", "--reps", "2", "--out", "long"]
+    process = in_process(*command)
+    time.sleep(2)
+    process.kill()
+    process.communicate(timeout=20)
+    assert [path for path in Path("long").iterdir() if path.name[0] != "."] == []
+    # As a run that is killed while it writes leaves it.
+    partial = Path("long/.partial-seed1-rep0")
+    partial.mkdir(exist_ok=True)
+    (partial / "run.toml").write_text("half")
+    assert invoke(*RUN, "--reps", "2", "--out", "long").exit_code == 0
+    assert {path.name for path in Path("long").iterdir()} == {"seed1-rep0", "seed1-rep1"}
 
 
 def test_help_does_not_load_what_it_does_not_need() -> None:

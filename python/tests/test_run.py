@@ -46,8 +46,13 @@ def test_a_seed_or_replication_out_of_range_is_refused(small: str) -> None:
         with pytest.raises(cp.ConfigError, match="seed") as caught:
             cp.run(small, seed=seed)
         assert caught.value.key == "seed"
-    with pytest.raises(cp.ConfigError, match="rep"):
-        cp.run(small, rep=-1)
+        assert "--set" not in str(caught.value)
+    for rep in (-1, 2**64, 10**30):
+        with pytest.raises(cp.ConfigError, match="rep") as caught:
+            cp.run(small, rep=rep)
+        assert caught.value.key == "rep"
+    most = cp.run(small, seed=2**63 - 1, rep=2**64 - 1, set=["duration=2s"]).meta
+    assert (most["seed"], most["rep"]) == (2**63 - 1, 2**64 - 1)
 
 
 def test_set_is_a_list_of_options(small: str) -> None:
@@ -75,6 +80,7 @@ def test_the_summary_agrees_with_the_tables(result: cp.Result) -> None:
     groups = {group["group"]: group for group in result.summary["groups"]}
     assert groups["short"]["finished_flows"] == 3
     goodput = list(result.flows.column("goodput_bps"))
+    assert groups["long"]["goodput_bps"] is not None
     assert groups["long"]["goodput_bps"]["max"] == max(goodput[:2])
     used = result.links.column("utilization_ratio")
     assert result.summary["links"][0]["utilization_ratio"] == used[0]

@@ -206,7 +206,7 @@ fn stored(
         peak_rss_bytes: peak_rss_bytes(),
         warnings,
     };
-    let summary = Summary::of(&outcome.tables);
+    let summary = Summary::of(&outcome.tables, meta.warmup_s..meta.simulated_s);
     Stored { run_toml: scenario.to_toml(), meta, summary, batches: Batches::from(outcome.tables) }
 }
 

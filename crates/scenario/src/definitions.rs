@@ -11,7 +11,7 @@ use crate::document::{Node, Raw};
 use crate::error::{Fault, Problem, Spot};
 use crate::quantity::TIME;
 use crate::resolved::{Protocol, Queue, RouterPart};
-use crate::table::{At, Definitions, FileValue, Named, check_name, defined, unknown_key};
+use crate::table::{At, Definitions, FileValue, Named, defined, unknown_key};
 
 /// A name, or a table that begins with a registered kind.
 #[derive(Clone, Debug)]
@@ -83,11 +83,14 @@ impl FileValue for ProtocolRef {
 
 /// What `[queues]` and `[protocols]` define.
 pub(crate) struct Catalog {
-    queues: Vec<(String, Queue)>,
+    pub queues: Vec<(String, Queue)>,
     /// Names of definitions that are feedback queues.
     feedbacks: Vec<String>,
-    protocols: Vec<(String, Protocol)>,
+    pub protocols: Vec<(String, Protocol)>,
 }
+
+/// The name of what is written in place, until [`crate::naming`] finds a better one.
+pub(crate) const IN_PLACE: &str = "";
 
 impl Catalog {
     /// Resolves every definition, used or not.
@@ -125,12 +128,7 @@ impl Catalog {
     pub fn queue(&self, reference: &At<QueueRef>) -> Result<Queue, Fault> {
         match &reference.value.0 {
             Reference::Name(name) => self.queue_called(name, &reference.spot),
-            Reference::Inline { .. } => {
-                let name = &reference.spot.key;
-                check_name(name, &reference.spot)?;
-                taken(self.queues.iter().any(|(own, _)| own == name), name, &reference.spot)?;
-                self.queue_named(name, reference)
-            }
+            Reference::Inline { .. } => self.queue_named(IN_PLACE, reference),
         }
     }
 
@@ -138,12 +136,7 @@ impl Catalog {
     pub fn protocol(&self, reference: &At<ProtocolRef>) -> Result<Protocol, Fault> {
         match &reference.value.0 {
             Reference::Name(name) => self.protocol_called(name, &reference.spot),
-            Reference::Inline { .. } => {
-                let name = &reference.spot.key;
-                check_name(name, &reference.spot)?;
-                taken(self.protocols.iter().any(|(own, _)| own == name), name, &reference.spot)?;
-                self.protocol_named(name, reference)
-            }
+            Reference::Inline { .. } => self.protocol_named(IN_PLACE, reference),
         }
     }
 
@@ -201,7 +194,7 @@ impl Catalog {
             Reference::Name(name) if self.feedbacks.contains(name) => Err(not_a_policy(name, node)),
             _ => match self.queue(&reference)? {
                 Queue { feedback: None, policy, .. } => Ok(policy),
-                Queue { name, .. } => Err(not_a_policy(&name, node)),
+                Queue { feedback: Some(part), .. } => Err(not_a_policy(part.kind, node)),
             },
         }
     }
@@ -249,11 +242,11 @@ fn queue_info(name: &str) -> Option<QueueInfo> {
     queues().find(|info| info.name == name)
 }
 
-fn queue_names() -> Vec<String> {
+pub(crate) fn queue_names() -> Vec<String> {
     queues().map(|info| info.name.to_owned()).collect()
 }
 
-fn protocol_names() -> Vec<String> {
+pub(crate) fn protocol_names() -> Vec<String> {
     protocols().map(|info| info.name.to_owned()).collect()
 }
 
@@ -284,13 +277,6 @@ fn own_kind(name: &str, value: &Reference, spot: &Spot, kinds: &[String]) -> Res
         }
         _ => Ok(()),
     }
-}
-
-fn taken(is_taken: bool, name: &str, spot: &Spot) -> Result<(), Fault> {
-    if is_taken {
-        return Err(spot.rule(format!("the name \"{name}\" is already used by a definition")));
-    }
-    Ok(())
 }
 
 /// Sets every entry that is not `reserved` as a parameter.

@@ -15,6 +15,7 @@ mod error;
 mod file;
 mod groups;
 mod identity;
+mod naming;
 mod network;
 mod quantity;
 mod reference;
@@ -51,15 +52,16 @@ pub struct Parsed {
 /// # Errors
 /// The first thing that is wrong, with its line or its option.
 pub fn parse(file_name: &str, text: &str, sets: &[String]) -> Result<Parsed, ScenarioError> {
-    let scenario = scenario(text, sets).map_err(|fault| fault.located(file_name, sets))?;
-    let warnings = resolve::warnings(&scenario);
-    Ok(Parsed { scenario, warnings })
+    parsed(text, sets).map_err(|fault| fault.located(file_name, sets))
 }
 
-fn scenario(text: &str, sets: &[String]) -> Result<Scenario, error::Fault> {
+fn parsed(text: &str, sets: &[String]) -> Result<Parsed, error::Fault> {
     let root = document::read(text, sets)?;
     if root.entry("schema").is_none() {
         return Err(resolve::schema_missing());
     }
-    resolve::resolve(&<file::File as table::FileValue>::read(&root)?)
+    let file = <file::File as table::FileValue>::read(&root)?;
+    let scenario = resolve::resolve(&file)?;
+    let warnings = resolve::warnings(&file, &scenario);
+    Ok(Parsed { scenario, warnings })
 }

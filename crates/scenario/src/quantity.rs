@@ -11,19 +11,19 @@ pub(crate) struct Decimal {
 
 /// A kind of quantity and its units.
 #[derive(Debug)]
-pub(crate) struct Dimension {
+pub(crate) struct Dimension<'a> {
     /// What it is, with its article.
     pub name: &'static str,
     /// A typical one.
     pub example: &'static str,
     /// Units and what they are in the smallest one, from small to large.
-    pub units: &'static [(&'static str, u64)],
+    pub units: &'a [(&'static str, u64)],
     /// The units that [`Dimension::exact`] writes with.
     pub written: &'static [&'static str],
 }
 
 /// Picoseconds.
-pub(crate) const TIME: Dimension = Dimension {
+pub(crate) const TIME: Dimension<'static> = Dimension {
     name: "a time",
     example: "80ms",
     units: &[
@@ -39,7 +39,7 @@ pub(crate) const TIME: Dimension = Dimension {
 };
 
 /// Bits per second.
-pub(crate) const RATE: Dimension = Dimension {
+pub(crate) const RATE: Dimension<'static> = Dimension {
     name: "a rate",
     example: "45Mbps",
     units: &[
@@ -53,7 +53,7 @@ pub(crate) const RATE: Dimension = Dimension {
 };
 
 /// Bytes.
-pub(crate) const BYTES: Dimension = Dimension {
+pub(crate) const BYTES: Dimension<'static> = Dimension {
     name: "a number of bytes",
     example: "1.5MB",
     units: &[
@@ -142,7 +142,7 @@ pub(crate) fn split(text: &str) -> (&str, &str) {
 }
 
 /// The number of a quantity that must not be negative.
-pub(crate) fn number(text: &str, number: &str, what: &Dimension) -> Result<Decimal, Problem> {
+pub(crate) fn number(text: &str, number: &str, what: &Dimension<'_>) -> Result<Decimal, Problem> {
     if let Some(magnitude) = number.strip_prefix('-')
         && Decimal::parse(magnitude).is_some()
     {
@@ -154,7 +154,7 @@ pub(crate) fn number(text: &str, number: &str, what: &Dimension) -> Result<Decim
         .ok_or_else(|| Problem::Type { wanted: what.wanted(), found: format!("{text:?}") })
 }
 
-impl Dimension {
+impl Dimension<'_> {
     /// `a time such as "80ms"`
     pub fn wanted(&self) -> String {
         format!("{} such as \"{}\"", self.name, self.example)

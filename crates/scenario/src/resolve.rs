@@ -10,6 +10,7 @@ use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{File, PacketsFile, Preset, ProbeFile, TransportFile};
 use crate::groups::Context;
+use crate::naming::name_what_is_in_place;
 use crate::network::Network;
 use crate::quantity::TIME;
 use crate::resolved::{Group, Link, Packets, Probe, Scenario, Transport};
@@ -38,7 +39,7 @@ pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
     let catalog = Catalog::new(file.queues.as_ref(), file.protocols.as_ref())?;
     let network = Network::new(file, &catalog)?;
     let context = Context { network: &network, catalog: &catalog, packets, duration };
-    let groups = context.groups(&file.flows)?;
+    let mut groups = context.groups(&file.flows)?;
     let limits = limits(&network, &groups, packets)?;
     let links = network.links.into_iter().zip(limits).map(|(draft, limit)| Link {
         name: draft.name,
@@ -49,6 +50,8 @@ pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
         limit,
         queue: draft.queue,
     });
+    let mut links: Vec<Link> = links.collect();
+    name_what_is_in_place(&catalog, &mut links, &mut groups);
     Ok(Scenario {
         name: file.name.value.clone(),
         duration,
@@ -56,7 +59,7 @@ pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
         seed: file.seed.value.0,
         packets,
         transport,
-        links: links.collect(),
+        links,
         groups,
         probe: probe(&file.probe.value)?,
     })
@@ -151,8 +154,12 @@ fn probe(file: &ProbeFile) -> Result<Probe, Fault> {
 }
 
 /// What is allowed but probably not meant.
-pub(crate) fn warnings(scenario: &Scenario) -> Vec<Warning> {
+pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
     let mut messages = Vec::new();
+    let unread = [("sweep", file.sweep.is_some()), ("plot", file.plot.is_some())];
+    for (table, _) in unread.iter().filter(|(_, is_there)| *is_there) {
+        messages.push(format!("{table}: a run ignores this table"));
+    }
     for (i, link) in scenario.links.iter().enumerate() {
         let crosses = |group: &Group| group.path.contains(&i) || group.reverse.contains(&i);
         if !scenario.groups.iter().any(crosses) {

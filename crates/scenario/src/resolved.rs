@@ -96,7 +96,7 @@ pub struct Link {
 /// A queue: a policy and perhaps a protocol's feedback over it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
-    /// The name it has in the file: a registered kind's or the user's own.
+    /// The name it has in the file, or one made from its kind if it was written in place.
     pub name: String,
     /// Decides what to drop or mark.
     pub policy: RouterPart,
@@ -116,7 +116,7 @@ pub struct RouterPart {
 /// A registered protocol with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
-    /// The name it has in the file: a registered kind's or the user's own.
+    /// The name it has in the file, or one made from its kind if it was written in place.
     pub name: String,
     /// Its name in the registry.
     pub kind: &'static str,

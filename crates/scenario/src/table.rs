@@ -243,13 +243,17 @@ impl<T: FileValue> FileValue for Named<T> {
 
 const NAME_PATTERN: &str = "^[A-Za-z0-9_.-]{1,100}$";
 
+/// The longest name.
+pub(crate) const NAME_LENGTH: usize = 100;
+
 /// Names end up in tables, file names and messages: letters, digits, `_`, `-` and `.`.
 pub(crate) fn check_name(name: &str, spot: &Spot) -> Result<(), Fault> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    if (1..=100).contains(&name.len()) && name.bytes().all(good) {
+    if (1..=NAME_LENGTH).contains(&name.len()) && name.bytes().all(good) {
         return Ok(());
     }
-    let text = format!("the name {name:?} is not 1 to 100 of the characters A-Z a-z 0-9 _ - .");
+    let text =
+        format!("the name {name:?} is not 1 to {NAME_LENGTH} of the characters A-Z a-z 0-9 _ - .");
     Err(spot.rule(text))
 }
 

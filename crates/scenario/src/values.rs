@@ -10,7 +10,7 @@ use crate::resolved::{Series, Start};
 use crate::table::{At, Definitions, FileValue, Word, defined, word_values};
 
 /// The text of a quantity; a bare number is told its unit.
-fn quantity_text<'a>(node: &'a Node, dimension: &Dimension) -> Result<&'a str, Fault> {
+fn quantity_text<'a>(node: &'a Node, dimension: &Dimension<'_>) -> Result<&'a str, Fault> {
     match &node.raw {
         Raw::Text(text) => Ok(text),
         Raw::Int(value) => Err(node.spot.fault(dimension.no_unit(&value.to_string()))),
@@ -19,14 +19,14 @@ fn quantity_text<'a>(node: &'a Node, dimension: &Dimension) -> Result<&'a str, F
     }
 }
 
-fn read_quantity(node: &Node, dimension: &Dimension) -> Result<u64, Fault> {
+fn read_quantity(node: &Node, dimension: &Dimension<'_>) -> Result<u64, Fault> {
     let text = quantity_text(node, dimension)?;
     dimension.parse(text).map_err(|problem| node.spot.fault(problem))
 }
 
 const NUMBER: &str = r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?";
 
-fn quantity_schema(dimension: &Dimension) -> Json {
+fn quantity_schema(dimension: &Dimension<'_>) -> Json {
     let units = dimension.unit_names().join("|");
     json!({
         "type": "string",
@@ -42,14 +42,14 @@ fn text_schema(about: &str, examples: &[&str]) -> Json {
 
 /// A quantity that stands alone in a text, and can so be spread over flows.
 pub(crate) trait Quantity: Copy {
-    const DIMENSION: Dimension;
+    const DIMENSION: Dimension<'static>;
     const TITLE: &'static str;
     fn of(smallest: u64) -> Self;
     fn smallest(self) -> u64;
 }
 
 impl Quantity for Span {
-    const DIMENSION: Dimension = TIME;
+    const DIMENSION: Dimension<'static> = TIME;
     const TITLE: &'static str = "Time";
     fn of(smallest: u64) -> Span {
         Span(smallest)
@@ -60,7 +60,7 @@ impl Quantity for Span {
 }
 
 impl Quantity for Rate {
-    const DIMENSION: Dimension = RATE;
+    const DIMENSION: Dimension<'static> = RATE;
     const TITLE: &'static str = "Rate";
     fn of(smallest: u64) -> Rate {
         Rate(smallest)
@@ -169,8 +169,8 @@ pub(crate) enum Amount {
 
 /// Reads bytes, packets and, if it is allowed, multiples of the bandwidth-delay product.
 fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
-    let units: &[(&str, u64)] = if bdp { AMOUNT_UNITS } else { &AMOUNT_UNITS[..7] };
-    let what = Dimension { name: "an amount", example: "100pkt", units, written: &[] };
+    let units = amount_units(bdp);
+    let what = Dimension { name: "an amount", example: "100pkt", units: &units, written: &[] };
     let text = quantity_text(node, &what)?;
     let (digits, unit) = split(text.trim());
     let fail = |problem| node.spot.fault(problem);
@@ -186,16 +186,10 @@ fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
 }
 
 /// Units of an amount; packets and bandwidth-delay products are told apart by their names.
-const AMOUNT_UNITS: &[(&str, u64)] = &[
-    ("B", 1),
-    ("kB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("pkt", 1),
-    ("bdp", 1),
-];
+fn amount_units(bdp: bool) -> Vec<(&'static str, u64)> {
+    let multiples: &[(&str, u64)] = if bdp { &[("bdp", 1)] } else { &[] };
+    [BYTES.units, PACKETS, multiples].concat()
+}
 
 /// Packets alone.
 const PACKETS: &[(&str, u64)] = &[("pkt", 1)];
@@ -209,7 +203,8 @@ impl FileValue for Buffer {
         "bytes, packets or bdp".to_owned()
     }
     fn schema(definitions: &mut Definitions) -> Json {
-        let units = AMOUNT_UNITS.iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join("|");
+        let units: Vec<&str> = amount_units(true).iter().map(|(unit, _)| *unit).collect();
+        let units = units.join("|");
         let about = "bytes, packets, or multiples of capacity times the longest two-way \
                      propagation time of a flow over the link";
         defined(definitions, "Buffer", |_| {

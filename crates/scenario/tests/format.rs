@@ -75,6 +75,66 @@ fn the_runners_tables_are_left_alone() {
     let text = example("xcp-fig10") + "\n[sweep]\nrates = [1, 2]\n[plot]\nx = \"rate\"\n";
     let parsed = parse("sweep.toml", &text, &[]).unwrap();
     assert_eq!(parsed.scenario, scenario("xcp-fig10", &[]));
+    let said: Vec<String> = parsed.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["sweep: a run ignores this table", "plot: a run ignores this table"]);
+    let set = parse("set.toml", &example("xcp-fig10"), &["sweep.x=1".to_owned()]).unwrap();
+    assert_eq!(set.warnings[0].message, "sweep: a run ignores this table");
+}
+
+/// The names of all queues and of all protocols.
+fn part_names(text: &str) -> (Vec<String>, Vec<String>) {
+    let scenario =
+        parse("parts.toml", text, &[]).unwrap_or_else(|error| panic!("{error}")).scenario;
+    assert_round_trip(&scenario);
+    let queues = scenario.links.iter().map(|link| link.queue.name.clone());
+    let protocols = scenario.groups.iter().map(|group| group.protocol.name.clone());
+    (queues.collect(), protocols.collect())
+}
+
+const CHAIN: &str = "schema = 1\nname = \"chain\"\nduration = \"1s\"\n";
+
+fn link(name: &str, queue: &str) -> String {
+    format!(
+        "[links.{name}]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbps\"\nowd = \"1ms\"\n\
+         duplex = true\nbuffer = \"10pkt\"\nqueue = {queue}\n"
+    )
+}
+
+fn flow(name: &str, protocol: &str) -> String {
+    format!("[flows.{name}]\nfrom = \"a\"\nto = \"b\"\nprotocol = {protocol}\n")
+}
+
+#[test]
+fn what_is_written_in_place_is_called_as_its_kind() {
+    let (red, ecn) = ("{ kind = \"red\", max_p = 0.2 }", "{ kind = \"sack\", ecn = true }");
+    let flows = [flow("f", ecn), flow("g", "{ kind = \"reno\" }"), flow("h", ecn)].concat();
+    let (queues, protocols) = part_names(&[CHAIN, &link("l", red), &flows].concat());
+    assert_eq!(queues, ["red", "red"]);
+    assert_eq!(protocols, ["sack", "reno", "sack"]);
+}
+
+#[test]
+fn what_is_written_in_place_never_shares_the_name_of_something_else() {
+    let (red, ecn) = ("{ kind = \"red\", max_p = 0.2 }", "{ kind = \"sack\", ecn = true }");
+    let flows = [flow("f", ecn), flow("g", "\"sack\""), flow("h", "{ kind = \"sack\" }")].concat();
+    let links = [link("l", "\"red\""), link("m", red)].concat();
+    // The same name as `f` would get is defined, and so is a queue that nobody uses.
+    let defined = "[protocols.f-sack]\nkind = \"reno\"\n[queues.m-red]\nkind = \"droptail\"\n";
+    let (queues, protocols) = part_names(&[CHAIN, &links, &flows, defined].concat());
+    assert_eq!(queues, ["red", "red", "red-2", "red-2"]);
+    assert_eq!(protocols, ["sack-2", "sack", "sack"]);
+    let (queues, protocols) = part_names(&[CHAIN, &links, &flows].concat());
+    assert_eq!(queues, ["red", "red", "m-red", "m-red"]);
+    assert_eq!(protocols, ["f-sack", "sack", "sack"]);
+}
+
+#[test]
+fn a_long_name_leaves_room_for_none_before_the_kind() {
+    let long = "x".repeat(98);
+    let other = flow("g", "\"sack\"");
+    let ecn = flow(&long, "{ kind = \"sack\", ecn = true }");
+    let (_, protocols) = part_names(&[CHAIN, &link("l", "\"red\""), &ecn, &other].concat());
+    assert_eq!(protocols, ["sack-2", "sack"]);
 }
 
 #[test]

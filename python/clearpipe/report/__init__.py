@@ -36,6 +36,7 @@ def html(results: Sequence[Result], title: str = "") -> str:
     import jinja2
 
     lines = table.overview(results)
+    headings, rows = table.overview_rows(lines)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("clearpipe.report", "."),
         autoescape=True,
@@ -46,7 +47,8 @@ def html(results: Sequence[Result], title: str = "") -> str:
     environment.filters["data_uri"] = lambda text: "data:text/plain;charset=utf-8," + quote(text)
     return environment.get_template("template.html.j2").render(
         title=title or _title(results),
-        headings=table.OVERVIEW_HEADINGS,
+        headings=headings,
+        rows=rows,
         lines=lines,
         caption=table.caption(lines),
         table=table,
