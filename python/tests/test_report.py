@@ -93,7 +93,7 @@ def test_rates_are_means_of_half_a_second_and_states_keep_their_extremes() -> No
     rate = charts.fold(times, values, "rate", 800)
     assert rate.x.size == 200
     assert rate.values[0, 0] == pytest.approx(1.0)
-    assert charts.fold(times[:1000], values[:1000], "rate", 800).x.size == 100  # a run of 10 s
+    assert charts.fold(times[:1000], values[:1000], "rate", 800).x.size == 50  # a run of 10 s
     state = charts.fold(times, values, "state", 100)
     assert state.x.size == 100
     assert state.high is not None

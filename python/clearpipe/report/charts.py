@@ -23,7 +23,7 @@ POINTS = 480
 
 MEAN_OVER_S = 0.5
 """Rates are drawn as means over this time, the one by which convergence is judged, or over a
-hundredth of a shorter run."""
+fiftieth of a shorter run."""
 
 MARGIN = 1.05
 """Room above the highest value."""
@@ -155,7 +155,7 @@ def _end(results: Sequence[Result]) -> float:
 
 
 def _mean_over_s(end_s: float) -> float:
-    return min(MEAN_OVER_S, end_s / 100)
+    return min(MEAN_OVER_S, end_s / 50)
 
 
 def _notes(quantity: Quantity, panels: list[Panel], end_s: float) -> list[str]:
