@@ -30,6 +30,8 @@
 //!   is acknowledged, nothing is declared lost but by the timer.
 //! - SACK recovery starts as soon as the first outstanding segment is lost by RFC 6675's `IsLost`,
 //!   also when the ACK that ended the recovery before it brought no news of its own.
+//! - The back-off ends with the first ACK of new data, be it of a retransmission (RFC 6298 section 5
+//!   waits for a sample, which a long repair does not bring: every further loss would cost a minute).
 //! - A window below one segment counts as one: otherwise nothing would ever be sent again.
 #![forbid(unsafe_code)]
 

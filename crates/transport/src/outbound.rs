@@ -158,7 +158,7 @@ impl Outbound {
         self.dupacks = 0;
         self.bonus = 0;
         self.limited = 0;
-        self.backed_off = false;
+        self.end_back_off();
         self.restart_timer(now);
         let loss = if ack.ece { self.on_ece() } else { None };
         self.outcome(acked, acked, loss)
@@ -267,6 +267,16 @@ impl Outbound {
         self.retransmitted
     }
 
+    /// New data is acknowledged: the path works, so the timer need not stay backed off until the next
+    /// sample, which repairs alone would never bring.
+    #[inline]
+    fn end_back_off(&mut self) {
+        if self.backed_off {
+            self.backed_off = false;
+            self.rto.end_back_off();
+        }
+    }
+
     #[inline]
     fn open_room(&self, cwnd: f64) -> bool {
         let room = window(cwnd).saturating_add(u64::from(self.bonus));
@@ -331,7 +341,7 @@ impl Outbound {
         let acked = to - self.una;
         let known = self.board.as_mut().map_or(0, |board| board.advance(self.una, to));
         self.una = to;
-        self.backed_off = false;
+        self.end_back_off();
         self.force = false;
         self.bonus = 0;
         self.limited = 0;

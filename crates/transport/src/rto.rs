@@ -43,7 +43,7 @@ impl Rto {
         self.estimate.map(|e| e.min_rtt)
     }
 
-    /// Takes in one RTT; it also ends the back-off (Karn: only a new sample does).
+    /// Takes in one RTT; it also ends the back-off.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Span) {
         let next = match self.estimate {
@@ -56,9 +56,21 @@ impl Rto {
                 min_rtt: old.min_rtt.min(rtt),
             },
         };
-        // K = 4; the clock's granularity is a picosecond. (2.4), (2.5)
-        self.rto = (next.srtt + next.rttvar * 4).max(self.min).min(self.max);
         self.estimate = Some(next);
+        self.rto = self.computed(next);
+    }
+
+    /// K = 4; the clock's granularity is a picosecond. (2.4), (2.5)
+    #[inline]
+    fn computed(&self, estimate: Estimate) -> Span {
+        (estimate.srtt + estimate.rttvar * 4).max(self.min).min(self.max)
+    }
+
+    /// Back to what the samples say; without a sample the back-off stays.
+    pub(crate) fn end_back_off(&mut self) {
+        if let Some(estimate) = self.estimate {
+            self.rto = self.computed(estimate);
+        }
     }
 
     /// (5.5)
@@ -101,7 +113,12 @@ mod tests {
             seen.push(rto.rto().0 / Span::from_secs(1).0);
         }
         assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60]);
+        rto.end_back_off();
+        assert_eq!(rto.rto(), Span::from_secs(60), "there is no sample to go back to");
         rto.sample(Span::from_millis(100));
+        assert_eq!(rto.rto(), Span::from_millis(300));
+        rto.back_off();
+        rto.end_back_off();
         assert_eq!(rto.rto(), Span::from_millis(300));
     }
 

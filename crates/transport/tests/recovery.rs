@@ -186,13 +186,13 @@ fn timer_runs_while_anything_is_outstanding() {
     assert!(tcp.on_timeout(at(15.4)).repeated);
     assert_eq!(tcp.rto(), Span::from_millis(7200));
     assert_eq!(send(&mut tcp, at(15.4), 0.0), [2]);
-    // Karn: the ACK of a retransmission carries no sample, the back-off stays until one comes.
+    // Karn: the ACK of a retransmission carries no sample; but it ends the back-off, at 1.8 s again.
     ack(&mut tcp, 3);
     assert_eq!(send(&mut tcp, at(20.0), 1.0), [3]);
-    assert_eq!(tcp.deadline(), at(27.2));
-    let event = tcp.on_timeout(at(27.2));
+    assert_eq!(tcp.deadline(), at(21.8));
+    let event = tcp.on_timeout(at(21.8));
     assert_eq!((event.repeated, tcp.timeouts()), (false, 3));
-    tcp.on_ack(at(27.3), &AckIn { cumulative: 4, sack: &[], rtt, ece: false });
+    tcp.on_ack(at(21.9), &AckIn { cumulative: 4, sack: &[], rtt, ece: false });
     // srtt 600, rttvar 3/4 * 300 = 225: 600 + 900.
     assert_eq!(tcp.rto(), Span::from_millis(1500));
 }
