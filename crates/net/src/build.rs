@@ -153,7 +153,7 @@ impl Flows {
         };
         let (sender, receiver) = group.protocol.params.build(&context);
         let config = config(scenario, group);
-        let transfer = Transfer::of(group.size, scenario.packets.data_bytes);
+        let transfer = Transfer::of(&group.size, scenario.packets.data_bytes);
         let start = group.start.time(place.i, &mut draw.stream(&format!("{name}.start")));
         let stop = group.stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start));
         let last_bytes = transfer.last_bytes;
@@ -246,10 +246,11 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn of(size: Size, packet_bytes: u32) -> Transfer {
+    fn of(size: &Size, packet_bytes: u32) -> Transfer {
         match size {
+            Size::Drawn(_) => todo!("drawn at the arrival"),
             Size::Unlimited => Transfer { segments: None, last_bytes: packet_bytes },
-            Size::Bytes(bytes) => {
+            &Size::Bytes(bytes) => {
                 let full = u64::from(packet_bytes);
                 let segments = bytes.div_ceil(full).max(1);
                 let last = bytes.max(1) - (segments - 1) * full;

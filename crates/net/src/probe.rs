@@ -41,7 +41,10 @@ impl Probes {
     pub fn new(probe: &scenario::Probe, end: Time, flows: usize, links: usize) -> Probes {
         Probes {
             wanted: probe.series.clone(),
-            every: probe.every,
+            every: match probe.every {
+                scenario::Every::Span(every) => every,
+                scenario::Every::Change => todo!("recorded where the value changes"),
+            },
             end,
             tables: Vec::new(),
             delivered: vec![0; flows],

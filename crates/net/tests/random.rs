@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use clearpipe_net::{self as net, Outcome, Run};
 use results::FlowRow;
-use scenario::{Probe, Scenario, Series};
+use scenario::{Every, Probe, Scenario, Series};
 use units::Span;
 use units::random::Stream;
 
@@ -192,7 +192,7 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
         .flat_map(|g| {
             let bytes = match g.size {
                 scenario::Size::Bytes(bytes) => bytes,
-                scenario::Size::Unlimited => 0,
+                _ => 0,
             };
             std::iter::repeat_n(bytes, g.count as usize)
         })
@@ -261,7 +261,8 @@ fn check(number: u64) {
         _ => Vec::new(),
     };
     if !series.is_empty() {
-        let probe = Probe { series, every: Span::from_millis(7) };
+        let every = Every::Span(Span::from_millis(7));
+        let probe = Probe { series, every, groups: None, links: None };
         let probed = run(&Scenario { probe, ..scenario.clone() }, number);
         assert_eq!(outcome.fingerprint, probed.fingerprint, "probes change the run");
         assert_eq!(outcome.tables.flows, probed.tables.flows, "probes change the flows' table");

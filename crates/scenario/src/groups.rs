@@ -7,9 +7,10 @@ use crate::error::{Fault, Problem, Spot};
 use crate::file::{Direction, FlowFile};
 use crate::network::{MAX_DELAY, MAX_RATE, Network, Shape, check_rate};
 use crate::quantity::{BYTES, TIME};
-use crate::resolved::{Access, Group, Packets, Size, Start};
+use crate::resolved::{Access, Group, Packets, Start};
 use crate::routing::{check_node, ends, follow, route};
 use crate::table::{At, Named, check_name};
+use crate::traffic::{App, Size};
 use crate::values::{Amount, Spread, Way};
 
 /// What the groups are resolved against.
@@ -65,6 +66,8 @@ impl Context<'_> {
             name: format!("{name}{}", course.suffix),
             protocol: self.catalog.protocol(&file.protocol)?,
             count,
+            arrivals: None,
+            app: App::Greedy,
             path: course.path,
             reverse: course.reverse,
             access,

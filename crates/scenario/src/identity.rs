@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cc::params::{Spec, Value};
 use cc::roles::Limit;
 
-use crate::resolved::{Access, Group, Link, Protocol, RouterPart, Scenario, Size, Start};
+use crate::resolved::{Access, Group, Link, Probe, Protocol, RouterPart, Scenario, Start};
 
 /// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the version of the
 /// model, the seed and the replication. `scenario.seed` does not enter: `seed` is what is run.
@@ -48,7 +48,8 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
         group_lines(text, group);
     }
     let series: Vec<&str> = scenario.probe.series.iter().map(|series| series.name()).collect();
-    text.line("probe", &[&series, &scenario.probe.every.0]);
+    let Probe { every, groups, links, .. } = &scenario.probe;
+    text.line("probe", &[&series, every, groups, links]);
 }
 
 fn link_lines(text: &mut Lines, link: &Link) {
@@ -59,6 +60,7 @@ fn link_lines(text: &mut Lines, link: &Link) {
         Limit::Bytes(bytes) => text.line("buffer_bytes", &[&bytes]),
         Limit::Packets(packets) => text.line("buffer_packets", &[&packets]),
     }
+    text.line("line", &[&link.line]);
     text.line("queue", &[&link.queue.name]);
     for part in [Some(&link.queue.policy), link.queue.feedback.as_ref()].into_iter().flatten() {
         part_lines(text, part);
@@ -85,10 +87,8 @@ fn group_lines(text: &mut Lines, group: &Group) {
         }
     }
     text.line("stop_ps", &[&group.stop.map(|stop| stop.0)]);
-    match group.size {
-        Size::Unlimited => text.line("size_unlimited", &[]),
-        Size::Bytes(bytes) => text.line("size_bytes", &[&bytes]),
-    }
+    // Debug writes numbers so that they read back to the same bits.
+    text.line("traffic", &[&group.size, &group.arrivals, &group.app]);
 }
 
 fn protocol_lines(text: &mut Lines, protocol: &Protocol) {

@@ -15,6 +15,7 @@ mod error;
 mod file;
 mod groups;
 mod identity;
+mod line;
 mod naming;
 mod network;
 mod quantity;
@@ -24,18 +25,21 @@ mod resolved;
 mod routing;
 mod schema;
 mod table;
+mod traffic;
 mod values;
 mod write;
 
 pub use error::{Place, Problem, ScenarioError};
 pub use identity::identity;
+pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
 pub use reference::reference_markdown;
 pub use resolve::Warning;
 pub use resolved::{
-    Access, Group, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series, Size,
+    Access, Every, Group, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series,
     Start, Transport,
 };
 pub use schema::json_schema;
+pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
 
 /// A scenario and what is odd about it.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,10 +10,11 @@ use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{File, PacketsFile, Preset, ProbeFile, TransportFile};
 use crate::groups::Context;
+use crate::line::Line;
 use crate::naming::name_what_is_in_place;
 use crate::network::Network;
 use crate::quantity::TIME;
-use crate::resolved::{Group, Link, Packets, Probe, Scenario, Transport};
+use crate::resolved::{Every, Group, Link, Packets, Probe, Scenario, Transport};
 use crate::table::At;
 use crate::values::{ByteCount, Warmup};
 
@@ -49,6 +50,7 @@ pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
         owd: draft.owd,
         limit,
         queue: draft.queue,
+        line: Line::default(),
     });
     let mut links: Vec<Link> = links.collect();
     name_what_is_in_place(&catalog, &mut links, &mut groups);
@@ -150,7 +152,7 @@ fn probe(file: &ProbeFile) -> Result<Probe, Fault> {
         }
         series.push(one.value);
     }
-    Ok(Probe { series, every })
+    Ok(Probe { series, every: Every::Span(every), groups: None, links: None })
 }
 
 /// What is allowed but probably not meant.

@@ -7,6 +7,9 @@ use cc::roles::Limit;
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::line::Line;
+use crate::traffic::{App, Arrivals, Size};
+
 /// A scenario with nothing left to decide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -91,6 +94,8 @@ pub struct Link {
     pub limit: Limit,
     /// The queue in the buffer.
     pub queue: Queue,
+    /// What the line does besides serving packets at `rate`.
+    pub line: Line,
 }
 
 /// A queue: a policy and perhaps a protocol's feedback over it.
@@ -133,8 +138,12 @@ pub struct Group {
     pub name: String,
     /// The protocol at the end hosts.
     pub protocol: Protocol,
-    /// How many flows.
+    /// How many flows; with `arrivals` it is not counted here and stands at 0.
     pub count: u32,
+    /// Do they come while the run goes on, as transfers?
+    pub arrivals: Option<Arrivals>,
+    /// What their applications offer.
+    pub app: App,
     /// The links the data crosses, in order.
     pub path: Vec<usize>,
     /// The links the ACKs cross, in order.
@@ -212,22 +221,26 @@ impl Start {
     }
 }
 
-/// How much a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// As much as it may.
-    Unlimited,
-    /// This many bytes, counted as sizes on the wire.
-    Bytes(u64),
-}
-
 /// What is recorded over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// The series, each at most once.
     pub series: Vec<Series>,
-    /// From one sample to the next.
-    pub every: Span,
+    /// When a value is recorded.
+    pub every: Every,
+    /// The groups whose flows are recorded; `None`: all.
+    pub groups: Option<Vec<usize>>,
+    /// The links that are recorded; `None`: all.
+    pub links: Option<Vec<usize>>,
+}
+
+/// When a probe records a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After each such span.
+    Span(Span),
+    /// Whenever it changes.
+    Change,
 }
 
 /// A quantity that can be recorded over time.

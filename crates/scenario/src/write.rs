@@ -7,7 +7,10 @@ use cc::roles::Limit;
 use units::{Rate, Span};
 
 use crate::quantity::{BYTES, RATE, TIME};
-use crate::resolved::{Group, Link, Protocol, Queue, RouterPart, Scenario, Size, Start, Transport};
+use crate::resolved::{
+    Every, Group, Link, Protocol, Queue, RouterPart, Scenario, Start, Transport,
+};
+use crate::traffic::Size;
 
 impl Scenario {
     /// The scenario as a file in the general form: named links, listed paths, explicit access hops.
@@ -32,7 +35,11 @@ impl Scenario {
         self.write_definitions(&mut out);
         out.table("probe", None);
         out.key("series", &list(self.probe.series.iter().map(|series| quoted(series.name()))));
-        out.key("every", &span(self.probe.every));
+        let every = match self.probe.every {
+            Every::Span(every) => span(every),
+            Every::Change => quoted("change"),
+        };
+        out.key("every", &every);
         out.0
     }
 
@@ -108,9 +115,10 @@ fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
     if let Some(stop) = group.stop {
         out.key("stop", &span(stop));
     }
-    let size = match group.size {
+    let size = match &group.size {
         Size::Unlimited => quoted("unlimited"),
-        Size::Bytes(size) => bytes(size),
+        Size::Bytes(size) => bytes(*size),
+        Size::Drawn(_) => todo!("written with the reader of the same key"),
     };
     out.key("size", &size);
 }

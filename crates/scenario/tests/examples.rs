@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cc::registry::Recovery;
 use cc::roles::Limit;
-use clearpipe_scenario::{Parsed, Scenario, Series, Size, Start, parse};
+use clearpipe_scenario::{Every, Parsed, Scenario, Series, Size, Start, parse};
 use units::{Rate, Span};
 
 fn folder() -> PathBuf {
@@ -66,9 +66,12 @@ fn the_base_case_by_hand() {
     assert_eq!(access.rate, Rate(1_500_000_000));
     assert_eq!(scenario.rtt(forward, 0), ms(80));
     assert_eq!(forward.start, Start::Uniform(Span::ZERO, Span::from_secs(10)));
-    assert_eq!((forward.size, forward.stop), (Size::Unlimited, None));
+    assert_eq!((&forward.size, forward.stop), (&Size::Unlimited, None));
     let series = [Series::Cwnd, Series::Queue, Series::Utilization, Series::Goodput];
-    assert_eq!((&scenario.probe.series[..], scenario.probe.every), (&series[..], ms(100)));
+    assert_eq!(
+        (&scenario.probe.series[..], scenario.probe.every),
+        (&series[..], Every::Span(ms(100)))
+    );
 }
 
 #[test]

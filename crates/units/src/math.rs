@@ -18,6 +18,12 @@ pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }
 
+/// The cosine of `x` radians.
+#[inline]
+pub fn cos(x: f64) -> f64 {
+    libm::cos(x)
+}
+
 /// The cube root.
 #[inline]
 pub fn cbrt(x: f64) -> f64 {

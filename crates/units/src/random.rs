@@ -58,6 +58,22 @@ impl Stream {
         -mean * math::ln(1.0 - self.unit())
     }
 
+    /// Normal, by Box and Muller; one of the pair is thrown away, so that a draw takes two numbers
+    /// from the stream, always.
+    #[inline]
+    pub fn normal(&mut self, mean: f64, sd: f64) -> f64 {
+        let radius = math::sqrt(-2.0 * math::ln(1.0 - self.unit()));
+        mean + sd * radius * math::cos(core::f64::consts::TAU * self.unit())
+    }
+
+    /// Pareto with the given mean and shape (above 1), by inverse transform: the least value is
+    /// `mean * (shape - 1) / shape`.
+    #[inline]
+    pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
+        let least = mean * (shape - 1.0) / shape;
+        least / math::pow(1.0 - self.unit(), 1.0 / shape)
+    }
+
     /// True with probability `p`.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
@@ -111,5 +127,36 @@ mod tests {
         assert!((sum / f64::from(n) - 2.0).abs() < 0.04);
         // P(X > mean) = 1/e = 0.3679.
         assert!((f64::from(beyond) / f64::from(n) - 0.3679).abs() < 0.01);
+    }
+
+    #[test]
+    fn normal_has_the_right_mean_variance_and_tail() {
+        let mut stream = Stream::new(1, 0, "test");
+        let n = 100_000;
+        let (mut sum, mut squares, mut beyond) = (0.0, 0.0, 0);
+        for _ in 0..n {
+            let x = stream.normal(3.0, 2.0) - 3.0;
+            sum += x;
+            squares += x * x;
+            beyond += i32::from(x > 2.0);
+        }
+        assert!((sum / f64::from(n)).abs() < 0.03);
+        assert!((squares / f64::from(n) - 4.0).abs() < 0.1);
+        // P(X > one standard deviation) = 0.15866.
+        assert!((f64::from(beyond) / f64::from(n) - 0.15866).abs() < 0.006);
+    }
+
+    #[test]
+    fn pareto_has_the_right_least_value_and_tail() {
+        let mut stream = Stream::new(1, 0, "test");
+        let n = 100_000;
+        let mut beyond = 0;
+        for _ in 0..n {
+            let x = stream.pareto(3.0, 1.5);
+            assert!(x >= 1.0);
+            beyond += i32::from(x > 4.0);
+        }
+        // P(X > 4) = (1/4)^1.5 = 0.125.
+        assert!((f64::from(beyond) / f64::from(n) - 0.125).abs() < 0.005);
     }
 }
