@@ -15,7 +15,7 @@ use crate::suite::Bench;
 /// All of them.
 pub fn benches() -> Vec<Bench> {
     let mut benches = Vec::new();
-    for sources in [100, 10_000] {
+    for sources in [100, 10_000, 100_000] {
         let work = move |events| hold(sources, events);
         benches.push(Bench::step(format!("engine/hold-{sources}"), work));
     }

@@ -8,55 +8,95 @@
 //! the first thing it has to do, however many packets it holds. There is no cancelling; a source that
 //! changes its mind ignores the event that no longer matches.
 //!
-//! A 4-ary heap of 128-bit keys (time, event): the four children of a node are one cache line, and
-//! one comparison decides. Handling an event nearly always schedules another, so the root is left in
-//! place as a hole until the next call fills it.
+//! An event is a 128-bit key (time, number). Few of them are best kept in a heap ([`heap`]). With
+//! many, every step down the heap misses the cache: then only what is due soon is put in order, and
+//! the rest waits in buckets by time ([`calendar`]). What is due soon is a sorted run, so the world
+//! can see what comes and ask the memory for it ([`Agenda::upcoming`]), which helps far more than the
+//! cheaper order does.
 #![forbid(unsafe_code)]
+
+mod buckets;
+mod calendar;
+mod heap;
 
 use units::Time;
 
-/// The children of one node; places not in use hold [`EMPTY`].
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Children([u128; 4]);
+use crate::calendar::{Calendar, MAX_SHIFT, TOO_FULL, Work};
+use crate::heap::Heap;
 
+/// Greater than every key.
 const EMPTY: u128 = u128::MAX;
 
-impl Children {
-    /// The least key, and where it is.
+/// Keys: an event's time and number in one integer, so that one comparison orders them.
+mod key {
+    use units::Time;
+
+    /// Where the time starts.
+    pub const TIME: u32 = 32;
+
     #[inline]
-    fn least(&self) -> (u128, usize) {
-        let Children([a, b, c, d]) = *self;
-        let (left, at_left) = if b < a { (b, 1) } else { (a, 0) };
-        let (right, at_right) = if d < c { (d, 3) } else { (c, 2) };
-        if right < left { (right, at_right) } else { (left, at_left) }
+    pub fn new(time: Time, event: u32) -> u128 {
+        u128::from(time.0) << TIME | u128::from(event)
+    }
+
+    #[inline]
+    pub fn time(key: u128) -> Time {
+        Time((key >> TIME) as u64)
     }
 }
+
+/// What is many.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    /// More keys in the heap are too many for it.
+    many: usize,
+    /// Fewer keys in the calendar are too few for it.
+    few: usize,
+    /// Keys meant to be in a bucket when its turn comes.
+    aim: usize,
+}
+
+/// Buckets of half or a quarter, or twice as many keys, and a limit of 1024, made no difference that
+/// could be measured at 3000 and 10,000 flows. The heap at its limit is 64 kB.
+const SCALE: Scale = Scale { many: 4096, few: 1024, aim: 256 };
 
 /// The pending events of one run.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// The least key, or [`EMPTY`].
-    root: u128,
-    /// `below[n]` are the children of node `n`; node 0 is the root, node `n > 0` is in
-    /// `below[(n - 1) / 4]`.
-    below: Vec<Children>,
-    /// Keys held, the root's included.
-    len: usize,
-    /// The root was handed out and waits to be replaced.
-    hole: bool,
+    /// Without a calendar, all keys. With one, those that were scheduled for less than the horizon.
+    heap: Heap,
+    /// Keys that make the heap crowded.
+    crowd: usize,
+    /// The keys of the bucket that is being handled, the next one last.
+    run: Vec<u128>,
+    /// Keys from here on are the calendar's; without one, [`EMPTY`].
+    horizon: u128,
+    calendar: Option<Box<Calendar>>,
+    scale: Scale,
     handled: u64,
     now: Time,
 }
 
 impl Default for Agenda {
     fn default() -> Agenda {
-        let below = Vec::new();
-        Agenda { root: EMPTY, below, len: 0, hole: false, handled: 0, now: Time::ZERO }
+        Agenda::new(SCALE)
     }
 }
 
 impl Agenda {
+    fn new(scale: Scale) -> Agenda {
+        Agenda {
+            heap: Heap::default(),
+            crowd: scale.many,
+            run: Vec::new(),
+            horizon: EMPTY,
+            calendar: None,
+            scale,
+            handled: 0,
+            now: Time::ZERO,
+        }
+    }
+
     /// The time of the event last handed out.
     #[inline]
     pub fn now(&self) -> Time {
@@ -73,115 +113,155 @@ impl Agenda {
     #[inline]
     pub fn at(&mut self, time: Time, event: u32) {
         debug_assert!(time >= self.now, "{time} is before {}", self.now);
-        let key = u128::from(time.0) << 32 | u128::from(event);
-        if self.hole {
-            self.hole = false;
-            self.sift_down(key);
-        } else {
-            self.push(key);
+        let key = key::new(time, event);
+        if key >= self.horizon {
+            self.at_calendar(key);
+        } else if !self.heap.replace(key) {
+            self.at_heap(key);
+        }
+    }
+
+    #[inline(never)]
+    fn at_calendar(&mut self, key: u128) {
+        if let Some(calendar) = &mut self.calendar {
+            calendar.insert(key);
+        }
+    }
+
+    #[inline(never)]
+    fn at_heap(&mut self, key: u128) {
+        self.heap.push(key);
+        if self.heap.len() > self.crowd {
+            self.crowded();
         }
     }
 
     /// The next event not later than `until`.
     #[inline]
     pub fn next(&mut self, until: Time) -> Option<(Time, u32)> {
-        if self.hole {
-            self.hole = false;
-            self.remove_root();
+        if self.calendar.is_some() {
+            return self.next_of_run_and_heap(until);
         }
-        let time = Time((self.root >> 32) as u64);
-        if self.len == 0 || time > until {
+        let key = self.heap.least();
+        let time = key::time(key);
+        if self.heap.is_empty() || time > until {
             return None;
         }
-        self.hole = true;
+        self.heap.take();
         self.handled += 1;
         self.now = time;
-        Some((time, self.root as u32))
+        Some((time, key as u32))
     }
 
-    fn push(&mut self, key: u128) {
-        let mut node = self.len;
-        self.len += 1;
-        if node > 0 && (node - 1).is_multiple_of(4) {
-            self.make_room((node - 1) / 4);
-        }
-        while node > 0 {
-            let parent = (node - 1) / 4;
-            let above = self.key(parent);
-            if above <= key {
-                break;
-            }
-            self.set(node, above);
-            node = parent;
-        }
-        self.set(node, key);
-    }
-
-    fn make_room(&mut self, children: usize) {
-        if children == self.below.len() {
-            self.below.push(Children([EMPTY; 4]));
-        }
-    }
-
-    fn remove_root(&mut self) {
-        self.len -= 1;
-        if self.len == 0 {
-            self.root = EMPTY;
-            return;
-        }
-        let last = self.key(self.len);
-        self.set(self.len, EMPTY);
-        self.sift_down(last);
-    }
-
-    /// Puts `key` where the root was.
-    #[inline]
-    fn sift_down(&mut self, key: u128) {
-        let Some((least, mut lane)) = self.below.first().map(Children::least) else {
-            self.root = key;
-            return;
-        };
-        if key <= least {
-            self.root = key;
-            return;
-        }
-        self.root = least;
-        // The place to fill is `lane` of `below[group]`.
-        let mut group = 0;
+    /// [`Agenda::next`] with a calendar.
+    #[inline(never)]
+    fn next_of_run_and_heap(&mut self, until: Time) -> Option<(Time, u32)> {
         loop {
-            let node = 4 * group + 1 + lane;
-            match self.below.get(node).map(Children::least) {
-                Some((least, at)) if least < key => {
-                    self.below[group].0[lane] = least;
-                    (group, lane) = (node, at);
+            let late = self.heap.least();
+            let first = self.run.last().copied().unwrap_or(EMPTY);
+            let key = first.min(late);
+            if key == EMPTY {
+                if self.open() {
+                    continue;
                 }
-                _ => {
-                    self.below[group].0[lane] = key;
-                    return;
-                }
+                return None;
             }
+            let time = key::time(key);
+            if time > until {
+                return None;
+            }
+            if first < late {
+                self.run.pop();
+            } else {
+                self.heap.take();
+            }
+            self.handled += 1;
+            self.now = time;
+            return Some((time, key as u32));
         }
     }
 
+    /// The event that will be handed out after `n` others, when that is known without effort. Not
+    /// exact: what is scheduled at short notice is left out.
     #[inline]
-    fn key(&self, node: usize) -> u128 {
-        if node == 0 { self.root } else { self.below[(node - 1) / 4].0[(node - 1) % 4] }
+    pub fn upcoming(&self, n: usize) -> Option<u32> {
+        let at = self.run.len().checked_sub(n + 1)?;
+        Some(self.run[at] as u32)
     }
 
-    #[inline]
-    fn set(&mut self, node: usize, key: u128) {
-        if node == 0 {
-            self.root = key;
-        } else {
-            self.below[(node - 1) / 4].0[(node - 1) % 4] = key;
+    fn work(&self) -> Work {
+        let later = self.calendar.as_ref().map_or(0, |calendar| calendar.len());
+        let held = self.heap.len() + self.run.len() + later;
+        Work { handled: self.handled, held: held as u64 }
+    }
+
+    /// Gets the next bucket's keys into the run, when heap and run are empty; false when there are
+    /// none.
+    fn open(&mut self) -> bool {
+        let work = self.work();
+        let Some(calendar) = &mut self.calendar else { return false };
+        if calendar.len() < self.scale.few {
+            return self.close();
         }
+        if let Some(most) = calendar.misfit(0, work) {
+            self.spread(most);
+        }
+        let Some(calendar) = &mut self.calendar else { return false };
+        calendar.open(&mut self.run);
+        self.run.sort_unstable_by(|a, b| b.cmp(a));
+        self.horizon = calendar.horizon();
+        true
+    }
+
+    /// Goes back to the heap alone; false when there is no key left.
+    fn close(&mut self) -> bool {
+        let mut keys = Vec::new();
+        if let Some(mut calendar) = self.calendar.take() {
+            calendar.drain_into(&mut keys);
+        }
+        (self.run, self.horizon, self.crowd) = (Vec::new(), EMPTY, self.scale.many);
+        for &key in &keys {
+            self.heap.push(key);
+        }
+        !keys.is_empty()
+    }
+
+    /// The heap has grown too large for a heap, or for the keys of less than one bucket.
+    #[cold]
+    fn crowded(&mut self) {
+        let most = match &self.calendar {
+            Some(calendar) => calendar.misfit(self.heap.len(), self.work()),
+            None => Some(MAX_SHIFT),
+        };
+        if let Some(most) = most {
+            self.spread(most);
+        }
+    }
+
+    /// Puts all keys into the calendar, with a new width of its buckets.
+    fn spread(&mut self, most: u32) {
+        let work = self.work();
+        let mut calendar =
+            self.calendar.take().unwrap_or_else(|| Box::new(Calendar::new(self.scale)));
+        let mut keys = Vec::with_capacity(work.held as usize);
+        self.heap.drain_into(&mut keys);
+        keys.append(&mut self.run);
+        calendar.drain_into(&mut keys);
+        calendar.spread(&mut keys, most, work);
+        self.horizon = calendar.horizon();
+        self.crowd = TOO_FULL * self.scale.aim;
+        self.calendar = Some(calendar);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn equal_times_come_in_the_order_of_the_events_numbers() {
@@ -205,26 +285,228 @@ mod tests {
         assert_eq!(agenda.next(Time::NEVER), None);
     }
 
-    proptest! {
-        /// Against a list that is searched for its least (time, event) at every step.
-        #[test]
-        fn agrees_with_a_naive_list(steps in prop::collection::vec((0_u64..50, 0_u32..4), 1..300)) {
-            let mut agenda = Agenda::default();
-            let mut naive: Vec<(u64, u32)> = Vec::new();
-            let mut now = 0;
-            for (i, (delay, insertions)) in steps.into_iter().enumerate() {
-                for j in 0..insertions {
-                    let (time, event) = (now + delay * u64::from(j + 1), (i as u32 * 7 + j) % 16);
-                    agenda.at(Time(time), event);
-                    naive.push((time, event));
+    /// So little that short tests see everything happen.
+    const SMALL: Scale = Scale { many: 64, few: 16, aim: 16 };
+
+    /// The agenda beside a heap of the standard library.
+    struct Pair {
+        agenda: Agenda,
+        reference: BinaryHeap<Reverse<(u64, u32)>>,
+        /// Calendars made, widths set anew, calendars given up.
+        seen: [usize; 3],
+    }
+
+    impl Pair {
+        fn new(scale: Scale) -> Pair {
+            Pair { agenda: Agenda::new(scale), reference: BinaryHeap::new(), seen: [0; 3] }
+        }
+
+        fn observed<T>(&mut self, step: impl FnOnce(&mut Agenda) -> T) -> T {
+            let set_at = |agenda: &Agenda| agenda.calendar.as_ref().map(|c| c.set_at());
+            let before = set_at(&self.agenda);
+            let out = step(&mut self.agenda);
+            match (before, set_at(&self.agenda)) {
+                (None, Some(_)) => self.seen[0] += 1,
+                (Some(a), Some(b)) if a != b => self.seen[1] += 1,
+                (Some(_), None) => self.seen[2] += 1,
+                _ => {}
+            }
+            out
+        }
+
+        fn at(&mut self, time: u64, event: u32) {
+            self.reference.push(Reverse((time, event)));
+            self.observed(|agenda| agenda.at(Time(time), event));
+        }
+
+        fn after(&mut self, delay: u64, event: u32) {
+            self.at(self.agenda.now().0.saturating_add(delay), event);
+        }
+
+        /// Takes the next event up to `until` from both; the two must agree.
+        fn next(&mut self, until: u64) -> Option<u32> {
+            let upcoming = self.agenda.upcoming(0);
+            let late = self.agenda.heap.least() != EMPTY;
+            let got = self.observed(|agenda| agenda.next(Time(until))).map(|(t, e)| (t.0, e));
+            let due = self.reference.peek().is_some_and(|Reverse((time, _))| *time <= until);
+            let expected = if due { self.reference.pop().map(|Reverse(e)| e) } else { None };
+            assert_eq!(got, expected);
+            let held = self.agenda.work().held;
+            assert_eq!(held, self.reference.len() as u64);
+            if let (Some(upcoming), Some((_, event)), false) = (upcoming, got, late) {
+                assert_eq!(upcoming, event);
+            }
+            got.map(|(_, event)| event)
+        }
+
+        fn drain(&mut self) {
+            while self.next(u64::MAX).is_some() {}
+            assert!(self.reference.is_empty());
+        }
+
+        /// Handles events, each of which schedules itself again after `delay`.
+        fn hold(&mut self, events: u64, delay: u64, random: &mut Random) {
+            for _ in 0..events {
+                if let Some(event) = self.next(u64::MAX) {
+                    self.after(random.below(delay), event);
                 }
-                let expected = naive.iter().copied().min();
-                let taken = naive.iter().position(|e| Some(*e) == expected);
-                taken.map(|at| naive.swap_remove(at));
-                let got = agenda.next(Time::NEVER).map(|(t, e)| (t.0, e));
-                prop_assert_eq!(got, expected);
-                now = expected.map_or(now, |e| e.0);
             }
         }
+    }
+
+    /// A linear congruence (Knuth's MMIX).
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, n: u64) -> u64 {
+            let (a, c) = (6_364_136_223_846_793_005, 1_442_695_040_888_963_407);
+            self.0 = self.0.wrapping_mul(a).wrapping_add(c);
+            (self.0 >> 12) % n.max(1)
+        }
+    }
+
+    proptest! {
+        /// Near, far, equal and bunched times; bursts of insertions and of removals; limits.
+        #[test]
+        fn agrees_with_a_heap_of_the_standard_library(
+            steps in prop::collection::vec((0_u32..56, 0_u32..40, 0_u32..40, 0_u64..8), 1..120),
+        ) {
+            for scale in [SMALL, Scale { many: 8, few: 2, aim: 1 }, Scale { many: 200, few: 50, aim: 8 }] {
+                let mut pair = Pair::new(scale);
+                let mut random = Random(1);
+                for &(magnitude, insertions, removals, limit) in &steps {
+                    for _ in 0..insertions {
+                        let delay = random.below(1 << magnitude) >> random.below(8);
+                        pair.after(delay, random.below(16) as u32);
+                    }
+                    let now = pair.agenda.now().0;
+                    let until = if limit < 4 { now + (limit << magnitude) } else { u64::MAX };
+                    for _ in 0..removals {
+                        pair.next(until);
+                    }
+                }
+                pair.drain();
+            }
+        }
+    }
+
+    #[test]
+    fn a_calendar_is_made_for_many_and_given_up_for_few() {
+        let mut pair = Pair::new(SMALL);
+        let mut random = Random(1);
+        for round in 1..=3 {
+            (0..100).for_each(|event| pair.after(random.below(1000), event));
+            assert_eq!(pair.seen[0], round);
+            pair.hold(1000, 1000, &mut random);
+            pair.drain();
+            assert_eq!(pair.seen[2], round);
+            assert!(pair.agenda.calendar.is_none() && pair.agenda.horizon == EMPTY);
+        }
+    }
+
+    /// The width follows the rate of events, up and down, over many orders of magnitude.
+    #[test]
+    fn a_width_that_is_wrong_is_set_anew() {
+        let mut pair = Pair::new(SMALL);
+        let mut random = Random(1);
+        (0..200).for_each(|event| pair.after(random.below(1 << 20), event));
+        let mut all_due = 1 << 20;
+        for magnitude in [20, 40, 10, 48, 5, 30] {
+            let before = pair.seen[1];
+            while let Some(event) = pair.next(all_due) {
+                pair.at(all_due + 1 + random.below(1 << magnitude), event);
+            }
+            pair.hold(20_000, 1 << magnitude, &mut random);
+            all_due = pair.agenda.now().0 + (1 << magnitude);
+            let again = pair.seen[1] - before;
+            assert!(magnitude == 20 || again > 0, "nothing was learned at 2^{magnitude}");
+            let calendar = pair.agenda.calendar.as_ref().expect("still many events");
+            let most = magnitude + 2;
+            assert!(calendar.shift() <= most, "2^{} for 2^{magnitude}", calendar.shift());
+            assert!(calendar.shift() + 10 >= magnitude, "2^{} for 2^{magnitude}", calendar.shift());
+        }
+        assert_eq!((pair.seen[0], pair.seen[2]), (1, 0));
+    }
+
+    /// Whatever the events do, what the calendar does beside is a constant for each.
+    #[test]
+    fn spreading_again_is_paid_for() {
+        let mut random = Random(1);
+        for shape in 0..4 {
+            let mut pair = Pair::new(SMALL);
+            (0..1000).for_each(|event| pair.after(random.below(1 << 30), event));
+            let events = 50_000;
+            for i in 0..events {
+                let delay = match shape {
+                    // All at once, again and again; now tight, now wide; two that differ; growing.
+                    0 => 1 << 30,
+                    1 => random.below(1 << (40 * (i / 500 % 2))),
+                    2 => [1 << 10, 1 << 45][(random.below(1000) == 0) as usize],
+                    _ => 1 << (i / 1500),
+                };
+                if let Some(event) = pair.next(u64::MAX) {
+                    pair.after(delay, event);
+                }
+            }
+            // 1000 keys held: one spreading for at least 500 events or for equal effort.
+            assert!(pair.seen[1] < 400, "{} times in shape {shape}", pair.seen[1]);
+        }
+    }
+
+    /// Short buckets and an hour without events: no bucket is looked at that has none.
+    #[test]
+    fn an_idle_hour_is_jumped_over() {
+        const HOUR: u64 = 3_600_000_000_000_000;
+        let mut pair = Pair::new(SMALL);
+        let mut random = Random(1);
+        (0..64).for_each(|event| pair.after(random.below(64), event));
+        for round in 1..2000 {
+            (0..8).for_each(|event| pair.after(HOUR * event, event as u32));
+            pair.at(HOUR * round, 9);
+            while pair.agenda.now().0 < HOUR * round {
+                pair.next(u64::MAX);
+            }
+        }
+        pair.drain();
+    }
+
+    #[test]
+    fn what_is_due_at_the_end_of_time_comes_last() {
+        let mut pair = Pair::new(SMALL);
+        for event in 0..100 {
+            pair.at(u64::MAX - u64::from(event % 3), event);
+            pair.after(u64::from(event), event);
+        }
+        for _ in 0..100 {
+            pair.next(u64::MAX - 1);
+        }
+        (0..50).for_each(|event| pair.at(u64::MAX, event));
+        pair.drain();
+    }
+
+    /// After a while nothing is allocated for keys in steady state: chunks are used again.
+    #[test]
+    fn memory_is_as_large_as_what_is_held() {
+        let mut pair = Pair::new(SMALL);
+        let mut random = Random(1);
+        (0..2000).for_each(|event| pair.after(random.below(1 << 30), event));
+        for magnitude in [30, 20, 35, 25, 30] {
+            pair.hold(20_000, 1 << magnitude, &mut random);
+        }
+        let calendar = pair.agenda.calendar.as_ref().expect("many events");
+        assert!(calendar.room() < 20 * 2000 + 16 * 1024, "room for {}", calendar.room());
+    }
+
+    #[test]
+    fn a_copy_goes_on_like_the_original() {
+        let mut pair = Pair::new(SMALL);
+        let mut random = Random(1);
+        (0..300).for_each(|event| pair.after(random.below(1000), event));
+        pair.hold(1000, 1000, &mut random);
+        let mut copy = pair.agenda.clone();
+        while let Some(event) = pair.agenda.next(Time::NEVER) {
+            assert_eq!(copy.next(Time::NEVER), Some(event));
+        }
+        assert_eq!(copy.next(Time::NEVER), None);
     }
 }

@@ -13,6 +13,7 @@ use units::random::Stream;
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
 use crate::link::{Link, Routers};
+use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::Probes;
 use crate::world::{Due, World, event};
@@ -46,6 +47,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         warmup: Time::ZERO + scenario.warmup,
         end,
         at_warmup: vec![Default::default(); links.len()],
+        look_ahead: lookahead::pays(flows.sources.len()),
         access_hops: 0,
         links,
         sources: flows.sources,

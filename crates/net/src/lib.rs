@@ -9,6 +9,7 @@ mod build;
 mod fingerprint;
 mod flow;
 mod link;
+mod lookahead;
 mod packet;
 mod probe;
 mod tables;

@@ -104,6 +104,14 @@ impl Pool {
         }
     }
 
+    /// Asks the memory for a packet.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        if let Some(packet) = self.packets.get(id as usize) {
+            hint::prefetch(packet);
+        }
+    }
+
     /// Stores SACK blocks for an ACK's `sack`.
     pub fn insert_sack(&mut self, blocks: SackBlocks) -> u32 {
         match self.free_sacks.pop() {
@@ -178,6 +186,12 @@ impl Pipe {
         let packet = &pool[id];
         self.head = packet.next;
         Some((id, (packet.next != NONE).then_some(packet.next_due)))
+    }
+
+    /// The first packet, or [`NONE`].
+    #[inline]
+    pub fn head(&self) -> u32 {
+        self.head
     }
 
     /// The packets in the line.

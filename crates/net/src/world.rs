@@ -86,6 +86,8 @@ pub struct World {
     pub end: Time,
     /// The links' counts at the end of the warm-up.
     pub at_warmup: Vec<Counts>,
+    /// Is it worth while to look ahead ([`crate::lookahead`])?
+    pub look_ahead: bool,
     /// Packets that crossed an access hop; named links count their own.
     pub access_hops: u64,
 }
@@ -98,6 +100,9 @@ impl World {
                 self.catch_up_all(self.end);
                 return false;
             };
+            if self.look_ahead {
+                self.look_at_events();
+            }
             self.handle(now, event);
         }
         true
@@ -139,6 +144,9 @@ impl World {
     #[inline]
     fn catch_up(&mut self, now: Time, link: u32) {
         while let Some((start, id, queued_for)) = self.links[link as usize].next_service(now) {
+            if self.look_ahead {
+                self.look_at_queue(link);
+            }
             self.serve(start, link, id, queued_for);
         }
     }

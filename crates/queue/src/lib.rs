@@ -74,6 +74,16 @@ impl Queue {
         Some(packet)
     }
 
+    /// The packet that will be served after `n` others, but for what comes and overtakes them.
+    #[inline]
+    pub fn behind(&self, n: usize) -> Option<u32> {
+        let waiting = match n.checked_sub(self.first.len()) {
+            None => self.first.get(n),
+            Some(n) => self.rest.get(n),
+        };
+        waiting.map(|waiting| waiting.handle)
+    }
+
     /// Everything that waits, in no promised order.
     pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.first.iter().chain(&self.rest)
@@ -98,6 +108,8 @@ mod tests {
                 queue.push(kind, packet(handle, 100));
             }
             assert_eq!(queue.backlog(), Backlog { packets: 4, bytes: 400 });
+            let ahead: Vec<u32> = (0..9).map_while(|n| queue.behind(n)).collect();
+            assert_eq!(ahead, order);
             let served: Vec<u32> = std::iter::from_fn(|| queue.pop()).map(|p| p.handle).collect();
             assert_eq!(served, order);
             assert_eq!(queue.backlog(), Backlog::default());
