@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -93,6 +93,8 @@ class Curve:
     """The number of the group or link that it belongs to."""
     inner: tuple[Array, Array] | None = None
     """The bounds of a second band, inside the first."""
+    step: bool = False
+    """Does a value last until the next one?"""
 
     def scaled(self, by: float) -> Curve:
         """The same in another unit."""
@@ -255,7 +257,10 @@ def shared_top(
 
 
 def _cut_note(top: float, peak: float, unit: str) -> str:
-    return f"Cut at {top:.3g} {unit}".rstrip() + f" to show what follows; the start peaks at {peak:.4g}."
+    return (
+        f"Cut at {top:.3g} {unit}".rstrip()
+        + f" to show what follows; the start peaks at {peak:.4g}."
+    )
 
 
 def panel(
@@ -268,9 +273,12 @@ def panel(
     series = result.series(name)
     if len(series) == 0:
         return Panel(label, note="Nothing was recorded.")
-    ids, folded = thin.series(series, name, quantity, points, hold=_on_change(result))
+    hold = quantity.kind == "state" and _on_change(result)
+    ids, folded = thin.series(series, name, quantity, points, hold=hold)
     draw = _flow_panel if quantity.of == "flow" else _link_panel
-    return draw(Panel(label, x=folded.x), result, ids, folded, most)
+    made = draw(Panel(label, x=folded.x), result, ids, folded, most)
+    made.curves = [replace(curve, step=hold) for curve in made.curves]
+    return made
 
 
 def _on_change(result: Result) -> bool:
@@ -278,9 +286,7 @@ def _on_change(result: Result) -> bool:
     return bool(probe.get("every") == "change")
 
 
-def _flow_panel(
-    panel: Panel, result: Result, ids: list[int], folded: Folded, most: int
-) -> Panel:
+def _flow_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, most: int) -> Panel:
     groups = _groups_of(result, ids)
     order = {name: number for number, name in enumerate(dict.fromkeys(groups_in(result)))}
     if len(ids) <= most:
@@ -362,9 +368,7 @@ def link_ranks(result: Result) -> dict[int, int]:
     return {link: number for number, link in enumerate(shown)}
 
 
-def _link_panel(
-    panel: Panel, result: Result, ids: list[int], folded: Folded, most: int
-) -> Panel:
+def _link_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, most: int) -> Panel:
     links = {link["link"]: link for link in result.summary["links"]}
     ranks = link_ranks(result)
     busiest = sorted(busy_links(result, ids)[: min(most, MAX_CURVES)])

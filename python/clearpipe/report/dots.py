@@ -71,6 +71,9 @@ class Plot:
 class _Axis:
     """From values to places."""
 
+    low: float
+    high: float
+
     def __init__(self, plot: Plot, rows: Sequence[Row]) -> None:
         self.log = plot.log
         self.left = min(max((svg.width(r.label, 11.5) for r in rows), default=0) + 12, 165.0)
@@ -110,7 +113,11 @@ class _Axis:
         for value in at:
             x = self.place(value)
             parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{bottom:.1f}"/>')
-            parts.append(svg.text(x, bottom + 14, svg.si(value) if self.log else svg.plain(value), cls="soft mid"))
+            parts.append(
+                svg.text(
+                    x, bottom + 14, svg.si(value) if self.log else svg.plain(value), cls="soft mid"
+                )
+            )
         return "".join(parts)
 
 

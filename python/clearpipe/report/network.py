@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 PLAIN_LINK = {"from", "to", "rate", "owd", "buffer", "queue"}
 
 
@@ -33,6 +35,10 @@ class Link:
         """Its buffer and its queue."""
         return f"{self.buffer} · {self.queue}"
 
+    def besides(self) -> str:
+        """What no column of a table has."""
+        return "; ".join(self.extras)
+
     def told(self) -> str:
         """Everything about it, a line each."""
         lines = [
@@ -56,15 +62,20 @@ class Way:
 
     def short(self) -> str:
         """Such as `long: 10 x xcp`."""
-        return f"{self.group}: {self.count} × {self.protocol}"
+        return f"{self.group}: {self.count} {TIMES} {self.protocol}"
+
+    def besides(self) -> str:
+        """What no column of a table has."""
+        return "; ".join(self.extras)
 
     def told(self) -> str:
         """Everything about it, a line each."""
-        lines = [self.short(), f"data: {_way(self.path)}", f"ACKs: {_way(self.reverse)}"]
+        lines = [self.short(), f"data: {way(self.path)}", f"ACKs: {way(self.reverse)}"]
         return "\n".join([*lines, *self.extras])
 
 
-def _way(path: Iterable[str]) -> str:
+def way(path: Iterable[str]) -> str:
+    """The links of a path."""
     return " → ".join(path) or "no named link"
 
 

@@ -104,13 +104,11 @@ def drawings(made: Sequence[Scheme]) -> list[Drawing]:
 
         drawing, note, legend = topology.draw(one, paint)
         links = [
-            [x.name, f"{x.source} → {x.target}", x.rate, x.delay, x.buffer, x.queue]
-            + ["; ".join(x.extras)]
+            [x.name, f"{x.source} → {x.target}", x.rate, x.delay, x.buffer, x.queue, x.besides()]
             for x in one.links
         ]
         ways = [
-            [w.group, w.count, w.protocol, " → ".join(w.path), " → ".join(w.reverse)]
-            + ["; ".join(w.extras)]
+            [w.group, w.count, w.protocol, network.way(w.path), network.way(w.reverse), w.besides()]
             for w in one.ways
         ]
         of = "" if len(networks) == 1 else ", ".join(one.of)
@@ -234,6 +232,8 @@ def _curve_json(curve: Curve, paint: tuple[int, float], short: str) -> dict[str,
         out |= {"low": _numbers(curve.low), "high": _numbers(curve.high)}
     if curve.inner is not None:
         out |= {"q1": _numbers(curve.inner[0]), "q3": _numbers(curve.inner[1])}
+    if curve.step:
+        out["step"] = True
     if curve.thin:
         return out | {"thin": True}
     return out | {"short": short} | ({"dashed": True} if curve.dashed else {})
@@ -257,7 +257,7 @@ def _time_table(panel: Panel, unit: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _told(value: float) -> str:
-    return f"{value:.5g}" if np.isfinite(value) else "–"
+    return f"{value:.5g}" if np.isfinite(value) else svg.DASH
 
 
 def _fct(made: Sequence[Scheme], numbers: list[dict[str, Any]]) -> Chart | None:

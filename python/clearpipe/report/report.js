@@ -193,7 +193,7 @@
       whole(one);
     }, true);
     place.addEventListener("keydown", (event) => keys(event, one));
-    place.addEventListener("blur", () => plot.setCursor({ left: -10, top: -10 }));
+    place.addEventListener("blur", () => plot.setCursor({ left: -10, top: -10 }, true, true));
   }
 
   // The same as pointing and dragging.
@@ -205,7 +205,7 @@
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) {
       const to = Math.min(Math.max(at + step * (event.shiftKey ? 10 : 1), 0), x.length - 1);
-      plot.setCursor({ left: plot.valToPos(x[to], "x"), top: 10 });
+      plot.setCursor({ left: plot.valToPos(x[to], "x"), top: 10 }, true, true);
       const values = one.entries.map((entry) => `${entry.curve.label} ${valueAt(chart, entry, to)}`);
       place.setAttribute("aria-description", [`${exact(x[to])} s`, ...values].join("; "));
     } else if ((event.key === "+" || event.key === "-") && chart.kind === "time") {

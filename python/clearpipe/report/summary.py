@@ -79,7 +79,11 @@ def _links(schemes: Sequence[Scheme]) -> list[tuple[Scheme, int, LinkSummary, st
 
 def _links_note(schemes: Sequence[Scheme]) -> str:
     most = max((len(s.result.summary["links"]) for s in schemes), default=0)
-    return f"The {charts.MAX_CURVES} links with the highest utilization." if most > charts.MAX_CURVES else ""
+    return (
+        f"The {charts.MAX_CURVES} links with the highest utilization."
+        if most > charts.MAX_CURVES
+        else ""
+    )
 
 
 def _prefixed(values: Sequence[float], unit: str) -> tuple[float, str]:
@@ -100,7 +104,7 @@ def _goodput(schemes: Sequence[Scheme]) -> Plot | None:
         spread = group["goodput_bps"]
         if spread is None:
             continue
-        low, mean, high = (spread[key] / by for key in ("min", "mean", "max"))  # type: ignore[literal-required]
+        low, mean, high = (spread[key] / by for key in ("min", "mean", "max"))
         values = (found / by).tolist()
         few = len(values) <= FEW_FLOWS
         told = (
@@ -124,7 +128,8 @@ def _goodputs(result: Result, group: str) -> Array:
     flows = result.flows
     mine = np.asarray([name == group for name in flows.column("group")], dtype=bool)
     values = np.asarray(flows.column("goodput_bps"), dtype=np.float64)[mine]
-    return values[np.isfinite(values)]
+    finite: Array = values[np.isfinite(values)]
+    return finite
 
 
 def _five(values: Array) -> tuple[float, float, float, float, float]:
@@ -212,7 +217,7 @@ class Transfers:
 
 
 def transfers(schemes: Sequence[Scheme]) -> list[Transfers]:
-    """What finished, per result and group: from the table `transfers` and from flows with a size."""
+    """What finished, per result and group: of the table `transfers` and of flows with a size."""
     found: list[Transfers] = []
     for scheme in schemes:
         names = [group["group"] for group in scheme.result.summary["groups"]]

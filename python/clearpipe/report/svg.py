@@ -7,6 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
+DASH = "\N{EN DASH}"
+"""What is not known."""
+
 HUES = 8
 """Colours of the palette in report.css."""
 
@@ -54,12 +57,13 @@ def attrs(attributes: dict[str, object]) -> str:
     return "".join(f' {k.replace("_", "-")}="{esc(v)}"' for k, v in named)
 
 
-def tip(told: str, content: str, cls: str = "") -> str:
+def tip(told: str, content: str) -> str:
     """A group that tells something when it is pointed at or has the focus."""
     # A line break in an attribute would be read as a blank.
     data = esc(told).replace("\n", "&#10;")
     label = esc(told.replace("\n", "; "))
-    return f'<g class="tip {cls}" tabindex="0" role="img" aria-label="{label}" data-tip="{data}">{content}</g>'
+    marks = f'class="tip" tabindex="0" role="img" aria-label="{label}" data-tip="{data}"'
+    return f"<g {marks}>{content}</g>"
 
 
 def drawing(
@@ -71,10 +75,9 @@ def drawing(
 ) -> str:
     """An SVG element of `size` with a text for those who do not see it."""
     (w, h), (x, y) = size, origin
-    return (
-        f'<svg class="{cls}" viewBox="{x:.0f} {y:.0f} {w:.0f} {h:.0f}" width="{w:.0f}" height="{h:.0f}" '
-        f'role="group" aria-label="{esc(label)}" xmlns="http://www.w3.org/2000/svg">{content}</svg>'
-    )
+    marks = f'class="{cls}" role="group" aria-label="{esc(label)}" style="--w:{w:.0f}px"'
+    place = f'viewBox="{x:.0f} {y:.0f} {w:.0f} {h:.0f}" width="{w:.0f}" height="{h:.0f}"'
+    return f'<svg {marks} {place} xmlns="http://www.w3.org/2000/svg">{content}</svg>'
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
@@ -92,7 +95,7 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
 def si(value: float, digits: int = 3) -> str:
     """A number with an SI prefix: 1.61M for 1 606 783, 20µ for 0.00002."""
     if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "–"
+        return "0" if value == 0 else DASH
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
         if abs(value) >= factor * 0.9995 or factor == 1e-6:
             return f"{float(f'{value / factor:.{digits}g}'):g}{prefix}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from clearpipe.report import layout, svg
 from clearpipe.report.network import Link, Network, Way
@@ -63,7 +64,7 @@ def _points(points: Sequence[Point]) -> str:
 
 
 def _chain(network: Network, order: list[str], paint: Paint) -> str:
-    steps = [_between(network.links, a, b) for a, b in zip(order, order[1:], strict=False)]
+    steps = [_between(network.links, a, b) for a, b in pairwise(order)]
     texts = [_step_texts(*step) for step in steps]
     ways = network.ways[:MOST_WAYS]
     alone = 340.0 if len(steps) == 1 else 150.0 if len(steps) < 4 else 120.0
@@ -136,7 +137,8 @@ def _lanes(
         at = y + 32 * row + 20
         inset = 6 if end > start else -6
         color = paint(number)
-        content = f'<line x1="{start + inset:.1f}" y1="{at}" x2="{end - inset * 1.6:.1f}" y2="{at}" class="lane" style="stroke:{color}"/>'
+        ends = f'x1="{start + inset:.1f}" y1="{at}" x2="{end - inset * 1.6:.1f}" y2="{at}"'
+        content = f'<line {ends} class="lane" style="stroke:{color}"/>'
         content += f'<circle cx="{start + inset:.1f}" cy="{at}" r="4" style="fill:{color}"/>'
         content += arrow((end - inset, at), (start, at), color)
         content += svg.text(low + 12, at - 7, label, cls="lane-name")
@@ -176,8 +178,9 @@ class _General:
         raw = layout.spread(self.nodes, edges) * unit
         margin = 80
         low, high = raw.min(axis=0), raw.max(axis=0)
-        self.size = (high[0] - low[0] + 2 * margin, max(high[1] - low[1] + 2 * margin, 180.0))
-        middle = (self.size[1] - (high[1] - low[1])) / 2
+        width, height = (float(edge) for edge in high - low)
+        self.size = (width + 2 * margin, max(height + 2 * margin, 180.0))
+        middle = (self.size[1] - height) / 2
         self.at = {
             node: (float(x - low[0] + margin), float(y - low[1] + middle))
             for node, (x, y) in zip(self.nodes, raw, strict=True)
@@ -220,7 +223,9 @@ class _General:
         for i in range(13):
             t = i / 12
             off = bend * 4 * t * (1 - t)
-            points.append((a[0] + (b[0] - a[0]) * t + nx * off, a[1] + (b[1] - a[1]) * t + ny * off))
+            points.append(
+                (a[0] + (b[0] - a[0]) * t + nx * off, a[1] + (b[1] - a[1]) * t + ny * off)
+            )
         return points
 
     def _crossing(self) -> dict[str, list[int]]:
@@ -295,7 +300,7 @@ class _General:
         return svg.drawing(size, summary(self.network), content, origin=(left, top))
 
     def _cost(self, box: Box) -> float:
-        outside = max(0.0, -box[0]) + max(0.0, -box[1])
+        outside: float = max(0.0, -box[0]) + max(0.0, -box[1])
         outside += max(0.0, box[2] - self.size[0]) + max(0.0, box[3] - self.size[1])
         hidden = sum(box[0] < x < box[2] and box[1] < y < box[3] for x, y in self.dots)
         return sum(_overlap(box, other) for other in self.boxes) + 60 * hidden + 500 * outside
@@ -347,8 +352,8 @@ class _General:
                 boxes.append((cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2))
         box = self._best(boxes)
         middle = (box[0] + box[2]) / 2
-        texts = [
-            svg.text(middle, box[1] + 13 * i + 10, line, cls=f"{'name' if self.few and not i % 3 else 'soft'} mid halo small")
-            for i, line in enumerate(lines)
-        ]  # fmt: skip
+        texts = []
+        for i, line in enumerate(lines):
+            kind = "name" if self.few and i % 3 == 0 else "soft"
+            texts.append(svg.text(middle, box[1] + 13 * i + 10, line, cls=f"{kind} mid halo small"))
         return svg.tip("\n".join(link.told() for link in pair), "".join(texts))
