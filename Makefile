@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers \
 	bench-peers docs-reference models \
-	deps-peers deps-dev clean
+	notebook deps-peers deps-dev clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -83,6 +83,9 @@ docs-reference: ## regenerate docs/reference
 models: ## regenerate python/clearpipe/models.py from docs/reference (after docs-reference)
 	$(PYTHON) python/tools/make_models.py docs/reference/scenario.schema.json \
 		python/clearpipe/models.py
+
+notebook: $(DEV)/installed ## execute docs/first-figure.ipynb again and keep what it shows
+	$(DEV)/bin/python python/tools/run_notebook.py docs/first-figure.ipynb
 
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get
 

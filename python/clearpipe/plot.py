@@ -265,9 +265,11 @@ class Plot:
 
         from clearpipe.figures import STYLE
 
-        # Of pyplot, so that a notebook shows it.
+        # Of pyplot, so that a notebook shows it; and before the style is set, because the first
+        # figure chooses pyplot's settings for good.
+        figure = pyplot.figure(figsize=(6.4, 2.7), layout="constrained")
         with rc_context(STYLE):
-            return pyplot.subplots(figsize=(6.4, 2.7), layout="constrained")[1]
+            return figure.subplots()
 
     def _finished(self, axes: Axes, own: bool, several: bool) -> Axes:
         from clearpipe.figures import title

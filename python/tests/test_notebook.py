@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from html import unescape
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import clearpipe as cp
 from clearpipe import examples
@@ -123,3 +125,44 @@ def test_repr_of_tables(result: cp.Result) -> None:
     assert len(list(tree.iter("tr"))) == 1 + 5
     more = parse(result.series("cwnd_pkts")._repr_html_())
     assert f"and {len(result.series('cwnd_pkts')) - 10} more rows" in "".join(more.itertext())
+
+
+def test_the_notebook_in_docs_says_what_it_said() -> None:
+    for library in ("ipykernel", "matplotlib", "nbclient", "pandas"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    root = Path(__file__).resolve().parents[2]
+    tool, notebook = root / "python/tools/run_notebook.py", root / "docs/first-figure.ipynb"
+    command = [sys.executable, str(tool), "--check", str(notebook)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"run `make notebook`\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_notebook_goes_from_the_import_to_a_figure_in_ten_lines() -> None:
+    root = Path(__file__).resolve().parents[2]
+    cells = json.loads((root / "docs/first-figure.ipynb").read_text(encoding="utf-8"))["cells"]
+    first = next(cell for cell in cells if cell["cell_type"] == "code")
+    lines = [line for line in "".join(first["source"]).splitlines() if line.strip()]
+    assert len(lines) <= 10
+    assert lines[0] == "import clearpipe as cp"
+    assert [list(output["data"]) for output in first["outputs"]] == [["image/png", "text/plain"]]
+
+
+def test_the_check_of_a_notebook_can_fail(tmp_path: Path) -> None:
+    for library in ("ipykernel", "nbclient"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "id": "a",
+        "source": "print(6 * 7)",
+        "metadata": {},
+    }
+    output = {"output_type": "stream", "name": "stdout", "text": "41\n"}
+    cell |= {"outputs": [output], "execution_count": 1}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "wrong.ipynb").write_text(json.dumps(notebook))
+    tool = Path(__file__).resolve().parents[1] / "tools/run_notebook.py"
+    command = [sys.executable, str(tool), "--check", str(tmp_path / "wrong.ipynb")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "-41" in done.stdout
+    assert "+42" in done.stdout
