@@ -23,6 +23,9 @@ TABLE_ROWS = 12
 
 CDF_POINTS = 400
 
+THIN_SHADES = (0.2, 0.4, 0.55, 0.65)
+"""Single flows are paler than their group."""
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -207,16 +210,17 @@ def _paints(curves: Sequence[Curve], scheme: Scheme, *, links: bool) -> list[tup
     def paint(curve: Curve) -> tuple[int, float]:
         if curve.color < 0:
             return -1, 0.0
-        same = drawn
-        hue, shade = scheme.hue, scheme.shade
+        hue, shade, same = scheme.hue, scheme.shade, drawn
         if scheme.alone:
             if not by_family:
                 return curve.color % svg.HUES, 0.0
             hue, shade = (first + curve.family) % svg.HUES, 0.0
             same = [other for other in drawn if other.family == curve.family]
-        if len(same) > 1:
-            shade = svg.shades(len(same))[next(i for i, c in enumerate(same) if c is curve)]
-        return hue, shade
+        same = [other for other in same if other.thin == curve.thin]
+        place = next(i for i, other in enumerate(same) if other is curve)
+        if curve.thin:
+            return hue, THIN_SHADES[place % len(THIN_SHADES)]
+        return hue, svg.shades(len(same))[place] if len(same) > 1 else shade
 
     return [paint(curve) for curve in curves]
 
