@@ -243,6 +243,10 @@ def test_transfers_by_size_and_as_shares(result: cp.Result) -> None:
     (scheme,) = page.schemes([with_transfers(result, table)])
     long = next(one for one in summary.transfers([scheme]) if one.name == "long")
     assert long.fct_s.tolist() == [0.1, 0.2, 0.3, 1.0]
+    table.columns["group"] = ["short"] * 5  # a group whose flows have a size as well
+    (short,) = summary.transfers(page.schemes([with_transfers(result, table)]))
+    assert short.fct_s.tolist() == [0.1, 0.2, 0.3, 1.0]
+    table.columns["group"] = ["long"] * 5
     plot = next(p for p in summary.plots([scheme]) if p.title == "Time to finish")
     cells = {(row[0], row[1]): row[2:] for row in plot.table}
     # 1000 to 9999 bytes: three transfers, median 0.2 s; quartiles by linear interpolation.

@@ -222,9 +222,10 @@ def transfers(schemes: Sequence[Scheme]) -> list[Transfers]:
     for scheme in schemes:
         names = [group["group"] for group in scheme.result.summary["groups"]]
         for number, name in enumerate(names):
-            parts = [_from_table(scheme.result, name), _from_flows(scheme.result, name)]
-            sizes = np.concatenate([part[0] for part in parts])
-            fct = np.concatenate([part[1] for part in parts])
+            sizes, fct = _from_table(scheme.result, name)
+            if not fct.size:
+                # Not both: a transfer may have a row in either table.
+                sizes, fct = _from_flows(scheme.result, name)
             done = np.isfinite(fct) & (fct > 0)
             if done.any():
                 found.append(Transfers(scheme, number, name, sizes[done], fct[done]))
