@@ -358,6 +358,9 @@ def compare(
         ),
     ] = None,
     as_json: Json = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report of both sides (HTML).")
+    ] = None,
 ) -> None:
     """Compare two results or two sets of replications.
 
@@ -379,6 +382,8 @@ def compare(
     for side, alone in (("A", comparison.only_in_a), ("B", comparison.only_in_b)):
         if alone:
             _note(f"note: only in {side}: {', '.join(alone)}")
+    if report is not None:
+        _note(f"report: {comparing.report(comparison, a, b, report)}")
     if comparison.outside:
         names = ", ".join(f"{row.item} {row.column}" for row in comparison.outside)
         raise ToleranceError(f"outside tolerance: {names}")

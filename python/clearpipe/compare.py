@@ -24,6 +24,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -380,6 +381,38 @@ def table(comparison: Comparison) -> Grid:
         [_cells(row, spans, checked) for row in comparison.rows],
         left=2,
         caption=comparison.note[:1].upper() + comparison.note[1:] + ".",
+    )
+
+
+def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
+    """Write the report of all runs at `a` and `b`, with the comparison before the rest."""
+    from clearpipe import report as reporting
+
+    results = [*load_side(a).values(), *load_side(b).values()]
+    title = " and ".join(dict.fromkeys(", ".join(names) for names in comparison.names.values()))
+    head, main, rest = reporting.html(results, title).partition("<main>")
+    if not main:
+        raise RunError("the report's page has no <main> for the comparison to stand in")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}{main}\n{_section(comparison)}{rest}", encoding="utf-8")
+    return path
+
+
+def _section(comparison: Comparison) -> str:
+    """The comparison as a section of a page."""
+    shown = table(comparison)
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in shown.headings)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in shown.rows
+    )
+    alone = (("A", comparison.only_in_a), ("B", comparison.only_in_b))
+    told = [f"Only in {side}: {', '.join(runs)}." for side, runs in alone if runs]
+    note = escape(" ".join([shown.caption, *told]))
+    return (
+        f"<section>\n<h2>A and B</h2>\n<p>{escape(shown.title)}</p>\n"
+        '<div class="wide" tabindex="0" role="region" aria-label="A and B in numbers"><table>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
+        f'<p class="note">{note}</p>\n</section>\n'
     )
 
 

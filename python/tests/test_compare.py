@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -214,6 +216,27 @@ def test_the_table_and_the_json_tell_the_interval(sides: tuple[Path, Path]) -> N
     row = next(row for row in told["rows"] if row["column"] == "jain_index_ratio")
     assert f"{row['low']:+.5g} to {row['high']:+.5g}" in text
     assert row["low"] < row["difference"] < row["high"]
+
+
+def test_the_report_tells_the_interval(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "new" / "both.html"
+    arguments = ["compare", *map(str, sides), "--json", "--report", str(file)]
+    out = CliRunner().invoke(app, arguments)
+    assert out.exit_code == 0, out.output
+    assert str(file) in out.stderr
+    page = file.read_text(encoding="utf-8")
+    section = re.search(r"<main>\s*(<section>.*?</section>)", page, re.DOTALL)
+    assert section is not None
+    tree = ET.fromstring(section[1])
+    cells = [[cell.text for cell in row.iter("td")] for row in tree.iter("tr")][1:]
+    rows = json.loads(out.stdout)["rows"]
+    assert [row[:2] for row in cells] == [[row["item"], row["column"]] for row in rows]
+    jain = next(row for row in rows if row["column"] == "jain_index_ratio")
+    assert f"{jain['low']:+.5g} to {jain['high']:+.5g}" in cells[rows.index(jain)]
+    note = "".join(tree.itertext())
+    assert "95 % interval: paired t over 2 pairs. Only in B: seed 1 rep 2." in note
+    for place in (*sides[0].iterdir(), *sides[1].iterdir()):
+        assert cp.load(place).fingerprint in page
 
 
 def test_nothing_in_common_and_nothing_there(sides: tuple[Path, Path], tmp_path: Path) -> None:
