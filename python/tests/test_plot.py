@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import clearpipe as cp
+from clearpipe.plot import Plot
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -180,3 +183,41 @@ except cp.UnsupportedError as error:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told in out.stdout
     assert library in out.stdout
+
+
+class Columns(dict[str, list[object]]):
+    """Stands for a table."""
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self)
+
+    column = dict.__getitem__
+
+
+def stand_in(every: str) -> Any:
+    """A result of a scenario with arriving flows, recorded on every change."""
+    return SimpleNamespace(
+        series_names=["cwnd_pkts"],
+        series=lambda name: Columns(t_s=[0.0, 1.0, 3.0], flow=[0, 0, 0], cwnd_pkts=[1.0, 2.0, 4.0]),
+        flows=Columns(flow=[0, 1], group=["web", "bulk"], fct_s=[None, 8.0]),
+        transfers=Columns(group=["web"] * 4, fct_s=[3.0, None, 1.0, 2.0]),
+        summary={"groups": [{"group": "web"}, {"group": "bulk"}], "links": []},
+        meta={"name": "x", "seed": 1, "rep": 0},
+        scenario_toml=f'[probe]\nseries = ["cwnd"]\nevery = "{every}"\n',
+    )
+
+
+def test_a_value_holds_until_it_changes() -> None:
+    for every, style in (("change", "steps-post"), ("100ms", "default")):
+        (line,) = Plot(stand_in(every)).cwnd().get_lines()
+        assert line.get_drawstyle() == style
+        np.testing.assert_array_equal(np.asarray(line.get_ydata()), [1, 2, 4])
+
+
+def test_transfers_of_arriving_flows() -> None:
+    axes = Plot(stand_in("100ms")).fct()
+    lines = drawn(axes)
+    thirds = [100 / 3, 200 / 3, 100]
+    np.testing.assert_allclose(lines["web"], list(zip([1, 2, 3], thirds, strict=True)))
+    np.testing.assert_allclose(lines["bulk"], [(8, 100)])
