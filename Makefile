@@ -20,7 +20,8 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers \
-	bench-peers docs-reference deps-peers deps-dev clean
+	bench-peers docs-reference models \
+	notebook deps-peers deps-dev clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -78,6 +79,13 @@ docs-reference: ## regenerate docs/reference
 		> docs/reference/scenario.md
 	cargo run --quiet --profile ci -p clearpipe-scenario --example schema \
 		> docs/reference/scenario.schema.json
+
+models: ## regenerate python/clearpipe/models.py from docs/reference (after docs-reference)
+	$(PYTHON) python/tools/make_models.py docs/reference/scenario.schema.json \
+		python/clearpipe/models.py
+
+notebook: $(DEV)/installed ## execute docs/first-figure.ipynb again and keep what it shows
+	$(DEV)/bin/python python/tools/run_notebook.py docs/first-figure.ipynb
 
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get
 

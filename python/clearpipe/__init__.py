@@ -8,7 +8,9 @@ Congestion control for paths with a large bandwidth-delay product, simulated pac
     result.summary["links"][0]["utilization_ratio"]
 """
 
-from clearpipe._core import Table
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from clearpipe.api import (
     Param,
     Progress,
@@ -32,8 +34,27 @@ from clearpipe.errors import (
     UnsupportedError,
 )
 from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread, Summary
+from clearpipe.tables import Table
+
+if TYPE_CHECKING:
+    from clearpipe.models import *  # noqa: F403 - whatever tables a scenario has
 
 __version__ = version()
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of `clearpipe.models`, which are made when the first of them is asked for."""
+    # Submodules are asked for here too, by names in small letters.
+    if name[:1].isupper():
+        models = import_module("clearpipe.models")
+        if name in models.__all__:
+            return getattr(models, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module("clearpipe.models").__all__})
+
 
 __all__ = [
     "ClearpipeError",

@@ -6,14 +6,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, cast
 
 from clearpipe import _core
 from clearpipe.errors import ConfigError
 from clearpipe.result import Result
 
-Scenario: TypeAlias = str | PathLike[str] | Mapping[str, Any]
-"""The path of a scenario file, TOML text (it has a line break), or nested mappings."""
+if TYPE_CHECKING:
+    from clearpipe import models
+
+Scenario: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | models.Scenario"
+"""A scenario file's path, TOML text (it has a line break), nested mappings or `cp.Scenario`."""
 
 
 class Source(NamedTuple):
@@ -154,10 +157,13 @@ def source(scenario: Scenario | Source) -> Source:
     """Reads a scenario, once: what a pipe held is gone, and a file may change."""
     if isinstance(scenario, Source):
         return scenario
-    if isinstance(scenario, Mapping):
-        import tomli_w
+    if not isinstance(scenario, str | PathLike):
+        from clearpipe import model
 
-        return Source("<mapping>", tomli_w.dumps(scenario))
+        if isinstance(scenario, model.Model):
+            # Lines in messages are those of `scenario.to_toml()`.
+            return Source(f"<{type(scenario).__name__}>", scenario.to_toml())
+        return Source("<mapping>", model.toml(scenario))
     if isinstance(scenario, str) and "\n" in scenario:
         return Source("<text>", scenario)
     return Source(fspath(scenario), _read(Path(scenario)))

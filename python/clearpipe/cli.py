@@ -358,10 +358,15 @@ def compare(
         ),
     ] = None,
     as_json: Json = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report of both sides (HTML).")
+    ] = None,
 ) -> None:
     """Compare two results or two sets of replications.
 
-    Runs are paired by seed and replication. The columns are those of the links table, and for
+    Runs are paired by seed and replication; of two pairs or more the 95 % interval of the
+    difference is told (paired t). Sides without a common seed and replication are two samples
+    (Welch's t), and then --tol is refused. The columns are those of the links table, and for
     groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, fct_mean_s,
     timeouts and so on. `abs` bounds |B - A|, `rel` bounds |B - A| / |A|; with both, either may
     hold. Every pair must be within.
@@ -377,6 +382,8 @@ def compare(
     for side, alone in (("A", comparison.only_in_a), ("B", comparison.only_in_b)):
         if alone:
             _note(f"note: only in {side}: {', '.join(alone)}")
+    if report is not None:
+        _note(f"report: {comparing.report(comparison, a, b, report)}")
     if comparison.outside:
         names = ", ".join(f"{row.item} {row.column}" for row in comparison.outside)
         raise ToleranceError(f"outside tolerance: {names}")

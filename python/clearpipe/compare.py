@@ -1,7 +1,11 @@
 """Two results, or two sets of replications, side by side.
 
-Runs are paired by seed and replication (and by name if a side holds several scenarios). A tolerance
-file is TOML with a table for each result table and a line for each column:
+Runs are paired by seed and replication (and by name if a side holds several scenarios): the random
+streams of a pair are the same, so what differs is the scheme. The interval of the difference is the
+95 % Student t interval over the pairs. Sides that share no seed and replication are told apart by
+Welch's t interval, under that name, unless a tolerance is asked for: that is a matter of pairs.
+
+A tolerance file is TOML with a table for each result table and a line for each column:
 
     [links]
     utilization_ratio = { abs = 0.01 }
@@ -18,18 +22,21 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import clearpipe as cp
+from clearpipe import interval
 from clearpipe.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from clearpipe.table import Grid
 
 Key = tuple[str, int, int]
+Side = dict[Key, cp.Result]
 Values = dict[tuple[str, str, str], float]
 
 SHOWN = {
@@ -73,7 +80,11 @@ Bounds = dict[tuple[str, str], Bound]
 
 @dataclass(frozen=True)
 class Row:
-    """One number of both sides: means over the pairs, and whether every pair is within bounds."""
+    """One number of both sides: means over the runs, and whether every pair is within bounds.
+
+    `low` and `high` are the ends of the interval of `difference`; `n_a` and `n_b` count the runs
+    that have the number at all, and without it in every pair there is no difference.
+    """
 
     table: str
     item: str
@@ -83,6 +94,10 @@ class Row:
     difference: float | None
     relative_ratio: float | None
     within: bool | None
+    low: float | None = None
+    high: float | None = None
+    n_a: int = 1
+    n_b: int = 1
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,11 @@ class Comparison:
     rows: list[Row]
     only_in_a: list[str]
     only_in_b: list[str]
+    names: dict[str, list[str]]
+    """The scenarios of sides `a` and `b`."""
+    method: Literal["paired t", "Welch t"] | None
+    """Where the intervals come from; None if there are none, and then `note` says why."""
+    note: str
 
     @property
     def outside(self) -> list[Row]:
@@ -102,6 +122,10 @@ class Comparison:
     def as_json(self) -> dict[str, Any]:
         """Plain dictionaries."""
         return {
+            "names": self.names,
+            "method": self.method,
+            "level_ratio": interval.LEVEL,
+            "note": self.note,
             "pairs": self.pairs,
             "rows": [asdict(row) for row in self.rows],
             "only_in_a": self.only_in_a,
@@ -110,7 +134,7 @@ class Comparison:
         }
 
 
-def load_side(path: Path) -> dict[Key, cp.Result]:
+def load_side(path: Path) -> Side:
     """A result directory, or all result directories in a directory."""
     if not path.is_dir():
         what = "not a directory" if path.exists() else "no such directory"
@@ -121,7 +145,7 @@ def load_side(path: Path) -> dict[Key, cp.Result]:
         found = sorted(p.parent for p in path.glob("*/meta.json") if p.parent.name[0] != ".")
     if not found:
         raise ConfigError(f"{path}: holds no result", file=str(path))
-    side: dict[Key, cp.Result] = {}
+    side: Side = {}
     for directory in found:
         result = cp.load(directory)
         meta = result.meta
@@ -138,29 +162,68 @@ def _told(key: Key) -> str:
 
 
 def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
-    """Compare the results at `a` and `b`."""
+    """Compare the results at `a` and `b`.
+
+    Raises RunError if they cannot be compared, ConfigError for a tolerance file or a directory
+    that is not one.
+    """
     bounds = read_bounds(tolerance) if tolerance else {}
     left, right = _keyed(load_side(a), load_side(b))
     common = [key for key in left if key in right]
     if not common:
-        raise RunError(f"{a} and {b} have no seed and replication in common")
-    pairs = [(left[key], right[key]) for key in common]
+        _check_unpaired(f"{a} and {b} have no seed and replication in common", left, right, bounds)
+    sides = [[side[key] for key in common or side] for side in (left, right)]
+    names = {
+        side: sorted({result.meta["name"] for result in results})
+        for side, results in zip("ab", sides, strict=True)
+    }
+    numbers = ([values(x) for x in sides[0]], [values(x) for x in sides[1]])
+    method, note = _method(sides, names, paired=bool(common))
     return Comparison(
-        pairs=[_pair(*pair) for pair in pairs],
-        rows=_rows([(values(x), values(y)) for x, y in pairs], bounds),
+        pairs=[_pair(x, y) for x, y in zip(*sides, strict=True)] if common else [],
+        rows=_rows(*numbers, bounds, method, bool(common)),
         only_in_a=[_told(key) for key in left if key not in right],
         only_in_b=[_told(key) for key in right if key not in left],
+        names=names,
+        method=method,
+        note=note,
     )
 
 
-def _keyed(
-    a: dict[Key, cp.Result], b: dict[Key, cp.Result]
-) -> tuple[dict[Key, cp.Result], dict[Key, cp.Result]]:
+def _check_unpaired(why: str, a: Side, b: Side, bounds: Bounds) -> None:
+    """Raise RunError unless sides without pairs can be compared as two samples."""
+    if bounds:
+        raise RunError(f"{why}, and a tolerance is checked pair by pair")
+    if min(len(a), len(b)) < 2:
+        raise RunError(f"{why}; without pairs each side needs two runs or more")
+    if any(len({result.meta["name"] for result in side.values()}) > 1 for side in (a, b)):
+        raise RunError(f"{why}; without pairs each side must be one scenario")
+
+
+def _method(
+    sides: Sequence[Sequence[cp.Result]], names: dict[str, list[str]], paired: bool
+) -> tuple[Literal["paired t", "Welch t"] | None, str]:
+    """Where the intervals come from, and in words."""
+    a, b = sides
+    level = f"{100 * interval.LEVEL:g} %"
+    if paired and len(a) < 2:
+        return None, "no interval: it takes two pairs or more (clearpipe run --reps N)"
+    if max(len(side) for side in names.values()) > 1:
+        return None, "no interval: a side holds several scenarios, which are no replications"
+    if all(len({result.fingerprint for result in side}) == 1 for side in sides):
+        return None, "no interval: the replications are all the same run, nothing in it is random"
+    if paired:
+        return "paired t", f"{level} interval: paired t over {len(a)} pairs"
+    told = f"{level} interval: Welch's t, unpaired, {len(a)} runs of A and {len(b)} of B"
+    return "Welch t", f"{told} (no seed and replication in common)"
+
+
+def _keyed(a: Side, b: Side) -> tuple[Side, Side]:
     """Leaves the names out of the keys where each side has one name only."""
     if any(len({name for name, _, _ in side}) > 1 for side in (a, b)):
         return a, b
 
-    def unnamed(side: dict[Key, cp.Result]) -> dict[Key, cp.Result]:
+    def unnamed(side: Side) -> Side:
         return {("", seed, rep): result for (_, seed, rep), result in side.items()}
 
     return unnamed(a), unnamed(b)
@@ -197,15 +260,23 @@ def _take(out: Values, table: str, item: str, row: Mapping[str, Any]) -> None:
             out[table, item, column] = float(value)
 
 
-def _rows(pairs: list[tuple[Values, Values]], bounds: Bounds) -> list[Row]:
+def _rows(
+    a: list[Values],
+    b: list[Values],
+    bounds: Bounds,
+    method: str | None,
+    paired: bool,
+) -> list[Row]:
     every: dict[tuple[str, str, str], None] = {}
-    for side in (side for pair in pairs for side in pair):
+    for side in [*a, *b]:
         every |= dict.fromkeys(side)
     known = {(table, column) for table, _, column in every}
     _check_names(bounds, known)
     wanted = bounds.keys() | {(table, c) for table, columns in SHOWN.items() for c in columns}
-    keys = [key for key in every if (key[0], key[2]) in wanted]
-    return [_row(key, pairs, bounds.get((key[0], key[2]))) for key in sorted(keys, key=_order)]
+    keys = sorted((key for key in every if (key[0], key[2]) in wanted), key=_order)
+    make = _paired_row if paired else _unpaired_row
+    rows = [make(key, a, b, bounds.get((key[0], key[2]))) for key in keys]
+    return rows if method else [replace(row, low=None, high=None) for row in rows]
 
 
 def _order(key: tuple[str, str, str]) -> tuple[bool, str, int, str]:
@@ -214,22 +285,46 @@ def _order(key: tuple[str, str, str]) -> tuple[bool, str, int, str]:
     return table != "links", item, shown.index(column) if column in shown else 99, column
 
 
-def _row(key: tuple[str, str, str], pairs: list[tuple[Values, Values]], bound: Bound | None) -> Row:
-    both = [(a[key], b[key]) for a, b in pairs if key in a and key in b]
+def _paired_row(
+    key: tuple[str, str, str], a: list[Values], b: list[Values], bound: Bound | None
+) -> Row:
+    both = [(x[key], y[key]) for x, y in zip(a, b, strict=True) if key in x and key in y]
     within = None
     if bound is not None:
-        within = len(both) == len(pairs) and all(bound.holds(a, b) for a, b in both)
-    if len(both) < len(pairs):
-        a, b = (_mean(v[key] for v in side if key in v) for side in zip(*pairs, strict=True))
-        return Row(*key, a, b, None, None, within)
-    a, b = (sum(side) / len(both) for side in zip(*both, strict=True))
+        within = len(both) == len(a) and all(bound.holds(x, y) for x, y in both)
+    left, right = _known(key, a), _known(key, b)
+    if len(both) < len(a):
+        return _row(key, left, right, None, within, comparable=False)
+    return _row(key, left, right, interval.paired(left, right), within)
+
+
+def _unpaired_row(
+    key: tuple[str, str, str], a: list[Values], b: list[Values], _: Bound | None
+) -> Row:
+    left, right = _known(key, a), _known(key, b)
+    whole = (len(left), len(right)) == (len(a), len(b))
+    return _row(key, left, right, interval.welch(left, right), None, comparable=whole)
+
+
+def _known(key: tuple[str, str, str], side: list[Values]) -> list[float]:
+    return [values[key] for values in side if key in values]
+
+
+def _row(
+    key: tuple[str, str, str],
+    left: list[float],
+    right: list[float],
+    span: interval.Interval | None,
+    within: bool | None,
+    comparable: bool = True,
+) -> Row:
+    a, b = (sum(side) / len(side) if side else None for side in (left, right))
+    row = Row(*key, a, b, None, None, within, n_a=len(left), n_b=len(right))
+    if not comparable or a is None or b is None:
+        return row
     relative = (b - a) / math.fabs(a) if a else (0.0 if a == b else None)
-    return Row(*key, a, b, b - a, relative, within)
-
-
-def _mean(numbers: Iterable[float]) -> float | None:
-    known = list(numbers)
-    return sum(known) / len(known) if known else None
+    low, high = span or (None, None)
+    return replace(row, difference=b - a, relative_ratio=relative, low=low, high=high)
 
 
 def read_bounds(path: Path) -> Bounds:
@@ -271,28 +366,71 @@ def _check_names(bounds: Bounds, known: set[tuple[str, str]]) -> None:
             raise ConfigError(f"{table}.{column}: no such column{hint}", key=f"{table}.{column}")
 
 
-def table(comparison: Comparison) -> RichTable:
-    """The comparison for a terminal."""
-    from clearpipe.table import new_table
+def table(comparison: Comparison) -> Grid:
+    """The comparison's texts, for a terminal or a page."""
+    from clearpipe.table import Grid
 
     checked = any(row.within is not None for row in comparison.rows)
-    headings = ["Of", "Measure", "A", "B", "B - A", "Relative"]
-    out = new_table(_title(comparison), headings + ["Within"] * checked, left=2)
-    for row in comparison.rows:
-        relative = "-" if row.relative_ratio is None else f"{100 * row.relative_ratio:+.2f} %"
-        cells = [_text(row.a), _text(row.b), _text(row.difference, "+"), relative]
-        verdict = {True: "yes", False: "NO", None: "-"}[row.within]
-        out.add_row(row.item, row.column, *cells, *([verdict] * checked))
-    return out
+    spans = comparison.method is not None
+    headings = ["Of", "Measure", "A", "B", "B - A"]
+    headings += [f"{100 * interval.LEVEL:g} % interval"] * spans
+    headings += ["Relative", *["Within"] * checked]
+    return Grid(
+        _title(comparison),
+        headings,
+        [_cells(row, spans, checked) for row in comparison.rows],
+        left=2,
+        caption=comparison.note[:1].upper() + comparison.note[1:] + ".",
+    )
+
+
+def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
+    """Write the report of all runs at `a` and `b`, with the comparison before the rest."""
+    from clearpipe import report as reporting
+
+    results = [*load_side(a).values(), *load_side(b).values()]
+    title = " and ".join(dict.fromkeys(", ".join(names) for names in comparison.names.values()))
+    head, main, rest = reporting.html(results, title).partition("<main>")
+    if not main:
+        raise RunError("the report's page has no <main> for the comparison to stand in")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}{main}\n{_section(comparison)}{rest}", encoding="utf-8")
+    return path
+
+
+def _section(comparison: Comparison) -> str:
+    """The comparison as a section of a page."""
+    shown = table(comparison)
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in shown.headings)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in shown.rows
+    )
+    alone = (("A", comparison.only_in_a), ("B", comparison.only_in_b))
+    told = [f"Only in {side}: {', '.join(runs)}." for side, runs in alone if runs]
+    note = escape(" ".join([shown.caption, *told]))
+    return (
+        f"<section>\n<h2>A and B</h2>\n<p>{escape(shown.title)}</p>\n"
+        '<div class="wide" tabindex="0" role="region" aria-label="A and B in numbers"><table>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
+        f'<p class="note">{note}</p>\n</section>\n'
+    )
+
+
+def _cells(row: Row, spans: bool, checked: bool) -> list[str]:
+    relative = "-" if row.relative_ratio is None else f"{100 * row.relative_ratio:+.2f} %"
+    span = "-" if row.low is None else f"{_text(row.low, '+')} to {_text(row.high, '+')}"
+    verdict = {True: "yes", False: "NO", None: "-"}[row.within]
+    numbers = [_text(row.a), _text(row.b), _text(row.difference, "+"), *[span] * spans, relative]
+    return [row.item, row.column, *numbers, *[verdict] * checked]
 
 
 def _title(comparison: Comparison) -> str:
     pairs = comparison.pairs
     same = sum(pair["same_fingerprint"] for pair in pairs)
-    names = {side: ", ".join(sorted({pair[side]["name"] for pair in pairs})) for side in "ab"}
+    names = {side: ", ".join(comparison.names[side]) for side in "ab"}
     runs = f"{len(pairs)} pairs, means" if len(pairs) > 1 else "1 pair"
-    told = f"equal fingerprints: {same} of {len(pairs)}"
-    return f"A: {names['a']}   B: {names['b']}   ({runs}; {told})"
+    told = f"{runs}; equal fingerprints: {same} of {len(pairs)}" if pairs else "means, unpaired"
+    return f"A: {names['a']}   B: {names['b']}   ({told})"
 
 
 def _text(value: float | None, sign: str = "") -> str:

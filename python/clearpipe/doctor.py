@@ -42,10 +42,10 @@ PROGRAMS = (
 )
 
 MODULES = (
-    ("matplotlib", "draws figures (run --figure)", "pip install 'clearpipe[figures]'"),
+    ("matplotlib", "draws figures (run --figure, Result.plot)", "pip install 'clearpipe[figures]'"),
     ("pyarrow", "takes the result tables", "pip install pyarrow"),
     ("polars", "takes the result tables", "pip install polars"),
-    ("pandas", "takes the result tables", "pip install pandas pyarrow"),
+    ("pandas", "takes the result tables", "pip install pandas"),
 )
 
 REQUIRED = (
@@ -53,6 +53,8 @@ REQUIRED = (
     ("rich", "prints tables and progress"),
     ("jinja2", "writes reports"),
     ("numpy", "thins out series for charts"),
+    ("scipy", "gives compare its intervals"),
+    ("tomli_w", "writes scenarios made in Python"),
 )
 
 

@@ -67,7 +67,7 @@ def time_series(
         axes = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
         for place, quantity in zip(axes, chosen, strict=True):
             _panel(place, result, quantity)
-        figure.suptitle(_title(result), x=0.01, ha="left", fontsize=9, fontweight="bold")
+        figure.suptitle(title(result), x=0.01, ha="left", fontsize=9, fontweight="bold")
         figure.align_ylabels()
         axes[-1].set_xlabel("Time (s)")
         axes[-1].set_xlim(0, result.meta["simulated_s"])
@@ -76,7 +76,8 @@ def time_series(
     return target
 
 
-def _title(result: Result) -> str:
+def title(result: Result) -> str:
+    """What was run: name, seed and replication."""
     meta = result.meta
     return f"{meta['name']}, seed {meta['seed']}, replication {meta['rep']}"
 

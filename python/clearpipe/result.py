@@ -9,8 +9,11 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypedDict, cast
 
+from clearpipe.tables import Table
+
 if TYPE_CHECKING:
-    from clearpipe._core import Run, Table
+    from clearpipe._core import Run
+    from clearpipe.plot import Plot
 
 
 class Meta(TypedDict):
@@ -105,7 +108,7 @@ class Summary(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What a run gave: tables, a summary, and where they come from.
+    """What a run gave: tables, a summary, figures, and where they come from.
 
     The tables speak the Arrow capsule protocol, so `pyarrow.table(result.flows)` or
     `polars.DataFrame(result.flows)` take them without a copy, and `numpy.asarray` takes what
@@ -117,12 +120,12 @@ class Result:
     @property
     def flows(self) -> Table:
         """One row per flow."""
-        return self._run.flows()
+        return Table(self._run.flows())
 
     @property
     def links(self) -> Table:
         """One row per named link."""
-        return self._run.links()
+        return Table(self._run.links())
 
     @property
     def series_names(self) -> Sequence[str]:
@@ -134,7 +137,14 @@ class Result:
 
         Raises KeyError for a series that the scenario did not ask for.
         """
-        return self._run.series(name)
+        return Table(self._run.series(name))
+
+    @property
+    def plot(self) -> Plot:
+        """Figures: `result.plot.cwnd()` and so on; they need matplotlib."""
+        from clearpipe.plot import Plot
+
+        return Plot(self)
 
     @cached_property
     def meta(self) -> Meta:
@@ -188,3 +198,8 @@ class Result:
             parts.append(f"queue {link['queue_mean_pkts']:.1f} pkts")
             parts.append(f"drops {100 * link['drop_ratio']:.2g} %")
         return f"<Result {', '.join(parts)}, fingerprint {meta['fingerprint'][:16]}>"
+
+    def _repr_html_(self) -> str:
+        from clearpipe import notebook
+
+        return notebook.html(self)

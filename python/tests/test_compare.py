@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import compare, examples
+from clearpipe import compare, examples, interval
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError
 
@@ -99,6 +101,142 @@ def test_a_missing_column_name_gets_a_hint(sides: tuple[Path, Path], tmp_path: P
 )
 def test_bounds(a: float, b: float, abs_: float | None, rel: float | None, holds: bool) -> None:
     assert compare.Bound(abs_, rel).holds(a, b) is holds
+
+
+def numbers(place: Path, column: str, item: str = "fwd") -> list[float]:
+    """Each run's number, straight out of the result directories, by replication."""
+    found = []
+    for rep in sorted(place.iterdir()):
+        summary = json.loads((rep / "summary.json").read_text())
+        group = next(group for group in summary["groups"] if group["group"] == item)
+        found.append(group[column])
+    return found
+
+
+def row_of(comparison: compare.Comparison, item: str, column: str) -> compare.Row:
+    return next(r for r in comparison.rows if (r.item, r.column) == (item, column))
+
+
+def test_the_interval_by_hand() -> None:
+    # Differences 1, 2, 3: mean 2, s = 1, and t(2 degrees, 97.5 %) = 4.302653 (any t table).
+    span = interval.paired([10.0, 20.0, 30.0], [11.0, 22.0, 33.0])
+    assert span == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5), rel=1e-6)
+    # Means 2 and 6, variances 1 and 4 of 3 values: freedom (5/3)^2 / (1/18 + 16/18) = 50/17.
+    span = interval.welch([1.0, 2.0, 3.0], [4.0, 6.0, 8.0])
+    assert span is not None
+    assert (span.low + span.high) / 2 == pytest.approx(4)
+    # Between t(2) = 4.3027 and t(3) = 3.1824, near the latter, times the root of 5/3.
+    assert 3.1824 < (span.high - span.low) / 2 / (5 / 3) ** 0.5 < 3.3
+    assert interval.paired([1.0], [2.0]) is None
+    assert interval.welch([1.0], [2.0, 3.0]) is None
+    assert interval.paired([1.0, 2.0], [3.0, 4.0]) == (2, 2)
+    assert interval.welch([1.0, 1.0], [3.0, 3.0]) == (2, 2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_interval_is_that_of_scipy() -> None:
+    from scipy import stats
+
+    a, b = [3.1, 4.7, 2.2, 9.0, 5.5], [4.0, 4.1, 3.9, 11.0, 7.5]
+    there = stats.ttest_rel(b, a).confidence_interval(0.95)
+    assert interval.paired(a, b) == pytest.approx((there.low, there.high))
+    there = stats.ttest_ind(b[:3], a, equal_var=False).confidence_interval(0.95)
+    assert interval.welch(a, b[:3]) == pytest.approx((there.low, there.high))
+
+
+def test_pairs_have_an_interval(sides: tuple[Path, Path]) -> None:
+    both = compare.compare(*sides)
+    assert both.method == "paired t"
+    row = row_of(both, "fwd", "jain_index_ratio")
+    a = numbers(sides[0], "jain_index_ratio")
+    b = numbers(sides[1], "jain_index_ratio")[:2]
+    first, second = (y - x for x, y in zip(a, b, strict=True))
+    # Two differences: s / sqrt(2) is half of what lies between them, t(1, 97.5 %) = 12.7062.
+    reach = 12.7062047 * abs(second - first) / 2
+    middle = (first + second) / 2
+    assert reach > 0
+    assert (row.n_a, row.n_b) == (2, 2)
+    assert row.a == pytest.approx(sum(a) / 2)
+    assert (row.low, row.high) == pytest.approx((middle - reach, middle + reach))
+
+
+def test_one_pair_has_no_interval_and_says_why(sides: tuple[Path, Path]) -> None:
+    one = compare.compare(sides[0] / "0", sides[1] / "0")
+    assert one.method is None
+    assert "two pairs" in one.note
+    assert {row.low for row in one.rows} == {None}
+    assert row_of(one, "fwd", "jain_index_ratio").difference is not None
+
+
+def test_without_pairs_two_samples(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for rep in (5, 6, 7):
+        write("base-case-sack-red", other / str(rep), rep)
+    apart = compare.compare(sides[0], other)
+    assert apart.method == "Welch t"
+    assert apart.pairs == []
+    assert apart.only_in_a == ["seed 1 rep 0", "seed 1 rep 1"]
+    assert apart.only_in_b == ["seed 1 rep 5", "seed 1 rep 6", "seed 1 rep 7"]
+    row = row_of(apart, "fwd", "jain_index_ratio")
+    assert (row.n_a, row.n_b) == (2, 3)
+    a, b = (numbers(place, "jain_index_ratio") for place in (sides[0], other))
+    assert (row.low, row.high) == pytest.approx(interval.welch(a, b))
+    runner = CliRunner()
+    out = runner.invoke(app, ["compare", str(sides[0]), str(other)])
+    assert out.exit_code == 0
+    assert "Welch's t, unpaired, 2 runs of A and 3 of B" in out.stdout
+    assert "only in B: seed 1 rep 5" in out.stderr
+    file = tmp_path / "tolerance.toml"
+    file.write_text("[links]\nutilization_ratio = { abs = 1.0 }")
+    refused = runner.invoke(app, ["compare", str(sides[0]), str(other), "--tol", str(file)])
+    assert refused.exit_code == 1
+    assert "pair by pair" in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_replications_that_are_all_the_same_are_no_sample(small: str, tmp_path: Path) -> None:
+    fixed = small.replace('start = "uniform(0s, 1s)"\n', "")
+    for rep in range(2):
+        cp.run(fixed, rep=rep).write(tmp_path / "a" / str(rep))
+        cp.run(fixed, rep=rep, set=["topology.rate=9Mbps"]).write(tmp_path / "b" / str(rep))
+    same = compare.compare(tmp_path / "a", tmp_path / "b")
+    assert same.method is None
+    assert "nothing in it is random" in same.note
+    assert {row.low for row in same.rows} == {None}
+
+
+def test_the_table_and_the_json_tell_the_interval(sides: tuple[Path, Path]) -> None:
+    arguments = ["compare", *map(str, sides)]
+    text = CliRunner().invoke(app, arguments).stdout
+    told = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert "95 % interval" in text
+    assert "95 % interval: paired t over 2 pairs." in text
+    assert (told["method"], told["level_ratio"]) == ("paired t", 0.95)
+    assert told["names"] == {"a": ["base-case-xcp"], "b": ["base-case-sack-red"]}
+    row = next(row for row in told["rows"] if row["column"] == "jain_index_ratio")
+    assert f"{row['low']:+.5g} to {row['high']:+.5g}" in text
+    assert row["low"] < row["difference"] < row["high"]
+
+
+def test_the_report_tells_the_interval(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / "new" / "both.html"
+    arguments = ["compare", *map(str, sides), "--json", "--report", str(file)]
+    out = CliRunner().invoke(app, arguments)
+    assert out.exit_code == 0, out.output
+    assert str(file) in out.stderr
+    page = file.read_text(encoding="utf-8")
+    section = re.search(r"<main>\s*(<section>.*?</section>)", page, re.DOTALL)
+    assert section is not None
+    tree = ET.fromstring(section[1])
+    cells = [[cell.text for cell in row.iter("td")] for row in tree.iter("tr")][1:]
+    rows = json.loads(out.stdout)["rows"]
+    assert [row[:2] for row in cells] == [[row["item"], row["column"]] for row in rows]
+    jain = next(row for row in rows if row["column"] == "jain_index_ratio")
+    assert f"{jain['low']:+.5g} to {jain['high']:+.5g}" in cells[rows.index(jain)]
+    note = "".join(tree.itertext())
+    assert "95 % interval: paired t over 2 pairs. Only in B: seed 1 rep 2." in note
+    for place in (*sides[0].iterdir(), *sides[1].iterdir()):
+        assert cp.load(place).fingerprint in page
 
 
 def test_nothing_in_common_and_nothing_there(sides: tuple[Path, Path], tmp_path: Path) -> None:

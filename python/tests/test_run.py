@@ -165,8 +165,33 @@ except KeyboardInterrupt:
     assert time.monotonic() - sent < 5
 
 
-def test_importing_loads_nothing_heavy() -> None:
-    code = "import sys, clearpipe; print(*sys.modules)"
+HEAVY = {"IPython", "jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "pydantic"}
+HEAVY |= {"scipy", "tomli_w", "clearpipe.models", "clearpipe.plot", "clearpipe.report"}
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that are there after `code`."""
+    code = f"import sys\n{code}\nprint('\\nmodules', *sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"numpy", "pyarrow", "matplotlib", "typer", "rich", "jinja2", "pydantic"}
-    assert not heavy & set(out.stdout.split())
+    return set(out.stdout.rpartition("\nmodules ")[2].split())
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    modules = loaded("import clearpipe")
+    assert "clearpipe._core" in modules
+    assert not (HEAVY | {"typer", "rich"}) & modules
+    assert "clearpipe.models" in loaded("import clearpipe; clearpipe.Scenario")
+
+
+@pytest.mark.parametrize("arguments", ["'--help'", "'compare', '--help'", "'list', 'protocols'"])
+def test_the_command_line_loads_nothing_heavy(arguments: str) -> None:
+    code = f"from clearpipe.cli import app\ntry: app([{arguments}])\nexcept SystemExit: pass"
+    modules = loaded(code)
+    assert "typer" in modules
+    # Typer has its own use of pydantic.
+    assert not (HEAVY - {"pydantic"}) & modules
+
+
+def test_a_run_and_its_repr_load_nothing_heavy(small: str) -> None:
+    modules = loaded(f"import clearpipe as cp; repr(cp.run({small!r})); cp.run({small!r}).flows")
+    assert not HEAVY & modules

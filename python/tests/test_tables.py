@@ -67,3 +67,16 @@ def test_unknown_names_say_which_there_are(result: cp.Result) -> None:
 
 def test_repr_names_the_columns(result: cp.Result) -> None:
     assert repr(result.series("cwnd_pkts")).endswith("rows: t_s, flow, cwnd_pkts>")
+
+
+def test_frames_of_three_libraries_hold_the_same(result: cp.Result) -> None:
+    arrow = result.flows.to_pyarrow().to_pydict()
+    assert result.flows.to_polars().to_dict(as_series=False) == arrow
+    frame = result.flows.to_pandas()
+    assert list(frame.columns) == result.flows.column_names
+    for name, values in arrow.items():
+        known = [np.nan if value is None else value for value in values]
+        np.testing.assert_array_equal(frame[name].to_numpy(), known)
+    assert frame["flow"].dtype == np.uint32
+    assert frame["fct_s"].dtype == np.float64
+    assert result.flows["flow"] == result.flows.column("flow")

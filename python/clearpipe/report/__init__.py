@@ -1,4 +1,4 @@
-"""One HTML file that shows results: tables, set-ups and charts, with nothing to fetch."""
+"""One HTML file that shows results: drawings, charts and tables, with nothing to fetch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from clearpipe import table
-from clearpipe.report import charts
+from clearpipe.report import charts, page, summary, svg
 
 if TYPE_CHECKING:
     from clearpipe.result import Result
@@ -37,6 +37,8 @@ def html(results: Sequence[Result], title: str = "") -> str:
 
     lines = table.overview(results)
     headings, rows = table.overview_rows(lines)
+    schemes = page.schemes(results)
+    drawn = page.charts_of(schemes)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("clearpipe.report", "."),
         autoescape=True,
@@ -50,10 +52,16 @@ def html(results: Sequence[Result], title: str = "") -> str:
         headings=headings,
         rows=rows,
         lines=lines,
+        schemes=schemes,
         caption=table.caption(lines),
         table=table,
-        sections=(sections := charts.sections(results)),
-        data=_script_json([section.as_json() for section in sections]),
+        color=svg.color,
+        alerts=page.alerts(schemes),
+        drawings=page.drawings(schemes),
+        plots=summary.plots(schemes),
+        drawn=drawn,
+        points=charts.points_each(results),
+        data=_script_json(drawn.numbers),
         style=_asset("vendor/uplot/uPlot.min.css") + _asset("report.css"),
         script=_asset("vendor/uplot/uPlot.iife.min.js") + "\n" + _asset("report.js"),
         version=results[0].meta["version"] if results else "",

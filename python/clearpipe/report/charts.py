@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from clearpipe import table
+from clearpipe.report import thin
+from clearpipe.report.thin import Array, Folded
 
 if TYPE_CHECKING:
     from clearpipe.result import Result
 
-Array = npt.NDArray[np.float64]
-
 POINTS = 480
 """Most points of a curve; fewer when there are many results."""
-
-MEAN_OVER_S = 0.5
-"""Rates are drawn as means over this time, the one by which convergence is judged, or over a
-fiftieth of a shorter run."""
 
 MARGIN = 1.05
 """Room above the highest value."""
@@ -32,7 +26,16 @@ TOWERING = 2.0
 """What is so many times as high as the rest would press it flat."""
 
 MAX_CURVES = 6
-"""Up to so many flows or links are drawn one by one."""
+"""Up to so many links are drawn, and in a figure so many flows one by one."""
+
+MAX_FLOWS = 12
+"""Up to so many flows are drawn one by one in a report."""
+
+MAX_GROUPS = 8
+"""Of more groups of many flows, the first ones are drawn."""
+
+BANDED_GROUPS = 4
+"""Of more groups of many flows, only medians are drawn: bands would hide each other."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,35 @@ class Quantity:
     unit: str
     stems: tuple[str, ...]
     scale: float
-    kind: Literal["rate", "state"]
+    kind: Literal["rate", "state", "count"]
     of: Literal["flow", "link"]
     top: float | None = None
+    inner: bool = False
+    """Is it an inner variable of a sender or a router, which other schemes need not have?"""
+
+    def series(self, names: Iterable[str]) -> str | None:
+        """The one of the series called `names` that holds it: a stem, or a stem and a unit."""
+        exact = [name for name in names if name in self.stems]
+        units = () if self.inner else ("bps", "pkts", "ratio", "s")
+        full = {f"{stem}_{unit}" for stem in self.stems for unit in units}
+        return next((n for n in (*exact, *(n for n in names if n in full))), None)
 
 
 QUANTITIES = (
     Quantity("goodput", "Goodput per flow", "Mb/s", ("goodput",), 1e-6, "rate", "flow"),
-    Quantity("queue", "Queue", "pkts", ("queue_pkts",), 1.0, "state", "link"),
+    Quantity("queue", "Queue", "pkts", ("queue",), 1.0, "state", "link"),
     Quantity("utilization", "Utilization", "%", ("utilization",), 100.0, "rate", "link", 105.0),
     Quantity("cwnd", "Congestion window", "pkts", ("cwnd",), 1.0, "state", "flow"),
+    Quantity("srtt", "Smoothed RTT", "ms", ("srtt",), 1e3, "state", "flow"),
+    Quantity("drops", "Drops", "pkts/s", ("drops",), 1.0, "count", "link"),
 )
+
+UNITS = {"bps": ("Mb/s", 1e-6), "pkts": ("pkts", 1.0), "ratio": ("%", 100.0), "s": ("ms", 1e3)}
+
+PREFIXES = {
+    "Mb/s": (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)),
+    "ms": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)),
+}
 
 
 @dataclass
@@ -68,13 +89,18 @@ class Curve:
     high: Array | None = None
     thin: bool = False
     dashed: bool = False
+    family: int = 0
+    """The number of the group or link that it belongs to."""
+    inner: tuple[Array, Array] | None = None
+    """The bounds of a second band, inside the first."""
+    step: bool = False
+    """Does a value last until the next one?"""
 
-    def as_json(self) -> dict[str, Any]:
-        """The shape that report.js reads."""
-        out: dict[str, Any] = {"label": self.label, "color": self.color, "y": _numbers(self.values)}
-        if self.low is not None and self.high is not None:
-            out |= {"low": _numbers(self.low), "high": _numbers(self.high)}
-        return out | {key: True for key in ("thin", "dashed") if getattr(self, key)}
+    def scaled(self, by: float) -> Curve:
+        """The same in another unit."""
+        low, high = (None if edge is None else edge * by for edge in (self.low, self.high))
+        inner = self.inner and (self.inner[0] * by, self.inner[1] * by)
+        return replace(self, values=self.values * by, low=low, high=high, inner=inner)
 
 
 @dataclass
@@ -91,8 +117,13 @@ class Panel:
         late = self.x >= after_s
         curves = [curve for curve in self.curves if marks or not curve.dashed]
         tops = [(c.high if c.high is not None else c.values)[late] for c in curves]
-        tops = [top[np.isfinite(top)] for top in tops]
-        return max((float(top.max()) for top in tops if top.size), default=0.0)
+        # A single flow may lie outside the band of its group.
+        return max((float(top[np.isfinite(top)].max(initial=0.0)) for top in tops), default=0.0)
+
+    def bottom(self) -> float:
+        """The smallest value drawn, or 0."""
+        lows = [c.low if c.low is not None else c.values for c in self.curves]
+        return min((float(low[np.isfinite(low)].min(initial=0.0)) for low in lows), default=0.0)
 
 
 @dataclass
@@ -104,64 +135,107 @@ class Section:
     end: float
     top: float
     note: str
+    bottom: float = 0.0
 
-    def as_json(self) -> dict[str, Any]:
-        """The shape that report.js reads."""
-        fixed = self.quantity.top
-        tops = [fixed or MARGIN * panel.peak() or 1.0 for panel in self.panels]
-        return {
-            "id": self.quantity.id,
-            "unit": self.quantity.unit,
-            "end": self.end,
-            "top": self.top,
-            "panels": [
-                {
-                    "x": _numbers(panel.x, 6),
-                    "top": top,
-                    "curves": [curve.as_json() for curve in panel.curves],
-                }
-                for panel, top in zip(self.panels, tops, strict=True)
-            ],
-        }
+    def own_axis(self, number: int) -> tuple[float, float]:
+        """The vertical axis that suits one panel alone."""
+        panel = self.panels[number]
+        bottom = MARGIN * panel.bottom()
+        return bottom, self.quantity.top or MARGIN * panel.peak() or _above(bottom)
+
+
+def _above(bottom: float) -> float:
+    return 0.0 if bottom < 0 else 1.0
+
+
+def points_each(results: Sequence[Result]) -> int:
+    """How many points a curve may have in a report of `results`."""
+    return max(200, min(POINTS, 15 * POINTS // max(len(results), 1)))
 
 
 def sections(results: Sequence[Result]) -> list[Section]:
     """The charts of `results`; a quantity that none of them has recorded is left out."""
-    points = max(200, min(POINTS, 15 * POINTS // max(len(results), 1)))
+    points = points_each(results)
     names = table.labels(results)
     made = []
-    for quantity in QUANTITIES:
+    for quantity in _quantities(results):
         panels = [
-            panel(result, quantity, points, label)
+            panel(result, quantity, points, label, MAX_FLOWS)
             for result, label in zip(results, names, strict=True)
         ]
-        if any(one.curves for one in panels):
-            if quantity.id == "queue":
-                _draw_buffers(panels, results)
-            top, cut = shared_top(quantity, panels, results)
-            notes = [*_notes(quantity, panels, _end(results)), *([cut] if cut else [])]
-            made.append(Section(quantity, panels, _end(results), top, " ".join(notes)))
+        if not any(one.curves for one in panels):
+            continue
+        if quantity.id == "queue":
+            _draw_buffers(panels, results)
+        top, cut = shared_top(quantity, panels, results)
+        notes = _notes(quantity, panels, _end(results))
+        section = Section(quantity, panels, _end(results), top, "")
+        section.bottom = MARGIN * min(panel.bottom() for panel in panels)
+        if section.top <= 0 or (section.bottom < 0 and not any(p.peak() for p in panels)):
+            section.top = _above(section.bottom)
+        section.note = " ".join([*notes, *([cut] if cut else [])])
+        made.append(_in_handy_unit(section))
     return made
 
 
-BAND_NOTES = {
-    "flow": "Thick line: mean of a group's flows; band: smallest to largest; thin: single flows.",
-    "link": "Line: mean over a few samples; band: smallest to largest of them.",
-}
+def _quantities(results: Sequence[Result]) -> list[Quantity]:
+    """The known quantities, then what else was recorded, each under its own name."""
+    names = list(dict.fromkeys(name for result in results for name in result.series_names))
+    known = {quantity.series(names) for quantity in QUANTITIES}
+    made = list(QUANTITIES)
+    for name in names:
+        if name in known:
+            continue
+        owner = next(r for r in results if name in r.series_names)
+        of: Literal["flow", "link"]
+        of = "flow" if "flow" in owner.series(name).column_names else "link"
+        inner = name.startswith(("sender_", "router_"))
+        unit, scale = ("", 1.0) if inner else UNITS.get(name.rpartition("_")[2], ("", 1.0))
+        title = name.partition("_")[2] if inner else name.replace("_", " ")
+        made.append(Quantity(name, title, unit, (name,), scale, "state", of, inner=inner))
+    return made
+
+
+def _in_handy_unit(section: Section) -> Section:
+    """The same with the SI prefix that suits its highest value."""
+    old = section.quantity.unit
+    prefixes = PREFIXES.get(old)
+    if prefixes is None:
+        return section
+    base = dict(prefixes)[old]
+    unit, factor = next((p for p in prefixes if section.top * base >= p[1]), prefixes[-1])
+    if unit == old:
+        return section
+    by = base / factor
+    for panel in section.panels:
+        panel.curves = [curve.scaled(by) for curve in panel.curves]
+    quantity = replace(section.quantity, unit=unit, scale=section.quantity.scale * by)
+    # The note may name a value in the old unit.
+    note = section.note
+    if "Cut at" in note:
+        peak = max(panel.peak(marks=True) for panel in section.panels)
+        note = note[: note.index("Cut at")] + _cut_note(section.top * by, peak, unit)
+    return replace(
+        section, quantity=quantity, top=section.top * by, bottom=section.bottom * by, note=note
+    )
 
 
 def _end(results: Sequence[Result]) -> float:
     return max((result.meta["simulated_s"] for result in results), default=1.0) or 1.0
 
 
-def _mean_over_s(end_s: float) -> float:
-    return min(MEAN_OVER_S, end_s / 50)
-
-
 def _notes(quantity: Quantity, panels: list[Panel], end_s: float) -> list[str]:
-    parts = [f"Means over {_mean_over_s(end_s):.2g} s."] if quantity.kind == "rate" else []
-    if any(curve.low is not None for panel in panels for curve in panel.curves):
-        parts.append(BAND_NOTES[quantity.of])
+    parts = []
+    if quantity.kind != "state":
+        parts.append(f"Means over {thin.mean_over_s(end_s):.2g} s.")
+    curves = [curve for panel in panels for curve in panel.curves]
+    if any(curve.inner is not None for curve in curves):
+        parts.append("Line: median of a group's flows; bands: 25 to 75 % and 5 to 95 % of them.")
+    if any(curve.thin for curve in curves):
+        parts.append("Thin: the flows with the least and the most goodput.")
+    if any(curve.low is not None and curve.inner is None for curve in curves):
+        size = max(panel.x.size for panel in panels)
+        parts.append(f"{size} points; band: smallest to largest value between two of them.")
     return parts
 
 
@@ -178,103 +252,100 @@ def shared_top(
     settled = max(panel.peak(result.meta["warmup_s"]) for panel, result in pairs)
     if 0 < settled * TOWERING < peak:
         top = 1.5 * settled
-        told = f"Cut at {top:.3g} {quantity.unit} to show what follows; the start peaks at"
-        return top, f"{told} {peak:.3g}."
+        return top, _cut_note(top, peak, quantity.unit)
     return MARGIN * peak or 1.0, ""
 
 
-def panel(result: Result, quantity: Quantity, points: int, label: str = "") -> Panel:
-    """One result's chart of `quantity`."""
-    name = next((n for n in result.series_names if n.startswith(quantity.stems)), None)
+def _cut_note(top: float, peak: float, unit: str) -> str:
+    return (
+        f"Cut at {top:.3g} {unit}".rstrip()
+        + f" to show what follows; the start peaks at {peak:.4g}."
+    )
+
+
+def panel(
+    result: Result, quantity: Quantity, points: int, label: str = "", most: int = MAX_CURVES
+) -> Panel:
+    """One result's chart of `quantity`; up to `most` flows are drawn one by one."""
+    name = quantity.series(result.series_names)
     if name is None:
         return Panel(label, note=f"Not recorded: the scenario's [probe] lacks {quantity.id}.")
-    series = pivot(result.series(name), name)
-    if series is None:
+    series = result.series(name)
+    if len(series) == 0:
         return Panel(label, note="Nothing was recorded.")
-    times, ids, values = series
-    folded = fold(times, values * quantity.scale, quantity.kind, points)
+    hold = quantity.kind == "state" and _on_change(result)
+    ids, folded = thin.series(series, name, quantity, points, hold=hold)
     draw = _flow_panel if quantity.of == "flow" else _link_panel
-    return draw(Panel(label, x=folded.x), result, ids, folded)
+    made = draw(Panel(label, x=folded.x), result, ids, folded, most)
+    made.curves = [replace(curve, step=hold) for curve in made.curves]
+    return made
 
 
-def pivot(series: Any, name: str) -> tuple[Array, list[int], Array] | None:
-    """Long form to a matrix: instants, ids, and one row per instant with a column per id."""
-    key = next((c for c in series.column_names if c in ("flow", "link", "id")), None)
-    value = name if name in series.column_names else "value"
-    if key is None or len(series) == 0:
-        return None
-    t, at = np.unique(np.asarray(series.column("t_s"), dtype=np.float64), return_inverse=True)
-    ids, who = np.unique(np.asarray(series.column(key)), return_inverse=True)
-    matrix = np.full((t.size, ids.size), np.nan)
-    matrix[at, who] = np.asarray(series.column(value), dtype=np.float64)
-    return t, [int(i) for i in ids], matrix
+def _on_change(result: Result) -> bool:
+    probe = tomllib.loads(result.scenario_toml).get("probe", {})
+    return bool(probe.get("every") == "change")
 
 
-@dataclass(frozen=True)
-class Folded:
-    """A matrix in time buckets; `low` and `high` are a state's extremes within a bucket."""
-
-    x: Array
-    values: Array
-    low: Array | None
-    high: Array | None
-
-    def curve(self, label: str, color: int, column: int) -> Curve:
-        """One column with its extremes."""
-        low, high = (None if m is None else m[:, column] for m in (self.low, self.high))
-        return Curve(label, color, self.values[:, column], low, high)
-
-
-def fold(times: Array, values: Array, kind: Literal["rate", "state"], points: int) -> Folded:
-    """Thin out `values` to about `points` rows: the means and extremes of equal times."""
-    width = float(times[-1]) / points
-    if kind == "rate":
-        width = max(_mean_over_s(float(times[-1])), width)
-    if times.size * width <= times[-1]:
-        return Folded(times, values, None, None)
-    # A sample says what happened up to its instant: it belongs to the bucket that it ends.
-    bucket = np.maximum(np.ceil(times / width - 1e-9).astype(np.int64) - 1, 0)
-    starts = np.flatnonzero(np.r_[True, np.diff(bucket) > 0])
-    means = _bucket_means(values, starts)
-    x = (bucket[starts] + 0.5) * width
-    if kind == "rate":
-        return Folded(x, means, None, None)
-    low, high = (extreme.reduceat(values, starts, axis=0) for extreme in (np.fmin, np.fmax))
-    return Folded(x, means, low, high)
-
-
-def _bucket_means(values: Array, starts: npt.NDArray[np.intp]) -> Array:
-    known = np.isfinite(values)
-    total = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
-    number = np.add.reduceat(known, starts, axis=0, dtype=np.int64)
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
-
-
-def _flow_panel(panel: Panel, result: Result, ids: list[int], folded: Folded) -> Panel:
+def _flow_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, most: int) -> Panel:
     groups = _groups_of(result, ids)
-    if len(ids) <= MAX_CURVES:
-        panel.curves = [folded.curve(f"{groups[flow]} {flow}", i, i) for i, flow in enumerate(ids)]
+    order = {name: number for number, name in enumerate(dict.fromkeys(groups_in(result)))}
+    if len(ids) <= most:
+        for i, flow in enumerate(ids):
+            curve = _one(folded, f"{groups[flow]} {flow}", i, i)
+            panel.curves.append(replace(curve, family=order.get(groups[flow], 0)))
         return panel
     names = list(dict.fromkeys(groups.values()))
-    for color, name in enumerate(names[:MAX_CURVES]):
+    for color, name in enumerate(names[:MAX_GROUPS]):
         columns = [i for i, flow in enumerate(ids) if groups[flow] == name]
-        panel.curves.append(_group_curve(f"{name} ({len(columns)} flows)", color, folded, columns))
-    first = [i for i, flow in enumerate(ids) if groups[flow] == names[0]]
-    for color, column in enumerate(dict.fromkeys((first[0], first[-1])), start=len(panel.curves)):
-        label = f"{names[0]} {ids[column]}"
-        panel.curves.append(Curve(label, color, folded.values[:, column], thin=True))
+        label = f"{name} ({len(columns)} flows)" if len(columns) > 1 else name
+        curve = _group_curve(label, color, folded, columns)
+        if len(names) > BANDED_GROUPS:
+            curve = replace(curve, low=None, high=None, inner=None)
+        panel.curves.append(replace(curve, family=order.get(name, 0)))
+    if len(names) > MAX_GROUPS:
+        panel.note = f"The first {MAX_GROUPS} of {len(names)} groups."
+    if len(names) <= BANDED_GROUPS // 2:
+        panel.curves += _extremes(result, ids, groups, folded, order)
     return panel
+
+
+def _extremes(
+    result: Result, ids: list[int], groups: dict[int, str], folded: Folded, order: dict[str, int]
+) -> list[Curve]:
+    """The flows with the least and the most goodput of each group."""
+    flows = result.flows
+    goodput = dict(zip(flows.column("flow"), flows.column("goodput_bps"), strict=True))
+    column = {flow: i for i, flow in enumerate(ids)}
+    made: list[Curve] = []
+    for name in dict.fromkeys(groups.values()):
+        known = [f for f in ids if groups[f] == name and np.isfinite(goodput.get(f, np.nan))]
+        if len(known) < 3:
+            continue
+        ranked = sorted(known, key=lambda flow: goodput[flow])
+        for flow, word in ((ranked[0], "least"), (ranked[-1], "most")):
+            values = folded.values[:, column[flow]]
+            label = f"{name} {flow}, {word}"
+            color = MAX_GROUPS + len(made)
+            made.append(Curve(label, color, values, thin=True, family=order.get(name, 0)))
+    return made
+
+
+def _one(folded: Folded, label: str, color: int, column: int) -> Curve:
+    low, high = (None if m is None else m[:, column] for m in (folded.low, folded.high))
+    return Curve(label, color, folded.values[:, column], low, high)
 
 
 def _group_curve(label: str, color: int, folded: Folded, columns: list[int]) -> Curve:
     part = folded.values[:, columns]
-    number = np.isfinite(part).sum(axis=1)
-    mean = np.nansum(part, axis=1) / np.maximum(number, 1)
-    low, high = (
-        extreme.reduce((part if matrix is None else matrix[:, columns]), axis=1)
-        for extreme, matrix in ((np.fmin, folded.low), (np.fmax, folded.high))
-    )
-    return Curve(label, color, np.where(number > 0, mean, np.nan), low, high)
+    rows = thin.quantiles(part, (0.05, 0.25, 0.5, 0.75, 0.95))
+    if len(columns) == 1:
+        return Curve(label, color, rows[2])
+    return Curve(label, color, rows[2], rows[0], rows[4], inner=(rows[1], rows[3]))
+
+
+def groups_in(result: Result) -> list[str]:
+    """The names of the groups of flows, in order."""
+    return [group["group"] for group in result.summary["groups"]]
 
 
 def _groups_of(result: Result, ids: list[int]) -> dict[int, str]:
@@ -283,13 +354,28 @@ def _groups_of(result: Result, ids: list[int]) -> dict[int, str]:
     return {flow: names.get(flow, "flow") for flow in ids}
 
 
-def _link_panel(panel: Panel, result: Result, ids: list[int], folded: Folded) -> Panel:
+def busy_links(result: Result, ids: Sequence[int]) -> list[int]:
+    """The links, the one with the highest utilization first."""
+    used = {link["link"]: link["utilization_ratio"] for link in result.summary["links"]}
+    return sorted(ids, key=lambda i: (-used.get(i, 0.0), i))
+
+
+def link_ranks(result: Result) -> dict[int, int]:
+    """A number for each link that colours may come from: the busiest ones have the lowest, in
+    the scenario's order."""
+    order = busy_links(result, [link["link"] for link in result.summary["links"]])
+    shown = sorted(order[:MAX_CURVES]) + order[MAX_CURVES:]
+    return {link: number for number, link in enumerate(shown)}
+
+
+def _link_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, most: int) -> Panel:
     links = {link["link"]: link for link in result.summary["links"]}
-    used = {i: links[i]["utilization_ratio"] if i in links else 0.0 for i in ids}
-    busiest = sorted(sorted(ids, key=lambda i: -used[i])[:MAX_CURVES])
+    ranks = link_ranks(result)
+    busiest = sorted(busy_links(result, ids)[: min(most, MAX_CURVES)])
     for color, link in enumerate(busiest):
         name = links[link]["name"] if link in links else f"link {link}"
-        panel.curves.append(folded.curve(name, color, ids.index(link)))
+        curve = _one(folded, name, color, ids.index(link))
+        panel.curves.append(replace(curve, family=ranks.get(link, link)))
     if len(ids) > len(busiest):
         panel.note = f"The {len(busiest)} links with the highest utilization of {len(ids)}."
     return panel
@@ -316,14 +402,3 @@ def buffer_pkts(result: Result) -> float | None:
     packets = tomllib.loads(result.scenario_toml).get("packets", {})
     data_bytes = table.quantity(packets.get("data"))
     return link["buffer_bytes"] / data_bytes if link and data_bytes else None
-
-
-def _numbers(values: Array, digits: int = 5) -> list[float | int | None]:
-    return [_number(value, digits) for value in values.tolist()]
-
-
-def _number(value: float, digits: int) -> float | int | None:
-    if not np.isfinite(value):
-        return None
-    rounded = json.loads(f"{value:.{digits}g}")
-    return int(rounded) if rounded == int(rounded) else float(rounded)

@@ -1,0 +1,108 @@
+"""What the pages in docs say is true: their examples are run."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import clearpipe as cp
+from clearpipe.cli import app
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test starts in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_python_page_is_true() -> None:
+    mpl = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    pytest.importorskip("polars", reason="polars is not installed")
+    mpl.use("agg")
+    from matplotlib import pyplot
+
+    text = "\n".join(blocks("python.md", "pycon"))
+    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", "python.md", 0)
+    assert len(test.examples) > 20
+    told: list[str] = []
+    try:
+        failed, tried = doctest.DocTestRunner().run(test, out=told.append)
+    finally:
+        pyplot.close("all")
+    assert failed == 0, "".join(told)
+    assert tried == len(test.examples)
+
+
+def invoke(command: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def commands(page: str) -> list[str]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [
+        line.strip() for line in re.findall(r"^    (?:\$ )?(clearpipe .*)$", text, re.MULTILINE)
+    ]
+
+
+def test_the_tutorial_is_true() -> None:
+    """Its files are scenarios, its commands work, and its error is the one that comes."""
+    first, red, own, *_ = blocks("tutorial.md", "toml")
+    # Shorter, but otherwise as they stand there.
+    Path("mine.toml").write_text(first.replace('"30s"', '"4s"'))
+    for command in commands("tutorial.md"):
+        code, out, err = invoke(command)
+        if "xpc" in command:
+            assert code == 3
+            text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+            shown = re.search(r"^    clearpipe: (--set .*?) \(\.\.\.\)$", text, re.MULTILINE)
+            assert shown is not None
+            assert f"clearpipe: {shown[1]} (" in err
+        else:
+            assert code == 0, err
+            assert out != ""
+    assert len(commands("tutorial.md")) >= 6
+    scenario, changes = tomllib.loads(first), tomllib.loads(red)
+    scenario["flows"]["fwd"] |= changes["flows"]["fwd"]
+    scenario["topology"]["queue"] = "my-red"
+    assert cp.resolve({**scenario, "queues": changes["queues"]}).warnings == []
+    without = re.sub(r"\[topology\].*?(?=\[probe\])", "", first, flags=re.DOTALL)
+    assert cp.run(f"{without}\n{own}", set=["duration=4s"]).links["name"][0] == "up"
+
+
+def test_the_tutorials_python_is_true() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed").use("agg")
+    pytest.importorskip("polars", reason="polars is not installed")
+    from matplotlib import pyplot
+
+    first = blocks("tutorial.md", "toml")[0]
+    Path("mine.toml").write_text(first.replace('"30s"', '"4s"'))
+    names: dict[str, object] = {}
+    try:
+        for block in blocks("tutorial.md", "python"):
+            exec(compile(textwrap.dedent(block), "tutorial.md", "exec"), names)
+    finally:
+        pyplot.close("all")
+    assert isinstance(names["result"], cp.Result)
+
+
+def test_the_readme_points_to_pages_that_are_there() -> None:
+    for page in (DOCS.parent / "README.md", *DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        targets = re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", text)
+        missing = [target for target in targets if not (page.parent / target).exists()]
+        assert missing == [], page.name
