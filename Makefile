@@ -114,11 +114,11 @@ UNNAMED := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
 
 $(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE)
 	@echo "building the release version; the first time takes some minutes"
-	RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" $(VENV)/bin/python $(PIP_INSTALL) '.[figures]'
+	RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" $(VENV)/bin/python $(PIP_INSTALL) '.[sweeps]'
 	@touch $@
 
 $(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml
 	$(DEV)/bin/python $(PIP_INSTALL) 'maturin>=1.16,<2'
 	VIRTUAL_ENV=$(CURDIR)/$(DEV) $(DEV)/bin/maturin develop --quiet --profile ci \
-		--extras dev,figures
+		--extras dev,figures,sweeps,cluster
 	@touch $@
