@@ -128,5 +128,5 @@ $(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE)
 $(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml
 	$(DEV)/bin/python $(PIP_INSTALL) 'maturin>=1.16,<2'
 	VIRTUAL_ENV=$(CURDIR)/$(DEV) $(DEV)/bin/maturin develop --quiet --profile ci \
-		--extras dev,figures
+		--extras dev,figures,cluster
 	@touch $@

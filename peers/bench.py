@@ -17,13 +17,14 @@ import growth
 import memory
 import speed
 import startup
+import sweeps
 from dumbbell import MissingError, OverLimitError, PeerError
 from settings import Settings, Task, available_cores, note
 
 
 def all_tasks() -> list[Task]:
     """In the order in which they run."""
-    return [*startup.tasks(), *memory.tasks(), *speed.tasks(), *growth.tasks()]
+    return [*startup.tasks(), *memory.tasks(), *speed.tasks(), *growth.tasks(), *sweeps.tasks()]
 
 
 def pin_to_one_core(cores: Sequence[int]) -> None:

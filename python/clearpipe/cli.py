@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, ParamSpec, TypeVar
 
 import typer
 
 from clearpipe.api import MAX_REP, MAX_SEED
+from clearpipe.sweep.cli import app as sweeps
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -32,7 +33,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-F = TypeVar("F", bound=Callable[..., None])
+app.add_typer(sweeps, name="sweep")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
 Set = Annotated[
@@ -80,16 +84,16 @@ class Terminated(BaseException):
     """SIGTERM came."""
 
 
-def reports_errors(command: F) -> F:
+def reports_errors(command: Callable[P, T]) -> Callable[P, T]:
     """Turns exceptions into a message on stderr and the exit code of their kind."""
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         from clearpipe.batch import Stopped
         from clearpipe.errors import ClearpipeError
 
         try:
-            command(*args, **kwargs)
+            return command(*args, **kwargs)
         except ClearpipeError as error:
             _fail(str(error), error.exit_code)
         except (KeyboardInterrupt, Stopped):
@@ -103,7 +107,7 @@ def reports_errors(command: F) -> F:
             where = f"{error.filename}: " if error.filename else ""
             _fail(f"{where}{error.strerror or error}", 1)
 
-    return wrapped  # type: ignore[return-value]
+    return wrapped
 
 
 def _fail(message: str, code: int) -> NoReturn:

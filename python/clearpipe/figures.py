@@ -72,7 +72,7 @@ def time_series(
         axes[-1].set_xlabel("Time (s)")
         axes[-1].set_xlim(0, result.meta["simulated_s"])
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=200, metadata=_undated(target))
+        figure.savefig(target, dpi=200, metadata=undated(target))
     return target
 
 
@@ -82,7 +82,7 @@ def title(result: Result) -> str:
     return f"{meta['name']}, seed {meta['seed']}, replication {meta['rep']}"
 
 
-def _undated(path: Path) -> dict[str, Any]:
+def undated(path: Path) -> dict[str, Any]:
     """Metadata without a date, so that equal results give equal files."""
     return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
 

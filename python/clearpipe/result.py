@@ -184,6 +184,13 @@ class Result:
         """
         self._run.write(fspath(dir), replace=replace)
 
+    def write_loose(self, dir: str | PathLike[str]) -> None:
+        """Write the files into the new directory `dir`, and do not wait for the disk.
+
+        For a caller that publishes the directory itself, as the sweep's store does.
+        """
+        self._run.write_loose(fspath(dir))
+
     def __repr__(self) -> str:
         meta, summary = self.meta, self.summary
         parts = [

@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::{build_info, model_version, resolve, schema_json, version};
+    use super::{build_info, identities, model_version, resolve, schema_json, version};
 }
 
 /// Clearpipe's version.
@@ -61,4 +61,19 @@ fn schema_json() -> String {
 fn resolve(file_name: &str, text: &str, sets: Vec<String>) -> PyResult<(String, Vec<String>)> {
     let parsed = scenario::parse(file_name, text, &sets).map_err(errors::config)?;
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
+}
+
+/// The identities of the runs of one scenario with these replications.
+#[pyfunction]
+#[pyo3(signature = (file_name, text, sets, *, seed, reps))]
+fn identities(
+    file_name: &str,
+    text: &str,
+    sets: Vec<String>,
+    seed: u64,
+    reps: Vec<u64>,
+) -> PyResult<Vec<String>> {
+    let scenario = scenario::parse(file_name, text, &sets).map_err(errors::config)?.scenario;
+    let name = |rep| scenario::identity(&scenario, net::MODEL_VERSION, seed, rep);
+    Ok(reps.into_iter().map(name).collect())
 }

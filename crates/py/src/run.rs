@@ -78,6 +78,11 @@ impl Run {
     fn write(&self, py: Python<'_>, dir: PathBuf, replace: bool) -> PyResult<()> {
         py.detach(|| results::write_result(&dir, &self.0, replace)).map_err(errors::store)
     }
+
+    /// Writes the files into a new directory, and does not wait for the disk.
+    fn write_loose(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+        py.detach(|| results::write_loose(&dir, &self.0)).map_err(errors::store)
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {

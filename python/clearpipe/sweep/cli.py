@@ -1,0 +1,402 @@
+"""The command `clearpipe sweep`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, ParamSpec, TypeVar
+
+import typer
+
+from clearpipe.api import MAX_SEED
+
+if TYPE_CHECKING:
+    from clearpipe.sweep.runner import Executor, Options, Tally
+    from clearpipe.sweep.spec import Spec
+    from clearpipe.sweep.store import Store
+    from clearpipe.sweep.tables import Table
+
+app = typer.Typer(
+    name="sweep",
+    help="Many runs of one scenario: what [sweep] in its file says.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file with [sweep].")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key in all runs. Repeatable."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_SEED, help="The experiment; default: the scenario's own."),
+]
+Reps = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Replications, instead of the file's. More can be added later; what is there is kept.",
+    ),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="ci=2%",
+        help="Replications until half of the 95 % interval is within this share of the mean; "
+        "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
+    ),
+]
+StoreOption = Annotated[
+    Path, typer.Option("--store", metavar="DIR", help="Where all runs are kept.")
+]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: one per core.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+
+STORE = Path("results/store")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _errors(command: Callable[P, T]) -> Callable[P, T]:
+    """Turns exceptions into a message and an exit code, as all commands do."""
+    from clearpipe.cli import reports_errors
+
+    return reports_errors(command)
+
+
+def _spec(
+    file: Path, set_: list[str] | None, seed: int | None, reps: int | None, until: str | None
+) -> Spec:
+    from clearpipe.sweep import spec
+
+    if reps is not None and until is not None:
+        raise typer.BadParameter("give either --reps or --until")
+    return spec.load(file, sets=set_ or [], seed=seed, reps=reps, until=until)
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not int(match[1]) < int(match[2]):
+        raise typer.BadParameter(
+            f"{text!r}: I/N with I from 0 to N-1 is wanted", param_hint="--shard"
+        )
+    return int(match[1]), int(match[2])
+
+
+def _seconds(text: str | None) -> float | None:
+    from clearpipe.sweep.spec import split_quantity
+
+    if text is None:
+        return None
+    quantity = split_quantity(text)
+    if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
+        raise typer.BadParameter(
+            f"{text!r}: a time such as 30min is wanted", param_hint="--max-time"
+        )
+    return quantity[0]
+
+
+@app.command()
+def run(  # noqa: PLR0913 - one for each option
+    file: File,
+    *,
+    set_: Set = None,
+    seed: Seed = None,
+    reps: Reps = None,
+    until: UntilOption = None,
+    store: StoreOption = STORE,
+    jobs: Jobs = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Only the I-th of N equal parts, I from 0: one for each "
+            "task of a Slurm array or of an indexed job.",
+        ),
+    ] = None,
+    max_time: Annotated[
+        str | None,
+        typer.Option(
+            "--max-time",
+            metavar="TIME",
+            help="Stop after this time, such as 50min, with "
+            "exit code 75; the same command goes on.",
+        ),
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry-failed", help="Do runs again that ended with an error.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what it would take, and do nothing.")
+    ] = False,
+    executor: Annotated[
+        Literal["local", "dask"], typer.Option(help="Where runs are done: local or dask.")
+    ] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Do the runs that are missing. Interrupt it at will: the same command goes on."""
+    wanted = _spec(file, set_, seed, reps, until)
+    place = _Place(executor, scheduler, jobs)
+    if dry_run:
+        _errors(_forecast)(wanted, store, jobs, as_json, quiet)
+        return
+    from clearpipe.sweep.runner import Options
+
+    options = Options(_shard(shard), retry)
+    tally = _errors(_run)(wanted, store, place, options, _seconds(max_time), quiet)
+    _tell(tally, as_json)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where runs are done."""
+
+    kind: str
+    scheduler: str | None
+    jobs: int | None
+
+    def executor(self, deadline: float | None) -> Executor:
+        from clearpipe.sweep import runner
+
+        if self.kind == "local":
+            if self.scheduler is not None:
+                raise typer.BadParameter("--scheduler goes with --executor dask")
+            return runner.Threads(self.jobs, deadline)
+        if self.scheduler is None:
+            raise typer.BadParameter("--executor dask needs --scheduler ADDR")
+        from clearpipe.sweep import cluster
+
+        return cluster.Dask(self.scheduler, deadline)
+
+
+def _run(
+    spec: Spec, store: Path, place: _Place, options: Options, max_time_s: float | None, quiet: bool
+) -> Tally:
+    from clearpipe.sweep import progress, runner
+    from clearpipe.sweep.store import Store
+
+    deadline = None if max_time_s is None else time.monotonic() + max_time_s
+    executor = place.executor(deadline)
+    watcher = progress.watcher(quiet)
+    try:
+        with watcher:
+            return runner.Sweep(spec, Store(store), executor, options, watcher).run()
+    except runner.OutOfTime as error:
+        text = f"{error}; " if str(error) else "out of time; "
+        print(f"clearpipe: {text}the same command goes on", file=sys.stderr)
+        raise typer.Exit(75) from None
+
+
+def _tell(tally: Tally, as_json: bool) -> None:
+    """What became of the runs; exit code 1 if some failed."""
+    for damage in tally.damaged:
+        print(f"clearpipe: {damage.path}: {damage.reason}; done again", file=sys.stderr)
+    if as_json:
+        _print_json({**asdict(tally), "missing": tally.missing})
+    else:
+        print(_told(tally))
+    if tally.failed:
+        print(f"clearpipe: {tally.failed} runs failed; `sweep status` says why", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _told(tally: Tally) -> str:
+    parts = [f"{tally.done} of {tally.wanted} runs done ({tally.fresh} now)"]
+    if tally.failed:
+        parts.append(f"{tally.failed} failed")
+    if tally.elsewhere:
+        parts.append(f"{tally.elsewhere} left to another runner that works on them")
+    return ", ".join(parts)
+
+
+def _forecast(spec: Spec, place: Path, jobs: int | None, as_json: bool, quiet: bool) -> None:
+    from clearpipe import table
+    from clearpipe.sweep import forecast
+    from clearpipe.sweep.store import Store
+
+    def said(text: str) -> None:
+        if not quiet and sys.stderr.isatty():
+            print(text, file=sys.stderr)
+
+    found = forecast.forecast(spec, Store(place), jobs, said)
+    if as_json:
+        _print_json(found.as_json())
+        return
+    points = f"{len(spec.points)} points"
+    print(f"runs     {found.runs} ({points}), {found.done} done, {found.missing} to do")
+    if found.invalid_points:
+        print(f"         {found.invalid_points} points are not valid scenarios")
+    print(f"events   {found.events:.3g}, packet-hops {found.packet_hops:.3g}")
+    cores = f"{found.jobs} at a time ({_span(found.core_s)} on one core)"
+    print(f"time     {_span(found.wall_s)} with {cores}")
+    print(f"memory   {table.size(found.memory_bytes)} seen while trying")
+    print(f"disk     {table.size(found.disk_bytes)}")
+
+
+def _span(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+@app.command()
+def status(  # noqa: PLR0913 - one for each option
+    file: File,
+    *,
+    set_: Set = None,
+    seed: Seed = None,
+    reps: Reps = None,
+    until: UntilOption = None,
+    store: StoreOption = STORE,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every file and compare it with its seal.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say how many runs are done, failed and missing, and why runs failed."""
+    _errors(_status)(_spec(file, set_, seed, reps, until), store, verify, as_json)
+
+
+def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
+    from clearpipe.sweep import runner
+    from clearpipe.sweep.store import Store
+
+    store = Store(place)
+    tally = runner.standing(spec, store)
+    errors = _error_counts(spec, store)
+    if verify:
+        tally.damaged = [d for one in sorted(store.present()) if (d := store.damage(one))]
+    if as_json:
+        _print_json({**asdict(tally), "missing": tally.missing, "errors": errors})
+    else:
+        left = f"{tally.failed} failed, {tally.missing} missing"
+        print(f"{tally.done} of {tally.wanted} runs done, {left}")
+        for message, number in errors.items():
+            print(f"  {number} x {message}")
+        for damage in tally.damaged:
+            print(f"  {damage.path}: {damage.reason}")
+    if verify and tally.damaged:
+        raise typer.Exit(1)
+
+
+def _error_counts(spec: Spec, store: Store) -> dict[str, int]:
+    from clearpipe.sweep import runner
+
+    failed = store.failed()
+    found: dict[str, int] = {}
+    most = spec.reps if spec.until is None else spec.until.max_reps
+    for one in runner.runs(spec, store, range(most)):
+        if isinstance(one, tuple):
+            message, number = str(one[1]), most
+        elif one.identity in failed:
+            message, number = str(failed[one.identity]["error"]), 1
+        else:
+            continue
+        found[message] = found.get(message, 0) + number
+    return found
+
+
+@app.command()
+def report(  # noqa: PLR0913 - one for each option
+    file: File,
+    *,
+    set_: Set = None,
+    seed: Seed = None,
+    reps: Reps = None,
+    until: UntilOption = None,
+    store: StoreOption = STORE,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where figures, runs.csv and report.html go.",
+            show_default="results/NAME-sweep",
+        ),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw the figures of [plot] (PNG, SVG, PDF) and write one HTML page and runs.csv."""
+    _errors(_report)(_spec(file, set_, seed, reps, until), store, out, as_json, quiet)
+
+
+def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:
+    from clearpipe.errors import RunError
+    from clearpipe.sweep import report as reporting
+    from clearpipe.sweep import tables
+    from clearpipe.sweep.store import Store
+
+    store = Store(place)
+    store.identify()
+    table = tables.read(spec, store)
+    if not any(row.state == "done" for row in table.rows):
+        raise RunError(f"{place}: holds no run of this sweep; `clearpipe sweep run` does them")
+    folder = out or Path("results") / f"{re.sub(r'[^A-Za-z0-9_.+-]+', '-', spec.name)}-sweep"
+    page, drawn = reporting.render(table, folder)
+    if not quiet:
+        for note in reporting.notes(table):
+            print(f"note: {note}", file=sys.stderr)
+    if as_json:
+        _print_json(_as_json(table))
+        return
+    _print_points(table)
+    for path in [*drawn, page]:
+        print(path)
+
+
+def _print_points(table: Table) -> None:
+    from clearpipe.cli import _print
+    from clearpipe.sweep import report as reporting
+    from clearpipe.table import new_table
+
+    shown = reporting.shown_metrics(table)
+    axes = [axis.name for axis in table.spec.axes]
+    out = new_table(reporting.headline(table), [*axes, "n", *shown], left=len(axes))
+    for point in table.spec.points:
+        cells = [reporting.text(table.interval(point, metric)) for metric in shown]
+        out.add_row(*(point.coordinates[a] for a in axes), str(len(table.of_point(point))), *cells)
+    _print(out)
+
+
+def _as_json(table: Table) -> object:
+    import math
+
+    points = []
+    for point in table.spec.points:
+        found = {}
+        for metric in table.metric_names():
+            interval = table.interval(point, metric)
+            if interval is not None:
+                finite = math.isfinite(interval.half)
+                found[metric] = {
+                    "mean": interval.mean,
+                    "half": interval.half if finite else None,
+                    "n": interval.n,
+                }
+        points.append({"coordinates": dict(point.coordinates), "metrics": found})
+    return {"name": table.spec.name, "seed": table.spec.seed, "level": 0.95, "points": points}
+
+
+def _print_json(value: object) -> None:
+    json.dump(value, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+    sys.stdout.write("\n")

@@ -1,0 +1,165 @@
+"""Runs on a dask.distributed cluster (extra `cluster`); the store is a folder that all see.
+
+Dask only says who does which run; what is done is known from the store alone. So a worker may be
+killed (its run is done again), and so may the scheduler (the sweep stops with exit code 75 and goes
+on where it was). The engine releases the interpreter while it runs, so a worker answers its
+scheduler's heartbeats however long a run takes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import time
+from collections.abc import Iterable
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+from clearpipe import api
+from clearpipe.errors import RunError, UnsupportedError
+from clearpipe.sweep import runner
+from clearpipe.sweep.runner import OutOfTime, Run, Tally, Watcher
+from clearpipe.sweep.spec import Spec
+from clearpipe.sweep.store import Store
+
+# Runs that each thread of the cluster has ahead of it.
+AHEAD = 2
+
+
+class SchedulerLost(OutOfTime):
+    """The scheduler went away."""
+
+
+class Dask:
+    """Runs on the workers of a scheduler."""
+
+    def __init__(
+        self, scheduler: str, deadline: float | None = None, timeout_s: float = 20
+    ) -> None:
+        if importlib.util.find_spec("distributed") is None:
+            raise UnsupportedError("a cluster needs dask: pip install 'clearpipe[cluster]'")
+        self.scheduler = scheduler
+        # Workers have another monotonic clock.
+        self.until = None if deadline is None else time.time() + deadline - time.monotonic()
+        self.timeout_s = timeout_s
+
+    def do_all(
+        self, spec: Spec, todo: Iterable[Run], store: Store, tally: Tally, watcher: Watcher
+    ) -> None:
+        """Do `todo` on the cluster, a few runs ahead of every thread."""
+        import dask
+        from distributed.comm.core import CommClosedError
+
+        waiting = iter(todo)
+        first = next(waiting, None)
+        if first is None:
+            return
+        with dask.config.set({"distributed.comm.timeouts.connect": f"{self.timeout_s}s"}):
+            try:
+                client = _client(self.scheduler, self.timeout_s)
+            except (OSError, TimeoutError) as error:
+                raise RunError(f"no scheduler answers at {self.scheduler}: {error}") from None
+            try:
+                waiting = itertools.chain([first], waiting)
+                with client.as_current():
+                    self._feed(client, spec, waiting, store, tally, watcher)
+            except (CommClosedError, CancelledError, TimeoutError) as error:
+                raise SchedulerLost(f"{self.scheduler}: the scheduler is gone") from error
+            finally:
+                client.close(timeout=2)
+        if self._late() and tally.missing > tally.elsewhere:
+            raise OutOfTime
+
+    def _feed(
+        self,
+        client: Any,
+        spec: Spec,
+        waiting: Iterable[Run],
+        store: Store,
+        tally: Tally,
+        watcher: Watcher,
+    ) -> None:
+        from distributed import wait
+
+        waiting = iter(waiting)
+        place, name = os.fspath(store.path.absolute()), store.identify()
+        running: dict[Any, Run] = {}
+        while True:
+            width = max(1, AHEAD * sum(client.nthreads().values()))
+            while len(running) < width and not self._late():
+                run = next(waiting, None)
+                if run is None:
+                    break
+                future = client.submit(
+                    _on_worker,
+                    (place, name),
+                    tuple(spec.source),
+                    run,
+                    spec.keep,
+                    self.until,
+                    key=f"clearpipe-{run.identity}-{time.monotonic_ns()}",
+                    pure=False,
+                )
+                running[future] = run
+            if not running:
+                return
+            finished = self._next(client, wait, list(running))
+            for future in finished:
+                run = running.pop(future)
+                self._ended(future, run, store, tally)
+                watcher.ended(run, tally)
+
+    def _next(self, client: Any, wait: Any, futures: list[Any]) -> Iterable[Any]:
+        """The futures that are over; raises SchedulerLost when nobody is there to tell."""
+        while True:
+            if client.status != "running":
+                raise SchedulerLost(f"{self.scheduler}: the connection is {client.status}")
+            try:
+                return list(wait(futures, timeout=2, return_when="FIRST_COMPLETED").done)
+            except TimeoutError:
+                continue
+
+    def _ended(self, future: Any, run: Run, store: Store, tally: Tally) -> None:
+        if future.status == "cancelled":
+            raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
+        if future.status == "finished":
+            runner.count(tally, future.result())
+            return
+        error = future.exception()
+        if isinstance(error, OSError | RunError):
+            raise error
+        # A run that ends its worker every time (KilledWorker) is a run that failed.
+        store.fail(run.identity, runner.failure(run, error))
+        tally.failed += 1
+
+    def _late(self) -> bool:
+        return self.until is not None and time.time() >= self.until
+
+
+def _client(scheduler: str, timeout_s: float) -> Any:
+    import distributed
+
+    make: Any = distributed.Client
+    return make(scheduler, timeout=timeout_s, set_as_default=False)
+
+
+_stores: dict[str, Store] = {}
+
+
+def _on_worker(
+    place: tuple[str, str], source: tuple[str, str], run: Run, keep: str, until: float | None
+) -> str:
+    """One run, on a worker."""
+    path, name = place
+    store = _stores.setdefault(path, Store(Path(path)))
+    if store.identify() != name:
+        raise RunError(f"{path}: another store than the one that the sweep was started with")
+
+    def goes_on(_simulated_s: float) -> bool:
+        return until is None or time.time() < until
+
+    if not goes_on(0.0):
+        return "stopped"
+    return runner.do(api.Source(*source), run, store, keep, goes_on)

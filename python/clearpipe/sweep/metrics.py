@@ -1,0 +1,67 @@
+"""A number of a run by its name, for plots, tables and `until`.
+
+`links.NAME.COLUMN` and `groups.NAME.COLUMN` are those of `clearpipe compare`. A column alone is
+that of the run's bottleneck (`utilization_ratio`, `queue_mean_pkts`, ...) or one of all flows:
+`goodput_min_bps`, `goodput_mean_bps`, `goodput_max_bps`, `jain_index_ratio` (over all groups'
+flows together only when there is one group).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from clearpipe.errors import ConfigError
+
+SPREADS = {"goodput_bps": ("goodput", "bps"), "fct_s": ("fct", "s")}
+
+
+def flat(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Every number of a run's summary by its full name, and the short ones."""
+    out: dict[str, float] = {}
+    for table, item in (("links", "name"), ("groups", "group")):
+        for row in summary[table]:
+            _row(out, f"{table}.{row[item]}", row)
+    short = next((x for x in summary["links"] if x["name"] == summary["bottleneck"]), None)
+    if short is not None:
+        _row(out, "", short)
+    if len(summary["groups"]) == 1:
+        _row(out, "", summary["groups"][0])
+    _row(out, "", {key: value for key, value in summary.items() if key in SPREADS})
+    return out
+
+
+def _row(out: dict[str, float], prefix: str, row: Mapping[str, Any]) -> None:
+    head = f"{prefix}." if prefix else ""
+    for column, value in row.items():
+        if column in SPREADS and isinstance(value, Mapping):
+            name, unit = SPREADS[column]
+            for key, number in value.items():
+                out[f"{head}{name}_{key}_{unit}"] = float(number)
+        elif _is_number(value) and column not in ("link", "flow"):
+            out[f"{head}{column}"] = float(value)
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value)
+
+
+def check(metric: str, known: Mapping[str, float], where: str) -> None:
+    """Refuses a metric that a run does not have, with the nearest that it has."""
+    if metric not in known:
+        near = difflib.get_close_matches(metric, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+        raise ConfigError(f"{where}: no metric is called {metric!r}; {hint}", key=where)
+
+
+def unit(metric: str) -> str:
+    """The unit that a metric's name ends in."""
+    column = metric.rpartition(".")[2]
+    for suffix in ("bps", "pkts", "bytes", "ratio", "s"):
+        if column.endswith(f"_{suffix}"):
+            return suffix
+    return ""

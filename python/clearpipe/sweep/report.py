@@ -1,0 +1,168 @@
+"""`sweep report`: figures as files, and one HTML page with figures, tables and what went wrong."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import clearpipe as cp
+from clearpipe import statistics
+from clearpipe.sweep import drawing, tables
+from clearpipe.sweep.spec import Point
+from clearpipe.sweep.tables import Table
+
+# More rows than that are in the CSV file only.
+MOST_ROWS = 500
+DEFAULT_METRICS = ("utilization_ratio", "queue_mean_pkts", "drop_ratio", "goodput_mean_bps")
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8886; --soft: #8881; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; }
+th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); }
+td.n { text-align: right; } .scroll { overflow-x: auto; } .note { background: var(--soft);
+padding: .5rem .8rem; border-left: 3px solid #d55e00; } figure { margin: 1rem 0; }
+figure svg { max-width: 100%; height: auto; background: white; border-radius: 4px; }
+code { font-size: .9em; } @media print { body { margin: 0; max-width: none; } }
+"""
+
+
+def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
+    """Write `report.html`, `runs.csv` and the figures; gives the page and the figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn: list[Path] = []
+    for plot in table.spec.plots:
+        drawn += drawing.draw(table, plot, folder)
+    _write(folder / "runs.csv", tables.csv(table))
+    page = folder / "report.html"
+    _write(page, "\n".join(_page(table, folder)) + "\n")
+    return page, drawn
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _page(table: Table, folder: Path) -> Iterator[str]:
+    spec = table.spec
+    title = html.escape(f"{spec.name}: sweep")
+    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<style>{STYLE}</style></head><body><h1>{title}</h1>"
+    yield f"<p>{html.escape(headline(table))}</p>"
+    for note in notes(table):
+        yield f'<p class="note">{html.escape(note)}</p>'
+    for plot in spec.plots:
+        svg = (folder / f"{plot.name}.svg").read_text(encoding="utf-8")
+        yield f"<figure>{svg[svg.index('<svg') :]}"
+        files = " ".join(f'<a href="{plot.name}.{kind}">{kind}</a>' for kind in drawing.FORMATS)
+        text = plot.title or ", ".join(plot.y)
+        yield f"<figcaption>{html.escape(text)}; bars: 95 % t intervals. {files}</figcaption>"
+        yield "</figure>"
+    yield from _points(table)
+    yield from _failures(table)
+    yield f"<h2>Scenario</h2><pre><code>{html.escape(spec.source.text)}</code></pre>"
+    yield f"<p>Clearpipe {cp.version()}, model {cp.model_version()}.</p></body></html>"
+
+
+def headline(table: Table) -> str:
+    """What was run, in a sentence."""
+    states = [row.state for row in table.rows]
+    axes = " x ".join(f"{len(axis.values)} {axis.name}" for axis in table.spec.axes) or "one point"
+    parts = [f"{states.count('done')} runs done"]
+    parts += [f"{n} {what}" for what in ("failed", "missing") if (n := states.count(what))]
+    reps = f"{table.spec.reps} replications" if table.spec.until is None else _until(table)
+    points = f"{len(table.spec.points)} points, {reps}"
+    return f"{axes}; {points}; {', '.join(parts)}. Seed {table.spec.seed}."
+
+
+def _until(table: Table) -> str:
+    until = table.spec.until
+    assert until is not None
+    return (
+        f"{until.min_reps} to {until.max_reps} replications until the 95 % interval of "
+        f"{until.metric} is within {100 * until.ci_ratio:g} % of its mean"
+    )
+
+
+def notes(table: Table) -> Iterator[str]:
+    """What a reader must know before believing the numbers."""
+    for version, rows in table.mixed_versions().items():
+        shown = ", ".join(row.run.identity[:16] for row in rows[:5])
+        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+        yield f"Mixed model versions: {len(rows)} runs are of model {version}: {shown}{more}."
+    missing = sum(row.state == "missing" for row in table.rows)
+    if missing:
+        yield f"{missing} runs are missing; `clearpipe sweep run` does them."
+    single = [p for p in table.spec.points if len(table.of_point(p)) == 1]
+    if single:
+        yield f"{len(single)} points have one replication only, and so no interval."
+    until = table.spec.until
+    if until is not None:
+        wide = [p.label for p in table.spec.points if not _is_narrow(table, p)]
+        if wide:
+            shown = "; ".join(wide[:5])
+            yield f"{len(wide)} points did not reach the wanted interval: {shown}"
+
+
+def _is_narrow(table: Table, point: Point) -> bool:
+    until = table.spec.until
+    assert until is not None
+    interval = table.interval(point, until.metric)
+    return interval is None or interval.ratio <= until.ci_ratio
+
+
+def shown_metrics(table: Table) -> list[str]:
+    """The metrics of the table of points: those of the plots, or the usual ones."""
+    wanted = [metric for plot in table.spec.plots for metric in plot.y]
+    if table.spec.until is not None:
+        wanted.append(table.spec.until.metric)
+    known = table.metric_names()
+    return [m for m in dict.fromkeys([*wanted, *DEFAULT_METRICS]) if m in known]
+
+
+def _points(table: Table) -> Iterator[str]:
+    shown = shown_metrics(table)
+    axes = [axis.name for axis in table.spec.axes]
+    heads = "".join(f"<th>{html.escape(text)}</th>" for text in [*axes, "n", *shown])
+    yield "<h2>Points</h2><p>Mean ± half of the 95 % t interval. "
+    yield '<a href="runs.csv">runs.csv</a> has every run.</p><div class="scroll"><table>'
+    yield f"<thead><tr>{heads}</tr></thead><tbody>"
+    for point in table.spec.points[:MOST_ROWS]:
+        cells = [f"<td>{html.escape(point.coordinates[axis])}</td>" for axis in axes]
+        cells.append(f'<td class="n">{len(table.of_point(point))}</td>')
+        cells += [f'<td class="n">{text(table.interval(point, metric))}</td>' for metric in shown]
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+    if len(table.spec.points) > MOST_ROWS:
+        yield f"<p>{len(table.spec.points) - MOST_ROWS} more points are in runs.csv.</p>"
+
+
+def text(interval: statistics.Interval | None) -> str:
+    """A mean and its interval."""
+    if interval is None:
+        return "-"
+    if interval.n == 1:
+        return f"{interval.mean:.5g}"
+    return f"{interval.mean:.5g} ± {interval.half:.2g}"
+
+
+def _failures(table: Table) -> Iterator[str]:
+    failed = [row for row in table.rows if row.state == "failed"]
+    if not failed:
+        return
+    yield f"<h2>Failed runs</h2><p>{len(failed)} runs ended with an error.</p>"
+    yield '<div class="scroll"><table><thead><tr><th>point</th><th>rep</th><th>error</th></tr>'
+    yield "</thead><tbody>"
+    for row in failed[:MOST_ROWS]:
+        yield f"<tr><td>{html.escape(row.run.label)}</td><td>{row.run.rep}</td>"
+        yield f"<td>{html.escape(row.error)}</td></tr>"
+    yield "</tbody></table></div>"

@@ -1,0 +1,503 @@
+"""What a `[sweep]` table says: axes, points, replications, plots.
+
+A sweep is a scenario file with one more table. Everything is checked before anything runs, and a
+message names the file and the key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import json
+import math
+import operator
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from clearpipe import api
+from clearpipe.errors import ConfigError
+
+Value = bool | int | float | str | list[Any] | dict[str, Any]
+
+# One base unit for each kind of quantity, and what the others are in it.
+UNITS: dict[str, dict[str, float]] = {
+    "bps": {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
+    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+    "B": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0},
+    "pkt": {"pkt": 1.0},
+    "bdp": {"bdp": 1.0},
+    "%": {"%": 1.0},
+    "": {"": 1.0},
+}
+
+MAX_POINTS = 1_000_000
+MAX_REPS = 1_000_000
+SERIES = re.compile(r"\s*(linspace|logspace)\(([^,()]+),([^,()]+),([^,()]+)\)\s*")
+COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+CONDITION = re.compile(r"\s*(<=|>=|<|>)\s*(.+)")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that varies: a key with its values, or several keys that go together."""
+
+    name: str
+    keys: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]
+    """For each setting of the axis, a value for each key."""
+    labels: tuple[str, ...]
+    """What plots and tables call each setting."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of every axis."""
+
+    number: int
+    sets: tuple[str, ...]
+    """The options that make it of the scenario file."""
+    coordinates: Mapping[str, str]
+    """The label of each axis."""
+    values: Mapping[str, Value]
+    """The value of each axis that has one key, and of each key."""
+
+    @property
+    def label(self) -> str:
+        """All coordinates in a line."""
+        return ", ".join(f"{name}={label}" for name, label in self.coordinates.items()) or "base"
+
+
+@dataclass(frozen=True)
+class Until:
+    """Replications until a metric is known well enough."""
+
+    metric: str
+    ci_ratio: float
+    """Half of the 95 % interval over the mean."""
+    min_reps: int = 5
+    max_reps: int = 100
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure."""
+
+    name: str
+    x: str
+    y: tuple[str, ...]
+    lines: str | None = None
+    panels: str | None = None
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    y_min: float | None = None
+    y_max: float | None = None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A sweep."""
+
+    source: api.Source
+    name: str
+    seed: int
+    sets: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    points: tuple[Point, ...]
+    reps: int
+    until: Until | None
+    keep: str
+    plots: tuple[Plot, ...] = field(default=())
+
+
+def load(
+    file: Path,
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    reps: int | None = None,
+    until: str | None = None,
+) -> Spec:
+    """Read the sweep in `file`; options come before what the file says.
+
+    Raises ConfigError, also for a point that is not a valid scenario only if all of them are not:
+    a single one that is wrong is a failed run.
+    """
+    source = api.source(file)
+    base = tomllib.loads(api.resolve(source, set=sets).toml)
+    # The scenario reader has checked the syntax.
+    document = tomllib.loads(source.text)
+    reader = _Reader(str(file), document)
+    spec = reader.spec(source, tuple(sets), base["name"], base["seed"] if seed is None else seed)
+    changes: dict[str, Any] = {}
+    if reps is not None:
+        changes |= {"reps": reps, "until": None}
+    if until is not None:
+        changes["until"] = parse_until(until, spec.until)
+    return replace(spec, **changes)
+
+
+def parse_until(text: str, default: Until | None) -> Until:
+    """`ci=2%` and perhaps `,metric=NAME,max=N,min=N`, as `--until` takes it."""
+    parts = dict(part.partition("=")[::2] for part in text.split(","))
+    wanted = "ci=2%[,metric=NAME][,min=N][,max=N] is wanted"
+    if "ci" not in parts or parts.keys() - {"ci", "metric", "min", "max"}:
+        raise ConfigError(f"--until: {text!r}: {wanted}", key="until")
+    base = default or Until("utilization_ratio", 0.0)
+    try:
+        low = int(parts.get("min", base.min_reps))
+        high = int(parts.get("max", base.max_reps))
+    except ValueError:
+        raise ConfigError(f"--until: {text!r}: {wanted}", key="until") from None
+    ratio = percentage(parts["ci"], "--until")
+    return _until(Until(parts.get("metric", base.metric), ratio, low, high), "--until")
+
+
+def _until(until: Until, where: str) -> Until:
+    if not 2 <= until.min_reps <= until.max_reps <= MAX_REPS:
+        raise ConfigError(
+            f"{where}: min_reps = {until.min_reps} and max_reps = {until.max_reps}: "
+            f"2 <= min_reps <= max_reps <= {MAX_REPS} is wanted",
+            key="until",
+        )
+    return until
+
+
+def percentage(text: object, where: str) -> float:
+    """`2%` as 0.02."""
+    match = re.fullmatch(r"\s*([0-9.]+)\s*%\s*", str(text))
+    try:
+        value = float(match[1]) / 100 if match else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= 1:
+        raise ConfigError(f"{where}: {text!r}: a share above 0% and up to 100% is wanted")
+    return value
+
+
+def split_quantity(value: Value) -> tuple[float, str] | None:
+    """A number and its base unit; None for what is no quantity."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value), ""
+    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%]*)\s*", str(value))
+    if match is None:
+        return None
+    for base, units in UNITS.items():
+        if match[2] in units:
+            try:
+                return float(match[1]) * units[match[2]], base
+            except ValueError:
+                return None
+    return None
+
+
+class _Reader:
+    """Reads the tables of one file."""
+
+    def __init__(self, file: str, document: Mapping[str, Any]) -> None:
+        self.file = file
+        self.document = document
+
+    def fail(self, key: str, message: str) -> ConfigError:
+        return ConfigError(f"{self.file}: {key}: {message}", file=self.file, key=key)
+
+    def known(self, table: Mapping[str, Any], key: str, allowed: Iterable[str]) -> None:
+        """Refuses keys that are not there, with the nearest that is."""
+        names = list(allowed)
+        for name in table:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names)}"
+                raise self.fail(f"{key}.{name}", f"unknown key; {hint}")
+
+    def table(self, value: object, key: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.fail(key, "a table is wanted")
+        return value
+
+    def tables(self, value: object, key: str) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            raise self.fail(key, "a list of tables is wanted")
+        return [self.table(one, f"{key}[{i}]") for i, one in enumerate(value)]
+
+    def spec(self, source: api.Source, sets: tuple[str, ...], name: str, seed: int) -> Spec:
+        if "sweep" not in self.document:
+            raise self.fail("sweep", "missing table; a sweep says what varies in [sweep]")
+        table = self.table(self.document["sweep"], "sweep")
+        self.known(table, "sweep", ("vary", "zip", "only", "skip", "reps", "until", "keep"))
+        axes = [*self.varied(table.get("vary", {})), *self.zipped(table.get("zip", []))]
+        self.distinct(axes)
+        points = self.points(axes, table)
+        reps = self.count(table.get("reps", 1), "sweep.reps")
+        keep = table.get("keep", "all")
+        if keep not in ("all", "summary"):
+            raise self.fail("sweep.keep", f'{keep!r}: "all" or "summary" is wanted')
+        until = self.until(table["until"]) if "until" in table else None
+        plots = tuple(self.plots(axes))
+        return Spec(source, name, seed, sets, tuple(axes), points, reps, until, keep, plots)
+
+    def count(self, value: object, key: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_REPS:
+            raise self.fail(key, f"{value!r}: a whole number from 1 to {MAX_REPS} is wanted")
+        return value
+
+    def until(self, value: object) -> Until:
+        table = self.table(value, "sweep.until")
+        self.known(table, "sweep.until", ("ci", "metric", "min_reps", "max_reps"))
+        if "ci" not in table:
+            raise self.fail("sweep.until.ci", 'missing key; a share such as "2%" is wanted')
+        until = Until(
+            str(table.get("metric", "utilization_ratio")),
+            percentage(table["ci"], f"{self.file}: sweep.until.ci"),
+            self.count(table.get("min_reps", 5), "sweep.until.min_reps"),
+            self.count(table.get("max_reps", 100), "sweep.until.max_reps"),
+        )
+        return _until(until, f"{self.file}: sweep.until")
+
+    # Axes.
+
+    def varied(self, value: object) -> Iterable[Axis]:
+        for key, given in self.table(value, "sweep.vary").items():
+            path = f"sweep.vary.{key}"
+            if isinstance(given, dict):
+                hint = f'write it as one quoted key: "{key}.{next(iter(given), "...")}" = [...]'
+                raise self.fail(path, f"a list or a series is wanted; {hint}")
+            values = self.values(given, path)
+            labels = tuple(self.labels(values, path))
+            yield Axis(key, (key,), tuple((one,) for one in values), labels)
+
+    def zipped(self, value: object) -> Iterable[Axis]:
+        for i, table in enumerate(self.tables(value, "sweep.zip")):
+            where = f"sweep.zip[{i}]"
+            keys = [key for key in table if key not in ("name", "labels")]
+            if not keys:
+                raise self.fail(where, "no key varies in it")
+            columns = [self.values(table[key], f"{where}.{key}") for key in keys]
+            if len({len(column) for column in columns}) > 1:
+                lengths = ", ".join(f"{k} {len(c)}" for k, c in zip(keys, columns, strict=True))
+                raise self.fail(where, f"the lists are of different lengths: {lengths}")
+            labels = table.get("labels")
+            if labels is None:
+                labels = self.labels(columns[0], where)
+            elif not isinstance(labels, list) or len(labels) != len(columns[0]):
+                raise self.fail(f"{where}.labels", f"a list of {len(columns[0])} texts is wanted")
+            labels = tuple(str(label) for label in labels)
+            if len(set(labels)) < len(labels):
+                raise self.fail(f"{where}.labels", "two settings have the same label")
+            name = str(table.get("name", keys[0]))
+            yield Axis(name, tuple(keys), tuple(zip(*columns, strict=True)), labels)
+
+    def values(self, given: object, path: str) -> list[Value]:
+        """A list, or a series that is written as text."""
+        if isinstance(given, list):
+            if not given:
+                raise self.fail(path, "the list is empty")
+            return list(given)
+        match = SERIES.fullmatch(given) if isinstance(given, str) else None
+        if match is None:
+            raise self.fail(
+                path,
+                f"{given!r}: a list, or linspace(FIRST, LAST, N) or logspace(FIRST, LAST, N), "
+                "is wanted",
+            )
+        return self.series(match, path)
+
+    def series(self, match: re.Match[str], path: str) -> list[Value]:
+        kind, *ends, steps = match.groups()
+        first, last = (split_quantity(end) for end in ends)
+        if first is None or last is None or first[1] != last[1]:
+            raise self.fail(path, f"{match[0].strip()}: two quantities of one kind are wanted")
+        if not re.fullmatch(r"\s*\d+\s*", steps) or not 2 <= int(steps) <= MAX_POINTS:
+            raise self.fail(path, f"{steps.strip()}: a number of values from 2 on is wanted")
+        n, (low, unit), high = int(steps), first, last[0]
+        if kind == "logspace" and (low <= 0 or high <= 0):
+            raise self.fail(path, f"{match[0].strip()}: both ends must be above zero")
+        whole = all(re.fullmatch(r"\s*\d+\s*", end) for end in ends)
+        return [_in_series(kind, low, high, i / (n - 1), unit, whole) for i in range(n)]
+
+    def labels(self, values: Sequence[Value], path: str) -> Iterable[str]:
+        seen: set[str] = set()
+        for value in values:
+            label = value if isinstance(value, str) else json.dumps(value)
+            if label in seen:
+                raise self.fail(path, f"{label} is there twice")
+            seen.add(label)
+            yield label
+
+    def distinct(self, axes: Sequence[Axis]) -> None:
+        names = [axis.name for axis in axes]
+        keys = [key for axis in axes for key in axis.keys]
+        for what, many in (("axis", names), ("key", keys)):
+            for one in many:
+                if many.count(one) > 1:
+                    raise self.fail("sweep", f"the {what} {one} varies twice")
+
+    # Points.
+
+    def points(self, axes: Sequence[Axis], table: Mapping[str, Any]) -> tuple[Point, ...]:
+        size = math.prod(len(axis.values) for axis in axes)
+        if size > MAX_POINTS:
+            raise self.fail("sweep", f"{size} points; at most {MAX_POINTS} are allowed")
+        rules = {
+            key: [self.rule(rule, axes, f"sweep.{key}[{i}]") for i, rule in enumerate(rules)]
+            for key in ("only", "skip")
+            if (rules := self.tables(table.get(key, []), f"sweep.{key}"))
+        }
+        chosen: list[Point] = []
+        for setting in itertools.product(*(range(len(axis.values)) for axis in axes)):
+            point = _point(len(chosen), axes, setting)
+            only, skip = rules.get("only"), rules.get("skip", [])
+            if only is not None and not any(rule.holds(point) for rule in only):
+                continue
+            if not any(rule.holds(point) for rule in skip):
+                chosen.append(point)
+        if not chosen:
+            raise self.fail("sweep", "the conditions leave no point")
+        return tuple(chosen)
+
+    def rule(self, table: Mapping[str, Any], axes: Sequence[Axis], where: str) -> _Rule:
+        names = {axis.name for axis in axes} | {key for axis in axes for key in axis.keys}
+        self.known(table, where, sorted(names))
+        if not table:
+            raise self.fail(where, "an empty condition")
+        return _Rule({name: self.test(value, f"{where}.{name}") for name, value in table.items()})
+
+    def test(self, given: object, where: str) -> _Test:
+        match = CONDITION.fullmatch(given) if isinstance(given, str) else None
+        if match is None:
+            return _Test("in", tuple(given) if isinstance(given, list) else (given,))
+        bound = split_quantity(match[2])
+        if bound is None:
+            raise self.fail(where, f"{match[2]}: a quantity is wanted after {match[1]}")
+        return _Test(match[1], bound)
+
+    # Plots.
+
+    def plots(self, axes: Sequence[Axis]) -> Iterable[Plot]:
+        table = self.table(self.document.get("plot", {}), "plot")
+        several = bool(table) and all(isinstance(value, dict) for value in table.values())
+        named = table.items() if several else [("plot", table)] if table else []
+        for name, one in named:
+            where = f"plot.{name}" if several else "plot"
+            yield self.plot(name, self.table(one, where), axes, where)
+
+    def plot(self, name: str, table: dict[str, Any], axes: Sequence[Axis], where: str) -> Plot:
+        self.known(table, where, [key for key in Plot.__dataclass_fields__ if key != "name"])
+        names = [axis.name for axis in axes]
+        for key in ("x", "lines", "panels"):
+            if key in table and table[key] not in names:
+                near = difflib.get_close_matches(str(table[key]), names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"the axes are {', '.join(names)}"
+                raise self.fail(f"{where}.{key}", f"{table[key]!r} is no axis; {hint}")
+        for key in ("x", "y"):
+            if key not in table:
+                raise self.fail(f"{where}.{key}", "missing key")
+        self.plot_values(table, where)
+        y = table["y"]
+        metrics = tuple(y) if isinstance(y, list) else (y,)
+        if not metrics or not all(isinstance(metric, str) for metric in metrics):
+            raise self.fail(f"{where}.y", "a metric or a list of metrics is wanted")
+        return Plot(**{**table, "name": name, "y": metrics})
+
+    def plot_values(self, table: dict[str, Any], where: str) -> None:
+        for key in ("x_scale", "y_scale"):
+            if table.get(key, "linear") not in ("linear", "log"):
+                raise self.fail(f"{where}.{key}", f'{table[key]!r}: "linear" or "log" is wanted')
+        for key in ("y_min", "y_max"):
+            value = table.get(key)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float)
+            ):
+                raise self.fail(f"{where}.{key}", f"{value!r}: a number is wanted")
+        for key in ("title", "x_label", "y_label"):
+            if not isinstance(table.get(key, ""), str):
+                raise self.fail(f"{where}.{key}", "a text is wanted")
+
+
+@dataclass(frozen=True)
+class _Test:
+    """One condition on one axis."""
+
+    kind: str
+    bound: Any
+
+    def holds(self, label: str | None, value: Value) -> bool:
+        if self.kind == "in":
+            return value in self.bound or (label is not None and label in self.bound)
+        quantity, (bound, unit) = split_quantity(value), self.bound
+        if quantity is None or quantity[1] != unit:
+            return False
+        number = quantity[0]
+        return bool(COMPARE[self.kind](number, bound))
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Conditions that must hold together."""
+
+    tests: Mapping[str, _Test]
+
+    def holds(self, point: Point) -> bool:
+        return all(
+            test.holds(point.coordinates.get(name), point.values.get(name, ""))
+            for name, test in self.tests.items()
+        )
+
+
+def _in_series(kind: str, low: float, high: float, part: float, unit: str, whole: bool) -> Value:
+    """The ends are exact, what is between them has six digits."""
+    if part in (0.0, 1.0):
+        value = high if part else low
+    elif kind == "linspace":
+        value = low + (high - low) * part
+    else:
+        value = low * (high / low) ** part
+    if whole:
+        return round(value)
+    if part not in (0.0, 1.0):
+        value = float(f"{value:.6g}")
+    return _written(value, unit) if unit else value
+
+
+def _written(value: float, unit: str) -> str:
+    """With the largest decimal unit that leaves at least 1 in front of the point."""
+    units = [(size, name) for name, size in UNITS[unit].items() if name not in ("min", "h")]
+    decimal = [(size, name) for size, name in units if "i" not in name]
+    size, name = max((one for one in decimal if abs(value) >= one[0]), default=min(decimal))
+    return f"{value / size:.12g}{name}"
+
+
+def _point(number: int, axes: Sequence[Axis], setting: Sequence[int]) -> Point:
+    sets: list[str] = []
+    coordinates: dict[str, str] = {}
+    values: dict[str, Value] = {}
+    for axis, at in zip(axes, setting, strict=True):
+        coordinates[axis.name] = axis.labels[at]
+        for key, value in zip(axis.keys, axis.values[at], strict=True):
+            sets.append(f"{key}={toml_value(value)}")
+            values[key] = value
+        if len(axis.keys) == 1:
+            values[axis.name] = axis.values[at][0]
+        else:
+            values.setdefault(axis.name, axis.labels[at])
+    return Point(number, tuple(sets), coordinates, values)
+
+
+def toml_value(value: Value) -> str:
+    """A value as TOML writes it in one line."""
+    if isinstance(value, dict):
+        pairs = (f"{json.dumps(key)} = {toml_value(one)}" for key, one in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_value(one) for one in value) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -1,0 +1,278 @@
+"""The store: one directory for each run, named by the run's identity.
+
+Nothing here needs a service or a database. A run is done when its directory has its final name, so
+a runner may die at any moment; what it was writing has another name and is removed by the next one.
+The files of a run are sealed with their hashes rather than forced to the disk one by one: a system
+that crashes may leave a directory with a file cut off, which the seal tells, and the run is done
+again.
+
+    STORE/store.json             what this directory is
+    STORE/runs/ab/IDENTITY/      a result directory and seal.json
+    STORE/failed/IDENTITY.json   a run that ended with an error
+    STORE/journal.jsonl          a line for each run that was done, and by whom
+    STORE/locks                  a byte for each run in flight: locks that the system releases
+    STORE/plans/                 the identities of a sweep's runs, so that they are worked out once
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clearpipe.errors import RunError
+from clearpipe.result import Result
+
+FORMAT = 1
+
+# What depends on the machine and the hour, and is left out of a seal.
+TIMES = ("wall_s", "packet_hops_per_s", "peak_rss_bytes", "version")
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A run's directory that is not what was written."""
+
+    identity: str
+    path: Path
+    reason: str
+
+
+class Store:
+    """A directory of runs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs = path / "runs"
+        self.failures = path / "failed"
+        self.plans = path / "plans"
+
+    def open(self) -> None:
+        """Make the store if there is none, and remove what runners that died left behind.
+
+        Raises RunError for a directory that is something else, OSError if it cannot be written.
+        """
+        head = self.path / "store.json"
+        if self.path.is_dir() and not head.is_file() and any(self.path.iterdir()):
+            raise RunError(f"{self.path}: not a store, and not empty")
+        for folder in (self.runs, self.failures, self.plans):
+            folder.mkdir(parents=True, exist_ok=True)
+        if not head.is_file():
+            write_whole(head, {"store": "clearpipe", "format": FORMAT, "id": uuid.uuid4().hex})
+        self.identify()
+        self._clean()
+
+    def identify(self) -> str:
+        """The store's own name, by which two machines know that they see the same one.
+
+        Raises RunError for a directory that is no store or has another format.
+        """
+        head = self.path / "store.json"
+        try:
+            found = json.loads(head.read_text(encoding="utf-8"))
+            version, name = found["format"], str(found["id"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise RunError(f"{self.path}: not a store (no readable store.json)") from None
+        if version != FORMAT:
+            raise RunError(f"{head}: format {version!r}; this version reads format {FORMAT}")
+        return name
+
+    def _clean(self) -> None:
+        """Removes half-written directories whose writer is gone."""
+        for place in self.runs.glob("*/.partial-*"):
+            identity = place.name.removeprefix(".partial-")
+            with self.claimed(identity) as ours:
+                if ours:
+                    shutil.rmtree(place, ignore_errors=True)
+
+    def directory(self, identity: str) -> Path:
+        """Where a run's result is or will be."""
+        return self.runs / identity[:2] / identity
+
+    def present(self) -> set[str]:
+        """The identities of the runs that are there; their content is not looked at."""
+        found: set[str] = set()
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.runs) as folders:
+            for folder in folders:
+                with os.scandir(folder.path) as entries:
+                    found.update(entry.name for entry in entries if entry.name[0] != ".")
+        return found
+
+    def failed(self) -> dict[str, dict[str, Any]]:
+        """The runs that ended with an error, and the error."""
+        found: dict[str, dict[str, Any]] = {}
+        with contextlib.suppress(FileNotFoundError):
+            for path in sorted(self.failures.glob("*.json")):
+                with contextlib.suppress(ValueError, OSError):
+                    found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    # Claims.
+
+    @contextlib.contextmanager
+    def claimed(self, identity: str) -> Iterator[bool]:
+        """True while this process, and no other, works on the run.
+
+        The lock is one byte of a file, at an offset that the identity gives. The system releases it
+        with the process, whatever ends that; it works over NFS, too. It does not tell threads of
+        one process apart: a runner hands each run to one of them only.
+        """
+        locks, offset = _locks(self.path / "locks"), int(identity[:15], 16)
+        try:
+            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                yield False
+                return
+            raise
+        try:
+            yield True
+        finally:
+            fcntl.lockf(locks, fcntl.LOCK_UN, 1, offset)
+
+    # Writing.
+
+    def add(self, identity: str, result: Result, keep: str) -> None:
+        """Store a result, whole or not at all. The caller has claimed the run."""
+        target = self.directory(identity)
+        partial = target.parent / f".partial-{identity}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if partial.exists():
+            shutil.rmtree(partial)
+        try:
+            result.write_loose(partial)
+            if keep == "summary":
+                _drop_tables(partial)
+            write_json(partial / "seal.json", seal(partial))
+            partial.rename(target)
+        except OSError:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        (self.failures / f"{identity}.json").unlink(missing_ok=True)
+        self.note(identity, "done")
+
+    def fail(self, identity: str, about: Mapping[str, Any]) -> None:
+        """Store the error that a run ended with."""
+        write_whole(self.failures / f"{identity}.json", about)
+        self.note(identity, "failed")
+
+    def note(self, identity: str, what: str) -> None:
+        """A line in the journal: who did which run, and when."""
+        line = json.dumps(
+            {
+                "time_s": round(time.time(), 3),
+                "run": identity,
+                "what": what,
+                "host": socket.gethostname(),
+                "pid": os.getpid(),
+            }
+        )
+        with (self.path / "journal.jsonl").open("ab") as journal:
+            # One write to a file opened for appending: lines of several runners do not mix.
+            journal.write(line.encode() + b"\n")
+
+    def remove(self, identity: str) -> None:
+        """Remove a run's result."""
+        target = self.directory(identity)
+        grave = target.parent / f".partial-{identity}"
+        shutil.rmtree(grave, ignore_errors=True)
+        # First the name, so that what is left is never taken for a result.
+        target.rename(grave)
+        shutil.rmtree(grave)
+
+    # Reading.
+
+    def damage(self, identity: str) -> Damage | None:
+        """What is wrong with a run's directory, by its seal; None if nothing is."""
+        path = self.directory(identity)
+        try:
+            sealed = json.loads((path / "seal.json").read_text(encoding="utf-8"))
+            wanted, size = sealed["files"], sealed["bytes"]
+        except FileNotFoundError:
+            return Damage(identity, path / "seal.json", "missing")
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            return Damage(identity, path / "seal.json", f"not readable ({error})")
+        for name, digest in wanted.items():
+            try:
+                found = (path / name).read_bytes()
+            except OSError as error:
+                return Damage(identity, path / name, error.strerror or str(error))
+            if len(found) != size[name]:
+                return Damage(identity, path / name, f"{len(found)} bytes, {size[name]} written")
+            if _digest(name, found) != digest:
+                return Damage(identity, path / name, "not the bytes that were written")
+        return None
+
+    def read_json(self, identity: str, name: str) -> dict[str, Any]:
+        """One of a run's JSON files."""
+        path = self.directory(identity) / name
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise RunError(f"{path}: {error}; `sweep run` finds and repeats it") from None
+        return content
+
+
+@functools.cache
+def _locks(path: Path) -> int:
+    """A descriptor of the file of locks, one for the process and never closed: closing any
+    descriptor of a file drops all the locks that the process has on it."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def seal(folder: Path) -> dict[str, Any]:
+    """Hashes and sizes of a result's files."""
+    files: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "seal.json"):
+        name, content = path.relative_to(folder).as_posix(), path.read_bytes()
+        files[name], sizes[name] = _digest(name, content), len(content)
+    whole = hashlib.blake2b(json.dumps(files, sort_keys=True).encode(), digest_size=16)
+    return {"result": whole.hexdigest(), "files": files, "bytes": sizes}
+
+
+def _digest(name: str, content: bytes) -> str:
+    """A file's hash; for meta.json that of everything but times, so that equal runs are equal."""
+    if name == "meta.json":
+        try:
+            meta = json.loads(content)
+            kept = {key: value for key, value in meta.items() if key not in TIMES}
+            content = json.dumps(kept, sort_keys=True).encode()
+        except (ValueError, AttributeError):
+            content = b"not JSON " + content
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _drop_tables(folder: Path) -> None:
+    """Leaves what `keep = "summary"` keeps: meta.json, summary.json and run.toml."""
+    for path in folder.glob("*.parquet"):
+        path.unlink()
+    shutil.rmtree(folder / "series", ignore_errors=True)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON file."""
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def write_whole(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON file so that it is there whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{time.monotonic_ns()}")
+    try:
+        write_json(partial, value)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,300 @@
+"""Sweeps survive: kills, full disks, other runners, damage; and add up what they should."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from sweeps import BASE, call, command, seals, times_done, write
+
+import clearpipe as cp
+from clearpipe import sweep
+from clearpipe.sweep.store import Store
+
+SMALL = """[sweep]
+reps = 5
+vary."topology.rtt" = ["10ms", "20ms", "40ms", "80ms"]
+"""
+
+
+def test_only_missing_runs_are_done_and_replications_can_be_added(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    store = tmp_path / "store"
+    first = sweep.run(sweep.load(file), store)
+    assert (first.wanted, first.done, first.fresh) == (20, 20, 20)
+    before = seals(store)
+    again = sweep.run(sweep.load(file), store)
+    assert (again.done, again.fresh) == (20, 0)
+    more = sweep.run(sweep.load(file, reps=7), store)
+    assert (more.wanted, more.fresh) == (28, 8)
+    after = seals(store)
+    assert {run: after[run] for run in before} == before
+    assert set(times_done(store).values()) == {1}
+
+
+def test_a_runs_result_is_that_of_a_single_run(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    store = tmp_path / "store"
+    sweep.run(sweep.load(file), store)
+    rows = sweep.table(sweep.load(file), store).to_pylist()
+    row = next(r for r in rows if r["topology.rtt"] == "40ms" and r["rep"] == 3)
+    alone = cp.run(file, rep=3, set=["topology.rtt=40ms"])
+    assert row["fingerprint"] == alone.fingerprint
+    assert (
+        row["links.bottleneck.utilization_ratio"] == alone.summary["links"][0]["utilization_ratio"]
+    )
+    assert cp.load(Store(store).directory(row["run"])).fingerprint == alone.fingerprint
+
+
+def test_schemes_share_their_random_numbers(tmp_path: Path) -> None:
+    text = '[sweep]\nreps = 2\n[[sweep.zip]]\n"flows.a.protocol" = ["reno", "sack"]\n'
+    store = tmp_path / "store"
+    spec = sweep.load(write(tmp_path, text))
+    sweep.run(spec, store)
+    starts: dict[int, set[tuple[float, ...]]] = {}
+    for row in sweep.table(spec, store).to_pylist():
+        flows = cp.load(Store(store).directory(row["run"])).flows
+        starts.setdefault(row["rep"], set()).add(tuple(flows.column("start_s")))
+    assert [len(found) for found in starts.values()] == [1, 1]
+    assert starts[0] != starts[1]
+
+
+def test_a_failed_run_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
+    # A warm-up as long as the run leaves nothing to measure.
+    text = '[sweep]\nreps = 2\nvary."warmup" = ["0s", "1s"]\n'
+    file = write(tmp_path, text)
+    done = call("sweep", "run", file, "--store", "store", cwd=tmp_path, expect=1)
+    assert "2 of 4 runs done (2 now), 2 failed" in done.stdout
+    shown = call("sweep", "status", file, "--store", "store", cwd=tmp_path)
+    assert "2 x " in shown.stdout
+    assert "warmup" in shown.stdout
+    rows = sweep.table(sweep.load(file), tmp_path / "store").to_pylist()
+    assert [row["state"] for row in rows if row["warmup"] == "1s"] == ["failed"]
+    assert "warm-up of 1s leaves nothing" in next(r["error"] for r in rows if r["error"])
+
+
+def test_what_is_damaged_is_named_and_done_again(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    store = tmp_path / "store"
+    sweep.run(sweep.load(file), store)
+    before = seals(store)
+    cut, changed, gone, empty = sorted(before)[:4]
+    place = Store(store)
+    flows = place.directory(cut) / "flows.parquet"
+    flows.write_bytes(flows.read_bytes()[:-7])
+    summary = place.directory(changed) / "summary.json"
+    summary.write_text(summary.read_text().replace("0", "1", 1))
+    (place.directory(gone) / "links.parquet").unlink()
+    for path in place.directory(empty).iterdir():
+        if path.is_file():
+            path.unlink()
+    bad = call("sweep", "status", file, "--store", store, "--verify", cwd=tmp_path, expect=1)
+    done = call("sweep", "run", file, "--store", store, cwd=tmp_path)
+    for name in (flows, summary, place.directory(gone) / "links.parquet", empty):
+        assert str(name) in bad.stdout
+        assert str(name) in done.stderr
+    assert "20 of 20 runs done (4 now)" in done.stdout
+    assert seals(store) == before
+
+
+def test_shards_do_each_run_once(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    parts = []
+    for index in range(3):
+        out = call(
+            "sweep", "run", file, "--shard", f"{index}/3", "--store", "s", "--json", cwd=tmp_path
+        )
+        parts.append(json.loads(out.stdout)["fresh"])
+    assert sum(parts) == 20
+    assert min(parts) > 0
+    assert set(times_done(tmp_path / "s").values()) == {1}
+
+
+def test_max_time_is_75_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    slow = BASE.replace('"1s"', '"30000s"').replace("10Mbps", "1Mbps")
+    file = write(tmp_path, '[sweep]\nreps = 2\nvary."flows.a.count" = [1, 2]\n', slow)
+    out = call("sweep", "run", file, "--max-time", "1s", cwd=tmp_path, expect=75)
+    assert "the same command goes on" in out.stderr
+    status = call("sweep", "status", file, cwd=tmp_path)
+    assert "0 of 4 runs done, 0 failed, 4 missing" in status.stdout
+    assert not list((tmp_path / "results/store/runs").glob("*/.partial-*"))
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_sweep_and_it_goes_on(
+    tmp_path: Path, sent: signal.Signals, code: int
+) -> None:
+    slow = BASE.replace('"1s"', '"400s"')
+    file = write(tmp_path, '[sweep]\nreps = 40\nvary."flows.a.count" = [1, 2]\n', slow)
+    running = subprocess.Popen(command("sweep", "run", file), cwd=tmp_path, stderr=subprocess.PIPE)
+    journal = tmp_path / "results/store/journal.jsonl"
+    wait_for(journal.is_file)
+    running.send_signal(sent)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == code, said
+    done = len(times_done(tmp_path / "results/store"))
+    assert 0 < done < 80
+    out = call("sweep", "status", file, "--json", cwd=tmp_path)
+    assert json.loads(out.stdout)["done"] == done
+
+
+def wait_for(holds, timeout_s: float = 30) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_two_runners_at_once_do_each_run_once(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL.replace("reps = 5", "reps = 50"))
+    both = [
+        subprocess.Popen(command("sweep", "run", file, "-q"), cwd=tmp_path, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for one in both:
+        one.communicate(timeout=120)
+        assert one.returncode == 0
+    times = times_done(tmp_path / "results/store")
+    assert len(times) == 200
+    assert set(times.values()) == {1}
+    undisturbed = tmp_path / "alone"
+    sweep.run(sweep.load(file), undisturbed)
+    assert seals(tmp_path / "results/store") == seals(undisturbed)
+
+
+def kill_and_resume(tmp_path: Path, kills: int, reps: int) -> None:
+    """kill -9 at random moments; at the end the store is that of an undisturbed sweep."""
+    # Runs of some 20 ms, so that most kills find some in flight.
+    slow = BASE.replace('"1s"', '"60s"')
+    file = write(tmp_path, SMALL.replace("reps = 5", f"reps = {reps}"), slow)
+    undisturbed = tmp_path / "alone"
+    sweep.run(sweep.load(file), undisturbed)
+    draw = random.Random(1)
+    store = tmp_path / "store"
+    for _ in range(kills):
+        running = subprocess.Popen(
+            command("sweep", "run", file, "-q", "--store", store),
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+        )
+        time.sleep(draw.uniform(0.0, 0.6))
+        running.kill()
+        running.wait()
+    call("sweep", "run", file, "--store", store, cwd=tmp_path)
+    assert seals(store) == seals(undisturbed)
+    assert max(times_done(store).values()) == 1
+    assert not list(store.rglob(".partial-*"))
+
+
+def test_killed_runners_leave_a_store_that_goes_on(tmp_path: Path) -> None:
+    kill_and_resume(tmp_path, kills=4, reps=10)
+
+
+@pytest.mark.long
+def test_fifty_kills(tmp_path: Path) -> None:
+    kill_and_resume(tmp_path, kills=50, reps=50)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
+def test_a_full_disk_is_a_clear_error_and_the_store_stays_whole(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(small)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("this system does not let root mount a tmpfs")
+    try:
+        file = write(tmp_path, SMALL)
+        full = call("sweep", "run", file, "--store", small / "store", cwd=tmp_path, expect=1)
+        assert "No space left on device" in full.stderr
+        there = len(seals(small / "store"))
+        assert 0 < there < 20
+        assert not list((small / "store").rglob(".partial-*"))
+        grown = ["mount", "-o", "remount,size=20m", str(small)]
+        subprocess.run(grown, check=True)
+        done = call("sweep", "run", file, "--store", small / "store", cwd=tmp_path)
+        assert f"20 of 20 runs done ({20 - there} now)" in done.stdout
+        assert len(seals(small / "store")) == 20
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_directory_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    file = write(tmp_path, SMALL)
+    out = call("sweep", "run", file, "--store", "mine", cwd=tmp_path, expect=1)
+    assert "mine: not a store, and not empty" in out.stderr
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_until_stops_when_the_interval_is_narrow(tmp_path: Path) -> None:
+    text = """[sweep]
+    until = { ci = "1%", metric = "groups.a.goodput_mean_bps", min_reps = 3, max_reps = 40 }
+    vary."topology.rtt" = ["10ms", "200ms"]
+    """
+    spec = sweep.load(write(tmp_path, text))
+    sweep.run(spec, tmp_path / "store")
+    from clearpipe.sweep import tables
+
+    found = tables.read(spec, Store(tmp_path / "store"))
+    for point in spec.points:
+        interval = found.interval(point, "groups.a.goodput_mean_bps")
+        assert interval is not None
+        assert interval.n == 40 or interval.ratio <= 0.01
+        assert interval.n >= 3
+    again = sweep.run(spec, tmp_path / "store")
+    assert again.fresh == 0
+
+
+def test_the_report_draws_what_plot_says(tmp_path: Path) -> None:
+    plot = """[plot]
+    x = "topology.rtt"
+    x_scale = "log"
+    y = ["utilization_ratio", "links.bottleneck.queue_mean_pkts"]
+    title = "Two <measures>"
+    """
+    file = write(tmp_path, SMALL + plot)
+    call("sweep", "run", file, cwd=tmp_path)
+    out = call("sweep", "report", file, "--out", "out", cwd=tmp_path)
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "Two &lt;measures&gt;" in page
+    assert page.count("<figure>") == 1
+    for kind in ("png", "svg", "pdf"):
+        assert (tmp_path / f"out/plot.{kind}").stat().st_size > 2000
+        assert f"out/plot.{kind}" in out.stdout
+    first = (tmp_path / "out/plot.svg").read_bytes()
+    call("sweep", "report", file, "--out", "out", cwd=tmp_path)
+    assert (tmp_path / "out/plot.svg").read_bytes() == first
+    lines = (tmp_path / "out/runs.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 21
+
+
+def test_mixed_model_versions_are_named(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    spec, store = sweep.load(file), Store(tmp_path / "store")
+    sweep.run(spec, store.path)
+    from clearpipe.sweep import report, tables
+
+    table = tables.read(spec, store)
+    table.rows[3].meta["model_version"] = "0"
+    said = " ".join(report.notes(table))
+    assert "Mixed model versions: 1 runs are of model 0" in said
+    assert table.rows[3].run.identity[:16] in said
+
+
+def test_a_dry_run_does_nothing_and_is_near(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL, BASE.replace('"1s"', '"20s"'))
+    out = call("sweep", "run", file, "--dry-run", "--json", cwd=tmp_path)
+    said = json.loads(out.stdout)
+    assert (said["runs"], said["missing"]) == (20, 20)
+    assert not (tmp_path / "results").exists()
+    call("sweep", "run", file, cwd=tmp_path)
+    store = Store(tmp_path / "results/store")
+    hops = sum(store.read_json(run, "meta.json")["packet_hops"] for run in store.present())
+    assert said["packet_hops"] == pytest.approx(hops, rel=0.1)

@@ -1,0 +1,99 @@
+"""The same sweep on a cluster of this machine's processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sweeps import BASE, call, command, seals, times_done, write
+
+from clearpipe import sweep
+
+pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+
+SWEEP = """[sweep]
+reps = 10
+vary."topology.rtt" = ["10ms", "20ms", "40ms", "80ms"]
+"""
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and workers, each a process of its own; its address and the processes."""
+    told = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    begin = [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    processes = [
+        subprocess.Popen([*begin, "--scheduler-file", str(told)], cwd=folder, **quiet)  # type: ignore[call-overload]
+    ]
+    try:
+        wait_for(lambda: told.is_file() and told.stat().st_size > 0)
+        address = json.loads(told.read_text())["address"]
+        work = [*dask, "worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+        for _ in range(workers):
+            processes.append(subprocess.Popen([*work], cwd=folder, **quiet))  # type: ignore[call-overload]
+        yield address, processes
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def wait_for(holds, timeout_s: float = 60) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def on(address: str) -> list[str]:
+    return ["--executor", "dask", "--scheduler", address]
+
+
+def test_a_cluster_gives_the_same_store_and_a_killed_worker_costs_little(tmp_path: Path) -> None:
+    # Runs of some 100 ms, so that a killed worker has one in flight.
+    file = write(tmp_path, SWEEP, BASE.replace('"1s"', '"120s"'))
+    sweep.run(sweep.load(file), tmp_path / "alone")
+    store = tmp_path / "store"
+    with cluster(tmp_path) as (address, processes):
+        start = command("sweep", "run", file, "--store", store, "-q", *on(address))
+        running = subprocess.Popen(start, cwd=tmp_path, stdout=subprocess.PIPE)
+        wait_for((store / "journal.jsonl").is_file)
+        os.kill(processes[1].pid, signal.SIGKILL)
+        out, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, out
+    # One run may have been done by the worker that was killed before it could tell.
+    assert b"40 of 40 runs done (40 now)" in out or b"40 of 40 runs done (39 now)" in out
+    assert seals(store) == seals(tmp_path / "alone")
+    assert max(times_done(store).values()) == 1
+
+
+def test_a_killed_scheduler_is_75_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    file = write(tmp_path, SWEEP, BASE.replace('"1s"', '"120s"'))
+    store = tmp_path / "store"
+    with cluster(tmp_path) as (address, processes):
+        start = command("sweep", "run", file, "--store", store, "-q", *on(address))
+        running = subprocess.Popen(start, cwd=tmp_path, stderr=subprocess.PIPE)
+        wait_for((store / "journal.jsonl").is_file)
+        os.kill(processes[0].pid, signal.SIGKILL)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 75, said
+    done = call("sweep", "run", file, "--store", store, cwd=tmp_path)
+    assert "40 of 40 runs done" in done.stdout
+    sweep.run(sweep.load(file), tmp_path / "alone")
+    assert seals(store) == seals(tmp_path / "alone")
+
+
+def test_no_scheduler_is_one_clear_error(tmp_path: Path) -> None:
+    file = write(tmp_path, SWEEP)
+    out = call("sweep", "run", file, *on("tcp://127.0.0.1:1"), cwd=tmp_path, expect=1)
+    assert "no scheduler answers at tcp://127.0.0.1:1" in out.stderr
