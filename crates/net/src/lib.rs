@@ -24,7 +24,7 @@ use crate::fingerprint::Fingerprint;
 use crate::world::World;
 
 /// Equal model versions give equal fingerprints for equal scenario, seed and replication.
-pub const MODEL_VERSION: &str = "3";
+pub const MODEL_VERSION: &str = "4";
 
 /// A run has fewer flows, and fewer links, than this.
 pub const MAX_FLOWS: u32 = world::MAX_INDEX;

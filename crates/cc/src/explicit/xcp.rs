@@ -51,6 +51,9 @@ params! {
         min_queue_window: Span = Span::from_millis(2) => (1e-6, 100.0);
         /// Are ACKs served before data?
         acks_first: bool = false;
+        /// May one packet get more feedback than is left for the interval? Appendix A as printed says
+        /// yes, the authors' code (ns-2's XCP queue) no.
+        overdraw: bool = false;
     }
 }
 
@@ -279,8 +282,12 @@ impl Router for XcpRouter {
             return;
         }
         let size = f64::from(packet.size);
-        let pos_by_rtt = self.xi_p * (header.rtt * size / header.cwnd); // eq. (4) over rtt
-        let neg_by_rtt = self.xi_n * size; // eq. (7) over rtt
+        let mut pos_by_rtt = self.xi_p * (header.rtt * size / header.cwnd); // eq. (4) over rtt
+        let mut neg_by_rtt = self.xi_n * size; // eq. (7) over rtt
+        if !self.params.overdraw {
+            pos_by_rtt = pos_by_rtt.min(self.residue_pos.max(0.0));
+            neg_by_rtt = neg_by_rtt.min(self.residue_neg.max(0.0));
+        }
         let feedback = header.rtt * (pos_by_rtt - neg_by_rtt); // eq. (3)
         if header.feedback >= feedback {
             header.feedback = feedback;
@@ -580,6 +587,20 @@ mod tests {
         }
         assert_eq!((router.xi_p, router.xi_n), (0.0, 0.0));
         assert_eq!(depart(&mut router, demand(20_000.0, 0.05)), 0.0);
+    }
+
+    /// A flow of a tiny window that was not there in the last interval asks for more than there is.
+    #[test]
+    fn no_packet_gets_more_than_is_left() {
+        // xi_p = 2 077 400, rtt*s/cwnd = 0.1*1000/100 = 1: 2 077 400 of residue_pos = 415 480.
+        let mut limited = underloaded();
+        let feedback = depart(&mut limited, demand(100.0, 0.1));
+        assert!(near(feedback, 41_548.0), "rtt times what is left: {feedback}");
+        assert_eq!((limited.residue_pos, limited.xi_p), (0.0, 0.0));
+        let mut printed = underloaded();
+        printed.params.overdraw = true;
+        assert!(near(depart(&mut printed, demand(100.0, 0.1)), 207_740.0));
+        assert_eq!(printed.xi_p, 0.0);
     }
 
     #[test]
