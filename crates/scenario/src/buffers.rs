@@ -12,6 +12,8 @@ use crate::values::Amount;
 /// What crosses a link, data or ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
+    /// Does anything cross it? Flows that arrive do, but are not counted.
+    crossed: bool,
     flows: u64,
     longest_rtt: Span,
 }
@@ -32,6 +34,7 @@ pub(crate) fn limits(
         links.sort_unstable();
         links.dedup();
         for link in links {
+            loads[link].crossed = true;
             loads[link].flows += u64::from(group.count);
             loads[link].longest_rtt = loads[link].longest_rtt.max(rtt);
         }
@@ -70,10 +73,10 @@ fn limit(link: &Draft, load: Load, packets: Packets) -> Result<Limit, Fault> {
 /// holds a packet.
 fn bdp(link: &Draft, load: Load, factor: Decimal, packets: Packets) -> Option<u64> {
     const BITS_PS: u128 = 8 * 1_000_000_000_000;
-    let rtt = if load.flows == 0 { link.owd * 2 } else { load.longest_rtt };
+    let rtt = if load.crossed { load.longest_rtt } else { link.owd * 2 };
     let scaled = factor.times(u128::from(link.rate.0).checked_mul(u128::from(rtt.0))?)?;
     let bytes = u64::try_from(scaled / BITS_PS).ok()?;
-    Some(if load.flows == 0 { bytes.max(u64::from(packets.data_bytes)) } else { bytes })
+    Some(if load.crossed { bytes } else { bytes.max(u64::from(packets.data_bytes)) })
 }
 
 /// The larger of `base` and the link's amount per flow, in the unit of `base`.
