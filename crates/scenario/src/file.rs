@@ -271,7 +271,7 @@ table! {
         /// Instead of `rtt`: one-way delay between the network and the sink.
         sink_owd: Spread<Span> = optional("see `rtt`; 0s if `source_owd` is there");
         /// Rate of the access hops.
-        access_rate: Spread<Rate> = optional("10 times the fastest link on the way");
+        access_rate: Spread<Rate> = optional("10 times the fastest link on the way, steps included");
         /// When the flows start.
         start: Start = default("0s");
         /// When they stop sending new data; with `arrivals` when no more come.
@@ -311,7 +311,8 @@ impl FileValue for Topology {
             ParkingLot::schema(definitions),
             MapFile::schema(definitions),
         ];
-        for (name, word) in ["Dumbbell", "ParkingLot", "MapFile"].iter().zip(TopologyKind::words()) {
+        for (name, word) in ["Dumbbell", "ParkingLot", "MapFile"].iter().zip(TopologyKind::words())
+        {
             definitions[*name]["properties"]["kind"] = json!({ "const": word });
         }
         json!({ "oneOf": kinds })

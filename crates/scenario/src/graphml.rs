@@ -74,7 +74,8 @@ fn unit_vector((latitude, longitude): (f64, f64)) -> [f64; 3] {
 /// Reads the text of a file.
 pub(crate) fn read(name: &At<FileName>, text: &str) -> Result<Map, Fault> {
     // A DTD could define entities that grow without bound.
-    let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_PARTS, ..Default::default() };
+    let options =
+        ParsingOptions { allow_dtd: false, nodes_limit: MOST_PARTS, ..Default::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let line = error.pos().row as usize;
         // The library ends its messages with the place, which is said already.
@@ -330,18 +331,19 @@ mod tests {
             node("0", "pole", (90.0, 0.0)),
             node("1", "gulf", (0.0, 0.0)),
             node("2", "far", (0.0, 180.0)),
-            // Big Ben and the Eiffel Tower, by the usual calculators 340.9 km apart.
+            // Big Ben and the Statue of Liberty: the usual example of the haversine formula, with
+            // 6371 km 5574.84 km apart.
             node("3", "London", (51.5007, -0.1246)),
-            node("4", "Paris", (48.8584, 2.2945)),
+            node("4", "New York", (40.6892, -74.0445)),
         ];
         let edges = [edge("0", "1"), edge("1", "2"), edge("3", "4")];
         let map = map(&[nodes.concat(), edges.concat()].concat());
         let ms: Vec<f64> =
             map.edges.iter().map(|edge| map.delay(edge).unwrap().as_secs() * 1e3).collect();
-        // A quarter and a half of 2 pi 6371.0088 km = 40030.17 km, at 200 km/ms.
-        assert!((ms[0] - 40_030.17 / 4.0 / 200.0).abs() < 1e-4, "{ms:?}");
-        assert!((ms[1] - 40_030.17 / 2.0 / 200.0).abs() < 1e-4, "{ms:?}");
-        assert!((ms[2] - 340.9 / 200.0).abs() < 1e-3, "{ms:?}");
+        // A quarter and a half of 2 pi 6371.0088 km = 40030.229 km, at 200 km/ms.
+        assert!((ms[0] - 40_030.229 / 4.0 / 200.0).abs() < 1e-4, "{ms:?}");
+        assert!((ms[1] - 40_030.229 / 2.0 / 200.0).abs() < 1e-4, "{ms:?}");
+        assert!((ms[2] - 5574.84 * 6371.0088 / 6371.0 / 200.0).abs() < 1e-4, "{ms:?}");
     }
 
     #[test]
@@ -366,7 +368,10 @@ mod tests {
         let edges = [edge("0", "1"), edge("0", "1"), edge("1", "0")].concat();
         let map = map(&[nodes.concat(), edges, speed.to_owned()].concat());
         let names: Vec<&str> = map.edges.iter().map(|edge| edge.name.as_str()).collect();
-        assert_eq!(names, ["S_o_Paulo-Rome", "S_o_Paulo-Rome.2", "Rome-S_o_Paulo", "S_o_Paulo-Rome.3"]);
+        assert_eq!(
+            names,
+            ["S_o_Paulo-Rome", "S_o_Paulo-Rome.2", "Rome-S_o_Paulo", "S_o_Paulo-Rome.3"]
+        );
         let speeds: Vec<Option<Rate>> = map.edges.iter().map(|edge| edge.speed).collect();
         assert_eq!(speeds, [None, None, None, Some(Rate(1_500_000_000))]);
     }

@@ -5,8 +5,8 @@ use units::{Rate, Span};
 use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{Direction, FlowFile};
-use crate::network::{MAX_DELAY, MAX_RATE, Network, Shape, check_rate};
 use crate::files::Files;
+use crate::network::{MAX_DELAY, MAX_RATE, Network, Shape, check_rate};
 use crate::quantity::TIME;
 use crate::resolved::{Access, Group, Packets, Start};
 use crate::routing::{check_node, ends, follow, route};
@@ -204,7 +204,7 @@ impl Context<'_> {
     ) -> Result<Vec<Rate>, Fault> {
         let Some(given) = &file.access_rate else {
             let links = course.path.iter().chain(&course.reverse);
-            let fastest = links.map(|&link| self.network.links[link].rate).max();
+            let fastest = links.map(|&link| self.network.links[link].fastest()).max();
             return Ok(vec![Rate(fastest.unwrap_or_default().0 * 10)]);
         };
         let rates = given.values(flows)?;
@@ -326,7 +326,9 @@ fn refuse_general_keys(file: &FlowFile) -> Result<(), Fault> {
     let reverse = file.reverse_path.as_ref().map(|names| &names.spot);
     let nodes = [&file.from, &file.to].into_iter().flatten().map(|node| &node.spot);
     match nodes.chain(reverse).next() {
-        Some(spot) => Err(spot.rule("from, to and reverse_path belong to links and to maps of them")),
+        Some(spot) => {
+            Err(spot.rule("from, to and reverse_path belong to links and to maps of them"))
+        }
         None => Ok(()),
     }
 }

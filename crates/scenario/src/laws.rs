@@ -78,6 +78,9 @@ pub(crate) fn share(text: &str) -> Result<f64, Problem> {
 
 /// A part of 1 in percent; the text reads back to the same bits.
 pub(crate) fn percent(part: f64) -> String {
+    if part == 0.0 {
+        return "0%".to_owned();
+    }
     // The shortest digits that read back: "1.25e-3".
     let text = format!("{part:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -102,7 +105,7 @@ pub(crate) fn percent(part: f64) -> String {
 pub(crate) fn plain_number(node: &Node, text: &str, name: &str) -> Result<f64, Fault> {
     let value = Decimal::parse(text.strip_prefix('+').unwrap_or(text)).map(Decimal::to_f64);
     value.filter(|value| value.is_finite()).ok_or_else(|| {
-        let wanted = format!("{name}, a number");
+        let wanted = format!("{name} (a number)");
         node.spot.fault(Problem::Type { wanted, found: format!("{text:?}") })
     })
 }
@@ -127,8 +130,13 @@ impl FileValue for DelayLaw {
     }
     fn schema(definitions: &mut Definitions) -> Json {
         defined(definitions, "TimeLaw", |_| {
-            let examples =
-                ["5ms", "uniform(0ms, 5ms)", "exponential(1s)", "normal(5ms, 1ms)", "pareto(1s, 1.5)"];
+            let examples = [
+                "5ms",
+                "uniform(0ms, 5ms)",
+                "exponential(1s)",
+                "normal(5ms, 1ms)",
+                "pareto(1s, 1.5)",
+            ];
             text_schema("a time or a distribution of times", &examples)
         })
     }

@@ -7,7 +7,7 @@ use crate::error::{Fault, Problem, Spot};
 use crate::file::{Dumbbell, File, LinkFile, MapFile, ParkingLot, Topology};
 use crate::files::Files;
 use crate::graphml;
-use crate::line::Line;
+use crate::line::{Capacity, Line};
 use crate::line_file::line_keys;
 use crate::quantity::{RATE, TIME};
 use crate::resolved::Queue;
@@ -61,9 +61,7 @@ impl Network {
                 Topology::Dumbbell(dumbbell) => {
                     dumbbell_links(dumbbell, &topology.spot, catalog, files)
                 }
-                Topology::ParkingLot(lot) => {
-                    parking_lot_links(lot, &topology.spot, catalog, files)
-                }
+                Topology::ParkingLot(lot) => parking_lot_links(lot, &topology.spot, catalog, files),
                 Topology::Map(map) => map_links(map, catalog, files),
             },
             (None, Some(links)) => general_links(links, catalog, files),
@@ -100,6 +98,15 @@ impl Common<'_> {
 impl Draft {
     fn between(&self, name: String, from: String, to: String) -> Draft {
         Draft { name, from, to, ..self.clone() }
+    }
+
+    /// Its rate, or the highest of its steps.
+    pub fn fastest(&self) -> Rate {
+        let steps = match &self.line.capacity {
+            Capacity::Steps(steps) => steps.iter().map(|step| step.rate).max(),
+            Capacity::Constant | Capacity::Trace(_) => None,
+        };
+        steps.unwrap_or_default().max(self.rate)
     }
 
     fn reversed(&self) -> Draft {

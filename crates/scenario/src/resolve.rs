@@ -28,8 +28,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
     let catalog = Catalog::new(file.queues.as_ref(), file.protocols.as_ref())?;
     let network = Network::new(file, &catalog, &files)?;
     let (network_ref, catalog_ref, files) = (&network, &catalog, &files);
-    let context =
-        Context { network: network_ref, catalog: catalog_ref, packets, duration, files };
+    let context = Context { network: network_ref, catalog: catalog_ref, packets, duration, files };
     let mut groups = context.groups(&file.flows)?;
     let shape = network.shape.clone();
     let limits = limits(&network, &groups, packets)?;
@@ -135,12 +134,7 @@ fn transport(file: &TransportFile) -> Result<Transport, Fault> {
     })
 }
 
-fn probe(
-    file: &File,
-    shape: &Shape,
-    links: &[Link],
-    groups: &[Group],
-) -> Result<Probe, Fault> {
+fn probe(file: &File, shape: &Shape, links: &[Link], groups: &[Group]) -> Result<Probe, Fault> {
     let table = &file.probe.value;
     let every = match table.every.value.0 {
         Every::Change => Every::Change,
@@ -186,7 +180,8 @@ fn chosen(
     parts: impl Fn(&str) -> Vec<String>,
 ) -> Result<Option<Vec<usize>>, Fault> {
     let Some(list) = list else { return Ok(None) };
-    let numbers: BTreeMap<&str, usize> = names.iter().zip(0..).map(|(&name, i)| (name, i)).collect();
+    let numbers: BTreeMap<&str, usize> =
+        names.iter().zip(0..).map(|(&name, i)| (name, i)).collect();
     let mut found = BTreeSet::new();
     for one in &list.value {
         let name = one.value.as_str();

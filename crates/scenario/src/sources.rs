@@ -111,9 +111,7 @@ impl At<SizeForm> {
                 return self.bytes(*amount, packets, MAX_SIZE).map(Size::Bytes);
             }
             SizeForm::Exponential(mean) => SizeLaw::Exponential { mean: drawn(*mean)? },
-            SizeForm::Pareto(mean, shape) => {
-                SizeLaw::Pareto { mean: drawn(*mean)?, shape: *shape }
-            }
+            SizeForm::Pareto(mean, shape) => SizeLaw::Pareto { mean: drawn(*mean)?, shape: *shape },
             SizeForm::BoundedPareto(least, most, shape) => {
                 let (min, max) = (drawn(*least)?, drawn(*most)?);
                 if min >= max {

@@ -81,20 +81,23 @@ pub(crate) fn in_file(name: &At<FileName>, text: &str) -> Result<Trace, Fault> {
     for (i, line) in text.lines().enumerate() {
         let number = line.trim();
         let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let value = match number.parse::<i64>() {
-            Ok(value) if digits => value,
+        let taken = match number.parse::<i64>() {
+            Ok(value) if digits => reader.push(value),
             // Too many digits for any integer are out of range, not of another type.
-            Err(_) if digits => i64::MAX,
+            Err(_) if digits => Err(out_of_range(shortened(number))),
             _ => {
                 let wanted = "a whole number of milliseconds".to_owned();
-                let found = format!("{:?}", shortened(number));
-                return Err(name.spot.fault(Problem::Type { wanted, found }).within(file, i + 1));
+                Err(Problem::Type { wanted, found: format!("{:?}", shortened(number)) })
             }
         };
-        reader.push(value).map_err(|problem| name.spot.fault(problem).within(file, i + 1))?;
+        taken.map_err(|problem| name.spot.fault(problem).within(file, i + 1))?;
     }
     let lines = text.lines().count();
     reader.done().map_err(|problem| name.spot.fault(problem).within(file, lines))
+}
+
+fn out_of_range(value: String) -> Problem {
+    Problem::Range { value, allowed: format!("0 to {} ms", u32::MAX) }
 }
 
 /// At most forty characters of a line, for messages.
@@ -112,8 +115,7 @@ struct Reader(Vec<u32>);
 impl Reader {
     fn push(&mut self, value: i64) -> Result<(), Problem> {
         let Ok(ms) = u32::try_from(value) else {
-            let allowed = format!("0 to {} ms", u32::MAX);
-            return Err(Problem::Range { value: value.to_string(), allowed });
+            return Err(out_of_range(value.to_string()));
         };
         if let Some(before) = self.0.last()
             && ms < *before

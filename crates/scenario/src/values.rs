@@ -10,7 +10,10 @@ use crate::resolved::{Every, Series, Start};
 use crate::table::{At, Definitions, FileValue, Word, defined, word_values};
 
 /// The text of a quantity; a bare number is told its unit.
-pub(crate) fn quantity_text<'a>(node: &'a Node, dimension: &Dimension<'_>) -> Result<&'a str, Fault> {
+pub(crate) fn quantity_text<'a>(
+    node: &'a Node,
+    dimension: &Dimension<'_>,
+) -> Result<&'a str, Fault> {
     match &node.raw {
         Raw::Text(text) => Ok(text),
         Raw::Int(value) => Err(node.spot.fault(dimension.no_unit(&value.to_string()))),
@@ -299,6 +302,9 @@ impl FileValue for EveryForm {
     fn read(node: &Node) -> Result<EveryForm, Fault> {
         match &node.raw {
             Raw::Text(text) if text == "change" => Ok(EveryForm(Every::Change)),
+            Raw::Text(text) if !text.contains(|c: char| c.is_ascii_digit()) => {
+                Err(node.mismatch("a time such as \"100ms\", or \"change\""))
+            }
             _ => Span::read(node).map(|span| EveryForm(Every::Span(span))),
         }
     }
@@ -312,7 +318,10 @@ pub(crate) fn call(text: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Reads every argument of a call as a quantity.
-pub(crate) fn arguments<T: Quantity + FileValue>(node: &Node, texts: &[&str]) -> Result<Vec<T>, Fault> {
+pub(crate) fn arguments<T: Quantity + FileValue>(
+    node: &Node,
+    texts: &[&str],
+) -> Result<Vec<T>, Fault> {
     let read = |text: &&str| T::read(&Node { raw: Raw::from(*text), spot: node.spot.clone() });
     texts.iter().map(read).collect()
 }

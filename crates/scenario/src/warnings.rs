@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::Span;
 
-use crate::file::File;
+use crate::file::{File, Topology};
 use crate::laws::percent;
 use crate::line::{Capacity, LossModel};
 use crate::quantity::{RATE, TIME};
@@ -31,11 +31,13 @@ pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
     for (table, _) in unread.iter().filter(|(_, is_there)| *is_there) {
         messages.push(format!("{table}: a run ignores this table"));
     }
+    let is_map = file.topology.as_ref().is_some_and(|t| matches!(t.value, Topology::Map(_)));
     // What is said, of which link first and of how many more.
     let mut odd: Vec<(String, &str, usize)> = Vec::new();
     for (i, link) in scenario.links.iter().enumerate() {
         let crosses = |group: &Group| group.path.contains(&i) || group.reverse.contains(&i);
-        if !scenario.groups.iter().any(crosses) {
+        // A map has links that nobody asked for.
+        if !is_map && !scenario.groups.iter().any(crosses) {
             messages.push(format!("no flow crosses link \"{}\"", link.name));
         }
         odd_line(scenario.duration, link, |text| {
@@ -150,4 +152,3 @@ fn slow_access(scenario: &Scenario, group: &Group) -> Option<String> {
         link.name
     ))
 }
-
