@@ -25,15 +25,18 @@ pub(crate) fn limits(
     packets: Packets,
 ) -> Result<Vec<Limit>, Fault> {
     let mut loads = vec![Load::default(); network.links.len()];
-    for group in groups {
+    // The last group that was counted at each link.
+    let mut counted = vec![usize::MAX; network.links.len()];
+    for (number, group) in groups.iter().enumerate() {
         let links = group.path.iter().chain(&group.reverse);
         let named = links.clone().fold(Span::ZERO, |sum, &i| sum + network.links[i].owd);
         let access = group.access.iter().map(|access| access.source_owd + access.sink_owd);
         let rtt = named + access.max().unwrap_or_default() * 2;
-        let mut links: Vec<usize> = links.copied().collect();
-        links.sort_unstable();
-        links.dedup();
-        for link in links {
+        for &link in links {
+            // A group's data and its ACKs may cross the same link.
+            if std::mem::replace(&mut counted[link], number) == number {
+                continue;
+            }
             loads[link].crossed = true;
             loads[link].flows += u64::from(group.count);
             loads[link].longest_rtt = loads[link].longest_rtt.max(rtt);

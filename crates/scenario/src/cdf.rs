@@ -125,15 +125,14 @@ impl Reader {
             return rule(format!("a share of {share:?} has no size: 0B begins at 0"));
         }
         let size = bytes as f64; // at most 10^15, so exact
-        if let Some((size_before, share_before)) = self.0.last() {
-            if size < *size_before || share < *share_before {
-                let before = BYTES.exact(*size_before as u64);
-                return rule(format!(
-                    "sizes and shares ascend, but {}, {share:?} comes after {before}, \
-                     {share_before:?}",
-                    BYTES.exact(bytes)
-                ));
-            }
+        if let Some((size_before, share_before)) = self.0.last()
+            && (size < *size_before || share < *share_before)
+        {
+            let before = BYTES.exact(*size_before as u64);
+            return rule(format!(
+                "sizes and shares ascend, but {}, {share:?} comes after {before}, {share_before:?}",
+                BYTES.exact(bytes)
+            ));
         }
         if self.0.len() == MOST {
             return rule(format!("a distribution has at most {MOST} points"));

@@ -1,5 +1,8 @@
 //! The groups of flows: their ways, access hops, starts and sizes.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
 use units::{Rate, Span};
 
 use crate::definitions::Catalog;
@@ -13,7 +16,7 @@ use crate::routing::{check_node, ends, follow, route};
 use crate::sources::{app, arrivals, expected};
 use crate::spread::{Flows, Spread};
 use crate::table::{At, Named, check_name};
-use crate::values::Way;
+use crate::values::{Quantity, Way};
 
 /// What the groups are resolved against.
 pub(crate) struct Context<'a> {
@@ -22,7 +25,12 @@ pub(crate) struct Context<'a> {
     pub packets: Packets,
     pub duration: Span,
     pub files: &'a Files<'a>,
+    /// What formulas have left to do.
+    pub steps_left: Cell<u64>,
 }
+
+/// The most steps that all formulas together may take.
+pub(crate) const MAX_STEPS: u64 = 20_000_000;
 
 /// The links of the data, the links of the ACKs and what is added to the group's name.
 struct Course {
@@ -32,23 +40,28 @@ struct Course {
 }
 
 const MAX_FLOWS: u64 = 10_000_000;
+const MAX_GROUPS: usize = 10_000;
 
 impl Context<'_> {
     /// All groups, in the order of the file.
     pub fn groups(&self, file: &At<Named<FlowFile>>) -> Result<Vec<Group>, Fault> {
         let mut groups: Vec<Group> = Vec::new();
-        let mut flows = 0;
+        let mut names = BTreeSet::new();
+        let mut flows: u64 = 0;
         for (name, entry) in &file.value.0 {
             for course in self.courses(entry)? {
                 let group = self.group(name, entry, course)?;
                 check_name(&group.name, &entry.spot)?;
-                flows += self.flows(&group);
-                if groups.iter().any(|other| other.name == group.name) {
+                flows = flows.saturating_add(self.flows(&group));
+                if !names.insert(group.name.clone()) {
                     let text = format!("there are two groups called \"{}\"", group.name);
                     return Err(entry.spot.rule(text));
                 }
                 if flows > MAX_FLOWS {
                     return Err(entry.spot.rule(format!("more than {MAX_FLOWS} flows in all")));
+                }
+                if groups.len() == MAX_GROUPS {
+                    return Err(entry.spot.rule(format!("more than {MAX_GROUPS} groups in all")));
                 }
                 groups.push(group);
             }
@@ -64,7 +77,23 @@ impl Context<'_> {
     fn flows(&self, group: &Group) -> u64 {
         let Some(arrivals) = &group.arrivals else { return u64::from(group.count) };
         let end = group.stop.unwrap_or(self.duration).min(self.duration);
-        expected(arrivals, group.start.latest(1), end)
+        // Lists that are taken in turn take as much room as the flows of a counted group.
+        expected(arrivals, group.start.latest(1), end).max(group.access.len() as u64)
+    }
+
+    /// The values of the flows of a group, as long as the steps of formulas last.
+    fn values<T: Quantity>(&self, spread: &At<Spread<T>>, flows: Flows) -> Result<Vec<T>, Fault> {
+        match self.steps_left.get().checked_sub(spread.value.steps(flows)) {
+            Some(left) => self.steps_left.set(left),
+            None => return Err(spread.spot.rule("the formulas are too long for so many flows")),
+        }
+        spread.values(flows)
+    }
+
+    fn delays(&self, spread: &At<Spread<Span>>, flows: Flows) -> Result<Vec<Span>, Fault> {
+        let values = self.values(spread, flows)?;
+        values.iter().try_for_each(|&value| check_delay(value, &spread.spot))?;
+        Ok(values)
     }
 
     fn group(&self, name: &str, entry: &At<FlowFile>, course: Course) -> Result<Group, Fault> {
@@ -207,7 +236,7 @@ impl Context<'_> {
             let fastest = links.map(|&link| self.network.links[link].fastest()).max();
             return Ok(vec![Rate(fastest.unwrap_or_default().0 * 10)]);
         };
-        let rates = given.values(flows)?;
+        let rates = self.values(given, flows)?;
         for &value in &rates {
             check_rate(value, Rate(MAX_RATE.0 * 10), &given.spot)?;
         }
@@ -233,10 +262,10 @@ impl Context<'_> {
             return Err(second.spot.rule(text));
         }
         if let Some(rtt) = &file.rtt {
-            return self.split_rtts(&rtt.values(flows)?, course, &rtt.spot);
+            return self.split_rtts(&self.values(rtt, flows)?, course, &rtt.spot);
         }
         if let Some(owd) = &file.access_owd {
-            let values = delays(owd, flows)?;
+            let values = self.delays(owd, flows)?;
             return Ok((values.clone(), values));
         }
         if sides.iter().all(|side| side.is_none())
@@ -245,7 +274,7 @@ impl Context<'_> {
             return self.split_rtts(&[rtt], course, &entry.spot.child("rtt"));
         }
         let side = |side: &Option<At<Spread<Span>>>| {
-            side.as_ref().map_or(Ok(vec![Span::ZERO]), |side| delays(side, flows))
+            side.as_ref().map_or(Ok(vec![Span::ZERO]), |side| self.delays(side, flows))
         };
         Ok((side(&file.source_owd)?, side(&file.sink_owd)?))
     }
@@ -369,12 +398,6 @@ fn stretch(first: usize, last: usize, n: usize) -> Course {
 
 fn pick<T: Copy>(values: &[T], i: usize) -> T {
     values[if values.len() == 1 { 0 } else { i }]
-}
-
-fn delays(spread: &At<Spread<Span>>, flows: Flows) -> Result<Vec<Span>, Fault> {
-    let values = spread.values(flows)?;
-    values.iter().try_for_each(|&value| check_delay(value, &spread.spot))?;
-    Ok(values)
 }
 
 fn check_delay(value: Span, spot: &Spot) -> Result<(), Fault> {

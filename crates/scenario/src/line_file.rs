@@ -243,6 +243,15 @@ table! {
     }
 }
 
+/// Refuses lists that a topology would copy to its thousand links for too long.
+fn at_most<T>(list: &At<Vec<At<T>>>) -> Result<(), Fault> {
+    const MOST: usize = 10_000;
+    match list.value.len() > MOST {
+        true => Err(list.spot.rule(format!("the list has more than {MOST} entries"))),
+        false => Ok(()),
+    }
+}
+
 /// The keys of a table that are about the line.
 pub(crate) struct LineKeys<'a> {
     pub rate: &'a Option<At<Rate>>,
@@ -320,6 +329,7 @@ impl LineKeys<'_> {
 
     fn steps(&self) -> Result<Capacity, Fault> {
         let Some(files) = self.steps else { return Ok(Capacity::Constant) };
+        at_most(files)?;
         let mut steps: Vec<Step> = Vec::new();
         for file in &files.value {
             let StepFile { at, rate } = &file.value;
@@ -338,6 +348,7 @@ impl LineKeys<'_> {
 
     fn outages(&self) -> Result<Vec<Outage>, Fault> {
         let mut outages: Vec<Outage> = Vec::new();
+        self.down.as_ref().map_or(Ok(()), at_most)?;
         for between in self.down.as_ref().map_or(&[][..], |list| &list.value) {
             let Between(from, to) = between.value;
             let text = |span: Span| TIME.exact(span.0);

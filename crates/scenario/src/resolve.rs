@@ -1,6 +1,7 @@
 //! From the file's tables to the resolved scenario: the order of the steps, and the checks that need
 //! more than one table.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::Span;
@@ -10,7 +11,7 @@ use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{File, PacketsFile, Preset, TransportFile};
 use crate::files::{Files, Load};
-use crate::groups::Context;
+use crate::groups::{Context, MAX_STEPS};
 use crate::naming::name_what_is_in_place;
 use crate::network::{Network, Shape};
 use crate::quantity::TIME;
@@ -27,8 +28,14 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
     let transport = transport(&file.transport.value)?;
     let catalog = Catalog::new(file.queues.as_ref(), file.protocols.as_ref())?;
     let network = Network::new(file, &catalog, &files)?;
-    let (network_ref, catalog_ref, files) = (&network, &catalog, &files);
-    let context = Context { network: network_ref, catalog: catalog_ref, packets, duration, files };
+    let context = Context {
+        network: &network,
+        catalog: &catalog,
+        packets,
+        duration,
+        files: &files,
+        steps_left: Cell::new(MAX_STEPS),
+    };
     let mut groups = context.groups(&file.flows)?;
     let shape = network.shape.clone();
     let limits = limits(&network, &groups, packets)?;

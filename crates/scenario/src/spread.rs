@@ -30,9 +30,6 @@ pub(crate) enum Flows {
     InTurn,
 }
 
-/// The most steps that formulas may take for a group.
-const MOST_STEPS: u64 = 20_000_000;
-
 impl<T: Quantity + FileValue> FileValue for Spread<T> {
     fn form() -> String {
         format!(
@@ -85,6 +82,16 @@ fn formula_text(text: &str) -> Option<&str> {
     rest.strip_prefix('(')?.strip_suffix(')')
 }
 
+impl<T> Spread<T> {
+    /// How many steps of a formula it takes to work out the values.
+    pub fn steps(&self, flows: Flows) -> u64 {
+        match (self, flows) {
+            (Spread::Formula(formula), Flows::Count(count)) => formula.length * u64::from(count),
+            _ => 0,
+        }
+    }
+}
+
 impl<T: Quantity> At<Spread<T>> {
     /// The values of the flows; one if they are all the same.
     pub fn values(&self, flows: Flows) -> Result<Vec<T>, Fault> {
@@ -118,10 +125,6 @@ impl<T: Quantity> At<Spread<T>> {
     }
 
     fn formula(&self, formula: &Formula, count: u32) -> Result<Vec<T>, Fault> {
-        if formula.length.saturating_mul(u64::from(count)) > MOST_STEPS {
-            let text = format!("the formula is too long for {count} flows");
-            return Err(self.spot.rule(text));
-        }
         let value = |i| {
             let value = formula.value(i, count, &T::DIMENSION);
             value.map(T::of).map_err(|why| {

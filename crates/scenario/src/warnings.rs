@@ -32,12 +32,15 @@ pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
         messages.push(format!("{table}: a run ignores this table"));
     }
     let is_map = file.topology.as_ref().is_some_and(|t| matches!(t.value, Topology::Map(_)));
+    let mut crossed = vec![false; scenario.links.len()];
+    for link in scenario.groups.iter().flat_map(|group| group.path.iter().chain(&group.reverse)) {
+        crossed[*link] = true;
+    }
     // What is said, of which link first and of how many more.
     let mut odd: Vec<(String, &str, usize)> = Vec::new();
     for (i, link) in scenario.links.iter().enumerate() {
-        let crosses = |group: &Group| group.path.contains(&i) || group.reverse.contains(&i);
         // A map has links that nobody asked for.
-        if !is_map && !scenario.groups.iter().any(crosses) {
+        if !is_map && !crossed[i] {
             messages.push(format!("no flow crosses link \"{}\"", link.name));
         }
         odd_line(scenario.duration, link, |text| {
@@ -127,8 +130,8 @@ fn missing_router(scenario: &Scenario, group: &Group) -> Option<String> {
         !kinds.into_iter().flatten().any(|part| part.kind == router)
     };
     let path = group.path.iter().map(|&i| &scenario.links[i]);
-    let names: Vec<String> = path.filter(lacks).map(|link| format!("\"{}\"", link.name)).collect();
-    let (first, more) = (names.first()?, names.len() - 1);
+    let mut lacking = path.filter(lacks);
+    let (first, more) = (format!("\"{}\"", lacking.next()?.name), lacking.count());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!(
         "flows.{}: protocol \"{}\" needs queue \"{router}\", which is not on link {first}{more}",

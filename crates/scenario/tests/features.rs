@@ -339,6 +339,31 @@ fn files_have_limits() {
 }
 
 #[test]
+fn what_a_short_text_may_ask_for_is_limited() {
+    let says = |text: &str| parse("x.toml", text, &[]).unwrap_err().to_string();
+    let mut lot = "schema = 1\nname = \"lot\"\nduration = \"1s\"\n[topology]\n\
+                   kind = \"parking-lot\"\nlinks = 1000\nrate = \"10Mbps\"\nowd = \"1ms\"\n"
+        .to_owned();
+    for i in 0..11 {
+        lot += &format!("[flows.f{i}]\nprotocol = \"sack\"\npath = \"each\"\n");
+    }
+    assert_eq!(says(&lot), "x.toml:39: flows.f10: more than 10000 groups in all");
+    let step = |i: u32| format!("{{ at = \"{i}ms\", rate = \"1Mbps\" }}");
+    let steps: Vec<String> = (0..=10_000).map(step).collect();
+    let steps = text(&format!("steps = [{}]", steps.join(", ")), "");
+    assert_eq!(says(&steps), "x.toml:8: topology.steps: the list has more than 10000 entries");
+    // Seven steps for each of a million flows; the third group has none left.
+    let mut formulas = text("", "");
+    for i in 0..3 {
+        formulas += &format!(
+            "[flows.f{i}]\nprotocol = \"sack\"\ncount = 1000000\nrtt = \"formula(1s + 1ms * i / n)\"\n"
+        );
+    }
+    let said = "flows.f2.rtt: the formulas are too long for so many flows";
+    assert_eq!(says(&formulas), format!("x.toml:23: {said}"));
+}
+
+#[test]
 fn files_are_read_beside_the_scenario() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let load = beside(&examples.join("any.toml"));
