@@ -364,6 +364,15 @@ fn what_a_short_text_may_ask_for_is_limited() {
 }
 
 #[test]
+fn a_long_trace_survives_a_round_trip() {
+    let lines: Vec<String> = (1..=100_000).map(|i: u32| (i / 8).to_string()).collect();
+    let lines = lines.join("\n");
+    let scenario = scenario(&text("trace = \"long.trace\"", ""), &[("long.trace", &lines)]);
+    // 10^5 x 12 kb in 12.5 s.
+    assert_eq!(scenario.links[0].rate, Rate(96_000_000));
+}
+
+#[test]
 fn files_are_read_beside_the_scenario() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let load = beside(&examples.join("any.toml"));
