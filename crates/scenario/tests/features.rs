@@ -373,6 +373,28 @@ fn a_long_trace_survives_a_round_trip() {
 }
 
 #[test]
+fn maps_are_bounded() {
+    let says = |file: String| {
+        let text = "schema = 1\nname = \"map\"\nduration = \"1s\"\n[topology]\n\
+                    kind = \"graphml\"\nfile = \"m\"\nrate = \"1Mbps\"\nowd = \"1ms\"\n\
+                    [flows.f]\nprotocol = \"sack\"\nfrom = \"n0\"\nto = \"n1\"\n";
+        let load = |_: &Path| Ok(file.clone().into_bytes());
+        parse_with("x.toml", text, &[], &load).unwrap_err().to_string()
+    };
+    let deep = says("<graphml>".repeat(1_900_000));
+    assert!(deep.starts_with("m:1: topology.file: not valid XML: "), "{deep}");
+    let parts = format!("<graphml>{}</graphml>", "<a/>".repeat(2_000_001));
+    assert_eq!(says(parts), "m:1: topology.file: not valid XML: nodes limit reached");
+    let nodes: String = (0..=10_000).map(|i| format!("<node id=\"n{i}\"/>")).collect();
+    let nodes = says(format!("<graphml><graph>{nodes}</graph></graphml>"));
+    assert_eq!(nodes, "m:1: topology.file: there are more than 10000 nodes");
+    let edges = "<edge source=\"n0\" target=\"n1\"/>".repeat(20_001);
+    let nodes = "<node id=\"n0\"/><node id=\"n1\"/>";
+    let edges = says(format!("<graphml><graph>{nodes}{edges}</graph></graphml>"));
+    assert_eq!(edges, "m:1: topology.file: there are more than 20000 edges");
+}
+
+#[test]
 fn files_are_read_beside_the_scenario() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let load = beside(&examples.join("any.toml"));
