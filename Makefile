@@ -20,8 +20,7 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers \
-	bench-peers docs-reference models \
-	notebook deps-peers deps-dev clean
+	bench-peers docs-reference models notebook deps-peers deps-dev fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -72,6 +71,25 @@ check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 # BENCH='--only scale= --pairs 3' passes options on.
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
+
+# Inputs that were found stay in fuzz/corpus, those that broke something in fuzz/artifacts.
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= scenario trace cdf graphml
+
+fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and cargo-fuzz
+	@cargo +nightly fuzz --version >/dev/null 2>&1 || { \
+		echo "make fuzz needs: rustup toolchain install nightly; cargo install cargo-fuzz" >&2; \
+		exit 5; }
+	mkdir -p $(addprefix fuzz/corpus/,scenario trace cdf graphml)
+	cp examples/*.toml fuzz/corpus/scenario
+	cp examples/*.trace fuzz/corpus/trace
+	cp examples/*.cdf fuzz/corpus/cdf
+	cp examples/*.graphml fuzz/corpus/graphml
+	for target in $(FUZZ_TARGETS); do \
+		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=512 -timeout=5 -max_len=65536 \
+			-print_final_stats=1 || exit 1; \
+	done
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference

@@ -27,7 +27,8 @@ fn bench(file: PathBuf) -> Bench {
 fn advance(file: &Path, milliseconds: u64) -> u64 {
     let name = file.display().to_string();
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let parsed = scenario::parse(&name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let parsed = scenario::parse_with(&name, &text, &[], &scenario::beside(file));
+    let parsed = parsed.unwrap_or_else(|error| panic!("{error}"));
     let mut run = Run::new(&parsed.scenario, parsed.scenario.seed, 0);
     let until = Time::ZERO + Span::from_millis(milliseconds);
     while run.progress().now < until && run.advance(EVENTS) {}

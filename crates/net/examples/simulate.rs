@@ -1,6 +1,7 @@
 //! Runs a scenario file without Python, as profilers want it:
 //! `valgrind --tool=callgrind target/release/examples/simulate FILE [SEED [KEY=VALUE ...]]`.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clearpipe_net::{Outcome, simulate};
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
         Ok(text) => text,
         Err(error) => return fail(&format!("{file}: {error}")),
     };
-    match scenario::parse(&file, &text, &sets) {
+    match scenario::parse_with(&file, &text, &sets, &scenario::beside(Path::new(&file))) {
         Ok(parsed) => {
             let seed = seed.unwrap_or(parsed.scenario.seed);
             print(&simulate(&parsed.scenario, seed, 0, &mut |_| true));

@@ -59,7 +59,8 @@ fn schema_json() -> String {
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets=Vec::new()))]
 fn resolve(file_name: &str, text: &str, sets: Vec<String>) -> PyResult<(String, Vec<String>)> {
-    let parsed = scenario::parse(file_name, text, &sets).map_err(errors::config)?;
+    let load = scenario::beside(std::path::Path::new(file_name));
+    let parsed = scenario::parse_with(file_name, text, &sets, &load).map_err(errors::config)?;
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
@@ -73,7 +74,9 @@ fn identities(
     seed: u64,
     reps: Vec<u64>,
 ) -> PyResult<Vec<String>> {
-    let scenario = scenario::parse(file_name, text, &sets).map_err(errors::config)?.scenario;
+    let load = scenario::beside(std::path::Path::new(file_name));
+    let parsed = scenario::parse_with(file_name, text, &sets, &load).map_err(errors::config)?;
+    let scenario = parsed.scenario;
     let name = |rep| scenario::identity(&scenario, net::MODEL_VERSION, seed, rep);
     Ok(reps.into_iter().map(name).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use net::{Outcome, Progress};
@@ -120,7 +120,8 @@ pub fn simulate(
     // As an option, so that the scenario's own check of the range applies.
     sets.extend(seed.map(|seed| format!("seed={seed}")));
     let Parsed { scenario, warnings } =
-        scenario::parse(file_name, text, &sets).map_err(errors::config)?;
+        scenario::parse_with(file_name, text, &sets, &scenario::beside(Path::new(file_name)))
+            .map_err(errors::config)?;
     let every = Duration::try_from_secs_f64(every_s).unwrap_or_default();
     let mut watch = Watch::new(on_progress, every);
     let (outcome, wall) = py.detach(|| timed(&scenario, rep, &mut watch))?;

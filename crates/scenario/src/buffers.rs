@@ -12,6 +12,8 @@ use crate::values::Amount;
 /// What crosses a link, data or ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
+    /// Does anything cross it? Flows that arrive do, but are not counted.
+    crossed: bool,
     flows: u64,
     longest_rtt: Span,
 }
@@ -23,15 +25,19 @@ pub(crate) fn limits(
     packets: Packets,
 ) -> Result<Vec<Limit>, Fault> {
     let mut loads = vec![Load::default(); network.links.len()];
-    for group in groups {
+    // The last group that was counted at each link.
+    let mut counted = vec![usize::MAX; network.links.len()];
+    for (number, group) in groups.iter().enumerate() {
         let links = group.path.iter().chain(&group.reverse);
         let named = links.clone().fold(Span::ZERO, |sum, &i| sum + network.links[i].owd);
         let access = group.access.iter().map(|access| access.source_owd + access.sink_owd);
         let rtt = named + access.max().unwrap_or_default() * 2;
-        let mut links: Vec<usize> = links.copied().collect();
-        links.sort_unstable();
-        links.dedup();
-        for link in links {
+        for &link in links {
+            // A group's data and its ACKs may cross the same link.
+            if std::mem::replace(&mut counted[link], number) == number {
+                continue;
+            }
+            loads[link].crossed = true;
             loads[link].flows += u64::from(group.count);
             loads[link].longest_rtt = loads[link].longest_rtt.max(rtt);
         }
@@ -70,10 +76,10 @@ fn limit(link: &Draft, load: Load, packets: Packets) -> Result<Limit, Fault> {
 /// holds a packet.
 fn bdp(link: &Draft, load: Load, factor: Decimal, packets: Packets) -> Option<u64> {
     const BITS_PS: u128 = 8 * 1_000_000_000_000;
-    let rtt = if load.flows == 0 { link.owd * 2 } else { load.longest_rtt };
+    let rtt = if load.crossed { load.longest_rtt } else { link.owd * 2 };
     let scaled = factor.times(u128::from(link.rate.0).checked_mul(u128::from(rtt.0))?)?;
     let bytes = u64::try_from(scaled / BITS_PS).ok()?;
-    Some(if load.flows == 0 { bytes.max(u64::from(packets.data_bytes)) } else { bytes })
+    Some(if load.crossed { bytes } else { bytes.max(u64::from(packets.data_bytes)) })
 }
 
 /// The larger of `base` and the link's amount per flow, in the unit of `base`.

@@ -2,6 +2,7 @@
 //! allowed.
 
 use std::fmt;
+use std::path::Path;
 
 /// Why a scenario file was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -192,7 +193,7 @@ impl Spot {
 
     /// An error here.
     pub fn fault(&self, problem: Problem) -> Fault {
-        Fault(Box::new((self.clone(), problem)))
+        Fault(Box::new(Wrong { spot: self.clone(), problem, within: None }))
     }
 
     /// A broken rule here.
@@ -203,16 +204,35 @@ impl Spot {
 
 /// An error on its way out.
 #[derive(Debug)]
-pub(crate) struct Fault(Box<(Spot, Problem)>);
+pub(crate) struct Fault(Box<Wrong>);
+
+#[derive(Debug)]
+struct Wrong {
+    spot: Spot,
+    problem: Problem,
+    /// The file that the spot names and the line in it, if the fault is in there; 0: in no line.
+    within: Option<(String, usize)>,
+}
 
 impl Fault {
+    /// The same in line `line` of `file`, which the spot names; line 0: in the file as a whole.
+    pub fn within(mut self, file: &str, line: usize) -> Fault {
+        self.0.within = Some((file.to_owned(), line));
+        self
+    }
+
     /// With the names of the file and of the options.
     pub fn located(self, file: &str, sets: &[String]) -> ScenarioError {
-        let (spot, problem) = *self.0;
-        let place = match spot.origin {
-            Origin::Whole => Place::File(file.to_owned()),
-            Origin::Line(line) => Place::Line(file.to_owned(), line),
-            Origin::Set(i) => Place::Set(sets.get(i).cloned().unwrap_or_default()),
+        let Wrong { spot, problem, within } = *self.0;
+        let place = match (within, spot.origin) {
+            (Some((within, line)), _) => {
+                let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+                let within = folder.join(within).display().to_string();
+                if line == 0 { Place::File(within) } else { Place::Line(within, line) }
+            }
+            (None, Origin::Whole) => Place::File(file.to_owned()),
+            (None, Origin::Line(line)) => Place::Line(file.to_owned(), line),
+            (None, Origin::Set(i)) => Place::Set(sets.get(i).cloned().unwrap_or_default()),
         };
         ScenarioError { place, key: spot.key, problem: Box::new(problem) }
     }

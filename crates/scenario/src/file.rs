@@ -8,12 +8,18 @@ use units::{Rate, Span};
 use crate::definitions::{ProtocolRef, QueueRef};
 use crate::document::Node;
 use crate::error::{Fault, Problem};
+use crate::files::FileName;
+use crate::line::DelayLaw;
+use crate::line_file::{Between, JitterForm, LossForm, ReorderFile, StepFile};
 use crate::resolved::{Series, Start};
+use crate::sources::{ArrivalsForm, SizeForm};
+use crate::spread::Spread;
 use crate::table::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Named, Opaque, Word, table, word_values,
 };
+use crate::trace::TraceForm;
 use crate::values::{
-    Buffer, ByteCount, OffOrTime, PlainAmount, SchemaVersion, SizeForm, Spread, Warmup, Way, Window,
+    Buffer, ByteCount, EveryForm, OffOrTime, PlainAmount, SchemaVersion, Warmup, Way, Window,
 };
 
 table! {
@@ -89,16 +95,17 @@ table! {
 pub(crate) enum Topology {
     Dumbbell(Dumbbell),
     ParkingLot(ParkingLot),
+    Map(MapFile),
 }
 
 table! {
-    /// Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in rate,
-    /// buffer and queue.
+    /// Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in all
+    /// that stands here: what the line does holds for both, with dice of their own.
     pub(crate) struct Dumbbell {
         /// "dumbbell".
         kind: TopologyKind = required;
         /// Capacity.
-        rate: Rate = required;
+        rate: Rate = optional("`trace` must be there");
         /// Two-way propagation time of the flows that have no `rtt` of their own.
         rtt: Span = required;
         /// One-way delay of each of the two links.
@@ -109,24 +116,81 @@ table! {
         buffer_per_flow: PlainAmount = optional("no such rule");
         /// The queue in both buffers: a registered kind, a name under `queues` or a table.
         queue: QueueRef = default("droptail");
+        /// New capacities, ascending in time.
+        steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
+        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that
+        /// is listed, one per line of a file. After the last it starts again.
+        trace: TraceForm = optional("the capacity is `rate`");
+        /// Outages, in order and apart.
+        down: Vec<At<Between>> = optional("never");
+        /// Are packets that arrive in an outage lost? Otherwise the buffer holds them.
+        down_drops: bool = default(false);
+        /// Packets lost on the line, after they were served: the probability, or see below.
+        loss: LossForm = optional("none");
+        /// A delay added to each packet. Packets overtake one another unless the table says
+        /// otherwise.
+        jitter: JitterForm = optional("none");
+        /// Packets that are held up, so that later ones overtake them.
+        reorder: ReorderFile = optional("none");
     }
 }
 
 table! {
-    /// A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same.
+    /// A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same: what
+    /// the line does holds for each of them, with dice of their own.
     pub(crate) struct ParkingLot {
         /// "parking-lot".
         kind: TopologyKind = required;
         /// Links in each direction.
         links: Count<1, 1000> = required;
         /// Capacity.
-        rate: Rate = required;
+        rate: Rate = optional("`trace` must be there");
         /// One-way delay of each link.
         owd: Span = optional("link_rtt / 2; one of the two must be there");
         /// There and back over one link.
         link_rtt: Span = optional("2 * owd");
         /// Two-way propagation time of the flows that have no `rtt` of their own.
         rtt: Span = optional("the links' delays alone");
+        /// The buffers' limit.
+        buffer: Buffer = default("1bdp");
+        /// The buffers hold at least this for every flow that crosses them in either direction.
+        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// The queue in all buffers: a registered kind, a name under `queues` or a table.
+        queue: QueueRef = default("droptail");
+        /// New capacities, ascending in time.
+        steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
+        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that
+        /// is listed, one per line of a file. After the last it starts again.
+        trace: TraceForm = optional("the capacity is `rate`");
+        /// Outages, in order and apart.
+        down: Vec<At<Between>> = optional("never");
+        /// Are packets that arrive in an outage lost? Otherwise the buffer holds them.
+        down_drops: bool = default(false);
+        /// Packets lost on the line, after they were served: the probability, or see below.
+        loss: LossForm = optional("none");
+        /// A delay added to each packet. Packets overtake one another unless the table says
+        /// otherwise.
+        jitter: JitterForm = optional("none");
+        /// Packets that are held up, so that later ones overtake them.
+        reorder: ReorderFile = optional("none");
+    }
+}
+
+table! {
+    /// A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by their
+    /// `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and the same
+    /// back, `FROM-TO.reverse`, whether the graph is directed or not; characters that names cannot
+    /// have become `_`, and parallel edges a number. Flows use `from` and `to`, or `path`.
+    pub(crate) struct MapFile {
+        /// "graphml".
+        kind: TopologyKind = required;
+        /// The map.
+        file: FileName = required;
+        /// Capacity of the edges without `LinkSpeedRaw` (in bits per second).
+        rate: Rate = optional("all edges must have one");
+        /// One-way delay of the edges whose ends lack `Latitude` or `Longitude`; the others have
+        /// that of light in fibre, 200,000 km/s, along the great circle.
+        owd: Span = optional("all nodes must have both");
         /// The buffers' limit.
         buffer: Buffer = default("1bdp");
         /// The buffers hold at least this for every flow that crosses them in either direction.
@@ -144,7 +208,7 @@ table! {
         /// The node it reaches.
         to: String = required;
         /// Capacity, 1bps to 100Tbps.
-        rate: Rate = required;
+        rate: Rate = optional("`trace` must be there");
         /// One-way propagation delay, at most 1h.
         owd: Span = required;
         /// The buffer's limit.
@@ -153,7 +217,23 @@ table! {
         buffer_per_flow: PlainAmount = optional("no such rule");
         /// The queue in the buffer: a registered kind, a name under `queues` or a table.
         queue: QueueRef = default("droptail");
-        /// Is there the same link back, called `NAME.reverse`?
+        /// New capacities, ascending in time.
+        steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
+        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that
+        /// is listed, one per line of a file. After the last it starts again.
+        trace: TraceForm = optional("the capacity is `rate`");
+        /// Outages, in order and apart.
+        down: Vec<At<Between>> = optional("never");
+        /// Are packets that arrive in an outage lost? Otherwise the buffer holds them.
+        down_drops: bool = default(false);
+        /// Packets lost on the line, after they were served: the probability, or see below.
+        loss: LossForm = optional("none");
+        /// A delay added to each packet. Packets overtake one another unless the table says
+        /// otherwise.
+        jitter: JitterForm = optional("none");
+        /// Packets that are held up, so that later ones overtake them.
+        reorder: ReorderFile = optional("none");
+        /// Is there the same link back, called `NAME.reverse`, with dice of its own?
         duplex: bool = default(false);
     }
 }
@@ -163,8 +243,12 @@ table! {
     pub(crate) struct FlowFile {
         /// A registered protocol, a name under `protocols` or a table.
         protocol: ProtocolRef = required;
-        /// How many flows.
-        count: Count<1, 1_000_000> = default(1);
+        /// How many flows; with `arrivals` the most that come.
+        count: Count<1, 1_000_000> = optional("1; with `arrivals` no limit");
+        /// Flows that come one after another from `start` to `stop`, each a transfer of its own: a
+        /// Poisson process with a rate (`300/s`) or a mean gap (`2ms`), one every so often, or as
+        /// many as offer a share of the slowest link on the data's way.
+        arrivals: ArrivalsForm = optional("all flows are there from the start");
         /// With `topology`: the data's direction.
         direction: Direction = optional("forward");
         /// In a parking lot: `long`, `cross(LINK)`, `cross(FIRST, LAST)` or `each` (one group
@@ -187,13 +271,19 @@ table! {
         /// Instead of `rtt`: one-way delay between the network and the sink.
         sink_owd: Spread<Span> = optional("see `rtt`; 0s if `source_owd` is there");
         /// Rate of the access hops.
-        access_rate: Spread<Rate> = optional("10 times the fastest link on the way");
+        access_rate: Spread<Rate> = optional("10 times the fastest link on the way, steps included");
         /// When the flows start.
         start: Start = default("0s");
-        /// When they stop sending new data.
+        /// When they stop sending new data; with `arrivals` when no more come.
         stop: Span = optional("never");
-        /// How much each of them sends.
+        /// How much each of them sends. A distribution is drawn from for each flow.
         size: SizeForm = default("unlimited");
+        /// Rate at which the application offers data, a packet at a time.
+        rate: Rate = optional("all at once");
+        /// With `rate`: how long the application offers data before a break. It starts with this.
+        on: DelayLaw = optional("always");
+        /// With `rate`: how long a break is.
+        off: DelayLaw = optional("no breaks");
     }
 }
 
@@ -202,8 +292,12 @@ table! {
     pub(crate) struct ProbeFile {
         /// The series.
         series: Vec<At<Series>> = optional("none");
-        /// From one sample to the next.
-        every: Span = default("100ms");
+        /// From one sample to the next, or `change`: whenever a value changes.
+        every: EveryForm = default("100ms");
+        /// The groups whose flows are recorded.
+        flows: Vec<At<String>> = optional("all");
+        /// The links that are recorded.
+        links: Vec<At<String>> = optional("all");
     }
 }
 
@@ -212,8 +306,13 @@ impl FileValue for Topology {
         "table".to_owned()
     }
     fn schema(definitions: &mut Definitions) -> Json {
-        let kinds = [Dumbbell::schema(definitions), ParkingLot::schema(definitions)];
-        for (name, word) in ["Dumbbell", "ParkingLot"].iter().zip(TopologyKind::words()) {
+        let kinds = [
+            Dumbbell::schema(definitions),
+            ParkingLot::schema(definitions),
+            MapFile::schema(definitions),
+        ];
+        for (name, word) in ["Dumbbell", "ParkingLot", "MapFile"].iter().zip(TopologyKind::words())
+        {
             definitions[*name]["properties"]["kind"] = json!({ "const": word });
         }
         json!({ "oneOf": kinds })
@@ -226,6 +325,7 @@ impl FileValue for Topology {
         match TopologyKind::read(kind)? {
             TopologyKind::Dumbbell => Dumbbell::read(node).map(Topology::Dumbbell),
             TopologyKind::ParkingLot => ParkingLot::read(node).map(Topology::ParkingLot),
+            TopologyKind::Map => MapFile::read(node).map(Topology::Map),
         }
     }
 }
@@ -235,12 +335,17 @@ impl FileValue for Topology {
 pub(crate) enum TopologyKind {
     Dumbbell,
     ParkingLot,
+    Map,
 }
 
 impl Word for TopologyKind {
     const WHAT: &'static str = "topology";
     fn all() -> Vec<(&'static str, TopologyKind)> {
-        vec![("dumbbell", TopologyKind::Dumbbell), ("parking-lot", TopologyKind::ParkingLot)]
+        vec![
+            ("dumbbell", TopologyKind::Dumbbell),
+            ("parking-lot", TopologyKind::ParkingLot),
+            ("graphml", TopologyKind::Map),
+        ]
     }
 }
 

@@ -1,17 +1,22 @@
 //! The groups of flows: their ways, access hops, starts and sizes.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
 use units::{Rate, Span};
 
 use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{Direction, FlowFile};
+use crate::files::Files;
 use crate::network::{MAX_DELAY, MAX_RATE, Network, Shape, check_rate};
-use crate::quantity::{BYTES, TIME};
+use crate::quantity::TIME;
 use crate::resolved::{Access, Group, Packets, Start};
 use crate::routing::{check_node, ends, follow, route};
+use crate::sources::{app, arrivals, expected};
+use crate::spread::{Flows, Spread};
 use crate::table::{At, Named, check_name};
-use crate::traffic::{App, Size};
-use crate::values::{Amount, Spread, Way};
+use crate::values::{Quantity, Way};
 
 /// What the groups are resolved against.
 pub(crate) struct Context<'a> {
@@ -19,7 +24,13 @@ pub(crate) struct Context<'a> {
     pub catalog: &'a Catalog,
     pub packets: Packets,
     pub duration: Span,
+    pub files: &'a Files<'a>,
+    /// What formulas have left to do.
+    pub steps_left: Cell<u64>,
 }
+
+/// The most steps that all formulas together may take.
+pub(crate) const MAX_STEPS: u64 = 20_000_000;
 
 /// The links of the data, the links of the ACKs and what is added to the group's name.
 struct Course {
@@ -29,23 +40,28 @@ struct Course {
 }
 
 const MAX_FLOWS: u64 = 10_000_000;
+const MAX_GROUPS: usize = 10_000;
 
 impl Context<'_> {
     /// All groups, in the order of the file.
     pub fn groups(&self, file: &At<Named<FlowFile>>) -> Result<Vec<Group>, Fault> {
         let mut groups: Vec<Group> = Vec::new();
-        let mut flows = 0;
+        let mut names = BTreeSet::new();
+        let mut flows: u64 = 0;
         for (name, entry) in &file.value.0 {
             for course in self.courses(entry)? {
                 let group = self.group(name, entry, course)?;
                 check_name(&group.name, &entry.spot)?;
-                flows += u64::from(group.count);
-                if groups.iter().any(|other| other.name == group.name) {
+                flows = flows.saturating_add(self.flows(&group));
+                if !names.insert(group.name.clone()) {
                     let text = format!("there are two groups called \"{}\"", group.name);
                     return Err(entry.spot.rule(text));
                 }
                 if flows > MAX_FLOWS {
                     return Err(entry.spot.rule(format!("more than {MAX_FLOWS} flows in all")));
+                }
+                if groups.len() == MAX_GROUPS {
+                    return Err(entry.spot.rule(format!("more than {MAX_GROUPS} groups in all")));
                 }
                 groups.push(group);
             }
@@ -57,23 +73,54 @@ impl Context<'_> {
         }
     }
 
+    /// How many flows a group has or is expected to have.
+    fn flows(&self, group: &Group) -> u64 {
+        let Some(arrivals) = &group.arrivals else { return u64::from(group.count) };
+        let end = group.stop.unwrap_or(self.duration).min(self.duration);
+        // Lists that are taken in turn take as much room as the flows of a counted group.
+        expected(arrivals, group.start.latest(1), end).max(group.access.len() as u64)
+    }
+
+    /// The values of the flows of a group, as long as the steps of formulas last.
+    fn values<T: Quantity>(&self, spread: &At<Spread<T>>, flows: Flows) -> Result<Vec<T>, Fault> {
+        match self.steps_left.get().checked_sub(spread.value.steps(flows)) {
+            Some(left) => self.steps_left.set(left),
+            None => return Err(spread.spot.rule("the formulas are too long for so many flows")),
+        }
+        spread.values(flows)
+    }
+
+    fn delays(&self, spread: &At<Spread<Span>>, flows: Flows) -> Result<Vec<Span>, Fault> {
+        let values = self.values(spread, flows)?;
+        values.iter().try_for_each(|&value| check_delay(value, &spread.spot))?;
+        Ok(values)
+    }
+
     fn group(&self, name: &str, entry: &At<FlowFile>, course: Course) -> Result<Group, Fault> {
         let file = &entry.value;
-        // At most 10^6.
-        let count = u32::try_from(file.count.value.0).unwrap_or(u32::MAX);
-        let access = self.access(entry, &course, count)?;
+        let size = file.size.resolve(self.packets, self.files)?;
+        let slowest = course.path.iter().map(|&link| self.network.links[link].rate).min();
+        let arrivals = arrivals(file, &size, slowest.unwrap_or_default())?;
+        // At most 10^6; those that arrive are not counted.
+        let count = file.count.as_ref().map_or(1, |count| count.value.0);
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let (count, flows) = match arrivals {
+            Some(_) => (0, Flows::InTurn),
+            None => (count, Flows::Count(count)),
+        };
+        let access = self.access(entry, &course, flows)?;
         Ok(Group {
             name: format!("{name}{}", course.suffix),
             protocol: self.catalog.protocol(&file.protocol)?,
             count,
-            arrivals: None,
-            app: App::Greedy,
+            arrivals,
+            app: app(file)?,
             path: course.path,
             reverse: course.reverse,
             access,
             start: self.start(&file.start, count)?,
             stop: stop(file, count)?,
-            size: self.size(file)?,
+            size,
         })
     }
 
@@ -101,9 +148,8 @@ impl Context<'_> {
     fn named_course(&self, entry: &At<FlowFile>) -> Result<Course, Fault> {
         let (file, links) = (&entry.value, &self.network.links[..]);
         if let Some(direction) = &file.direction {
-            return Err(direction
-                .spot
-                .rule("direction belongs to topology; use path, or from and to"));
+            let text = "direction belongs to a dumbbell or a parking lot; use path, or from and to";
+            return Err(direction.spot.rule(text));
         }
         let path = match (&file.path, &file.from, &file.to) {
             (Some(path), None, None) => match &path.value {
@@ -155,12 +201,19 @@ impl Context<'_> {
         &self,
         entry: &At<FlowFile>,
         course: &Course,
-        count: u32,
+        flows: Flows,
     ) -> Result<Vec<Access>, Fault> {
         let file = &entry.value;
-        let rates = self.access_rates(file, course, count)?;
-        let (sources, sinks) = self.access_delays(entry, course, count)?;
+        let rates = self.access_rates(file, course, flows)?;
+        let (sources, sinks) = self.access_delays(entry, course, flows)?;
         let longest = rates.len().max(sources.len()).max(sinks.len());
+        let lengths = [rates.len(), sources.len(), sinks.len()];
+        if let Some(short) = lengths.into_iter().find(|length| *length != 1 && *length != longest) {
+            let text = format!(
+                "its lists are taken in turn, so they are of one length, not {short} and {longest}"
+            );
+            return Err(entry.spot.rule(text));
+        }
         let all: Vec<Access> = (0..longest)
             .map(|i| Access {
                 rate: pick(&rates, i),
@@ -176,14 +229,14 @@ impl Context<'_> {
         &self,
         file: &FlowFile,
         course: &Course,
-        count: u32,
+        flows: Flows,
     ) -> Result<Vec<Rate>, Fault> {
         let Some(given) = &file.access_rate else {
             let links = course.path.iter().chain(&course.reverse);
-            let fastest = links.map(|&link| self.network.links[link].rate).max();
+            let fastest = links.map(|&link| self.network.links[link].fastest()).max();
             return Ok(vec![Rate(fastest.unwrap_or_default().0 * 10)]);
         };
-        let rates = given.values(count)?;
+        let rates = self.values(given, flows)?;
         for &value in &rates {
             check_rate(value, Rate(MAX_RATE.0 * 10), &given.spot)?;
         }
@@ -195,7 +248,7 @@ impl Context<'_> {
         &self,
         entry: &At<FlowFile>,
         course: &Course,
-        count: u32,
+        flows: Flows,
     ) -> Result<(Vec<Span>, Vec<Span>), Fault> {
         let file = &entry.value;
         let sides = [&file.source_owd, &file.sink_owd];
@@ -209,10 +262,10 @@ impl Context<'_> {
             return Err(second.spot.rule(text));
         }
         if let Some(rtt) = &file.rtt {
-            return self.split_rtts(&rtt.values(count)?, course, &rtt.spot);
+            return self.split_rtts(&self.values(rtt, flows)?, course, &rtt.spot);
         }
         if let Some(owd) = &file.access_owd {
-            let values = delays(owd, count)?;
+            let values = self.delays(owd, flows)?;
             return Ok((values.clone(), values));
         }
         if sides.iter().all(|side| side.is_none())
@@ -221,7 +274,7 @@ impl Context<'_> {
             return self.split_rtts(&[rtt], course, &entry.spot.child("rtt"));
         }
         let side = |side: &Option<At<Spread<Span>>>| {
-            side.as_ref().map_or(Ok(vec![Span::ZERO]), |side| delays(side, count))
+            side.as_ref().map_or(Ok(vec![Span::ZERO]), |side| self.delays(side, flows))
         };
         Ok((side(&file.source_owd)?, side(&file.sink_owd)?))
     }
@@ -280,27 +333,7 @@ impl Context<'_> {
         }
         Ok(start.value.clone())
     }
-
-    fn size(&self, file: &FlowFile) -> Result<Size, Fault> {
-        let spot = &file.size.spot;
-        let bytes = match file.size.value.0 {
-            Amount::Unlimited => return Ok(Size::Unlimited),
-            Amount::Packets(packets) => packets.checked_mul(u64::from(self.packets.data_bytes)),
-            Amount::Bytes(bytes) => Some(bytes),
-            Amount::Bdp(_) => None,
-        };
-        match bytes {
-            Some(bytes) if (1..=MAX_SIZE).contains(&bytes) => Ok(Size::Bytes(bytes)),
-            bytes => {
-                let value = bytes.map_or("the size".to_owned(), |bytes| BYTES.exact(bytes));
-                Err(spot.fault(Problem::Range { value, allowed: "1B to 1000000000GB".to_owned() }))
-            }
-        }
-    }
 }
-
-/// The largest transfer [bytes].
-const MAX_SIZE: u64 = 1_000_000_000_000_000_000;
 
 impl Course {
     fn new(path: Vec<usize>, reverse: Vec<usize>) -> Course {
@@ -322,7 +355,9 @@ fn refuse_general_keys(file: &FlowFile) -> Result<(), Fault> {
     let reverse = file.reverse_path.as_ref().map(|names| &names.spot);
     let nodes = [&file.from, &file.to].into_iter().flatten().map(|node| &node.spot);
     match nodes.chain(reverse).next() {
-        Some(spot) => Err(spot.rule("from, to and reverse_path belong to links, not to topology")),
+        Some(spot) => {
+            Err(spot.rule("from, to and reverse_path belong to links and to maps of them"))
+        }
         None => Ok(()),
     }
 }
@@ -363,12 +398,6 @@ fn stretch(first: usize, last: usize, n: usize) -> Course {
 
 fn pick<T: Copy>(values: &[T], i: usize) -> T {
     values[if values.len() == 1 { 0 } else { i }]
-}
-
-fn delays(spread: &At<Spread<Span>>, count: u32) -> Result<Vec<Span>, Fault> {
-    let values = spread.values(count)?;
-    values.iter().try_for_each(|&value| check_delay(value, &spread.spot))?;
-    Ok(values)
 }
 
 fn check_delay(value: Span, spot: &Spot) -> Result<(), Fault> {

@@ -9,13 +9,19 @@
 //! Protocols and queues, their names and parameters, come from [`cc::registry`] alone.
 
 mod buffers;
+mod cdf;
 mod definitions;
 mod document;
 mod error;
 mod file;
+mod files;
+mod formula;
+mod graphml;
 mod groups;
 mod identity;
+mod laws;
 mod line;
+mod line_file;
 mod naming;
 mod network;
 mod quantity;
@@ -24,22 +30,27 @@ mod resolve;
 mod resolved;
 mod routing;
 mod schema;
+mod sources;
+mod spread;
 mod table;
+mod trace;
 mod traffic;
 mod values;
+mod warnings;
 mod write;
 
 pub use error::{Place, Problem, ScenarioError};
+pub use files::{Load, MAX_FILE_BYTES, beside};
 pub use identity::identity;
 pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
 pub use reference::reference_markdown;
-pub use resolve::Warning;
 pub use resolved::{
     Access, Every, Group, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series,
     Start, Transport,
 };
 pub use schema::json_schema;
 pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
+pub use warnings::Warning;
 
 /// A scenario and what is odd about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,22 +61,37 @@ pub struct Parsed {
     pub warnings: Vec<Warning>,
 }
 
-/// Reads the scenario in `text`. Messages call it `file_name`; `sets` are `key.path=value` options
-/// that replace or add values before anything is checked.
+/// Reads the scenario in `text`, which must stand alone: a file that it names is an error. Messages
+/// call it `file_name`; `sets` are `key.path=value` options that replace or add values before
+/// anything is checked.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line or its option.
 pub fn parse(file_name: &str, text: &str, sets: &[String]) -> Result<Parsed, ScenarioError> {
-    parsed(text, sets).map_err(|fault| fault.located(file_name, sets))
+    parse_with(file_name, text, sets, &|_| Err(std::io::Error::other("this text stands alone")))
 }
 
-fn parsed(text: &str, sets: &[String]) -> Result<Parsed, error::Fault> {
+/// Reads the scenario in `text`, and with `load` the files that it names; see [`beside`]. What is
+/// wrong in one of those is said with its name, which is taken to stand beside `file_name`.
+///
+/// # Errors
+/// The first thing that is wrong, with its line or its option.
+pub fn parse_with(
+    file_name: &str,
+    text: &str,
+    sets: &[String],
+    load: &Load<'_>,
+) -> Result<Parsed, ScenarioError> {
+    parsed(text, sets, load).map_err(|fault| fault.located(file_name, sets))
+}
+
+fn parsed(text: &str, sets: &[String], load: &Load<'_>) -> Result<Parsed, error::Fault> {
     let root = document::read(text, sets)?;
     if root.entry("schema").is_none() {
         return Err(resolve::schema_missing());
     }
     let file = <file::File as table::FileValue>::read(&root)?;
-    let scenario = resolve::resolve(&file)?;
-    let warnings = resolve::warnings(&file, &scenario);
+    let scenario = resolve::resolve(&file, load)?;
+    let warnings = warnings::warnings(&file, &scenario);
     Ok(Parsed { scenario, warnings })
 }

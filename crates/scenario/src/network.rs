@@ -4,7 +4,11 @@ use units::{Rate, Span};
 
 use crate::definitions::{Catalog, QueueRef};
 use crate::error::{Fault, Problem, Spot};
-use crate::file::{Dumbbell, File, LinkFile, ParkingLot, Topology};
+use crate::file::{Dumbbell, File, LinkFile, MapFile, ParkingLot, Topology};
+use crate::files::Files;
+use crate::graphml;
+use crate::line::{Capacity, Line};
+use crate::line_file::line_keys;
 use crate::quantity::{RATE, TIME};
 use crate::resolved::Queue;
 use crate::table::{At, Named, check_name};
@@ -21,6 +25,7 @@ pub(crate) struct Draft {
     pub buffer: At<Buffer>,
     pub per_flow: Option<At<PlainAmount>>,
     pub queue: Queue,
+    pub line: Line,
 }
 
 /// Where the links come from, which decides what a flow may say.
@@ -42,7 +47,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub fn new(file: &File, catalog: &Catalog) -> Result<Network, Fault> {
+    pub fn new(file: &File, catalog: &Catalog, files: &Files<'_>) -> Result<Network, Fault> {
         match (&file.topology, &file.links) {
             (Some(_), Some(links)) => {
                 Err(links.spot.rule("use either topology or links, not both"))
@@ -53,18 +58,22 @@ impl Network {
                 Err(spot.fault(Problem::Missing(wanted.to_owned())))
             }
             (Some(topology), None) => match &topology.value {
-                Topology::Dumbbell(dumbbell) => dumbbell_links(dumbbell, catalog),
-                Topology::ParkingLot(lot) => parking_lot_links(lot, catalog),
+                Topology::Dumbbell(dumbbell) => {
+                    dumbbell_links(dumbbell, &topology.spot, catalog, files)
+                }
+                Topology::ParkingLot(lot) => parking_lot_links(lot, &topology.spot, catalog, files),
+                Topology::Map(map) => map_links(map, catalog, files),
             },
-            (None, Some(links)) => general_links(links, catalog),
+            (None, Some(links)) => general_links(links, catalog, files),
         }
     }
 }
 
 /// What every link of a shorthand topology shares.
 struct Common<'a> {
-    rate: &'a At<Rate>,
+    rate: Rate,
     owd: Span,
+    line: Line,
     buffer: &'a At<Buffer>,
     per_flow: &'a Option<At<PlainAmount>>,
     queue: &'a At<QueueRef>,
@@ -76,8 +85,9 @@ impl Common<'_> {
             name: String::new(),
             from: String::new(),
             to: String::new(),
-            rate: check_rate(self.rate.value, MAX_RATE, &self.rate.spot)?,
+            rate: self.rate,
             owd: self.owd,
+            line: self.line.clone(),
             buffer: self.buffer.clone(),
             per_flow: self.per_flow.clone(),
             queue: catalog.queue(self.queue)?,
@@ -90,23 +100,43 @@ impl Draft {
         Draft { name, from, to, ..self.clone() }
     }
 
+    /// Its rate, or the highest of its steps.
+    pub fn fastest(&self) -> Rate {
+        let steps = match &self.line.capacity {
+            Capacity::Steps(steps) => steps.iter().map(|step| step.rate).max(),
+            Capacity::Constant | Capacity::Trace(_) => None,
+        };
+        steps.unwrap_or_default().max(self.rate)
+    }
+
     fn reversed(&self) -> Draft {
         self.between(format!("{}.reverse", self.name), self.to.clone(), self.from.clone())
     }
 }
 
-fn dumbbell_links(file: &Dumbbell, catalog: &Catalog) -> Result<Network, Fault> {
+fn dumbbell_links(
+    file: &Dumbbell,
+    spot: &Spot,
+    catalog: &Catalog,
+    files: &Files<'_>,
+) -> Result<Network, Fault> {
     let rtt = check_owd(&file.rtt)?;
     let owd = file.owd.as_ref().map_or(Ok(Span(rtt.0 / 4)), check_owd)?;
-    let (rate, buffer, queue) = (&file.rate, &file.buffer, &file.queue);
-    let common = Common { rate, owd, buffer, per_flow: &file.buffer_per_flow, queue };
+    let (rate, line) = line_keys!(file).resolve(spot, files)?;
+    let (buffer, queue) = (&file.buffer, &file.queue);
+    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
     let any = common.draft(catalog)?;
     let bottleneck = any.between("bottleneck".to_owned(), "left".to_owned(), "right".to_owned());
     let links = vec![bottleneck.clone(), bottleneck.reversed()];
     Ok(Network { shape: Shape::Dumbbell { rtt }, links })
 }
 
-fn parking_lot_links(file: &ParkingLot, catalog: &Catalog) -> Result<Network, Fault> {
+fn parking_lot_links(
+    file: &ParkingLot,
+    spot: &Spot,
+    catalog: &Catalog,
+    files: &Files<'_>,
+) -> Result<Network, Fault> {
     let owd = match (&file.owd, &file.link_rtt) {
         (Some(owd), None) => check_owd(owd)?,
         (None, Some(rtt)) => Span(check_owd(rtt)?.0 / 2),
@@ -117,8 +147,9 @@ fn parking_lot_links(file: &ParkingLot, catalog: &Catalog) -> Result<Network, Fa
             return Err(spot.fault(Problem::Missing(wanted)));
         }
     };
-    let (rate, buffer, queue) = (&file.rate, &file.buffer, &file.queue);
-    let common = Common { rate, owd, buffer, per_flow: &file.buffer_per_flow, queue };
+    let (rate, line) = line_keys!(file).resolve(spot, files)?;
+    let (buffer, queue) = (&file.buffer, &file.queue);
+    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
     let any = common.draft(catalog)?;
     // At most 1000.
     let n = usize::try_from(file.links.value.0).unwrap_or(usize::MAX);
@@ -130,10 +161,42 @@ fn parking_lot_links(file: &ParkingLot, catalog: &Catalog) -> Result<Network, Fa
     Ok(Network { shape: Shape::ParkingLot { n, rtt }, links: [forward, back].concat() })
 }
 
-fn general_links(file: &At<Named<LinkFile>>, catalog: &Catalog) -> Result<Network, Fault> {
+/// The links of a map, there and back.
+fn map_links(file: &MapFile, catalog: &Catalog, files: &Files<'_>) -> Result<Network, Fault> {
+    let map = graphml::read(&file.file, &files.text(&file.file)?)?;
+    let default_rate =
+        file.rate.as_ref().map(|rate| check_rate(rate.value, MAX_RATE, &rate.spot)).transpose()?;
+    let default_owd = file.owd.as_ref().map(check_owd).transpose()?;
+    let (buffer, queue) = (&file.buffer, &file.queue);
+    let (rate, owd, line) = (Rate(1), Span::ZERO, Line::default());
+    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
+    let any = common.draft(catalog)?;
+    let mut links = Vec::new();
+    for edge in &map.edges {
+        let missing = |what: &str, key: &str| {
+            let text = format!("edge \"{}\" has no {what}, and {key} is not there", edge.name);
+            file.file.spot.rule(text).within(&file.file.value.0, edge.line)
+        };
+        let rate = edge.speed.or(default_rate);
+        let rate = rate.ok_or_else(|| missing("LinkSpeedRaw", "rate"))?;
+        let owd = map.delay(edge).or(default_owd);
+        let owd = owd.ok_or_else(|| missing("Latitude and Longitude at both ends", "owd"))?;
+        let [from, to] = edge.ends.map(|end| map.nodes[end].name.clone());
+        let there = Draft { rate, owd, ..any.between(edge.name.clone(), from, to) };
+        let back = there.reversed();
+        links.extend([there, back]);
+    }
+    Ok(Network { shape: Shape::General, links })
+}
+
+fn general_links(
+    file: &At<Named<LinkFile>>,
+    catalog: &Catalog,
+    files: &Files<'_>,
+) -> Result<Network, Fault> {
     let mut links: Vec<Draft> = Vec::new();
     for (name, entry) in &file.value.0 {
-        let link = general_link(name, &entry.value, catalog)?;
+        let link = general_link(name, entry, catalog, files)?;
         let back = entry.value.duplex.value.then(|| link.reversed());
         for link in std::iter::once(link).chain(back) {
             if link.from == link.to {
@@ -155,10 +218,17 @@ fn general_links(file: &At<Named<LinkFile>>, catalog: &Catalog) -> Result<Networ
     }
 }
 
-fn general_link(name: &str, file: &LinkFile, catalog: &Catalog) -> Result<Draft, Fault> {
+fn general_link(
+    name: &str,
+    entry: &At<LinkFile>,
+    catalog: &Catalog,
+    files: &Files<'_>,
+) -> Result<Draft, Fault> {
+    let file = &entry.value;
     let owd = check_owd(&file.owd)?;
-    let (rate, buffer, queue) = (&file.rate, &file.buffer, &file.queue);
-    let common = Common { rate, owd, buffer, per_flow: &file.buffer_per_flow, queue };
+    let (rate, line) = line_keys!(file).resolve(&entry.spot, files)?;
+    let (buffer, queue) = (&file.buffer, &file.queue);
+    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
     let (from, to) = (file.from.value.clone(), file.to.value.clone());
     Ok(common.draft(catalog)?.between(name.to_owned(), from, to))
 }

@@ -71,7 +71,7 @@ impl Decimal {
     const ZERO: Decimal = Decimal { digits: 0, exponent: 0 };
 
     /// Reads `12`, `1.5`, `.5`, `1e3`; at most 20 significant digits.
-    fn parse(text: &str) -> Option<Decimal> {
+    pub fn parse(text: &str) -> Option<Decimal> {
         let (mantissa, exponent) = match text.find(['e', 'E']) {
             Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
             None => (text, 0),
@@ -98,7 +98,7 @@ impl Decimal {
     }
 
     /// `self * factor` if it is a whole number.
-    fn exactly(self, factor: u128) -> Option<u128> {
+    pub fn exactly(self, factor: u128) -> Option<u128> {
         self.scaled(factor).and_then(|(quotient, whole)| whole.then_some(quotient))
     }
 
@@ -112,6 +112,17 @@ impl Decimal {
             (_, _, Some(power)) => Some((product / power, product % power == 0)),
             (_, _, None) => Some((0, false)),
         }
+    }
+
+    /// `self * 10^by`.
+    pub fn shifted(self, by: i32) -> Decimal {
+        Decimal { exponent: self.exponent.saturating_add(by), ..self }
+    }
+
+    /// The nearest float.
+    pub fn to_f64(self) -> f64 {
+        // What the standard library reads is rounded correctly; zero's exponent may be anything.
+        format!("{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::INFINITY)
     }
 
     /// Is it at least `limit`?

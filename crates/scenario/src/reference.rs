@@ -7,7 +7,10 @@ use cc::registry::{AnyRouterParams, AnySenderParams, Recovery, Role, protocols, 
 
 use crate::definitions::{form, range};
 use crate::file::{
-    Dumbbell, File, FlowFile, LinkFile, PacketsFile, ParkingLot, ProbeFile, TransportFile,
+    Dumbbell, File, FlowFile, LinkFile, MapFile, PacketsFile, ParkingLot, ProbeFile, TransportFile,
+};
+use crate::line_file::{
+    EveryLoss, GilbertElliottLoss, JitterFile, ListLoss, RandomLoss, ReorderFile, StepFile,
 };
 use crate::resolved::{Of, Series};
 use crate::table::{Definitions, Presence, Table};
@@ -62,13 +65,70 @@ a whole number of picoseconds, a rate of bits per second.
 | bytes | `B` `kB` `MB` `GB` (powers of 1000), `KiB` `MiB` (powers of 1024) |
 | packets | `pkt` (full data packets) |
 | buffer | bytes, packets, or `bdp`: capacity times the longest two-way propagation time of the flows whose data or ACKs cross the link, counted in bytes |
-| share | `%` |
+| share, probability | `%` |
 
 A buffer in bytes or `bdp` counts the bytes that wait, one in packets the packets. The packet in service
 is not counted.
 
-A value for each flow of a group is one value, `"linspace(40ms, 200ms)"` (equal steps from the first
-flow to the last) or a list with one value per flow.
+A value for each flow of a group is one value, a list with one value per flow, or
+
+- `"linspace(40ms, 200ms)"`: equal steps from the first flow to the last;
+- `"logspace(40ms, 200ms)"`: equal ratios, rounded to the nearest smallest unit in between;
+- `"formula(40ms + 10ms * i)"`: arithmetic with `+ - * / ^ ( )`, numbers, quantities, the flow's number
+  `i` from 0 on and the number of flows `n`. The result must be a quantity of the right kind that is not
+  negative. It is exact, and rounded down to the smallest unit, as long as 128-bit fractions suffice;
+  beyond them (a root, a huge power) it is a float, rounded to the nearest.
+
+Flows that come with `arrivals` have no number: they have one value, or take those of a list in turn.
+What differs from flow to flow by chance is not part of the file's values: the resolved scenario would
+not be the same for all replications. Sizes and times below are drawn while the scenario runs.
+
+## Distributions
+
+| written | of | |
+|---|---|---|
+| `uniform(LOW, HIGH)` | times | even between the two |
+| `exponential(MEAN)` | times, sizes | |
+| `normal(MEAN, SD)` | times | negative values count as zero |
+| `pareto(MEAN, SHAPE)` | times, sizes | the shape is above 1 |
+| `bounded-pareto(LEAST, MOST, SHAPE)` | sizes | the shape is above 0, at most 10 |
+| `{ cdf = ... }` | sizes | a distribution function |
+
+Times that are drawn are at most an hour, sizes at least 1 byte and at most 10^15.
+
+## Files
+
+`trace`, `cdf` and a map's `file` name files, relative to the scenario file's folder, of at most 64 MB.
+`clearpipe show FILE --resolved` and the `run.toml` of a result hold what was read, so they stand alone.
+
+- A trace is in mahimahi's format: a whole number of milliseconds on each line, none below the one
+  before, at most 1,000,000 of them. In each of these milliseconds 1500 bytes may leave; the last one is
+  the period after which the trace starts again.
+- A distribution function has two columns: bytes, and the share of the flows that are not larger, from
+  0 to 1. Both ascend (steps are allowed), the last share is 1, `#` begins a comment, 100,000 points are
+  the most. Between two points it is linear; the first point's share of the flows has the first point's
+  size. `web-search.cdf` and `data-mining.cdf` come with the examples.
+- A map is GraphML without a DTD, of at most 10,000 nodes and 20,000 edges.
+"#;
+
+const ARRIVALS: &str = r#"
+With `arrivals`, `size` is finite and `start` one time. `load(60%)` is the Poisson process whose mean
+rate times the mean size is 60 % of the `rate` of the slowest link on the data's way (the mean rate of a
+trace, the first rate of `steps`). A buffer's `buffer_per_flow` does not count flows that arrive.
+
+```toml
+[flows.web]
+protocol = "sack"
+arrivals = "load(60%)"
+size = { cdf = "web-search.cdf" }
+rtt = ["20ms", "40ms", "80ms"]
+
+[flows.sensor]
+protocol = "sack"
+rate = "64kbps"
+on = "exponential(1s)"
+off = "exponential(2s)"
+```
 "#;
 
 const NAMES: &str = r"
@@ -84,8 +144,11 @@ pub fn reference_markdown() -> String {
     table::<TransportFile>(&mut out, "[transport]");
     table::<Dumbbell>(&mut out, "[topology] with kind = \"dumbbell\"");
     table::<ParkingLot>(&mut out, "[topology] with kind = \"parking-lot\"");
+    table::<MapFile>(&mut out, "[topology] with kind = \"graphml\"");
     table::<LinkFile>(&mut out, "[links.NAME]");
+    lines(&mut out);
     table::<FlowFile>(&mut out, "[flows.NAME]");
+    out.push_str(ARRIVALS);
     table::<ProbeFile>(&mut out, "[probe]");
     series(&mut out);
     all_protocols(&mut out);
@@ -108,6 +171,22 @@ fn table<T: Table>(out: &mut String, title: &str) {
         };
         let _ = writeln!(out, "| `{}` | {} | {absent} | {} |", key.name, key.form, key.doc);
     }
+}
+
+/// The tables within `steps`, `loss`, `jitter` and `reorder`.
+fn lines(out: &mut String) {
+    out.push_str(
+        "\n`loss = \"1%\"` is short for `{ kind = \"random\", p = \"1%\" }`, and `jitter = LAW` for \
+         `{ delay = LAW }`. A change of the capacity applies to the bits left of the packet in \
+         service.\n",
+    );
+    table::<StepFile>(out, "An entry of `steps`");
+    table::<RandomLoss>(out, "`loss` of kind = \"random\"");
+    table::<GilbertElliottLoss>(out, "`loss` of kind = \"gilbert-elliott\"");
+    table::<EveryLoss>(out, "`loss` of kind = \"every\"");
+    table::<ListLoss>(out, "`loss` of kind = \"list\"");
+    table::<JitterFile>(out, "`jitter`");
+    table::<ReorderFile>(out, "`reorder`");
 }
 
 fn series(out: &mut String) {

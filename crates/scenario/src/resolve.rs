@@ -1,46 +1,43 @@
 //! From the file's tables to the resolved scenario: the order of the steps, and the checks that need
 //! more than one table.
 
-use std::fmt;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::Span;
 
 use crate::buffers::limits;
 use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
-use crate::file::{File, PacketsFile, Preset, ProbeFile, TransportFile};
-use crate::groups::Context;
-use crate::line::Line;
+use crate::file::{File, PacketsFile, Preset, TransportFile};
+use crate::files::{Files, Load};
+use crate::groups::{Context, MAX_STEPS};
 use crate::naming::name_what_is_in_place;
-use crate::network::Network;
+use crate::network::{Network, Shape};
 use crate::quantity::TIME;
 use crate::resolved::{Every, Group, Link, Packets, Probe, Scenario, Transport};
 use crate::table::At;
-use crate::values::{ByteCount, Warmup};
-
-/// Something that is allowed but probably not meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// What, where and why.
-    pub message: String,
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
+use crate::values::{ByteCount, Warmup, Way};
 
 /// The scenario that `file` describes.
-pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
+pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
+    let files = Files::new(load);
     let duration = duration(&file.duration)?;
     let warmup = warmup(&file.warmup, duration)?;
     let packets = packets(&file.packets.value)?;
     let transport = transport(&file.transport.value)?;
     let catalog = Catalog::new(file.queues.as_ref(), file.protocols.as_ref())?;
-    let network = Network::new(file, &catalog)?;
-    let context = Context { network: &network, catalog: &catalog, packets, duration };
+    let network = Network::new(file, &catalog, &files)?;
+    let context = Context {
+        network: &network,
+        catalog: &catalog,
+        packets,
+        duration,
+        files: &files,
+        steps_left: Cell::new(MAX_STEPS),
+    };
     let mut groups = context.groups(&file.flows)?;
+    let shape = network.shape.clone();
     let limits = limits(&network, &groups, packets)?;
     let links = network.links.into_iter().zip(limits).map(|(draft, limit)| Link {
         name: draft.name,
@@ -50,10 +47,11 @@ pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
         owd: draft.owd,
         limit,
         queue: draft.queue,
-        line: Line::default(),
+        line: draft.line,
     });
     let mut links: Vec<Link> = links.collect();
     name_what_is_in_place(&catalog, &mut links, &mut groups);
+    let probe = probe(file, &shape, &links, &groups)?;
     Ok(Scenario {
         name: file.name.value.clone(),
         duration,
@@ -63,7 +61,7 @@ pub(crate) fn resolve(file: &File) -> Result<Scenario, Fault> {
         transport,
         links,
         groups,
-        probe: probe(&file.probe.value)?,
+        probe,
     })
 }
 
@@ -143,71 +141,72 @@ fn transport(file: &TransportFile) -> Result<Transport, Fault> {
     })
 }
 
-fn probe(file: &ProbeFile) -> Result<Probe, Fault> {
-    let every = positive(&file.every, MAX_DURATION, "4800h (200 days)")?;
+fn probe(file: &File, shape: &Shape, links: &[Link], groups: &[Group]) -> Result<Probe, Fault> {
+    let table = &file.probe.value;
+    let every = match table.every.value.0 {
+        Every::Change => Every::Change,
+        Every::Span(span) => {
+            let every = At { value: span, spot: table.every.spot.clone() };
+            Every::Span(positive(&every, MAX_DURATION, "4800h (200 days)")?)
+        }
+    };
     let mut series = Vec::new();
-    for one in file.series.as_ref().map_or(&[][..], |list| &list.value) {
+    for one in table.series.as_ref().map_or(&[][..], |list| &list.value) {
         if series.contains(&one.value) {
             return Err(one.spot.rule(format!("\"{}\" is listed twice", one.value.name())));
         }
         series.push(one.value);
     }
-    Ok(Probe { series, every: Every::Span(every), groups: None, links: None })
+    let link_names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+    let group_names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    // A group that stands for one on each link can be named as it stands in the file.
+    let parts = |name: &str| -> Vec<String> {
+        let entry = file.flows.value.0.iter().find(|(own, _)| own == name);
+        let path = entry.and_then(|(_, entry)| entry.value.path.as_ref());
+        match (shape, path.map(|path| &path.value)) {
+            (Shape::ParkingLot { n, .. }, Some(Way::Each)) => {
+                (1..=*n).map(|i| format!("{name}.{i}")).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+    Ok(Probe {
+        series,
+        every,
+        groups: chosen(table.flows.as_ref(), "group", &group_names, parts)?,
+        links: chosen(table.links.as_ref(), "link", &link_names, |_| Vec::new())?,
+    })
 }
 
-/// What is allowed but probably not meant.
-pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
-    let mut messages = Vec::new();
-    let unread = [("sweep", file.sweep.is_some()), ("plot", file.plot.is_some())];
-    for (table, _) in unread.iter().filter(|(_, is_there)| *is_there) {
-        messages.push(format!("{table}: a run ignores this table"));
-    }
-    for (i, link) in scenario.links.iter().enumerate() {
-        let crosses = |group: &Group| group.path.contains(&i) || group.reverse.contains(&i);
-        if !scenario.groups.iter().any(crosses) {
-            messages.push(format!("no flow crosses link \"{}\"", link.name));
+/// The numbers of the things that `list` names, in ascending order; `parts` are the names that one
+/// which nothing has stands for.
+fn chosen(
+    list: Option<&At<Vec<At<String>>>>,
+    what: &'static str,
+    names: &[&str],
+    parts: impl Fn(&str) -> Vec<String>,
+) -> Result<Option<Vec<usize>>, Fault> {
+    let Some(list) = list else { return Ok(None) };
+    let numbers: BTreeMap<&str, usize> =
+        names.iter().zip(0..).map(|(&name, i)| (name, i)).collect();
+    let mut found = BTreeSet::new();
+    for one in &list.value {
+        let name = one.value.as_str();
+        let own: Vec<usize> = match numbers.get(name) {
+            Some(&number) => vec![number],
+            None => parts(name).iter().filter_map(|name| numbers.get(&**name).copied()).collect(),
+        };
+        if own.is_empty() {
+            let (name, allowed) = (name.to_owned(), names.iter().map(|&n| n.to_owned()).collect());
+            return Err(one.spot.fault(Problem::Name { what, name, allowed }));
+        }
+        for number in own {
+            if !found.insert(number) {
+                return Err(one.spot.rule(format!("\"{}\" is listed twice", names[number])));
+            }
         }
     }
-    for group in &scenario.groups {
-        messages.extend(missing_router(scenario, group));
-        messages.extend(slow_access(scenario, group));
-    }
-    messages.into_iter().map(|message| Warning { message }).collect()
-}
-
-fn missing_router(scenario: &Scenario, group: &Group) -> Option<String> {
-    let info = cc::registry::protocols().find(|info| info.name == group.protocol.kind)?;
-    let router = info.router?;
-    let lacks = |link: &&Link| {
-        let queue = &link.queue;
-        let kinds = [Some(&queue.policy), queue.feedback.as_ref()];
-        !kinds.into_iter().flatten().any(|part| part.kind == router)
-    };
-    let path = group.path.iter().map(|&i| &scenario.links[i]);
-    let names: Vec<String> = path.filter(lacks).map(|link| format!("\"{}\"", link.name)).collect();
-    let (first, more) = (names.first()?, names.len() - 1);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    Some(format!(
-        "flows.{}: protocol \"{}\" needs queue \"{router}\", which is not on link {first}{more}",
-        group.name, group.protocol.kind
-    ))
-}
-
-fn slow_access(scenario: &Scenario, group: &Group) -> Option<String> {
-    let slowest = group.access.iter().map(|access| access.rate).min()?;
-    let path = group.path.iter().map(|&i| &scenario.links[i]);
-    let link = path.clone().min_by_key(|link| link.rate)?;
-    if slowest >= link.rate {
-        return None;
-    }
-    let rate = |rate: units::Rate| crate::quantity::RATE.exact(rate.0);
-    Some(format!(
-        "flows.{}: the access rate of {} is below the {} of link \"{}\"",
-        group.name,
-        rate(slowest),
-        rate(link.rate),
-        link.name
-    ))
+    Ok(Some(found.into_iter().collect()))
 }
 
 /// The spot of the `schema` key, for the message when it is missing.

@@ -34,7 +34,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Flows in all groups together.
+    /// Flows in all groups together; those that arrive while the run goes on are not counted.
     pub fn flow_count(&self) -> u64 {
         self.groups.iter().map(|group| u64::from(group.count)).sum()
     }
@@ -148,7 +148,8 @@ pub struct Group {
     pub path: Vec<usize>,
     /// The links the ACKs cross, in order.
     pub reverse: Vec<usize>,
-    /// The access hops: one value for all flows, or one for each. See [`Group::access`].
+    /// The access hops: one value for all flows, or one for each; with `arrivals` some that the
+    /// flows take in turn. See [`Group::access`].
     pub access: Vec<Access>,
     /// When the flows start.
     pub start: Start,
@@ -161,8 +162,7 @@ pub struct Group {
 impl Group {
     /// The access hops of the `i`-th flow.
     pub fn access(&self, i: u32) -> Access {
-        let index = if self.access.len() == 1 { 0 } else { i as usize };
-        self.access[index]
+        self.access[i as usize % self.access.len()]
     }
 }
 

@@ -6,11 +6,14 @@ use units::{Rate, Span};
 use crate::document::{Node, Raw};
 use crate::error::{Fault, Problem};
 use crate::quantity::{BYTES, Decimal, Dimension, RATE, TIME, number, split};
-use crate::resolved::{Series, Start};
+use crate::resolved::{Every, Series, Start};
 use crate::table::{At, Definitions, FileValue, Word, defined, word_values};
 
 /// The text of a quantity; a bare number is told its unit.
-fn quantity_text<'a>(node: &'a Node, dimension: &Dimension<'_>) -> Result<&'a str, Fault> {
+pub(crate) fn quantity_text<'a>(
+    node: &'a Node,
+    dimension: &Dimension<'_>,
+) -> Result<&'a str, Fault> {
     match &node.raw {
         Raw::Text(text) => Ok(text),
         Raw::Int(value) => Err(node.spot.fault(dimension.no_unit(&value.to_string()))),
@@ -19,7 +22,7 @@ fn quantity_text<'a>(node: &'a Node, dimension: &Dimension<'_>) -> Result<&'a st
     }
 }
 
-fn read_quantity(node: &Node, dimension: &Dimension<'_>) -> Result<u64, Fault> {
+pub(crate) fn read_quantity(node: &Node, dimension: &Dimension<'_>) -> Result<u64, Fault> {
     let text = quantity_text(node, dimension)?;
     dimension.parse(text).map_err(|problem| node.spot.fault(problem))
 }
@@ -36,7 +39,7 @@ fn quantity_schema(dimension: &Dimension<'_>) -> Json {
     })
 }
 
-fn text_schema(about: &str, examples: &[&str]) -> Json {
+pub(crate) fn text_schema(about: &str, examples: &[&str]) -> Json {
     json!({ "type": "string", "description": about, "examples": examples })
 }
 
@@ -168,7 +171,7 @@ pub(crate) enum Amount {
 }
 
 /// Reads bytes, packets and, if it is allowed, multiples of the bandwidth-delay product.
-fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
+pub(crate) fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
     let units = amount_units(bdp);
     let what = Dimension { name: "an amount", example: "100pkt", units: &units, written: &[] };
     let text = quantity_text(node, &what)?;
@@ -237,25 +240,6 @@ impl FileValue for PlainAmount {
     }
 }
 
-/// How much a flow sends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SizeForm(pub Amount);
-
-impl FileValue for SizeForm {
-    fn form() -> String {
-        "\"unlimited\", bytes or packets".to_owned()
-    }
-    fn schema(_: &mut Definitions) -> Json {
-        text_schema("unlimited, bytes or packets", &["unlimited", "1MB", "300pkt"])
-    }
-    fn read(node: &Node) -> Result<SizeForm, Fault> {
-        match &node.raw {
-            Raw::Text(text) if text == "unlimited" => Ok(SizeForm(Amount::Unlimited)),
-            _ => read_amount(node, false).map(SizeForm),
-        }
-    }
-}
-
 /// A real number of packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window(pub f64);
@@ -304,6 +288,28 @@ impl FileValue for OffOrTime {
     }
 }
 
+/// When a value is recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EveryForm(pub Every);
+
+impl FileValue for EveryForm {
+    fn form() -> String {
+        "time or \"change\"".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        text_schema("a time, or change", &["100ms", "change"])
+    }
+    fn read(node: &Node) -> Result<EveryForm, Fault> {
+        match &node.raw {
+            Raw::Text(text) if text == "change" => Ok(EveryForm(Every::Change)),
+            Raw::Text(text) if !text.contains(|c: char| c.is_ascii_digit()) => {
+                Err(node.mismatch("a time such as \"100ms\", or \"change\""))
+            }
+            _ => Span::read(node).map(|span| EveryForm(Every::Span(span))),
+        }
+    }
+}
+
 /// `name(argument, argument)` cut into its parts.
 pub(crate) fn call(text: &str) -> Option<(&str, Vec<&str>)> {
     let (name, rest) = text.trim().split_once('(')?;
@@ -312,76 +318,18 @@ pub(crate) fn call(text: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Reads every argument of a call as a quantity.
-fn arguments<T: Quantity + FileValue>(node: &Node, texts: &[&str]) -> Result<Vec<T>, Fault> {
+pub(crate) fn arguments<T: Quantity + FileValue>(
+    node: &Node,
+    texts: &[&str],
+) -> Result<Vec<T>, Fault> {
     let read = |text: &&str| T::read(&Node { raw: Raw::from(*text), spot: node.spot.clone() });
     texts.iter().map(read).collect()
 }
 
-/// One value for all flows of a group, or one for each.
-#[derive(Clone, Debug)]
-pub(crate) enum Spread<T> {
-    Same(T),
-    /// From the first to the last flow in equal steps.
-    Linear(T, T),
-    List(Vec<At<T>>),
-}
-
-impl<T: Quantity + FileValue> FileValue for Spread<T> {
-    fn form() -> String {
-        format!("{}, \"linspace(FIRST, LAST)\" or list", T::form())
-    }
-    fn schema(definitions: &mut Definitions) -> Json {
-        let example = T::DIMENSION.example;
-        let call = format!("linspace({example}, {example})");
-        let text = text_schema("one value, or equal steps over the flows", &[example, &call]);
-        json!({ "anyOf": [text, <Vec<At<T>>>::schema(definitions)] })
-    }
-    fn read(node: &Node) -> Result<Spread<T>, Fault> {
-        let Raw::Text(text) = &node.raw else {
-            return match &node.raw {
-                Raw::List(_) => FileValue::read(node).map(Spread::List),
-                _ => T::read(node).map(Spread::Same),
-            };
-        };
-        match call(text) {
-            None => T::read(node).map(Spread::Same),
-            Some(("linspace", texts)) => match arguments(node, &texts)?[..] {
-                [first, last] => Ok(Spread::Linear(first, last)),
-                _ => Err(node.mismatch("linspace(FIRST, LAST)")),
-            },
-            Some((name, _)) => Err(unknown_call(node, name, &["linspace"])),
-        }
-    }
-}
-
-fn unknown_call(node: &Node, name: &str, allowed: &[&str]) -> Fault {
+/// The error for a function that is not one of `allowed`.
+pub(crate) fn unknown_call(node: &Node, name: &str, allowed: &[&str]) -> Fault {
     let allowed = allowed.iter().map(|&name| name.to_owned()).collect();
     node.spot.fault(Problem::Name { what: "function", name: name.to_owned(), allowed })
-}
-
-impl<T: Quantity> At<Spread<T>> {
-    /// The values of `count` flows; one if they are all the same.
-    pub fn values(&self, count: u32) -> Result<Vec<T>, Fault> {
-        match &self.value {
-            Spread::Same(value) => Ok(vec![*value]),
-            Spread::Linear(first, last) => Ok(linear(*first, *last, count)),
-            Spread::List(list) if list.len() == count as usize => {
-                Ok(list.iter().map(|item| item.value).collect())
-            }
-            Spread::List(list) => {
-                Err(self.spot.rule(format!("{} values for a count of {count}", list.len())))
-            }
-        }
-    }
-}
-
-/// `count` values in equal steps, rounded down to whole smallest units.
-fn linear<T: Quantity>(first: T, last: T, count: u32) -> Vec<T> {
-    let (low, high) = (i128::from(first.smallest()), i128::from(last.smallest()));
-    let steps = i128::from(count.saturating_sub(1).max(1));
-    let value = |i: u32| low + ((high - low) * i128::from(i)).div_euclid(steps);
-    // Between two u64 values, so the conversion cannot fail.
-    (0..count).map(|i| T::of(u64::try_from(value(i)).unwrap_or(u64::MAX))).collect()
 }
 
 impl FileValue for Start {
@@ -477,16 +425,6 @@ mod tests {
 
     fn read<T: FileValue>(text: &str) -> At<T> {
         At::read(&Node { raw: Raw::from(text), spot: Spot::root() }).unwrap()
-    }
-
-    #[test]
-    fn linspace_meets_both_ends_exactly() {
-        let spread: At<Spread<Span>> = read("linspace(40ms, 200ms)");
-        let values = spread.values(5).unwrap();
-        assert_eq!(values, [40, 80, 120, 160, 200].map(Span::from_millis));
-        assert_eq!(spread.values(1).unwrap(), [Span::from_millis(40)]);
-        let down: At<Spread<Span>> = read("linspace(10ps, 0ps)");
-        assert_eq!(down.values(4).unwrap(), [10, 6, 3, 0].map(Span));
     }
 
     #[test]

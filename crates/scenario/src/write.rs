@@ -6,11 +6,14 @@ use cc::params::{Spec, Value};
 use cc::roles::Limit;
 use units::{Rate, Span};
 
+use crate::laws::{law_text, percent};
+use crate::line::{Capacity, DelayLaw, Line, Loss, LossModel};
 use crate::quantity::{BYTES, RATE, TIME};
 use crate::resolved::{
     Every, Group, Link, Protocol, Queue, RouterPart, Scenario, Start, Transport,
 };
-use crate::traffic::Size;
+use crate::sources::{gap_text, size_text};
+use crate::traffic::{App, Size};
 
 impl Scenario {
     /// The scenario as a file in the general form: named links, listed paths, explicit access hops.
@@ -40,6 +43,15 @@ impl Scenario {
             Every::Change => quoted("change"),
         };
         out.key("every", &every);
+        let names = |numbers: &[usize], name: &dyn Fn(usize) -> String| {
+            list(numbers.iter().map(|&number| quoted(&name(number))))
+        };
+        if let Some(groups) = &self.probe.groups {
+            out.key("flows", &names(groups, &|i| self.groups[i].name.clone()));
+        }
+        if let Some(links) = &self.probe.links {
+            out.key("links", &names(links, &|i| self.links[i].name.clone()));
+        }
         out.0
     }
 
@@ -91,7 +103,10 @@ fn write_link(out: &mut Out, link: &Link) {
     out.table("links", Some(&link.name));
     out.key("from", &quoted(&link.from));
     out.key("to", &quoted(&link.to));
-    out.key("rate", &rate(link.rate));
+    // A trace has its own.
+    if !matches!(link.line.capacity, Capacity::Trace(_)) {
+        out.key("rate", &rate(link.rate));
+    }
     out.key("owd", &span(link.owd));
     let limit = match link.limit {
         Limit::Bytes(limit) => bytes(limit),
@@ -99,13 +114,71 @@ fn write_link(out: &mut Out, link: &Link) {
     };
     out.key("buffer", &limit);
     out.key("queue", &quoted(&link.queue.name));
+    write_line(out, &link.line);
+}
+
+fn write_line(out: &mut Out, line: &Line) {
+    match &line.capacity {
+        Capacity::Constant => {}
+        Capacity::Steps(steps) => {
+            let step = |step: &crate::line::Step| {
+                format!("{{ at = {}, rate = {} }}", span(step.at), rate(step.rate))
+            };
+            out.key("steps", &list(steps.iter().map(step)));
+        }
+        Capacity::Trace(trace) => {
+            out.key("trace", &lines(trace.opportunities_ms.iter().map(u32::to_string)));
+        }
+    }
+    if !line.outages.is_empty() {
+        let pairs = line.outages.iter().map(|o| format!("[{}, {}]", span(o.from), span(o.to)));
+        out.key("down", &list(pairs));
+        out.key("down_drops", &line.outage_drops.to_string());
+    }
+    if let Some(loss) = &line.loss {
+        out.key("loss", &loss_table(loss));
+    }
+    if let Some(jitter) = &line.jitter {
+        let (delay, in_order) = (law(&jitter.extra), jitter.in_order);
+        out.key("jitter", &format!("{{ delay = {delay}, in_order = {in_order} }}"));
+    }
+    if let Some(reorder) = &line.reorder {
+        let (p, delay) = (share(reorder.p), span(reorder.extra));
+        out.key("reorder", &format!("{{ p = {p}, delay = {delay} }}"));
+    }
+}
+
+fn loss_table(loss: &Loss) -> String {
+    let model = match &loss.model {
+        LossModel::Random(p) => format!("kind = \"random\", p = {}", share(*p)),
+        LossModel::GilbertElliott { to_bad, to_good, loss_good, loss_bad } => format!(
+            "kind = \"gilbert-elliott\", to_bad = {}, to_good = {}, loss_good = {}, loss_bad = {}",
+            share(*to_bad),
+            share(*to_good),
+            share(*loss_good),
+            share(*loss_bad)
+        ),
+        LossModel::Every(n) => format!("kind = \"every\", n = {n}"),
+        LossModel::List(packets) => {
+            format!("kind = \"list\", packets = {}", list(packets.iter().map(u64::to_string)))
+        }
+    };
+    format!("{{ {model}, data_only = {} }}", loss.data_only)
 }
 
 fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
     let names = |path: &[usize]| list(path.iter().map(|&link| quoted(&links[link].name)));
     out.table("flows", Some(&group.name));
     out.key("protocol", &quoted(&group.protocol.name));
-    out.key("count", &group.count.to_string());
+    match &group.arrivals {
+        None => out.key("count", &group.count.to_string()),
+        Some(arrivals) => {
+            out.key("arrivals", &quoted(&gap_text(&arrivals.gap)));
+            if let Some(most) = arrivals.most {
+                out.key("count", &most.to_string());
+            }
+        }
+    }
     out.key("path", &names(&group.path));
     out.key("reverse_path", &names(&group.reverse));
     out.key("access_rate", &spread(group.access.iter().map(|access| rate(access.rate))));
@@ -118,9 +191,18 @@ fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
     let size = match &group.size {
         Size::Unlimited => quoted("unlimited"),
         Size::Bytes(size) => bytes(*size),
-        Size::Drawn(_) => todo!("written with the reader of the same key"),
+        Size::Drawn(law) => size_text(law),
     };
     out.key("size", &size);
+    match &group.app {
+        App::Greedy => {}
+        App::Rate(offered) => out.key("rate", &rate(*offered)),
+        App::OnOff { rate: offered, on, off } => {
+            out.key("rate", &rate(*offered));
+            out.key("on", &law(on));
+            out.key("off", &law(off));
+        }
+    }
 }
 
 fn start(start: &Start) -> String {
@@ -182,6 +264,26 @@ fn rate(rate: Rate) -> String {
 
 fn bytes(bytes: u64) -> String {
     quoted(&BYTES.exact(bytes))
+}
+
+fn share(part: f64) -> String {
+    quoted(&percent(part))
+}
+
+fn law(law: &DelayLaw) -> String {
+    quoted(&law_text(law))
+}
+
+/// A long list over several lines.
+fn lines(items: impl Iterator<Item = String>) -> String {
+    let mut text = String::from("[");
+    for (i, item) in items.enumerate() {
+        text.push_str(if i % 16 == 0 { "\n  " } else { " " });
+        text.push_str(&item);
+        text.push(',');
+    }
+    text.push_str("\n]");
+    text
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {

@@ -1,7 +1,11 @@
 //! Every way to get a scenario file wrong, and the exact message. The cases are a table that a
 //! human can read: `errors/cases.txt`.
 
-use clearpipe_scenario::parse;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use clearpipe_scenario::{ScenarioError, parse_with};
 
 /// One case of the table.
 #[derive(Default)]
@@ -10,20 +14,27 @@ struct Case {
     find: Vec<String>,
     replacement: Vec<String>,
     sets: Vec<String>,
+    files: BTreeMap<String, String>,
     message: String,
 }
 
 impl Case {
     fn read(block: &str) -> Case {
         let mut case = Case::default();
+        let mut file = String::new();
         for line in block.lines() {
-            let (mark, rest) = line.split_at(2);
+            let (mark, rest) = line.split_at_checked(2).unwrap_or((line, ""));
             let rest = rest.to_owned();
             match mark {
                 "= " => case.base = rest,
                 "- " => case.find.push(rest),
                 "+ " => case.replacement.push(rest),
                 "> " => case.sets.push(rest),
+                "@ " => {
+                    file.clone_from(&rest);
+                    case.files.insert(rest, String::new());
+                }
+                "| " => *case.files.get_mut(&file).unwrap() += &(rest + "\n"),
                 "! " => case.message = rest,
                 _ => panic!("not a line of a case: {line}"),
             }
@@ -42,6 +53,14 @@ impl Case {
         assert!(base.contains(&find), "{} has no {find:?}", self.base);
         base.replacen(&find, &self.replacement.join("\n"), 1)
     }
+
+    fn parse(&self) -> Result<clearpipe_scenario::Parsed, ScenarioError> {
+        let load = |name: &Path| {
+            let text = self.files.get(name.to_str().unwrap());
+            text.map(|text| text.clone().into_bytes()).ok_or(io::ErrorKind::NotFound.into())
+        };
+        parse_with("base.toml", &self.text(), &self.sets, &load)
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -53,8 +72,7 @@ fn cases() -> Vec<Case> {
 fn wrong_files_are_refused_with_the_exact_message() {
     let mut wrong = Vec::new();
     for case in cases() {
-        let text = case.text();
-        let said = match parse("base.toml", &text, &case.sets) {
+        let said = match case.parse() {
             Ok(_) => "accepted".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -69,7 +87,7 @@ fn wrong_files_are_refused_with_the_exact_message() {
 fn the_base_files_are_right() {
     for name in ["dumbbell", "parking_lot", "named"] {
         let case = Case { base: name.to_owned(), ..Case::default() };
-        let parsed = parse("base.toml", &case.text(), &[]).unwrap();
+        let parsed = case.parse().unwrap();
         assert_eq!(parsed.scenario.groups.len(), 1);
     }
 }

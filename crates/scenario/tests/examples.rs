@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cc::registry::Recovery;
 use cc::roles::Limit;
-use clearpipe_scenario::{Every, Parsed, Scenario, Series, Size, Start, parse};
+use clearpipe_scenario::{Every, Parsed, Scenario, Series, Size, Start, beside, parse, parse_with};
 use units::{Rate, Span};
 
 fn folder() -> PathBuf {
@@ -35,12 +35,12 @@ fn every_example_parses_without_a_warning() {
         }
         count += 1;
         let text = fs::read_to_string(&path).unwrap();
-        let parsed = parse(&path.display().to_string(), &text, &[]);
+        let parsed = parse_with(&path.display().to_string(), &text, &[], &beside(&path));
         let parsed = parsed.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(parsed.warnings, [], "{}", path.display());
         assert_eq!(path.file_stem().unwrap().to_str(), Some(parsed.scenario.name.as_str()));
     }
-    assert!(count >= 6, "{count} examples");
+    assert!(count >= 10, "{count} examples");
 }
 
 #[test]

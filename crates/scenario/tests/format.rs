@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clearpipe_scenario::{Scenario, identity, json_schema, parse, reference_markdown};
+use clearpipe_scenario::{
+    Parsed, Scenario, ScenarioError, beside, identity, json_schema, parse, parse_with,
+    reference_markdown,
+};
 use proptest::prelude::*;
 
 fn root() -> PathBuf {
@@ -15,17 +18,26 @@ fn example(name: &str) -> String {
     fs::read_to_string(root().join(format!("examples/{name}.toml"))).unwrap()
 }
 
-const EXAMPLES: [&str; 6] = [
+const EXAMPLES: [&str; 10] = [
     "base-case-xcp",
     "base-case-vcp",
     "base-case-sack-red",
     "xcp-fig10",
     "parking-lot",
     "two-paths",
+    "web-traffic",
+    "lossy-satellite",
+    "cellular-trace",
+    "abilene",
 ];
 
+/// Reads a text as if it stood among the examples.
+fn read(text: &str, sets: &[String]) -> Result<Parsed, ScenarioError> {
+    parse_with("x", text, sets, &beside(&root().join("examples/x.toml")))
+}
+
 fn scenario(name: &str, sets: &[String]) -> Scenario {
-    parse(name, &example(name), sets).unwrap_or_else(|error| panic!("{error}")).scenario
+    read(&example(name), sets).unwrap_or_else(|error| panic!("{error}")).scenario
 }
 
 fn assert_round_trip(scenario: &Scenario) {
@@ -159,7 +171,7 @@ fn identity_depends_on_everything_that_is_run() {
 fn odd_scenarios_are_warned_of() {
     let warn = |name: &str, sets: &[&str]| -> Vec<String> {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-        let parsed = parse(name, &example(name), &sets).unwrap();
+        let parsed = read(&example(name), &sets).unwrap();
         parsed.warnings.iter().map(ToString::to_string).collect()
     };
     assert_eq!(
@@ -196,7 +208,7 @@ fn the_committed_schema_is_the_types_own() {
 }
 
 /// Pieces that mutated files are made of.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 28] = [
     "\"",
     "[",
     "]",
@@ -221,6 +233,10 @@ const PIECES: [&str; 24] = [
     "\u{fc}",
     "true",
     "[links.a]\n",
+    "%",
+    "formula(",
+    "load(",
+    "exponential(",
 ];
 
 fn values() -> impl Strategy<Value = String> {
@@ -234,16 +250,17 @@ fn values() -> impl Strategy<Value = String> {
         2 => (number, unit).prop_map(|(number, unit)| format!("{number}{unit}")),
         4 => "[1-9][0-9]{0,2}(\\.[0-9])?(ms|Mbps|kB)",
         4 => "[1-9][0-9]{0,2}(pkt|bdp|%)?",
-        2 => "(linspace|uniform|every|cross)\\([0-9]{1,2}m?s?(, [0-9]{1,2}m?s?)?\\)",
+        2 => "(linspace|logspace|uniform|normal|exponential|pareto|poisson|load|every|cross)\\([0-9]{1,2}(\\.5)?(m?s|/s|%|kB)?(, [0-9]{1,2}m?s?)?\\)",
+        2 => "formula\\(([0-9]{1,2}(ms|Mbps)?|i|n|[-+*/^]|[()]){1,9}\\)",
         2 => "(long|each|red|xcp|vcp|sack|unlimited|off|true|\\[\\]|\\{\\})",
         1 => any::<String>(),
     ]
 }
 
 fn keys() -> impl Strategy<Value = String> {
-    let table = "(topology|flows\\.(long|cross|bulk|ground|fwd)|links\\.(sat|sea|new)|transport)";
+    let table = "(topology|flows\\.(long|cross|bulk|ground|fwd|web|video|coasts)|links\\.(sat|sea|new|down)|transport)";
     let key = "(rate|rtt|owd|links|buffer|buffer_per_flow|queue|protocol|count|path|from|to|start\
-               |stop|size|access_rate|access_owd|source_owd|sink_owd|min_rto|initial_window)";
+               |stop|size|arrivals|on|off|steps|trace|down|loss|jitter|reorder|access_rate|access_owd|source_owd|sink_owd|min_rto|initial_window)";
     let top = "(duration|warmup|seed|name|packets\\.data|packets\\.ack|probe\\.every)";
     prop_oneof![(table, key).prop_map(|(table, key)| format!("{table}.{key}")), top]
 }
@@ -270,7 +287,7 @@ proptest! {
             text.splice(start..end, piece.chars());
         }
         let text: String = text.into_iter().collect();
-        if let Ok(parsed) = parse(name, &text, &[]) {
+        if let Ok(parsed) = read(&text, &[]) {
             assert_round_trip(&parsed.scenario);
         }
     }
@@ -281,7 +298,7 @@ proptest! {
         sets in prop::collection::vec((keys(), values()), 1..3),
     ) {
         let sets: Vec<String> = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        if let Ok(parsed) = parse(name, &example(name), &sets) {
+        if let Ok(parsed) = read(&example(name), &sets) {
             prop_assume!(parsed.scenario.groups.iter().all(|group| group.access.len() < 10_000));
             assert_round_trip(&parsed.scenario);
         }

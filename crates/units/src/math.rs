@@ -24,6 +24,18 @@ pub fn cos(x: f64) -> f64 {
     libm::cos(x)
 }
 
+/// The sine of `x` radians.
+#[inline]
+pub fn sin(x: f64) -> f64 {
+    libm::sin(x)
+}
+
+/// The angle in radians whose sine is `x`.
+#[inline]
+pub fn asin(x: f64) -> f64 {
+    libm::asin(x)
+}
+
 /// The cube root.
 #[inline]
 pub fn cbrt(x: f64) -> f64 {

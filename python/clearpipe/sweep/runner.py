@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import clearpipe as cp
@@ -96,7 +97,7 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     if store is None:
         return [_identities(spec, point, reps) for point in spec.points]
     asked = [spec.source, spec.sets, spec.seed, list(reps), [p.sets for p in spec.points]]
-    asked += [cp.version(), cp.model_version()]
+    asked += [spec.resolved, _files(spec), cp.version(), cp.model_version()]
     key = hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).hexdigest()
     path = store.plans / f"{key}.json"
     try:
@@ -111,6 +112,28 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     if store.plans.is_dir():
         write_whole(path, {"points": found})
     return found
+
+
+def _files(spec: Spec) -> list[tuple[str, int, int]]:
+    """The files that values of the axes name, with time and size: their content decides as well."""
+    folder = Path(spec.source.name).parent
+    texts = {text for axis in spec.axes for value in axis.values for text in _texts(list(value))}
+    found = []
+    for text in sorted(texts):
+        try:
+            about = (folder / text).stat()
+        except (OSError, ValueError):
+            continue
+        found.append((text, about.st_mtime_ns, about.st_size))
+    return found
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
 
 
 def _identities(spec: Spec, point: Point, reps: Sequence[int]) -> list[str] | str:

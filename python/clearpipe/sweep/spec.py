@@ -14,7 +14,7 @@ import operator
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +105,17 @@ class Spec:
     """A sweep."""
 
     source: api.Source
+    resolved: str
+    """The scenario without what varies, every default written out."""
     name: str
     seed: int
     sets: tuple[str, ...]
-    axes: tuple[Axis, ...]
-    points: tuple[Point, ...]
-    reps: int
-    until: Until | None
-    keep: str
-    plots: tuple[Plot, ...] = field(default=())
+    axes: tuple[Axis, ...] = ()
+    points: tuple[Point, ...] = ()
+    reps: int = 1
+    until: Until | None = None
+    keep: str = "all"
+    plots: tuple[Plot, ...] = ()
 
 
 def load(
@@ -130,11 +132,13 @@ def load(
     a single one that is wrong is a failed run.
     """
     source = api.source(file)
-    base = tomllib.loads(api.resolve(source, set=sets).toml)
+    resolved = api.resolve(source, set=sets).toml
+    base = tomllib.loads(resolved)
     # The scenario reader has checked the syntax.
     document = tomllib.loads(source.text)
     reader = _Reader(str(file), document)
-    spec = reader.spec(source, tuple(sets), base["name"], base["seed"] if seed is None else seed)
+    used = base["seed"] if seed is None else seed
+    spec = reader.spec(Spec(source, resolved, base["name"], used, tuple(sets)))
     changes: dict[str, Any] = {}
     if reps is not None:
         changes |= {"reps": reps, "until": None}
@@ -228,7 +232,8 @@ class _Reader:
             raise self.fail(key, "a list of tables is wanted")
         return [self.table(one, f"{key}[{i}]") for i, one in enumerate(value)]
 
-    def spec(self, source: api.Source, sets: tuple[str, ...], name: str, seed: int) -> Spec:
+    def spec(self, base: Spec) -> Spec:
+        """`base` with what the tables say."""
         if "sweep" not in self.document:
             raise self.fail("sweep", "missing table; a sweep says what varies in [sweep]")
         table = self.table(self.document["sweep"], "sweep")
@@ -241,8 +246,15 @@ class _Reader:
         if keep not in ("all", "summary"):
             raise self.fail("sweep.keep", f'{keep!r}: "all" or "summary" is wanted')
         until = self.until(table["until"]) if "until" in table else None
-        plots = tuple(self.plots(axes))
-        return Spec(source, name, seed, sets, tuple(axes), points, reps, until, keep, plots)
+        return replace(
+            base,
+            axes=tuple(axes),
+            points=points,
+            reps=reps,
+            until=until,
+            keep=keep,
+            plots=tuple(self.plots(axes)),
+        )
 
     def count(self, value: object, key: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_REPS:

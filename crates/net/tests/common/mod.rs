@@ -17,7 +17,7 @@ pub fn example(name: &str, sets: &[&str]) -> Scenario {
     let path = root("examples").join(format!("{name}.toml"));
     let text = std::fs::read_to_string(&path).expect("a shipped example");
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    match scenario::parse(name, &text, &sets) {
+    match scenario::parse_with(name, &text, &sets, &scenario::beside(&path)) {
         Ok(parsed) => parsed.scenario,
         Err(error) => panic!("{error}"),
     }

@@ -1,0 +1,1 @@
+../../../examples/web-search.cdf
