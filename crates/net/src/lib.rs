@@ -6,11 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod capacity;
 mod fingerprint;
 mod flow;
+mod line;
 mod link;
 mod packet;
 mod probe;
+mod special;
 mod tables;
 mod world;
 

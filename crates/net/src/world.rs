@@ -34,24 +34,26 @@ pub enum Due {
     Probe = 1,
     /// A link's departures must be worked out now, at the latest.
     Guard = 2,
+    /// A link's routers hear of its capacity.
+    Capacity = 3,
     /// A link's routers' timer.
-    RouterTimer = 3,
-    /// The head of a link's delay line is at the next link.
-    LinkPipe = 4,
+    RouterTimer = 4,
+    /// The head of a link's delay line is at the next link, or leaves the last one.
+    LinkPipe = 5,
     /// The head of a flow's line from the source is at the first link.
-    Up = 5,
+    Up = 6,
     /// The head of a flow's line from the sink is at the first link back.
-    AckUp = 6,
+    AckUp = 7,
     /// The head of a flow's line to the sink is there.
-    Down = 7,
+    Down = 8,
     /// The head of a flow's line to the source is there.
-    AckDown = 8,
+    AckDown = 9,
     /// A flow's delayed ACK.
-    Receiver = 9,
+    Receiver = 10,
     /// A flow's start, stop, retransmission or protocol timer.
-    FlowTimer = 10,
+    FlowTimer = 11,
     /// A flow's pacer.
-    Pace = 11,
+    Pace = 12,
 }
 
 const INDEX_BITS: u32 = 28;
@@ -107,6 +109,7 @@ impl World {
     fn handle(&mut self, now: Time, event: u32) {
         const GUARD: u32 = Due::Guard as u32;
         const LINK_PIPE: u32 = Due::LinkPipe as u32;
+        const CAPACITY: u32 = Due::Capacity as u32;
         const ROUTER_TIMER: u32 = Due::RouterTimer as u32;
         const UP: u32 = Due::Up as u32;
         const DOWN: u32 = Due::Down as u32;
@@ -120,6 +123,7 @@ impl World {
         match event >> INDEX_BITS {
             GUARD => self.on_guard(now, index),
             LINK_PIPE => self.on_link_pipe(now, index),
+            CAPACITY => self.on_capacity(now, index),
             ROUTER_TIMER => self.on_router_timer(now, index),
             UP => self.on_up(now, index),
             DOWN => self.on_down(now, index),
@@ -137,7 +141,7 @@ impl World {
 
     /// Works out the departures of a link up to `now`.
     #[inline]
-    fn catch_up(&mut self, now: Time, link: u32) {
+    pub(crate) fn catch_up(&mut self, now: Time, link: u32) {
         while let Some((start, id, queued_for)) = self.links[link as usize].next_service(now) {
             self.serve(start, link, id, queued_for);
         }
@@ -165,7 +169,7 @@ impl World {
     }
 
     #[inline]
-    fn arrive(&mut self, now: Time, link: u32, id: u32) {
+    pub(crate) fn arrive(&mut self, now: Time, link: u32, id: u32) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
         match l.arrive(now, &mut self.pool, id) {
@@ -190,16 +194,28 @@ impl World {
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
+        if !l.plain {
+            self.serve_special(now, link, id, queued_for);
+            return;
+        }
         let packet = &mut self.pool[id];
         l.serve(now, packet, queued_for);
         packet.hop += 1;
         let out = l.busy_until + l.owd;
+        self.cross(out, link, id);
+    }
+
+    /// A packet comes out of a link's delay at `out`, after all that entered it before.
+    #[inline]
+    pub(crate) fn cross(&mut self, out: Time, link: u32, id: u32) {
+        let packet = &self.pool[id];
         let flow = packet.flow as usize;
         let links = match packet.kind {
             PacketKind::Data => &self.paths[self.sinks[flow].group as usize].forward,
             PacketKind::Ack => &self.paths[self.sources[flow].group as usize].reverse,
         };
         if usize::from(packet.hop) < links.len() {
+            let l = &mut self.links[link as usize];
             if l.pipe.push(&mut self.pool, id, out) {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
@@ -213,7 +229,7 @@ impl World {
 
     /// A data packet leaves the last named link for the access hop to its sink.
     #[inline]
-    fn leave_for_sink(&mut self, now: Time, id: u32) {
+    pub(crate) fn leave_for_sink(&mut self, now: Time, id: u32) {
         let packet = &self.pool[id];
         let flow = packet.flow;
         let sink = &mut self.sinks[flow as usize];
@@ -230,7 +246,7 @@ impl World {
 
     /// An ACK leaves the last named link for the access hop to its source.
     #[inline]
-    fn leave_for_source(&mut self, now: Time, id: u32) {
+    pub(crate) fn leave_for_source(&mut self, now: Time, id: u32) {
         let flow = self.pool[id].flow;
         let source = &mut self.sources[flow as usize];
         let access = &self.accesses[source.access as usize];
@@ -245,7 +261,10 @@ impl World {
     }
 
     fn on_link_pipe(&mut self, now: Time, link: u32) {
-        let Some((id, next)) = self.links[link as usize].pipe.pop(&self.pool) else { return };
+        let Some((id, next)) = self.links[link as usize].pipe.pop(&self.pool) else {
+            self.on_crossed(now, link);
+            return;
+        };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::LinkPipe, link));
         }
