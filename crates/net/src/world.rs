@@ -123,8 +123,8 @@ impl World {
         match event >> INDEX_BITS {
             GUARD => self.on_guard(now, index),
             LINK_PIPE => self.on_link_pipe(now, index),
-            CAPACITY => self.on_capacity(now, index),
-            ROUTER_TIMER => self.on_router_timer(now, index),
+            CAPACITY => self.on_router_event(now, index, Due::Capacity),
+            ROUTER_TIMER => self.on_router_event(now, index, Due::RouterTimer),
             UP => self.on_up(now, index),
             DOWN => self.on_down(now, index),
             ACK_UP => self.on_ack_up(now, index),
@@ -141,7 +141,7 @@ impl World {
 
     /// Works out the departures of a link up to `now`.
     #[inline]
-    pub(crate) fn catch_up(&mut self, now: Time, link: u32) {
+    fn catch_up(&mut self, now: Time, link: u32) {
         while let Some((start, id, queued_for)) = self.links[link as usize].next_service(now) {
             self.serve(start, link, id, queued_for);
         }
@@ -169,7 +169,7 @@ impl World {
     }
 
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Time, link: u32, id: u32) {
+    fn arrive(&mut self, now: Time, link: u32, id: u32) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
         match l.arrive(now, &mut self.pool, id) {
@@ -194,20 +194,16 @@ impl World {
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
-        if !l.plain {
-            self.serve_special(now, link, id, queued_for);
-            return;
-        }
         let packet = &mut self.pool[id];
-        l.serve(now, packet, queued_for);
         packet.hop += 1;
-        let out = l.busy_until + l.owd;
-        self.cross(out, link, id);
-    }
-
-    /// A packet comes out of a link's delay at `out`, after all that entered it before.
-    #[inline]
-    pub(crate) fn cross(&mut self, out: Time, link: u32, id: u32) {
+        let out = if l.plain {
+            l.serve(now, packet, queued_for);
+            l.busy_until + l.owd
+        } else {
+            let Some(out) = self.serve_special(now, link, id, queued_for) else { return };
+            out
+        };
+        let l = &mut self.links[link as usize];
         let packet = &self.pool[id];
         let flow = packet.flow as usize;
         let links = match packet.kind {
@@ -215,7 +211,6 @@ impl World {
             PacketKind::Ack => &self.paths[self.sources[flow].group as usize].reverse,
         };
         if usize::from(packet.hop) < links.len() {
-            let l = &mut self.links[link as usize];
             if l.pipe.push(&mut self.pool, id, out) {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
@@ -229,7 +224,7 @@ impl World {
 
     /// A data packet leaves the last named link for the access hop to its sink.
     #[inline]
-    pub(crate) fn leave_for_sink(&mut self, now: Time, id: u32) {
+    fn leave_for_sink(&mut self, now: Time, id: u32) {
         let packet = &self.pool[id];
         let flow = packet.flow;
         let sink = &mut self.sinks[flow as usize];
@@ -246,7 +241,7 @@ impl World {
 
     /// An ACK leaves the last named link for the access hop to its source.
     #[inline]
-    pub(crate) fn leave_for_source(&mut self, now: Time, id: u32) {
+    fn leave_for_source(&mut self, now: Time, id: u32) {
         let flow = self.pool[id].flow;
         let source = &mut self.sources[flow as usize];
         let access = &self.accesses[source.access as usize];
@@ -261,10 +256,8 @@ impl World {
     }
 
     fn on_link_pipe(&mut self, now: Time, link: u32) {
-        let Some((id, next)) = self.links[link as usize].pipe.pop(&self.pool) else {
-            self.on_crossed(now, link);
-            return;
-        };
+        let popped = self.links[link as usize].pipe.pop(&self.pool);
+        let Some((id, next)) = popped.or_else(|| self.pop_crossed(now, link)) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::LinkPipe, link));
         }
@@ -277,12 +270,18 @@ impl World {
         self.arrive(now, links[usize::from(packet.hop)], id);
     }
 
-    fn on_router_timer(&mut self, now: Time, link: u32) {
+    fn on_router_event(&mut self, now: Time, link: u32, due: Due) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
-        l.timer = l.on_timer(now);
-        if l.timer != Time::NEVER {
-            self.agenda.at(l.timer, event(Due::RouterTimer, link));
+        let next = match due {
+            Due::Capacity => l.on_capacity(now),
+            _ => {
+                l.timer = l.on_timer(now);
+                l.timer
+            }
+        };
+        if next != Time::NEVER {
+            self.agenda.at(next, event(due, link));
         }
     }
 
@@ -549,7 +548,7 @@ impl World {
 }
 
 #[inline]
-fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span {
+pub(crate) fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span {
     if size == data_bytes { access.data_time } else { access.rate.serialization(size) }
 }
 
