@@ -4,7 +4,7 @@ mod common;
 
 use scenario::{Line, Loss, LossModel, Reorder, Scenario};
 use units::Span;
-use units::math::{pow, sqrt};
+use units::math::{floor, pow, sqrt};
 
 const RTT: f64 = 0.1;
 const T0: f64 = 0.2;
@@ -46,23 +46,47 @@ fn mathis(p: f64) -> f64 {
     sqrt(1.5) / (RTT * sqrt(p))
 }
 
+/// The same with whole packets and recovery, by RFC 5681 and 6675: a round of recovery sends the
+/// halved window, then each round sends the window rounded down and each ACK adds 1/cwnd; a loss
+/// halves what is in flight, which is whole. ns-2's Sack1, which halves the real-valued window, gets
+/// 370.0 packets/s for every 1000th and 104.2 for every 100th; the formula above 387.3 and 122.5.
+fn whole_packets(n: f64) -> f64 {
+    let (mut cwnd, mut rounds): (f64, f64) = (4.0, 0.0);
+    let cycles = 1000;
+    for _ in 0..cycles {
+        let mut sent = floor(cwnd);
+        rounds += 1.0;
+        while sent + floor(cwnd) < n {
+            sent += floor(cwnd);
+            rounds += 1.0;
+            cwnd = sqrt(cwnd * cwnd + 2.0 * floor(cwnd));
+        }
+        rounds += (n - sent) / floor(cwnd);
+        cwnd = floor(cwnd) / 2.0;
+    }
+    (1.0 - 1.0 / n) * n * f64::from(cycles) / (rounds * RTT)
+}
+
 /// Padhye, Firoiu, Towsley, Kurose, SIGCOMM 1998, the full model (eq. 30 without a window limit and
 /// with b = 1) for what is sent, times 1 - p for what arrives.
 fn pftk(p: f64) -> f64 {
-    let third = (2.0 + 1.0) / 3.0;
-    let w = third + sqrt(8.0 * (1.0 - p) / (3.0 * p) + third * third);
+    let b = 1.0;
+    let third = (2.0 + b) / (3.0 * b);
+    let w = third + sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + third * third);
     let q = 1.0 - p;
     let q3 = pow(q, 3.0);
     let timeout = ((1.0 - q3) * (1.0 + q3 * (1.0 - pow(q, w - 3.0))) / (1.0 - pow(q, w))).min(1.0);
     let f = 1.0 + (1..=6).map(|i| pow(2.0, f64::from(i - 1)) * pow(p, f64::from(i))).sum::<f64>();
     let packets = q / p + w + timeout / q;
-    let time = RTT * (w / 2.0 + 1.0) + timeout * T0 * f / q;
+    let time = RTT * (b * w / 2.0 + 1.0) + timeout * T0 * f / q;
     q * packets / time
 }
 
+/// At 1 % the window is 16 packets at most, and what the periodic formula leaves out, whole packets
+/// and the round of recovery, is more than 15 %.
 #[test]
 fn goodput_follows_the_formulas_up_to_one_percent() {
-    for (duration, n) in [(1000, 1000), (300, 100)] {
+    for (duration, n, near) in [(1000, 1000, 0.15), (300, 100, 0.2)] {
         let p = 1.0 / n as f64;
         let (periodic, share) = goodput(duration, losing(LossModel::Every(n)));
         let formula = mathis(p);
@@ -71,7 +95,10 @@ fn goodput_follows_the_formulas_up_to_one_percent() {
             periodic / formula
         );
         assert!((share / p - 1.0).abs() < 0.01, "{share}");
-        assert!((periodic / formula - 1.0).abs() < 0.15, "{periodic} {formula}");
+        assert!((periodic / formula - 1.0).abs() < near, "{periodic} {formula}");
+        let whole = whole_packets(n as f64);
+        println!("    in whole packets {whole:.1}, {:.3}", periodic / whole);
+        assert!((periodic / whole - 1.0).abs() < 0.05, "{periodic} {whole}");
         let (random, share) = goodput(4 * duration, losing(LossModel::Random(p)));
         let formula = pftk(p);
         println!("random {p}: {random:.1} pkt/s, PFTK {formula:.1}, {:.3}", random / formula);

@@ -144,7 +144,8 @@ fn routers_hear_of_steps_at_once() {
     let capacity = Capacity::Steps(vec![step(10, 2), step(20, 2)]);
     assert_eq!(notices(&capacity, 2), [(10, Some(2_000_000)), (20, None)]);
     let mut notices = Notices::new(Rate(1), &capacity);
-    (notices.take(), notices.take());
+    notices.take();
+    notices.take();
     assert_eq!(notices.next(), Time::NEVER);
     assert_eq!(Notices::new(Rate(1), &Capacity::Constant).next(), Time::NEVER);
 }
@@ -182,7 +183,7 @@ fn exact(rate: u64, steps: &[Step], outages: &[Outage], from: u64, to: u64) -> u
     let mut sum = 0;
     for pair in edges.windows(2) {
         let out = outages.iter().any(|o| o.from.0 <= pair[0] && pair[0] < o.to.0);
-        let last = steps.iter().filter(|s| s.at.0 <= pair[0]).next_back();
+        let last = steps.iter().rfind(|s| s.at.0 <= pair[0]);
         let bps = if out { 0 } else { last.map_or(rate, |s| s.rate.0) };
         sum += u128::from(bps) * u128::from(pair[1] - pair[0]);
     }

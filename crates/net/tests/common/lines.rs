@@ -52,7 +52,7 @@ fn capacity(stream: &mut Stream, rate: Rate) -> Capacity {
             let mut at = Span::ZERO;
             let count = 1 + below(stream, 6);
             let steps = (0..count).map(|_| {
-                at = at + span(stream, Span::from_secs(1));
+                at += span(stream, Span::from_secs(1));
                 let bps = rate.as_bps() * units::math::exp(stream.uniform(-1.5, 1.5));
                 Step { at, rate: Rate(bps as u64) }
             });
