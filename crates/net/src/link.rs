@@ -97,18 +97,16 @@ impl Link {
         Link { plain: line.is_none(), line: line.map(Box::new), ..self }
     }
 
-    /// A packet arrives; all departures up to now are worked out.
-    #[inline]
-    pub fn arrive(&mut self, now: Time, pool: &mut Pool, id: u32) -> Fate {
+    /// A packet arrives, and perhaps the link takes none now; all departures up to now are worked
+    /// out.
+    #[inline(always)] // for the hot path, which is not the only caller
+    pub fn arrive(&mut self, now: Time, pool: &mut Pool, id: u32, refused: bool) -> Fate {
         let packet = &mut pool[id];
         self.counts.arrivals += 1;
         let before = packet.ecn;
         let verdict = self.consult(now, packet);
         let idle = now >= self.busy_until;
-        if verdict == Verdict::Drop
-            || !(idle || self.queue.fits(packet.size))
-            || (!self.plain && self.refuses(now))
-        {
+        if refused || verdict == Verdict::Drop || !(idle || self.queue.fits(packet.size)) {
             self.count_drop(now, packet);
             return Fate::Dropped;
         }
@@ -123,7 +121,7 @@ impl Link {
     }
 
     /// The feedback sees every packet; the policy decides.
-    #[inline]
+    #[inline(always)]
     fn consult(&mut self, now: Time, packet: &mut Packet) -> Verdict {
         let backlog = self.queue.backlog();
         if let Some(feedback) = &mut self.routers.feedback {
@@ -150,22 +148,24 @@ impl Link {
     /// Puts a packet on a plain line: from now to [`Link::busy_until`].
     #[inline]
     pub fn serve(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
+        self.begin_service(now, packet, queued_for);
         let finish = now + self.serialization(packet.size);
-        self.serve_until(now, finish, packet, queued_for);
+        self.serve_until(finish, packet);
     }
 
     /// The same for any line.
     pub fn serve_scheduled(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
+        self.begin_service(now, packet, queued_for);
         let schedule = self.line.as_mut().and_then(|line| line.schedule.as_mut());
         let finish = match schedule {
             Some(schedule) => schedule.finish(now, packet.size, queued_for > Span::ZERO),
             None => now + self.serialization(packet.size),
         };
-        self.serve_until(now, finish, packet, queued_for);
+        self.serve_until(finish, packet);
     }
 
-    #[inline]
-    fn serve_until(&mut self, now: Time, finish: Time, packet: &mut Packet, queued_for: Span) {
+    #[inline(always)] // for the hot path, which is not the only caller; so the next
+    fn begin_service(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
         let backlog = self.queue.backlog();
         let before = packet.ecn;
         if let Some(feedback) = &mut self.routers.feedback {
@@ -175,6 +175,10 @@ impl Link {
             policy.on_departure(now, passing(packet, queued_for), backlog);
         }
         self.count_mark(now, packet, before);
+    }
+
+    #[inline(always)]
+    fn serve_until(&mut self, finish: Time, packet: &Packet) {
         self.busy_until = finish;
         self.in_service = packet.size;
         self.counts.served += 1;
@@ -182,7 +186,7 @@ impl Link {
         self.fingerprint.record(Kind::Departure, self.busy_until, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn serialization(&mut self, size: u32) -> Span {
         let [last, other] = self.sizes;
         if last.0 == size {
@@ -205,7 +209,7 @@ impl Link {
         self.fingerprint.record(Kind::Drop, now, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_mark(&mut self, now: Time, packet: &Packet, before: cc::roles::Ecn) {
         if packet.ecn != before {
             self.counts.marks += 1;
@@ -214,8 +218,7 @@ impl Link {
     }
 
     /// Does an outage drop what arrives now?
-    #[cold]
-    fn refuses(&self, now: Time) -> bool {
+    pub fn refuses(&self, now: Time) -> bool {
         self.line.as_ref().is_some_and(|line| line.refuses(now))
     }
 

@@ -1,41 +1,66 @@
 //! What a line that is not plain does to the packets it serves ([`crate::line`]). Losses and delays
 //! are drawn in the order of service, so it does not matter when a departure is worked out.
 //!
-//! The hot path's functions are not called from here: a second caller would end their inlining.
+//! The hot path's functions are not called from here: a second caller would end their inlining. So
+//! behind such a line end hosts get their packets by events.
 
 use cc::roles::PacketKind;
 use units::{Span, Time};
 
+use crate::link::Fate;
+use crate::packet::Packet;
 use crate::world::{Due, World, event, serialization};
 
 impl World {
-    /// A packet starts over a line that is not plain: when it comes out, unless it is lost or the
-    /// line reorders.
+    /// A packet arrives at a link whose line is not plain, with all departures worked out.
     #[cold]
     #[inline(never)]
-    pub(crate) fn serve_special(
-        &mut self,
-        now: Time,
-        link: u32,
-        id: u32,
-        queued_for: Span,
-    ) -> Option<Time> {
+    pub(crate) fn arrive_special(&mut self, now: Time, link: u32, id: u32) {
+        let l = &mut self.links[link as usize];
+        let refused = l.refuses(now);
+        match l.arrive(now, &mut self.pool, id, refused) {
+            Fate::Serve => self.serve_special(now, link, id, Span::ZERO),
+            Fate::Wait if l.guarded => {}
+            Fate::Wait => self.set_guard(link),
+            Fate::Dropped => self.dropped(id),
+        }
+    }
+
+    /// A packet starts over a line that is not plain.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn serve_special(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
         l.serve_scheduled(now, packet, queued_for);
+        packet.hop += 1;
         let due = l.busy_until + l.owd;
-        let Some(line) = &mut l.line else { return Some(due) };
+        let Some(line) = &mut l.line else {
+            self.cross(due, link, id);
+            return;
+        };
         if line.loses(packet.flow, packet.kind) {
             l.count_lost(packet);
             self.lost(id);
-            return None;
+            return;
         }
         let out = line.out(due);
-        let Some(crossing) = &mut line.crossing else { return Some(out) };
+        let Some(crossing) = &mut line.crossing else {
+            self.cross(out, link, id);
+            return;
+        };
         if crossing.push(id, out) {
             self.agenda.at(out, event(Due::LinkPipe, link));
         }
-        None
+    }
+
+    /// A packet comes out of a link's delay at `out`, after all that entered it before.
+    fn cross(&mut self, out: Time, link: u32, id: u32) {
+        if self.leaves_last_link(id) {
+            self.leave_last_link(out, id);
+        } else if self.links[link as usize].pipe.push(&mut self.pool, id, out) {
+            self.agenda.at(out, event(Due::LinkPipe, link));
+        }
     }
 
     fn lost(&mut self, id: u32) {
@@ -60,39 +85,46 @@ impl World {
         }
         let id = crossing.pop(now)?;
         let next = crossing.rearm();
-        let packet = &self.pool[id];
-        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
-        let (links, kind) = match packet.kind {
-            PacketKind::Data => (&path.forward, Due::Down),
-            PacketKind::Ack => (&path.reverse, Due::AckDown),
-        };
-        if usize::from(packet.hop) < links.len() {
+        if !self.leaves_last_link(id) {
             return Some((id, next));
         }
         if let Some(next) = next {
             self.agenda.at(next, event(Due::LinkPipe, link));
         }
-        self.leave_late(now, id, kind);
+        self.leave_last_link(now, id);
         None
     }
 
-    /// A packet leaves the last named link now. Its host gets an event though it may be prompt.
-    fn leave_late(&mut self, now: Time, id: u32, kind: Due) {
+    /// Is the link whose delay the packet is in the last named one of its path?
+    fn leaves_last_link(&self, id: u32) -> bool {
         let packet = &self.pool[id];
-        let (flow, size) = (packet.flow, packet.size);
-        self.access_hops += 1;
+        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
+        let links = match packet.kind {
+            PacketKind::Data => &path.forward,
+            PacketKind::Ack => &path.reverse,
+        };
+        usize::from(packet.hop) >= links.len()
+    }
+
+    /// A packet leaves the last named link at `out`. Its host gets an event though it may be prompt.
+    fn leave_last_link(&mut self, out: Time, id: u32) {
+        let Packet { flow, size, kind, .. } = self.pool[id];
         let (source, sink) = (&mut self.sources[flow as usize], &mut self.sinks[flow as usize]);
         let access = &self.accesses[sink.access as usize];
-        let (hop, pipe, time, owd) = match kind {
-            Due::Down => {
+        let (hop, pipe, time, owd, due) = match kind {
+            PacketKind::Data => {
                 let time = serialization(access, size, self.data_bytes);
-                (&mut sink.down_hop, &mut sink.down, time, access.sink_owd)
+                (&mut sink.down_hop, &mut sink.down, time, access.sink_owd, Due::Down)
             }
-            _ => (&mut source.down_hop, &mut source.ack_down, access.ack_time, access.source_owd),
+            PacketKind::Ack => {
+                let (hop, pipe) = (&mut source.down_hop, &mut source.ack_down);
+                (hop, pipe, access.ack_time, access.source_owd, Due::AckDown)
+            }
         };
-        let due = hop.cross(now, time, owd);
-        if pipe.push(&mut self.pool, id, due) {
-            self.agenda.at(due, event(kind, flow));
+        let there = hop.cross(out, time, owd);
+        if pipe.push(&mut self.pool, id, there) {
+            self.agenda.at(there, event(due, flow));
         }
+        self.access_hops += 1;
     }
 }

@@ -142,8 +142,14 @@ impl World {
     /// Works out the departures of a link up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, link: u32) {
-        while let Some((start, id, queued_for)) = self.links[link as usize].next_service(now) {
-            self.serve(start, link, id, queued_for);
+        loop {
+            let l = &mut self.links[link as usize];
+            let Some((start, id, queued_for)) = l.next_service(now) else { break };
+            if l.plain {
+                self.serve(start, link, id, queued_for);
+            } else {
+                self.serve_special(start, link, id, queued_for);
+            }
         }
     }
 
@@ -155,7 +161,7 @@ impl World {
 
     /// A packet whose service starts now comes out of the link's delay no sooner than that delay from
     /// now: a guard at that time is early enough.
-    fn set_guard(&mut self, link: u32) {
+    pub(crate) fn set_guard(&mut self, link: u32) {
         let l = &mut self.links[link as usize];
         l.guarded = l.queue.backlog().packets > 0;
         if l.guarded {
@@ -172,7 +178,10 @@ impl World {
     fn arrive(&mut self, now: Time, link: u32, id: u32) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
-        match l.arrive(now, &mut self.pool, id) {
+        if !l.plain {
+            return self.arrive_special(now, link, id);
+        }
+        match l.arrive(now, &mut self.pool, id, false) {
             Fate::Serve => self.serve(now, link, id, Span::ZERO),
             Fate::Wait if l.guarded => {}
             Fate::Wait => self.set_guard(link),
@@ -180,7 +189,7 @@ impl World {
         }
     }
 
-    fn dropped(&mut self, id: u32) {
+    pub(crate) fn dropped(&mut self, id: u32) {
         let packet = &self.pool[id];
         let annals = &mut self.annals[packet.flow as usize];
         match packet.kind {
@@ -190,21 +199,14 @@ impl World {
         self.pool.remove(id);
     }
 
-    /// A packet starts over a link's line; where it comes out, and when, is known at once.
+    /// A packet starts over a link's plain line; where it comes out, and when, is known at once.
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
+        l.serve(now, packet, queued_for);
         packet.hop += 1;
-        let out = if l.plain {
-            l.serve(now, packet, queued_for);
-            l.busy_until + l.owd
-        } else {
-            let Some(out) = self.serve_special(now, link, id, queued_for) else { return };
-            out
-        };
-        let l = &mut self.links[link as usize];
-        let packet = &self.pool[id];
+        let out = l.busy_until + l.owd;
         let flow = packet.flow as usize;
         let links = match packet.kind {
             PacketKind::Data => &self.paths[self.sinks[flow].group as usize].forward,
