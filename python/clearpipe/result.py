@@ -61,6 +61,7 @@ class LinkSummary(TypedDict):
     marks_pkts: int
     departures_pkts: int
     departures_bytes: int
+    lost_pkts: int
     utilization_ratio: float
     drop_ratio: float
     queue_mean_pkts: float
@@ -75,6 +76,7 @@ class LinkSummary(TypedDict):
     total_data_drops_pkts: int
     total_marks_pkts: int
     total_departures_pkts: int
+    total_lost_pkts: int
     queued_end_pkts: int
 
 

@@ -299,6 +299,10 @@ macro_rules! queues {
             pub fn on_timer(&mut self, now: Time, backlog: Backlog) {
                 match self { $( AnyRouter::$variant(r) => r.on_timer(now, backlog), )* }
             }
+            /// As [`Router::on_capacity`].
+            pub fn on_capacity(&mut self, now: Time, capacity: Rate) {
+                match self { $( AnyRouter::$variant(r) => r.on_capacity(now, capacity), )* }
+            }
             /// As [`Router::probe`].
             pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
                 match self { $( AnyRouter::$variant(r) => r.probe(sink), )* }

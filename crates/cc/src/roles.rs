@@ -236,7 +236,7 @@ pub enum Limit {
 pub struct RouterContext {
     /// The link's number in the network.
     pub link: u32,
-    /// The link's capacity.
+    /// The link's capacity at the start ([`Router::on_capacity`]).
     pub capacity: Rate,
     /// The buffer's limit.
     pub limit: Limit,
@@ -331,6 +331,9 @@ pub trait Router: Sized {
     }
     /// The timer it asked for.
     fn on_timer(&mut self, _now: Time, _backlog: Backlog) {}
+    /// The link's capacity is another one from now on; never zero. Timers stay as they are. A link
+    /// that carries nothing for a while does not change its capacity.
+    fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
     /// Its inner variables by the paper's names.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -33,6 +33,7 @@ enum Event {
     Advance(Span),
     Arrive(Packet, Backlog),
     Depart(Packet, Backlog),
+    Capacity(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -131,6 +132,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => span().prop_map(Event::Advance),
         2 => (packet(), backlog()).prop_map(|(p, b)| Event::Arrive(p, b)),
         2 => (packet(), backlog()).prop_map(|(p, b)| Event::Depart(p, b)),
+        1 => select(vec![1_u64, 64_000, 1_000_000_000, 400_000_000_000]).prop_map(Event::Capacity),
     ]
 }
 
@@ -317,6 +319,11 @@ proptest! {
                     }
                     Event::Depart(packet, backlog) => {
                         pass(&mut router, now, packet, *backlog, false);
+                    }
+                    Event::Capacity(bps) => {
+                        let timer = router.next_timer();
+                        router.on_capacity(now, Rate(*bps));
+                        assert_eq!(router.next_timer(), timer, "{}: timers stay", info.name);
                     }
                 }
                 router.probe(&mut |name, value| {

@@ -12,6 +12,7 @@ use units::random::Stream;
 
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
+use crate::line::{Line, Streams};
 use crate::link::{Link, Routers};
 use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
@@ -69,6 +70,10 @@ fn schedule(scenario: &Scenario, world: &mut World) {
         if link.timer != Time::NEVER {
             world.agenda.at(link.timer, event(Due::RouterTimer, i as u32));
         }
+        let notice = link.next_notice();
+        if notice != Time::NEVER {
+            world.agenda.at(notice, event(Due::Capacity, i as u32));
+        }
     }
     for (i, source) in world.sources.iter_mut().enumerate() {
         source.armed = source.boundary;
@@ -105,7 +110,11 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
         Limit::Packets(packets) => (u64::from(packets), u64::from(packets) * data_bytes),
     };
     let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
+    let stream = |what: &str| draw.stream(&format!("link.{}.{what}", named.name));
+    let streams =
+        Streams { loss: stream("loss"), jitter: stream("jitter"), reorder: stream("reorder") };
     Link::new(named.rate, named.owd, Queue::new(service, named.limit), routers, occupancy)
+        .with_line(Line::new(named.rate, &named.line, streams))
 }
 
 fn path(group: &Group) -> Path {
@@ -165,6 +174,8 @@ impl Flows {
             finish: None,
             dropped: 0,
             acks_dropped: 0,
+            lost: 0,
+            acks_lost: 0,
             last_bytes,
         });
         self.sinks.push(sink(place, &config, (receiver, sender.ecn()), scenario));

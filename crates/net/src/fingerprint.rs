@@ -1,6 +1,6 @@
 //! The fingerprint: a 128-bit hash of what a network did, equal on every machine.
 //!
-//! Each departure, drop and mark of a named link and each delivery is hashed by itself, and the
+//! Each departure, drop, mark and loss of a named link and each delivery is hashed by itself, and the
 //! hashes are added up per link: the order in which the engine came to know of two events does not
 //! show, their times do. Probes, timers and the access hops are not part of it.
 
@@ -19,6 +19,8 @@ pub enum Kind {
     Mark = 3,
     /// Its data reached the sink, for the first time or again.
     Delivery = 4,
+    /// A line lost it, after its last bit left the link.
+    Loss = 5,
 }
 
 /// The hashes added up so far.
@@ -80,6 +82,7 @@ mod tests {
         let base = of(Kind::Departure, 5, &packet(1, 2, 1000));
         for (kind, time, packet) in [
             (Kind::Drop, 5, packet(1, 2, 1000)),
+            (Kind::Loss, 5, packet(1, 2, 1000)),
             (Kind::Departure, 6, packet(1, 2, 1000)),
             (Kind::Departure, 5, packet(2, 2, 1000)),
             (Kind::Departure, 5, packet(1, 3, 1000)),

@@ -122,6 +122,9 @@ pub struct Annals {
     pub finish: Option<Time>,
     pub dropped: u64,
     pub acks_dropped: u64,
+    /// By lines.
+    pub lost: u64,
+    pub acks_lost: u64,
     /// Size of the last packet of a finite transfer [bytes].
     pub last_bytes: u32,
 }

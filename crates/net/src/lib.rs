@@ -6,12 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod capacity;
 mod fingerprint;
 mod flow;
+mod line;
 mod link;
 mod lookahead;
 mod packet;
 mod probe;
+mod special;
 mod tables;
 mod world;
 

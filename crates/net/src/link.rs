@@ -7,6 +7,7 @@ use results::metrics::Occupancy;
 use units::{Rate, Span, Time};
 
 use crate::fingerprint::{Fingerprint, Kind};
+use crate::line::Line;
 use crate::packet::{Packet, Pipe, Pool};
 
 /// What happened at a link since the start of the run.
@@ -20,6 +21,8 @@ pub struct Counts {
     pub served: u64,
     /// Bytes of those.
     pub served_bytes: u64,
+    /// Of those packets, how many the line lost.
+    pub lost: u64,
 }
 
 /// One direction of a line, with the buffer in front of it.
@@ -46,6 +49,8 @@ pub struct Link {
     pub occupancy: Occupancy,
     pub fingerprint: Fingerprint,
     in_service: u32,
+    /// What the line does besides serving.
+    pub line: Option<Box<Line>>,
 }
 
 /// What an arriving packet met.
@@ -83,18 +88,25 @@ impl Link {
             occupancy,
             fingerprint: Fingerprint::default(),
             in_service: 0,
+            line: None,
         }
     }
 
-    /// A packet arrives; all departures up to now are worked out.
-    #[inline]
-    pub fn arrive(&mut self, now: Time, pool: &mut Pool, id: u32) -> Fate {
+    /// The same link with a line that does more than serve.
+    pub fn with_line(self, line: Option<Line>) -> Link {
+        Link { plain: line.is_none(), line: line.map(Box::new), ..self }
+    }
+
+    /// A packet arrives, and perhaps the link takes none now; all departures up to now are worked
+    /// out.
+    #[inline(always)] // for the hot path, which is not the only caller
+    pub fn arrive(&mut self, now: Time, pool: &mut Pool, id: u32, refused: bool) -> Fate {
         let packet = &mut pool[id];
         self.counts.arrivals += 1;
         let before = packet.ecn;
         let verdict = self.consult(now, packet);
         let idle = now >= self.busy_until;
-        if verdict == Verdict::Drop || !(idle || self.queue.fits(packet.size)) {
+        if refused || verdict == Verdict::Drop || !(idle || self.queue.fits(packet.size)) {
             self.count_drop(now, packet);
             return Fate::Dropped;
         }
@@ -109,7 +121,7 @@ impl Link {
     }
 
     /// The feedback sees every packet; the policy decides.
-    #[inline]
+    #[inline(always)]
     fn consult(&mut self, now: Time, packet: &mut Packet) -> Verdict {
         let backlog = self.queue.backlog();
         if let Some(feedback) = &mut self.routers.feedback {
@@ -133,9 +145,27 @@ impl Link {
         Some((start, waiting.handle, start.since(waiting.since)))
     }
 
-    /// Puts a packet on the line: from now to [`Link::busy_until`].
+    /// Puts a packet on a plain line: from now to [`Link::busy_until`].
     #[inline]
     pub fn serve(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
+        self.begin_service(now, packet, queued_for);
+        let finish = now + self.serialization(packet.size);
+        self.serve_until(finish, packet);
+    }
+
+    /// The same for any line.
+    pub fn serve_scheduled(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
+        self.begin_service(now, packet, queued_for);
+        let schedule = self.line.as_mut().and_then(|line| line.schedule.as_mut());
+        let finish = match schedule {
+            Some(schedule) => schedule.finish(now, packet.size, queued_for > Span::ZERO),
+            None => now + self.serialization(packet.size),
+        };
+        self.serve_until(finish, packet);
+    }
+
+    #[inline(always)] // for the hot path, which is not the only caller; so the next
+    fn begin_service(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
         let backlog = self.queue.backlog();
         let before = packet.ecn;
         if let Some(feedback) = &mut self.routers.feedback {
@@ -145,14 +175,18 @@ impl Link {
             policy.on_departure(now, passing(packet, queued_for), backlog);
         }
         self.count_mark(now, packet, before);
-        self.busy_until = now + self.serialization(packet.size);
+    }
+
+    #[inline(always)]
+    fn serve_until(&mut self, finish: Time, packet: &Packet) {
+        self.busy_until = finish;
         self.in_service = packet.size;
         self.counts.served += 1;
         self.counts.served_bytes += u64::from(packet.size);
         self.fingerprint.record(Kind::Departure, self.busy_until, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn serialization(&mut self, size: u32) -> Span {
         let [last, other] = self.sizes;
         if last.0 == size {
@@ -175,12 +209,53 @@ impl Link {
         self.fingerprint.record(Kind::Drop, now, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_mark(&mut self, now: Time, packet: &Packet, before: cc::roles::Ecn) {
         if packet.ecn != before {
             self.counts.marks += 1;
             self.fingerprint.record(Kind::Mark, now, packet);
         }
+    }
+
+    /// Does an outage drop what arrives now?
+    pub fn refuses(&self, now: Time) -> bool {
+        self.line.as_ref().is_some_and(|line| line.refuses(now))
+    }
+
+    /// The packet whose service has just begun will not arrive.
+    pub fn count_lost(&mut self, packet: &Packet) {
+        self.counts.lost += 1;
+        self.fingerprint.record(Kind::Loss, self.busy_until, packet);
+    }
+
+    /// The packet in service, if the line will lose it: its flow's number, and what it is.
+    pub fn losing(&self, now: Time) -> Option<(u32, PacketKind)> {
+        self.line.as_ref().filter(|_| self.busy_until > now).and_then(|line| line.losing)
+    }
+
+    /// The bits that can leave after `from` and up to `to`.
+    pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
+        match self.line.as_ref().and_then(|line| line.schedule.as_ref()) {
+            Some(schedule) => schedule.bits(from, to),
+            None => to.since(from).as_secs() * self.rate.as_bps(),
+        }
+    }
+
+    /// Tells the routers of a new capacity, if there is one, and says when to do so again.
+    pub fn on_capacity(&mut self, now: Time) -> Time {
+        let Some(line) = &mut self.line else { return Time::NEVER };
+        if let Some(capacity) = line.notices.take() {
+            for router in self.routers.iter_mut() {
+                router.on_capacity(now, capacity);
+            }
+        }
+        line.notices.next()
+    }
+
+    /// When the routers are told of a new capacity, if there are routers.
+    pub fn next_notice(&self) -> Time {
+        let told = self.line.as_ref().filter(|_| self.routers.iter().next().is_some());
+        told.map_or(Time::NEVER, |line| line.notices.next())
     }
 
     /// Handles the routers' timers and says when the next is due.
@@ -205,6 +280,7 @@ impl Link {
         if self.busy_until > now {
             counts.served -= 1;
             counts.served_bytes -= u64::from(self.in_service);
+            counts.lost -= u64::from(self.losing(now).is_some());
         }
         counts
     }

@@ -112,7 +112,9 @@ impl Probes {
                 Series::Utilization => {
                     let total = link.departed(now).served_bytes;
                     let fresh = total - std::mem::replace(&mut self.departed[i], total);
-                    let share = fresh as f64 * 8.0 / (self.every.as_secs() * link.rate.as_bps());
+                    let from = Time(now.0.saturating_sub(self.every.0));
+                    let capacity = link.capacity_bits(from, now);
+                    let share = if capacity > 0.0 { fresh as f64 * 8.0 / capacity } else { 0.0 };
                     self.put("utilization_ratio", SeriesOf::Link, at, share);
                 }
                 Series::Drops => {

@@ -10,7 +10,18 @@ use crate::world::World;
 
 /// The tables of a run that ended at `end`.
 pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
-    let waiting = in_flight(world);
+    let mut waiting = in_flight(world);
+    // A packet that the line will lose is not lost before its last bit has left.
+    for (flow, kind) in world.links.iter().filter_map(|link| link.losing(end)) {
+        let annals = &mut world.annals[flow as usize];
+        let (data, acks) = &mut waiting[flow as usize];
+        let (lost, found) = match kind {
+            PacketKind::Data => (&mut annals.lost, data),
+            PacketKind::Ack => (&mut annals.acks_lost, acks),
+        };
+        *lost -= 1;
+        *found += 1;
+    }
     let links = (0..world.links.len()).map(|i| link_row(scenario, world, i, end)).collect();
     let mut flows = Vec::with_capacity(world.sources.len());
     for group in &scenario.groups {
@@ -43,6 +54,8 @@ fn in_flight(world: &World) -> Vec<(u64, u64)> {
     for link in &world.links {
         link.queue.iter().for_each(|waiting| count(&pool[waiting.handle]));
         link.pipe.iter(pool).for_each(&mut count);
+        let crossing = link.line.iter().filter_map(|line| line.crossing.as_ref());
+        crossing.for_each(|line| line.iter().for_each(|id| count(&pool[id])));
     }
     for (source, sink) in world.sources.iter().zip(&world.sinks) {
         for pipe in [&source.up, &source.ack_down, &sink.down, &sink.ack_up] {
@@ -69,8 +82,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
     let arrivals = total.arrivals - before.arrivals;
     let drops = total.drops - before.drops;
     let departures_bytes = total.served_bytes - before.served_bytes;
-    let seconds = end.since(world.warmup).as_secs();
-    let capacity_bits = seconds * named.rate.as_bps();
+    let capacity_bits = link.capacity_bits(world.warmup, end);
     LinkRow {
         link: i as u32,
         name: named.name.clone(),
@@ -84,6 +96,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
         marks_pkts: total.marks - before.marks,
         departures_pkts: total.served - before.served,
         departures_bytes,
+        lost_pkts: total.lost - before.lost,
         utilization_ratio: ratio(departures_bytes as f64 * 8.0, capacity_bits),
         drop_ratio: ratio(drops as f64, arrivals as f64),
         queue_mean_pkts: queue.mean_packets,
@@ -98,6 +111,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
         total_data_drops_pkts: total.data_drops,
         total_marks_pkts: total.marks,
         total_departures_pkts: total.served,
+        total_lost_pkts: total.lost,
         queued_end_pkts: u64::from(link.queue.backlog().packets) + u64::from(link.busy_until > end),
     }
 }
@@ -124,9 +138,11 @@ fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
         delivered_pkts: sink.inbound.delivered(),
         delivered_bytes: sink.delivered_bytes,
         dropped_pkts: annals.dropped,
+        lost_pkts: annals.lost,
         acks_sent_pkts: sink.acks_sent,
         acks_arrived_pkts: source.acks_arrived,
         acks_dropped_pkts: annals.acks_dropped,
+        acks_lost_pkts: annals.acks_lost,
         goodput_bps: ratio(sink.fresh_bytes as f64 * 8.0, active.as_secs()),
         timeouts: u64::from(outbound.timeouts()),
         fast_retransmits: u64::from(outbound.fast_retransmits()),

@@ -34,24 +34,26 @@ pub enum Due {
     Probe = 1,
     /// A link's departures must be worked out now, at the latest.
     Guard = 2,
+    /// A link's routers hear of its capacity.
+    Capacity = 3,
     /// A link's routers' timer.
-    RouterTimer = 3,
-    /// The head of a link's delay line is at the next link.
-    LinkPipe = 4,
+    RouterTimer = 4,
+    /// The head of a link's delay line is at the next link, or leaves the last one.
+    LinkPipe = 5,
     /// The head of a flow's line from the source is at the first link.
-    Up = 5,
+    Up = 6,
     /// The head of a flow's line from the sink is at the first link back.
-    AckUp = 6,
+    AckUp = 7,
     /// The head of a flow's line to the sink is there.
-    Down = 7,
+    Down = 8,
     /// The head of a flow's line to the source is there.
-    AckDown = 8,
+    AckDown = 9,
     /// A flow's delayed ACK.
-    Receiver = 9,
+    Receiver = 10,
     /// A flow's start, stop, retransmission or protocol timer.
-    FlowTimer = 10,
+    FlowTimer = 11,
     /// A flow's pacer.
-    Pace = 11,
+    Pace = 12,
 }
 
 const INDEX_BITS: u32 = 28;
@@ -112,6 +114,7 @@ impl World {
     fn handle(&mut self, now: Time, event: u32) {
         const GUARD: u32 = Due::Guard as u32;
         const LINK_PIPE: u32 = Due::LinkPipe as u32;
+        const CAPACITY: u32 = Due::Capacity as u32;
         const ROUTER_TIMER: u32 = Due::RouterTimer as u32;
         const UP: u32 = Due::Up as u32;
         const DOWN: u32 = Due::Down as u32;
@@ -125,7 +128,8 @@ impl World {
         match event >> INDEX_BITS {
             GUARD => self.on_guard(now, index),
             LINK_PIPE => self.on_link_pipe(now, index),
-            ROUTER_TIMER => self.on_router_timer(now, index),
+            CAPACITY => self.on_router_event(now, index, Due::Capacity),
+            ROUTER_TIMER => self.on_router_event(now, index, Due::RouterTimer),
             UP => self.on_up(now, index),
             DOWN => self.on_down(now, index),
             ACK_UP => self.on_ack_up(now, index),
@@ -143,11 +147,18 @@ impl World {
     /// Works out the departures of a link up to `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, link: u32) {
-        while let Some((start, id, queued_for)) = self.links[link as usize].next_service(now) {
+        loop {
+            let l = &mut self.links[link as usize];
+            let Some((start, id, queued_for)) = l.next_service(now) else { break };
+            let plain = l.plain;
             if self.look_ahead {
                 self.look_at_queue(link);
             }
-            self.serve(start, link, id, queued_for);
+            if plain {
+                self.serve(start, link, id, queued_for);
+            } else {
+                self.serve_special(start, link, id, queued_for);
+            }
         }
     }
 
@@ -159,7 +170,7 @@ impl World {
 
     /// A packet whose service starts now comes out of the link's delay no sooner than that delay from
     /// now: a guard at that time is early enough.
-    fn set_guard(&mut self, link: u32) {
+    pub(crate) fn set_guard(&mut self, link: u32) {
         let l = &mut self.links[link as usize];
         l.guarded = l.queue.backlog().packets > 0;
         if l.guarded {
@@ -176,7 +187,10 @@ impl World {
     fn arrive(&mut self, now: Time, link: u32, id: u32) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
-        match l.arrive(now, &mut self.pool, id) {
+        if !l.plain {
+            return self.arrive_special(now, link, id);
+        }
+        match l.arrive(now, &mut self.pool, id, false) {
             Fate::Serve => self.serve(now, link, id, Span::ZERO),
             Fate::Wait if l.guarded => {}
             Fate::Wait => self.set_guard(link),
@@ -184,7 +198,7 @@ impl World {
         }
     }
 
-    fn dropped(&mut self, id: u32) {
+    pub(crate) fn dropped(&mut self, id: u32) {
         let packet = &self.pool[id];
         let annals = &mut self.annals[packet.flow as usize];
         match packet.kind {
@@ -194,7 +208,7 @@ impl World {
         self.pool.remove(id);
     }
 
-    /// A packet starts over a link's line; where it comes out, and when, is known at once.
+    /// A packet starts over a link's plain line; where it comes out, and when, is known at once.
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
@@ -253,7 +267,8 @@ impl World {
     }
 
     fn on_link_pipe(&mut self, now: Time, link: u32) {
-        let Some((id, next)) = self.links[link as usize].pipe.pop(&self.pool) else { return };
+        let popped = self.links[link as usize].pipe.pop(&self.pool);
+        let Some((id, next)) = popped.or_else(|| self.pop_crossed(now, link)) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::LinkPipe, link));
         }
@@ -266,12 +281,18 @@ impl World {
         self.arrive(now, links[usize::from(packet.hop)], id);
     }
 
-    fn on_router_timer(&mut self, now: Time, link: u32) {
+    fn on_router_event(&mut self, now: Time, link: u32, due: Due) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
-        l.timer = l.on_timer(now);
-        if l.timer != Time::NEVER {
-            self.agenda.at(l.timer, event(Due::RouterTimer, link));
+        let next = match due {
+            Due::Capacity => l.on_capacity(now),
+            _ => {
+                l.timer = l.on_timer(now);
+                l.timer
+            }
+        };
+        if next != Time::NEVER {
+            self.agenda.at(next, event(due, link));
         }
     }
 
@@ -538,7 +559,7 @@ impl World {
 }
 
 #[inline]
-fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span {
+pub(crate) fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span {
     if size == data_bytes { access.data_time } else { access.rate.serialization(size) }
 }
 

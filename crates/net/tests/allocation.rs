@@ -2,8 +2,10 @@
 //! needs, and double on the rare occasion that a run of losses asks for more.
 
 use clearpipe_net::Run;
+use scenario::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Trace};
+use units::Span;
 
-fn steady(queue: &str, protocol: &str) -> u64 {
+fn steady(queue: &str, protocol: &str, line: Line) -> u64 {
     let text = format!(
         "schema = 1\nname = \"steady\"\nduration = \"400s\"\nwarmup = \"0s\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"20Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n\
@@ -11,8 +13,10 @@ fn steady(queue: &str, protocol: &str) -> u64 {
          [flows.fwd]\nprotocol = \"{protocol}\"\ncount = 5\ndirection = \"forward\"\n\
          [flows.rev]\nprotocol = \"{protocol}\"\ncount = 5\ndirection = \"reverse\"\n"
     );
-    let parsed = scenario::parse("steady.toml", &text, &[]).expect("a valid scenario");
-    let mut run = Run::new(&parsed.scenario, 1, 0);
+    let mut scenario =
+        scenario::parse("steady.toml", &text, &[]).expect("a valid scenario").scenario;
+    scenario.links.iter_mut().for_each(|link| link.line = line.clone());
+    let mut run = Run::new(&scenario, 1, 0);
     let mut until = |seconds: f64| {
         while run.progress().now.as_secs() < seconds {
             assert!(run.advance(1000), "the run is long enough");
@@ -35,8 +39,24 @@ fn nothing_is_allocated_per_packet_after_warm_up() {
         ("droptail", "sack"),
         ("droptail", "reno"),
     ] {
-        let allocations = steady(queue, protocol);
+        let allocations = steady(queue, protocol, Line::default());
         let most = if queue == protocol { 0 } else { 4 };
         assert!(allocations <= most, "{allocations} with {protocol} over {queue}");
     }
+}
+
+/// On a line with all that a line can have; the trace is 24 Mb/s.
+#[test]
+fn nor_on_a_line_that_is_not_plain() {
+    let ms = Span::from_millis;
+    let line = Line {
+        capacity: Capacity::Trace(Trace { opportunities_ms: [1, 1, 2, 2].into() }),
+        outages: vec![Outage { from: ms(200_000), to: ms(200_500) }],
+        outage_drops: true,
+        loss: Some(Loss { model: LossModel::Random(0.001), data_only: false }),
+        jitter: Some(Jitter { extra: DelayLaw::Exponential(ms(1)), in_order: false }),
+        reorder: Some(Reorder { p: 0.01, extra: ms(10) }),
+    };
+    let allocations = steady("xcp", "xcp", line);
+    assert!(allocations <= 4, "{allocations}");
 }

@@ -4,13 +4,15 @@
 //! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 by default), `CLEARPIPE_RANDOM_FIRST` the first
 //! number, so that a failure can be run alone.
 
+mod common;
+
 use std::fmt::Write;
 
 use clearpipe_net::{self as net, Outcome, Run};
 use results::FlowRow;
 use scenario::{Every, Probe, Scenario, Series};
-use units::Span;
 use units::random::Stream;
+use units::{Span, Time};
 
 struct Generator(Stream);
 
@@ -156,31 +158,42 @@ fn run(scenario: &Scenario, seed: u64) -> Outcome {
     net::simulate(scenario, seed, 0, &mut |_| true)
 }
 
-fn check_books(outcome: &Outcome) {
+fn check_books(outcome: &Outcome, scenario: &Scenario) {
     for flow in &outcome.tables.flows {
         let n = flow.flow;
-        let places = flow.arrived_pkts + flow.dropped_pkts + flow.in_flight_pkts;
+        let places = flow.arrived_pkts + flow.dropped_pkts + flow.lost_pkts + flow.in_flight_pkts;
         assert_eq!(flow.sent_pkts, places, "data of flow {n}");
-        let places = flow.acks_arrived_pkts + flow.acks_dropped_pkts + flow.acks_in_flight_pkts;
-        assert_eq!(flow.acks_sent_pkts, places, "ACKs of flow {n}");
+        let places = flow.acks_arrived_pkts + flow.acks_dropped_pkts + flow.acks_lost_pkts;
+        assert_eq!(flow.acks_sent_pkts, places + flow.acks_in_flight_pkts, "ACKs of flow {n}");
         assert!(flow.delivered_pkts <= flow.arrived_pkts);
         let new = flow.sent_pkts - flow.retransmitted_pkts;
         assert!(flow.delivered_pkts <= new, "flow {n} got more than was ever new");
         assert!(flow.goodput_bps.is_finite());
     }
-    for link in &outcome.tables.links {
+    let (from, end) = (scenario.warmup, outcome.end.now.since(Time::ZERO));
+    for (link, named) in outcome.tables.links.iter().zip(&scenario.links) {
         let places = link.total_departures_pkts + link.total_drops_pkts + link.queued_end_pkts;
         assert_eq!(link.total_arrivals_pkts, places, "link {}", link.name);
-        // One packet that the warm-up's end cut may be counted whole.
-        let seconds = outcome.end.now.as_secs() - 1.0;
-        let most = link.rate_bps * seconds + 8.0 * 1500.0;
-        assert!(link.departures_bytes as f64 * 8.0 <= most, "link {} is too fast", link.name);
+        if end > from {
+            // One packet that the warm-up's end cut may be counted whole.
+            let most = common::lines::bits(named, from, end);
+            let left = link.departures_bytes as f64 * 8.0;
+            assert!(left <= most * (1.0 + 1e-9) + 8.0 * 1500.0, "link {} is too fast", link.name);
+            let share = if most > 0.0 { left / most } else { 0.0 };
+            let wrong = (link.utilization_ratio - share).abs();
+            assert!(wrong <= 1e-6 * share, "{share}, {link:?} {:?}", named.line);
+        }
+        assert!(link.total_lost_pkts <= link.total_departures_pkts);
+        assert!(named.line.loss.is_some() || link.total_lost_pkts == 0);
         assert!(link.queue_max_bytes <= link.buffer_bytes.max(1000) || link.buffer_bytes == 0);
     }
     let dropped: u64 = outcome.tables.links.iter().map(|l| l.total_drops_pkts).sum();
     let missed: u64 =
         outcome.tables.flows.iter().map(|f| f.dropped_pkts + f.acks_dropped_pkts).sum();
     assert_eq!(dropped, missed, "drops per link and per flow");
+    let lost: u64 = outcome.tables.links.iter().map(|l| l.total_lost_pkts).sum();
+    let missed: u64 = outcome.tables.flows.iter().map(|f| f.lost_pkts + f.acks_lost_pkts).sum();
+    assert_eq!(lost, missed, "losses per link and per flow");
 }
 
 /// Finite transfers, and those that were stopped, end within an hour unless half of what they send is
@@ -220,7 +233,7 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
         }
         before = outcome;
     };
-    check_books(&outcome);
+    check_books(&outcome, scenario);
     for (row, total) in outcome.tables.flows.iter().zip(&total) {
         if *total > 0 && row.finish_s.is_some() && row.stop_s.is_none() {
             assert_eq!(row.delivered_bytes, *total, "every byte once: {row:?}");
@@ -251,8 +264,9 @@ fn check(number: u64) {
         Ok(parsed) => parsed.scenario,
         Err(error) => panic!("{error}\n{text}"),
     };
+    common::lines::spoil(&mut scenario.links, &mut Stream::new(number, 0, "random lines"));
     let outcome = run(&scenario, number);
-    check_books(&outcome);
+    check_books(&outcome, &scenario);
     let series = match number % 8 {
         0 => Series::ALL.to_vec(),
         2 => vec![Series::Goodput],
@@ -303,7 +317,7 @@ fn a_path_may_have_many_links() {
         );
         let parsed = scenario::parse("row.toml", &text, &[]).expect("a valid scenario");
         let outcome = run(&parsed.scenario, 1);
-        check_books(&outcome);
+        check_books(&outcome, &parsed.scenario);
         assert!(outcome.tables.flows[0].finish_s.is_some(), "{links} links");
         assert_eq!(outcome.tables.links[0].total_arrivals_pkts, 20);
     }

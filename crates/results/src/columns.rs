@@ -97,10 +97,12 @@ table!(
         delivered_pkts,
         delivered_bytes,
         dropped_pkts,
+        lost_pkts,
         in_flight_pkts,
         acks_sent_pkts,
         acks_arrived_pkts,
         acks_dropped_pkts,
+        acks_lost_pkts,
         acks_in_flight_pkts,
         goodput_bps,
         timeouts,
@@ -125,6 +127,7 @@ table!(
         marks_pkts,
         departures_pkts,
         departures_bytes,
+        lost_pkts,
         utilization_ratio,
         drop_ratio,
         queue_mean_pkts,
@@ -139,6 +142,7 @@ table!(
         total_data_drops_pkts,
         total_marks_pkts,
         total_departures_pkts,
+        total_lost_pkts,
         queued_end_pkts,
     }
 );

@@ -31,16 +31,20 @@ pub struct FlowRow {
     pub delivered_pkts: u64,
     /// Bytes of those.
     pub delivered_bytes: u64,
-    /// Data packets dropped on the way.
+    /// Data packets dropped on the way by queues and in outages.
     pub dropped_pkts: u64,
+    /// Data packets lost on a line.
+    pub lost_pkts: u64,
     /// Data packets on the way when the run ended.
     pub in_flight_pkts: u64,
     /// ACKs sent by the receiver.
     pub acks_sent_pkts: u64,
     /// ACKs that reached the sender.
     pub acks_arrived_pkts: u64,
-    /// ACKs dropped on the way.
+    /// ACKs dropped on the way by queues and in outages.
     pub acks_dropped_pkts: u64,
+    /// ACKs lost on a line.
+    pub acks_lost_pkts: u64,
     /// ACKs on the way when the run ended.
     pub acks_in_flight_pkts: u64,
     /// First-time bytes delivered after the warm-up, over the part of that time in which the flow
@@ -66,7 +70,7 @@ pub struct LinkRow {
     pub name: String,
     /// The queue's name in the scenario.
     pub queue: String,
-    /// Capacity.
+    /// Capacity: at the start if it changes by steps, a trace's mean.
     pub rate_bps: f64,
     /// One-way propagation delay.
     pub owd_s: f64,
@@ -74,7 +78,7 @@ pub struct LinkRow {
     pub buffer_bytes: u64,
     /// Packets that arrived.
     pub arrivals_pkts: u64,
-    /// Packets dropped.
+    /// Packets dropped, by the queue or in an outage.
     pub drops_pkts: u64,
     /// Of those, data packets.
     pub data_drops_pkts: u64,
@@ -84,7 +88,9 @@ pub struct LinkRow {
     pub departures_pkts: u64,
     /// Bytes of those.
     pub departures_bytes: u64,
-    /// Bits that left / capacity.
+    /// Of the packets that left, those that the line lost.
+    pub lost_pkts: u64,
+    /// Bits that left / bits that could have left.
     pub utilization_ratio: f64,
     /// Drops / arrivals.
     pub drop_ratio: f64,
@@ -112,6 +118,8 @@ pub struct LinkRow {
     pub total_marks_pkts: u64,
     /// Departures over the whole run.
     pub total_departures_pkts: u64,
+    /// Losses on the line over the whole run.
+    pub total_lost_pkts: u64,
     /// Packets waiting or in service when the run ended.
     pub queued_end_pkts: u64,
 }

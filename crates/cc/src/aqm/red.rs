@@ -90,6 +90,7 @@ pub struct Red {
     /// 1/full packet.
     by_packet_bytes: f64,
     capacity: Rate,
+    packet_bytes: u32,
     packet_time: Span,
     stream: Stream,
 
@@ -192,6 +193,7 @@ impl Router for Red {
             gentle_slope: slope(1.0 - params.max_p, max_th),
             by_packet_bytes: 1.0 / full,
             capacity: context.capacity,
+            packet_bytes: context.packet_bytes,
             packet_time: context.capacity.serialization(context.packet_bytes),
             stream: context.stream.clone(),
             average: 0.0,
@@ -232,6 +234,12 @@ impl Router for Red {
         if backlog.packets == 0 {
             self.idle_since = now + self.capacity.serialization(packet.size);
         }
+    }
+
+    /// Thresholds and w_q stay as they were set.
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.capacity = capacity;
+        self.packet_time = capacity.serialization(self.packet_bytes);
     }
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -186,6 +186,11 @@ impl Router for VcpRouter {
         }
     }
 
+    /// The running period ends as planned; its load is taken over the new capacity.
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.target = self.params.gamma * capacity.bytes_per_sec();
+    }
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rho", self.rho);
         sink("q", self.q);
@@ -432,6 +437,15 @@ mod tests {
             assert!(near(router.rho, f64::from(arrivals) / 245.0));
             assert_eq!(router.code, code);
         }
+    }
+
+    #[test]
+    fn the_load_is_over_the_capacity_of_the_periods_end() {
+        let mut router = router();
+        // Half of 10 Mb/s halves what fills the period: 196 000 bytes of 122 500.
+        router.on_capacity(ms(0), Rate(5_000_000));
+        after(&mut router, 0, 196, 0);
+        assert!(near(router.rho, 1.6) && router.code == Ecn::Ce);
     }
 
     #[test]

@@ -22,7 +22,7 @@
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
 //!   shortest window of the persistent queue (2 ms).
 
-use units::{Span, Time, math};
+use units::{Rate, Span, Time, math};
 
 use crate::registry::AnyHeader;
 use crate::roles::{
@@ -325,6 +325,11 @@ impl Router for XcpRouter {
         }
     }
 
+    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.capacity = capacity.bytes_per_sec();
+    }
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
@@ -435,7 +440,6 @@ mod tests {
     use super::*;
     use crate::params::Params;
     use crate::roles::{Ecn, Limit, PacketKind};
-    use units::Rate;
     use units::random::Stream;
 
     fn near(a: f64, b: f64) -> bool {
@@ -576,6 +580,20 @@ mod tests {
             -200.0
         );
         assert!(near(r.residue_pos, 1920.0) && near(r.residue_neg, 156_000.0));
+    }
+
+    #[test]
+    fn the_capacity_of_the_intervals_end_counts() {
+        let mut router = router(&XcpRouterParams::default());
+        for _ in 0..10 {
+            arrive(&mut router, demand(5000.0, 0.1), 2000);
+        }
+        // C becomes 2.5e6 bytes/s: phi = 0.4*0.1*(2 500 000 - 200 000) - 0.226*2000.
+        router.on_capacity(ms(20), Rate(20_000_000));
+        let timer = router.next_timer();
+        router.on_timer(ms(50), queued(0));
+        assert!(near(router.phi, 91_548.0), "{}", router.phi);
+        assert_eq!(timer, ms(50));
     }
 
     #[test]

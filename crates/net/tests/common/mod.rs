@@ -1,6 +1,8 @@
 //! What the integration tests share.
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod lines;
+
 use std::path::{Path, PathBuf};
 
 use clearpipe_net::Outcome;

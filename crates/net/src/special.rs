@@ -1,0 +1,130 @@
+//! What a line that is not plain does to the packets it serves ([`crate::line`]). Losses and delays
+//! are drawn in the order of service, so it does not matter when a departure is worked out.
+//!
+//! The hot path's functions are not called from here: a second caller would end their inlining. So
+//! behind such a line end hosts get their packets by events.
+
+use cc::roles::PacketKind;
+use units::{Span, Time};
+
+use crate::link::Fate;
+use crate::packet::Packet;
+use crate::world::{Due, World, event, serialization};
+
+impl World {
+    /// A packet arrives at a link whose line is not plain, with all departures worked out.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn arrive_special(&mut self, now: Time, link: u32, id: u32) {
+        let l = &mut self.links[link as usize];
+        let refused = l.refuses(now);
+        match l.arrive(now, &mut self.pool, id, refused) {
+            Fate::Serve => self.serve_special(now, link, id, Span::ZERO),
+            Fate::Wait if l.guarded => {}
+            Fate::Wait => self.set_guard(link),
+            Fate::Dropped => self.dropped(id),
+        }
+    }
+
+    /// A packet starts over a line that is not plain.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn serve_special(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
+        let l = &mut self.links[link as usize];
+        let packet = &mut self.pool[id];
+        l.serve_scheduled(now, packet, queued_for);
+        packet.hop += 1;
+        let due = l.busy_until + l.owd;
+        let Some(line) = &mut l.line else {
+            self.cross(due, link, id);
+            return;
+        };
+        if line.loses(packet.flow, packet.kind) {
+            l.count_lost(packet);
+            self.lost(id);
+            return;
+        }
+        let out = line.out(due);
+        let Some(crossing) = &mut line.crossing else {
+            self.cross(out, link, id);
+            return;
+        };
+        if crossing.push(id, out) {
+            self.agenda.at(out, event(Due::LinkPipe, link));
+        }
+    }
+
+    /// A packet comes out of a link's delay at `out`, after all that entered it before.
+    fn cross(&mut self, out: Time, link: u32, id: u32) {
+        if self.leaves_last_link(id) {
+            self.leave_last_link(out, id);
+        } else if self.links[link as usize].pipe.push(&mut self.pool, id, out) {
+            self.agenda.at(out, event(Due::LinkPipe, link));
+        }
+    }
+
+    fn lost(&mut self, id: u32) {
+        let packet = &self.pool[id];
+        let annals = &mut self.annals[packet.flow as usize];
+        match packet.kind {
+            PacketKind::Data => annals.lost += 1,
+            PacketKind::Ack => annals.acks_lost += 1,
+        }
+        self.pool.remove(id);
+    }
+
+    /// The first packet on a line that reorders has crossed it: for the next named link, with the
+    /// time of the event that must be set for the one behind it. One that leaves the last link goes
+    /// on to its host from here.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn pop_crossed(&mut self, now: Time, link: u32) -> Option<(u32, Option<Time>)> {
+        let crossing = self.links[link as usize].line.as_mut()?.crossing.as_mut()?;
+        if !crossing.fires(now) {
+            return None; // another event took its place
+        }
+        let id = crossing.pop(now)?;
+        let next = crossing.rearm();
+        if !self.leaves_last_link(id) {
+            return Some((id, next));
+        }
+        if let Some(next) = next {
+            self.agenda.at(next, event(Due::LinkPipe, link));
+        }
+        self.leave_last_link(now, id);
+        None
+    }
+
+    /// Is the link whose delay the packet is in the last named one of its path?
+    fn leaves_last_link(&self, id: u32) -> bool {
+        let packet = &self.pool[id];
+        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
+        let links = match packet.kind {
+            PacketKind::Data => &path.forward,
+            PacketKind::Ack => &path.reverse,
+        };
+        usize::from(packet.hop) >= links.len()
+    }
+
+    /// A packet leaves the last named link at `out`. Its host gets an event though it may be prompt.
+    fn leave_last_link(&mut self, out: Time, id: u32) {
+        let Packet { flow, size, kind, .. } = self.pool[id];
+        let (source, sink) = (&mut self.sources[flow as usize], &mut self.sinks[flow as usize]);
+        let access = &self.accesses[sink.access as usize];
+        let (hop, pipe, time, owd, due) = match kind {
+            PacketKind::Data => {
+                let time = serialization(access, size, self.data_bytes);
+                (&mut sink.down_hop, &mut sink.down, time, access.sink_owd, Due::Down)
+            }
+            PacketKind::Ack => {
+                let (hop, pipe) = (&mut source.down_hop, &mut source.ack_down);
+                (hop, pipe, access.ack_time, access.source_owd, Due::AckDown)
+            }
+        };
+        let there = hop.cross(out, time, owd);
+        if pipe.push(&mut self.pool, id, there) {
+            self.agenda.at(there, event(due, flow));
+        }
+        self.access_hops += 1;
+    }
+}
