@@ -12,8 +12,10 @@ mod link;
 mod packet;
 mod probe;
 mod tables;
+mod tap;
 mod world;
 
+use capture::{RecordError, Recorded, Recorder};
 use results::Tables;
 use scenario::Scenario;
 use units::Time;
@@ -52,7 +54,7 @@ pub struct Outcome {
     pub complete: bool,
 }
 
-/// A run that can be advanced step by step.
+/// A run that can be advanced step by step. A clone goes on without the original's recorder.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     scenario: &'a Scenario,
@@ -64,6 +66,25 @@ impl<'a> Run<'a> {
     /// Replication `rep` of the experiment `seed`, at time zero.
     pub fn new(scenario: &'a Scenario, seed: u64, rep: u64) -> Run<'a> {
         Run { scenario, world: build::world(scenario, Draw { seed, rep }), complete: false }
+    }
+
+    /// Writes down what happens from now on, which at a run's start is everything.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.world.record(recorder);
+    }
+
+    /// Could the recorder not write something? Then the run may as well be stopped.
+    pub fn record_failed(&self) -> bool {
+        self.world.taps.failed()
+    }
+
+    /// Ends the recording; nothing was written without a recorder.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub fn end_record(&mut self) -> Result<Recorded, RecordError> {
+        let end = self.progress().now;
+        self.world.taps.take().map_or(Ok(Recorded::default()), |recorder| recorder.finish(end))
     }
 
     /// Handles up to `events` events; false when the run is over.
@@ -110,4 +131,22 @@ pub fn simulate(
     let mut run = Run::new(scenario, seed, rep);
     while run.advance(WATCH_EVENTS) && watch(run.progress()) {}
     run.finish()
+}
+
+/// As [`simulate`], with a recorder that writes while it runs.
+///
+/// # Errors
+/// Something could not be written; the run was stopped soon after.
+pub fn simulate_recorded(
+    scenario: &Scenario,
+    draw: (u64, u64),
+    recorder: Recorder,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<(Outcome, Recorded), RecordError> {
+    let (seed, rep) = draw;
+    let mut run = Run::new(scenario, seed, rep);
+    run.record(recorder);
+    while run.advance(WATCH_EVENTS) && !run.record_failed() && watch(run.progress()) {}
+    let recorded = run.end_record()?;
+    Ok((run.finish(), recorded))
 }

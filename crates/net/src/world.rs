@@ -23,6 +23,7 @@ use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
+use crate::tap::Taps;
 
 /// What an event is about, in the order in which events of one instant are handled.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,7 @@ pub struct World {
     pub accesses: Vec<Access>,
     pub deliveries: Fingerprint,
     pub probes: Probes,
+    pub taps: Taps,
     /// Size of a full data packet [bytes].
     pub data_bytes: u32,
     /// Size of an ACK [bytes].
@@ -189,9 +191,14 @@ impl World {
     /// A packet starts over a link's line; where it comes out, and when, is known at once.
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
-        let l = &mut self.links[link as usize];
-        let packet = &mut self.pool[id];
+        let mut l = &mut self.links[link as usize];
+        let mut packet = &mut self.pool[id];
         l.serve(now, packet, queued_for);
+        if !l.plain {
+            self.tapped(now, link, id);
+            l = &mut self.links[link as usize];
+            packet = &mut self.pool[id];
+        }
         packet.hop += 1;
         let out = l.busy_until + l.owd;
         let flow = packet.flow as usize;
@@ -299,6 +306,7 @@ impl World {
             self.finish(now, flow);
         }
         self.send(now, flow);
+        self.trace_source(now, flow);
     }
 
     fn on_pace(&mut self, now: Time, flow: u32) {
@@ -367,6 +375,7 @@ impl World {
             self.agenda.at(next, event(Due::AckDown, flow));
         }
         self.acknowledged(now, flow, id);
+        self.trace_source(now, flow);
     }
 
     /// An ACK is at its source, at `now`.

@@ -27,6 +27,7 @@ mod schema;
 mod table;
 mod traffic;
 mod values;
+pub mod watched;
 mod write;
 
 pub use error::{Place, Problem, ScenarioError};
