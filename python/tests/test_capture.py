@@ -28,8 +28,9 @@ QUICK = [
 CASES = {
     "xcp": ("base-case-xcp", []),
     # A buffer this short loses packets, also those that RED would have marked.
-    "sack": ("base-case-sack-red", ["topology.buffer=10pkt"]),
-    "vcp": ("base-case-vcp", []),
+    "sack": ("base-case-sack-red", ["topology.buffer=10pkt", "queues.gentle-red.w_q=0.05"]),
+    # A slow link, so that the load has time to become high.
+    "vcp": ("base-case-vcp", ["topology.rate=1Mbps", "duration=8s"]),
 }
 XCP = str(examples.path("base-case-xcp"))
 RUN = ["run", XCP, *(f"--set={key}" for key in QUICK), "--quiet"]
@@ -90,10 +91,8 @@ def test_tshark_finds_nothing_wrong_and_every_departure(
         # Status 1 is "good"; 2 would be "not checked".
         good = "tcp.checksum.status==1 && ip.checksum.status==1"
         assert len(tshark(file, "-Y", good)) == packets > 0
-        (stamp, *_) = fields(file, "frame.time_epoch")
-        assert len(stamp.split(".")[1]) == 9
-        last = float(fields(file, "frame.time_epoch")[-1])
-        assert 2.5 < last <= 3.0
+        last, end = float(fields(file, "frame.time_epoch")[-1]), result.meta["simulated_s"]
+        assert end - 0.5 < last <= end
 
 
 @needs_tshark
@@ -133,7 +132,9 @@ def test_losses_show_as_sack_blocks_and_ecn_as_bits(
     marks = sum(link["total_marks_pkts"] for link in result.summary["links"])
     seen = sum(len(fields(file, "ip.dsfield.ecn", where="ip.dsfield.ecn == 3")) for file in files)
     # Each packet crosses one link, so a mark is seen where it was made, if the packet left it.
-    assert 0 <= marks - seen <= len(files)
+    waiting = sum(link["queued_end_pkts"] for link in result.summary["links"])
+    assert seen > 0
+    assert 0 <= marks - seen <= waiting
 
 
 @needs_tshark
@@ -198,7 +199,7 @@ def test_the_dissector_shows_vcps_loads_when_asked(
     pairs = fields(file, "ip.dsfield.ecn", "clearpipe.vcp.load", where="tcp.len > 0", options=asked)
     assert {tuple(pair.split("\t")) for pair in pairs} >= {("1", "1"), ("2", "2")}
     assert all(len(set(pair.split("\t"))) == 1 for pair in pairs)
-    shown = "\n".join(tshark(file, *asked, "-Y", "clearpipe.vcp.load == 2", "-c", "500"))
+    shown = "\n".join(tshark(file, *asked, "-Y", "clearpipe.vcp.load == 2"))
     assert "[VCP high load]" in shown
 
 
