@@ -36,6 +36,12 @@ impl Taps {
         self.recorder.as_ref().is_some_and(|recorder| recorder.failed())
     }
 
+    /// Are the sources traced?
+    #[inline]
+    pub fn tracing(&self) -> bool {
+        self.tracing
+    }
+
     /// Gives the recorder back.
     pub fn take(&mut self) -> Option<Recorder> {
         self.tracing = false;
@@ -71,7 +77,6 @@ impl World {
     }
 
     /// A packet's service at a link that is not plain has started at `start`.
-    #[cold]
     pub(crate) fn tapped(&mut self, start: Time, link: u32, id: u32) {
         let World { taps, links, pool, sources, annals, data_bytes, .. } = self;
         let packet = &pool[id];

@@ -191,14 +191,28 @@ impl World {
     /// A packet starts over a link's line; where it comes out, and when, is known at once.
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
-        let mut l = &mut self.links[link as usize];
-        let mut packet = &mut self.pool[id];
-        l.serve(now, packet, queued_for);
-        if !l.plain {
-            self.tapped(now, link, id);
-            l = &mut self.links[link as usize];
-            packet = &mut self.pool[id];
+        let l = &mut self.links[link as usize];
+        l.serve(now, &mut self.pool[id], queued_for);
+        if l.plain {
+            self.forward(link, id);
+        } else {
+            self.serve_tapped(now, link, id);
         }
+    }
+
+    /// Out of line, so that nothing is kept across the call where no link is tapped.
+    #[cold]
+    #[inline(never)]
+    fn serve_tapped(&mut self, start: Time, link: u32, id: u32) {
+        self.tapped(start, link, id);
+        self.forward(link, id);
+    }
+
+    /// A packet is on a link's line: where it goes from there.
+    #[inline(always)]
+    fn forward(&mut self, link: u32, id: u32) {
+        let l = &mut self.links[link as usize];
+        let packet = &mut self.pool[id];
         packet.hop += 1;
         let out = l.busy_until + l.owd;
         let flow = packet.flow as usize;
@@ -369,13 +383,28 @@ impl World {
     }
 
     fn on_ack_down(&mut self, now: Time, flow: u32) {
+        if self.taps.tracing() {
+            self.ack_down_traced(now, flow);
+        } else {
+            self.ack_down(now, flow);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ack_down_traced(&mut self, now: Time, flow: u32) {
+        self.ack_down(now, flow);
+        self.trace_source(now, flow);
+    }
+
+    #[inline(always)]
+    fn ack_down(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
         if let Some(next) = next {
             self.agenda.at(next, event(Due::AckDown, flow));
         }
         self.acknowledged(now, flow, id);
-        self.trace_source(now, flow);
     }
 
     /// An ACK is at its source, at `now`.
