@@ -99,6 +99,15 @@ impl Agenda {
         Some((time, self.root as u32))
     }
 
+    /// The next event, which stays where it is.
+    pub fn peek(&mut self) -> Option<(Time, u32)> {
+        if self.hole {
+            self.hole = false;
+            self.remove_root();
+        }
+        (self.len > 0).then(|| (Time((self.root >> 32) as u64), self.root as u32))
+    }
+
     fn push(&mut self, key: u128) {
         let mut node = self.len;
         self.len += 1;

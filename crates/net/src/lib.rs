@@ -89,7 +89,9 @@ impl<'a> Run<'a> {
 
     /// Handles up to `events` events; false when the run is over.
     pub fn advance(&mut self, events: u64) -> bool {
-        self.complete = !self.world.advance(events);
+        let world = &mut self.world;
+        let traced = world.taps.tracing();
+        self.complete = !if traced { world.advance_traced(events) } else { world.advance(events) };
         !self.complete
     }
 

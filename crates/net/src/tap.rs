@@ -8,7 +8,7 @@ use cc::roles::PacketKind;
 use units::Time;
 
 use crate::packet::NONE;
-use crate::world::World;
+use crate::world::{Due, INDEX_BITS, MAX_INDEX, World};
 
 /// The recorder of a run, if it has one.
 #[derive(Debug, Default)]
@@ -77,6 +77,8 @@ impl World {
     }
 
     /// A packet's service at a link that is not plain has started at `start`.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn tapped(&mut self, start: Time, link: u32, id: u32) {
         let World { taps, links, pool, sources, annals, data_bytes, .. } = self;
         let packet = &pool[id];
@@ -116,15 +118,24 @@ impl World {
         });
     }
 
-    /// A source has handled its timers or an ACK.
-    #[inline]
-    pub(crate) fn trace_source(&mut self, now: Time, flow: u32) {
-        if self.taps.tracing {
-            self.trace_state(now, flow);
+    /// As [`World::advance`], and shows the recorder what each event has done to a source. A loop of
+    /// its own, so that the other one has nothing to ask.
+    pub(crate) fn advance_traced(&mut self, budget: u64) -> bool {
+        for _ in 0..budget {
+            let next = self.agenda.peek();
+            if !self.advance(1) {
+                return false;
+            }
+            if let Some((now, event)) = next {
+                let (due, index) = (event >> INDEX_BITS, event & (MAX_INDEX - 1));
+                if [Due::AckDown, Due::FlowTimer, Due::Pace].iter().any(|&of| of as u32 == due) {
+                    self.trace_state(now, index);
+                }
+            }
         }
+        true
     }
 
-    #[cold]
     fn trace_state(&mut self, now: Time, flow: u32) {
         let Some(recorder) = &mut self.taps.recorder else { return };
         let source = &self.sources[flow as usize];

@@ -55,7 +55,8 @@ pub enum Due {
     Pace = 11,
 }
 
-const INDEX_BITS: u32 = 28;
+/// Bits of an event that name the link or flow.
+pub const INDEX_BITS: u32 = 28;
 
 /// Links and flows are fewer than this.
 pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
@@ -94,6 +95,7 @@ pub struct World {
 
 impl World {
     /// Handles up to `budget` events; false when the run is over.
+    #[inline(never)]
     pub fn advance(&mut self, budget: u64) -> bool {
         for _ in 0..budget {
             let Some((now, event)) = self.agenda.next(self.end) else {
@@ -191,28 +193,14 @@ impl World {
     /// A packet starts over a link's line; where it comes out, and when, is known at once.
     #[inline]
     fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
-        let l = &mut self.links[link as usize];
-        l.serve(now, &mut self.pool[id], queued_for);
-        if l.plain {
-            self.forward(link, id);
-        } else {
-            self.serve_tapped(now, link, id);
+        let mut l = &mut self.links[link as usize];
+        let mut packet = &mut self.pool[id];
+        l.serve(now, packet, queued_for);
+        if !l.plain {
+            self.tapped(now, link, id);
+            l = &mut self.links[link as usize];
+            packet = &mut self.pool[id];
         }
-    }
-
-    /// Out of line, so that nothing is kept across the call where no link is tapped.
-    #[cold]
-    #[inline(never)]
-    fn serve_tapped(&mut self, start: Time, link: u32, id: u32) {
-        self.tapped(start, link, id);
-        self.forward(link, id);
-    }
-
-    /// A packet is on a link's line: where it goes from there.
-    #[inline(always)]
-    fn forward(&mut self, link: u32, id: u32) {
-        let l = &mut self.links[link as usize];
-        let packet = &mut self.pool[id];
         packet.hop += 1;
         let out = l.busy_until + l.owd;
         let flow = packet.flow as usize;
@@ -320,7 +308,6 @@ impl World {
             self.finish(now, flow);
         }
         self.send(now, flow);
-        self.trace_source(now, flow);
     }
 
     fn on_pace(&mut self, now: Time, flow: u32) {
@@ -383,22 +370,6 @@ impl World {
     }
 
     fn on_ack_down(&mut self, now: Time, flow: u32) {
-        if self.taps.tracing() {
-            self.ack_down_traced(now, flow);
-        } else {
-            self.ack_down(now, flow);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn ack_down_traced(&mut self, now: Time, flow: u32) {
-        self.ack_down(now, flow);
-        self.trace_source(now, flow);
-    }
-
-    #[inline(always)]
-    fn ack_down(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
         if let Some(next) = next {
