@@ -90,8 +90,18 @@ impl<'a> Run<'a> {
     /// Handles up to `events` events; false when the run is over.
     pub fn advance(&mut self, events: u64) -> bool {
         let world = &mut self.world;
-        let traced = world.taps.tracing();
-        self.complete = !if traced { world.advance_traced(events) } else { world.advance(events) };
+        // A trace looks at sources after each event; without one there is nothing to ask meanwhile.
+        let (rounds, budget) = if world.taps.tracing() { (events, 1) } else { (1, events) };
+        for _ in 0..rounds {
+            let next = world.peek_traced();
+            self.complete = !world.advance(budget);
+            if self.complete {
+                break;
+            }
+            if let Some((now, event)) = next {
+                world.trace_event(now, event);
+            }
+        }
         !self.complete
     }
 

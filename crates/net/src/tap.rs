@@ -118,22 +118,18 @@ impl World {
         });
     }
 
-    /// As [`World::advance`], and shows the recorder what each event has done to a source. A loop of
-    /// its own, so that the other one has nothing to ask.
-    pub(crate) fn advance_traced(&mut self, budget: u64) -> bool {
-        for _ in 0..budget {
-            let next = self.agenda.peek();
-            if !self.advance(1) {
-                return false;
-            }
-            if let Some((now, event)) = next {
-                let (due, index) = (event >> INDEX_BITS, event & (MAX_INDEX - 1));
-                if [Due::AckDown, Due::FlowTimer, Due::Pace].iter().any(|&of| of as u32 == due) {
-                    self.trace_state(now, index);
-                }
-            }
+    /// The next event, if what it does to a source is to be traced.
+    pub(crate) fn peek_traced(&mut self) -> Option<(Time, u32)> {
+        if self.taps.tracing { self.agenda.peek() } else { None }
+    }
+
+    /// Shows the recorder what an event has done to a source.
+    #[cold]
+    pub(crate) fn trace_event(&mut self, now: Time, event: u32) {
+        let (due, index) = (event >> INDEX_BITS, event & (MAX_INDEX - 1));
+        if [Due::AckDown, Due::FlowTimer, Due::Pace].iter().any(|&of| of as u32 == due) {
+            self.trace_state(now, index);
         }
-        true
     }
 
     fn trace_state(&mut self, now: Time, flow: u32) {

@@ -95,7 +95,6 @@ pub struct World {
 
 impl World {
     /// Handles up to `budget` events; false when the run is over.
-    #[inline(never)]
     pub fn advance(&mut self, budget: u64) -> bool {
         for _ in 0..budget {
             let Some((now, event)) = self.agenda.next(self.end) else {
