@@ -119,6 +119,8 @@ deps-peers: ## ns-2 and ns-3 (Debian, Ubuntu), for check-peers and bench-peers
 deps-dev: ## what bench and some tests use, and skip without
 	@if command -v valgrind >/dev/null; then echo "valgrind is installed"; else \
 		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends valgrind; fi
+	@if command -v tshark >/dev/null; then echo "tshark is installed"; else \
+		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends tshark; fi
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) $(DEV) target demo build .mypy_cache .pytest_cache .ruff_cache

@@ -1,12 +1,13 @@
 """The compiled core. `clearpipe` is the interface to use; this module may change at any time."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypedDict, final, type_check_only
 
 __all__ = [
     "Run",
     "Table",
     "build_info",
+    "check_record",
     "check_writable",
     "identities",
     "model_version",
@@ -18,6 +19,15 @@ __all__ = [
     "simulate",
     "version",
 ]
+
+@type_check_only
+class Record(TypedDict):
+    capture: list[str]
+    headers_only: bool
+    trace: bool
+    trace_limit: str
+    capture_from: str | None
+    capture_to: str | None
 
 def version() -> str: ...
 def model_version() -> str: ...
@@ -35,7 +45,13 @@ def simulate(
     rep: int = 0,
     on_progress: Callable[[float, int, int], object] | None = None,
     every_s: float = 0.1,
+    out: str | None = None,
+    replace: bool = False,
+    record: Record | None = None,
 ) -> Run: ...
+def check_record(
+    file_name: str, text: str, sets: Sequence[str] = ..., *, record: Record
+) -> str: ...
 def read(dir: str) -> Run: ...
 def identities(
     file_name: str, text: str, sets: Sequence[str], *, seed: int, reps: Sequence[int]

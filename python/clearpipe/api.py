@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from clearpipe import _core
 from clearpipe.errors import ConfigError
+from clearpipe.recording import TRACE_LIMIT, Recording
 from clearpipe.result import Result
 
 if TYPE_CHECKING:
@@ -82,13 +83,21 @@ class Queue(TypedDict):
     params: list[Param]
 
 
-def run(
+def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     scenario: Scenario | Source,
     *,
     seed: int | None = None,
     rep: int = 0,
     set: Sequence[str] = (),
     progress: Callable[[Progress], object] | None = None,
+    out: str | PathLike[str] | None = None,
+    replace: bool = False,
+    capture: str | Sequence[str] = (),
+    capture_headers: bool = False,
+    capture_from: str | None = None,
+    capture_to: str | None = None,
+    trace: bool = False,
+    trace_limit: str = TRACE_LIMIT,
 ) -> Result:
     """Run a scenario in the packet engine.
 
@@ -97,16 +106,56 @@ def run(
     second; the run stops, with the state "partial", when it returns False. Other Python threads
     go on meanwhile, and Ctrl-C raises KeyboardInterrupt.
 
-    Raises ConfigError if the scenario is not valid.
+    `out` is a directory to write the result to, as `Result.write` does; a run that is stopped
+    writes nothing there. While it runs, it writes the packets of the links in `capture` (names, or
+    "all") to `out`/LINK.pcapng, without payloads if `capture_headers`, and with `trace` a Perfetto
+    trace of up to `trace_limit` to `out`/trace.pftrace. `capture_from` and `capture_to` are times
+    such as "10s" that both keep to. What is written changes neither result nor fingerprint.
+
+    Raises ConfigError if the scenario is not valid or a link is unknown, OSError if `out` cannot be
+    written, FileExistsError if it holds a result and `replace` is false.
 
     >>> run("examples/dumbbell.toml", seed=1).fingerprint  # doctest: +SKIP
     """
     _check("rep", rep, MAX_REP)
     if seed is not None:
         _check("seed", seed, MAX_SEED)
-    name, text = source(scenario)
+    names = (capture,) if isinstance(capture, str) else tuple(capture)
+    recording = Recording(names, capture_headers, trace, trace_limit, capture_from, capture_to)
+    return run_recording(
+        source(scenario), recording, seed, rep, set, progress=progress, out=out, replace=replace
+    )
+
+
+def run_recording(  # noqa: PLR0913 - what `run` has sorted out
+    source: Source,
+    recording: Recording,
+    seed: int | None,
+    rep: int,
+    set: Sequence[str],
+    *,
+    progress: Callable[[Progress], object] | None,
+    out: str | PathLike[str] | None,
+    replace: bool,
+) -> Result:
+    """As `run`, with what is to be written down in one value."""
+    if recording.wanted and out is None:
+        key = "capture" if recording.capture else "trace"
+        raise ConfigError(f"{key}: needs out, the directory that the files go to", key=key)
     call = None if progress is None else lambda *now: progress(Progress(*now))
-    return Result(_core.simulate(name, text, set, seed=seed, rep=rep, on_progress=call))
+    return Result(
+        _core.simulate(
+            source.name,
+            source.text,
+            set,
+            seed=seed,
+            rep=rep,
+            on_progress=call,
+            out=None if out is None else fspath(out),
+            replace=replace,
+            record=recording.as_core() if recording.wanted else None,
+        )
+    )
 
 
 def _check(name: str, value: int, most: int) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import clearpipe as cp
 from clearpipe import _core, api, table
 from clearpipe.errors import RunError
+from clearpipe.recording import NOTHING, Recording, recorded
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -35,6 +36,7 @@ class Job:
     sets: tuple[str, ...] = ()
     out: Path | None = None
     force: bool = False
+    recording: Recording = NOTHING
 
     @property
     def label(self) -> str:
@@ -121,6 +123,13 @@ def _find(job: Job) -> Done | None:
     result = cp.load(job.out)
     if not same_run(result, job):
         raise RunError(f"{job.out}: holds the result of another run; --force replaces it")
+    if job.recording.wanted:
+        there = recorded(job.out)
+        if there is None or there["wanted"] != job.recording.check(job.source, job.sets):
+            raise RunError(
+                f"{job.out}: holds this run's result without these captures or this trace; "
+                "--force runs it again"
+            )
     return Done(job, result, stored=True)
 
 
@@ -148,12 +157,19 @@ def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
         return not stop.is_set()
 
     bar(0.0)
-    result = api.run(job.source, seed=job.seed, rep=job.rep, set=job.sets, progress=watch)
+    result = api.run_recording(
+        job.source,
+        job.recording,
+        job.seed,
+        job.rep,
+        job.sets,
+        progress=watch,
+        out=job.out,
+        replace=job.force,
+    )
     if not result.complete:
         raise Stopped(job.label)
     bar(result.meta["simulated_s"])
-    if job.out is not None:
-        result.write(job.out, replace=job.force)
     return Done(job, result)
 
 

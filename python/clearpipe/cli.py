@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, ParamSpec, 
 
 import typer
 
+from clearpipe import recording
 from clearpipe.api import MAX_REP, MAX_SEED
 from clearpipe.sweep.cli import app as sweeps
 
@@ -76,6 +77,30 @@ RunJson = Annotated[
     bool, typer.Option("--json", help="Print JSON; nothing is written to disk without --out.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run again, over a result that is there.")]
+Capture = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LINK",
+        help="Write this link's packets to LINK.pcapng in the result directory; all for every "
+        "link. Repeatable.",
+    ),
+]
+CaptureHeaders = Annotated[
+    bool, typer.Option("--capture-headers", help="Leave the payloads' zeros out of captures.")
+]
+CaptureFrom = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Captures and trace start here, such as 10s.")
+]
+CaptureTo = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Captures and trace end here, such as 12s.")
+]
+Trace = Annotated[
+    bool,
+    typer.Option(
+        "--trace", help="Write trace.pftrace (ui.perfetto.dev) into the result directory."
+    ),
+]
+TraceLimit = Annotated[str, typer.Option(metavar="SIZE", help="The trace ends at this size.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 
@@ -179,6 +204,12 @@ def run(  # noqa: PLR0913 - one for each option
     out: Out = None,
     report: Report = False,
     figure: Figure = None,
+    capture: Capture = None,
+    capture_headers: CaptureHeaders = False,
+    capture_from: CaptureFrom = None,
+    capture_to: CaptureTo = None,
+    trace: Trace = False,
+    trace_limit: TraceLimit = recording.TRACE_LIMIT,
     as_json: RunJson = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -191,16 +222,28 @@ def run(  # noqa: PLR0913 - one for each option
 
     if report and as_json and out is None:
         raise typer.BadParameter("--report with --json needs --out")
+    written = recording.Recording(
+        tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
+    )
+    _check_recording(written, nowhere=as_json and out is None)
     numbers = _replications(rep, reps, figure)
     _check_engine(engine)
     _check_figure(figure)
     jobs, warnings = batch.plan(file, set_ or [], seed, numbers)
     for warning in warnings:
         _note(f"note: {warning}", quiet)
+    if written.wanted:
+        written.check(jobs[0].source, jobs[0].sets)
     root = _root(jobs[0], out, as_json, several=reps is not None)
-    jobs = [replace(job, out=_place(job, out, root), force=force) for job in jobs]
+    jobs = [
+        replace(job, out=_place(job, out, root), force=force, recording=written) for job in jobs
+    ]
     done = batch.run_all(jobs, quiet=quiet)
     _say_stored(done, quiet)
+    for one in done:
+        for warning in one.result.warnings:
+            if warning not in warnings:
+                _note(f"note: {one.job.out}: {warning}", quiet)
     if report:
         _note(f"report: {_render(done, root)}", quiet)
     if figure is not None:
@@ -215,6 +258,19 @@ def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Seq
     if figure is not None and (reps or 1) > 1:
         raise typer.BadParameter("--figure draws one run: give --rep instead of --reps")
     return range(reps) if reps is not None else [rep or 0]
+
+
+def _check_recording(written: recording.Recording, nowhere: bool) -> None:
+    """Do the options of captures and traces go together?"""
+    if written.wanted and nowhere:
+        raise typer.BadParameter("--capture and --trace with --json need --out")
+    if written.headers_only and not written.capture:
+        raise typer.BadParameter("--capture-headers needs --capture")
+    windowed = written.capture_from is not None or written.capture_to is not None
+    if windowed and not written.wanted:
+        raise typer.BadParameter("--capture-from and --capture-to need --capture or --trace")
+    if written.trace_limit != recording.TRACE_LIMIT and not written.trace:
+        raise typer.BadParameter("--trace-limit needs --trace")
 
 
 def _check_engine(engine: str) -> None:

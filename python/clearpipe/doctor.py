@@ -37,7 +37,7 @@ PROGRAMS = (
     ("rustc", ("rustc", "--version"), "builds the core from source", "https://rustup.rs"),
     ("clang", ("clang", "--version"), "compiles the eBPF end hosts", "apt-get install clang"),
     ("ns2", ("ns", "-version"), "is what make check-peers compares with", "make deps-peers"),
-    ("tshark", ("tshark", "--version"), "reads packet captures", "apt-get install tshark"),
+    ("tshark", ("tshark", "--version"), "reads packet captures", "make deps-dev"),
     ("valgrind", ("valgrind", "--version"), "counts instructions for make bench", "make deps-dev"),
 )
 

@@ -76,7 +76,7 @@ pub struct QueueInfo {
 }
 
 macro_rules! headers {
-    ($( $variant:ident($type:ty); )*) => {
+    ($( $variant:ident($type:ty) = $exid:literal; )*) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
@@ -84,6 +84,40 @@ macro_rules! headers {
             #[default]
             None,
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
+        }
+
+        impl AnyHeader {
+            /// Every header's identifier, in the order of the table.
+            pub const EXIDS: &'static [u16] = &[$( $exid ),*];
+
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header.
+            pub fn exid(&self) -> Option<u16> {
+                match self {
+                    AnyHeader::None => None,
+                    $( AnyHeader::$variant(_) => Some($exid), )*
+                }
+            }
+            /// As [`Header::WIRE_BYTES`].
+            pub fn wire_bytes(&self) -> usize {
+                match self {
+                    AnyHeader::None => 0,
+                    $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
+                }
+            }
+            /// As [`Header::encode`].
+            pub fn encode(&self, wire: &mut [u8]) {
+                match self {
+                    AnyHeader::None => {}
+                    $( AnyHeader::$variant(header) => header.encode(wire), )*
+                }
+            }
+            /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
+            pub fn decode(exid: u16, wire: &[u8]) -> Option<AnyHeader> {
+                match exid {
+                    $( $exid => <$type as Header>::decode(wire).map(Header::wrap), )*
+                    _ => None,
+                }
+            }
         }
     };
 }
@@ -360,8 +394,10 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
     }
 }
 
+// The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
 headers! {
-    Xcp(crate::explicit::xcp::XcpHeader);
+    Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
 }
 
 protocols! {

@@ -379,7 +379,36 @@ proptest! {
     fn any_bytes_can_be_read(wire in proptest::collection::vec(any::<u8>(), 0..40)) {
         let header = XcpHeader::decode(&wire);
         prop_assert_eq!(header.is_some_and(|h| h.cwnd == 0.0 && h.rtt > 0.0), false);
+        for &exid in AnyHeader::EXIDS {
+            let Some(header) = AnyHeader::decode(exid, &wire) else { continue };
+            prop_assert_eq!(header.exid(), Some(exid));
+            // What was read is written as the same bytes.
+            let mut again = vec![0; header.wire_bytes()];
+            header.encode(&mut again);
+            prop_assert_eq!(&again[..], &wire[..header.wire_bytes()]);
+        }
     }
+}
+
+/// TCP options have 40 bytes, of which kind, length and ExID take four (RFC 9293, RFC 6994); one's
+/// identifier is nobody else's, nor one of those that tshark reads as TARR, TCP-ENO, AccECN (two)
+/// and Fast Open.
+#[test]
+fn headers_fit_into_tcp_options() {
+    let headers = [AnyHeader::Xcp(XcpHeader::default())];
+    assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
+    for (i, header) in headers.iter().enumerate() {
+        let exid = header.exid().unwrap();
+        assert_eq!(exid, AnyHeader::EXIDS[i]);
+        assert!(!AnyHeader::EXIDS[..i].contains(&exid), "{exid:#06x} twice");
+        assert!(![0x00ac, 0x454e, 0xacc0, 0xacc1, 0xacce, 0xf989].contains(&exid));
+        assert!(header.wire_bytes() <= 36, "{header:?}");
+        let mut wire = vec![0; header.wire_bytes()];
+        header.encode(&mut wire);
+        assert_eq!(AnyHeader::decode(exid, &wire), Some(*header));
+    }
+    assert_eq!(AnyHeader::None.exid(), None);
+    assert_eq!(AnyHeader::decode(0, &[0; 40]), None);
 }
 
 // The table itself.

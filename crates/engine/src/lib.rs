@@ -153,6 +153,20 @@ impl Agenda {
         Some((time, key as u32))
     }
 
+    /// The next event, which stays where it is.
+    pub fn peek(&mut self) -> Option<(Time, u32)> {
+        loop {
+            let first = self.run.last().copied().unwrap_or(EMPTY);
+            let key = first.min(self.heap.least());
+            if key != EMPTY {
+                return Some((key::time(key), key as u32));
+            }
+            if !self.open() {
+                return None;
+            }
+        }
+    }
+
     /// [`Agenda::next`] with a calendar.
     #[inline(never)]
     fn next_of_run_and_heap(&mut self, until: Time) -> Option<(Time, u32)> {
@@ -326,6 +340,8 @@ mod tests {
         /// Takes the next event up to `until` from both; the two must agree.
         fn next(&mut self, until: u64) -> Option<u32> {
             let upcoming = self.agenda.upcoming(0);
+            let first = self.reference.peek().map(|Reverse((time, event))| (Time(*time), *event));
+            assert_eq!(self.agenda.clone().peek(), first);
             let late = self.agenda.heap.least() != EMPTY;
             let got = self.observed(|agenda| agenda.next(Time(until))).map(|(t, e)| (t.0, e));
             let due = self.reference.peek().is_some_and(|Reverse((time, _))| *time <= until);

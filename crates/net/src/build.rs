@@ -17,6 +17,7 @@ use crate::link::{Link, Routers};
 use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::Probes;
+use crate::tap::Taps;
 use crate::world::{Due, World, event};
 
 /// Which replication of which experiment.
@@ -43,6 +44,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         paths: scenario.groups.iter().map(path).collect(),
         deliveries: Fingerprint::default(),
         probes: Probes::new(&scenario.probe, end, flows.sources.len(), links.len()),
+        taps: Taps::default(),
         data_bytes: scenario.packets.data_bytes,
         ack_bytes: scenario.packets.ack_bytes,
         warmup: Time::ZERO + scenario.warmup,

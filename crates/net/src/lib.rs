@@ -16,8 +16,10 @@ mod packet;
 mod probe;
 mod special;
 mod tables;
+mod tap;
 mod world;
 
+use capture::{RecordError, Recorded, Recorder};
 use results::Tables;
 use scenario::Scenario;
 use units::Time;
@@ -56,7 +58,7 @@ pub struct Outcome {
     pub complete: bool,
 }
 
-/// A run that can be advanced step by step.
+/// A run that can be advanced step by step. A clone goes on without the original's recorder.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     scenario: &'a Scenario,
@@ -70,9 +72,40 @@ impl<'a> Run<'a> {
         Run { scenario, world: build::world(scenario, Draw { seed, rep }), complete: false }
     }
 
+    /// Writes down what happens from now on, which at a run's start is everything.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.world.record(recorder);
+    }
+
+    /// Could the recorder not write something? Then the run may as well be stopped.
+    pub fn record_failed(&self) -> bool {
+        self.world.taps.failed()
+    }
+
+    /// Ends the recording; nothing was written without a recorder.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub fn end_record(&mut self) -> Result<Recorded, RecordError> {
+        let end = self.progress().now;
+        self.world.taps.take().map_or(Ok(Recorded::default()), |recorder| recorder.finish(end))
+    }
+
     /// Handles up to `events` events; false when the run is over.
     pub fn advance(&mut self, events: u64) -> bool {
-        self.complete = !self.world.advance(events);
+        let world = &mut self.world;
+        // A trace looks at sources after each event; without one there is nothing to ask meanwhile.
+        let (rounds, budget) = if world.taps.tracing() { (events, 1) } else { (1, events) };
+        for _ in 0..rounds {
+            let next = world.peek_traced();
+            self.complete = !world.advance(budget);
+            if self.complete {
+                break;
+            }
+            if let Some((now, event)) = next {
+                world.trace_event(now, event);
+            }
+        }
         !self.complete
     }
 
@@ -114,4 +147,22 @@ pub fn simulate(
     let mut run = Run::new(scenario, seed, rep);
     while run.advance(WATCH_EVENTS) && watch(run.progress()) {}
     run.finish()
+}
+
+/// As [`simulate`], with a recorder that writes while it runs.
+///
+/// # Errors
+/// Something could not be written; the run was stopped soon after.
+pub fn simulate_recorded(
+    scenario: &Scenario,
+    draw: (u64, u64),
+    recorder: Recorder,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<(Outcome, Recorded), RecordError> {
+    let (seed, rep) = draw;
+    let mut run = Run::new(scenario, seed, rep);
+    run.record(recorder);
+    while run.advance(WATCH_EVENTS) && !run.record_failed() && watch(run.progress()) {}
+    let recorded = run.end_record()?;
+    Ok((run.finish(), recorded))
 }

@@ -1,4 +1,4 @@
-//! What a line that is not plain does to the packets it serves ([`crate::line`]). Losses and delays
+//! What a line that is not plain, or is watched, does to the packets it serves ([`crate::line`]). Losses and delays
 //! are drawn in the order of service, so it does not matter when a departure is worked out.
 //!
 //! The hot path's functions are not called from here: a second caller would end their inlining. So
@@ -33,6 +33,8 @@ impl World {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
         l.serve_scheduled(now, packet, queued_for);
+        self.tapped(now, link, id);
+        let (l, packet) = (&mut self.links[link as usize], &mut self.pool[id]);
         packet.hop += 1;
         let due = l.busy_until + l.owd;
         let Some(line) = &mut l.line else {

@@ -23,6 +23,7 @@ use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
+use crate::tap::Taps;
 
 /// What an event is about, in the order in which events of one instant are handled.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,8 @@ pub enum Due {
     Pace = 12,
 }
 
-const INDEX_BITS: u32 = 28;
+/// Bits of an event that name the link or flow.
+pub const INDEX_BITS: u32 = 28;
 
 /// Links and flows are fewer than this.
 pub const MAX_INDEX: u32 = 1 << INDEX_BITS;
@@ -80,6 +82,7 @@ pub struct World {
     pub accesses: Vec<Access>,
     pub deliveries: Fingerprint,
     pub probes: Probes,
+    pub taps: Taps,
     /// Size of a full data packet [bytes].
     pub data_bytes: u32,
     /// Size of an ACK [bytes].

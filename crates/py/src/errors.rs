@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::path::Path;
 
+use capture::RecordError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use results::StoreError;
@@ -33,11 +34,7 @@ pub fn config(error: ScenarioError) -> PyErr {
 pub fn store(error: StoreError) -> PyErr {
     let name = |path: &Path| path.display().to_string();
     match &error {
-        // OSError's constructor picks the subclass that belongs to the number.
-        StoreError::Io { path, source } => match source.raw_os_error() {
-            Some(number) => PyOSError::new_err((number, os_message(source), name(path))),
-            None => RunError::new_err(error.to_string()),
-        },
+        StoreError::Io { path, source } => os_error(&name(path), source),
         StoreError::Exists(path) => {
             let message = "the result exists; replace it or choose another directory";
             PyFileExistsError::new_err((EEXIST, message, name(path)))
@@ -45,6 +42,19 @@ pub fn store(error: StoreError) -> PyErr {
         StoreError::NotAResult(_) | StoreError::Busy(_) | StoreError::Content { .. } => {
             RunError::new_err(error.to_string())
         }
+    }
+}
+
+/// A capture or a trace could not be written.
+pub fn record(error: &RecordError) -> PyErr {
+    os_error(&error.file, &error.source)
+}
+
+fn os_error(file: &str, source: &std::io::Error) -> PyErr {
+    match source.raw_os_error() {
+        // OSError's constructor picks the subclass that belongs to the number.
+        Some(number) => PyOSError::new_err((number, os_message(source), file.to_owned())),
+        None => RunError::new_err(format!("{file}: {source}")),
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod errors;
 mod listing;
+mod record;
 mod run;
 mod table;
 
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::listing::{protocols_json, queues_json};
+    #[pymodule_export]
+    use super::record::check_record;
     #[pymodule_export]
     use super::run::{Run, check_writable, read, simulate};
     #[pymodule_export]

@@ -5,13 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use capture::Recorded;
 use net::{Outcome, Progress};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use results::{Batches, Meta, Stored, Summary};
+use results::{Batches, Draft, Meta, Stored, Summary};
 use scenario::{Parsed, Scenario};
 
 use crate::errors;
+use crate::record::{Plan, Wanted};
 use crate::table::Table;
 
 /// How often a run looks for Ctrl-C: rarely enough that waiting for the interpreter, which another
@@ -103,9 +105,13 @@ pub fn check_writable(dir: PathBuf, replace: bool) -> PyResult<()> {
     results::check_writable(&dir, replace).map_err(errors::store)
 }
 
-/// Runs a scenario in the packet engine without holding the interpreter.
+/// Runs a scenario in the packet engine without holding the interpreter. With `out` the result
+/// directory is written too, unless the run is stopped; `record` needs it.
 #[pyfunction]
-#[pyo3(signature = (file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1))]
+#[pyo3(signature = (
+    file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1, out=None,
+    replace=false, record=None,
+))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn simulate(
     py: Python<'_>,
@@ -116,17 +122,39 @@ pub fn simulate(
     rep: u64,
     on_progress: Option<Py<PyAny>>,
     every_s: f64,
+    out: Option<PathBuf>,
+    replace: bool,
+    record: Option<Wanted>,
 ) -> PyResult<Run> {
     // As an option, so that the scenario's own check of the range applies.
     sets.extend(seed.map(|seed| format!("seed={seed}")));
     let Parsed { scenario, warnings } =
         scenario::parse_with(file_name, text, &sets, &scenario::beside(Path::new(file_name)))
             .map_err(errors::config)?;
+    let plan = record.map(|wanted| Plan::new(&wanted, &scenario, file_name)).transpose()?;
+    let open = |dir: &PathBuf| Draft::open(dir, replace).map(|draft| Output { draft, plan });
+    let out = out.as_ref().map(open).transpose().map_err(errors::store)?;
     let every = Duration::try_from_secs_f64(every_s).unwrap_or_default();
     let mut watch = Watch::new(on_progress, every);
-    let (outcome, wall) = py.detach(|| timed(&scenario, rep, &mut watch))?;
+    let (outcome, recorded, wall) =
+        py.detach(|| timed(&scenario, rep, &mut watch, out.as_ref()))?;
     watch.raised.map_or(Ok(()), Err)?;
-    Ok(Run(stored(&scenario, rep, errors::texts(&warnings), outcome, wall)))
+    let complete = outcome.complete;
+    let mut result = stored(&scenario, rep, errors::texts(&warnings), outcome, wall);
+    if let Some(Output { draft, plan }) = out.filter(|_| complete) {
+        if let Some(plan) = plan {
+            result.meta.warnings.extend(plan.warning(&recorded));
+            plan.describe(&scenario, &recorded, draft.path())?;
+        }
+        py.detach(|| draft.publish(&result)).map_err(errors::store)?;
+    }
+    Ok(Run(result))
+}
+
+/// Where a run's result goes, and what else is written there.
+struct Output {
+    draft: Draft,
+    plan: Option<Plan>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "the caller of the engine, which reads the clock")]
@@ -134,11 +162,30 @@ fn now() -> Instant {
     Instant::now()
 }
 
-fn timed(scenario: &Scenario, rep: u64, watch: &mut Watch) -> PyResult<(Outcome, Duration)> {
+fn timed(
+    scenario: &Scenario,
+    rep: u64,
+    watch: &mut Watch,
+    out: Option<&Output>,
+) -> PyResult<(Outcome, Recorded, Duration)> {
+    let recorder = match out {
+        Some(Output { draft, plan: Some(plan) }) => Some(plan.open(scenario, draft.path())?),
+        _ => None,
+    };
     let start = now();
-    let run = || net::simulate(scenario, scenario.seed, rep, &mut |p| watch.goes_on(p));
-    let outcome = catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))?;
-    Ok((outcome, start.elapsed()))
+    let mut goes_on = |progress| watch.goes_on(progress);
+    let run = || match recorder {
+        Some(recorder) => {
+            net::simulate_recorded(scenario, (scenario.seed, rep), recorder, &mut goes_on)
+        }
+        None => {
+            let outcome = net::simulate(scenario, scenario.seed, rep, &mut goes_on);
+            Ok((outcome, Recorded::default()))
+        }
+    };
+    let done = catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))?;
+    let (outcome, recorded) = done.map_err(|error| errors::record(&error))?;
+    Ok((outcome, recorded, start.elapsed()))
 }
 
 /// What a run does now and then: let Ctrl-C through and report.

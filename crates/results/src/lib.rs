@@ -16,6 +16,8 @@ mod tables;
 #[cfg(feature = "arrow")]
 pub use columns::Batches;
 #[cfg(feature = "arrow")]
-pub use store::{StoreError, Stored, check_writable, read_result, write_loose, write_result};
+pub use store::{
+    Draft, StoreError, Stored, check_writable, read_result, write_loose, write_result,
+};
 pub use summary::{GroupSummary, LinkSummary, Spread, Summary};
 pub use tables::{FlowRow, LinkRow, Meta, Series, SeriesOf, Tables};

@@ -72,6 +72,40 @@ fn content_at<E: ToString>(path: &Path) -> impl FnOnce(E) -> StoreError {
     move |reason| StoreError::Content { path: path.to_owned(), reason: reason.to_string() }
 }
 
+/// A result directory being written: what a run writes while it runs goes to [`Draft::path`], and
+/// nothing is left of it unless [`Draft::publish`] comes to its end.
+pub struct Draft(Place);
+
+impl Draft {
+    /// Starts one; whatever `dir` holds is untouched until the end.
+    ///
+    /// # Errors
+    /// The one that [`write_result`] would give.
+    pub fn open(dir: &Path, replace: bool) -> Result<Draft, StoreError> {
+        Place::open(dir, replace).map(Draft)
+    }
+
+    /// Where files can be put meanwhile; not of a name that a result has.
+    pub fn path(&self) -> &Path {
+        &self.0.partial
+    }
+
+    /// Adds the result and gives the directory its name.
+    ///
+    /// # Errors
+    /// As [`write_result`].
+    pub fn publish(self, result: &Stored) -> Result<(), StoreError> {
+        let partial = &self.0.partial;
+        for entry in fs::read_dir(partial).map_err(io_at(partial))? {
+            sync(&entry.map_err(io_at(partial))?.path())?;
+        }
+        write_files(partial, result, Flush::EachFile)?;
+        sync(&partial.join("series"))?;
+        sync(partial)?;
+        self.0.publish()
+    }
+}
+
 /// Can a result be written to `dir`? Meant to be asked before the run; creates the directory's
 /// parents.
 ///
@@ -88,12 +122,7 @@ pub fn check_writable(dir: &Path, replace: bool) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError`]; what was there before is unchanged then.
 pub fn write_result(dir: &Path, result: &Stored, replace: bool) -> Result<(), StoreError> {
-    let place = Place::open(dir, replace)?;
-    let partial = &place.partial;
-    write_files(partial, result, Flush::EachFile)?;
-    sync(&partial.join("series"))?;
-    sync(partial)?;
-    place.publish()
+    Draft::open(dir, replace)?.publish(result)
 }
 
 /// Writes a result's files into the new directory `dir` without waiting for the disk (seven waits
@@ -234,7 +263,7 @@ fn is_empty_dir(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Makes a directory's entries durable, where the system can.
+/// Makes a file or a directory's entries durable, where the system can.
 fn sync(dir: &Path) -> Result<(), StoreError> {
     match File::open(dir) {
         Ok(file) => file.sync_all().map_err(io_at(dir)),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearpipe_results::{
-    Batches, FlowRow, LinkRow, Meta, Series, SeriesOf, StoreError, Stored, Summary, Tables,
+    Batches, Draft, FlowRow, LinkRow, Meta, Series, SeriesOf, StoreError, Stored, Summary, Tables,
     check_writable, read_result, write_result,
 };
 
@@ -111,6 +111,25 @@ fn only_results_and_empty_directories_are_replaced() {
     assert!(read_result(&empty).is_ok());
     assert_eq!(names(&parent), ["empty", "file", "other"]);
     assert!(matches!(read_result(&other), Err(StoreError::NotAResult(_))));
+}
+
+#[test]
+fn what_a_run_writes_becomes_part_of_its_result_or_vanishes() {
+    let parent = directory("draft");
+    let dir = parent.join("run");
+    let draft = Draft::open(&dir, false).unwrap();
+    fs::write(draft.path().join("a.pcapng"), "packets").unwrap();
+    assert!(matches!(Draft::open(&dir, false), Err(StoreError::Busy(_))));
+    draft.publish(&result(1)).unwrap();
+    assert_eq!(fs::read(dir.join("a.pcapng")).unwrap(), b"packets");
+    assert_eq!(read_result(&dir).unwrap(), result(1));
+    // One that is given up leaves what was there.
+    let draft = Draft::open(&dir, true).unwrap();
+    fs::write(draft.path().join("b.pcapng"), "half").unwrap();
+    drop(draft);
+    assert_eq!(names(&parent), ["run"]);
+    assert!(dir.join("a.pcapng").exists() && !dir.join("b.pcapng").exists());
+    assert!(matches!(Draft::open(&dir, false), Err(StoreError::Exists(_))));
 }
 
 #[test]

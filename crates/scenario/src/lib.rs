@@ -37,6 +37,7 @@ mod trace;
 mod traffic;
 mod values;
 mod warnings;
+pub mod watched;
 mod write;
 
 pub use error::{Place, Problem, ScenarioError};

@@ -1,0 +1,134 @@
+//! Options of a run that name parts of its scenario or hold a quantity, but are no part of it: what
+//! is written down does not change what happens.
+
+use units::Time;
+
+use crate::error::{Place, Problem, ScenarioError};
+use crate::quantity::{BYTES, TIME};
+use crate::resolved::Scenario;
+
+/// Every link.
+const ALL: &str = "all";
+
+/// The links that `names` stand for, each once and in the order of the scenario; `all` stands for
+/// every link. Messages call the file `file` and the option `option`.
+///
+/// # Errors
+/// A name that no link has.
+pub fn links_named(
+    scenario: &Scenario,
+    names: &[String],
+    file: &str,
+    option: &str,
+) -> Result<Vec<usize>, ScenarioError> {
+    let links = &scenario.links;
+    let known = |name: &&String| *name == ALL || links.iter().any(|link| link.name == **name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let all = [ALL.to_owned()].into_iter();
+        let allowed = all.chain(links.iter().map(|link| link.name.clone())).collect();
+        let name = unknown.clone();
+        return Err(refused(file, option, Problem::Name { what: "link", name, allowed }));
+    }
+    let wanted = |name: &str| names.iter().any(|n| n == ALL || n == name);
+    Ok((0..links.len()).filter(|&i| wanted(&links[i].name)).collect())
+}
+
+/// The instants that the options `from` and `to` mean, each with its name; without one, a run's start
+/// or its end and beyond.
+///
+/// # Errors
+/// A text that is no time, a start at or after the run's end, an end that is not after the start.
+pub fn window(
+    scenario: &Scenario,
+    from: (&str, Option<&str>),
+    to: (&str, Option<&str>),
+    file: &str,
+) -> Result<(Time, Time), ScenarioError> {
+    let time = |(option, text): (&str, Option<&str>)| {
+        text.map(|text| TIME.parse(text).map_err(|problem| refused(file, option, problem)))
+            .transpose()
+    };
+    let start = Time(time(from)?.unwrap_or(0));
+    let end = time(to)?.map_or(Time::NEVER, Time);
+    let duration = scenario.duration;
+    if start >= Time::ZERO + duration {
+        let text = format!("nothing is left: the run ends at {}", TIME.exact(duration.0));
+        return Err(refused(file, from.0, Problem::Rule(text)));
+    }
+    if end <= start {
+        let text =
+            format!("it is not after {} = {}", from.0, TIME.exact(start.since(Time::ZERO).0));
+        return Err(refused(file, to.0, Problem::Rule(text)));
+    }
+    Ok((start, end))
+}
+
+/// The bytes that an option means.
+///
+/// # Errors
+/// A text that is no number of bytes.
+pub fn bytes(text: &str, file: &str, option: &str) -> Result<u64, ScenarioError> {
+    BYTES.parse(text).map_err(|problem| refused(file, option, problem))
+}
+
+fn refused(file: &str, option: &str, problem: Problem) -> ScenarioError {
+    let place = Place::File(file.to_owned());
+    ScenarioError { place, key: option.to_owned(), problem: Box::new(problem) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Span;
+
+    fn scenario() -> Scenario {
+        let text = "schema = 1\nname = \"f\"\nduration = \"20s\"\n[topology]\nkind = \"dumbbell\"\nrate = \
+                    \"5Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\nqueue = \"droptail\"\n\
+                    [flows.a]\nprotocol = \"reno\"\ncount = 1\n";
+        match crate::parse("f.toml", text, &[]) {
+            Ok(parsed) => parsed.scenario,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn named(names: &[&str]) -> Result<Vec<usize>, String> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        links_named(&scenario(), &names, "f.toml", "capture").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn links_are_found_by_name_once_each() {
+        let names: Vec<String> = scenario().links.into_iter().map(|link| link.name).collect();
+        let (first, last) = (names[0].as_str(), names[names.len() - 1].as_str());
+        assert_eq!(named(&[last, first, last]), Ok(vec![0, names.len() - 1]));
+        assert_eq!(named(&["all", first]), Ok((0..names.len()).collect()));
+        assert_eq!(named(&[]), Ok(vec![]));
+        let message = named(&["botleneck"]).unwrap_err();
+        let start = "f.toml: capture: unknown link \"botleneck\"; did you mean \"bottleneck\"? \
+                     (allowed: all, bottleneck";
+        assert!(message.starts_with(start), "{message}");
+    }
+
+    #[test]
+    fn windows_lie_within_the_run() {
+        let at = |from, to| {
+            window(&scenario(), ("from", from), ("to", to), "f").map_err(|error| error.to_string())
+        };
+        let s = |seconds| Time::ZERO + Span::from_secs(seconds);
+        assert_eq!(at(None, None), Ok((Time::ZERO, Time::NEVER)));
+        assert_eq!(at(Some("10s"), Some("12s")), Ok((s(10), s(12))));
+        assert_eq!(at(None, Some("12s")), Ok((Time::ZERO, s(12))));
+        let says = |from, to| at(from, to).unwrap_err();
+        assert_eq!(says(Some("20s"), None), "f: from: nothing is left: the run ends at 20s");
+        assert_eq!(says(Some("3s"), Some("3s")), "f: to: it is not after from = 3s");
+        assert_eq!(says(None, Some("0s")), "f: to: it is not after from = 0s");
+        assert!(says(Some("10"), None).contains("10 has no unit"));
+        assert!(says(None, Some("soon")).contains("expected a time such as"));
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        assert_eq!(bytes("200MB", "f", "limit").ok(), Some(200_000_000));
+        assert!(bytes("200", "f", "limit").unwrap_err().to_string().contains("no unit"));
+    }
+}
