@@ -79,10 +79,18 @@ fn arriving_transfers_run_as_listed_flows_do() {
 fn a_slot_used_again_is_as_good_as_new() {
     let delayed = "[transport]\ndelayed_ack = \"100ms\"\nlimited_transmit = true";
     let quick = "[transport]\nmin_rto = \"5ms\"\ninitial_rto = \"15ms\"";
-    for (protocol, more) in [("sack", ""), ("newreno", delayed), ("reno", quick), ("sack", quick)] {
+    let slow = App::Rate(Rate(500_000));
+    for (protocol, more, app) in [
+        ("sack", "", App::Greedy),
+        ("newreno", delayed, App::Greedy),
+        ("reno", quick, App::Greedy),
+        ("sack", quick, App::Greedy),
+        ("sack", delayed, slow),
+    ] {
         let mut scenario = dumbbell("3Mbps", 60, protocol, more);
         let size = Size::Drawn(SizeLaw::Pareto { mean: 1_100.0, shape: 1.3 });
         arriving(&mut scenario, whole_gaps(), Some(2_000), size);
+        scenario.groups[0].app = app;
         let mut run = Run::new(&scenario, 1, 0);
         while run.advance(1 << 16) {}
         let (slots, held) = run.flow_slots();
@@ -272,6 +280,30 @@ fn an_unused_window_does_not_grow() {
     let cwnd = &outcome.tables.series.iter().find(|s| s.name == "cwnd_pkts").unwrap().value;
     assert!((32.0..=64.0).contains(&cwnd[0]), "{cwnd:?}");
     assert!(cwnd.len() == 60 && cwnd.iter().all(|&later| later == cwnd[0]), "{cwnd:?}");
+}
+
+/// One transfer of 50 kB each second, over in about 0.2 s: its series has the slot's number, 0, each
+/// time, no value while the slot is free, and no more bytes than were sent.
+#[test]
+fn a_series_has_values_while_a_flow_holds_the_slot() {
+    let series = "[probe]\nseries = [\"goodput\"]\nevery = \"10ms\"\n";
+    let mut scenario = dumbbell("10Mbps", 10, "sack", series);
+    let gap = GapLaw::Every(Span::from_secs(1));
+    arriving(&mut scenario, gap, Some(9), Size::Bytes(50_000));
+    let outcome = common::run(&scenario, 1, 0);
+    let all = transfers(&outcome);
+    let series = &outcome.tables.series[0];
+    assert!(series.id.iter().all(|&id| id == 0));
+    for (start, fct) in all.start_s.iter().zip(times(all)) {
+        let fct = fct.expect("it finishes");
+        assert!(fct < 0.5, "{fct} s");
+        let during = |t: f64| t > *start && t < start + 1.0;
+        let own = || series.t_s.iter().zip(&series.value).filter(|(t, _)| during(**t));
+        let bytes: f64 = own().map(|(_, bps)| bps * 0.01 / 8.0).sum();
+        // What came since the last sample before the end is in none: at most 10 ms of 10 Mb/s.
+        assert!(bytes <= 50_001.0 && bytes >= 50_000.0 - 12_500.0, "{bytes}");
+        assert!(own().all(|(t, _)| *t <= start + fct));
+    }
 }
 
 /// 100,000 short transfers at 60 % load. The number alive at once is what Little's law says, the
