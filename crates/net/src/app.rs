@@ -96,6 +96,8 @@ impl Apps {
     }
 
     /// Offers what is due by `now`; returns when the next packet is.
+    #[cold]
+    #[inline(never)]
     pub fn offer(&mut self, flow: u32, group: u32, now: Time, outbound: &mut Outbound) -> Time {
         let Some(pattern) = self.patterns[group as usize] else { return Time::NEVER };
         let talk = &mut self.talks[flow as usize];

@@ -162,6 +162,8 @@ impl Arrivals {
 
 impl World {
     /// A flow comes: it takes a slot and starts.
+    #[cold]
+    #[inline(never)]
     pub fn on_arrival(&mut self, now: Time, index: u32) {
         let comers = &mut self.arrivals.groups[index as usize];
         let row = self.arrivals.transfers.start_s.len() as u32;
@@ -207,6 +209,8 @@ impl World {
     ///
     /// A packet that a link loses while its departures are worked out is gone when it would have
     /// come out of the link's delay: that time does not depend on when they are worked out.
+    #[cold]
+    #[inline(never)]
     pub fn came_to_end(&mut self, now: Time, flow: u32) {
         let (source, sink) = (&self.sources[flow as usize], &self.sinks[flow as usize]);
         let annals = &mut self.annals[flow as usize];
@@ -219,6 +223,8 @@ impl World {
     }
 
     /// A flow leaves; its slot is free.
+    #[cold]
+    #[inline(never)]
     pub fn on_leave(&mut self, now: Time, flow: u32) {
         let row = tables::flow_row(self, flow as usize, now);
         tables::note_transfer(self, flow as usize);

@@ -309,6 +309,7 @@ impl World {
         }
     }
 
+    #[inline(never)]
     pub fn on_source_timers(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         if source.boundary <= now {
@@ -418,6 +419,8 @@ impl World {
         self.send(now, flow);
     }
 
+    #[cold]
+    #[inline(never)]
     fn finish(&mut self, now: Time, flow: u32) {
         self.sources[flow as usize].finished = true;
         let annals = &mut self.annals[flow as usize];

@@ -299,6 +299,9 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
     scenario.duration = Span::from_secs(3600);
     for group in scenario.groups.iter_mut().filter(|group| group.arrivals.is_some()) {
         group.stop = Some(group.stop.unwrap_or(Span::from_secs(3)));
+        // More would pile up on a slow link, and an hour would not do.
+        let arrivals = group.arrivals.as_mut().expect("filtered");
+        arrivals.most = Some(arrivals.most.unwrap_or(60));
     }
     let names: Vec<_> = scenario.groups.iter().filter(|g| g.arrivals.is_some()).collect();
     let arrives = |row: &GroupRow| names.iter().any(|group| group.name == row.group);

@@ -121,38 +121,49 @@ fn groups(tables: &Tables, measured: &Range<f64>) -> Vec<GroupSummary> {
         let (own, rest) = flows.split_at(count);
         flows = rest;
         let transfers = tables.transfers.as_ref().filter(|_| own.is_empty());
-        groups.push(group(
-            row,
-            own,
-            transfers.map(|all| times(all, number, measured.start)),
-            measured,
-        ));
+        let arrived = transfers.map(|all| Arrived::of(all, number, measured.start));
+        groups.push(group(row, own, arrived, measured));
     }
     groups
 }
 
-/// The times to finish of a group's transfers that came from `start` on.
-fn times(transfers: &Transfers, number: usize, start: f64) -> Vec<f64> {
-    let own =
-        transfers.finished().filter(|&(group, at, _)| group as usize == number && at >= start);
-    own.map(|(_, _, fct)| fct).collect()
+/// A group's transfers.
+struct Arrived {
+    /// Those that were under way after the warm-up.
+    active: u64,
+    /// Times to finish of those that came after it.
+    times: Vec<f64>,
+}
+
+impl Arrived {
+    fn of(transfers: &Transfers, number: usize, warmup: f64) -> Arrived {
+        let own = |group: u32| group as usize == number;
+        let finished = || transfers.finished().filter(|&(group, ..)| own(group));
+        let over = finished().filter(|&(_, start, fct)| start + fct <= warmup).count();
+        let all = transfers.group.iter().filter(|&&group| own(group)).count();
+        let counted = finished().filter(|&(_, start, _)| start >= warmup);
+        Arrived { active: (all - over) as u64, times: counted.map(|(_, _, fct)| fct).collect() }
+    }
 }
 
 fn group(
     row: &GroupRow,
     flows: &[FlowRow],
-    arrived: Option<Vec<f64>>,
+    arrived: Option<Arrived>,
     measured: &Range<f64>,
 ) -> GroupSummary {
     let goodputs = goodputs(flows, measured);
     let arriving = arrived.is_some();
-    let times = arrived.unwrap_or_else(|| flows.iter().filter_map(|flow| flow.fct_s).collect());
+    let Arrived { active, times } = arrived.unwrap_or_else(|| Arrived {
+        active: goodputs.len() as u64,
+        times: flows.iter().filter_map(|flow| flow.fct_s).collect(),
+    });
     GroupSummary {
         group: row.group.clone(),
         protocol: row.protocol.clone(),
         arriving,
         flows: if arriving { row.flows } else { flows.len() as u64 },
-        active_flows: goodputs.len() as u64,
+        active_flows: active,
         goodput_bps: Spread::of(&goodputs),
         jain_index_ratio: jain_index(&goodputs),
         total_goodput_bps: row.goodput_bps,
@@ -193,7 +204,7 @@ mod tests {
             ..GroupRow::default()
         };
         let mut transfers = Transfers::default();
-        let came = [(1, 2.0, 0.5), (1, 0.9, 9.0), (3, 1.5, 1.5), (1, 3.0, 2.5), (1, 4.0, f64::NAN)];
+        let came = [(1, 2.0, 0.5), (1, 0.5, 0.4), (3, 1.5, 1.5), (1, 3.0, 2.5), (1, 4.0, f64::NAN)];
         for (group, start, fct) in came {
             transfers.push(group, start, 1000);
             *transfers.fct_s.last_mut().unwrap() = fct;
@@ -206,7 +217,7 @@ mod tests {
         };
         let groups = Summary::of(&tables, 1.0..10.0).groups;
         let seen: Vec<_> = groups.iter().map(|g| (g.arriving, g.flows, g.active_flows)).collect();
-        assert_eq!(seen, [(false, 2, 2), (true, 4, 0), (false, 1, 1), (true, 1, 0)]);
+        assert_eq!(seen, [(false, 2, 2), (true, 4, 3), (false, 1, 1), (true, 1, 1)]);
         assert_eq!(groups[1].fct_s, Some(Spread { min: 0.5, mean: 1.5, max: 2.5 }));
         assert_eq!(groups[3].fct_s, Some(Spread { min: 1.5, mean: 1.5, max: 1.5 }));
         assert_eq!((groups[1].goodput_bps, groups[1].jain_index_ratio), (None, None));
