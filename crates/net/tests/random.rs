@@ -297,12 +297,7 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
         })
         .collect();
     scenario.duration = Span::from_secs(3600);
-    for group in scenario.groups.iter_mut().filter(|group| group.arrivals.is_some()) {
-        group.stop = Some(group.stop.unwrap_or(Span::from_secs(3)));
-        // More would pile up on a slow link, and an hour would not do.
-        let arrivals = group.arrivals.as_mut().expect("filtered");
-        arrivals.most = Some(arrivals.most.unwrap_or(60));
-    }
+    bound_arrivals(scenario);
     let names: Vec<_> = scenario.groups.iter().filter(|g| g.arrivals.is_some()).collect();
     let arrives = |row: &GroupRow| names.iter().any(|group| group.name == row.group);
     let mut run = Run::new(scenario, seed, 0);
@@ -348,6 +343,17 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
     }
     if outcome.tables.groups.iter().all(|row| !arrives(row) || row.finished == row.flows) {
         check_slots(run, scenario.flow_count() as usize);
+    }
+}
+
+/// None comes after three seconds, and not more than 60: more would pile up on a slow link, and an
+/// hour would not do.
+fn bound_arrivals(scenario: &mut Scenario) {
+    for group in &mut scenario.groups {
+        if let Some(arrivals) = &mut group.arrivals {
+            arrivals.most = Some(arrivals.most.unwrap_or(60));
+            group.stop = Some(group.stop.unwrap_or(Span::from_secs(3)));
+        }
     }
 }
 
