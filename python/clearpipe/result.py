@@ -85,14 +85,23 @@ class GroupSummary(TypedDict):
 
     group: str
     protocol: str
+    arriving: bool
+    """Do its flows come while the run goes on? Then there is no goodput per flow."""
     flows: int
     active_flows: int
     """Flows that were active for some time after the warm-up: those that have a goodput."""
     goodput_bps: Spread | None
     jain_index_ratio: float | None
+    total_goodput_bps: float
+    """Of all flows together over the time after the warm-up."""
     finished_flows: int
     fct_s: Spread | None
-    """Of the finished flows, whenever they finished."""
+    """Of the finished flows, whenever they finished; of arriving ones, those that came after the
+    warm-up."""
+    fct_p50_s: float | None
+    """This and the next two: of the flows that started after the warm-up and finished."""
+    fct_p95_s: float | None
+    fct_p99_s: float | None
     timeouts: int
     retransmitted_pkts: int
 
@@ -121,13 +130,24 @@ class Result:
 
     @property
     def flows(self) -> Table:
-        """One row per flow."""
+        """One row per flow that is there from the start; arriving flows are in `transfers`."""
         return Table(self._run.flows())
 
     @property
     def links(self) -> Table:
         """One row per named link."""
         return Table(self._run.links())
+
+    @property
+    def groups(self) -> Table:
+        """One row per group of flows: counters summed, goodput, times to finish."""
+        return Table(self._run.groups())
+
+    @property
+    def transfers(self) -> Table | None:
+        """One row per transfer that came while the run went on; None where no group has such."""
+        found = self._run.transfers()
+        return None if found is None else Table(found)
 
     @property
     def series_names(self) -> Sequence[str]:

@@ -25,6 +25,8 @@ def test_a_result_is_read_back_as_it_was(result: cp.Result, tmp_path: Path) -> N
     assert again.series_names == result.series_names
     assert pa.table(again.flows) == pa.table(result.flows)
     assert pa.table(again.links) == pa.table(result.links)
+    assert pa.table(again.groups) == pa.table(result.groups)
+    assert again.transfers is None
     for name in result.series_names:
         assert pa.table(again.series(name)) == pa.table(result.series(name))
 

@@ -18,6 +18,12 @@ def test_pyarrow_takes_every_table(result: cp.Result) -> None:
     assert flows["group"].to_pylist() == ["long"] * 2 + ["short"] * 3
     assert flows["fct_s"].null_count == 2
     assert pa.table(result.links)["name"].to_pylist() == result.links.column("name")
+    groups = pa.table(result.groups)
+    assert groups["group"].to_pylist() == ["long", "short"]
+    assert groups["flows"].to_pylist() == [2, 3]
+    assert groups["finished"].to_pylist() == [0, 3]
+    assert sum(groups["sent_pkts"].to_pylist()) == sum(flows["sent_pkts"].to_pylist())
+    assert result.transfers is None, "no group has arriving flows"
     for name in result.series_names:
         assert pa.table(result.series(name)).num_rows == len(result.series(name)) > 0
 
@@ -32,7 +38,8 @@ def test_a_capsule_may_be_taken_twice_or_dropped(result: cp.Result) -> None:
 def test_every_column_says_its_unit_or_counts(result: cp.Result) -> None:
     units = ("_s", "_bps", "_bytes", "_pkts", "_ratio")
     bare = {"flow", "link", "group", "protocol", "name", "queue", "timeouts", "fast_retransmits"}
-    for table in (result.flows, result.links):
+    bare |= {"flows", "finished"}
+    for table in (result.flows, result.links, result.groups):
         assert [c for c in table.column_names if not c.endswith(units) and c not in bare] == []
 
 

@@ -1,15 +1,17 @@
 //! From a scenario to a world that is ready to run.
 
-use cc::registry::AnyReceiver;
-use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
+use cc::registry::AnySenderParams;
+use cc::roles::{Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, RouterPart, Scenario, Series, Size};
+use scenario::{Group, RouterPart, Scenario, Series};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
 
+use crate::app::Apps;
+use crate::arrivals::Arrivals;
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
 use crate::line::{Line, Streams};
@@ -28,7 +30,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    fn stream(self, component: &str) -> Stream {
+    pub fn stream(self, component: &str) -> Stream {
         Stream::new(self.seed, self.rep, component)
     }
 }
@@ -37,7 +39,8 @@ impl Draw {
 pub fn world(scenario: &Scenario, draw: Draw) -> World {
     let end = Time::ZERO + scenario.duration;
     let links: Vec<Link> = (0..scenario.links.len()).map(|i| link(scenario, i, draw)).collect();
-    let flows = flows(scenario, draw);
+    let flows = Flows::of(scenario, Apps::new(scenario, end), draw);
+    let arrivals = Arrivals::new(scenario, &flows.first_access, draw);
     let mut world = World {
         agenda: Agenda::default(),
         pool: Pool::new(),
@@ -57,6 +60,8 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         sinks: flows.sinks,
         annals: flows.annals,
         accesses: flows.accesses,
+        apps: flows.apps,
+        arrivals,
     };
     schedule(scenario, &mut world);
     world
@@ -76,6 +81,9 @@ fn schedule(scenario: &Scenario, world: &mut World) {
         if notice != Time::NEVER {
             world.agenda.at(notice, event(Due::Capacity, i as u32));
         }
+    }
+    for (first, group) in world.arrivals.first(scenario) {
+        world.agenda.at(first, event(Due::Arrival, group));
     }
     for (i, source) in world.sources.iter_mut().enumerate() {
         source.armed = source.boundary;
@@ -124,53 +132,152 @@ fn path(group: &Group) -> Path {
     Path { forward: numbers(&group.path), reverse: numbers(&group.reverse) }
 }
 
-/// The two ends of all flows, and what they share.
-#[derive(Default)]
+/// The two ends of all flows there are from the start, and what they share.
 struct Flows {
     sources: Vec<Source>,
     sinks: Vec<Sink>,
     annals: Vec<Annals>,
     accesses: Vec<Access>,
-}
-
-fn flows(scenario: &Scenario, draw: Draw) -> Flows {
-    let mut flows = Flows::default();
-    for (number, group) in scenario.groups.iter().enumerate() {
-        let first = flows.accesses.len() as u32;
-        let shared = group.access.len() == 1;
-        flows.accesses.extend(group.access.iter().map(|hops| access(scenario, *hops)));
-        for i in 0..group.count {
-            let place = Place { group: number, i, access: if shared { first } else { first + i } };
-            flows.add(scenario, place, draw);
-        }
-    }
-    flows
-}
-
-/// Which flow of which group, and where its access hops are described.
-#[derive(Clone, Copy)]
-struct Place {
-    group: usize,
-    i: u32,
-    access: u32,
+    /// Where each group's access hops begin.
+    first_access: Vec<u32>,
+    apps: Apps,
 }
 
 impl Flows {
-    fn add(&mut self, scenario: &Scenario, place: Place, draw: Draw) {
-        let group = &scenario.groups[place.group];
-        let name = format!("flow.{}.{}", group.name, place.i);
-        let context = SenderContext {
+    fn of(scenario: &Scenario, apps: Apps, draw: Draw) -> Flows {
+        let (sources, sinks, annals) = (Vec::new(), Vec::new(), Vec::new());
+        let (accesses, first_access) = (Vec::new(), Vec::new());
+        let mut flows = Flows { sources, sinks, annals, accesses, first_access, apps };
+        for (number, group) in scenario.groups.iter().enumerate() {
+            let first = flows.accesses.len() as u32;
+            flows.first_access.push(first);
+            let shared = group.access.len() == 1;
+            flows.accesses.extend(group.access.iter().map(|hops| access(scenario, *hops)));
+            let mould = Mould::of(scenario, number);
+            for i in 0..group.count {
+                let access = if shared { first } else { first + i };
+                flows.add(group, &mould, (i, access), draw);
+            }
+        }
+        flows
+    }
+
+    fn add(&mut self, group: &Group, mould: &Mould, (i, access): (u32, u32), draw: Draw) {
+        let name = format!("flow.{}.{i}", group.name);
+        let stream = |part: &str| draw.stream(&format!("{name}{part}"));
+        let start = group.start.time(i, &mut stream(".start"));
+        let (source, sink, annals) = mould.flow(Birth {
+            access,
+            start,
+            stop: group.stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start)),
+            bytes: group.size.draw(&mut stream(".size")),
+            stream: stream(""),
+            row: NONE,
+        });
+        let flow = self.sources.len() as u32;
+        self.sources.push(source);
+        self.sinks.push(sink);
+        self.annals.push(annals);
+        if self.apps.any(mould.group) {
+            let outbound = &mut self.sources[flow as usize].outbound;
+            self.apps.start((flow, mould.group), start, outbound, stream(".app"));
+        }
+    }
+}
+
+/// What the flows of a group are made from.
+#[derive(Clone, Debug)]
+pub struct Mould {
+    pub group: u32,
+    params: AnySenderParams,
+    packet_bytes: u32,
+    initial_window: f64,
+    config: Config,
+    /// See [`Source::prompt`].
+    source_prompt: bool,
+    /// See [`Sink::prompt`].
+    sink_prompt: bool,
+}
+
+/// What the flows of a group do not share.
+#[derive(Debug)]
+pub struct Birth {
+    /// Which access hops it has.
+    pub access: u32,
+    pub start: Time,
+    pub stop: Time,
+    /// What it has to send; `None`: no end.
+    pub bytes: Option<u64>,
+    /// Its protocol's.
+    pub stream: Stream,
+    /// See [`Annals::row`].
+    pub row: u32,
+}
+
+impl Mould {
+    /// That of a group of the scenario.
+    pub fn of(scenario: &Scenario, number: usize) -> Mould {
+        let group = &scenario.groups[number];
+        let config = config(scenario, group);
+        Mould {
+            group: number as u32,
+            params: group.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes,
             initial_window: scenario.transport.initial_window,
-            stream: draw.stream(&name),
+            config,
+            source_prompt: !sampled(scenario, &[Series::Cwnd, Series::Srtt, Series::Sender]),
+            sink_prompt: config.delayed_ack.is_none() && !sampled(scenario, &[Series::Goodput]),
+        }
+    }
+
+    /// Both ends of a flow that is about to start.
+    pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
+        let Birth { access, start, stop, bytes, stream, row } = birth;
+        let Mould { group, packet_bytes, initial_window, .. } = *self;
+        let context = SenderContext { packet_bytes, initial_window, stream };
+        let (sender, receiver) = self.params.build(&context);
+        let ecn = sender.ecn();
+        let transfer = Transfer::of(bytes, packet_bytes);
+        let source = Source {
+            up: Pipe::EMPTY,
+            ack_down: Pipe::EMPTY,
+            group,
+            access,
+            up_hop: Hop::FREE,
+            down_hop: Hop::FREE,
+            armed: Time::NEVER,
+            pace_armed: Time::NEVER,
+            boundary: start,
+            outbound: Outbound::new(&self.config, transfer.segments),
+            last_seq: transfer.segments.map_or(u64::MAX, |segments| segments - 1),
+            pace_free: Time::ZERO,
+            sent: 0,
+            acks_arrived: 0,
+            ecn,
+            prompt: self.source_prompt,
+            started: false,
+            finished: false,
+            sender,
         };
-        let (sender, receiver) = group.protocol.params.build(&context);
-        let config = config(scenario, group);
-        let transfer = Transfer::of(&group.size, scenario.packets.data_bytes);
-        let start = group.start.time(place.i, &mut draw.stream(&format!("{name}.start")));
-        let stop = group.stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start));
-        let last_bytes = transfer.last_bytes;
-        self.annals.push(Annals {
+        let sink = Sink {
+            ack_up: Pipe::EMPTY,
+            down: Pipe::EMPTY,
+            group,
+            access,
+            down_hop: Hop::FREE,
+            up_hop: Hop::FREE,
+            unanswered: NONE,
+            ecn,
+            prompt: self.sink_prompt,
+            receiver,
+            inbound: Inbound::new(&self.config),
+            arrived: 0,
+            delivered_bytes: 0,
+            fresh_bytes: 0,
+            acks_sent: 0,
+            armed: Time::NEVER,
+        };
+        let annals = Annals {
             start,
             stop,
             finish: None,
@@ -178,52 +285,11 @@ impl Flows {
             acks_dropped: 0,
             lost: 0,
             acks_lost: 0,
-            last_bytes,
-        });
-        self.sinks.push(sink(place, &config, (receiver, sender.ecn()), scenario));
-        self.sources.push(Source {
-            up: Pipe::EMPTY,
-            ack_down: Pipe::EMPTY,
-            group: place.group as u32,
-            access: place.access,
-            up_hop: Hop::FREE,
-            down_hop: Hop::FREE,
-            armed: Time::NEVER,
-            pace_armed: Time::NEVER,
-            boundary: start,
-            outbound: Outbound::new(&config, transfer.segments),
-            last_seq: transfer.segments.map_or(u64::MAX, |segments| segments - 1),
-            pace_free: Time::ZERO,
-            sent: 0,
-            acks_arrived: 0,
-            ecn: sender.ecn(),
-            prompt: !sampled(scenario, &[Series::Cwnd, Series::Srtt, Series::Sender]),
-            started: false,
-            finished: false,
-            sender,
-        });
-    }
-}
-
-fn sink(place: Place, config: &Config, ends: (AnyReceiver, EcnUse), scenario: &Scenario) -> Sink {
-    let (receiver, ecn) = ends;
-    Sink {
-        ack_up: Pipe::EMPTY,
-        down: Pipe::EMPTY,
-        group: place.group as u32,
-        access: place.access,
-        down_hop: Hop::FREE,
-        up_hop: Hop::FREE,
-        unanswered: NONE,
-        ecn,
-        prompt: config.delayed_ack.is_none() && !sampled(scenario, &[Series::Goodput]),
-        receiver,
-        inbound: Inbound::new(config),
-        arrived: 0,
-        delivered_bytes: 0,
-        fresh_bytes: 0,
-        acks_sent: 0,
-        armed: Time::NEVER,
+            last_bytes: transfer.last_bytes,
+            row,
+            quiet: start,
+        };
+        (source, sink, annals)
     }
 }
 
@@ -261,16 +327,13 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn of(size: &Size, packet_bytes: u32) -> Transfer {
-        match size {
-            Size::Drawn(_) => todo!("drawn at the arrival"),
-            Size::Unlimited => Transfer { segments: None, last_bytes: packet_bytes },
-            &Size::Bytes(bytes) => {
-                let full = u64::from(packet_bytes);
-                let segments = bytes.div_ceil(full).max(1);
-                let last = bytes.max(1) - (segments - 1) * full;
-                Transfer { segments: Some(segments), last_bytes: last as u32 }
-            }
-        }
+    fn of(bytes: Option<u64>, packet_bytes: u32) -> Transfer {
+        let Some(bytes) = bytes else {
+            return Transfer { segments: None, last_bytes: packet_bytes };
+        };
+        let full = u64::from(packet_bytes);
+        let segments = bytes.div_ceil(full).max(1);
+        let last = bytes.max(1) - (segments - 1) * full;
+        Transfer { segments: Some(segments), last_bytes: last as u32 }
     }
 }

@@ -68,7 +68,7 @@ pub struct Source {
     pub armed: Time,
     /// Earliest pending event of the pacer.
     pub pace_armed: Time,
-    /// When the flow starts; then when it stops; then never.
+    /// When the flow starts; then when its application offers more or stops; then never.
     pub boundary: Time,
     pub outbound: Outbound,
     /// Number of the last segment of a finite transfer.
@@ -127,6 +127,10 @@ pub struct Annals {
     pub acks_lost: u64,
     /// Size of the last packet of a finite transfer [bytes].
     pub last_bytes: u32,
+    /// The row of an arriving flow's transfer, or [`crate::packet::NONE`].
+    pub row: u32,
+    /// An arriving flow: the last instant at which something of it came to its end.
+    pub quiet: Time,
 }
 
 impl Source {
@@ -139,16 +143,25 @@ impl Source {
         self.outbound.deadline().min(self.sender.next_timer()).min(self.boundary)
     }
 
-    /// Handles the timers that are due; `stop` is when the source stops.
-    pub fn on_timers(&mut self, now: Time, stop: Time) {
-        if self.boundary <= now && !self.started {
-            self.started = true;
-            self.boundary = stop;
-        }
-        if self.boundary <= now {
+    /// The flow starts, its application offers more, or it stops. `next` is when the application
+    /// offers more again, `stop` when it stops.
+    pub fn on_boundary(&mut self, now: Time, next: Time, stop: Time) {
+        self.started = true;
+        self.boundary = next.min(stop);
+        if stop <= now {
             self.boundary = Time::NEVER;
             self.outbound.stop();
         }
+    }
+
+    /// Takes over from the flow that had this slot: its memory, and its pending event.
+    pub fn take_over(&mut self, old: Source) {
+        self.armed = old.armed;
+        self.outbound.take_memory(old.outbound);
+    }
+
+    /// Handles the timers that are due, the boundary's aside.
+    pub fn on_timers(&mut self, now: Time) {
         if self.sender.next_timer() <= now {
             self.sender.on_timer(now);
         }
@@ -182,6 +195,14 @@ impl Source {
             code,
             ece,
         });
+    }
+}
+
+impl Sink {
+    /// Takes over from the flow that had this slot: its memory, and its pending event.
+    pub fn take_over(&mut self, old: Sink) {
+        self.armed = old.armed;
+        self.inbound.take_memory(old.inbound);
     }
 }
 

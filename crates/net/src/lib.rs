@@ -5,6 +5,8 @@
 //! it whose time can be worked out: [`world`] says what is left.
 #![forbid(unsafe_code)]
 
+mod app;
+mod arrivals;
 mod build;
 mod capacity;
 mod fingerprint;
@@ -31,7 +33,7 @@ use crate::world::World;
 /// Equal model versions give equal fingerprints for equal scenario, seed and replication.
 pub const MODEL_VERSION: &str = "4";
 
-/// A run has fewer flows, and fewer links, than this.
+/// A run has fewer flows alive at once, and fewer links, than this.
 pub const MAX_FLOWS: u32 = world::MAX_INDEX;
 
 /// How far a run is.
@@ -118,6 +120,13 @@ impl<'a> Run<'a> {
             events: self.world.agenda.handled(),
             packet_hops: served + self.world.access_hops,
         }
+    }
+
+    /// Slots for flows: how many there are, and how many of them hold a flow. Static flows hold theirs
+    /// from start to end, arriving ones while anything of them is left.
+    pub fn flow_slots(&self) -> (usize, usize) {
+        let slots = self.world.sources.len();
+        (slots, slots - self.world.arrivals.free_slots())
     }
 
     /// The tables of what has happened so far.

@@ -70,6 +70,15 @@ impl Probes {
         (next <= self.end).then_some(next)
     }
 
+    /// Another flow has this number from now on. The series of an arriving flow have its slot's number
+    /// and end when it leaves: what it delivered since the last sample is in none.
+    pub fn forget_flow(&mut self, flow: u32) {
+        if self.delivered.len() <= flow as usize {
+            self.delivered.resize(flow as usize + 1, 0);
+        }
+        self.delivered[flow as usize] = 0;
+    }
+
     /// The tables.
     pub fn finish(self) -> Vec<Table> {
         self.tables

@@ -8,7 +8,7 @@ use cc::roles::PacketKind;
 use units::{Span, Time};
 
 use crate::link::Fate;
-use crate::packet::Packet;
+use crate::packet::{NONE, Packet};
 use crate::world::{Due, World, event, serialization};
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
             Fate::Serve => self.serve_special(now, link, id, Span::ZERO),
             Fate::Wait if l.guarded => {}
             Fate::Wait => self.set_guard(link),
-            Fate::Dropped => self.dropped(id),
+            Fate::Dropped => self.dropped(now, id),
         }
     }
 
@@ -43,7 +43,7 @@ impl World {
         };
         if line.loses(packet.flow, packet.kind) {
             l.count_lost(packet);
-            self.lost(id);
+            self.lost(due, id);
             return;
         }
         let out = line.out(due);
@@ -65,14 +65,20 @@ impl World {
         }
     }
 
-    fn lost(&mut self, id: u32) {
+    /// A packet is lost that would have come out of the link's delay at `out`.
+    fn lost(&mut self, out: Time, id: u32) {
         let packet = &self.pool[id];
-        let annals = &mut self.annals[packet.flow as usize];
+        let flow = packet.flow;
+        let annals = &mut self.annals[flow as usize];
         match packet.kind {
             PacketKind::Data => annals.lost += 1,
             PacketKind::Ack => annals.acks_lost += 1,
         }
+        let arriving = annals.row != NONE;
         self.pool.remove(id);
+        if arriving {
+            self.came_to_end(out, flow);
+        }
     }
 
     /// The first packet on a line that reorders has crossed it: for the next named link, with the

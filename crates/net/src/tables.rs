@@ -1,7 +1,7 @@
 //! From a run's state to the result tables.
 
 use cc::roles::{Limit, PacketKind};
-use results::{FlowRow, LinkRow, Tables};
+use results::{FlowRow, GroupRow, LinkRow, Tables};
 use scenario::Scenario;
 use units::{Span, Time};
 
@@ -35,9 +35,71 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
             flows.push(row);
         }
     }
+    let groups = groups(scenario, world, &flows, &waiting, end);
+    let transfers = world.arrivals.any().then(|| std::mem::take(&mut world.arrivals.transfers));
     let series =
         std::mem::replace(&mut world.probes, crate::probe::Probes::new(&scenario.probe, end, 0, 0));
-    Tables { flows, links, series: series.finish() }
+    Tables { flows, links, groups, transfers, series: series.finish() }
+}
+
+/// One row per group; writes down what has become of the transfers that are under way.
+fn groups(
+    scenario: &Scenario,
+    world: &mut World,
+    flows: &[FlowRow],
+    waiting: &[(u64, u64)],
+    end: Time,
+) -> Vec<GroupRow> {
+    let mut sums = std::mem::take(&mut world.arrivals.gone);
+    sums.resize_with(scenario.groups.len(), Default::default);
+    let mut times = vec![Vec::new(); sums.len()];
+    for number in 0..world.sources.len() {
+        if !world.sources[number].started {
+            continue; // yet to start, or a slot that no flow lives in
+        }
+        let sum = &mut sums[world.sources[number].group as usize];
+        sum.fresh_bytes += world.sinks[number].fresh_bytes;
+        if let Some(row) = flows.get(number) {
+            sum.row.add(row);
+            continue;
+        }
+        let mut row = flow_row(world, number, end);
+        (row.in_flight_pkts, row.acks_in_flight_pkts) = waiting[number];
+        sum.row.add(&row);
+        note_transfer(world, number);
+    }
+    let warmup_s = world.warmup.as_secs();
+    for (number, row) in flows.iter().enumerate().filter(|(_, row)| row.start_s >= warmup_s) {
+        times[world.sources[number].group as usize].extend(row.fct_s);
+    }
+    for (group, start_s, fct_s) in world.arrivals.transfers.finished() {
+        if start_s >= warmup_s {
+            times[group as usize].push(fct_s);
+        }
+    }
+    let seconds = end.since(world.warmup).as_secs();
+    let rows = sums.into_iter().zip(times).zip(&scenario.groups);
+    rows.map(|((sum, times), group)| {
+        let mut row = sum.row;
+        row.group.clone_from(&group.name);
+        row.protocol.clone_from(&group.protocol.name);
+        row.goodput_bps = ratio(sum.fresh_bytes as f64 * 8.0, seconds);
+        row.set_fct(times);
+        row
+    })
+    .collect()
+}
+
+/// Writes down what has become of the transfer of an arriving flow.
+pub fn note_transfer(world: &mut World, number: usize) {
+    let annals = &world.annals[number];
+    let transfers = &mut world.arrivals.transfers;
+    let row = annals.row as usize;
+    if let Some(finish) = annals.finish {
+        transfers.fct_s[row] = finish.since(annals.start).as_secs();
+    }
+    let again = world.sources[number].outbound.retransmitted();
+    transfers.retransmitted_pkts[row] = u32::try_from(again).unwrap_or(u32::MAX);
 }
 
 /// Data packets and ACKs of each flow on the way, found by walking all queues and delay lines.
@@ -120,7 +182,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
+pub fn flow_row(world: &World, number: usize, end: Time) -> FlowRow {
     let (source, sink) = (&world.sources[number], &world.sinks[number]);
     let annals = &world.annals[number];
     let outbound = &source.outbound;

@@ -18,6 +18,8 @@ use engine::Agenda;
 use transport::{AckIn, Segment};
 use units::{Span, Time};
 
+use crate::app::Apps;
+use crate::arrivals::Arrivals;
 use crate::fingerprint::{Fingerprint, Kind};
 use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
@@ -55,6 +57,10 @@ pub enum Due {
     FlowTimer = 11,
     /// A flow's pacer.
     Pace = 12,
+    /// An arriving flow is over and gives its slot back.
+    Leave = 13,
+    /// A group's next flow comes.
+    Arrival = 14,
 }
 
 /// Bits of an event that name the link or flow.
@@ -95,6 +101,8 @@ pub struct World {
     pub look_ahead: bool,
     /// Packets that crossed an access hop; named links count their own.
     pub access_hops: u64,
+    pub apps: Apps,
+    pub arrivals: Arrivals,
 }
 
 impl World {
@@ -127,6 +135,8 @@ impl World {
         const PACE: u32 = Due::Pace as u32;
         const RECEIVER: u32 = Due::Receiver as u32;
         const PROBE: u32 = Due::Probe as u32;
+        const LEAVE: u32 = Due::Leave as u32;
+        const ARRIVAL: u32 = Due::Arrival as u32;
         let index = event & (MAX_INDEX - 1);
         match event >> INDEX_BITS {
             GUARD => self.on_guard(now, index),
@@ -141,6 +151,8 @@ impl World {
             PACE => self.on_pace(now, index),
             RECEIVER => self.on_receiver_timer(now, index),
             PROBE => self.on_probe(now),
+            LEAVE => self.on_leave(now, index),
+            ARRIVAL => self.on_arrival(now, index),
             _ => self.on_warmup(now),
         }
     }
@@ -197,18 +209,23 @@ impl World {
             Fate::Serve => self.serve(now, link, id, Span::ZERO),
             Fate::Wait if l.guarded => {}
             Fate::Wait => self.set_guard(link),
-            Fate::Dropped => self.dropped(id),
+            Fate::Dropped => self.dropped(now, id),
         }
     }
 
-    pub(crate) fn dropped(&mut self, id: u32) {
+    pub(crate) fn dropped(&mut self, now: Time, id: u32) {
         let packet = &self.pool[id];
-        let annals = &mut self.annals[packet.flow as usize];
+        let flow = packet.flow;
+        let annals = &mut self.annals[flow as usize];
         match packet.kind {
             PacketKind::Data => annals.dropped += 1,
             PacketKind::Ack => annals.acks_dropped += 1,
         }
+        let arriving = annals.row != NONE;
         self.pool.remove(id);
+        if arriving {
+            self.came_to_end(now, flow);
+        }
     }
 
     /// A packet starts over a link's plain line; where it comes out, and when, is known at once.
@@ -324,9 +341,14 @@ impl World {
         }
     }
 
-    fn on_source_timers(&mut self, now: Time, flow: u32) {
+    #[inline(never)]
+    pub fn on_source_timers(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
-        source.on_timers(now, self.annals[flow as usize].stop);
+        if source.boundary <= now {
+            let next = self.apps.offer(flow, source.group, now, &mut source.outbound);
+            source.on_boundary(now, next, self.annals[flow as usize].stop);
+        }
+        source.on_timers(now);
         if source.outbound.finished() {
             self.finish(now, flow);
         }
@@ -429,9 +451,15 @@ impl World {
         self.send(now, flow);
     }
 
+    #[cold]
+    #[inline(never)]
     fn finish(&mut self, now: Time, flow: u32) {
         self.sources[flow as usize].finished = true;
-        self.annals[flow as usize].finish.get_or_insert(now);
+        let annals = &mut self.annals[flow as usize];
+        annals.finish.get_or_insert(now);
+        if annals.row != NONE {
+            self.came_to_end(now, flow);
+        }
     }
 
     // The sink.

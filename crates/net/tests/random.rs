@@ -9,10 +9,10 @@ mod common;
 use std::fmt::Write;
 
 use clearpipe_net::{self as net, Outcome, Run};
-use results::FlowRow;
-use scenario::{Every, Probe, Scenario, Series};
+use results::{FlowRow, GroupRow, Transfers};
+use scenario::{App, Arrivals, DelayLaw, Every, GapLaw, Probe, Scenario, Series, Size, SizeLaw};
 use units::random::Stream;
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
 struct Generator(Stream);
 
@@ -119,6 +119,60 @@ impl Generator {
         .unwrap();
     }
 
+    fn law(&mut self) -> SizeLaw {
+        let mean = self.spread(100.0, 20_000.0) as f64;
+        match self.below(4) {
+            0 => SizeLaw::Exponential { mean },
+            1 => SizeLaw::Pareto { mean, shape: 1.5 },
+            2 => SizeLaw::BoundedPareto { min: mean / 10.0, max: mean * 20.0, shape: 1.1 },
+            _ => SizeLaw::Empirical([(mean / 2.0, 0.6), (mean * 4.0, 1.0)].into()),
+        }
+    }
+
+    fn periods(&mut self) -> DelayLaw {
+        let mean = Span::from_millis(20 + self.below(480));
+        match self.below(3) {
+            0 => DelayLaw::Fixed(mean),
+            1 => DelayLaw::Exponential(mean),
+            _ => DelayLaw::Uniform(Span::ZERO, mean * 2),
+        }
+    }
+
+    fn app(&mut self) -> App {
+        let rate = Rate(self.spread(1e5, 3e7));
+        match self.below(5) {
+            0 => App::Rate(rate),
+            1 => App::OnOff { rate, on: self.periods(), off: self.periods() },
+            _ => App::Greedy,
+        }
+    }
+
+    fn gap(&mut self) -> GapLaw {
+        let gap = Span::from_micros(self.spread(500.0, 500_000.0));
+        match self.below(2) {
+            0 => GapLaw::Poisson { mean_s: gap.as_secs() },
+            _ => GapLaw::Every(gap),
+        }
+    }
+
+    /// What a file cannot say in few words: sizes, applications, arrivals.
+    fn vary(&mut self, scenario: &mut Scenario) {
+        for group in &mut scenario.groups {
+            group.app = self.app();
+            if matches!(group.size, Size::Bytes(_)) && self.below(2) == 0 {
+                group.size = Size::Drawn(self.law());
+            }
+            if self.below(3) == 0 {
+                let most = (self.below(2) == 0).then(|| self.below(60));
+                group.arrivals = Some(Arrivals { gap: self.gap(), most });
+                group.count = 0;
+                if group.size == Size::Unlimited {
+                    group.size = Size::Drawn(self.law());
+                }
+            }
+        }
+    }
+
     fn scenario(&mut self, number: u64) -> String {
         let delayed = if self.below(4) == 0 { "delayed_ack = \"100ms\"\n" } else { "" };
         let preset = self.pick(&["rfc", "ns2"]);
@@ -189,11 +243,58 @@ fn check_books(outcome: &Outcome, scenario: &Scenario) {
     }
     let dropped: u64 = outcome.tables.links.iter().map(|l| l.total_drops_pkts).sum();
     let missed: u64 =
-        outcome.tables.flows.iter().map(|f| f.dropped_pkts + f.acks_dropped_pkts).sum();
-    assert_eq!(dropped, missed, "drops per link and per flow");
+        outcome.tables.groups.iter().map(|g| g.dropped_pkts + g.acks_dropped_pkts).sum();
+    assert_eq!(dropped, missed, "drops per link and per group");
     let lost: u64 = outcome.tables.links.iter().map(|l| l.total_lost_pkts).sum();
-    let missed: u64 = outcome.tables.flows.iter().map(|f| f.lost_pkts + f.acks_lost_pkts).sum();
-    assert_eq!(lost, missed, "losses per link and per flow");
+    let missed: u64 = outcome.tables.groups.iter().map(|g| g.lost_pkts + g.acks_lost_pkts).sum();
+    assert_eq!(lost, missed, "losses per link and per group");
+    for (number, group) in outcome.tables.groups.iter().enumerate() {
+        check_group(outcome, number as u32, group);
+    }
+}
+
+fn check_group(outcome: &Outcome, number: u32, group: &GroupRow) {
+    let places = group.arrived_pkts + group.dropped_pkts + group.lost_pkts + group.in_flight_pkts;
+    assert_eq!(group.sent_pkts, places, "data of group {}", group.group);
+    let places = group.acks_arrived_pkts
+        + group.acks_dropped_pkts
+        + group.acks_lost_pkts
+        + group.acks_in_flight_pkts;
+    assert_eq!(group.acks_sent_pkts, places, "ACKs of group {}", group.group);
+    let flows: Vec<_> = outcome.tables.flows.iter().filter(|f| f.group == group.group).collect();
+    let own = own_transfers(outcome, number);
+    if own.is_empty() {
+        let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|f| value(f)).sum::<u64>();
+        assert_eq!(group.sent_pkts, sum(|f| f.sent_pkts));
+        assert_eq!(group.delivered_bytes, sum(|f| f.delivered_bytes));
+        assert_eq!(group.retransmitted_pkts, sum(|f| f.retransmitted_pkts));
+        return;
+    }
+    assert!(flows.is_empty(), "a flow is static or arrives");
+    let transfers = outcome.tables.transfers.as_ref().expect("they are this group's");
+    let finished = own.iter().filter(|&&row| !transfers.fct_s[row].is_nan()).count();
+    assert_eq!((group.flows, group.finished), (own.len() as u64, finished as u64));
+    let again: u64 = own.iter().map(|&row| u64::from(transfers.retransmitted_pkts[row])).sum();
+    assert_eq!(group.retransmitted_pkts, again);
+    let size = |rows: &[usize]| rows.iter().map(|&row| transfers.size_bytes[row]).sum::<u64>();
+    let done: Vec<usize> =
+        own.iter().copied().filter(|&row| !transfers.fct_s[row].is_nan()).collect();
+    assert!((size(&done)..=size(&own)).contains(&group.delivered_bytes), "every byte once");
+    assert!(done.iter().all(|&row| transfers.fct_s[row] > 0.0));
+    assert!(transfers.start_s.is_sorted());
+}
+
+/// The rows of a group's transfers.
+fn own_transfers(outcome: &Outcome, number: u32) -> Vec<usize> {
+    let groups = outcome.tables.transfers.iter().flat_map(|transfers| &transfers.group);
+    groups.enumerate().filter(|(_, group)| **group == number).map(|(row, _)| row).collect()
+}
+
+/// The columns as bits: unfinished transfers are NaN, which equals nothing.
+fn bits(transfers: Option<&Transfers>) -> Option<(Transfers, Vec<u64>)> {
+    let mut columns = transfers?.clone();
+    let fct = std::mem::take(&mut columns.fct_s);
+    Some((columns, fct.into_iter().map(f64::to_bits).collect()))
 }
 
 /// Finite transfers, and those that were stopped, end within an hour unless half of what they send is
@@ -203,14 +304,18 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
         .groups
         .iter()
         .flat_map(|g| {
-            let bytes = match g.size {
-                scenario::Size::Bytes(bytes) => bytes,
-                _ => 0,
+            let bytes = match &g.size {
+                Size::Bytes(bytes) => *bytes,
+                Size::Drawn(_) => u64::MAX, // the table does not say what was drawn
+                Size::Unlimited => 0,
             };
             std::iter::repeat_n(bytes, g.count as usize)
         })
         .collect();
     scenario.duration = Span::from_secs(3600);
+    bound_arrivals(scenario);
+    let names: Vec<_> = scenario.groups.iter().filter(|g| g.arrivals.is_some()).collect();
+    let arrives = |row: &GroupRow| names.iter().any(|group| group.name == row.group);
     let mut run = Run::new(scenario, seed, 0);
     // Unlimited flows make an hour long: look after growing spans whether all has ended.
     let mut budget = 1 << 14;
@@ -224,21 +329,66 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
             .map(|flow| (&outcome.tables.flows[flow], &before.tables.flows[flow]))
             .filter(|(row, before)| !loses_half(row, before))
             .collect();
+        let waiting: Vec<_> = outcome
+            .tables
+            .groups
+            .iter()
+            .zip(&before.tables.groups)
+            .filter(|(row, before)| {
+                arrives(row) && row.finished < row.flows && !starves(row, before)
+            })
+            .collect();
         assert!(!over || hoping.is_empty(), "not finished after an hour: {hoping:?}");
-        if over || (hoping.is_empty() && outcome.end.now.as_secs() > 600.0) {
+        assert!(!over || waiting.is_empty(), "not finished after an hour: {waiting:?}");
+        let none = hoping.is_empty() && waiting.is_empty();
+        if over || (none && outcome.end.now.as_secs() > 600.0) {
             break outcome;
         }
-        if unfinished(&outcome, &total).is_empty() {
+        let all =
+            outcome.tables.groups.iter().all(|row| !arrives(row) || row.finished == row.flows);
+        if unfinished(&outcome, &total).is_empty() && all && outcome.end.now.as_secs() > 3.0 {
             break outcome;
         }
         before = outcome;
     };
     check_books(&outcome, scenario);
     for (row, total) in outcome.tables.flows.iter().zip(&total) {
-        if *total > 0 && row.finish_s.is_some() && row.stop_s.is_none() {
+        if (1..u64::MAX).contains(total) && row.finish_s.is_some() && row.stop_s.is_none() {
             assert_eq!(row.delivered_bytes, *total, "every byte once: {row:?}");
         }
     }
+    if outcome.tables.groups.iter().all(|row| !arrives(row) || row.finished == row.flows) {
+        check_slots(run, scenario.flow_count() as usize);
+    }
+}
+
+/// None comes after three seconds, and not more than 60: more would pile up on a slow link, and an
+/// hour would not do.
+fn bound_arrivals(scenario: &mut Scenario) {
+    for group in &mut scenario.groups {
+        if let Some(arrivals) = &mut group.arrivals {
+            arrivals.most = Some(arrivals.most.unwrap_or(60));
+            group.stop = Some(group.stop.unwrap_or(Span::from_secs(3)));
+        }
+    }
+}
+
+/// When all transfers are finished and what is left of them has had time to get through, only static
+/// flows hold slots.
+fn check_slots(mut run: Run<'_>, held: usize) {
+    let until = run.progress().now.as_secs() + 30.0;
+    while run.flow_slots().1 > held && run.progress().now.as_secs() < until && run.advance(1000) {}
+    assert_eq!(run.flow_slots().1, held, "slots that hold a flow");
+}
+
+/// As [`loses_half`], for a group.
+fn starves(row: &GroupRow, before: &GroupRow) -> bool {
+    let half = |lost: u64, sent: u64| 2 * lost > sent;
+    half(row.dropped_pkts - before.dropped_pkts, row.sent_pkts - before.sent_pkts)
+        || half(
+            row.acks_dropped_pkts - before.acks_dropped_pkts,
+            row.acks_sent_pkts - before.acks_sent_pkts,
+        )
 }
 
 /// Is half of what the flow sends lost on either way, in the long run: since `before`, when the run
@@ -265,6 +415,7 @@ fn check(number: u64) {
         Err(error) => panic!("{error}\n{text}"),
     };
     common::lines::spoil(&mut scenario.links, &mut Stream::new(number, 0, "random lines"));
+    generator.vary(&mut scenario);
     let outcome = run(&scenario, number);
     check_books(&outcome, &scenario);
     let series = match number % 8 {
@@ -281,6 +432,9 @@ fn check(number: u64) {
         assert_eq!(outcome.fingerprint, probed.fingerprint, "probes change the run");
         assert_eq!(outcome.tables.flows, probed.tables.flows, "probes change the flows' table");
         assert_eq!(outcome.tables.links, probed.tables.links, "probes change the links' table");
+        assert_eq!(outcome.tables.groups, probed.tables.groups, "probes change the groups' table");
+        let transfers = |outcome: &Outcome| bits(outcome.tables.transfers.as_ref());
+        assert_eq!(transfers(&outcome), transfers(&probed), "probes change the transfers' table");
     }
     check_completion(&mut scenario, number);
 }

@@ -56,7 +56,7 @@ impl Run {
         self.0.batches.series.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// One row per flow.
+    /// One row per flow that is there from the start.
     fn flows(&self) -> Table {
         Table(self.0.batches.flows.clone())
     }
@@ -64,6 +64,16 @@ impl Run {
     /// One row per named link.
     fn links(&self) -> Table {
         Table(self.0.batches.links.clone())
+    }
+
+    /// One row per group of flows.
+    fn groups(&self) -> Table {
+        Table(self.0.batches.groups.clone())
+    }
+
+    /// One row per transfer that came while the run went on; `None` where no group has such.
+    fn transfers(&self) -> Option<Table> {
+        self.0.batches.transfers.clone().map(Table)
     }
 
     /// One row per instant and flow or link.

@@ -2,8 +2,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch, RecordBatchIterator};
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::DataType;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
@@ -33,6 +33,12 @@ impl Table {
             DataType::UInt32 => array::<UInt32Type>(py, "I", column),
             DataType::UInt64 => array::<UInt64Type>(py, "Q", column),
             DataType::Utf8 => Ok(PyList::new(py, column.as_string::<i32>().iter())?.into_any()),
+            DataType::Dictionary(..) => {
+                let texts = column.as_dictionary::<Int32Type>().downcast_dict::<StringArray>();
+                let texts =
+                    texts.ok_or_else(|| PyTypeError::new_err(format!("{name}: no text")))?;
+                Ok(PyList::new(py, texts.into_iter())?.into_any())
+            }
             other => Err(PyTypeError::new_err(format!("{name}: no Python type for {other}"))),
         }
     }

@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
+};
 use arrow_schema::{DataType, Field, Schema};
 
+use crate::groups::{GroupRow, Transfers};
 use crate::tables::{FlowRow, LinkRow, Series, SeriesOf, Tables};
 
 /// A run's tables as record batches, one batch each.
@@ -14,6 +19,10 @@ pub struct Batches {
     pub flows: RecordBatch,
     /// One row per named link.
     pub links: RecordBatch,
+    /// One row per group of flows.
+    pub groups: RecordBatch,
+    /// One row per transfer that came while the run went on, where a group has such.
+    pub transfers: Option<RecordBatch>,
     /// Name and table of each series, sorted by name.
     pub series: Vec<(String, RecordBatch)>,
 }
@@ -23,7 +32,13 @@ impl From<Tables> for Batches {
         let mut series: Vec<_> =
             tables.series.into_iter().map(|s| (s.name.clone(), series(s))).collect();
         series.sort_by(|a, b| a.0.cmp(&b.0));
-        Batches { flows: flows(&tables.flows), links: links(&tables.links), series }
+        Batches {
+            flows: flows(&tables.flows),
+            links: links(&tables.links),
+            transfers: tables.transfers.map(|rows| transfers(rows, &tables.groups)),
+            groups: groups(&tables.groups),
+            series,
+        }
     }
 }
 
@@ -147,6 +162,61 @@ table!(
     }
 );
 
+table!(
+    groups,
+    GroupRow {
+        group,
+        protocol,
+        flows,
+        finished,
+        sent_pkts,
+        retransmitted_pkts,
+        arrived_pkts,
+        delivered_pkts,
+        delivered_bytes,
+        dropped_pkts,
+        lost_pkts,
+        in_flight_pkts,
+        acks_sent_pkts,
+        acks_arrived_pkts,
+        acks_dropped_pkts,
+        acks_lost_pkts,
+        acks_in_flight_pkts,
+        timeouts,
+        fast_retransmits,
+        goodput_bps,
+        fct_mean_s,
+        fct_p50_s,
+        fct_p95_s,
+        fct_p99_s,
+        fct_max_s,
+    }
+);
+
+/// The group as text out of a dictionary of all groups: four bytes a row.
+fn transfers(rows: Transfers, groups: &[GroupRow]) -> RecordBatch {
+    let Transfers { group, start_s, size_bytes, fct_s, retransmitted_pkts } = rows;
+    let keys = Int32Array::from_iter_values(group.into_iter().map(|number| number as i32));
+    let names = StringArray::from_iter_values(groups.iter().map(|row| &row.group));
+    let group = DictionaryArray::<Int32Type>::new(keys, Arc::new(names));
+    let text = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let fct_s: Float64Array = fct_s.into_iter().map(|fct| (!fct.is_nan()).then_some(fct)).collect();
+    let floats = Float64Array::from(start_s);
+    batch(vec![
+        (Field::new("group", text, false), Arc::new(group)),
+        (Field::new("start_s", DataType::Float64, false), Arc::new(floats)),
+        (
+            Field::new("size_bytes", DataType::UInt64, false),
+            Arc::new(UInt64Array::from(size_bytes)),
+        ),
+        (Field::new("fct_s", DataType::Float64, true), Arc::new(fct_s)),
+        (
+            Field::new("retransmitted_pkts", DataType::UInt32, false),
+            Arc::new(UInt32Array::from(retransmitted_pkts)),
+        ),
+    ])
+}
+
 fn series(series: Series) -> RecordBatch {
     let id = match series.of {
         SeriesOf::Flow => "flow",
@@ -168,6 +238,18 @@ mod tests {
 
     fn names(batch: &RecordBatch) -> Vec<String> {
         batch.schema().fields().iter().map(|f| f.name().clone()).collect()
+    }
+
+    #[test]
+    fn a_groups_columns_are_the_fields_in_their_order() {
+        let rows = [GroupRow { fct_p99_s: Some(0.5), ..GroupRow::default() }];
+        let table = groups(&rows);
+        let json = serde_json::to_string(&rows[0]).unwrap();
+        let mut from = 0;
+        for name in names(&table) {
+            from += json[from..].find(&format!("\"{name}\":")).expect("in the order of the struct");
+        }
+        assert_eq!(table.num_columns(), json.matches("\":").count());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 #[cfg(feature = "arrow")]
 mod columns;
+mod groups;
 pub mod metrics;
 #[cfg(feature = "arrow")]
 mod store;
@@ -15,6 +16,7 @@ mod tables;
 
 #[cfg(feature = "arrow")]
 pub use columns::Batches;
+pub use groups::{GroupRow, Transfers};
 #[cfg(feature = "arrow")]
 pub use store::{
     Draft, StoreError, Stored, check_writable, read_result, write_loose, write_result,

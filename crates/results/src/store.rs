@@ -30,9 +30,12 @@ pub struct Stored {
     pub meta: Meta,
     /// `summary.json`.
     pub summary: Summary,
-    /// `flows.parquet`, `links.parquet` and `series/*.parquet`.
+    /// `flows.parquet`, `links.parquet`, `groups.parquet`, where flows arrive `transfers.parquet`, and
+    /// `series/*.parquet`.
     pub batches: Batches,
 }
+
+const TRANSFERS: &str = "transfers.parquet";
 
 /// Why a result was not written or read.
 #[derive(Debug, thiserror::Error)]
@@ -149,6 +152,10 @@ fn write_files(dir: &Path, result: &Stored, flush: Flush) -> Result<(), StoreErr
     write_json(&dir.join("summary.json"), &result.summary, flush)?;
     write_table(&dir.join("flows.parquet"), &result.batches.flows, flush)?;
     write_table(&dir.join("links.parquet"), &result.batches.links, flush)?;
+    write_table(&dir.join("groups.parquet"), &result.batches.groups, flush)?;
+    if let Some(transfers) = &result.batches.transfers {
+        write_table(&dir.join(TRANSFERS), transfers, flush)?;
+    }
     let series = dir.join("series");
     fs::create_dir(&series).map_err(io_at(&series))?;
     for (name, batch) in &result.batches.series {
@@ -166,6 +173,7 @@ pub fn read_result(dir: &Path) -> Result<Stored, StoreError> {
         return Err(StoreError::NotAResult(dir.to_owned()));
     }
     let toml = dir.join("run.toml");
+    let transfers = dir.join(TRANSFERS);
     Ok(Stored {
         run_toml: fs::read_to_string(&toml).map_err(io_at(&toml))?,
         meta: read_json(&dir.join("meta.json"))?,
@@ -173,6 +181,8 @@ pub fn read_result(dir: &Path) -> Result<Stored, StoreError> {
         batches: Batches {
             flows: read_table(&dir.join("flows.parquet"))?,
             links: read_table(&dir.join("links.parquet"))?,
+            groups: read_table(&dir.join("groups.parquet"))?,
+            transfers: transfers.is_file().then(|| read_table(&transfers)).transpose()?,
             series: read_series(&dir.join("series"))?,
         },
     })

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::groups::{GroupRow, Transfers};
+
 /// One flow of a run. Packets are data packets unless the name says ACK.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
@@ -191,10 +193,14 @@ pub struct Meta {
 /// A run's tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
-    /// One row per flow.
+    /// One row per flow that is there from the start.
     pub flows: Vec<FlowRow>,
     /// One row per named link.
     pub links: Vec<LinkRow>,
+    /// One row per group of flows, in the order of the scenario.
+    pub groups: Vec<GroupRow>,
+    /// One row per transfer that came while the run went on, where a group has such.
+    pub transfers: Option<Transfers>,
     /// The series that the scenario asked for.
     pub series: Vec<Series>,
 }

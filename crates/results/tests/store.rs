@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearpipe_results::{
-    Batches, Draft, FlowRow, LinkRow, Meta, Series, SeriesOf, StoreError, Stored, Summary, Tables,
-    check_writable, read_result, write_result,
+    Batches, Draft, FlowRow, GroupRow, LinkRow, Meta, Series, SeriesOf, StoreError, Stored, Summary,
+    Tables, Transfers, check_writable, read_result, write_result,
 };
 
 /// An empty directory of this test's own.
@@ -22,6 +22,10 @@ fn result(seed: u64) -> Stored {
             .map(|flow| FlowRow { flow, fct_s: Some(0.1), ..FlowRow::default() })
             .collect(),
         links: vec![LinkRow { name: "core".to_owned(), rate_bps: 1e7, ..LinkRow::default() }],
+        groups: ["web", "bulk", "rpc"]
+            .map(|group| GroupRow { group: group.to_owned(), ..GroupRow::default() })
+            .to_vec(),
+        transfers: None,
         series: vec![
             Series {
                 name: "queue_pkts".to_owned(),
@@ -64,9 +68,46 @@ fn what_is_written_is_read_back() {
     assert_eq!(names(&parent.join("a")), ["run"]);
     assert_eq!(
         names(&dir),
-        ["flows.parquet", "links.parquet", "meta.json", "run.toml", "series", "summary.json"]
+        [
+            "flows.parquet",
+            "groups.parquet",
+            "links.parquet",
+            "meta.json",
+            "run.toml",
+            "series",
+            "summary.json"
+        ]
     );
     assert_eq!(names(&dir.join("series")), ["cwnd_pkts.parquet", "queue_pkts.parquet"]);
+}
+
+#[test]
+fn transfers_are_read_back_where_there_are_any() {
+    let parent = directory("transfers");
+    let mut transfers = Transfers::default();
+    // The groups' order in the file is that of their first transfers, not that of the dictionary.
+    for i in 0..5000 {
+        transfers.push([2, 0][i % 2], i as f64, 1000 + i as u64);
+        if i % 3 > 0 {
+            transfers.fct_s[i] = 0.25;
+        }
+    }
+    let mut stored = result(1);
+    let groups = ["web", "bulk", "rpc"]
+        .map(|group| GroupRow { group: group.to_owned(), ..GroupRow::default() });
+    let tables =
+        Tables { groups: groups.to_vec(), transfers: Some(transfers), ..Tables::default() };
+    stored.batches = Batches::from(tables);
+    write_result(&parent.join("run"), &stored, false).unwrap();
+    let back = read_result(&parent.join("run")).unwrap();
+    assert_eq!(back, stored);
+    let batch = back.batches.transfers.unwrap();
+    let names: Vec<_> = batch.schema().fields().iter().map(|f| f.name().clone()).collect();
+    assert_eq!(names, ["group", "start_s", "size_bytes", "fct_s", "retransmitted_pkts"]);
+    assert_eq!(batch.column(3).null_count(), 1667, "0, 3, ..., 4998");
+    // Replaced by a result without transfers, there are none.
+    write_result(&parent.join("run"), &result(1), true).unwrap();
+    assert_eq!(read_result(&parent.join("run")).unwrap().batches.transfers, None);
 }
 
 #[test]

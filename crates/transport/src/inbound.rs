@@ -55,6 +55,8 @@ pub struct Inbound {
     ece: bool,
     duplicates: u64,
     out_of_order: Option<Box<OutOfOrder>>,
+    /// An earlier transfer's: memory for `out_of_order`.
+    spare: Option<Box<OutOfOrder>>,
 }
 
 impl Inbound {
@@ -69,7 +71,14 @@ impl Inbound {
             ece: false,
             duplicates: 0,
             out_of_order: None,
+            spare: None,
         }
+    }
+
+    /// Takes over what `old`, which is done with, has allocated; for a receiver that has got nothing.
+    pub fn take_memory(&mut self, old: Inbound) {
+        debug_assert!(self.cumulative == 0 && self.out_of_order.is_none());
+        self.spare = old.out_of_order.or(old.spare);
     }
 
     /// A data segment arrives, with the CE mark and the CWR flag it carries.
@@ -141,7 +150,14 @@ impl Inbound {
     #[cold]
     fn on_other(&mut self, seq: u64) -> DataOutcome {
         let new = seq > self.cumulative && {
-            let out_of_order = self.out_of_order.get_or_insert_default();
+            let spare = &mut self.spare;
+            let out_of_order = self.out_of_order.get_or_insert_with(|| match spare.take() {
+                Some(mut old) => {
+                    old.clear();
+                    old
+                }
+                None => Box::default(),
+            });
             let new = out_of_order.insert(self.cumulative, seq);
             if self.sack {
                 out_of_order.report(self.cumulative, seq);
@@ -165,6 +181,13 @@ impl Inbound {
 }
 
 impl OutOfOrder {
+    /// As new, in the memory it has.
+    fn clear(&mut self) {
+        let mut ring = core::mem::take(&mut self.ring);
+        ring.clear();
+        *self = OutOfOrder { ring, ..OutOfOrder::default() };
+    }
+
     fn recent(&self) -> &[Range] {
         &self.recent[..self.blocks]
     }

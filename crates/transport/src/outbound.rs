@@ -41,8 +41,10 @@ pub struct Outbound {
     una: u64,
     /// One past the highest segment ever sent.
     nxt: u64,
-    /// One past the last segment there will be; u64::MAX when there is no end.
+    /// One past the last segment that the application has offered.
     limit: u64,
+    /// One past the last segment there will be; u64::MAX when there is no end.
+    total: u64,
     deadline: Time,
     rto: Rto,
     /// Phase::Open, and nothing SACKed: nothing to look up in `board`.
@@ -71,18 +73,23 @@ pub struct Outbound {
     /// `nxt` at the last reduction of the window.
     reduced: u64,
     board: Option<Box<Scoreboard>>,
+    /// A scoreboard of an earlier transfer: memory for `board`.
+    spare: Option<Box<Scoreboard>>,
     timeouts: u32,
     fast_retransmits: u32,
     retransmitted: u64,
 }
 
 impl Outbound {
-    /// A sender of `total` segments, or of as many as the window lets through.
+    /// A sender of `total` segments, or of as many as the window lets through; the application
+    /// offers them all at once.
     pub fn new(config: &Config, total: Option<u64>) -> Outbound {
+        let total = total.unwrap_or(u64::MAX);
         Outbound {
             una: 0,
             nxt: 0,
-            limit: total.unwrap_or(u64::MAX),
+            limit: total,
+            total,
             deadline: Time::NEVER,
             rto: Rto::new(config),
             quiet: true,
@@ -100,15 +107,35 @@ impl Outbound {
             recover: 0,
             reduced: 0,
             board: None,
+            spare: None,
             timeouts: 0,
             fast_retransmits: 0,
             retransmitted: 0,
         }
     }
 
+    /// The application has offered so many segments since the start, and no more. What it offers and
+    /// the window holds back stays offered. The transfer is finished when its last segment is
+    /// acknowledged, not when all that is offered is.
+    pub fn offer(&mut self, segments: u64) {
+        self.limit = segments.min(self.total);
+    }
+
+    /// Has the application offered all there will be?
+    pub fn all_offered(&self) -> bool {
+        self.limit == self.total
+    }
+
     /// No new data from now on; what is out is delivered, and that finishes the transfer.
     pub fn stop(&mut self) {
         self.limit = self.limit.min(self.nxt);
+        self.total = self.limit;
+    }
+
+    /// Takes over what `old`, which is done with, has allocated; for a sender that has sent nothing.
+    pub fn take_memory(&mut self, old: Outbound) {
+        debug_assert!(self.nxt == 0 && self.board.is_none());
+        self.spare = old.board.or(old.spare);
     }
 
     /// The next segment that the window of `cwnd` segments lets through; it counts as sent. Call
@@ -189,7 +216,8 @@ impl Outbound {
         self.dupacks = 0;
         self.bonus = 0;
         self.limited = 0;
-        self.board.get_or_insert_default().start_over(self.una, self.nxt);
+        let (una, nxt) = (self.una, self.nxt);
+        self.board().start_over(una, nxt);
         event
     }
 
@@ -238,7 +266,7 @@ impl Outbound {
     /// Is everything delivered and nothing more to come?
     #[inline]
     pub fn finished(&self) -> bool {
-        self.una == self.limit
+        self.una == self.total
     }
 
     /// Is fast recovery under way?
@@ -404,15 +432,28 @@ impl Outbound {
         if blocks.is_empty() && self.board.is_none() {
             return 0;
         }
-        let board = self.board.get_or_insert_default();
-        let news = board.update(self.una, self.nxt, blocks);
-        if self.phase != Phase::Timeout {
-            board.raise_edge(u64::from(self.dup_thresh));
+        let (una, nxt, phase, dup_thresh) = (self.una, self.nxt, self.phase, self.dup_thresh);
+        let board = self.board();
+        let news = board.update(una, nxt, blocks);
+        if phase != Phase::Timeout {
+            board.raise_edge(u64::from(dup_thresh));
         }
-        if self.phase != Phase::Open {
+        if phase != Phase::Open {
             board.seek_hole();
         }
         news
+    }
+
+    /// The scoreboard, from now on if there was none.
+    fn board(&mut self) -> &mut Scoreboard {
+        let spare = &mut self.spare;
+        self.board.get_or_insert_with(|| match spare.take() {
+            Some(mut board) => {
+                board.clear();
+                board
+            }
+            None => Box::default(),
+        })
     }
 
     /// Does SACK recovery start? RFC 6675, section 5, steps (1) and (2): each duplicate ACK SACKs

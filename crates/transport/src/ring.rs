@@ -11,6 +11,11 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
+    /// Removes everything; the memory stays.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     /// Makes the window `base..end` fit.
     pub(crate) fn reserve(&mut self, base: u64, end: u64) {
         let needed = (end.max(base + 1) - 1) / WORD - base / WORD + 1;

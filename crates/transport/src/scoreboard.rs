@@ -45,6 +45,13 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// As new, in the memory it has.
+    pub(crate) fn clear(&mut self) {
+        let mut ring = core::mem::take(&mut self.ring);
+        ring.clear();
+        *self = Scoreboard { ring, ..Scoreboard::default() };
+    }
+
     /// Segments SACKed.
     pub(crate) fn sacked(&self) -> u64 {
         self.sacked

@@ -254,7 +254,13 @@ proptest! {
         total in 0..300_u64,
         seed in any::<u64>(),
     ) {
-        Run::new(&config, channel, total, seed).finish();
+        let mut run = Run::new(&config, channel, total, seed);
+        run.finish();
+        // Another one in its memory is as good as new.
+        let mut next = Run::new(&config, channel, total, seed.wrapping_add(1));
+        next.sender.take_memory(run.sender);
+        next.receiver.take_memory(run.receiver);
+        next.finish();
     }
 }
 

@@ -36,6 +36,38 @@ fn dup_acks(in_flight: u32, lost: u32) -> Option<LossEvent> {
     Some(LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false })
 }
 
+/// An application that offers little by little: the window of 10 lets out what is offered, and all that
+/// is offered being acknowledged is not the end.
+#[test]
+fn what_is_offered_limits_what_is_sent() {
+    let mut tcp = Outbound::new(&Config::default(), Some(6));
+    tcp.offer(0);
+    assert!(!tcp.has_room(10.0) && !tcp.finished());
+    tcp.offer(2);
+    assert_eq!(send(&mut tcp, at(0.0), 10.0), [0, 1]);
+    assert!(!ack(&mut tcp, 2).finished);
+    assert_eq!(tcp.deadline(), Time::NEVER);
+    tcp.offer(5);
+    assert_eq!(send(&mut tcp, at(0.1), 2.0), [2, 3]);
+    assert!(!tcp.all_offered());
+    // Offered and held back, then let out; more than the transfer has is not offered.
+    tcp.offer(7);
+    assert!(tcp.all_offered());
+    assert_eq!(send(&mut tcp, at(0.1), 10.0), [4, 5]);
+    assert!(ack(&mut tcp, 6).finished);
+}
+
+/// A stop leaves what is out: an application that had offered 5 and sent 2 is finished with 2.
+#[test]
+fn a_stop_ends_an_offer() {
+    let mut tcp = Outbound::new(&Config::default(), None);
+    tcp.offer(5);
+    assert_eq!(send(&mut tcp, at(0.0), 2.0), [0, 1]);
+    tcp.stop();
+    assert!(!tcp.has_room(10.0) && !tcp.finished());
+    assert!(ack(&mut tcp, 2).finished);
+}
+
 /// RFC 5681, section 3.2: segments 0 to 7 are out and 0 is lost.
 #[test]
 fn third_duplicate_retransmits_and_inflates() {

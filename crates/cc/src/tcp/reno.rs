@@ -8,8 +8,9 @@
 //! - D1: the window is counted in packets of one size, real-valued, not in bytes.
 //! - D2: no window inflation: during recovery `cwnd` stands at ssthresh and the transport decides
 //!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
-//! - D3: the window also grows while the application leaves it unused (no RFC 7661), and is kept
-//!   over an idle time (RFC 5681 section 4.1 restarts from the initial window).
+//! - D3: the window grows only at an ACK that found it full to the last whole packet, so not while the
+//!   application leaves it unused (RFC 7661 section 4 allows growth from half a window on); it is kept
+//!   over an idle time (RFC 5681 section 4.1 restarts from the initial window, RFC 7661 lets it decay).
 //! - D4: on ECE the same halving as on duplicate ACKs, of FlightSize, not below 2 packets unless the
 //!   window is; a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
 
@@ -50,6 +51,10 @@ impl Sender for Reno {
     fn on_ack(&mut self, ack: &Ack<()>) {
         // RFC 3168 section 6.1.2: an ACK that echoes congestion does not open the window.
         if ack.acked == 0 || ack.recovering || ack.ece {
+            return;
+        }
+        // D3: the flight that this ACK found was short of the window by a packet or more.
+        if f64::from(ack.in_flight.saturating_add(ack.delivered)) + 1.0 <= self.cwnd {
             return;
         }
         self.cwnd += if self.cwnd < self.ssthresh {
@@ -103,7 +108,7 @@ mod tests {
             rtt: None,
             srtt: None,
             min_rtt: None,
-            in_flight: 0,
+            in_flight: 1_000_000,
             recovering,
             header: (),
             code: Ecn::NotCapable,
@@ -135,6 +140,26 @@ mod tests {
         reno.on_ack(&ack(1, false));
         // 4.25 + 4/17
         assert!((reno.cwnd() - 4.485_294).abs() < 1e-6);
+    }
+
+    /// A window of 4 packets of which 3 were in use, before the ACK took one out, was not full; nor
+    /// was one of 4.9 packets with 3 in use. One of 4.9 with 4 was: a fifth packet had no room.
+    #[test]
+    fn a_window_that_was_not_full_does_not_grow() {
+        for (initial, in_flight, delivered, grows) in [
+            (4.0, 2, 1, false),
+            (4.0, 3, 1, true),
+            (4.0, 2, 2, true),
+            (4.9, 2, 1, false),
+            (4.9, 3, 1, true),
+            (1.0, 0, 1, true),
+            (20.0, 0, 1, false),
+        ] {
+            let mut reno = reno(initial, false);
+            reno.on_ack(&Ack { in_flight, delivered, ..ack(delivered, false) });
+            let cwnd = if grows { initial + 1.0 } else { initial };
+            assert_eq!(reno.cwnd(), cwnd, "{in_flight} + {delivered} of {initial}");
+        }
     }
 
     #[test]
