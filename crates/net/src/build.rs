@@ -5,7 +5,7 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, RouterPart, Scenario, Series, Size};
+use scenario::{Group, RouterPart, Scenario, Size};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -14,7 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
 use crate::link::{Link, Routers};
 use crate::packet::{NONE, Pipe, Pool};
-use crate::probe::Probes;
+use crate::probe::{self, Probes};
 use crate::world::{Due, World, event};
 
 /// Which replication of which experiment.
@@ -40,7 +40,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         pool: Pool::new(),
         paths: scenario.groups.iter().map(path).collect(),
         deliveries: Fingerprint::default(),
-        probes: Probes::new(&scenario.probe, end, flows.sources.len(), links.len()),
+        probes: Probes::new(scenario),
         data_bytes: scenario.packets.data_bytes,
         ack_bytes: scenario.packets.ack_bytes,
         warmup: Time::ZERO + scenario.warmup,
@@ -59,10 +59,12 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
 
 fn schedule(scenario: &Scenario, world: &mut World) {
     world.agenda.at(Time::ZERO + scenario.warmup, event(Due::Warmup, 0));
-    if let Some(first) = world.probes.first() {
+    if let Some(first) = world.probes.next() {
         world.agenda.at(first, event(Due::Probe, 0));
     }
+    world.probes.start(Time::ZERO, &world.links);
     for (i, link) in world.links.iter_mut().enumerate() {
+        link.plain = !world.probes.watches_link(i as u32);
         link.timer = link.next_timer();
         if link.timer != Time::NEVER {
             world.agenda.at(link.timer, event(Due::RouterTimer, i as u32));
@@ -76,34 +78,60 @@ fn schedule(scenario: &Scenario, world: &mut World) {
 
 fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     let named = &scenario.links[i];
-    let context = |part: &str| RouterContext {
-        link: i as u32,
-        capacity: named.rate,
-        limit: named.limit,
-        packet_bytes: scenario.packets.data_bytes,
-        stream: draw.stream(&format!("link.{}.{part}", named.name)),
-    };
     let queue = &named.queue;
-    let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
-    let service = match (asked, queue.policy.params.service()) {
-        (Service::Fifo, service) => service,
-        (service, _) => service,
-    };
     let router = |part: &RouterPart, name: &str| {
-        (!part.params.idle()).then(|| part.params.build(&context(name)))
+        let context = || router_context(scenario, i, draw, name);
+        (!part.params.idle()).then(|| part.params.build(&context()))
     };
     let routers = Routers {
         feedback: queue.feedback.as_ref().and_then(|part| router(part, "feedback")),
         policy: router(&queue.policy, "policy"),
     };
+    let (packets, bytes) = limits(scenario, named.limit);
+    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
+    let queue = Queue::new(service(queue), named.limit);
+    Link::new(named.rate, named.owd, queue, routers, occupancy)
+}
+
+/// What the router of the `i`-th link's `part` is built from.
+pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> RouterContext {
+    let named = &scenario.links[i];
+    RouterContext {
+        link: i as u32,
+        capacity: named.rate,
+        limit: named.limit,
+        packet_bytes: scenario.packets.data_bytes,
+        stream: draw.stream(&format!("link.{}.{part}", named.name)),
+    }
+}
+
+/// The order of service that a queue's parts ask for.
+pub fn service(queue: &scenario::Queue) -> Service {
+    let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
+    match (asked, queue.policy.params.service()) {
+        (Service::Fifo, service) => service,
+        (service, _) => service,
+    }
+}
+
+/// The most packets and bytes that a buffer holds.
+pub fn limits(scenario: &Scenario, limit: Limit) -> (u64, u64) {
     let data_bytes = u64::from(scenario.packets.data_bytes);
     let smallest = u64::from(scenario.packets.ack_bytes.clamp(1, scenario.packets.data_bytes));
-    let (packets, bytes) = match named.limit {
+    match limit {
         Limit::Bytes(bytes) => (bytes / smallest, bytes),
         Limit::Packets(packets) => (u64::from(packets), u64::from(packets) * data_bytes),
-    };
-    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
-    Link::new(named.rate, named.owd, Queue::new(service, named.limit), routers, occupancy)
+    }
+}
+
+/// When the `i`-th flow of a group starts.
+pub fn start(group: &Group, i: u32, draw: Draw) -> Time {
+    group.start.time(i, &mut draw.stream(&format!("flow.{}.{i}.start", group.name)))
+}
+
+/// When a group's sources stop, if they do.
+pub fn stop(group: &Group) -> Option<Time> {
+    group.stop.map(|stop| Time::ZERO + stop)
 }
 
 fn path(group: &Group) -> Path {
@@ -154,8 +182,8 @@ impl Flows {
         let (sender, receiver) = group.protocol.params.build(&context);
         let config = config(scenario, group);
         let transfer = Transfer::of(&group.size, scenario.packets.data_bytes);
-        let start = group.start.time(place.i, &mut draw.stream(&format!("{name}.start")));
-        let stop = group.stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start));
+        let start = start(group, place.i, draw);
+        let stop = stop(group).map_or(Time::NEVER, |stop| stop.max(start));
         let last_bytes = transfer.last_bytes;
         self.annals.push(Annals {
             start,
@@ -180,9 +208,11 @@ impl Flows {
             last_seq: transfer.segments.map_or(u64::MAX, |segments| segments - 1),
             pace_free: Time::ZERO,
             sent: 0,
+            sent_bytes: 0,
             acks_arrived: 0,
             ecn: sender.ecn(),
-            prompt: !sampled(scenario, &[Series::Cwnd, Series::Srtt, Series::Sender]),
+            prompt: !probe::samples_source(scenario, place.group),
+            held: false,
             started: false,
             finished: false,
             sender,
@@ -201,7 +231,8 @@ fn sink(place: Place, config: &Config, ends: (AnyReceiver, EcnUse), scenario: &S
         up_hop: Hop::FREE,
         unanswered: NONE,
         ecn,
-        prompt: config.delayed_ack.is_none() && !sampled(scenario, &[Series::Goodput]),
+        prompt: config.delayed_ack.is_none() && !probe::samples_sink(scenario, place.group),
+        held: false,
         receiver,
         inbound: Inbound::new(config),
         arrived: 0,
@@ -210,10 +241,6 @@ fn sink(place: Place, config: &Config, ends: (AnyReceiver, EcnUse), scenario: &S
         acks_sent: 0,
         armed: Time::NEVER,
     }
-}
-
-fn sampled(scenario: &Scenario, series: &[Series]) -> bool {
-    scenario.probe.series.iter().any(|wanted| series.contains(wanted))
 }
 
 fn access(scenario: &Scenario, hops: scenario::Access) -> Access {

@@ -23,6 +23,11 @@ impl Hop {
     /// A free line.
     pub const FREE: Hop = Hop { free: Time::ZERO };
 
+    /// When the last packet so far has left it.
+    pub fn free(&self) -> Time {
+        self.free
+    }
+
     /// When a packet that reaches the hop at `now` is through.
     #[inline]
     pub fn cross(&mut self, now: Time, serialization: Span, owd: Span) -> Time {
@@ -76,10 +81,14 @@ pub struct Source {
     /// The pacer lets no packet out before.
     pub pace_free: Time,
     pub sent: u64,
+    /// Bytes of those.
+    pub sent_bytes: u64,
     pub acks_arrived: u64,
     pub ecn: EcnUse,
-    /// Does nobody sample the source? Then an ACK's arrival needs no event.
+    /// Does nobody watch the source? Then an ACK's arrival needs no event.
     pub prompt: bool,
+    /// It would be prompt, but `ack_down` holds packets from before a pause, which have events.
+    pub held: bool,
     pub started: bool,
     pub finished: bool,
     pub sender: AnySender,
@@ -102,6 +111,8 @@ pub struct Sink {
     pub ecn: EcnUse,
     /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
     pub prompt: bool,
+    /// It would be prompt, but `down` holds packets from before a pause, which have events.
+    pub held: bool,
     pub receiver: AnyReceiver,
     pub inbound: Inbound,
     pub arrived: u64,

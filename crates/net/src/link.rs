@@ -14,6 +14,8 @@ use crate::packet::{Packet, Pipe, Pool};
 pub struct Counts {
     pub arrivals: u64,
     pub drops: u64,
+    /// Packets lost on the line, after they were served.
+    pub lost: u64,
     pub data_drops: u64,
     pub marks: u64,
     /// Packets whose service began.
@@ -46,6 +48,8 @@ pub struct Link {
     pub occupancy: Occupancy,
     pub fingerprint: Fingerprint,
     in_service: u32,
+    /// Capacities of before, each with the time until which it held; empty unless it changed.
+    pub past_rates: Vec<(Time, Rate)>,
 }
 
 /// What an arriving packet met.
@@ -83,6 +87,7 @@ impl Link {
             occupancy,
             fingerprint: Fingerprint::default(),
             in_service: 0,
+            past_rates: Vec::new(),
         }
     }
 
@@ -183,6 +188,24 @@ impl Link {
         }
     }
 
+    /// Another capacity for what is served from `now` on.
+    pub fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.past_rates.push((now, self.rate));
+        self.rate = rate;
+        self.sizes = [(0, Span::ZERO); 2];
+    }
+
+    /// What the line could have carried from `from` to `to` [bits].
+    pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
+        let (mut bits, mut since) = (0.0, from);
+        for &(until, rate) in &self.past_rates {
+            let until = until.clamp(since, to.max(since));
+            bits += until.since(since).as_secs() * rate.as_bps();
+            since = until;
+        }
+        bits + to.since(since).as_secs() * self.rate.as_bps()
+    }
+
     /// Handles the routers' timers and says when the next is due.
     pub fn on_timer(&mut self, now: Time) -> Time {
         let backlog = self.queue.backlog();
@@ -225,7 +248,8 @@ impl Routers {
         self.feedback.iter().chain(&self.policy)
     }
 
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut AnyRouter> {
+    /// The same.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut AnyRouter> {
         self.feedback.iter_mut().chain(&mut self.policy)
     }
 }

@@ -180,6 +180,12 @@ impl Pipe {
         Some((id, (packet.next != NONE).then_some(packet.next_due)))
     }
 
+    /// Is nothing in it?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
     /// The packets in the line.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let mut id = self.head;

@@ -24,9 +24,7 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
             flows.push(row);
         }
     }
-    let series =
-        std::mem::replace(&mut world.probes, crate::probe::Probes::new(&scenario.probe, end, 0, 0));
-    Tables { flows, links, series: series.finish() }
+    Tables { flows, links, series: world.probes.finish() }
 }
 
 /// Data packets and ACKs of each flow on the way, found by walking all queues and delay lines.
@@ -69,8 +67,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
     let arrivals = total.arrivals - before.arrivals;
     let drops = total.drops - before.drops;
     let departures_bytes = total.served_bytes - before.served_bytes;
-    let seconds = end.since(world.warmup).as_secs();
-    let capacity_bits = seconds * named.rate.as_bps();
+    let capacity_bits = link.capacity_bits(world.warmup, end);
     LinkRow {
         link: i as u32,
         name: named.name.clone(),

@@ -143,7 +143,7 @@ impl World {
         }
     }
 
-    fn catch_up_all(&mut self, now: Time) {
+    pub fn catch_up_all(&mut self, now: Time) {
         for link in 0..self.links.len() {
             self.catch_up(now, link as u32);
         }
@@ -168,7 +168,11 @@ impl World {
     fn arrive(&mut self, now: Time, link: u32, id: u32) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
-        match l.arrive(now, &mut self.pool, id) {
+        let fate = l.arrive(now, &mut self.pool, id);
+        if !l.plain {
+            self.probes.on_arrival(now, link, l, (id, &self.pool[id]), fate);
+        }
+        match fate {
             Fate::Serve => self.serve(now, link, id, Span::ZERO),
             Fate::Wait if l.guarded => {}
             Fate::Wait => self.set_guard(link),
@@ -192,6 +196,9 @@ impl World {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
         l.serve(now, packet, queued_for);
+        if !l.plain {
+            self.probes.on_service(now, link, l, (id, packet), queued_for);
+        }
         packet.hop += 1;
         let out = l.busy_until + l.owd;
         let flow = packet.flow as usize;
@@ -262,6 +269,9 @@ impl World {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
         l.timer = l.on_timer(now);
+        if !l.plain {
+            self.probes.on_link(now, link, l);
+        }
         if l.timer != Time::NEVER {
             self.agenda.at(l.timer, event(Due::RouterTimer, link));
         }
@@ -287,6 +297,7 @@ impl World {
         source.armed = Time::NEVER;
         if source.deadline() <= now {
             self.on_source_timers(now, flow);
+            self.look_at_source(now, flow);
         } else {
             arm(&mut self.agenda, source, flow);
         }
@@ -306,12 +317,13 @@ impl World {
         if source.pace_armed == now {
             source.pace_armed = Time::NEVER;
             self.send(now, flow);
+            self.look_at_source(now, flow);
         }
     }
 
     /// Handles the source's own timers that are due before `until`.
     #[inline]
-    fn settle_source(&mut self, until: Time, flow: u32) {
+    pub fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
             let (timer, pace) = (source.deadline(), source.pace_armed);
@@ -363,15 +375,30 @@ impl World {
     fn on_ack_down(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
+        if source.held {
+            return self.release_source(now, flow, (id, next));
+        }
         if let Some(next) = next {
             self.agenda.at(next, event(Due::AckDown, flow));
         }
+        if !source.prompt {
+            self.probes.before_ack(now, flow, source, &self.pool[id]);
+        }
         self.acknowledged(now, flow, id);
+        self.look_at_source(now, flow);
+    }
+
+    /// Records what a source that is watched has come to.
+    fn look_at_source(&mut self, now: Time, flow: u32) {
+        let source = &self.sources[flow as usize];
+        if !source.prompt {
+            self.probes.on_source(now, flow, source);
+        }
     }
 
     /// An ACK is at its source, at `now`.
     #[inline]
-    fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
+    pub fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
         source.acks_arrived += 1;
@@ -384,6 +411,7 @@ impl World {
         let seen = source.outbound.on_ack(now, &ack);
         if let Some(loss) = &seen.loss {
             source.report_loss(now, loss);
+            self.probes.on_loss(now, flow, loss);
         }
         if seen.delivered > 0 {
             let Packet { header, ecn: code, signal: ece, .. } = *packet;
@@ -407,6 +435,9 @@ impl World {
     fn on_down(&mut self, now: Time, flow: u32) {
         let sink = &mut self.sinks[flow as usize];
         let Some((id, next)) = sink.down.pop(&self.pool) else { return };
+        if sink.held {
+            return self.release_sink(now, flow, (id, next));
+        }
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Down, flow));
         }
@@ -415,7 +446,7 @@ impl World {
 
     /// A data packet is at its sink, at `now`.
     #[inline]
-    fn deliver(&mut self, now: Time, flow: u32, id: u32) {
+    pub fn deliver(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         let packet = &mut self.pool[id];
         self.deliveries.record(Kind::Delivery, now, packet);
@@ -513,6 +544,9 @@ impl World {
     // Measurements.
 
     fn on_probe(&mut self, now: Time) {
+        if !self.probes.due(now) {
+            return; // another event took its place
+        }
         self.catch_up_all(now);
         if let Some(next) = self.probes.sample(
             now,
@@ -540,6 +574,7 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
     let Segment { retransmission, cwr, .. } = segment;
     let (now, size) = (packet.sent_at, packet.size);
     source.sent += 1;
+    source.sent_bytes += u64::from(size);
     let srtt = source.outbound.srtt();
     packet.header = source.sender.on_send(&Departing { now, size, srtt, retransmission });
     packet.ecn = match source.ecn {
@@ -556,7 +591,7 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
 
 /// Sets the source's timer event if none is pending early enough.
 #[inline]
-fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
+pub fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
     let deadline = source.deadline();
     if deadline < source.armed {
         source.armed = deadline.max(agenda.now());
