@@ -15,6 +15,7 @@ from clearpipe.api import (
     Protocol,
     Queue,
     Resolved,
+    Variable,
     load,
     model_version,
     protocols,
@@ -24,6 +25,7 @@ from clearpipe.api import (
     schema,
     version,
 )
+from clearpipe.branch import branch
 from clearpipe.errors import (
     ClearpipeError,
     ConfigError,
@@ -53,6 +55,8 @@ __all__ = [
     "Table",
     "ToleranceError",
     "UnsupportedError",
+    "Variable",
+    "branch",
     "load",
     "model_version",
     "protocols",

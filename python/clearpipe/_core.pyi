@@ -6,8 +6,10 @@ from typing import Any, final
 __all__ = [
     "Run",
     "Table",
+    "branch",
     "build_info",
     "check_writable",
+    "explain_json",
     "model_version",
     "protocols_json",
     "queues_json",
@@ -35,6 +37,28 @@ def simulate(
     on_progress: Callable[[float, int, int], object] | None = None,
     every_s: float = 0.1,
 ) -> Run: ...
+def explain_json(
+    file_name: str,
+    text: str,
+    sets: Sequence[str] = ...,
+    *,
+    flow: int,
+    at_s: float,
+    seed: int | None = None,
+    rep: int = 0,
+    on_progress: Callable[[float, int, int], object] | None = None,
+) -> str | None: ...
+def branch(
+    file_name: str,
+    text: str,
+    sets: Sequence[str] = ...,
+    *,
+    at_s: float,
+    variants: Sequence[tuple[str, Sequence[str]]],
+    seed: int | None = None,
+    rep: int = 0,
+    on_progress: Callable[[int | None, float, int, int], object] | None = None,
+) -> list[Run]: ...
 def read(dir: str) -> Run: ...
 def check_writable(dir: str, *, replace: bool = False) -> None: ...
 

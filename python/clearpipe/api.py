@@ -57,6 +57,14 @@ class Param(TypedDict):
     doc: str
 
 
+class Variable(TypedDict):
+    """An inner variable that a probe shows."""
+
+    name: str
+    unit: str
+    doc: str
+
+
 class Protocol(TypedDict):
     """One end-host protocol."""
 
@@ -67,6 +75,10 @@ class Protocol(TypedDict):
     router: str | None
     """The queue that must be on the path for it to work as meant."""
     params: list[Param]
+    variables: list[Variable]
+    """What the series `sender` records, each with `sender_` before its name."""
+    header: list[Variable]
+    """The fields of its packets' header."""
 
 
 class Queue(TypedDict):
@@ -77,6 +89,8 @@ class Queue(TypedDict):
     source: str
     role: Literal["policy", "feedback"]
     params: list[Param]
+    variables: list[Variable]
+    """What the series `router` records, each with `router_` before its name."""
 
 
 def run(

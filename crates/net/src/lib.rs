@@ -117,6 +117,18 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
+    /// Would [`Run::branch`] at `at` refuse to go on from `old` as `new`?
+    ///
+    /// # Errors
+    /// As [`Run::branch`].
+    pub fn check_branch(
+        (old, new): (&Scenario, &Scenario),
+        (seed, rep): (u64, u64),
+        at: Time,
+    ) -> Result<(), Refused> {
+        branch::check(old, new, Draw { seed, rep }, at)
+    }
+
     /// The series hold at most so many rows, [`MAX_ROWS`] unless told.
     pub fn limit_rows(&mut self, rows: u64) {
         self.world.probes.rows.limit = rows;
