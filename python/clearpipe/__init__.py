@@ -25,7 +25,7 @@ from clearpipe.api import (
     schema,
     version,
 )
-from clearpipe.branch import branch
+from clearpipe.branching import branch
 from clearpipe.errors import (
     ClearpipeError,
     ConfigError,

@@ -278,14 +278,14 @@ def _branch(  # noqa: PLR0913 - one for each option
     force: bool,
     quiet: bool,
 ) -> None:
-    from clearpipe import batch, branch, table
+    from clearpipe import batch, branching, table
 
     at = _time("--branch-at", branch_at)
     root = out
     if out is None and not as_json:
         name = f"{batch.run_directory(job)}-branch{at:g}s"
         root = Path("results") / batch.scenario_directory(job) / name
-    results = branch.run(
+    results = branching.run(
         job.source,
         at=at,
         variants=variants,
