@@ -13,7 +13,7 @@ use units::{Span, Time};
 use crate::flow::{Sink, Source};
 use crate::link::{Fate, Link};
 use crate::packet::Packet;
-use crate::rows::{At, Rows, Slots, Value};
+use crate::rows::{At, Rows, Slots};
 use crate::watch::Watch;
 
 /// The series of a run.
@@ -277,34 +277,32 @@ impl Probes {
     // Values.
 
     fn record_flow(&mut self, now: Time, flow: u32, source: &Source, sink: Option<&Sink>) {
-        let value = if self.on_change() { Value::Now } else { Value::Is };
+        let changed = self.on_change();
         let at = At { now, of: SeriesOf::Flow, id: flow };
         let over = now.since(self.last).as_secs();
         let totals = grown(&mut self.flow_totals, flow as usize);
         let slots = grown(&mut self.of_flow, flow as usize);
+        slots.begin();
         let rows = &mut self.rows;
-        let mut k = 0;
-        let mut put = |prefix: &'static str, name: &str, value: Value| {
-            rows.put(slots, k, (prefix, name), at, value);
-            k += 1;
+        let mut put = |prefix: &'static str, name: &str, value: Option<f64>| {
+            rows.put(slots, (prefix, name), at, value, changed);
         };
         for &series in &self.wanted {
             match (series, sink) {
-                (Series::Cwnd, _) => put("", "cwnd_pkts", value(source.sender.cwnd())),
+                (Series::Cwnd, _) => put("", "cwnd_pkts", Some(source.sender.cwnd())),
                 (Series::Srtt, _) => {
-                    let srtt = source.outbound.srtt().map(Span::as_secs);
-                    put("", "srtt_s", srtt.map_or(Value::None, value));
+                    put("", "srtt_s", source.outbound.srtt().map(Span::as_secs));
                 }
                 (Series::Goodput, Some(sink)) => {
                     let fresh = advance(&mut totals.delivered_bytes, sink.delivered_bytes);
-                    put("", "goodput_bps", Value::Is(fresh * 8.0 / over));
+                    put("", "goodput_bps", Some(fresh * 8.0 / over));
                 }
                 (Series::Rate, _) => {
                     let fresh = advance(&mut totals.sent_bytes, source.sent_bytes);
-                    put("", "rate_bps", Value::Is(fresh * 8.0 / over));
+                    put("", "rate_bps", Some(fresh * 8.0 / over));
                 }
                 (Series::Sender, _) => {
-                    source.sender.probe(&mut |name, inner| put("sender_", name, value(inner)));
+                    source.sender.probe(&mut |name, inner| put("sender_", name, Some(inner)));
                 }
                 _ => {}
             }
@@ -313,35 +311,39 @@ impl Probes {
 
     fn record_link(&mut self, now: Time, link: u32, l: &Link) {
         let changed = self.on_change();
-        let value = if changed { Value::Now } else { Value::Is };
         // An event is a row even if the one before was the same; no event is no row.
-        let events = |n: f64| if changed && n == 0.0 { Value::None } else { Value::Is(n) };
+        let events = |n: f64| (!changed || n > 0.0).then_some(n);
         let at = At { now, of: SeriesOf::Link, id: link };
         let totals = grown(&mut self.link_totals, link as usize);
         let slots = grown(&mut self.of_link, link as usize);
+        slots.begin();
         let rows = &mut self.rows;
-        let mut k = 0;
-        let mut put = |prefix: &'static str, name: &str, value: Value| {
-            rows.put(slots, k, (prefix, name), at, value);
-            k += 1;
+        let mut put = |prefix: &'static str, name: &str, value: Option<f64>, changed: bool| {
+            rows.put(slots, (prefix, name), at, value, changed);
         };
         for &series in &self.wanted {
             match series {
-                Series::Queue => put("", "queue_pkts", value(f64::from(l.queue.backlog().packets))),
+                Series::Queue => {
+                    let waiting = f64::from(l.queue.backlog().packets);
+                    put("", "queue_pkts", Some(waiting), changed);
+                }
                 Series::Utilization => {
                     let served = l.departed(now).served_bytes;
                     let bits = advance(&mut totals.departed_bytes, served) * 8.0;
-                    put("", "utilization_ratio", Value::Is(bits / l.capacity_bits(self.last, now)));
+                    let share = bits / l.capacity_bits(self.last, now);
+                    put("", "utilization_ratio", Some(share), false);
                 }
                 Series::Drops => {
-                    put("", "drops_pkts", events(advance(&mut totals.drops, l.counts.drops)));
+                    let fresh = advance(&mut totals.drops, l.counts.drops);
+                    put("", "drops_pkts", events(fresh), false);
                 }
                 Series::Losses => {
-                    put("", "losses_pkts", events(advance(&mut totals.lost, l.counts.lost)));
+                    let fresh = advance(&mut totals.lost, l.counts.lost);
+                    put("", "losses_pkts", events(fresh), false);
                 }
                 Series::Router => {
                     for router in l.routers.iter() {
-                        router.probe(&mut |name, inner| put("router_", name, value(inner)));
+                        router.probe(&mut |name, inner| put("router_", name, Some(inner), changed));
                     }
                 }
                 _ => {}

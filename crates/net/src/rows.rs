@@ -38,24 +38,25 @@ struct Growing {
 
 #[derive(Clone, Debug, Default)]
 struct Part {
-    t_s: Vec<f64>,
+    /// [ps]
+    t: Vec<Time>,
     value: Vec<f64>,
 }
 
 /// The tables of the values that one flow or link reports, in the order in which it reports them, and
 /// what was reported last.
 #[derive(Clone, Debug, Default)]
-pub struct Slots(Vec<(u32, f64)>);
+pub struct Slots {
+    all: Vec<(u32, f64)>,
+    /// The place of the next value of this report.
+    next: usize,
+}
 
-/// What is reported.
-#[derive(Clone, Copy, Debug)]
-pub enum Value {
-    /// Nothing yet.
-    None,
-    /// A row, whatever was before.
-    Is(f64),
-    /// A row if it is another value than before.
-    Now(f64),
+impl Slots {
+    /// A report begins.
+    pub fn begin(&mut self) {
+        self.next = 0;
+    }
 }
 
 /// The name of a series in two parts, put together when its table is made.
@@ -66,28 +67,45 @@ impl Rows {
         Rows { tables: Vec::new(), rows: 0, limit: MAX_ROWS, full: None }
     }
 
-    /// The `k`-th value that someone reports, or that there is none yet.
-    #[inline]
-    pub fn put(&mut self, slots: &mut Slots, k: usize, name: Name<'_>, at: At, value: Value) {
-        if k == slots.0.len() {
+    /// The next value that someone reports, or that there is none yet. Only a change makes a row if
+    /// `changed`.
+    #[inline(always)]
+    pub fn put(
+        &mut self,
+        slots: &mut Slots,
+        name: Name<'_>,
+        at: At,
+        value: Option<f64>,
+        changed: bool,
+    ) {
+        let k = slots.next;
+        slots.next += 1;
+        if let (Some((_, last)), Some(value)) = (slots.all.get(k), value)
+            && changed
+            && last.to_bits() == value.to_bits()
+        {
+            return;
+        }
+        self.row(slots, k, name, at, value);
+    }
+
+    fn row(&mut self, slots: &mut Slots, k: usize, name: Name<'_>, at: At, value: Option<f64>) {
+        if k == slots.all.len() {
             self.open(slots, name, at.of);
         }
-        let (table, last) = &mut slots.0[k];
-        let value = match value {
-            Value::Is(value) => value,
-            Value::Now(value) if last.to_bits() != value.to_bits() => value,
-            Value::Now(_) | Value::None => return,
-        };
-        *last = value;
-        let table = *table as usize;
-        self.push(table, at, value);
+        if let Some(value) = value {
+            let (table, last) = &mut slots.all[k];
+            *last = value;
+            let table = *table as usize;
+            self.push(table, at, value);
+        }
     }
 
     #[cold]
     fn open(&mut self, slots: &mut Slots, name: Name<'_>, of: SeriesOf) {
         let table = self.table(name, of) as u32;
         // NaN is what no protocol reports: the first value is a change.
-        slots.0.push((table, f64::NAN));
+        slots.all.push((table, f64::NAN));
     }
 
     fn table(&mut self, name: Name<'_>, of: SeriesOf) -> usize {
@@ -116,7 +134,7 @@ impl Rows {
             table.parts.resize_with(part + 1, Part::default);
         }
         let part = &mut table.parts[part];
-        part.t_s.push(at.now.as_secs());
+        part.t.push(at.now);
         part.value.push(value);
     }
 
@@ -140,26 +158,71 @@ impl Rows {
 impl Growing {
     fn finish(self) -> Table {
         let Growing { name, of, parts, flows } = self;
-        let filled = || parts.iter().enumerate().filter(|(_, part)| !part.t_s.is_empty());
+        let filled = || parts.iter().enumerate().filter(|(_, part)| !part.t.is_empty());
         if of == SeriesOf::Flow || filled().count() < 2 {
             let link = filled().next().map_or(0, |(link, _)| link as u32);
-            let part = parts.into_iter().find(|part| !part.t_s.is_empty()).unwrap_or_default();
-            let id = if of == SeriesOf::Flow { flows } else { vec![link; part.t_s.len()] };
-            return Table { name, of, t_s: part.t_s, id, value: part.value };
+            let part = parts.into_iter().find(|part| !part.t.is_empty()).unwrap_or_default();
+            let id = if of == SeriesOf::Flow { flows } else { vec![link; part.t.len()] };
+            return Table {
+                name,
+                of,
+                t_s: part.t.into_iter().map(Time::as_secs).collect(),
+                id,
+                value: part.value,
+            };
         }
-        let mut rows: Vec<(f64, u32, f64)> = Vec::new();
-        for (link, part) in parts.into_iter().enumerate() {
-            let with_id = |(t, value)| (t, link as u32, value);
-            rows.extend(part.t_s.into_iter().zip(part.value).map(with_id));
-        }
-        // The sort is stable and finds that each link's rows are in order.
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Table {
+        let total = parts.iter().map(|part| part.t.len()).sum();
+        let mut table = Table {
             name,
             of,
-            t_s: rows.iter().map(|row| row.0).collect(),
-            id: rows.iter().map(|row| row.1).collect(),
-            value: rows.iter().map(|row| row.2).collect(),
+            t_s: Vec::with_capacity(total),
+            id: Vec::with_capacity(total),
+            value: Vec::with_capacity(total),
+        };
+        let mut heads: Vec<Head> = filled().map(|(link, part)| Head::new(link, part)).collect();
+        // The links' rows are in order: from the first to the last of a link before the next's.
+        while let Some(first) = (0..heads.len()).min_by(|&a, &b| heads[a].t().cmp(&heads[b].t())) {
+            let others = heads.iter().enumerate().filter(|(i, _)| *i != first).map(|(_, h)| h.t());
+            let until = others.min().unwrap_or(Time::NEVER);
+            let head = &mut heads[first];
+            head.take(until, &mut table);
+            if head.done() {
+                heads.remove(first);
+            }
         }
+        table
+    }
+}
+
+/// Where the merging of a link's rows is.
+struct Head<'a> {
+    link: u32,
+    part: &'a Part,
+    next: usize,
+}
+
+impl Head<'_> {
+    fn new(link: usize, part: &Part) -> Head<'_> {
+        Head { link: link as u32, part, next: 0 }
+    }
+
+    fn done(&self) -> bool {
+        self.next == self.part.t.len()
+    }
+
+    fn t(&self) -> Time {
+        self.part.t[self.next]
+    }
+
+    /// Moves the next row, and those after it that are before `until`.
+    fn take(&mut self, until: Time, table: &mut Table) {
+        let from = self.next;
+        self.next += 1;
+        while !self.done() && self.t() < until {
+            self.next += 1;
+        }
+        table.t_s.extend(self.part.t[from..self.next].iter().map(|t| t.as_secs()));
+        table.value.extend_from_slice(&self.part.value[from..self.next]);
+        table.id.resize(table.t_s.len(), self.link);
     }
 }

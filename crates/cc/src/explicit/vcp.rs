@@ -199,14 +199,12 @@ impl Router for VcpRouter {
         ),
         Variable::new("q", "bytes", "persistent queue, an average of samples"),
         Variable::new("code", "", "load code: 1 low load, 2 high load, 3 overload"),
-        Variable::new("lambda", "bytes", "arrivals of the running period so far"),
     ];
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rho", self.rho);
         sink("q", self.q);
         sink("code", f64::from(self.code as u8));
-        sink("lambda", self.lambda as f64);
     }
 }
 
