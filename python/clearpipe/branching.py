@@ -17,7 +17,7 @@ Changes: TypeAlias = Mapping[str, object] | Sequence[str]
 """Keys of the resolved scenario with their values, or texts such as `KEY=VALUE`."""
 
 
-def branch(
+def branch(  # noqa: PLR0913 - keywords
     scenario: api.Scenario | api.Source,
     *,
     at: float,
@@ -108,7 +108,7 @@ def _split(changes: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def run(
+def run(  # noqa: PLR0913 - one for each option
     file: api.Source,
     *,
     at: float,

@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
@@ -25,7 +25,7 @@ app = typer.Typer(
     name="clearpipe",
     help="Keep the pipe full and the queue empty: congestion control, simulated and compared.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 invalid scenario, 4 outside tolerance, "
-    "5 the system lacks something, 75 stopped by --max-wall with a partial result, 130 interrupted.",
+    "5 the system lacks something, 75 stopped by --max-wall (a partial result), 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -261,7 +261,7 @@ def _time(option: str, text: str) -> float:
 
 
 def _check_branch(
-    branch_at: str | None, variant: Sequence[str] | None, others: dict[str, object]
+    branch_at: str | None, variant: Sequence[str] | None, others: Mapping[str, object]
 ) -> None:
     if branch_at is None or not variant:
         raise typer.BadParameter("--branch-at and --variant go together")
@@ -269,7 +269,7 @@ def _check_branch(
         raise typer.BadParameter(f"{given[0]} does not go with --branch-at")
 
 
-def _branch(  # noqa: PLR0913 - one for each option
+def _branch(  # noqa: PLR0913, PLR0917 - one for each option
     job: Job,
     branch_at: str,
     variants: Sequence[str],
@@ -389,7 +389,7 @@ def _show_runs(done: Sequence[Done], as_json: bool) -> None:
 
 @app.command()
 @reports_errors
-def explain(
+def explain(  # noqa: PLR0913 - one for each option
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A result directory or a scenario file.")
     ],

@@ -16,7 +16,7 @@ Facts: TypeAlias = dict[str, Any]
 """A flow at an instant; `clearpipe explain --json` prints it, and units are in the names."""
 
 
-def explain(
+def explain(  # noqa: PLR0913 - keywords
     run: api.Scenario | api.Source,
     *,
     flow: int,
@@ -114,7 +114,8 @@ def _sender(facts: Facts) -> list[str]:
         srtt, least = table.seconds(facts["srtt_s"]), table.seconds(facts["min_rtt_s"])
         rtt = f"smoothed RTT {srtt}, smallest {least}"
     lines = [f"{window}; {rtt}; timeout after {table.seconds(facts['rto_s'])}"]
-    lines += _STATE.get(facts["kind"], lambda _: [])(facts)
+    if (state := _STATE.get(facts["kind"])) is not None:
+        lines += state(facts)
     if facts["recovering"]:
         lines.append("fast recovery is under way: holes are being filled")
     if facts["pacing_bps"] is not None:
@@ -229,7 +230,8 @@ def _reno(facts: Facts) -> list[str]:
         return [f"slow start up to ssthresh {ssthresh:.2f}: an ACK adds 1 packet"]
     adds = 1 / facts["cwnd_pkts"]
     return [
-        f"congestion avoidance above ssthresh {ssthresh:.2f}: an ACK adds 1/cwnd = {adds:.5f} packets"
+        f"congestion avoidance above ssthresh {ssthresh:.2f}: "
+        f"an ACK adds 1/cwnd = {adds:.5f} packets"
     ]
 
 
@@ -251,12 +253,29 @@ def _link(facts: Facts, link: dict[str, Any]) -> list[str]:
         waiting = f"{packets:,} packets wait ({own}), {size}, {100 * ratio:.2g} % of the buffer"
     lines = [f"{waiting}; {link['drops_pkts']:,} dropped so far"]
     lines += _packet(link["last_packet"])
+    lines += [words for kind in link["kinds"] if (words := _router(kind, _variables(link)))]
     lines += [
         f"{one['name']} = {_value(one)}: {one['doc']}"
         for one in link["variables"]
         if one["value"] is not None
     ]
     return lines
+
+
+def _router(kind: str, now: dict[str, float]) -> str:
+    """What a router is doing, in a sentence."""
+    if kind == "xcp":
+        phi = now["phi"]
+        does = "gives its flows" if phi > 0 else "takes from its flows"
+        length = table.seconds(now["avg_rtt"])
+        return f"XCP {does} {table.size(abs(phi))} of window together in this interval of {length}"
+    if kind == "vcp":
+        load = {1: "low load", 2: "high load", 3: "overload"}[int(now["code"])]
+        return f"VCP measured {100 * now['rho']:.1f} % of its target load: {load}"
+    if kind == "red":
+        picks = f"picks the next packet with probability {now['p_a']:.3g}"
+        return f"RED {picks}: its average queue is {now['avg']:.1f} packets"
+    return ""
 
 
 def _packet(packet: dict[str, Any] | None) -> list[str]:

@@ -45,8 +45,11 @@ def feedback_instant(sign: int) -> float:
     arguments = base("xcp")
     sets = [*arguments[2::2], 'probe.series=["sender"]', "probe.every=10ms"]
     series = cp.run(arguments[0], set=sets, seed=1).series("sender_h_feedback")
-    rows = zip(series.column("t_s"), series.column("flow"), *[series.column("sender_h_feedback")])
-    return next(t for t, flow, value in rows if flow == 3 and t > 6 and value * sign > 0)
+    rows = zip(
+        series.column("t_s"), series.column("flow"), series.column("sender_h_feedback"), strict=True
+    )
+    found = next(t for t, flow, value in rows if flow == 3 and t > 6 and value * sign > 0)
+    return float(found)
 
 
 @pytest.mark.parametrize(("sign", "verb"), [(1, "raise"), (-1, "lower")])

@@ -14,7 +14,7 @@ use crate::flow::{Sink, Source};
 use crate::link::{Fate, Link};
 use crate::packet::Packet;
 use crate::rows::{At, Rows, Slots};
-use crate::watch::Watch;
+use crate::watch::{Visit, Watch};
 
 /// The series of a run.
 #[derive(Clone, Debug)]
@@ -236,34 +236,20 @@ impl Probes {
 
     /// A packet has arrived at a link; all departures up to then are worked out.
     #[cold]
-    pub fn on_arrival(
-        &mut self,
-        now: Time,
-        link: u32,
-        l: &Link,
-        packet: (u32, &Packet),
-        fate: Fate,
-    ) {
+    pub fn on_arrival(&mut self, at: Visit, l: &Link, packet: (u32, &Packet), fate: Fate) {
         if let Some(watch) = &mut self.watch {
-            watch.on_arrival(now, link, l, packet, fate);
+            watch.on_arrival(at, l, packet, fate);
         }
-        self.on_link(now, link, l);
+        self.on_link(at.now, at.link, l);
     }
 
     /// A packet's service begins.
     #[cold]
-    pub fn on_service(
-        &mut self,
-        now: Time,
-        link: u32,
-        l: &Link,
-        packet: (u32, &Packet),
-        queued_for: Span,
-    ) {
+    pub fn on_service(&mut self, at: Visit, l: &Link, packet: (u32, &Packet), queued_for: Span) {
         if let Some(watch) = &mut self.watch {
-            watch.on_service(now, link, l, packet, queued_for);
+            watch.on_service(at, l, packet, queued_for);
         }
-        self.on_link(now, link, l);
+        self.on_link(at.now, at.link, l);
     }
 
     /// Something has happened at a link.
@@ -285,7 +271,7 @@ impl Probes {
         slots.begin();
         let rows = &mut self.rows;
         let mut put = |prefix: &'static str, name: &str, value: Option<f64>| {
-            rows.put(slots, (prefix, name), at, value, changed);
+            rows.put(slots, (prefix, name), at, (value, changed));
         };
         for &series in &self.wanted {
             match (series, sink) {
@@ -319,7 +305,7 @@ impl Probes {
         slots.begin();
         let rows = &mut self.rows;
         let mut put = |prefix: &'static str, name: &str, value: Option<f64>, changed: bool| {
-            rows.put(slots, (prefix, name), at, value, changed);
+            rows.put(slots, (prefix, name), at, (value, changed));
         };
         for &series in &self.wanted {
             match series {

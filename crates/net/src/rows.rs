@@ -75,21 +75,20 @@ impl Rows {
         slots: &mut Slots,
         name: Name<'_>,
         at: At,
-        value: Option<f64>,
-        changed: bool,
+        (value, changed): (Option<f64>, bool),
     ) {
-        let k = slots.next;
         slots.next += 1;
-        if let (Some((_, last)), Some(value)) = (slots.all.get(k), value)
+        if let (Some((_, last)), Some(value)) = (slots.all.get(slots.next - 1), value)
             && changed
             && last.to_bits() == value.to_bits()
         {
             return;
         }
-        self.row(slots, k, name, at, value);
+        self.row(slots, name, at, value);
     }
 
-    fn row(&mut self, slots: &mut Slots, k: usize, name: Name<'_>, at: At, value: Option<f64>) {
+    fn row(&mut self, slots: &mut Slots, name: Name<'_>, at: At, value: Option<f64>) {
+        let k = slots.next - 1;
         if k == slots.all.len() {
             self.open(slots, name, at.of);
         }

@@ -27,6 +27,13 @@ pub struct Watch {
     loss_now: Option<LossEvent>,
 }
 
+/// Which link is looked at, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit {
+    pub now: Time,
+    pub link: u32,
+}
+
 /// A link of the path.
 #[derive(Clone, Debug)]
 pub struct LinkSeen {
@@ -172,15 +179,8 @@ impl Watch {
         self.before = after;
     }
 
-    pub fn on_arrival(
-        &mut self,
-        now: Time,
-        link: u32,
-        l: &Link,
-        (id, packet): (u32, &Packet),
-        fate: Fate,
-    ) {
-        let Some(place) = self.links.iter_mut().find(|seen| seen.link == link) else { return };
+    pub fn on_arrival(&mut self, at: Visit, l: &Link, (id, packet): (u32, &Packet), fate: Fate) {
+        let Some(place) = self.links.iter_mut().find(|seen| seen.link == at.link) else { return };
         let marked = std::mem::replace(&mut place.marks, l.counts.marks) < l.counts.marks;
         if packet.flow != self.flow || packet.kind != PacketKind::Data {
             return;
@@ -189,7 +189,7 @@ impl Watch {
         let seen = PacketSeen {
             seq: packet.seq,
             retransmission: packet.retransmission,
-            arrived: now,
+            arrived: at.now,
             met,
             served: None,
             marked,
@@ -206,18 +206,17 @@ impl Watch {
 
     pub fn on_service(
         &mut self,
-        now: Time,
-        link: u32,
+        at: Visit,
         l: &Link,
         (id, packet): (u32, &Packet),
         queued_for: Span,
     ) {
-        let Some(seen) = self.links.iter_mut().find(|seen| seen.link == link) else { return };
+        let Some(seen) = self.links.iter_mut().find(|seen| seen.link == at.link) else { return };
         let marked = std::mem::replace(&mut seen.marks, l.counts.marks) < l.counts.marks;
-        let Some(at) = seen.waiting.iter().position(|&(waiting, _)| waiting == id) else { return };
-        let (_, before) = seen.waiting.remove(at);
+        let Some(i) = seen.waiting.iter().position(|&(waiting, _)| waiting == id) else { return };
+        let (_, before) = seen.waiting.remove(i);
         seen.last = Some(PacketSeen {
-            served: Some((now, queued_for)),
+            served: Some((at.now, queued_for)),
             marked: before.marked || marked,
             code_out: packet.ecn,
             header_out: packet.header,

@@ -23,6 +23,7 @@ use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
+use crate::watch::Visit;
 
 /// What an event is about, in the order in which events of one instant are handled.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +171,7 @@ impl World {
         let l = &mut self.links[link as usize];
         let fate = l.arrive(now, &mut self.pool, id);
         if !l.plain {
-            self.probes.on_arrival(now, link, l, (id, &self.pool[id]), fate);
+            self.probes.on_arrival(Visit { now, link }, l, (id, &self.pool[id]), fate);
         }
         match fate {
             Fate::Serve => self.serve(now, link, id, Span::ZERO),
@@ -197,7 +198,7 @@ impl World {
         let packet = &mut self.pool[id];
         l.serve(now, packet, queued_for);
         if !l.plain {
-            self.probes.on_service(now, link, l, (id, packet), queued_for);
+            self.probes.on_service(Visit { now, link }, l, (id, packet), queued_for);
         }
         packet.hop += 1;
         let out = l.busy_until + l.owd;
@@ -322,8 +323,8 @@ impl World {
     }
 
     /// Handles the source's own timers that are due before `until`.
-    #[inline]
-    pub fn settle_source(&mut self, until: Time, flow: u32) {
+    #[inline(always)]
+    fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
             let (timer, pace) = (source.deadline(), source.pace_armed);
@@ -384,8 +385,15 @@ impl World {
         if !source.prompt {
             self.probes.before_ack(now, flow, source, &self.pool[id]);
         }
-        self.acknowledged(now, flow, id);
+        self.acknowledge_late(now, flow, id);
         self.look_at_source(now, flow);
+    }
+
+    /// As in [`World::leave_for_source`], where it is not the usual way.
+    #[inline(never)]
+    pub fn acknowledge_late(&mut self, now: Time, flow: u32, id: u32) {
+        self.settle_source(now, flow);
+        self.acknowledged(now, flow, id);
     }
 
     /// Records what a source that is watched has come to.
@@ -397,8 +405,8 @@ impl World {
     }
 
     /// An ACK is at its source, at `now`.
-    #[inline]
-    pub fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
+    #[inline(always)]
+    fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
         source.acks_arrived += 1;
@@ -441,12 +449,18 @@ impl World {
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Down, flow));
         }
+        self.deliver_late(now, flow, id);
+    }
+
+    /// As [`World::deliver`], where it is not the usual way: the hot path has a copy of its own.
+    #[inline(never)]
+    pub fn deliver_late(&mut self, now: Time, flow: u32, id: u32) {
         self.deliver(now, flow, id);
     }
 
     /// A data packet is at its sink, at `now`.
-    #[inline]
-    pub fn deliver(&mut self, now: Time, flow: u32, id: u32) {
+    #[inline(always)]
+    fn deliver(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         let packet = &mut self.pool[id];
         self.deliveries.record(Kind::Delivery, now, packet);

@@ -229,7 +229,7 @@ fn vcp_goes_through_its_three_modes() {
         let periods = told.srtt_s.unwrap() / 0.2;
         assert_eq!(variable(&told, "mode"), mode);
         let (code, expected) = match mode {
-            1.0 => (1, before + 1.0625_f64.powf(periods) - 1.0),
+            1.0 => (1, before + units::math::pow(1.0625, periods) - 1.0),
             2.0 => (2, before + periods * periods / before),
             _ => (3, (0.875 * before).max(1.0)),
         };

@@ -278,7 +278,7 @@ fn probe(number: u64, groups: usize) -> Probe {
         6 => (vec![Series::Queue, Series::Utilization], sampled),
         _ => (Vec::new(), sampled),
     };
-    let some = |n: usize| (number % 3 == 0).then(|| vec![number as usize % n]);
+    let some = |n: usize| number.is_multiple_of(3).then(|| vec![number as usize % n]);
     Probe { series, every, groups: some(groups), links: some(2) }
 }
 

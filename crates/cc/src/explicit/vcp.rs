@@ -239,8 +239,8 @@ pub struct VcpSender {
     /// [packets]
     cwnd: f64,
     phase: Phase,
-    /// The last ACK's code.
-    code: Ecn,
+    /// The last ACK's code; a number, so that it does not change how all senders are told apart.
+    code: u8,
     srtt: Option<Span>,
     min_rtt: Option<Span>,
     t_rho: Span,
@@ -294,7 +294,7 @@ impl VcpSender {
         match (self.phase, self.code) {
             (Phase::Frozen(_), _) => 3,
             (Phase::Additive(_), _) => 2,
-            (Phase::Free, code) => code as u8,
+            (Phase::Free, code) => code,
         }
     }
 
@@ -322,7 +322,7 @@ impl Sender for VcpSender {
         VcpSender {
             cwnd: context.initial_window.max(1.0),
             phase: Phase::Free,
-            code: Ecn::NotCapable,
+            code: 0,
             srtt: None,
             min_rtt: None,
             t_rho: params.t_rho,
@@ -348,7 +348,7 @@ impl Sender for VcpSender {
     fn on_ack(&mut self, ack: &Ack<()>) {
         self.srtt = ack.srtt;
         self.min_rtt = ack.min_rtt;
-        self.code = ack.code;
+        self.code = ack.code as u8;
         if let Phase::Frozen(until) = self.phase
             && ack.now >= until
         {
@@ -427,7 +427,7 @@ impl Sender for VcpSender {
         sink("cwnd", self.cwnd);
         sink("xi_s", self.xi_s());
         sink("alpha_s", self.alpha_s());
-        sink("code", f64::from(self.code as u8));
+        sink("code", f64::from(self.code));
         sink("mode", f64::from(self.mode()));
     }
 }
