@@ -42,7 +42,8 @@ impl World {
         let (id, mut next) = first;
         let source = &mut self.sources[flow as usize];
         (source.held, source.prompt) = (false, true);
-        self.acknowledge_late(now, flow, id);
+        self.settle_source(now, flow);
+        self.acknowledged(now, flow, id);
         while let Some(due) = next {
             if due > self.end {
                 return self.agenda.at(due, event(Due::AckDown, flow));
@@ -50,7 +51,8 @@ impl World {
             let Some((id, after)) = self.sources[flow as usize].ack_down.pop(&self.pool) else {
                 return;
             };
-            self.acknowledge_late(due, flow, id);
+            self.settle_source(due, flow);
+            self.acknowledged(due, flow, id);
             next = after;
         }
     }
@@ -61,13 +63,13 @@ impl World {
         let (id, mut next) = first;
         let sink = &mut self.sinks[flow as usize];
         (sink.held, sink.prompt) = (false, true);
-        self.deliver_late(now, flow, id);
+        self.deliver(now, flow, id);
         while let Some(due) = next {
             if due > self.end {
                 return self.agenda.at(due, event(Due::Down, flow));
             }
             let Some((id, after)) = self.sinks[flow as usize].down.pop(&self.pool) else { return };
-            self.deliver_late(due, flow, id);
+            self.deliver(due, flow, id);
             next = after;
         }
     }

@@ -323,8 +323,8 @@ impl World {
     }
 
     /// Handles the source's own timers that are due before `until`.
-    #[inline(always)]
-    fn settle_source(&mut self, until: Time, flow: u32) {
+    #[inline]
+    pub fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
             let (timer, pace) = (source.deadline(), source.pace_armed);
@@ -385,15 +385,8 @@ impl World {
         if !source.prompt {
             self.probes.before_ack(now, flow, source, &self.pool[id]);
         }
-        self.acknowledge_late(now, flow, id);
-        self.look_at_source(now, flow);
-    }
-
-    /// As in [`World::leave_for_source`], where it is not the usual way.
-    #[inline(never)]
-    pub fn acknowledge_late(&mut self, now: Time, flow: u32, id: u32) {
-        self.settle_source(now, flow);
         self.acknowledged(now, flow, id);
+        self.look_at_source(now, flow);
     }
 
     /// Records what a source that is watched has come to.
@@ -405,8 +398,8 @@ impl World {
     }
 
     /// An ACK is at its source, at `now`.
-    #[inline(always)]
-    fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
+    #[inline]
+    pub fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
         source.acks_arrived += 1;
@@ -449,18 +442,12 @@ impl World {
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Down, flow));
         }
-        self.deliver_late(now, flow, id);
-    }
-
-    /// As [`World::deliver`], where it is not the usual way: the hot path has a copy of its own.
-    #[inline(never)]
-    pub fn deliver_late(&mut self, now: Time, flow: u32, id: u32) {
         self.deliver(now, flow, id);
     }
 
     /// A data packet is at its sink, at `now`.
-    #[inline(always)]
-    fn deliver(&mut self, now: Time, flow: u32, id: u32) {
+    #[inline]
+    pub fn deliver(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         let packet = &mut self.pool[id];
         self.deliveries.record(Kind::Delivery, now, packet);
