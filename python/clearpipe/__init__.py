@@ -17,6 +17,7 @@ from clearpipe.api import (
     Protocol,
     Queue,
     Resolved,
+    Variable,
     load,
     model_version,
     protocols,
@@ -26,6 +27,7 @@ from clearpipe.api import (
     schema,
     version,
 )
+from clearpipe.branching import branch
 from clearpipe.errors import (
     ClearpipeError,
     ConfigError,
@@ -74,6 +76,8 @@ __all__ = [
     "Table",
     "ToleranceError",
     "UnsupportedError",
+    "Variable",
+    "branch",
     "load",
     "model_version",
     "protocols",

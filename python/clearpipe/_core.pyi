@@ -6,9 +6,11 @@ from typing import Any, TypedDict, final, type_check_only
 __all__ = [
     "Run",
     "Table",
+    "branch",
     "build_info",
     "check_record",
     "check_writable",
+    "explain_json",
     "identities",
     "model_version",
     "protocols_json",
@@ -52,6 +54,28 @@ def simulate(
 def check_record(
     file_name: str, text: str, sets: Sequence[str] = ..., *, record: Record
 ) -> str: ...
+def explain_json(
+    file_name: str,
+    text: str,
+    sets: Sequence[str] = ...,
+    *,
+    flow: int,
+    at_s: float,
+    seed: int | None = None,
+    rep: int = 0,
+    on_progress: Callable[[float, int, int], object] | None = None,
+) -> str | None: ...
+def branch(
+    file_name: str,
+    text: str,
+    sets: Sequence[str] = ...,
+    *,
+    at_s: float,
+    variants: Sequence[tuple[str, Sequence[str]]],
+    seed: int | None = None,
+    rep: int = 0,
+    on_progress: Callable[[int | None, float, int, int], object] | None = None,
+) -> list[Run]: ...
 def read(dir: str) -> Run: ...
 def identities(
     file_name: str, text: str, sets: Sequence[str], *, seed: int, reps: Sequence[int]

@@ -61,6 +61,14 @@ class Param(TypedDict):
     doc: str
 
 
+class Variable(TypedDict):
+    """An inner variable that a probe shows."""
+
+    name: str
+    unit: str
+    doc: str
+
+
 class Protocol(TypedDict):
     """One end-host protocol."""
 
@@ -71,6 +79,10 @@ class Protocol(TypedDict):
     router: str | None
     """The queue that must be on the path for it to work as meant."""
     params: list[Param]
+    variables: list[Variable]
+    """What the series `sender` records, each with `sender_` before its name."""
+    header: list[Variable]
+    """The fields of its packets' header."""
 
 
 class Queue(TypedDict):
@@ -81,6 +93,8 @@ class Queue(TypedDict):
     source: str
     role: Literal["policy", "feedback"]
     params: list[Param]
+    variables: list[Variable]
+    """What the series `router` records, each with `router_` before its name."""
 
 
 def run(  # noqa: PLR0913 - keywords, each with a meaning of its own

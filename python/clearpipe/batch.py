@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ import time
 import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ class Job:
     out: Path | None = None
     force: bool = False
     recording: Recording = NOTHING
+    max_wall: float | None = None
+    """Seconds of real time after which the run is stopped and what it has is its result."""
 
     @property
     def label(self) -> str:
@@ -90,10 +93,13 @@ def _name(toml: str) -> str:
 def run_all(jobs: Sequence[Job], *, workers: int | None = None, quiet: bool = False) -> list[Done]:
     """Run `jobs`, write their results, and give them in the same order.
 
-    A directory that already holds a job's result is read instead. Whatever stops this, results
+    A directory that already holds a job's result is read instead, and a partial one is run
+    again. Whatever stops this, results
     that were complete are kept and nothing half-done is.
     """
     found = [_find(job) for job in jobs]
+    # What was stopped half-way is no loss: the run gives it again, and more.
+    jobs = [replace(job, force=True) if _holds_part(job) else job for job in jobs]
     stop = threading.Event()
     display = _display(quiet)
     with display, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
@@ -120,6 +126,9 @@ def _find(job: Job) -> Done | None:
     if job.force or not (job.out / "meta.json").is_file():
         _core.check_writable(os.fspath(job.out), replace=job.force)
         return None
+    if _holds_part(job):
+        _core.check_writable(os.fspath(job.out), replace=True)
+        return None
     result = cp.load(job.out)
     if not same_run(result, job):
         raise RunError(f"{job.out}: holds the result of another run; --force replaces it")
@@ -133,11 +142,23 @@ def _find(job: Job) -> Done | None:
     return Done(job, result, stored=True)
 
 
+def _holds_part(job: Job) -> bool:
+    """Does the job's directory hold what --max-wall left of the same run?"""
+    if job.out is None or not (job.out / "meta.json").is_file():
+        return False
+    result = cp.load(job.out)
+    return not result.complete and _same_origin(result, job)
+
+
 def same_run(result: cp.Result, job: Job) -> bool:
     """Would running `job` give `result` again?"""
+    return result.complete and _same_origin(result, job)
+
+
+def _same_origin(result: cp.Result, job: Job) -> bool:
     meta = result.meta
     return (
-        result.complete
+        "branched_from" not in meta
         and (meta["seed"], meta["rep"]) == (job.seed, job.rep)
         and meta["model_version"] == cp.model_version()
         and _but_seed(result.scenario_toml) == _but_seed(job.toml)
@@ -152,9 +173,11 @@ def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
     if stop.is_set():
         raise Stopped(job.label)
 
+    end = time.perf_counter() + (math.inf if job.max_wall is None else job.max_wall)
+
     def watch(now: cp.Progress) -> bool:
         bar(now.simulated_s)
-        return not stop.is_set()
+        return not stop.is_set() and time.perf_counter() < end
 
     bar(0.0)
     result = api.run_recording(
@@ -167,7 +190,7 @@ def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
         out=job.out,
         replace=job.force,
     )
-    if not result.complete:
+    if not result.complete and stop.is_set():
         raise Stopped(job.label)
     bar(result.meta["simulated_s"])
     return Done(job, result)

@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, ParamSpec, TypeVar
@@ -27,7 +27,7 @@ app = typer.Typer(
     name="clearpipe",
     help="Keep the pipe full and the queue empty: congestion control, simulated and compared.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 invalid scenario, 4 outside tolerance, "
-    "5 the system lacks something, 75 stopped but resumable, 130 interrupted.",
+    "5 the system lacks something, 75 stopped by --max-wall (a partial result), 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -75,6 +75,25 @@ Figure = Annotated[
 ]
 RunJson = Annotated[
     bool, typer.Option("--json", help="Print JSON; nothing is written to disk without --out.")
+]
+MaxWall = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Stop each run after so much real time (10s, 5min) and keep what it has: the result's "
+        "state is partial, the exit code 75, and the same command runs it again.",
+    ),
+]
+BranchAt = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Run up to TIME and go on from there as each --variant."),
+]
+Variant = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[:KEY=VALUE,...]",
+        help="A way to go on from --branch-at; keys as in `show --resolved`. Repeatable.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Run again, over a result that is there.")]
 Capture = Annotated[
@@ -210,6 +229,9 @@ def run(  # noqa: PLR0913 - one for each option
     capture_to: CaptureTo = None,
     trace: Trace = False,
     trace_limit: TraceLimit = recording.TRACE_LIMIT,
+    max_wall: MaxWall = None,
+    branch_at: BranchAt = None,
+    variant: Variant = None,
     as_json: RunJson = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -220,6 +242,13 @@ def run(  # noqa: PLR0913 - one for each option
     """
     from clearpipe import batch
 
+    if branch_at is not None or variant:
+        _check_engine(engine)
+        alone = {"--reps": reps, "--figure": figure, "--report": report, "--max-wall": max_wall}
+        _check_branch(branch_at, variant, alone)
+        job = batch.plan(file, set_ or [], seed, [rep or 0])[0][0]
+        _branch(job, branch_at or "", variant or [], out, as_json, force, quiet)
+        return
     if report and as_json and out is None:
         raise typer.BadParameter("--report with --json needs --out")
     written = recording.Recording(
@@ -235,9 +264,9 @@ def run(  # noqa: PLR0913 - one for each option
     if written.wanted:
         written.check(jobs[0].source, jobs[0].sets)
     root = _root(jobs[0], out, as_json, several=reps is not None)
-    jobs = [
-        replace(job, out=_place(job, out, root), force=force, recording=written) for job in jobs
-    ]
+    wall = None if max_wall is None else _time("--max-wall", max_wall)
+    jobs = [replace(job, out=_place(job, out, root), force=force, max_wall=wall) for job in jobs]
+    jobs = [replace(job, recording=written) for job in jobs]
     done = batch.run_all(jobs, quiet=quiet)
     _say_stored(done, quiet)
     for one in done:
@@ -249,6 +278,78 @@ def run(  # noqa: PLR0913 - one for each option
     if figure is not None:
         _draw(done[0], figure)
     _show_runs(done, as_json)
+    _end_partial(done)
+
+
+def _end_partial(done: Sequence[Done]) -> None:
+    """Results that --max-wall cut short: a warning for each, and the exit code of their kind."""
+    partial = [one for one in done if not one.result.complete]
+    for one in partial:
+        now = one.result.meta["simulated_s"]
+        print(
+            f"clearpipe: warning: {one.job.label}: stopped by --max-wall at {now:g} s; "
+            "the result is partial",
+            file=sys.stderr,
+        )
+    if partial:
+        raise typer.Exit(75)
+
+
+def _time(option: str, text: str) -> float:
+    """A time in seconds; a number without a unit is seconds."""
+    import re
+
+    units = {"": 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", text)
+    if match is None or match[2] not in units:
+        raise typer.BadParameter(f"{option} {text!r} is not a time such as 12.4s, 300ms or 5min")
+    return float(match[1]) * units[match[2]]
+
+
+def _check_branch(
+    branch_at: str | None, variant: Sequence[str] | None, others: Mapping[str, object]
+) -> None:
+    if branch_at is None or not variant:
+        raise typer.BadParameter("--branch-at and --variant go together")
+    if given := [name for name, value in others.items() if value]:
+        raise typer.BadParameter(f"{given[0]} does not go with --branch-at")
+
+
+def _branch(  # noqa: PLR0913, PLR0917 - one for each option
+    job: Job,
+    branch_at: str,
+    variants: Sequence[str],
+    out: Path | None,
+    as_json: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    from clearpipe import batch, branching, table
+
+    at = _time("--branch-at", branch_at)
+    root = out
+    if out is None and not as_json:
+        name = f"{batch.run_directory(job)}-branch{at:g}s"
+        root = Path("results") / batch.scenario_directory(job) / name
+    results = branching.run(
+        job.source,
+        at=at,
+        variants=variants,
+        seed=job.seed,
+        rep=job.rep,
+        set=job.sets,
+        root=root,
+        force=force,
+    )
+    if as_json:
+        _print_json({name: table.as_json(result) for name, result in results.items()})
+        return
+    for name, result in results.items():
+        meta = result.meta
+        _print(f"{name}, from {table.seconds(at)} on", table.link_table(result))
+        _print(table.group_table(result), f"fingerprint {meta['fingerprint']}")
+        if root is not None:
+            _print(f"  {table.seconds(meta['simulated_s'])} simulated; result in {root / name}")
 
 
 def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Sequence[int]:
@@ -343,6 +444,37 @@ def _show_runs(done: Sequence[Done], as_json: bool) -> None:
         _print(f"seed {meta['seed']}, rep {meta['rep']}: fingerprint {meta['fingerprint']}")
         place = f"; result in {one.job.out}" if one.job.out else ""
         _print(f"  {table.seconds(meta['simulated_s'])} simulated, {table.speed(meta)}{place}")
+
+
+@app.command()
+@reports_errors
+def explain(  # noqa: PLR0913 - one for each option
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A result directory or a scenario file.")
+    ],
+    *,
+    flow: Annotated[int, typer.Option(min=0, metavar="N", help="The flow's number.")],
+    at: Annotated[str, typer.Option(metavar="TIME", help="The instant, such as 12.4s.")],
+    set_: Set = None,
+    seed: Seed = None,
+    rep: Rep = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the facts as JSON instead of words.")
+    ] = False,
+) -> None:
+    """Say what a flow's sender and the routers on its way knew and did at an instant.
+
+    The run is repeated up to that instant. A result directory says itself which seed and
+    replication it holds; a scenario file takes --set, --seed and --rep as `run` does.
+    """
+    from clearpipe import explain as telling
+
+    when = _time("--at", at)
+    facts = telling.explain(run, flow=flow, at=when, seed=seed, rep=rep or 0, set=set_ or [])
+    if as_json:
+        _print_json(facts)
+    else:
+        _print(telling.words(facts))
 
 
 @app.command()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from clearpipe.tables import Table
 
@@ -36,6 +36,11 @@ class Meta(TypedDict):
     packet_hops_per_s: float
     peak_rss_bytes: int | None
     warnings: list[str]
+    branched_from: NotRequired[str]
+    """The identity of the run whose state this one went on from."""
+    branch_at_s: NotRequired[float]
+    variant: NotRequired[str]
+    """Its name and what it changes, as on the command line."""
 
 
 class Spread(TypedDict):

@@ -6,7 +6,7 @@ use units::{Rate, Time};
 use crate::params::{Params, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Verdict,
+    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
@@ -58,6 +58,10 @@ pub struct ProtocolInfo {
     pub router: Option<&'static str>,
     /// Its parameters.
     pub params: &'static [Spec],
+    /// The sender's inner variables that a probe shows.
+    pub variables: &'static [Variable],
+    /// The fields of its header.
+    pub header: &'static [Variable],
 }
 
 /// One queue as users see it.
@@ -73,6 +77,8 @@ pub struct QueueInfo {
     pub role: Role,
     /// Its parameters.
     pub params: &'static [Spec],
+    /// Its inner variables that a probe shows.
+    pub variables: &'static [Variable],
 }
 
 macro_rules! headers {
@@ -118,6 +124,13 @@ macro_rules! headers {
                     _ => None,
                 }
             }
+            /// As [`Header::probe`].
+            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+                match self {
+                    AnyHeader::None => {}
+                    $( AnyHeader::$variant(header) => header.probe(sink), )*
+                }
+            }
         }
     };
 }
@@ -152,6 +165,8 @@ macro_rules! protocols {
                 recovery: Recovery::$recovery,
                 router: $router,
                 params: <$type as Sender>::Params::specs(),
+                variables: <$type as Sender>::VARIABLES,
+                header: <<$type as Sender>::Header as Header>::VARIABLES,
             }, )* ].into_iter()
         }
 
@@ -268,6 +283,7 @@ macro_rules! queues {
                 source: $source,
                 role: Role::$role,
                 params: <$type as Router>::Params::specs(),
+                variables: <$type as Router>::VARIABLES,
             }, )* ].into_iter()
         }
 
@@ -336,6 +352,14 @@ macro_rules! queues {
             /// As [`Router::on_capacity`].
             pub fn on_capacity(&mut self, now: Time, capacity: Rate) {
                 match self { $( AnyRouter::$variant(r) => r.on_capacity(now, capacity), )* }
+            }
+            /// As [`Router::retune`]; false when the parameters are another kind's.
+            pub fn retune(&mut self, params: &AnyRouterParams, context: &RouterContext) -> bool {
+                match (self, params) {
+                    $( (AnyRouter::$variant(r), AnyRouterParams::$variant(p)) => r.retune(p, context), )*
+                    _ => return false,
+                }
+                true
             }
             /// As [`Router::probe`].
             pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

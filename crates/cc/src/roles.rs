@@ -35,14 +35,36 @@ pub enum EcnUse {
     Codes(Ecn),
 }
 
+/// An inner variable that a probe shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The paper's symbol in ASCII.
+    pub name: &'static str,
+    /// Its unit; empty for a pure number.
+    pub unit: &'static str,
+    /// What it means, in a phrase that goes on after the name.
+    pub doc: &'static str,
+}
+
+impl Variable {
+    /// A variable, for a protocol's table.
+    pub const fn new(name: &'static str, unit: &'static str, doc: &'static str) -> Variable {
+        Variable { name, unit, doc }
+    }
+}
+
 /// What a protocol adds to its packets.
 pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     /// Bytes that [`Header::encode`] writes.
     const WIRE_BYTES: usize;
+    /// What [`Header::probe`] shows, in its order.
+    const VARIABLES: &'static [Variable] = &[];
     /// Writes the wire form into the first [`Header::WIRE_BYTES`] bytes of `wire`.
     fn encode(&self, wire: &mut [u8]);
     /// Reads the wire form; `None` when it is too short or makes no sense.
     fn decode(wire: &[u8]) -> Option<Self>;
+    /// Its fields by the paper's names.
+    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.
     fn wrap(self) -> AnyHeader;
     /// Out of the closed set; `None` when the packet is another protocol's.
@@ -150,6 +172,9 @@ pub trait Sender: Sized {
     /// The other end's part; [`Echo`] when it only returns what arrived.
     type Receiver: Receiver<Header = Self::Header>;
 
+    /// What [`Sender::probe`] shows, in its order.
+    const VARIABLES: &'static [Variable];
+
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
     /// How it uses the ECN bits; asked once.
@@ -176,8 +201,8 @@ pub trait Sender: Sized {
     fn pacing(&self) -> Option<Rate> {
         None
     }
-    /// Its inner variables by the paper's names.
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    /// Its inner variables by the paper's names, as in [`Sender::VARIABLES`].
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64));
 }
 
 /// A data packet at its receiver.
@@ -307,6 +332,8 @@ pub trait Router: Sized {
     type Header: Header;
     /// Does it do nothing at all? Then a link need not ask it.
     const IDLE: bool = false;
+    /// What [`Router::probe`] shows, in its order.
+    const VARIABLES: &'static [Variable] = &[];
 
     /// The state at the start of a run.
     fn new(params: &Self::Params, context: &RouterContext) -> Self;
@@ -334,6 +361,9 @@ pub trait Router: Sized {
     /// The link's capacity is another one from now on; never zero. Timers stay as they are. A link
     /// that carries nothing for a while does not change its capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
-    /// Its inner variables by the paper's names.
+    /// Other parameters, capacity or limit from now on. What was measured stays; timers that are set
+    /// run as they were.
+    fn retune(&mut self, params: &Self::Params, context: &RouterContext);
+    /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -5,7 +5,7 @@ use cc::roles::{Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, RouterPart, Scenario, Series};
+use scenario::{Group, RouterPart, Scenario};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -18,7 +18,7 @@ use crate::line::{Line, Streams};
 use crate::link::{Link, Routers};
 use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
-use crate::probe::Probes;
+use crate::probe::{self, Probes};
 use crate::tap::Taps;
 use crate::world::{Due, World, event};
 
@@ -46,7 +46,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         pool: Pool::new(),
         paths: scenario.groups.iter().map(path).collect(),
         deliveries: Fingerprint::default(),
-        probes: Probes::new(&scenario.probe, end, flows.sources.len(), links.len()),
+        probes: Probes::new(scenario),
         taps: Taps::default(),
         data_bytes: scenario.packets.data_bytes,
         ack_bytes: scenario.packets.ack_bytes,
@@ -69,10 +69,12 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
 
 fn schedule(scenario: &Scenario, world: &mut World) {
     world.agenda.at(Time::ZERO + scenario.warmup, event(Due::Warmup, 0));
-    if let Some(first) = world.probes.first() {
+    if let Some(first) = world.probes.next() {
         world.agenda.at(first, event(Due::Probe, 0));
     }
+    world.probes.start(Time::ZERO, &world.links);
     for (i, link) in world.links.iter_mut().enumerate() {
+        link.plain &= !world.probes.watches_link(i as u32);
         link.timer = link.next_timer();
         if link.timer != Time::NEVER {
             world.agenda.at(link.timer, event(Due::RouterTimer, i as u32));
@@ -93,38 +95,70 @@ fn schedule(scenario: &Scenario, world: &mut World) {
 
 fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     let named = &scenario.links[i];
-    let context = |part: &str| RouterContext {
-        link: i as u32,
-        capacity: named.rate,
-        limit: named.limit,
-        packet_bytes: scenario.packets.data_bytes,
-        stream: draw.stream(&format!("link.{}.{part}", named.name)),
-    };
     let queue = &named.queue;
-    let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
-    let service = match (asked, queue.policy.params.service()) {
-        (Service::Fifo, service) => service,
-        (service, _) => service,
-    };
     let router = |part: &RouterPart, name: &str| {
-        (!part.params.idle()).then(|| part.params.build(&context(name)))
+        let context = || router_context(scenario, i, draw, name);
+        (!part.params.idle()).then(|| part.params.build(&context()))
     };
     let routers = Routers {
         feedback: queue.feedback.as_ref().and_then(|part| router(part, "feedback")),
         policy: router(&queue.policy, "policy"),
     };
+    let (packets, bytes) = limits(scenario, named.limit);
+    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
+    let queue = Queue::new(service(queue), named.limit);
+    Link::new(named.rate, named.owd, queue, routers, occupancy).with_line(Line::new(
+        named.rate,
+        &named.line,
+        streams(&named.name, draw),
+    ))
+}
+
+/// The random streams of the line of a link.
+pub fn streams(link: &str, draw: Draw) -> Streams {
+    let stream = |what: &str| draw.stream(&format!("link.{link}.{what}"));
+    Streams { loss: stream("loss"), jitter: stream("jitter"), reorder: stream("reorder") }
+}
+
+/// What the router of the `i`-th link's `part` is built from.
+pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> RouterContext {
+    let named = &scenario.links[i];
+    RouterContext {
+        link: i as u32,
+        capacity: named.rate,
+        limit: named.limit,
+        packet_bytes: scenario.packets.data_bytes,
+        stream: draw.stream(&format!("link.{}.{part}", named.name)),
+    }
+}
+
+/// The order of service that a queue's parts ask for.
+pub fn service(queue: &scenario::Queue) -> Service {
+    let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
+    match (asked, queue.policy.params.service()) {
+        (Service::Fifo, service) => service,
+        (service, _) => service,
+    }
+}
+
+/// The most packets and bytes that a buffer holds.
+pub fn limits(scenario: &Scenario, limit: Limit) -> (u64, u64) {
     let data_bytes = u64::from(scenario.packets.data_bytes);
     let smallest = u64::from(scenario.packets.ack_bytes.clamp(1, scenario.packets.data_bytes));
-    let (packets, bytes) = match named.limit {
+    match limit {
         Limit::Bytes(bytes) => (bytes / smallest, bytes),
         Limit::Packets(packets) => (u64::from(packets), u64::from(packets) * data_bytes),
-    };
-    let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
-    let stream = |what: &str| draw.stream(&format!("link.{}.{what}", named.name));
-    let streams =
-        Streams { loss: stream("loss"), jitter: stream("jitter"), reorder: stream("reorder") };
-    Link::new(named.rate, named.owd, Queue::new(service, named.limit), routers, occupancy)
-        .with_line(Line::new(named.rate, &named.line, streams))
+    }
+}
+
+/// When the `i`-th flow of a group starts.
+pub fn start(group: &Group, i: u32, draw: Draw) -> Time {
+    group.start.time(i, &mut draw.stream(&format!("flow.{}.{i}.start", group.name)))
+}
+
+/// When a group's sources stop, if they do.
+pub fn stop(group: &Group) -> Option<Time> {
+    group.stop.map(|stop| Time::ZERO + stop)
 }
 
 fn path(group: &Group) -> Path {
@@ -165,11 +199,11 @@ impl Flows {
     fn add(&mut self, group: &Group, mould: &Mould, (i, access): (u32, u32), draw: Draw) {
         let name = format!("flow.{}.{i}", group.name);
         let stream = |part: &str| draw.stream(&format!("{name}{part}"));
-        let start = group.start.time(i, &mut stream(".start"));
+        let start = start(group, i, draw);
         let (source, sink, annals) = mould.flow(Birth {
             access,
             start,
-            stop: group.stop.map_or(Time::NEVER, |stop| (Time::ZERO + stop).max(start)),
+            stop: stop(group).map_or(Time::NEVER, |stop| stop.max(start)),
             bytes: group.size.draw(&mut stream(".size")),
             stream: stream(""),
             row: NONE,
@@ -225,8 +259,8 @@ impl Mould {
             packet_bytes: scenario.packets.data_bytes,
             initial_window: scenario.transport.initial_window,
             config,
-            source_prompt: !sampled(scenario, &[Series::Cwnd, Series::Srtt, Series::Sender]),
-            sink_prompt: config.delayed_ack.is_none() && !sampled(scenario, &[Series::Goodput]),
+            source_prompt: !probe::samples_source(scenario, number),
+            sink_prompt: config.delayed_ack.is_none() && !probe::samples_sink(scenario, number),
         }
     }
 
@@ -255,6 +289,7 @@ impl Mould {
             acks_arrived: 0,
             ecn,
             prompt: self.source_prompt,
+            held: false,
             started: false,
             finished: false,
             sender,
@@ -269,6 +304,7 @@ impl Mould {
             unanswered: NONE,
             ecn,
             prompt: self.sink_prompt,
+            held: false,
             receiver,
             inbound: Inbound::new(&self.config),
             arrived: 0,
@@ -291,10 +327,6 @@ impl Mould {
         };
         (source, sink, annals)
     }
-}
-
-fn sampled(scenario: &Scenario, series: &[Series]) -> bool {
-    scenario.probe.series.iter().any(|wanted| series.contains(wanted))
 }
 
 fn access(scenario: &Scenario, hops: scenario::Access) -> Access {

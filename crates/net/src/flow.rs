@@ -23,6 +23,11 @@ impl Hop {
     /// A free line.
     pub const FREE: Hop = Hop { free: Time::ZERO };
 
+    /// When the last packet so far has left it.
+    pub fn free(&self) -> Time {
+        self.free
+    }
+
     /// When a packet that reaches the hop at `now` is through.
     #[inline]
     pub fn cross(&mut self, now: Time, serialization: Span, owd: Span) -> Time {
@@ -78,8 +83,10 @@ pub struct Source {
     pub sent: u64,
     pub acks_arrived: u64,
     pub ecn: EcnUse,
-    /// Does nobody sample the source? Then an ACK's arrival needs no event.
+    /// Does nobody watch the source? Then an ACK's arrival needs no event.
     pub prompt: bool,
+    /// It would be prompt, but `ack_down` holds packets from before a pause, which have events.
+    pub held: bool,
     pub started: bool,
     pub finished: bool,
     pub sender: AnySender,
@@ -102,6 +109,8 @@ pub struct Sink {
     pub ecn: EcnUse,
     /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
     pub prompt: bool,
+    /// It would be prompt, but `down` holds packets from before a pause, which have events.
+    pub held: bool,
     pub receiver: AnyReceiver,
     pub inbound: Inbound,
     pub arrived: u64,
@@ -111,6 +120,16 @@ pub struct Sink {
     pub acks_sent: u64,
     /// Earliest pending event of the delayed ACK.
     pub armed: Time,
+}
+
+impl Sink {
+    /// As [`Source::end_hold`], for data.
+    #[inline]
+    pub fn end_hold(&mut self, next: Option<Time>) {
+        if self.held && next.is_none() {
+            (self.held, self.prompt) = (false, true);
+        }
+    }
 }
 
 /// What is seldom needed of a flow.
@@ -134,6 +153,14 @@ pub struct Annals {
 }
 
 impl Source {
+    /// An ACK was taken from the line, behind which the next is due then: a hold ends with the last.
+    #[inline]
+    pub fn end_hold(&mut self, next: Option<Time>) {
+        if self.held && next.is_none() {
+            (self.held, self.prompt) = (false, true);
+        }
+    }
+
     /// When the timers want to be looked at.
     #[inline]
     pub fn deadline(&self) -> Time {

@@ -7,24 +7,35 @@
 
 mod app;
 mod arrivals;
+mod branch;
 mod build;
 mod capacity;
+mod explain;
 mod fingerprint;
 mod flow;
 mod line;
 mod link;
 mod lookahead;
 mod packet;
+mod pause;
 mod probe;
+mod rows;
 mod special;
 mod tables;
 mod tap;
+mod watch;
 mod world;
 
 use capture::{RecordError, Recorded, Recorder};
 use results::Tables;
 use scenario::Scenario;
 use units::Time;
+
+pub use crate::branch::Refused;
+pub use crate::explain::{
+    AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
+};
+pub use crate::rows::MAX_ROWS;
 
 use crate::build::Draw;
 use crate::fingerprint::Fingerprint;
@@ -58,20 +69,26 @@ pub struct Outcome {
     pub end: Progress,
     /// False when it was stopped before its duration.
     pub complete: bool,
+    /// What the user should know.
+    pub warnings: Vec<String>,
 }
 
-/// A run that can be advanced step by step. A clone goes on without the original's recorder.
+/// A run that can be advanced step by step, paused at an instant, cloned, and gone on with. A clone goes
+/// on without the original's recorder.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     scenario: &'a Scenario,
+    draw: Draw,
     world: World,
-    complete: bool,
+    /// Has everything up to the world's end happened?
+    there: bool,
 }
 
 impl<'a> Run<'a> {
     /// Replication `rep` of the experiment `seed`, at time zero.
     pub fn new(scenario: &'a Scenario, seed: u64, rep: u64) -> Run<'a> {
-        Run { scenario, world: build::world(scenario, Draw { seed, rep }), complete: false }
+        let draw = Draw { seed, rep };
+        Run { scenario, draw, world: build::world(scenario, draw), there: false }
     }
 
     /// Writes down what happens from now on, which at a run's start is everything.
@@ -89,31 +106,83 @@ impl<'a> Run<'a> {
     /// # Errors
     /// What could not be written.
     pub fn end_record(&mut self) -> Result<Recorded, RecordError> {
+        self.settle();
         let end = self.progress().now;
         self.world.taps.take().map_or(Ok(Recorded::default()), |recorder| recorder.finish(end))
     }
 
-    /// Handles up to `events` events; false when the run is over.
+    /// Handles up to `events` events; false when the run is over, or at [`Run::pause_at`].
     pub fn advance(&mut self, events: u64) -> bool {
         let world = &mut self.world;
         // A trace looks at sources after each event; without one there is nothing to ask meanwhile.
         let (rounds, budget) = if world.taps.tracing() { (events, 1) } else { (1, events) };
         for _ in 0..rounds {
             let next = world.peek_traced();
-            self.complete = !world.advance(budget);
-            if self.complete {
+            self.there = !world.advance(budget);
+            if self.there {
                 break;
             }
             if let Some((now, event)) = next {
                 world.trace_event(now, event);
             }
         }
-        !self.complete
+        !self.there
+    }
+
+    /// Lets the run go up to and with `at`, or to its end if that comes first, and no further. To be
+    /// called at the start of a run, or where it paused: then it goes on from there.
+    pub fn pause_at(&mut self, at: Time) {
+        let end = at.min(self.last()).max(self.world.agenda.now());
+        self.world.go_on(end);
+        self.there = false;
+    }
+
+    /// The same state, from which the run goes on as `scenario`.
+    ///
+    /// What may differ is the duration, the probes, a link's rate, buffer and queue parameters, and
+    /// when flows stop or, if that is still to come, start.
+    ///
+    /// # Errors
+    /// [`Refused`] names the key of a change that would have made the past another one.
+    ///
+    /// # Panics
+    /// If the run has not come to where [`Run::pause_at`] lets it go.
+    pub fn branch<'b>(&self, scenario: &'b Scenario) -> Result<Run<'b>, Refused> {
+        assert!(self.there, "a run branches where it paused");
+        let at = self.world.end;
+        branch::check(self.scenario, scenario, self.draw, at)?;
+        let mut world = self.world.clone();
+        branch::apply(&mut world, self.scenario, scenario, self.draw, at);
+        let mut run = Run { scenario, draw: self.draw, world, there: false };
+        run.pause_at(Time::NEVER);
+        Ok(run)
+    }
+
+    /// Would [`Run::branch`] at `at` refuse to go on from `old` as `new`?
+    ///
+    /// # Errors
+    /// As [`Run::branch`].
+    pub fn check_branch(
+        (old, new): (&Scenario, &Scenario),
+        (seed, rep): (u64, u64),
+        at: Time,
+    ) -> Result<(), Refused> {
+        branch::check(old, new, Draw { seed, rep }, at)
+    }
+
+    /// The series hold at most so many rows, [`MAX_ROWS`] unless told.
+    pub fn limit_rows(&mut self, rows: u64) {
+        self.world.probes.rows.limit = rows;
+    }
+
+    /// When the run ends.
+    fn last(&self) -> Time {
+        Time::ZERO + self.scenario.duration
     }
 
     /// How far the run is.
     pub fn progress(&self) -> Progress {
-        let now = if self.complete { self.world.end } else { self.world.agenda.now() };
+        let now = if self.there { self.world.end } else { self.world.agenda.now() };
         let served: u64 = self.world.links.iter().map(|link| link.departed(now).served).sum();
         Progress {
             now,
@@ -129,16 +198,28 @@ impl<'a> Run<'a> {
         (slots, slots - self.world.arrivals.free_slots())
     }
 
-    /// The tables of what has happened so far.
+    /// Lets happen what hosts that are ahead of the clock have seen already.
+    fn settle(&mut self) {
+        if !self.there {
+            self.world.end = self.world.ahead();
+            while self.advance(u64::MAX) {}
+        }
+    }
+
+    /// The tables of what has happened up to an instant: the run's end, where it paused, or, if it
+    /// was stopped in between, up to a path's delay later than it was.
     pub fn finish(mut self) -> Outcome {
+        self.settle();
         let end = self.progress();
         let mut fingerprint = Fingerprint::default();
         for link in &self.world.links {
             fingerprint.combine(link.fingerprint);
         }
         fingerprint.combine(self.world.deliveries);
+        let warnings = self.world.probes.rows.warning().into_iter().collect();
         let tables = tables::tables(self.scenario, &mut self.world, end.now);
-        Outcome { tables, fingerprint: fingerprint.bits(), end, complete: self.complete }
+        let complete = end.now == self.last();
+        Outcome { tables, fingerprint: fingerprint.bits(), end, complete, warnings }
     }
 }
 

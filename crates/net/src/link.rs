@@ -301,7 +301,8 @@ impl Routers {
         self.feedback.iter().chain(&self.policy)
     }
 
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut AnyRouter> {
+    /// The same.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut AnyRouter> {
         self.feedback.iter_mut().chain(&mut self.policy)
     }
 }

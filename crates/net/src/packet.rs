@@ -194,6 +194,12 @@ impl Pipe {
         self.head
     }
 
+    /// Is nothing in it?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
     /// The packets in the line.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let mut id = self.head;

@@ -9,6 +9,7 @@ use units::{Span, Time};
 
 use crate::link::Fate;
 use crate::packet::{NONE, Packet};
+use crate::watch::Visit;
 use crate::world::{Due, World, event, serialization};
 
 impl World {
@@ -18,7 +19,9 @@ impl World {
     pub(crate) fn arrive_special(&mut self, now: Time, link: u32, id: u32) {
         let l = &mut self.links[link as usize];
         let refused = l.refuses(now);
-        match l.arrive(now, &mut self.pool, id, refused) {
+        let fate = l.arrive(now, &mut self.pool, id, refused);
+        self.probes.on_arrival(Visit { now, link }, l, (id, &self.pool[id]), fate);
+        match fate {
             Fate::Serve => self.serve_special(now, link, id, Span::ZERO),
             Fate::Wait if l.guarded => {}
             Fate::Wait => self.set_guard(link),
@@ -33,6 +36,7 @@ impl World {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
         l.serve_scheduled(now, packet, queued_for);
+        self.probes.on_service(Visit { now, link }, l, (id, packet), queued_for);
         self.tapped(now, link, id);
         let (l, packet) = (&mut self.links[link as usize], &mut self.pool[id]);
         packet.hop += 1;

@@ -37,9 +37,7 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
     }
     let groups = groups(scenario, world, &flows, &waiting, end);
     let transfers = world.arrivals.any().then(|| std::mem::take(&mut world.arrivals.transfers));
-    let series =
-        std::mem::replace(&mut world.probes, crate::probe::Probes::new(&scenario.probe, end, 0, 0));
-    Tables { flows, links, groups, transfers, series: series.finish() }
+    Tables { flows, links, groups, transfers, series: world.probes.finish() }
 }
 
 /// One row per group; writes down what has become of the transfers that are under way.

@@ -177,7 +177,7 @@ impl World {
         }
     }
 
-    fn catch_up_all(&mut self, now: Time) {
+    pub fn catch_up_all(&mut self, now: Time) {
         for link in 0..self.links.len() {
             self.catch_up(now, link as u32);
         }
@@ -311,6 +311,9 @@ impl World {
                 l.timer
             }
         };
+        if !l.plain {
+            self.probes.on_link(now, link, l);
+        }
         if next != Time::NEVER {
             self.agenda.at(next, event(due, link));
         }
@@ -336,6 +339,7 @@ impl World {
         source.armed = Time::NEVER;
         if source.deadline() <= now {
             self.on_source_timers(now, flow);
+            self.look_at_source(now, flow);
         } else {
             arm(&mut self.agenda, source, flow);
         }
@@ -360,6 +364,7 @@ impl World {
         if source.pace_armed == now {
             source.pace_armed = Time::NEVER;
             self.send(now, flow);
+            self.look_at_source(now, flow);
         }
     }
 
@@ -417,10 +422,23 @@ impl World {
     fn on_ack_down(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
+        source.end_hold(next);
         if let Some(next) = next {
             self.agenda.at(next, event(Due::AckDown, flow));
         }
+        if !source.prompt {
+            self.probes.before_ack(now, flow, source, &self.pool[id]);
+        }
         self.acknowledged(now, flow, id);
+        self.look_at_source(now, flow);
+    }
+
+    /// Records what a source that is watched has come to.
+    fn look_at_source(&mut self, now: Time, flow: u32) {
+        let source = &self.sources[flow as usize];
+        if !source.prompt {
+            self.probes.on_source(now, flow, source);
+        }
     }
 
     /// An ACK is at its source, at `now`.
@@ -438,6 +456,9 @@ impl World {
         let seen = source.outbound.on_ack(now, &ack);
         if let Some(loss) = &seen.loss {
             source.report_loss(now, loss);
+            if !source.prompt {
+                self.probes.on_loss(now, flow, loss);
+            }
         }
         if seen.delivered > 0 {
             let Packet { header, ecn: code, signal: ece, .. } = *packet;
@@ -467,6 +488,7 @@ impl World {
     fn on_down(&mut self, now: Time, flow: u32) {
         let sink = &mut self.sinks[flow as usize];
         let Some((id, next)) = sink.down.pop(&self.pool) else { return };
+        sink.end_hold(next);
         if let Some(next) = next {
             self.agenda.at(next, event(Due::Down, flow));
         }
@@ -573,6 +595,9 @@ impl World {
     // Measurements.
 
     fn on_probe(&mut self, now: Time) {
+        if !self.probes.due(now) {
+            return; // another event took its place
+        }
         self.catch_up_all(now);
         if let Some(next) = self.probes.sample(
             now,
@@ -616,7 +641,7 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
 
 /// Sets the source's timer event if none is pending early enough.
 #[inline]
-fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
+pub fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
     let deadline = source.deadline();
     if deadline < source.armed {
         source.armed = deadline.max(agenda.now());

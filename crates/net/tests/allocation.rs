@@ -3,8 +3,8 @@
 
 use clearpipe_net::Run;
 use scenario::{
-    Arrivals, Capacity, DelayLaw, GapLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Size, SizeLaw,
-    Trace,
+    Arrivals, Capacity, DelayLaw, GapLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Size,
+    SizeLaw, Trace,
 };
 use units::Span;
 

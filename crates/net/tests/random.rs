@@ -418,25 +418,67 @@ fn check(number: u64) {
     generator.vary(&mut scenario);
     let outcome = run(&scenario, number);
     check_books(&outcome, &scenario);
-    let series = match number % 8 {
-        0 => Series::ALL.to_vec(),
-        2 => vec![Series::Goodput],
-        4 => vec![Series::Cwnd],
-        6 => vec![Series::Queue, Series::Utilization],
-        _ => Vec::new(),
-    };
-    if !series.is_empty() {
-        let every = Every::Span(Span::from_millis(7));
-        let probe = Probe { series, every, groups: None, links: None };
+    let probe = probe(number, &scenario);
+    if !probe.series.is_empty() {
         let probed = run(&Scenario { probe, ..scenario.clone() }, number);
-        assert_eq!(outcome.fingerprint, probed.fingerprint, "probes change the run");
-        assert_eq!(outcome.tables.flows, probed.tables.flows, "probes change the flows' table");
-        assert_eq!(outcome.tables.links, probed.tables.links, "probes change the links' table");
-        assert_eq!(outcome.tables.groups, probed.tables.groups, "probes change the groups' table");
-        let transfers = |outcome: &Outcome| bits(outcome.tables.transfers.as_ref());
-        assert_eq!(transfers(&outcome), transfers(&probed), "probes change the transfers' table");
+        check_same(&outcome, &probed, "with probes");
+        for series in &probed.tables.series {
+            assert!(series.t_s.is_sorted() && series.t_s.last() <= Some(&3.0), "{}", series.name);
+        }
     }
+    check_pauses(&mut scenario, number, &outcome);
     check_completion(&mut scenario, number);
+}
+
+/// Everything, some of it, or nothing; at a fixed step or on change.
+fn probe(number: u64, scenario: &Scenario) -> Probe {
+    let on_change: Vec<Series> = Series::ALL.into_iter().filter(|s| s.on_change()).collect();
+    let sampled = Every::Span(Span::from_millis(7));
+    let (series, every) = match number % 8 {
+        0 => (Series::ALL.to_vec(), sampled),
+        1 => (on_change, Every::Change),
+        2 => (vec![Series::Goodput], sampled),
+        3 => (vec![Series::Queue, Series::Sender], Every::Change),
+        4 => (vec![Series::Cwnd], sampled),
+        6 => (vec![Series::Queue, Series::Utilization], sampled),
+        _ => (Vec::new(), sampled),
+    };
+    let some = |n: usize| number.is_multiple_of(3).then(|| vec![number as usize % n]);
+    Probe { series, every, groups: some(scenario.groups.len()), links: some(2) }
+}
+
+fn check_same(a: &Outcome, b: &Outcome, what: &str) {
+    assert_eq!(a.fingerprint, b.fingerprint, "another run {what}");
+    assert_eq!(a.tables.flows, b.tables.flows, "another flows' table {what}");
+    assert_eq!(a.tables.links, b.tables.links, "another links' table {what}");
+    assert_eq!(a.tables.groups, b.tables.groups, "another groups' table {what}");
+    let transfers = |outcome: &Outcome| bits(outcome.tables.transfers.as_ref());
+    assert_eq!(transfers(a), transfers(b), "another transfers' table {what}");
+}
+
+/// A run that pauses, goes on in a copy and pauses again is the run that does not; one that is stopped
+/// somewhere is the run of that duration.
+fn check_pauses(scenario: &mut Scenario, number: u64, outcome: &Outcome) {
+    let mut stream = Stream::new(number, 0, "pauses");
+    let mut run = Run::new(scenario, number, 0);
+    let first = (stream.unit() * 3e12) as u64;
+    run.pause_at(Time(first));
+    while run.advance(1000) {}
+    assert_eq!(run.progress().now, Time(first));
+    let mut copy = run.branch(scenario).expect("nothing has changed");
+    copy.pause_at(Time(first + (stream.unit() * 0.2e12) as u64));
+    while copy.advance(1000) {}
+    copy.pause_at(Time::NEVER);
+    while copy.advance(1000) {}
+    check_same(outcome, &copy.finish(), "in a branch");
+    let mut stopped = run;
+    stopped.pause_at(Time::NEVER);
+    stopped.advance(stream.bits() % 2000);
+    let stopped = stopped.finish();
+    let whole = Span(stopped.end.now.since(Time::ZERO).0);
+    let duration = std::mem::replace(&mut scenario.duration, whole);
+    check_same(&stopped, &self::run(scenario, number), "when stopped");
+    scenario.duration = duration;
 }
 
 #[test]

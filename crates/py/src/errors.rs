@@ -4,6 +4,7 @@ use std::any::Any;
 use std::path::Path;
 
 use capture::RecordError;
+use net::Refused;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use results::StoreError;
@@ -29,6 +30,19 @@ pub fn config(error: ScenarioError) -> PyErr {
     };
     let key = (!error.key.is_empty()).then_some(error.key);
     ConfigError::new_err((message, file, line, key))
+}
+
+/// A run that cannot be explained or branched as asked; `about` says in which variant.
+pub fn refused(about: &str, Refused { key, reason }: Refused) -> PyErr {
+    let message = format!("{about}{key}: {reason}");
+    ConfigError::new_err((message, None::<String>, None::<u32>, Some(key)))
+}
+
+/// A variant that cannot be read.
+pub fn variant(name: &str, error: &ScenarioError) -> PyErr {
+    let key = (!error.key.is_empty()).then(|| error.key.clone());
+    let message = format!("variant {name}: {error}; its keys are those of `show --resolved`");
+    ConfigError::new_err((message, None::<String>, None::<u32>, key))
 }
 
 pub fn store(error: StoreError) -> PyErr {

@@ -6,6 +6,7 @@
 //! it excluded; pyo3-arrow would add time zones, casts and numpy for the same ten lines.
 
 mod errors;
+mod inside;
 mod listing;
 mod record;
 mod run;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 /// The compiled core of clearpipe.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::inside::{branch, explain_json};
     #[pymodule_export]
     use super::listing::{protocols_json, queues_json};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use cc::params::{Kind, Spec, Value};
 use cc::registry::{AnyRouterParams, AnySenderParams, Role};
+use cc::roles::Variable;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
 use units::Span;
@@ -18,6 +19,8 @@ pub fn protocols_json() -> String {
             "recovery": p.recovery.name(),
             "router": p.router,
             "params": params(p.params, |name| defaults.as_ref()?.get(name)),
+            "variables": variables(p.variables),
+            "header": variables(p.header),
         })
     });
     Json::from_iter(all).to_string()
@@ -38,9 +41,15 @@ pub fn queues_json() -> String {
             "source": q.source,
             "role": role,
             "params": params(q.params, |name| defaults.as_ref()?.get(name)),
+            "variables": variables(q.variables),
         })
     });
     Json::from_iter(all).to_string()
+}
+
+fn variables(all: &[Variable]) -> Json {
+    let entry = |v: &Variable| json!({ "name": v.name, "unit": v.unit, "doc": v.doc });
+    all.iter().map(entry).collect()
 }
 
 fn params(specs: &[Spec], default: impl Fn(&str) -> Option<Value>) -> Json {

@@ -22,7 +22,7 @@ const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// A finished run.
 #[pyclass(frozen, module = "clearpipe._core")]
-pub struct Run(Stored);
+pub struct Run(pub Stored);
 
 #[pymethods]
 impl Run {
@@ -97,7 +97,7 @@ impl Run {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
+pub fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value)
         .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
 }
@@ -149,9 +149,8 @@ pub fn simulate(
     let (outcome, recorded, wall) =
         py.detach(|| timed(&scenario, rep, &mut watch, out.as_ref()))?;
     watch.raised.map_or(Ok(()), Err)?;
-    let complete = outcome.complete;
     let mut result = stored(&scenario, rep, errors::texts(&warnings), outcome, wall);
-    if let Some(Output { draft, plan }) = out.filter(|_| complete) {
+    if let Some(Output { draft, plan }) = out {
         if let Some(plan) = plan {
             result.meta.warnings.extend(plan.warning(&recorded));
             plan.describe(&scenario, &recorded, draft.path())?;
@@ -168,7 +167,7 @@ struct Output {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the caller of the engine, which reads the clock")]
-fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 
@@ -199,21 +198,21 @@ fn timed(
 }
 
 /// What a run does now and then: let Ctrl-C through and report.
-struct Watch {
+pub struct Watch {
     on_progress: Option<Py<PyAny>>,
     every: Duration,
     signals: Instant,
     reported: Instant,
-    raised: Option<PyErr>,
+    pub raised: Option<PyErr>,
 }
 
 impl Watch {
-    fn new(on_progress: Option<Py<PyAny>>, every: Duration) -> Watch {
+    pub fn new(on_progress: Option<Py<PyAny>>, every: Duration) -> Watch {
         let now = now();
         Watch { on_progress, every, signals: now, reported: now, raised: None }
     }
 
-    fn goes_on(&mut self, progress: Progress) -> bool {
+    pub fn goes_on(&mut self, progress: Progress) -> bool {
         let now = now();
         let due = self.on_progress.is_some() && now - self.reported >= self.every;
         if !due && now - self.signals < SIGNALS_EVERY {
@@ -241,15 +240,16 @@ impl Watch {
     }
 }
 
-fn stored(
+pub fn stored(
     scenario: &Scenario,
     rep: u64,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
     outcome: Outcome,
     wall: Duration,
 ) -> Stored {
     let wall_s = wall.as_secs_f64();
     let packet_hops = outcome.end.packet_hops;
+    warnings.extend(outcome.warnings);
     let meta = Meta {
         name: scenario.name.clone(),
         engine: "packet".to_owned(),
@@ -268,6 +268,9 @@ fn stored(
         packet_hops_per_s: if wall_s > 0.0 { packet_hops as f64 / wall_s } else { 0.0 },
         peak_rss_bytes: peak_rss_bytes(),
         warnings,
+        branched_from: None,
+        branch_at_s: None,
+        variant: None,
     };
     let summary = Summary::of(&outcome.tables, meta.warmup_s..meta.simulated_s);
     Stored { run_toml: scenario.to_toml(), meta, summary, batches: Batches::from(outcome.tables) }

@@ -42,6 +42,11 @@ impl Queue {
         self.backlog
     }
 
+    /// Another limit; what waits stays, though it be more.
+    pub fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     /// Is there room for `size` more bytes in one more packet?
     #[inline]
     pub fn fits(&self, size: u32) -> bool {

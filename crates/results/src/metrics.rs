@@ -52,6 +52,15 @@ impl Bins {
         self.0[(bin as usize).min(last)] += lasted.0;
     }
 
+    /// Moves what is in each bin to another.
+    fn map(&mut self, to: impl Fn(u64) -> u64) {
+        let empty = vec![0; self.0.len()];
+        let old = std::mem::replace(&mut self.0, empty);
+        for (bin, lasted) in old.into_iter().enumerate() {
+            self.add(to(bin as u64), Span(lasted));
+        }
+    }
+
     /// The bin below whose end the share `p` of the time was spent.
     fn quantile(&self, p: f64) -> u64 {
         let total: u128 = self.0.iter().map(|&t| u128::from(t)).sum();
@@ -114,6 +123,21 @@ impl Occupancy {
             packet_bins: Bins::new(EXACT_PACKETS + LONG_BINS + 1),
             byte_bins: Bins::new(2 * BYTE_BINS + 1),
             byte_shift: (limit_bytes / BYTE_BINS).max(1).ilog2(),
+        }
+    }
+
+    /// The buffer now holds more: the bins become as wide as they would have been from the start.
+    pub fn widen(&mut self, limit_packets: u64, limit_bytes: u64) {
+        let scale = PacketScale::up_to(limit_packets);
+        if scale.shift > self.packet_scale.shift {
+            let old = std::mem::replace(&mut self.packet_scale, scale);
+            self.packet_bins.map(|bin| scale.bin(old.end(bin)));
+        }
+        let byte_shift = (limit_bytes / BYTE_BINS).max(1).ilog2();
+        if byte_shift > self.byte_shift {
+            let narrower = byte_shift - self.byte_shift;
+            self.byte_shift = byte_shift;
+            self.byte_bins.map(|bin| bin >> narrower);
         }
     }
 
@@ -196,6 +220,23 @@ mod tests {
         // (1,000,000 - 4096) / 4096 bins is below 256 packets a bin.
         assert!(q.p90_packets.abs_diff(1_000_000) < 256, "{}", q.p90_packets);
         assert!(q.p90_bytes.abs_diff(1_000_000_000) < 1_000_000, "{}", q.p90_bytes);
+    }
+
+    /// A buffer that grew under way gives what one of its final size from the start gives.
+    #[test]
+    fn a_buffer_that_grows_keeps_its_quantiles() {
+        let ms = |t: u64| Time::ZERO + Span::from_millis(t);
+        let mut grown = Occupancy::new(ms(0), 10_000, 10_000_000);
+        let mut large = Occupancy::new(ms(0), 1_000_000, 1_000_000_000);
+        for t in 0..1000 {
+            if t == 700 {
+                grown.widen(1_000_000, 1_000_000_000);
+            }
+            let packets = if t < 700 { 7 * t } else { 900 * t };
+            grown.change(ms(t), packets, packets * 1000);
+            large.change(ms(t), packets, packets * 1000);
+        }
+        assert_eq!(grown.finish(ms(1000)), large.finish(ms(1000)));
     }
 
     #[test]

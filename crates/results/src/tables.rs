@@ -188,6 +188,15 @@ pub struct Meta {
     pub peak_rss_bytes: Option<u64>,
     /// What the user should know about this scenario.
     pub warnings: Vec<String>,
+    /// The identity of the run whose state this one went on from, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branched_from: Option<String>,
+    /// When it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch_at_s: Option<f64>,
+    /// The variant's name and what it changes, as on the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
 }
 
 /// A run's tables.

@@ -252,14 +252,18 @@ pub enum Series {
     Srtt,
     /// Bits of new data delivered per second, mean since the last sample.
     Goodput,
+    /// Bits sent per second, retransmissions included, mean since the last sample.
+    Rate,
     /// The sender's inner variables by the paper's names.
     Sender,
     /// What waits at the link.
     Queue,
     /// Bits that left over capacity, mean since the last sample.
     Utilization,
-    /// Packets dropped since the last sample.
+    /// Packets dropped since the last sample; on change, one row for each.
     Drops,
+    /// Packets lost on the line since the last sample; on change, one row for each.
+    Losses,
     /// The router's inner variables by the paper's names.
     Router,
 }
@@ -275,14 +279,16 @@ pub enum Of {
 
 impl Series {
     /// All of them.
-    pub const ALL: [Series; 8] = [
+    pub const ALL: [Series; 10] = [
         Series::Cwnd,
         Series::Srtt,
         Series::Goodput,
+        Series::Rate,
         Series::Sender,
         Series::Queue,
         Series::Utilization,
         Series::Drops,
+        Series::Losses,
         Series::Router,
     ];
 
@@ -292,10 +298,12 @@ impl Series {
             Series::Cwnd => "cwnd",
             Series::Srtt => "srtt",
             Series::Goodput => "goodput",
+            Series::Rate => "rate",
             Series::Sender => "sender",
             Series::Queue => "queue",
             Series::Utilization => "utilization",
             Series::Drops => "drops",
+            Series::Losses => "losses",
             Series::Router => "router",
         }
     }
@@ -306,10 +314,14 @@ impl Series {
             Series::Cwnd => "congestion window",
             Series::Srtt => "smoothed RTT",
             Series::Goodput => "new data delivered per second, mean since the last sample",
+            Series::Rate => {
+                "bits sent per second, retransmissions included, mean since the last sample"
+            }
             Series::Sender => "the sender's inner variables by the paper's names",
             Series::Queue => "what waits at the link, the packet in service not counted",
             Series::Utilization => "bits that left over capacity, mean since the last sample",
             Series::Drops => "packets dropped since the last sample",
+            Series::Losses => "packets lost on the line since the last sample",
             Series::Router => "the router's inner variables by the paper's names",
         }
     }
@@ -317,9 +329,20 @@ impl Series {
     /// Is there one for every flow or one for every link?
     pub fn of(self) -> Of {
         match self {
-            Series::Cwnd | Series::Srtt | Series::Goodput | Series::Sender => Of::Flow,
-            Series::Queue | Series::Utilization | Series::Drops | Series::Router => Of::Link,
+            Series::Cwnd | Series::Srtt | Series::Goodput | Series::Rate | Series::Sender => {
+                Of::Flow
+            }
+            Series::Queue
+            | Series::Utilization
+            | Series::Drops
+            | Series::Losses
+            | Series::Router => Of::Link,
         }
+    }
+
+    /// Can it be recorded with [`Every::Change`]? A mean over time cannot.
+    pub fn on_change(self) -> bool {
+        !matches!(self, Series::Goodput | Series::Rate | Series::Utilization)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cc::registry::Recovery;
 use cc::roles::Limit;
-use clearpipe_scenario::{Every, Parsed, Scenario, Series, Size, Start, beside, parse, parse_with};
+use clearpipe_scenario::{Every, Parsed, Scenario, Series, Size, Start, Warning, beside, parse, parse_with};
 use units::{Rate, Span};
 
 fn folder() -> PathBuf {
@@ -37,7 +37,11 @@ fn every_example_parses_without_a_warning() {
         let text = fs::read_to_string(&path).unwrap();
         let parsed = parse_with(&path.display().to_string(), &text, &[], &beside(&path));
         let parsed = parsed.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(parsed.warnings, [], "{}", path.display());
+        // A run of a sweep's file says that it does not read the tables for the runner.
+        let is_sweep = text.contains("\n[sweep]");
+        let runner = |w: &&Warning| is_sweep && w.message.ends_with("a run ignores this table");
+        let others: Vec<_> = parsed.warnings.iter().filter(|w| !runner(w)).collect();
+        assert!(others.is_empty(), "{}: {others:?}", path.display());
         assert_eq!(path.file_stem().unwrap().to_str(), Some(parsed.scenario.name.as_str()));
     }
     assert!(count >= 10, "{count} examples");

@@ -19,4 +19,5 @@ impl Router for DropTail {
     fn new(_: &DropTailParams, _: &RouterContext) -> DropTail {
         DropTail
     }
+    fn retune(&mut self, _: &DropTailParams, _: &RouterContext) {}
 }

@@ -23,7 +23,9 @@
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
-use crate::roles::{Backlog, Ecn, Limit, PacketKind, Passing, Router, RouterContext, Verdict};
+use crate::roles::{
+    Backlog, Ecn, Limit, PacketKind, Passing, Router, RouterContext, Variable, Verdict,
+};
 
 choice! {
     /// What the average counts.
@@ -242,9 +244,31 @@ impl Router for Red {
         self.packet_time = capacity.serialization(self.packet_bytes);
     }
 
+    /// The thresholds are anew parts of the buffer; the average, in packets, stays.
+    fn retune(&mut self, params: &RedParams, context: &RouterContext) {
+        let fresh = Red::new(params, context);
+        *self = Red {
+            stream: self.stream.clone(),
+            average: self.average,
+            p_b: self.p_b,
+            count: self.count,
+            idle_since: self.idle_since,
+            ..fresh
+        };
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("avg", "pkts", "slow average of the queue"),
+        Variable::new("p_b", "", "probability before it is spread, from avg alone"),
+        Variable::new("p_a", "", "probability for the next arrival, p_b spread by count"),
+        Variable::new("count", "pkts", "packets since the last one picked"),
+    ];
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("average", self.average);
+        sink("avg", self.average);
         sink("p_b", self.p_b);
+        let next = self.count.map(|count| self.final_probability(count + 1.0, 1.0));
+        sink("p_a", next.unwrap_or(0.0));
         sink("count", self.count.unwrap_or(0.0));
     }
 }

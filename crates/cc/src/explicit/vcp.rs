@@ -29,7 +29,7 @@ use units::{Rate, Span, Time, math};
 
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Verdict,
+    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 params! {
@@ -191,6 +191,21 @@ impl Router for VcpRouter {
         self.target = self.params.gamma * capacity.bytes_per_sec();
     }
 
+    fn retune(&mut self, params: &VcpRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.target = params.gamma * context.capacity.bytes_per_sec();
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new(
+            "rho",
+            "",
+            "load factor of the last period: arrivals and queue over gamma*C*t_rho",
+        ),
+        Variable::new("q", "bytes", "persistent queue, an average of samples"),
+        Variable::new("code", "", "load code: 1 low load, 2 high load, 3 overload"),
+    ];
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rho", self.rho);
         sink("q", self.q);
@@ -229,6 +244,8 @@ pub struct VcpSender {
     /// [packets]
     cwnd: f64,
     phase: Phase,
+    /// The last ACK's code; a number, so that it does not change how all senders are told apart.
+    code: u8,
     srtt: Option<Span>,
     min_rtt: Option<Span>,
     t_rho: Span,
@@ -277,6 +294,15 @@ impl VcpSender {
         self.alpha * g
     }
 
+    /// What the last ACK made of its code: 1 MI, 2 AI, 3 MD or the freeze after it, 0 nothing.
+    fn mode(&self) -> u8 {
+        match (self.phase, self.code) {
+            (Phase::Frozen(_), _) => 3,
+            (Phase::Additive(_), _) => 2,
+            (Phase::Free, code) => code,
+        }
+    }
+
     #[inline]
     fn increase_additively(&mut self) {
         self.cwnd += self.alpha_s() / self.cwnd; // S.2
@@ -301,6 +327,7 @@ impl Sender for VcpSender {
         VcpSender {
             cwnd: context.initial_window.max(1.0),
             phase: Phase::Free,
+            code: 0,
             srtt: None,
             min_rtt: None,
             t_rho: params.t_rho,
@@ -326,6 +353,7 @@ impl Sender for VcpSender {
     fn on_ack(&mut self, ack: &Ack<()>) {
         self.srtt = ack.srtt;
         self.min_rtt = ack.min_rtt;
+        self.code = ack.code as u8;
         if let Phase::Frozen(until) = self.phase
             && ack.now >= until
         {
@@ -376,10 +404,36 @@ impl Sender for VcpSender {
         Some(Rate((rate as u64).max(1)))
     }
 
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new(
+            "xi_s",
+            "",
+            "MI parameter scaled by RTT: an ACK of low load adds so many packets",
+        ),
+        Variable::new(
+            "alpha_s",
+            "pkts",
+            "AI parameter scaled by RTT: an ACK of high load adds alpha_s/cwnd",
+        ),
+        Variable::new(
+            "code",
+            "",
+            "load code of the last ACK: 0 none, 1 low load, 2 high load, 3 overload",
+        ),
+        Variable::new(
+            "mode",
+            "",
+            "what the last ACK made of it: 0 nothing, 1 MI, 2 AI, 3 MD and the freeze after it",
+        ),
+    ];
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd);
         sink("xi_s", self.xi_s());
         sink("alpha_s", self.alpha_s());
+        sink("code", f64::from(self.code));
+        sink("mode", f64::from(self.mode()));
     }
 }
 

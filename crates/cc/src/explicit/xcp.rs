@@ -27,7 +27,7 @@ use units::{Rate, Span, Time, math};
 use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, Passing, Receiver, Router,
-    RouterContext, Sender, SenderContext, Service, Verdict,
+    RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 params! {
@@ -111,6 +111,17 @@ impl Header for XcpHeader {
     /// Big-endian: H_rtt [us] in 32 bits, H_cwnd [bytes] in 32 bits, H_feedback [2^-16 bytes] in 64
     /// bits, signed; all saturate, and the largest feedback stands for infinity.
     const WIRE_BYTES: usize = 16;
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("h_cwnd", "bytes", "the sender's window when it sent the packet"),
+        Variable::new("h_rtt", "s", "the sender's RTT estimate then; 0 before the first"),
+        Variable::new("h_feedback", "bytes", "change of window asked for, then granted"),
+    ];
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("h_cwnd", self.cwnd);
+        sink("h_rtt", self.rtt);
+        sink("h_feedback", self.feedback);
+    }
 
     fn encode(&self, wire: &mut [u8]) {
         // Float-to-integer casts saturate. An estimate never rounds to "no estimate".
@@ -330,6 +341,39 @@ impl Router for XcpRouter {
         self.capacity = capacity.bytes_per_sec();
     }
 
+    fn retune(&mut self, params: &XcpRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.capacity = context.capacity.bytes_per_sec();
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new(
+            "phi",
+            "bytes",
+            "change of the flows' windows together that is handed out, eq. (1)",
+        ),
+        Variable::new("h", "bytes", "traffic shuffled between the flows, eq. (2)"),
+        Variable::new(
+            "xi_p",
+            "",
+            "scale of what every flow gets, eq. (6); 0 when residue_pos is spent",
+        ),
+        Variable::new(
+            "xi_n",
+            "",
+            "scale of what every flow gives, eq. (9); 0 when residue_neg is spent",
+        ),
+        Variable::new("residue_pos", "bytes/s", "what may still be given in this interval"),
+        Variable::new("residue_neg", "bytes/s", "what must still be taken in this interval"),
+        Variable::new(
+            "persistent_queue",
+            "bytes",
+            "Q, the queue that did not drain in a propagation delay",
+        ),
+        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
+        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
+    ];
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
@@ -366,8 +410,8 @@ impl Receiver for XcpReceiver {
 pub struct XcpSender {
     /// [bytes]
     cwnd: f64,
-    /// The last feedback taken [bytes].
-    feedback: f64,
+    /// The last header whose feedback was taken.
+    seen: XcpHeader,
     /// s [bytes].
     packet: f64,
     /// r [bytes/s], `None` for an unlimited source.
@@ -386,7 +430,7 @@ impl Sender for XcpSender {
         let packet = f64::from(context.packet_bytes);
         XcpSender {
             cwnd: context.initial_window.max(1.0) * packet,
-            feedback: 0.0,
+            seen: XcpHeader::default(),
             packet,
             rate: (params.rate > 0.0).then_some(params.rate / 8.0),
             by_price: 1.0 / params.price,
@@ -412,8 +456,8 @@ impl Sender for XcpSender {
     #[inline]
     fn on_ack(&mut self, ack: &Ack<XcpHeader>) {
         if ack.header.feedback < LARGEST_FEEDBACK {
-            self.feedback = ack.header.feedback;
-            self.cwnd = (self.cwnd + self.feedback).max(self.packet);
+            self.seen = ack.header;
+            self.cwnd = (self.cwnd + ack.header.feedback).max(self.packet);
         }
     }
 
@@ -429,9 +473,16 @@ impl Sender for XcpSender {
         self.cwnd / self.packet
     }
 
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new("h_cwnd", "bytes", "window in the last header that came back"),
+        Variable::new("h_rtt", "s", "RTT estimate in the last header that came back"),
+        Variable::new("h_feedback", "bytes", "change of window in the last header that came back"),
+    ];
+
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd());
-        sink("feedback", self.feedback);
+        self.seen.probe(sink);
     }
 }
 

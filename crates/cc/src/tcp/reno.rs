@@ -14,7 +14,7 @@
 //! - D4: on ECE the same halving as on duplicate ACKs, of FlightSize, not below 2 packets unless the
 //!   window is; a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
 
-use crate::roles::{Ack, Echo, EcnUse, Loss, LossKind, Sender, SenderContext};
+use crate::roles::{Ack, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
 
 params! {
     /// The sender's parameters.
@@ -80,6 +80,15 @@ impl Sender for Reno {
     fn cwnd(&self) -> f64 {
         self.cwnd
     }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new(
+            "ssthresh",
+            "pkts",
+            "slow-start threshold: below it the window doubles per RTT",
+        ),
+    ];
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd);
