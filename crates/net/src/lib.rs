@@ -101,11 +101,15 @@ impl<'a> Run<'a> {
         self.world.taps.failed()
     }
 
-    /// Ends the recording; nothing was written without a recorder.
+    /// Ends the recording, and with it the run: what hosts that are ahead of the clock have seen already
+    /// is recorded as well. Nothing was written, and the run may go on, without a recorder.
     ///
     /// # Errors
     /// What could not be written.
     pub fn end_record(&mut self) -> Result<Recorded, RecordError> {
+        if !self.world.taps.recording() {
+            return Ok(Recorded::default());
+        }
         self.settle();
         let end = self.progress().now;
         self.world.taps.take().map_or(Ok(Recorded::default()), |recorder| recorder.finish(end))

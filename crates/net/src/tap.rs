@@ -42,6 +42,11 @@ impl Taps {
         self.tracing
     }
 
+    /// Is there a recorder?
+    pub fn recording(&self) -> bool {
+        self.recorder.is_some()
+    }
+
     /// Gives the recorder back.
     pub fn take(&mut self) -> Option<Recorder> {
         self.tracing = false;
