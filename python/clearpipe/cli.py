@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import signal
 import sys
@@ -10,12 +9,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from clearpipe import recording
 from clearpipe.api import MAX_REP, MAX_SEED
+from clearpipe.exits import Terminated, reports_errors
 from clearpipe.sweep.cli import app as sweeps
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ app = typer.Typer(
 )
 
 app.add_typer(sweeps, name="sweep")
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
 Set = Annotated[
@@ -124,41 +121,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 
 
-class Terminated(BaseException):
-    """SIGTERM came."""
-
-
-def reports_errors(command: Callable[P, T]) -> Callable[P, T]:
-    """Turns exceptions into a message on stderr and the exit code of their kind."""
-
-    @functools.wraps(command)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
-        from clearpipe.batch import Stopped
-        from clearpipe.errors import ClearpipeError
-
-        try:
-            return command(*args, **kwargs)
-        except ClearpipeError as error:
-            _fail(str(error), error.exit_code)
-        except (KeyboardInterrupt, Stopped):
-            _fail("interrupted; finished runs are kept", 130)
-        except Terminated:
-            _fail("terminated; finished runs are kept", 143)
-        except BrokenPipeError:
-            sys.stderr.close()
-            raise typer.Exit(1) from None
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            _fail(f"{where}{error.strerror or error}", 1)
-
-    return wrapped
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    print(f"clearpipe: {message}", file=sys.stderr)
-    raise typer.Exit(code)
-
-
 def _note(message: str, quiet: bool = False) -> None:
     if not quiet:
         print(message, file=sys.stderr)
@@ -211,7 +173,7 @@ def _options(
 
 
 @app.command()
-@reports_errors
+@reports_errors()
 def run(  # noqa: PLR0913 - one for each option
     file: File,
     *,
@@ -447,7 +409,7 @@ def _show_runs(done: Sequence[Done], as_json: bool) -> None:
 
 
 @app.command()
-@reports_errors
+@reports_errors()
 def explain(  # noqa: PLR0913 - one for each option
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A result directory or a scenario file.")
@@ -478,7 +440,7 @@ def explain(  # noqa: PLR0913 - one for each option
 
 
 @app.command()
-@reports_errors
+@reports_errors()
 def show(
     file: File,
     resolved: Annotated[
@@ -507,7 +469,7 @@ def show(
 
 
 @app.command("list")
-@reports_errors
+@reports_errors()
 def list_(
     what: Annotated[
         Literal["protocols", "queues", "scenarios"],
@@ -536,7 +498,7 @@ def list_(
 
 
 @app.command()
-@reports_errors
+@reports_errors()
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="A result directory, or one of many.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="What to compare it with.")],
@@ -582,7 +544,7 @@ def compare(
 
 
 @app.command()
-@reports_errors
+@reports_errors()
 def doctor(as_json: Json = False) -> None:
     """Show what is installed and how to get the rest."""
     from clearpipe import doctor as checking
@@ -599,7 +561,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 @app.command()
-@reports_errors
+@reports_errors()
 def demo(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where results and report.html go.")

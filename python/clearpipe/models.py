@@ -17,28 +17,49 @@ from clearpipe.model import Model
 __all__ = [
     "Buffer",
     "Bytes",
+    "CdfSize",
     "DroptailQueue",
     "Dumbbell",
+    "EveryLoss",
     "Flows",
+    "GilbertElliottLoss",
+    "Jitter",
     "Link",
+    "ListLoss",
+    "Map",
     "NewrenoProtocol",
     "Packets",
     "ParkingLot",
     "Probe",
     "ProtocolTable",
     "QueueTable",
+    "RandomLoss",
     "Rate",
     "RedQueue",
     "RenoProtocol",
+    "Reorder",
     "SackProtocol",
     "Scenario",
+    "Share",
+    "Step",
     "Time",
+    "TimeLaw",
     "Transport",
     "VcpProtocol",
     "VcpQueue",
     "XcpProtocol",
     "XcpQueue",
 ]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CdfSize(Model):
+    """Sizes drawn from a distribution function."""
+
+    cdf: str | Sequence[Sequence[Any]]
+    """A file of two columns, bytes and cumulative probability from 0 to 1, or the same as a list of
+    pairs. Both ascend, the last probability is 1; linear in between.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -50,13 +71,11 @@ class DroptailQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dumbbell(Model):
-    """Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in rate,
-    buffer and queue.
+    """Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in all
+    that stands here: what the line does holds for both, with dice of their own.
     """
 
     kind: Literal["dumbbell"] = "dumbbell"
-    rate: Rate
-    """Capacity."""
     rtt: Time
     """Two-way propagation time of the flows that have no `rtt` of their own."""
     buffer: Buffer | None = None
@@ -65,12 +84,43 @@ class Dumbbell(Model):
     """The buffers hold at least this for every flow that crosses them in either direction.
     Examples: "2pkt", "2kB".
     """
+    down: Sequence[Sequence[Time]] | None = None
+    """Outages, in order and apart."""
+    down_drops: bool | None = None
+    """Are packets that arrive in an outage lost? Otherwise the buffer holds them. Left out: False.
+    """
+    jitter: TimeLaw | Jitter | None = None
+    """A delay added to each packet. Packets overtake one another unless the table says otherwise.
+    """
+    loss: Share | RandomLoss | GilbertElliottLoss | EveryLoss | ListLoss | None = None
+    """Packets lost on the line, after they were served: the probability, or see below."""
     owd: Time | None = None
     """One-way delay of each of the two links."""
     queue: str | QueueTable | None = None
     """The queue in both buffers: a registered kind, a name under `queues` or a table. Left out:
     "droptail".
     """
+    rate: Rate | None = None
+    """Capacity."""
+    reorder: Reorder | None = None
+    """Packets that are held up, so that later ones overtake them."""
+    steps: Sequence[Step] | None = None
+    """New capacities, ascending in time."""
+    trace: str | Sequence[int] | None = None
+    """Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that is
+    listed, one per line of a file. After the last it starts again.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class EveryLoss(Model):
+    """Every n-th packet is lost."""
+
+    kind: Literal["every"] = "every"
+    n: int
+    """From one loss to the next. 1 to 9223372036854775807."""
+    data_only: bool | None = None
+    """Are only data packets counted and lost? Left out: False."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -83,18 +133,30 @@ class Flows(Model):
     """Instead of `rtt`: one-way delay of every access hop."""
     access_rate: str | Sequence[Rate] | None = None
     """Rate of the access hops."""
+    arrivals: str | None = None
+    """Flows that come one after another from `start` to `stop`, each a transfer of its own: a
+    Poisson process with a rate (`300/s`) or a mean gap (`2ms`), one every so often, or as many as
+    offer a share of the slowest link on the data's way. Examples: "poisson(300/s)", "poisson(2ms)",
+    "every(10ms)", "load(60%)".
+    """
     count: int | None = None
-    """How many flows. 1 to 1000000. Left out: 1."""
+    """How many flows; with `arrivals` the most that come. 1 to 1000000."""
     direction: Literal["forward", "reverse"] | None = None
     """With `topology`: the data's direction."""
     from_: str | None = field(default=None, metadata={"key": "from"})
     """With `links` and no `path`: the first node. Routes have the least sum of delays, then the
     fewest links, then the links named first.
     """
+    off: TimeLaw | None = None
+    """With `rate`: how long a break is."""
+    on: TimeLaw | None = None
+    """With `rate`: how long the application offers data before a break. It starts with this."""
     path: str | Sequence[str] | None = None
     """In a parking lot: `long`, `cross(LINK)`, `cross(FIRST, LAST)` or `each` (one group `NAME.1`,
     `NAME.2`, ... for every link). With `links`: the links the data crosses.
     """
+    rate: Rate | None = None
+    """Rate at which the application offers data, a packet at a time."""
     reverse_path: Sequence[str] | None = None
     """With `links`: the links the ACKs cross."""
     rtt: str | Sequence[Time] | None = None
@@ -103,17 +165,47 @@ class Flows(Model):
     """
     sink_owd: str | Sequence[Time] | None = None
     """Instead of `rtt`: one-way delay between the network and the sink."""
-    size: str | None = None
-    """How much each of them sends. Examples: "unlimited", "1MB", "300pkt". Left out: "unlimited".
+    size: str | CdfSize | None = None
+    """How much each of them sends. A distribution is drawn from for each flow. Left out:
+    "unlimited".
     """
     source_owd: str | Sequence[Time] | None = None
     """Instead of `rtt`: one-way delay between the source and the network."""
     start: str | Sequence[Time] | None = None
     """When the flows start. Left out: "0s"."""
     stop: Time | None = None
-    """When they stop sending new data."""
+    """When they stop sending new data; with `arrivals` when no more come."""
     to: str | None = None
     """With `links` and no `path`: the last node."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GilbertElliottLoss(Model):
+    """Bursts: a chain of two states, good at the start, that takes a step with each packet."""
+
+    kind: Literal["gilbert-elliott"] = "gilbert-elliott"
+    to_bad: Share
+    """Probability of the step from good to bad."""
+    to_good: Share
+    """Probability of the step from bad to good."""
+    data_only: bool | None = None
+    """Are only data packets counted and lost? Left out: False."""
+    loss_bad: Share | None = None
+    """Probability of a loss in the bad state. Left out: "100%"."""
+    loss_good: Share | None = None
+    """Probability of a loss in the good state. Left out: "0%"."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Jitter(Model):
+    """A delay added to each packet."""
+
+    delay: TimeLaw
+    """How long."""
+    in_order: bool | None = None
+    """Does a packet wait for those that entered before it? Otherwise it overtakes them. Left out:
+    False.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,8 +216,6 @@ class Link(Model):
     """The node it leaves."""
     owd: Time
     """One-way propagation delay, at most 1h."""
-    rate: Rate
-    """Capacity, 1bps to 100Tbps."""
     to: str
     """The node it reaches."""
     buffer: Buffer | None = None
@@ -134,12 +224,72 @@ class Link(Model):
     """The buffer holds at least this for every flow that crosses it in either direction. Examples:
     "2pkt", "2kB".
     """
+    down: Sequence[Sequence[Time]] | None = None
+    """Outages, in order and apart."""
+    down_drops: bool | None = None
+    """Are packets that arrive in an outage lost? Otherwise the buffer holds them. Left out: False.
+    """
     duplex: bool | None = None
-    """Is there the same link back, called `NAME.reverse`? Left out: False."""
+    """Is there the same link back, called `NAME.reverse`, with dice of its own? Left out: False."""
+    jitter: TimeLaw | Jitter | None = None
+    """A delay added to each packet. Packets overtake one another unless the table says otherwise.
+    """
+    loss: Share | RandomLoss | GilbertElliottLoss | EveryLoss | ListLoss | None = None
+    """Packets lost on the line, after they were served: the probability, or see below."""
     queue: str | QueueTable | None = None
     """The queue in the buffer: a registered kind, a name under `queues` or a table. Left out:
     "droptail".
     """
+    rate: Rate | None = None
+    """Capacity, 1bps to 100Tbps."""
+    reorder: Reorder | None = None
+    """Packets that are held up, so that later ones overtake them."""
+    steps: Sequence[Step] | None = None
+    """New capacities, ascending in time."""
+    trace: str | Sequence[int] | None = None
+    """Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that is
+    listed, one per line of a file. After the last it starts again.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ListLoss(Model):
+    """Certain packets are lost."""
+
+    kind: Literal["list"] = "list"
+    packets: Sequence[int]
+    """Their numbers in ascending order, counted from 1."""
+    data_only: bool | None = None
+    """Are only data packets counted and lost? Left out: False."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Map(Model):
+    """A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by
+    their `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and the
+    same back, `FROM-TO.reverse`, whether the graph is directed or not; characters that names cannot
+    have become `_`, and parallel edges a number. Flows use `from` and `to`, or `path`.
+    """
+
+    kind: Literal["graphml"] = "graphml"
+    file: str
+    """The map."""
+    buffer: Buffer | None = None
+    """The buffers' limit. Left out: "1bdp"."""
+    buffer_per_flow: str | None = None
+    """The buffers hold at least this for every flow that crosses them in either direction.
+    Examples: "2pkt", "2kB".
+    """
+    owd: Time | None = None
+    """One-way delay of the edges whose ends lack `Latitude` or `Longitude`; the others have that of
+    light in fibre, 200,000 km/s, along the great circle.
+    """
+    queue: str | QueueTable | None = None
+    """The queue in all buffers: a registered kind, a name under `queues` or a table. Left out:
+    "droptail".
+    """
+    rate: Rate | None = None
+    """Capacity of the edges without `LinkSpeedRaw` (in bits per second)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -164,42 +314,79 @@ class Packets(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ParkingLot(Model):
-    """A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same."""
+    """A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same: what
+    the line does holds for each of them, with dice of their own.
+    """
 
     kind: Literal["parking-lot"] = "parking-lot"
     links: int
     """Links in each direction. 1 to 1000."""
-    rate: Rate
-    """Capacity."""
     buffer: Buffer | None = None
     """The buffers' limit. Left out: "1bdp"."""
     buffer_per_flow: str | None = None
     """The buffers hold at least this for every flow that crosses them in either direction.
     Examples: "2pkt", "2kB".
     """
+    down: Sequence[Sequence[Time]] | None = None
+    """Outages, in order and apart."""
+    down_drops: bool | None = None
+    """Are packets that arrive in an outage lost? Otherwise the buffer holds them. Left out: False.
+    """
+    jitter: TimeLaw | Jitter | None = None
+    """A delay added to each packet. Packets overtake one another unless the table says otherwise.
+    """
     link_rtt: Time | None = None
     """There and back over one link."""
+    loss: Share | RandomLoss | GilbertElliottLoss | EveryLoss | ListLoss | None = None
+    """Packets lost on the line, after they were served: the probability, or see below."""
     owd: Time | None = None
     """One-way delay of each link."""
     queue: str | QueueTable | None = None
     """The queue in all buffers: a registered kind, a name under `queues` or a table. Left out:
     "droptail".
     """
+    rate: Rate | None = None
+    """Capacity."""
+    reorder: Reorder | None = None
+    """Packets that are held up, so that later ones overtake them."""
     rtt: Time | None = None
     """Two-way propagation time of the flows that have no `rtt` of their own."""
+    steps: Sequence[Step] | None = None
+    """New capacities, ascending in time."""
+    trace: str | Sequence[int] | None = None
+    """Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that is
+    listed, one per line of a file. After the last it starts again.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Probe(Model):
     """What is recorded over time."""
 
-    every: Time | None = None
-    """From one sample to the next. Left out: "100ms"."""
+    every: str | None = None
+    """From one sample to the next, or `change`: whenever a value changes. Examples: "100ms",
+    "change". Left out: "100ms".
+    """
+    flows: Sequence[str] | None = None
+    """The groups whose flows are recorded."""
+    links: Sequence[str] | None = None
+    """The links that are recorded."""
     series: (
-        Sequence[Literal["cwnd", "srtt", "goodput", "sender", "queue", "utilization", "drops", "router"]]
+        Sequence[Literal["cwnd", "srtt", "goodput", "rate", "sender", "queue", "utilization", "drops", "losses", "router"]]
         | None
     ) = None
     """The series."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RandomLoss(Model):
+    """Every packet is lost with the same probability, independently of the others."""
+
+    kind: Literal["random"] = "random"
+    p: Share
+    """The probability."""
+    data_only: bool | None = None
+    """Are only data packets counted and lost? Left out: False."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -246,6 +433,16 @@ class RenoProtocol(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Reorder(Model):
+    """Packets that are held up, so that later ones overtake them."""
+
+    delay: Time
+    """For how long, at most 1h."""
+    p: Share
+    """The probability that a packet is held up, independently of the others."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SackProtocol(Model):
     """TCP SACK: Reno's window with selective acknowledgements."""
 
@@ -283,7 +480,7 @@ class Scenario(Model):
     """Seed of all random streams. 0 to 9223372036854775807. Left out: 1."""
     sweep: Mapping[str, Any] | None = None
     """Reserved for the sweep runner; a single run does not read it."""
-    topology: Dumbbell | ParkingLot | None = None
+    topology: Dumbbell | ParkingLot | Map | None = None
     """A network in short; the alternative is `links`."""
     transport: Transport | None = None
     """What every flow's transport shares."""
@@ -291,6 +488,16 @@ class Scenario(Model):
     """Measurements start here: a share of the duration or a time. Examples: "20%", "24s". Left out:
     "0s".
     """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Step(Model):
+    """A new capacity."""
+
+    at: Time
+    """From then on."""
+    rate: Rate
+    """The capacity, 1bps to 100Tbps."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -419,6 +626,10 @@ class XcpQueue(Model):
     """Shortest window over which the persistent queue is the minimum."""
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
@@ -446,5 +657,13 @@ QueueTable: TypeAlias = DroptailQueue | RedQueue | XcpQueue | VcpQueue
 Rate: TypeAlias = str
 """a rate with its unit, such as "45Mbps"."""
 
+Share: TypeAlias = str
+"""a share in percent, such as "1%", "0.1%"."""
+
 Time: TypeAlias = str
 """a time with its unit, such as "80ms"."""
+
+TimeLaw: TypeAlias = str
+"""a time or a distribution of times, such as "5ms", "uniform(0ms, 5ms)", "exponential(1s)",
+"normal(5ms, 1ms)", "pareto(1s, 1.5)".
+"""

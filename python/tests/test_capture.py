@@ -261,7 +261,7 @@ def test_captures_need_a_directory() -> None:
         cp.run(XCP, set=QUICK, trace=True)
 
 
-def test_a_stopped_run_leaves_nothing(tmp_path: Path, endless: str) -> None:
+def test_a_stopped_run_keeps_what_it_has(tmp_path: Path, endless: str) -> None:
     out = tmp_path / "run"
     result = cp.run(
         endless,
@@ -274,7 +274,9 @@ def test_a_stopped_run_leaves_nothing(tmp_path: Path, endless: str) -> None:
         progress=lambda _: False,
     )
     assert not result.complete
-    assert not list(tmp_path.iterdir())
+    assert cp.load(out).meta["state"] == "partial"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert {"trace.pftrace", "bottleneck.pcapng"} <= {path.name for path in out.iterdir()}
 
 
 def test_a_full_disk_fails_the_run_and_leaves_nothing(tmp_path: Path) -> None:

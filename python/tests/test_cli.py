@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import clearpipe as cp
 from clearpipe import batch, examples
 from clearpipe.cli import app
 
@@ -276,15 +277,19 @@ def in_process(*arguments: str) -> subprocess.Popen[str]:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_leave_no_half_result(number: signal.Signals, code: int) -> None:
+def test_signals_end_runs_with_what_they_have(number: signal.Signals, code: int) -> None:
     process = in_process("run", XCP, "--set", "duration=100h", "--reps", "2", "--out", "long")
     time.sleep(2)
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == code, err
     assert out == ""
-    assert "finished runs are kept" in err
-    assert list(Path("long").iterdir()) == []
+    assert "what the runs have is kept" in err
+    assert {path.name for path in Path("long").iterdir()} == {"seed1-rep0", "seed1-rep1"}
+    for path in Path("long").iterdir():
+        kept = cp.load(path)
+        assert kept.meta["state"] == "partial"
+        assert kept.meta["simulated_s"] > 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")

@@ -160,7 +160,7 @@ def test_models_are_values() -> None:
         assert hash(twin) == hash(small())
     assert small() != small(duration="3s")
     assert repr(cp.Dumbbell(rate="1Mbps", rtt="1ms")) == (
-        "Dumbbell(kind='dumbbell', rate='1Mbps', rtt='1ms')"
+        "Dumbbell(kind='dumbbell', rtt='1ms', rate='1Mbps')"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweeps import call, times_done, write
+from sweeping import call, times_done, write
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -23,7 +23,7 @@ def test_the_slurm_script_runs_every_shard(tmp_path: Path) -> None:
     file = write(tmp_path, sweep)
     tools = tmp_path / "bin"
     tools.mkdir()
-    from sweeps import command
+    from sweeping import command
 
     python, *rest = command()
     line = f'exec {python} {rest[0]} "{rest[1]}" "$@"'

@@ -181,7 +181,7 @@ def test_inner_variables_stand_under_their_names() -> None:
     text = report.html([xcp, vcp])
     bands = text.split('<section class="band">')[1:]
     inner = [re.findall(r"<figcaption>([a-z_]+)<", band.split("<h4>")[1]) for band in bands]
-    assert {"phi", "xi_p", "residue_pos", "feedback"} <= set(inner[0])
+    assert {"phi", "xi_p", "residue_pos", "h_feedback"} <= set(inner[0])
     assert {"rho", "q", "xi_s"} <= set(inner[1])
     assert "phi" not in inner[1]
     negative = [c for c in data(text) if c["bottom"] < 0]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sweeps import BASE, call, command, seals, times_done, write
+from sweeping import BASE, call, command, seals, times_done, write
 
 from clearpipe import sweep
 

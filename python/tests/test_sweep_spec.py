@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sweeps import BASE
+from sweeping import BASE
 
 from clearpipe import ConfigError
 from clearpipe.sweep import load

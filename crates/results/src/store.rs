@@ -109,14 +109,24 @@ impl Draft {
     }
 }
 
-/// Can a result be written to `dir`? Meant to be asked before the run; creates the directory's
-/// parents.
+/// Can a result be written to `dir`? Meant to be asked before the run; leaves nothing behind.
 ///
 /// # Errors
 /// The one that [`write_result`] would give.
 pub fn check_writable(dir: &Path, replace: bool) -> Result<(), StoreError> {
+    let target = std::path::absolute(dir).map_err(io_at(dir))?;
+    let parents = || target.ancestors().skip(1);
+    let before = parents().find(|folder| folder.exists());
     let place = Place::open(dir, replace)?;
-    fs::remove_dir_all(&place.partial).map_err(io_at(&place.partial))
+    fs::remove_dir_all(&place.partial).map_err(io_at(&place.partial))?;
+    drop(place);
+    // What was made for the question goes again, unless somebody has put something there meanwhile.
+    for folder in parents().take_while(|folder| Some(*folder) != before) {
+        if fs::remove_dir(folder).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the result directory `dir`; one that exists is replaced only if `replace` says so, and

@@ -155,6 +155,10 @@ fn probe(file: &File, shape: &Shape, links: &[Link], groups: &[Group]) -> Result
         if series.contains(&one.value) {
             return Err(one.spot.rule(format!("\"{}\" is listed twice", one.value.name())));
         }
+        if every == Every::Change && !one.value.on_change() {
+            let text = "is a mean over time and does not change at an instant; give probe.every a time";
+            return Err(one.spot.rule(format!("\"{}\" {text}", one.value.name())));
+        }
         series.push(one.value);
     }
     let link_names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();

@@ -6,14 +6,14 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from clearpipe.api import MAX_SEED
+from clearpipe.exits import reports_errors
 
 if TYPE_CHECKING:
     from clearpipe.sweep.runner import Executor, Options, Tally
@@ -66,15 +66,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no note
 
 STORE = Path("results/store")
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _errors(command: Callable[P, T]) -> Callable[P, T]:
-    """Turns exceptions into a message and an exit code, as all commands do."""
-    from clearpipe.cli import reports_errors
-
-    return reports_errors(command)
+KEPT = "finished runs are kept, and the same command goes on"
 
 
 def _spec(
@@ -112,6 +104,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 @app.command()
+@reports_errors(KEPT)
 def run(  # noqa: PLR0913 - one for each option
     file: File,
     *,
@@ -157,12 +150,12 @@ def run(  # noqa: PLR0913 - one for each option
     wanted = _spec(file, set_, seed, reps, until)
     place = _Place(executor, scheduler, jobs)
     if dry_run:
-        _errors(_forecast)(wanted, store, jobs, as_json, quiet)
+        _forecast(wanted, store, jobs, as_json, quiet)
         return
     from clearpipe.sweep.runner import Options
 
     options = Options(_shard(shard), retry)
-    tally = _errors(_run)(wanted, store, place, options, _seconds(max_time), quiet)
+    tally = _run(wanted, store, place, options, _seconds(max_time), quiet)
     _tell(tally, as_json)
 
 
@@ -260,6 +253,7 @@ def _span(seconds: float) -> str:
 
 
 @app.command()
+@reports_errors(KEPT)
 def status(  # noqa: PLR0913 - one for each option
     file: File,
     *,
@@ -274,7 +268,7 @@ def status(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
 ) -> None:
     """Say how many runs are done, failed and missing, and why runs failed."""
-    _errors(_status)(_spec(file, set_, seed, reps, until), store, verify, as_json)
+    _status(_spec(file, set_, seed, reps, until), store, verify, as_json)
 
 
 def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
@@ -317,6 +311,7 @@ def _error_counts(spec: Spec, store: Store) -> dict[str, int]:
 
 
 @app.command()
+@reports_errors(KEPT)
 def report(  # noqa: PLR0913 - one for each option
     file: File,
     *,
@@ -337,7 +332,7 @@ def report(  # noqa: PLR0913 - one for each option
     quiet: Quiet = False,
 ) -> None:
     """Draw the figures of [plot] (PNG, SVG, PDF) and write one HTML page and runs.csv."""
-    _errors(_report)(_spec(file, set_, seed, reps, until), store, out, as_json, quiet)
+    _report(_spec(file, set_, seed, reps, until), store, out, as_json, quiet)
 
 
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:

@@ -157,7 +157,7 @@ class Store:
                 _drop_tables(partial)
             write_json(partial / "seal.json", seal(partial))
             partial.rename(target)
-        except OSError:
+        except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
         (self.failures / f"{identity}.json").unlink(missing_ok=True)
