@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import clearpipe as cp
 from clearpipe import statistics
 
 
@@ -55,3 +56,47 @@ def test_mser_finds_where_a_transient_ends() -> None:
     assert statistics.mser([draw.gauss(0, 1) for _ in range(400)]) <= 60
     rising = [float(i) for i in range(400)]
     assert statistics.mser(rising) == 200
+
+
+MD1 = """\
+schema = 1
+name = "m-d-1"
+duration = "6s"
+warmup = "1s"
+[packets]
+data = "1000B"
+ack = "1B"
+[topology]
+kind = "dumbbell"
+rate = "8Mbps"
+rtt = "4ms"
+buffer = "10000pkt"
+[flows.packets]
+protocol = "reno"
+arrivals = "poisson(500/s)"
+size = "1000B"
+access_rate = "100Gbps"
+"""
+
+
+@pytest.mark.long
+def test_intervals_of_runs_cover_what_queueing_theory_says() -> None:
+    """An M/D/1 queue: packets of 1 ms that come by Poisson's law, 500 a second.
+
+    The load is 0.5 and the mean number that waits 0.5^2 / (2 (1 - 0.5)) = 0.25 (Pollaczek and
+    Khinchine). 1000 experiments of 10 replications each.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    def waits(rep: int) -> float:
+        summary = cp.run(MD1, rep=rep).summary
+        return summary["links"][0]["queue_mean_pkts"]
+
+    with ThreadPoolExecutor() as pool:
+        means = list(pool.map(waits, range(10_000)))
+    covered = 0
+    for experiment in range(1000):
+        found = statistics.t_interval(means[10 * experiment : 10 * (experiment + 1)])
+        covered += found.low <= 0.25 <= found.high
+    print(f"{covered} of 1000 intervals cover 0.25; mean {sum(means) / len(means):.5f}")
+    assert 930 <= covered <= 970
