@@ -27,7 +27,8 @@ app = typer.Typer(
     name="clearpipe",
     help="Keep the pipe full and the queue empty: congestion control, simulated and compared.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 invalid scenario, 4 outside tolerance, "
-    "5 the system lacks something, 75 stopped by --max-wall (a partial result), 130 interrupted.",
+    "5 the system lacks something, 75 stopped by --max-wall (a partial result), 130 interrupted, "
+    "143 terminated.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -173,7 +174,7 @@ def _options(
 
 
 @app.command()
-@reports_errors()
+@reports_errors("what runs with a result directory have is kept, marked partial")
 def run(  # noqa: PLR0913 - one for each option
     file: File,
     *,
@@ -207,6 +208,7 @@ def run(  # noqa: PLR0913 - one for each option
     if branch_at is not None or variant:
         _check_engine(engine)
         alone = {"--reps": reps, "--figure": figure, "--report": report, "--max-wall": max_wall}
+        alone |= {"--capture": capture, "--trace": trace}
         _check_branch(branch_at, variant, alone)
         job = batch.plan(file, set_ or [], seed, [rep or 0])[0][0]
         _branch(job, branch_at or "", variant or [], out, as_json, force, quiet)

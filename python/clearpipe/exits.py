@@ -18,7 +18,7 @@ class Terminated(BaseException):
 
 
 def reports_errors(
-    kept: str = "what the runs have is kept, marked partial",
+    kept: str = "what was written is whole",
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Makes a command end with a message on stderr and the exit code of its exception's kind.
 

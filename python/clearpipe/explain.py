@@ -251,7 +251,10 @@ def _link(facts: Facts, link: dict[str, Any]) -> list[str]:
         own = f"{link['own_pkts']:,} of this flow"
         size = table.size(link["queue_bytes"])
         waiting = f"{packets:,} packets wait ({own}), {size}, {100 * ratio:.2g} % of the buffer"
-    lines = [f"{waiting}; {link['drops_pkts']:,} dropped so far"]
+    lost = f", {link['losses_pkts']:,} lost on the line" if link["losses_pkts"] else ""
+    lines = [f"{waiting}; {link['drops_pkts']:,} dropped{lost} so far"]
+    if link["rate_bps"] == 0:
+        lines.insert(0, "it carries nothing at that time")
     lines += _packet(link["last_packet"])
     lines += [words for kind in link["kinds"] if (words := _router(kind, _variables(link)))]
     lines += [
@@ -292,6 +295,8 @@ def _packet(packet: dict[str, Any] | None) -> list[str]:
     if packet["queued_s"]:
         waited = f"waited {table.seconds(packet['queued_s'])}"
     lines = [f"{text}, {waited}, went out at {_at(packet['served_s'])}"]
+    if packet["lost"]:
+        lines[0] += " and was lost on the line"
     if packet["marked"]:
         before = packet["code_before"]
         was = f"from {before['bits']:02b} ({before['name']}) " if before else ""

@@ -284,7 +284,7 @@ def test_signals_end_runs_with_what_they_have(number: signal.Signals, code: int)
     out, err = process.communicate(timeout=20)
     assert process.returncode == code, err
     assert out == ""
-    assert "what the runs have is kept" in err
+    assert "is kept, marked partial" in err
     assert {path.name for path in Path("long").iterdir()} == {"seed1-rep0", "seed1-rep1"}
     for path in Path("long").iterdir():
         kept = cp.load(path)

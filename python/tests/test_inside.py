@@ -255,3 +255,65 @@ def test_max_wall_keeps_what_there_is(endless: str) -> None:
     assert invoke(*command).exit_code == 75
     assert invoke(*command, "--seed", "9").exit_code == 1
     assert invoke("run", "endless.toml", "--max-wall", "x").exit_code == 2
+
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_can_be_captured_and_branched(tmp_path: Path, file: Path) -> None:
+    """Also those that name other files, and those whose flows arrive."""
+    # The last flow of the examples starts within 11 s.
+    short = ["duration=11s", "warmup=0s"]
+    out = tmp_path / "run"
+    whole = cp.run(file, set=short, out=out, capture="all", capture_headers=True, capture_to="2s")
+    branched = cp.branch(file, at=5.5, variants={"same": []}, set=short)["same"]
+    assert branched.fingerprint == whole.fingerprint
+    assert list(out.glob("*.pcapng"))
+
+
+APP = """\
+schema = 1
+name = "apps"
+duration = "4s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "20ms"
+[flows.talk]
+protocol = "reno"
+rate = "1Mbps"
+on = "exponential(200ms)"
+off = "200ms"
+[flows.web]
+protocol = "reno"
+arrivals = "poisson(100/s)"
+size = "5kB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("flows.talk.stop=3s", "flows.talk.stop"),
+        ("flows.web.stop=3s", "flows.web.stop"),
+        ("flows.web.start=3s", "flows.web.stop"),
+    ],
+)
+def test_a_branch_refuses_what_it_cannot_change(change: str, key: str) -> None:
+    with pytest.raises(cp.ConfigError, match=re.escape(key)):
+        cp.branch(APP, at=1.0, variants={"other": [change]})
+
+
+def test_a_longer_branch_is_the_longer_run() -> None:
+    longer = cp.branch(APP, at=1.0, variants={"longer": ["duration=8s"]})["longer"]
+    assert longer.fingerprint == cp.run(APP, set=["duration=8s"]).fingerprint
+
+
+def test_flows_that_arrive_after_a_branch_are_recorded_as_it_says() -> None:
+    probe = ['probe.series=["cwnd"]', "probe.every=change"]
+    from_start = cp.run(APP, set=probe).series("cwnd_pkts").to_polars()
+    branched = cp.branch(APP, at=2.0, variants={"seen": probe})["seen"]
+    late = branched.series("cwnd_pkts").to_polars()
+    whole = from_start.filter(from_start["t_s"] > 2.2)
+    assert late.filter(late["t_s"] > 2.2).height == whole.height

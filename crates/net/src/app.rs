@@ -67,6 +67,11 @@ impl Apps {
         Apps { patterns: patterns.collect(), talks: Vec::new(), end }
     }
 
+    /// The run ends at another time than was said at its start.
+    pub fn set_end(&mut self, end: Time) {
+        self.end = end;
+    }
+
     /// Do the flows of this group have an application that offers packet by packet?
     pub fn any(&self, group: u32) -> bool {
         self.patterns[group as usize].is_some()

@@ -117,6 +117,13 @@ impl Comers {
 }
 
 impl Arrivals {
+    /// Flows that come from now on are watched as `scenario` says.
+    pub fn watch(&mut self, scenario: &Scenario) {
+        for group in &mut self.groups {
+            group.mould.watch(scenario);
+        }
+    }
+
     /// No flow has come yet. `first_access` says where each group's access hops begin.
     pub fn new(scenario: &Scenario, first_access: &[u32], draw: Draw) -> Arrivals {
         let mut arrivals = Arrivals::default();

@@ -4,9 +4,9 @@
 //! changes, everything measured stays: XCP's residues, RED's average and the timers that are set.
 
 use scenario::{
-    Capacity, Group, Line, Link as Named, Queue as NamedQueue, RouterPart, Scenario, Step,
+    App, Capacity, Group, Line, Link as Named, Queue as NamedQueue, RouterPart, Scenario, Step,
 };
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
 use crate::build::{self, Draw};
 use crate::line as link;
@@ -97,6 +97,12 @@ fn check_group(old: &Group, new: &Group, draw: Draw, at: Time) -> Result<(), Ref
     if old.stop != new.stop && (past(old.stop) || past(new.stop)) {
         return refuse(key("stop"), format!("a stop up to the branch, at {at}, is past"));
     }
+    if old.arrivals.is_some() && (old.stop != new.stop || old.start != new.start) {
+        return refuse(key("stop"), "when flows arrive is set up at the start; so is start");
+    }
+    if old.app != App::Greedy && (old.stop != new.stop || old.start != new.start) {
+        return refuse(key("stop"), "an application's clock is set up at the start; so is start");
+    }
     if old.start != new.start {
         let starts = |group: &Group| {
             (0..group.count).map(|i| build::start(group, i, draw)).collect::<Vec<_>>()
@@ -113,7 +119,7 @@ fn check_group(old: &Group, new: &Group, draw: Draw, at: Time) -> Result<(), Ref
 pub fn apply(world: &mut World, old: &Scenario, new: &Scenario, draw: Draw, at: Time) {
     for (i, (before, after)) in old.links.iter().zip(&new.links).enumerate() {
         if before != after {
-            change_link(world, new, i, (draw, at));
+            change_link(world, (before.rate, new), i, (draw, at));
         }
     }
     let mut flow = 0;
@@ -126,19 +132,30 @@ pub fn apply(world: &mut World, old: &Scenario, new: &Scenario, draw: Draw, at: 
             flow += 1;
         }
     }
+    world.apps.set_end(Time::ZERO + new.duration);
     if old.probe != new.probe {
         change_probes(world, new, at);
     }
 }
 
-fn change_link(world: &mut World, new: &Scenario, i: usize, (draw, at): (Draw, Time)) {
+fn change_link(
+    world: &mut World,
+    (old, new): (Rate, &Scenario),
+    i: usize,
+    (draw, at): (Draw, Time),
+) {
     let (named, link) = (&new.links[i], &mut world.links[i]);
-    if link.rate != named.rate {
+    if old != named.rate {
         // A step at the branch: what was in service then is through as it was worked out.
-        let steps = Capacity::Steps(vec![Step { at: Span(at.0), rate: named.rate }]);
-        let line = Line { capacity: steps, ..Line::default() };
-        link.line =
-            link::Line::new(link.rate, &line, build::streams(&named.name, draw)).map(Box::new);
+        let step = Step { at: Span(at.0), rate: named.rate };
+        match &mut link.line {
+            Some(line) => line.step(step),
+            None => {
+                let line = Line { capacity: Capacity::Steps(vec![step]), ..Line::default() };
+                let streams = build::streams(&named.name, draw);
+                link.line = link::Line::new(link.rate, &line, streams).map(Box::new);
+            }
+        }
         link.plain = false;
     }
     link.queue.set_limit(named.limit);
@@ -168,6 +185,7 @@ fn reschedule(world: &mut World, flow: u32, start: Time, stop: Option<Time>) {
 }
 
 fn change_probes(world: &mut World, new: &Scenario, at: Time) {
+    world.arrivals.watch(new);
     for (source, sink) in world.sources.iter_mut().zip(&mut world.sinks) {
         let group = source.group as usize;
         hold_source(source, !probe::samples_source(new, group));

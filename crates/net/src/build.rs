@@ -264,6 +264,14 @@ impl Mould {
         }
     }
 
+    /// Flows are watched as `scenario` says.
+    pub fn watch(&mut self, scenario: &Scenario) {
+        let group = self.group as usize;
+        self.source_prompt = !probe::samples_source(scenario, group);
+        let at_once = self.config.delayed_ack.is_none();
+        self.sink_prompt = at_once && !probe::samples_sink(scenario, group);
+    }
+
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;

@@ -34,6 +34,27 @@ impl Schedule {
         }
     }
 
+    /// Another capacity from an instant on; a trace's stays as it is.
+    pub fn step(&mut self, step: Step) {
+        if let Schedule::Pieces(Pieces { pieces, .. }) = self {
+            pieces.push(Piece { from: Time(step.at.0), bps: step.rate.0 });
+        }
+    }
+
+    /// What the line carries at `now` [bit/s]: a trace over the last 100 ms.
+    pub fn rate(&self, now: Time) -> f64 {
+        match self {
+            Schedule::Pieces(Pieces { pieces, .. }) => {
+                let at = pieces.partition_point(|piece| piece.from <= now);
+                pieces[at.saturating_sub(1)].bps as f64
+            }
+            Schedule::Opportunities(_) => {
+                let bin = Span::from_millis(BIN_MS);
+                self.bits(Time(now.0.saturating_sub(bin.0)), now) / bin.as_secs()
+            }
+        }
+    }
+
     /// When the last bit of a packet leaves whose service starts at `start`, which is not before the
     /// last answer. Did the packet wait for its service?
     pub fn finish(&mut self, start: Time, bytes: u32, waited: bool) -> Time {

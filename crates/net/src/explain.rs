@@ -150,7 +150,7 @@ pub struct LinkFacts {
     pub name: String,
     /// The registry's names of what is in its queue: the feedback, if any, and the policy.
     pub kinds: Vec<&'static str>,
-    /// Capacity.
+    /// Capacity at that time; 0 in an outage.
     pub rate_bps: f64,
     /// Packets waiting.
     pub queue_pkts: u32,
@@ -162,6 +162,8 @@ pub struct LinkFacts {
     pub own_pkts: u64,
     /// Packets dropped here so far, all flows'.
     pub drops_pkts: u64,
+    /// Packets that the line has lost so far, all flows'.
+    pub losses_pkts: u64,
     /// The routers' inner variables.
     pub variables: Vec<Shown>,
     /// The flow's last data packet that left the queue or was dropped here.
@@ -181,6 +183,8 @@ pub struct PacketFacts {
     pub met_pkts: u32,
     /// When its first bit went out; `None`: it was dropped.
     pub served_s: Option<f64>,
+    /// Did the line lose it?
+    pub lost: bool,
     /// How long it waited.
     pub queued_s: Option<f64>,
     /// Did this link change its ECN bits?
@@ -217,7 +221,9 @@ pub fn explain(
     let flows = run.world.sources.len();
     if flow as usize >= flows {
         let allowed = match flows {
-            0 => "the scenario has no flows".to_owned(),
+            0 => {
+                "all flows of the scenario arrive, and such a flow has no number before".to_owned()
+            }
             _ => format!("allowed: 0 to {}", flows - 1),
         };
         return refused("flow", format!("there is no flow {flow} ({allowed})"));
@@ -346,7 +352,7 @@ impl Teller<'_> {
         LinkFacts {
             name: named.name.clone(),
             kinds: parts.iter().map(|part| part.kind).collect(),
-            rate_bps: link.rate.as_bps(),
+            rate_bps: link.rate_at(world.end),
             queue_pkts: backlog.packets,
             queue_bytes: backlog.bytes,
             buffer_ratio: match named.limit {
@@ -355,6 +361,7 @@ impl Teller<'_> {
             },
             own_pkts: link.queue.iter().filter(|waiting| own(waiting.handle)).count() as u64,
             drops_pkts: link.counts.drops,
+            losses_pkts: link.counts.lost,
             variables,
             last_packet: seen.last.as_ref().map(|last| packet(last, ecn, info)),
         }
@@ -368,6 +375,7 @@ fn packet(seen: &PacketSeen, ecn: EcnUse, info: Option<&ProtocolInfo>) -> Packet
         arrived_s: seen.arrived.as_secs(),
         met_pkts: seen.met,
         served_s: seen.served.map(|(at, _)| at.as_secs()),
+        lost: seen.lost,
         queued_s: seen.served.map(|(_, queued)| queued.as_secs()),
         marked: seen.marked,
         code_before: seen.code_in.map(|bits| code(bits, ecn)),

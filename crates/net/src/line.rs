@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use cc::roles::PacketKind;
-use scenario::{Jitter, Loss, LossModel, Outage, Reorder};
+use scenario::{Jitter, Loss, LossModel, Outage, Reorder, Step};
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
@@ -56,6 +56,13 @@ impl Line {
             crossing: line.reorders().then(Crossing::default),
             losing: None,
         })
+    }
+
+    /// Another capacity from an instant on that is not before any of the schedule's.
+    pub fn step(&mut self, step: Step) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.step(step);
+        }
     }
 
     /// Is what arrives at `now` lost to an outage?

@@ -233,6 +233,12 @@ impl Link {
         self.line.as_ref().filter(|_| self.busy_until > now).and_then(|line| line.losing)
     }
 
+    /// What the line carries at `now` [bit/s].
+    pub fn rate_at(&self, now: Time) -> f64 {
+        let schedule = self.line.as_ref().and_then(|line| line.schedule.as_ref());
+        schedule.map_or(self.rate.as_bps(), |schedule| schedule.rate(now))
+    }
+
     /// The bits that can leave after `from` and up to `to`.
     pub fn capacity_bits(&self, from: Time, to: Time) -> f64 {
         match self.line.as_ref().and_then(|line| line.schedule.as_ref()) {

@@ -255,6 +255,13 @@ impl Probes {
         self.on_link(at.now, at.link, l);
     }
 
+    /// A packet that has just been served is lost on the line.
+    pub fn on_lost(&mut self, link: u32, packet: &Packet) {
+        if let Some(watch) = &mut self.watch {
+            watch.on_lost(link, packet);
+        }
+    }
+
     /// Something has happened at a link.
     #[cold]
     pub fn on_link(&mut self, now: Time, link: u32, l: &Link) {

@@ -47,6 +47,7 @@ impl World {
         };
         if line.loses(packet.flow, packet.kind) {
             l.count_lost(packet);
+            self.probes.on_lost(link, packet);
             self.lost(due, id);
             return;
         }

@@ -106,6 +106,8 @@ pub struct PacketSeen {
     pub met: u32,
     /// When its service began, and how long it had waited; `None`: it was dropped.
     pub served: Option<(Time, Span)>,
+    /// Did the line lose it?
+    pub lost: bool,
     /// Did this link change its ECN bits?
     pub marked: bool,
     /// What they were; `None` if a mark on arrival has overwritten them.
@@ -192,6 +194,7 @@ impl Watch {
             arrived: at.now,
             met,
             served: None,
+            lost: false,
             marked,
             code_in: (!marked).then_some(packet.ecn),
             code_out: packet.ecn,
@@ -222,5 +225,16 @@ impl Watch {
             header_out: packet.header,
             ..before
         });
+    }
+
+    /// The line has lost the packet that left the link's queue last.
+    pub fn on_lost(&mut self, link: u32, packet: &Packet) {
+        let Some(seen) = self.links.iter_mut().find(|seen| seen.link == link) else { return };
+        if packet.flow == self.flow
+            && packet.kind == PacketKind::Data
+            && let Some(last) = &mut seen.last
+        {
+            last.lost = true;
+        }
     }
 }

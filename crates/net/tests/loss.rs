@@ -83,10 +83,11 @@ fn pftk(p: f64) -> f64 {
 }
 
 /// At 1 % the window is 16 packets at most, and what the periodic formula leaves out, whole packets
-/// and the round of recovery, is more than 15 %.
+/// and the round of recovery, is 19 % (ns-2's Sack1: 15 %); there the formula in whole packets stands
+/// for it.
 #[test]
 fn goodput_follows_the_formulas_up_to_one_percent() {
-    for (duration, n, near) in [(1000, 1000, 0.15), (300, 100, 0.2)] {
+    for (duration, n) in [(1000, 1000), (300, 100)] {
         let p = 1.0 / n as f64;
         let (periodic, share) = goodput(duration, losing(LossModel::Every(n)));
         let formula = mathis(p);
@@ -95,7 +96,8 @@ fn goodput_follows_the_formulas_up_to_one_percent() {
             periodic / formula
         );
         assert!((share / p - 1.0).abs() < 0.01, "{share}");
-        assert!((periodic / formula - 1.0).abs() < near, "{periodic} {formula}");
+        let near = |bound: f64| (periodic / formula - 1.0).abs() < bound;
+        assert!(near(0.15) || n == 100, "{periodic} {formula}");
         let whole = whole_packets(n as f64);
         println!("    in whole packets {whole:.1}, {:.3}", periodic / whole);
         assert!((periodic / whole - 1.0).abs() < 0.05, "{periodic} {whole}");
@@ -113,7 +115,7 @@ fn heavy_losses_bursts_and_reordering_stop_nobody() {
     for p in [0.1, 0.3] {
         let (random, _) = goodput(2000, losing(LossModel::Random(p)));
         println!("random {p}: {random:.2} pkt/s, PFTK {:.2}", pftk(p));
-        assert!(random > 0.2 * pftk(p), "{random}");
+        assert!((random / pftk(p) - 1.0).abs() < 0.25, "{random}");
     }
     for p in [0.001, 0.01, 0.1] {
         // Bursts of 3 packets in the mean.
@@ -122,12 +124,17 @@ fn heavy_losses_bursts_and_reordering_stop_nobody() {
         let model = LossModel::GilbertElliott { to_bad, to_good, loss_good: 0.0, loss_bad: 1.0 };
         let (bursts, share) = goodput(2000, losing(model));
         println!("bursts {p} (was {share:.4}): {bursts:.1} pkt/s, PFTK {:.1}", pftk(p));
-        assert!(bursts > 1.0);
+        // A burst of three is one sign of congestion as long as SACK finds it: three times fewer
+        // signs give up to sqrt(3) more. At 10 % lost retransmissions wait for timers.
+        let range = if p < 0.1 { 1.5..2.0 } else { 0.25..0.75 };
+        assert!(range.contains(&(bursts / pftk(p))), "{bursts}");
     }
     let reorder = Some(Reorder { p: 0.05, extra: Span::from_millis(10) });
     let (reordered, share) = goodput(300, Line { reorder, ..Line::default() });
     println!("5 % held up for 10 ms: {reordered:.1} pkt/s");
-    assert!(reordered > 1.0 && share == 0.0);
+    // 10 ms are more than three packets: every such packet is taken for lost, 5 % of them, which
+    // gives PFTK's 44 pkt/s; the window is not that small, as many are held up together.
+    assert!(reordered > pftk(0.05) && share == 0.0, "{reordered} {}", pftk(0.05));
 }
 
 /// With 30 % lost both ways a transfer of 200 packets ends, again and again.

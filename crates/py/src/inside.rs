@@ -10,7 +10,7 @@ use scenario::{Parsed, Scenario};
 use units::{Span, Time};
 
 use crate::errors;
-use crate::run::{Run, Watch, json, now, stored};
+use crate::run::{Run, Watch, json, now, parse, stored};
 
 /// What one flow's sender and the routers on its way knew at `at_s`, as JSON; None if stopped.
 #[pyfunction]
@@ -150,11 +150,6 @@ fn advance(
         }
     }
     Ok(true)
-}
-
-fn parse(file: &str, text: &str, mut sets: Vec<String>, seed: Option<i128>) -> PyResult<Parsed> {
-    sets.extend(seed.map(|seed| format!("seed={seed}")));
-    scenario::parse(file, text, &sets).map_err(errors::config)
 }
 
 /// An instant in whole picoseconds, the nearest.

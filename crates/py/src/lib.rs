@@ -65,8 +65,7 @@ fn schema_json() -> String {
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets=Vec::new()))]
 fn resolve(file_name: &str, text: &str, sets: Vec<String>) -> PyResult<(String, Vec<String>)> {
-    let load = scenario::beside(std::path::Path::new(file_name));
-    let parsed = scenario::parse_with(file_name, text, &sets, &load).map_err(errors::config)?;
+    let parsed = run::parse(file_name, text, sets, None)?;
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
@@ -80,9 +79,7 @@ fn identities(
     seed: u64,
     reps: Vec<u64>,
 ) -> PyResult<Vec<String>> {
-    let load = scenario::beside(std::path::Path::new(file_name));
-    let parsed = scenario::parse_with(file_name, text, &sets, &load).map_err(errors::config)?;
-    let scenario = parsed.scenario;
+    let scenario = run::parse(file_name, text, sets, None)?.scenario;
     let name = |rep| scenario::identity(&scenario, net::MODEL_VERSION, seed, rep);
     Ok(reps.into_iter().map(name).collect())
 }

@@ -9,6 +9,7 @@ use scenario::{Parsed, Scenario, ScenarioError, watched};
 use serde_json::json;
 
 use crate::errors;
+use crate::run::parse;
 
 const TRACE: &str = "trace.pftrace";
 /// What was written, beside it.
@@ -45,8 +46,7 @@ pub fn check_record(
     sets: Vec<String>,
     record: Wanted,
 ) -> PyResult<String> {
-    let Parsed { scenario, .. } =
-        scenario::parse(file_name, text, &sets).map_err(errors::config)?;
+    let Parsed { scenario, .. } = parse(file_name, text, sets, None)?;
     Ok(Plan::new(&record, &scenario, file_name)?.wanted(&scenario).to_string())
 }
 

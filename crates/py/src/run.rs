@@ -127,7 +127,7 @@ pub fn simulate(
     py: Python<'_>,
     file_name: &str,
     text: &str,
-    mut sets: Vec<String>,
+    sets: Vec<String>,
     seed: Option<i128>,
     rep: u64,
     on_progress: Option<Py<PyAny>>,
@@ -136,11 +136,7 @@ pub fn simulate(
     replace: bool,
     record: Option<Wanted>,
 ) -> PyResult<Run> {
-    // As an option, so that the scenario's own check of the range applies.
-    sets.extend(seed.map(|seed| format!("seed={seed}")));
-    let Parsed { scenario, warnings } =
-        scenario::parse_with(file_name, text, &sets, &scenario::beside(Path::new(file_name)))
-            .map_err(errors::config)?;
+    let Parsed { scenario, warnings } = parse(file_name, text, sets, seed)?;
     let plan = record.map(|wanted| Plan::new(&wanted, &scenario, file_name)).transpose()?;
     let open = |dir: &PathBuf| Draft::open(dir, replace).map(|draft| Output { draft, plan });
     let out = out.as_ref().map(open).transpose().map_err(errors::store)?;
@@ -164,6 +160,19 @@ pub fn simulate(
 struct Output {
     draft: Draft,
     plan: Option<Plan>,
+}
+
+/// Reads a scenario with the files that it names.
+pub fn parse(
+    file_name: &str,
+    text: &str,
+    mut sets: Vec<String>,
+    seed: Option<i128>,
+) -> PyResult<Parsed> {
+    // As an option, so that the scenario's own check of the range applies.
+    sets.extend(seed.map(|seed| format!("seed={seed}")));
+    let load = scenario::beside(Path::new(file_name));
+    scenario::parse_with(file_name, text, &sets, &load).map_err(errors::config)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the caller of the engine, which reads the clock")]

@@ -37,7 +37,7 @@ impl Table {
                 let texts = column.as_dictionary::<Int32Type>().downcast_dict::<StringArray>();
                 let texts =
                     texts.ok_or_else(|| PyTypeError::new_err(format!("{name}: no text")))?;
-                Ok(PyList::new(py, texts.into_iter())?.into_any())
+                Ok(PyList::new(py, texts)?.into_any())
             }
             other => Err(PyTypeError::new_err(format!("{name}: no Python type for {other}"))),
         }

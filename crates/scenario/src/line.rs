@@ -149,6 +149,16 @@ pub enum DelayLaw {
 }
 
 impl DelayLaw {
+    /// The mean [s], or for a normal law something near it: what is below zero counts as zero.
+    pub fn about(&self) -> f64 {
+        match *self {
+            DelayLaw::Fixed(span) | DelayLaw::Exponential(span) => span.as_secs(),
+            DelayLaw::Uniform(low, high) => (low.as_secs() + high.as_secs()) / 2.0,
+            DelayLaw::Normal { mean, sd } => mean.as_secs().max(0.4 * sd.as_secs()),
+            DelayLaw::Pareto { mean, .. } => mean.as_secs(),
+        }
+    }
+
     /// Draws a time; at most an hour.
     pub fn draw(&self, stream: &mut Stream) -> Span {
         let ps = match *self {

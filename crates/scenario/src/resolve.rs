@@ -51,7 +51,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
     });
     let mut links: Vec<Link> = links.collect();
     name_what_is_in_place(&catalog, &mut links, &mut groups);
-    let probe = probe(file, &shape, &links, &groups)?;
+    let probe = probe(file, duration, &shape, (&links, &groups))?;
     Ok(Scenario {
         name: file.name.value.clone(),
         duration,
@@ -141,13 +141,25 @@ fn transport(file: &TransportFile) -> Result<Transport, Fault> {
     })
 }
 
-fn probe(file: &File, shape: &Shape, links: &[Link], groups: &[Group]) -> Result<Probe, Fault> {
+const MAX_SAMPLES: u64 = 100_000_000;
+
+fn probe(
+    file: &File,
+    duration: Span,
+    shape: &Shape,
+    (links, groups): (&[Link], &[Group]),
+) -> Result<Probe, Fault> {
     let table = &file.probe.value;
     let every = match table.every.value.0 {
         Every::Change => Every::Change,
         Every::Span(span) => {
             let every = At { value: span, spot: table.every.spot.clone() };
-            Every::Span(positive(&every, MAX_DURATION, "4800h (200 days)")?)
+            let every = positive(&every, MAX_DURATION, "4800h (200 days)")?;
+            if duration.0 / every.0 > MAX_SAMPLES {
+                let text = format!("more than {MAX_SAMPLES} samples in a run");
+                return Err(table.every.spot.rule(text));
+            }
+            Every::Span(every)
         }
     };
     let mut series = Vec::new();
@@ -156,7 +168,8 @@ fn probe(file: &File, shape: &Shape, links: &[Link], groups: &[Group]) -> Result
             return Err(one.spot.rule(format!("\"{}\" is listed twice", one.value.name())));
         }
         if every == Every::Change && !one.value.on_change() {
-            let text = "is a mean over time and does not change at an instant; give probe.every a time";
+            let text =
+                "is a mean over time and does not change at an instant; give probe.every a time";
             return Err(one.spot.rule(format!("\"{}\" {text}", one.value.name())));
         }
         series.push(one.value);

@@ -317,7 +317,15 @@ pub(crate) fn app(file: &FlowFile) -> Result<App, Fault> {
         (Some(_), None, Some(off)) => Err(wants(&off.spot, "off", "on")),
         (Some(rate), None, None) => app_rate(rate).map(App::Rate),
         (Some(rate), Some(on), Some(off)) => {
-            Ok(App::OnOff { rate: app_rate(rate)?, on: phase(on)?, off: phase(off)? })
+            let app = App::OnOff { rate: app_rate(rate)?, on: phase(on)?, off: phase(off)? };
+            // Else the breaks between two packets would be more than anybody wants to draw.
+            let gap_s = 8.0 * 65535.0 / rate.value.as_bps();
+            if on.value.about() * 1e8 < gap_s {
+                return Err(on
+                    .spot
+                    .rule("it is over 10^8 times shorter than a packet at that rate"));
+            }
+            Ok(app)
         }
     }
 }

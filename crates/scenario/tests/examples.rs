@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use cc::registry::Recovery;
 use cc::roles::Limit;
-use clearpipe_scenario::{Every, Parsed, Scenario, Series, Size, Start, Warning, beside, parse, parse_with};
+use clearpipe_scenario::{
+    Every, Parsed, Scenario, Series, Size, Start, Warning, beside, parse, parse_with,
+};
 use units::{Rate, Span};
 
 fn folder() -> PathBuf {
