@@ -4,6 +4,8 @@
 //! The width of the buckets is a guess, made from the keys at hand. A wrong one costs time, never
 //! order: [`Calendar::misfit`] says when to guess anew.
 
+use units::Time;
+
 use crate::buckets::{BUCKETS, Buckets};
 use crate::{EMPTY, Scale, key};
 
@@ -76,7 +78,13 @@ impl Calendar {
 
     /// Keys below this are no longer taken in.
     pub fn horizon(&self) -> u128 {
-        u128::from(self.next) << self.shift << key::TIME
+        self.start(self.next)
+    }
+
+    /// The least key of a bucket and those after it; [`EMPTY`] when there is none.
+    fn start(&self, bucket: u64) -> u128 {
+        let time = u128::from(bucket) << self.shift;
+        u64::try_from(time).map_or(EMPTY, |time| key::new(Time(time), 0))
     }
 
     /// Takes a key in that is not below the horizon.
@@ -118,7 +126,7 @@ impl Calendar {
     /// pile are, until all buckets of today have had their turn.
     fn look_through_pile(&mut self) {
         self.effort += self.pile.len() as u64;
-        let end = u128::from(self.next + BUCKETS) << self.shift << key::TIME;
+        let end = self.start(self.next + BUCKETS);
         let (buckets, shift) = (&mut self.buckets, self.shift);
         let mut least = EMPTY;
         self.pile.retain(|&key| {

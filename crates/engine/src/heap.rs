@@ -21,14 +21,15 @@ impl Children {
     }
 }
 
+/// The root's place among the first four nodes, of which the other three are never used.
+const ROOT: usize = 3;
+
 /// Keys of which the least can be taken.
 #[derive(Clone, Debug)]
 pub struct Heap {
-    /// The least key, or [`EMPTY`].
-    root: u128,
-    /// `below[n]` are the children of node `n`; node 0 is the root, node `n > 0` is in
-    /// `below[(n - 1) / 4]`.
-    below: Vec<Children>,
+    /// Node `n` is `n % 4` of group `n / 4`, and group `n - 2` are its children; the root is node
+    /// [`ROOT`], so that going down from it is like going down from any other.
+    groups: Vec<Children>,
     /// Keys held, the root's included.
     len: usize,
     /// The root was taken and waits to be replaced.
@@ -37,7 +38,7 @@ pub struct Heap {
 
 impl Default for Heap {
     fn default() -> Heap {
-        Heap { root: EMPTY, below: Vec::new(), len: 0, hole: false }
+        Heap { groups: vec![Children([EMPTY; 4])], len: 0, hole: false }
     }
 }
 
@@ -60,7 +61,7 @@ impl Heap {
             self.hole = false;
             self.remove_root();
         }
-        self.root
+        self.key(ROOT)
     }
 
     /// Takes the key that [`Heap::least`] has just shown.
@@ -70,8 +71,14 @@ impl Heap {
         self.hole = true;
     }
 
+    /// Takes the key that [`Heap::least`] has just shown, and leaves no place for another.
+    pub fn pop(&mut self) {
+        debug_assert!(self.len > 0 && !self.hole, "no key was shown");
+        self.remove_root();
+    }
+
     /// Takes a key in, in place of the one just taken; false when there is none to replace.
-    #[inline]
+    #[inline(always)]
     pub fn replace(&mut self, key: u128) -> bool {
         let hole = self.hole;
         if hole {
@@ -83,23 +90,23 @@ impl Heap {
 
     /// Moves all keys to the end of `keys`, in no order.
     pub fn drain_into(&mut self, keys: &mut Vec<u128>) {
-        if self.least() != EMPTY {
-            keys.push(self.root);
-        }
-        keys.extend(self.below.drain(..).flat_map(|c| c.0).filter(|key| *key != EMPTY));
-        *self = Heap { below: std::mem::take(&mut self.below), ..Heap::default() };
+        self.least();
+        keys.extend(self.groups.iter().flat_map(|c| c.0).filter(|key| *key != EMPTY));
+        self.groups.truncate(1);
+        self.groups[0] = Children([EMPTY; 4]);
+        self.len = 0;
     }
 
     /// Takes a key in when there is none to replace.
     pub fn push(&mut self, key: u128) {
         debug_assert!(!self.hole, "the key must replace the one taken");
-        let mut node = self.len;
+        let mut node = ROOT + self.len;
         self.len += 1;
-        if node > 0 && (node - 1).is_multiple_of(4) {
-            self.make_room((node - 1) / 4);
+        if node / 4 == self.groups.len() {
+            self.groups.push(Children([EMPTY; 4]));
         }
-        while node > 0 {
-            let parent = (node - 1) / 4;
+        while node > ROOT {
+            let parent = node / 4 + 2;
             let above = self.key(parent);
             if above <= key {
                 break;
@@ -110,46 +117,29 @@ impl Heap {
         self.set(node, key);
     }
 
-    fn make_room(&mut self, children: usize) {
-        if children == self.below.len() {
-            self.below.push(Children([EMPTY; 4]));
-        }
-    }
-
     fn remove_root(&mut self) {
         self.len -= 1;
-        if self.len == 0 {
-            self.root = EMPTY;
-            return;
+        let last = self.key(ROOT + self.len);
+        self.set(ROOT + self.len, EMPTY);
+        if self.len > 0 {
+            self.sift_down(last);
         }
-        let last = self.key(self.len);
-        self.set(self.len, EMPTY);
-        self.sift_down(last);
     }
 
     /// Puts `key` where the root was.
-    #[inline]
+    #[inline(always)]
     fn sift_down(&mut self, key: u128) {
-        let Some((least, mut lane)) = self.below.first().map(Children::least) else {
-            self.root = key;
-            return;
-        };
-        if key <= least {
-            self.root = key;
-            return;
-        }
-        self.root = least;
-        // The place to fill is `lane` of `below[group]`.
-        let mut group = 0;
+        // The place to fill is `lane` of `groups[group]`.
+        let (mut group, mut lane) = (ROOT / 4, ROOT % 4);
         loop {
-            let node = 4 * group + 1 + lane;
-            match self.below.get(node).map(Children::least) {
+            let below = 4 * group + lane - 2;
+            match self.groups.get(below).map(Children::least) {
                 Some((least, at)) if least < key => {
-                    self.below[group].0[lane % 4] = least;
-                    (group, lane) = (node, at);
+                    self.groups[group].0[lane % 4] = least;
+                    (group, lane) = (below, at);
                 }
                 _ => {
-                    self.below[group].0[lane % 4] = key;
+                    self.groups[group].0[lane % 4] = key;
                     return;
                 }
             }
@@ -158,15 +148,11 @@ impl Heap {
 
     #[inline]
     fn key(&self, node: usize) -> u128 {
-        if node == 0 { self.root } else { self.below[(node - 1) / 4].0[(node - 1) % 4] }
+        self.groups[node / 4].0[node % 4]
     }
 
     #[inline]
     fn set(&mut self, node: usize, key: u128) {
-        if node == 0 {
-            self.root = key;
-        } else {
-            self.below[(node - 1) / 4].0[(node - 1) % 4] = key;
-        }
+        self.groups[node / 4].0[node % 4] = key;
     }
 }

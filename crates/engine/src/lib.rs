@@ -31,17 +31,14 @@ const EMPTY: u128 = u128::MAX;
 mod key {
     use units::Time;
 
-    /// Where the time starts.
-    pub const TIME: u32 = 32;
-
     #[inline]
     pub fn new(time: Time, event: u32) -> u128 {
-        u128::from(time.0) << TIME | u128::from(event)
+        u128::from(time.0) << u64::BITS | u128::from(event)
     }
 
     #[inline]
     pub fn time(key: u128) -> Time {
-        Time((key >> TIME) as u64)
+        Time((key >> u64::BITS) as u64)
     }
 }
 
@@ -112,24 +109,27 @@ impl Agenda {
     /// `event` is due at `time`, which must not be in the past.
     #[inline]
     pub fn at(&mut self, time: Time, event: u32) {
+        self.again(time, event);
+    }
+
+    /// The same, inlined: for what was just handed out and is due again, as most events are.
+    #[inline(always)]
+    pub fn again(&mut self, time: Time, event: u32) {
         debug_assert!(time >= self.now, "{time} is before {}", self.now);
         let key = key::new(time, event);
-        if key >= self.horizon {
-            self.at_calendar(key);
-        } else if !self.heap.replace(key) {
-            self.at_heap(key);
+        if !self.heap.replace(key) {
+            self.insert(key);
         }
     }
 
+    /// Takes a key in when there is none to replace, as is always so with a calendar.
     #[inline(never)]
-    fn at_calendar(&mut self, key: u128) {
-        if let Some(calendar) = &mut self.calendar {
-            calendar.insert(key);
+    fn insert(&mut self, key: u128) {
+        if let Some(calendar) = &mut self.calendar
+            && key >= self.horizon
+        {
+            return calendar.insert(key);
         }
-    }
-
-    #[inline(never)]
-    fn at_heap(&mut self, key: u128) {
         self.heap.push(key);
         if self.heap.len() > self.crowd {
             self.crowded();
@@ -187,7 +187,7 @@ impl Agenda {
             if first < late {
                 self.run.pop();
             } else {
-                self.heap.take();
+                self.heap.pop();
             }
             self.handled += 1;
             self.now = time;

@@ -134,7 +134,7 @@ impl Link {
     }
 
     /// The next packet whose service starts by `now`: when, which, and how long it waited.
-    #[inline]
+    #[inline(always)] // for the hot path, which is not the only caller
     pub fn next_service(&mut self, now: Time) -> Option<(Time, u32, Span)> {
         let start = self.busy_until;
         if start > now {

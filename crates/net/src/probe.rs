@@ -19,7 +19,8 @@ use crate::watch::{Visit, Watch};
 /// The series of a run.
 #[derive(Clone, Debug)]
 pub struct Probes {
-    wanted: Vec<Series>,
+    wanted_of_flows: Vec<Series>,
+    wanted_of_links: Vec<Series>,
     every: Every,
     /// The groups whose flows are recorded; `None`: all.
     groups: Option<Vec<usize>>,
@@ -93,7 +94,8 @@ impl Probes {
     /// If a series is wanted on change that [`Series::on_change`] excludes; the reader refuses it.
     pub fn new(scenario: &Scenario) -> Probes {
         let mut probes = Probes {
-            wanted: Vec::new(),
+            wanted_of_flows: Vec::new(),
+            wanted_of_links: Vec::new(),
             every: Every::Change,
             groups: None,
             links: None,
@@ -130,7 +132,9 @@ impl Probes {
         // The order of the values may be another.
         self.of_flow.clear();
         self.of_link.clear();
-        (self.wanted, self.every, self.groups, self.links) = (series, every, groups, links);
+        (self.wanted_of_flows, self.wanted_of_links) =
+            series.into_iter().partition(|series| series.of() == Of::Flow);
+        (self.every, self.groups, self.links) = (every, groups, links);
     }
 
     /// Records something else from `now` on: means begin now.
@@ -154,12 +158,9 @@ impl Probes {
         self.next == now
     }
 
+    #[inline]
     fn on_change(&self) -> bool {
         self.every == Every::Change
-    }
-
-    fn wants(&self, of: Of) -> bool {
-        self.wanted.iter().any(|series| series.of() == of)
     }
 
     fn selects_group(&self, group: u32) -> bool {
@@ -172,20 +173,21 @@ impl Probes {
 
     /// Must this link be looked at when something happens at it?
     pub fn watches_link(&self, link: u32) -> bool {
-        let recorded = self.on_change() && self.wants(Of::Link) && self.selects_link(link);
+        let recorded =
+            self.on_change() && !self.wanted_of_links.is_empty() && self.selects_link(link);
         recorded || self.watch.as_ref().is_some_and(|watch| watch.has_link(link))
     }
 
     /// Takes a sample, and says when the next is due.
     pub fn sample(&mut self, now: Time, links: &[Link], flows: Ends<'_>) -> Option<Time> {
-        if self.wants(Of::Flow) {
+        if !self.wanted_of_flows.is_empty() {
             for (i, (source, sink)) in flows.sources.iter().zip(flows.sinks).enumerate() {
                 if source.started && self.selects_group(source.group) {
                     self.record_flow(now, i as u32, source, Some(sink));
                 }
             }
         }
-        if self.wants(Of::Link) {
+        if !self.wanted_of_links.is_empty() {
             for (i, link) in links.iter().enumerate() {
                 if self.selects_link(i as u32) {
                     self.record_link(now, i as u32, link);
@@ -209,6 +211,12 @@ impl Probes {
     }
 
     // What a watched host or link calls.
+
+    /// Is [`Probes::on_source`] to be told of sources that are not prompt? Not when they are sampled.
+    #[inline]
+    pub fn looks_at_sources(&self) -> bool {
+        self.on_change() || self.watch.is_some()
+    }
 
     /// Something has happened to a source.
     #[cold]
@@ -283,7 +291,7 @@ impl Probes {
         let mut put = |prefix: &'static str, name: &str, value: Option<f64>| {
             rows.put(slots, (prefix, name), at, (value, changed));
         };
-        for &series in &self.wanted {
+        for &series in &self.wanted_of_flows {
             match (series, sink) {
                 (Series::Cwnd, _) => put("", "cwnd_pkts", Some(source.sender.cwnd())),
                 (Series::Srtt, _) => {
@@ -318,7 +326,7 @@ impl Probes {
         let mut put = |prefix: &'static str, name: &str, value: Option<f64>, changed: bool| {
             rows.put(slots, (prefix, name), at, (value, changed));
         };
-        for &series in &self.wanted {
+        for &series in &self.wanted_of_links {
             match series {
                 Series::Queue => {
                     let waiting = f64::from(l.queue.backlog().packets);

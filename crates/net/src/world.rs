@@ -138,29 +138,78 @@ impl World {
         const LEAVE: u32 = Due::Leave as u32;
         const ARRIVAL: u32 = Due::Arrival as u32;
         let index = event & (MAX_INDEX - 1);
-        match event >> INDEX_BITS {
-            GUARD => self.on_guard(now, index),
-            LINK_PIPE => self.on_link_pipe(now, index),
-            CAPACITY => self.on_router_event(now, index, Due::Capacity),
-            ROUTER_TIMER => self.on_router_event(now, index, Due::RouterTimer),
-            UP => self.on_up(now, index),
-            DOWN => self.on_down(now, index),
-            ACK_UP => self.on_ack_up(now, index),
-            ACK_DOWN => self.on_ack_down(now, index),
-            FLOW_TIMER => self.on_flow_timer(now, index),
-            PACE => self.on_pace(now, index),
-            RECEIVER => self.on_receiver_timer(now, index),
-            PROBE => self.on_probe(now),
-            LEAVE => self.on_leave(now, index),
-            ARRIVAL => self.on_arrival(now, index),
-            _ => self.on_warmup(now),
+        // What arrives at a link does so below, for three kinds of events: called once, it is inlined.
+        let arrival = match event >> INDEX_BITS {
+            UP => self.off_source(index),
+            ACK_UP => self.off_sink(index),
+            LINK_PIPE => self.off_link(now, index),
+            GUARD => return self.on_guard(now, index),
+            CAPACITY => return self.on_router_event(now, index, Due::Capacity),
+            ROUTER_TIMER => return self.on_router_event(now, index, Due::RouterTimer),
+            DOWN => return self.on_down(now, index),
+            ACK_DOWN => return self.on_ack_down(now, index),
+            FLOW_TIMER => return self.on_flow_timer(now, index),
+            PACE => return self.on_pace(now, index),
+            RECEIVER => return self.on_receiver_timer(now, index),
+            PROBE => return self.on_probe(now),
+            LEAVE => return self.on_leave(now, index),
+            ARRIVAL => return self.on_arrival(now, index),
+            _ => return self.on_warmup(now),
+        };
+        if let Some((link, id)) = arrival {
+            self.arrive(now, link, id);
         }
     }
 
     // Links.
 
-    /// Works out the departures of a link up to `now`.
+    /// The head of a link's delay line is at the next link, which is returned, or leaves the last one.
     #[inline]
+    fn off_link(&mut self, now: Time, link: u32) -> Option<(u32, u32)> {
+        let popped = self.links[link as usize].pipe.pop(&self.pool);
+        let (id, next) = popped.or_else(|| self.pop_crossed(now, link))?;
+        if let Some(next) = next {
+            self.agenda.again(next, event(Due::LinkPipe, link));
+        }
+        Some((self.next_link(id), id))
+    }
+
+    /// The head of the line from a source is at the first link, which is returned.
+    #[inline]
+    fn off_source(&mut self, flow: u32) -> Option<(u32, u32)> {
+        let source = &mut self.sources[flow as usize];
+        let (id, next) = source.up.pop(&self.pool)?;
+        if let Some(next) = next {
+            self.agenda.again(next, event(Due::Up, flow));
+        }
+        Some((self.paths[source.group as usize].forward[0], id))
+    }
+
+    /// The head of the line from a sink is at the first link back, which is returned.
+    #[inline]
+    fn off_sink(&mut self, flow: u32) -> Option<(u32, u32)> {
+        let sink = &mut self.sinks[flow as usize];
+        let (id, next) = sink.ack_up.pop(&self.pool)?;
+        if let Some(next) = next {
+            self.agenda.again(next, event(Due::AckUp, flow));
+        }
+        Some((self.paths[sink.group as usize].reverse[0], id))
+    }
+
+    /// The link that a packet comes to next; there must be one.
+    #[inline]
+    fn next_link(&self, id: u32) -> u32 {
+        let packet = &self.pool[id];
+        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
+        let links = match packet.kind {
+            PacketKind::Data => &path.forward,
+            PacketKind::Ack => &path.reverse,
+        };
+        links[usize::from(packet.hop)]
+    }
+
+    /// Works out the departures of a link up to `now`.
+    #[inline(always)] // for the hot path, which is not the only caller
     fn catch_up(&mut self, now: Time, link: u32) {
         loop {
             let l = &mut self.links[link as usize];
@@ -286,21 +335,6 @@ impl World {
         }
     }
 
-    fn on_link_pipe(&mut self, now: Time, link: u32) {
-        let popped = self.links[link as usize].pipe.pop(&self.pool);
-        let Some((id, next)) = popped.or_else(|| self.pop_crossed(now, link)) else { return };
-        if let Some(next) = next {
-            self.agenda.at(next, event(Due::LinkPipe, link));
-        }
-        let packet = &self.pool[id];
-        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
-        let links = match packet.kind {
-            PacketKind::Data => &path.forward,
-            PacketKind::Ack => &path.reverse,
-        };
-        self.arrive(now, links[usize::from(packet.hop)], id);
-    }
-
     fn on_router_event(&mut self, now: Time, link: u32, due: Due) {
         self.catch_up(now, link);
         let l = &mut self.links[link as usize];
@@ -320,16 +354,6 @@ impl World {
     }
 
     // The source.
-
-    fn on_up(&mut self, now: Time, flow: u32) {
-        let source = &mut self.sources[flow as usize];
-        let Some((id, next)) = source.up.pop(&self.pool) else { return };
-        if let Some(next) = next {
-            self.agenda.at(next, event(Due::Up, flow));
-        }
-        let first = self.paths[source.group as usize].forward[0];
-        self.arrive(now, first, id);
-    }
 
     fn on_flow_timer(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
@@ -424,9 +448,9 @@ impl World {
         let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
         source.end_hold(next);
         if let Some(next) = next {
-            self.agenda.at(next, event(Due::AckDown, flow));
+            self.agenda.again(next, event(Due::AckDown, flow));
         }
-        if !source.prompt {
+        if !source.prompt && self.probes.looks_at_sources() {
             self.probes.before_ack(now, flow, source, &self.pool[id]);
         }
         self.acknowledged(now, flow, id);
@@ -436,7 +460,7 @@ impl World {
     /// Records what a source that is watched has come to.
     fn look_at_source(&mut self, now: Time, flow: u32) {
         let source = &self.sources[flow as usize];
-        if !source.prompt {
+        if !source.prompt && self.probes.looks_at_sources() {
             self.probes.on_source(now, flow, source);
         }
     }
@@ -490,7 +514,7 @@ impl World {
         let Some((id, next)) = sink.down.pop(&self.pool) else { return };
         sink.end_hold(next);
         if let Some(next) = next {
-            self.agenda.at(next, event(Due::Down, flow));
+            self.agenda.again(next, event(Due::Down, flow));
         }
         self.deliver(now, flow, id);
     }
@@ -580,16 +604,6 @@ impl World {
             sink.armed = deadline;
             self.agenda.at(deadline, event(Due::Receiver, flow));
         }
-    }
-
-    fn on_ack_up(&mut self, now: Time, flow: u32) {
-        let sink = &mut self.sinks[flow as usize];
-        let Some((id, next)) = sink.ack_up.pop(&self.pool) else { return };
-        if let Some(next) = next {
-            self.agenda.at(next, event(Due::AckUp, flow));
-        }
-        let first = self.paths[sink.group as usize].reverse[0];
-        self.arrive(now, first, id);
     }
 
     // Measurements.
