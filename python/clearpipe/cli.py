@@ -207,7 +207,12 @@ def run(  # noqa: PLR0913 - one for each option
 
     if branch_at is not None or variant:
         _check_engine(engine)
-        alone = {"--reps": reps, "--figure": figure, "--report": report, "--max-wall": max_wall}
+        alone: dict[str, object] = {
+            "--reps": reps,
+            "--figure": figure,
+            "--report": report,
+            "--max-wall": max_wall,
+        }
         alone |= {"--capture": capture, "--trace": trace}
         _check_branch(branch_at, variant, alone)
         job = batch.plan(file, set_ or [], seed, [rep or 0])[0][0]

@@ -127,7 +127,10 @@ impl Header for XcpHeader {
         // Float-to-integer casts saturate. An estimate never rounds to "no estimate".
         let rtt = ((self.rtt * RTT_UNITS + 0.5) as u32).max(u32::from(self.rtt > 0.0));
         let cwnd = ((self.cwnd + 0.5) as u32).max(u32::from(self.cwnd > 0.0));
-        let feedback = math::floor(self.feedback * FEEDBACK_UNITS + 0.5) as i64;
+        // From 2^52 units on there are no halves, and adding one would round to even.
+        let units = self.feedback * FEEDBACK_UNITS;
+        let half = if units.abs() < 4_503_599_627_370_496.0 { 0.5 } else { 0.0 };
+        let feedback = math::floor(units + half) as i64;
         wire[..4].copy_from_slice(&rtt.to_be_bytes());
         wire[4..8].copy_from_slice(&cwnd.to_be_bytes());
         wire[8..16].copy_from_slice(&feedback.to_be_bytes());
