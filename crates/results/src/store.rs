@@ -315,13 +315,48 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
 
 /// The bytes depend on the batch alone: no time, no machine.
 fn write_table(path: &Path, batch: &RecordBatch, flush: Flush) -> Result<(), StoreError> {
-    let file = File::create(path).map_err(io_at(path))?;
+    let mut file = Kept { file: File::create(path).map_err(io_at(path))?, error: None };
+    let written = write_batch(&mut file, batch);
+    // Parquet's own error would tell of a full disk in words only.
+    if let Some(error) = file.error {
+        return Err(io_at(path)(error));
+    }
+    written.map_err(content_at(path))?;
+    flush.after(&file.file).map_err(io_at(path))
+}
+
+fn write_batch(file: &mut Kept, batch: &RecordBatch) -> parquet::errors::Result<()> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer =
-        ArrowWriter::try_new(file, batch.schema(), Some(properties)).map_err(content_at(path))?;
-    writer.write(batch).map_err(content_at(path))?;
-    let file = writer.into_inner().map_err(content_at(path))?;
-    flush.after(&file).map_err(io_at(path))
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties))?;
+    writer.write(batch)?;
+    writer.close().map(|_| ())
+}
+
+/// A file that keeps the first error of a write.
+struct Kept {
+    file: File,
+    error: Option<io::Error>,
+}
+
+impl Kept {
+    fn keep<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let kind = error.kind();
+            self.error.get_or_insert(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.keep(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.flush();
+        self.keep(flushed)
+    }
 }
 
 /// One batch, however the file is chunked.
