@@ -174,6 +174,8 @@ class _Place:
             if self.scheduler is not None:
                 raise typer.BadParameter("--scheduler goes with --executor dask")
             return runner.Threads(self.jobs, deadline)
+        if self.jobs is not None:
+            raise typer.BadParameter("--jobs goes with --executor local; workers have their own")
         if self.scheduler is None:
             raise typer.BadParameter("--executor dask needs --scheduler ADDR")
         from clearpipe.sweep import cluster
@@ -194,13 +196,12 @@ def _run(
         with watcher:
             return runner.Sweep(spec, Store(store), executor, options, watcher).run()
     except runner.OutOfTime as error:
-        text = f"{error}; " if str(error) else "out of time; "
-        print(f"clearpipe: {text}the same command goes on", file=sys.stderr)
+        print(f"clearpipe: {error}; the same command goes on", file=sys.stderr)
         raise typer.Exit(75) from None
 
 
 def _tell(tally: Tally, as_json: bool) -> None:
-    """What became of the runs; exit code 1 if some failed."""
+    """What became of the runs; exit code 75 if some are missing, 1 if some failed."""
     for damage in tally.damaged:
         print(f"clearpipe: {damage.path}: {damage.reason}; done again", file=sys.stderr)
     if as_json:
@@ -209,6 +210,14 @@ def _tell(tally: Tally, as_json: bool) -> None:
         print(_told(tally))
     if tally.failed:
         print(f"clearpipe: {tally.failed} runs failed; `sweep status` says why", file=sys.stderr)
+    if tally.waiting:
+        text = f"{tally.waiting} points wait for runs of other shards or runners; run it again then"
+        print(f"clearpipe: {text}", file=sys.stderr)
+    elif tally.missing:
+        print(f"clearpipe: {tally.missing} runs are missing; run it again", file=sys.stderr)
+    if tally.waiting or tally.missing:
+        raise typer.Exit(75)
+    if tally.failed:
         raise typer.Exit(1)
 
 
@@ -273,20 +282,28 @@ def status(  # noqa: PLR0913 - one for each option
 
 def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
     from clearpipe.sweep import runner
+    from clearpipe.sweep.report import other_models
     from clearpipe.sweep.store import Store
 
     store = Store(place)
+    if place.exists():
+        store.identify()
+    others = runner.of_other_models(spec, store)
     tally = runner.standing(spec, store)
     errors = _error_counts(spec, store)
     if verify:
         tally.damaged = [d for one in sorted(store.present()) if (d := store.damage(one))]
     if as_json:
-        _print_json({**asdict(tally), "missing": tally.missing, "errors": errors})
+        _print_json(
+            {**asdict(tally), "missing": tally.missing, "errors": errors, "other_models": others}
+        )
     else:
         left = f"{tally.failed} failed, {tally.missing} missing"
         print(f"{tally.done} of {tally.wanted} runs done, {left}")
         for message, number in errors.items():
             print(f"  {number} x {message}")
+        for note in other_models(others):
+            print(f"  {note}")
         for damage in tally.damaged:
             print(f"  {damage.path}: {damage.reason}")
     if verify and tally.damaged:
@@ -298,12 +315,11 @@ def _error_counts(spec: Spec, store: Store) -> dict[str, int]:
 
     failed = store.failed()
     found: dict[str, int] = {}
-    most = spec.reps if spec.until is None else spec.until.max_reps
-    for one in runner.runs(spec, store, range(most)):
+    for one in runner.asked(spec, store):
         if isinstance(one, tuple):
-            message, number = str(one[1]), most
+            message, number = str(one[1]), runner.invalid_reps(spec)
         elif one.identity in failed:
-            message, number = str(failed[one.identity]["error"]), 1
+            message, number = str(failed[one.identity].get("error", "")), 1
         else:
             continue
         found[message] = found.get(message, 0) + number
@@ -368,7 +384,7 @@ def _print_points(table: Table) -> None:
     axes = [axis.name for axis in table.spec.axes]
     out = new_table(reporting.headline(table), [*axes, "n", *shown], left=len(axes))
     for point in table.spec.points:
-        cells = [reporting.text(table.interval(point, metric)) for metric in shown]
+        cells = reporting.texts(table, point, shown)
         out.add_row(*(point.coordinates[a] for a in axes), str(len(table.of_point(point))), *cells)
     _print(out)
 
