@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -147,15 +148,17 @@ def run(  # noqa: PLR0913 - one for each option
     quiet: Quiet = False,
 ) -> None:
     """Do the runs that are missing. Interrupt it at will: the same command goes on."""
-    wanted = _spec(file, set_, seed, reps, until)
-    place = _Place(executor, scheduler, jobs)
-    if dry_run:
-        _forecast(wanted, store, jobs, as_json, quiet)
-        return
     from clearpipe.sweep.runner import Options
 
+    wanted = _spec(file, set_, seed, reps, until)
+    place = _Place(executor, scheduler, jobs)
     options = Options(_shard(shard), retry)
+    if dry_run:
+        _forecast(wanted, store, place.width(), options, as_json, quiet)
+        return
     tally = _run(wanted, store, place, options, _seconds(max_time), quiet)
+    if tally.fresh and not quiet:
+        _note_sameness(wanted, store)
     _tell(tally, as_json)
 
 
@@ -166,6 +169,10 @@ class _Place:
     kind: str
     scheduler: str | None
     jobs: int | None
+
+    def width(self) -> int:
+        """Runs at a time, as far as this machine knows."""
+        return self.jobs or os.cpu_count() or 1
 
     def executor(self, deadline: float | None) -> Executor:
         from clearpipe.sweep import runner
@@ -221,6 +228,14 @@ def _tell(tally: Tally, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
+def _note_sameness(spec: Spec, place: Path) -> None:
+    from clearpipe.sweep import report, runner
+    from clearpipe.sweep.store import Store
+
+    if same := runner.not_random(spec, Store(place)):
+        print(f"clearpipe: note: {report.not_random(same)}", file=sys.stderr)
+
+
 def _told(tally: Tally) -> str:
     parts = [f"{tally.done} of {tally.wanted} runs done ({tally.fresh} now)"]
     if tally.failed:
@@ -230,7 +245,9 @@ def _told(tally: Tally) -> str:
     return ", ".join(parts)
 
 
-def _forecast(spec: Spec, place: Path, jobs: int | None, as_json: bool, quiet: bool) -> None:
+def _forecast(
+    spec: Spec, place: Path, jobs: int, options: Options, as_json: bool, quiet: bool
+) -> None:
     from clearpipe import table
     from clearpipe.sweep import forecast
     from clearpipe.sweep.store import Store
@@ -239,18 +256,21 @@ def _forecast(spec: Spec, place: Path, jobs: int | None, as_json: bool, quiet: b
         if not quiet and sys.stderr.isatty():
             print(text, file=sys.stderr)
 
-    found = forecast.forecast(spec, Store(place), jobs, said)
+    found = forecast.forecast(spec, Store(place), jobs, options, said)
     if as_json:
         _print_json(found.as_json())
         return
     points = f"{len(spec.points)} points"
-    print(f"runs     {found.runs} ({points}), {found.done} done, {found.missing} to do")
+    failed = f", {found.failed} failed" if found.failed else ""
+    print(f"runs     {found.runs} ({points}), {found.done} done{failed}, {found.missing} to do")
+    if spec.until is not None:
+        print(f"         with {spec.until.min_reps} replications; `until` may ask for more")
     if found.invalid_points:
         print(f"         {found.invalid_points} points are not valid scenarios")
     print(f"events   {found.events:.3g}, packet-hops {found.packet_hops:.3g}")
     cores = f"{found.jobs} at a time ({_span(found.core_s)} on one core)"
     print(f"time     {_span(found.wall_s)} with {cores}")
-    print(f"memory   {table.size(found.memory_bytes)} seen while trying")
+    print(f"memory   up to {table.size(found.memory_bytes)}, by what was tried")
     print(f"disk     {table.size(found.disk_bytes)}")
 
 

@@ -17,8 +17,6 @@ from clearpipe.sweep.tables import Row, Table
 MOST_ROWS = 500
 DEFAULT_METRICS = ("utilization_ratio", "queue_mean_pkts", "drop_ratio", "goodput_mean_bps")
 
-NOTHING_RANDOM = "nothing in them is random"
-
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --soft: #8881; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -110,7 +108,7 @@ def notes(table: Table) -> Iterator[str]:
     if single:
         yield f"{len(single)} points have one replication only, and so no interval."
     if same := sum(_is_one_run(table.of_point(p)) for p in table.spec.points):
-        yield f"{same} points have replications that are all the same run: {NOTHING_RANDOM}."
+        yield not_random(same)
     until = table.spec.until
     if until is not None:
         if lacking := [p.label for p in table.spec.points if _lacks(table, p, until.metric)]:
@@ -120,6 +118,14 @@ def notes(table: Table) -> Iterator[str]:
         if wide:
             shown = "; ".join(wide[:5])
             yield f"{len(wide)} points did not reach the wanted interval: {shown}"
+
+
+def not_random(points: int) -> str:
+    """A note for points whose replications say nothing."""
+    return (
+        f"{points} points have replications that are all the same run: nothing in them is random, "
+        'such as start = "uniform(0s, 1s)".'
+    )
 
 
 def other_models(found: Mapping[str, Sequence[str]]) -> Iterator[str]:

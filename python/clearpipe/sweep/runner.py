@@ -242,6 +242,10 @@ class Options:
     retry: bool = False
     """Are runs that failed before done again?"""
 
+    def includes(self, identity: str) -> bool:
+        """Is the run in the part that is wanted?"""
+        return self.shard is None or shard_of(identity, self.shard[1]) == self.shard[0]
+
 
 class Executor(Protocol):
     """What does runs, several at a time."""
@@ -320,23 +324,17 @@ class Sweep:
         for one in runs(spec, self.store if spec.until is None else None, reps):
             if isinstance(one, tuple):
                 self._invalid(one, reps)
-            elif one.identity not in self.seen and self._ours(one.identity):
+            elif one.identity not in self.seen and self.options.includes(one.identity):
                 self.seen.add(one.identity)
                 self.tally.wanted += 1
                 yield one
-
-    def _ours(self, identity: str) -> bool:
-        if self.options.shard is None:
-            return True
-        index, shards = self.options.shard
-        return shard_of(identity, shards) == index
 
     def _invalid(self, broken: tuple[Point, ConfigError], reps: Sequence[int]) -> None:
         """Stores a point that is no valid scenario as runs that failed."""
         point, error = broken
         for rep in reps:
             run = invalid_run(self.spec, point, rep)
-            if not self._ours(run.identity):
+            if not self.options.includes(run.identity):
                 continue
             self.tally.wanted += 1
             self.tally.failed += 1
@@ -457,6 +455,22 @@ def standing(spec: Spec, store: Store) -> Tally:
             tally.done += one.identity in there
             tally.failed += one.identity not in there and one.identity in failed
     return tally
+
+
+def not_random(spec: Spec, store: Store) -> int:
+    """The points whose replications are all one run."""
+    there = store.present()
+    found: dict[int, set[str]] = {}
+    count: dict[int, int] = {}
+    for one in asked(spec, store):
+        if isinstance(one, tuple) or one.identity not in there:
+            continue
+        prints = found.setdefault(one.point, set())
+        # Two that differ are enough to know.
+        if len(prints) < 2:
+            prints.add(str(store.read_json(one.identity, "meta.json").get("fingerprint")))
+            count[one.point] = count.get(one.point, 0) + 1
+    return sum(n > 1 and len(found[point]) == 1 for point, n in count.items())
 
 
 def asked(spec: Spec, store: Store) -> Iterator[Run | tuple[Point, ConfigError]]:
