@@ -262,6 +262,7 @@ def test_a_metric_that_no_run_has_is_invalid(tmp_path: Path, metric: str) -> Non
     file = write(tmp_path, UNTIL.replace("queue_mean_pkts", metric))
     out = call("sweep", "run", file, "--jobs", 1, cwd=tmp_path, expect=3)
     assert f"no metric is called {metric!r}; did you mean" in out.stderr
+    assert "missing" in call("sweep", "status", file, cwd=tmp_path).stdout
     if "." not in metric:
         # After the first run, and not after the first replications of all points.
         assert len(times_done(tmp_path / "results/store")) < 12

@@ -107,7 +107,7 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     """For each point the identities of its runs, or the message of what is wrong with it."""
     if store is None:
         return [_identities(spec, point, reps) for point in spec.points]
-    asked = [list(reps), spec.resolved, _files(spec), cp.version(), cp.model_version()]
+    asked = [list(reps), spec.source, _files(spec), cp.version(), cp.model_version()]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
         known: list[list[str] | str] = json.loads(path.read_text(encoding="utf-8"))["points"]
@@ -127,7 +127,7 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
 
 def _name(spec: Spec) -> str:
     """What a sweep is known by, whatever the version and the number of replications."""
-    return _hash([spec.source, spec.sets, spec.seed, [p.sets for p in spec.points]])
+    return _hash([spec.resolved, spec.sets, spec.seed, [p.sets for p in spec.points]])
 
 
 def _hash(value: object) -> str:
@@ -283,6 +283,7 @@ class Sweep:
             for points, reps in groups:
                 self._round(replace(self.spec, points=points), reps)
             plan.advance()
+            plan.check()
         self.tally.waiting = plan.waiting()
         return self.tally
 

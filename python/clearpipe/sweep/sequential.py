@@ -72,10 +72,7 @@ class Plan:
         ]
 
     def advance(self) -> bool:
-        """Looks at what is there now; False if no point got any further.
-
-        Raises ConfigError if all that is done does not have the metric.
-        """
+        """Looks at what is there now; False if no point got any further."""
         there = self.store.present()
         over = there | set(self.store.failed())
         moved = False
@@ -83,9 +80,12 @@ class Plan:
             if one.open and one.known(over):
                 self._grow(one, there)
                 moved = True
-        if self.last and not any(one.found for one in self.points):
-            metrics.check(self.until.metric, self.last, "until.metric")
         return moved
+
+    def check(self) -> None:
+        """Raises ConfigError when all points have runs and none of them has the metric."""
+        if self.last and not any(one.found or one.have == 0 for one in self.points):
+            metrics.check(self.until.metric, self.last, "until.metric")
 
     def waiting(self) -> int:
         """Points that need runs which are neither done nor failed."""
