@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import clearpipe as cp
-from clearpipe import interval
+from clearpipe import statistics
 from clearpipe.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Comparison:
         return {
             "names": self.names,
             "method": self.method,
-            "level_ratio": interval.LEVEL,
+            "level_ratio": statistics.LEVEL,
             "note": self.note,
             "pairs": self.pairs,
             "rows": [asdict(row) for row in self.rows],
@@ -205,7 +205,7 @@ def _method(
 ) -> tuple[Literal["paired t", "Welch t"] | None, str]:
     """Where the intervals come from, and in words."""
     a, b = sides
-    level = f"{100 * interval.LEVEL:g} %"
+    level = f"{100 * statistics.LEVEL:g} %"
     if paired and len(a) < 2:
         return None, "no interval: it takes two pairs or more (clearpipe run --reps N)"
     if max(len(side) for side in names.values()) > 1:
@@ -295,7 +295,7 @@ def _paired_row(
     left, right = _known(key, a), _known(key, b)
     if len(both) < len(a):
         return _row(key, left, right, None, within, comparable=False)
-    return _row(key, left, right, interval.paired(left, right), within)
+    return _row(key, left, right, statistics.paired(left, right), within)
 
 
 def _unpaired_row(
@@ -303,7 +303,7 @@ def _unpaired_row(
 ) -> Row:
     left, right = _known(key, a), _known(key, b)
     whole = (len(left), len(right)) == (len(a), len(b))
-    return _row(key, left, right, interval.welch(left, right), None, comparable=whole)
+    return _row(key, left, right, statistics.welch(left, right), None, comparable=whole)
 
 
 def _known(key: tuple[str, str, str], side: list[Values]) -> list[float]:
@@ -314,7 +314,7 @@ def _row(
     key: tuple[str, str, str],
     left: list[float],
     right: list[float],
-    span: interval.Interval | None,
+    span: statistics.Span | None,
     within: bool | None,
     comparable: bool = True,
 ) -> Row:
@@ -373,7 +373,7 @@ def table(comparison: Comparison) -> Grid:
     checked = any(row.within is not None for row in comparison.rows)
     spans = comparison.method is not None
     headings = ["Of", "Measure", "A", "B", "B - A"]
-    headings += [f"{100 * interval.LEVEL:g} % interval"] * spans
+    headings += [f"{100 * statistics.LEVEL:g} % interval"] * spans
     headings += ["Relative", *["Within"] * checked]
     return Grid(
         _title(comparison),

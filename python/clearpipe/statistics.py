@@ -10,6 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+LEVEL = 0.95
+"""The share of intervals that hold the true value."""
+
+
+class Span(NamedTuple):
+    """The ends of an interval."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -21,7 +32,7 @@ class Interval:
     high: float
     n: int
     method: str
-    level: float = 0.95
+    level: float = LEVEL
 
     @property
     def half(self) -> float:
@@ -36,24 +47,64 @@ class Interval:
         return self.half / abs(self.mean) if self.mean else math.inf
 
 
-def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """The mean and its Student t interval. One value alone has an infinite one."""
     n = len(values)
     if n == 0:
         raise ValueError("no values")
-    mean = math.fsum(values) / n
+    mean = _mean(values)
     if n == 1:
         return Interval(mean, -math.inf, math.inf, n, "t", level)
-    # Not scipy.stats, which takes three times as long to load.
-    from scipy.special import stdtrit
-
-    spread = math.sqrt(math.fsum((x - mean) ** 2 for x in values) / (n - 1))
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * spread / math.sqrt(n)
+    half = _reach(math.sqrt(_variance(values) / n), n - 1, level)
     return Interval(mean, mean - half, mean + half, n, "t", level)
 
 
+def paired(a: Sequence[float], b: Sequence[float]) -> Span | None:
+    """The interval of the mean of b - a, pair by pair; None for fewer than two pairs."""
+    differences = [y - x for x, y in zip(a, b, strict=True)]
+    if len(differences) < 2:
+        return None
+    found = t_interval(differences, LEVEL)
+    return Span(found.low, found.high)
+
+
+def welch(a: Sequence[float], b: Sequence[float]) -> Span | None:
+    """Of mean b - mean a of two samples that have nothing to do with each other.
+
+    The samples need not vary alike (Welch 1947, with Satterthwaite's degrees of freedom). None if
+    one of them has fewer than two values.
+    """
+    if min(len(a), len(b)) < 2:
+        return None
+    parts = [_variance(side) / len(side) for side in (a, b)]
+    squared = sum(parts)
+    middle = _mean(b) - _mean(a)
+    if squared == 0:
+        return Span(middle, middle)
+    bottom = sum(v * v / (len(side) - 1) for v, side in zip(parts, (a, b), strict=True))
+    half = _reach(math.sqrt(squared), squared * squared / bottom, LEVEL)
+    return Span(middle - half, middle + half)
+
+
+def _reach(error: float, freedom: float, level: float) -> float:
+    """How far an interval reaches on each side, by Student's t."""
+    # Not scipy.stats, which takes three times as long to load.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2)) * error
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = _mean(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
 def bootstrap_interval(
-    values: Sequence[float], level: float = 0.95, *, seed: int = 1, resamples: int = 9999
+    values: Sequence[float], level: float = LEVEL, *, seed: int = 1, resamples: int = 9999
 ) -> Interval:
     """The mean and its bias-corrected and accelerated bootstrap interval (scipy's BCa)."""
     n = len(values)
@@ -86,6 +137,10 @@ def mser(values: Sequence[float], batch: int = 5) -> int:
     means = [
         math.fsum(values[i : i + batch]) / batch for i in range(0, len(values) - batch + 1, batch)
     ]
+    # What is left is summed as differences from the mean: squares of large, nearly equal values
+    # would cancel.
+    middle = math.fsum(means) / max(len(means), 1)
+    means = [value - middle for value in means]
     best, least = 0, math.inf
     total = math.fsum(means)
     squares = math.fsum(x * x for x in means)

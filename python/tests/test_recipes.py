@@ -48,6 +48,35 @@ def test_the_slurm_script_runs_every_shard(tmp_path: Path) -> None:
     assert "15 of 15 runs done" in done.stdout
 
 
+def test_a_slurm_task_that_gets_nothing_done_is_not_queued_again(tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not installed")
+    tools, store = tmp_path / "bin", tmp_path / "store"
+    tools.mkdir()
+    store.mkdir()
+    # What it does to the journal, the test says.
+    (tools / "clearpipe").write_text('#!/bin/sh\nprintf "$DONE" >>store/journal.jsonl\nexit 75\n')
+    (tools / "scontrol").write_text('#!/bin/sh\necho "$@" >>queued\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    ends = []
+    for done in ("", "a line", ""):
+        environment = {
+            "PATH": f"{tools}:/usr/bin:/bin",
+            "SLURM_ARRAY_JOB_ID": "7",
+            "SLURM_ARRAY_TASK_ID": "3",
+            "SLURM_ARRAY_TASK_MIN": "3",
+            "SLURM_ARRAY_TASK_COUNT": "4",
+            "SLURM_CPUS_PER_TASK": "2",
+            "DONE": done,
+        }
+        script = [bash, str(RECIPES / "slurm-array.sh"), "sweep.toml", "store"]
+        ends.append(subprocess.run(script, cwd=tmp_path, env=environment, check=False).returncode)
+    assert ends == [75, 0, 75]
+    assert (tmp_path / "queued").read_text() == "requeue 7_3\n"
+
+
 def manifest() -> dict[str, Any]:
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     content: dict[str, Any] = yaml.safe_load((RECIPES / "kubernetes-job.yaml").read_text())

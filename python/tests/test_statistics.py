@@ -54,6 +54,8 @@ def test_mser_finds_where_a_transient_ends() -> None:
     # The transient is below the noise (0.5) after ln(40)/ln(1/0.9) = 35 values.
     assert 20 <= statistics.mser(values) <= 60
     assert statistics.mser([draw.gauss(0, 1) for _ in range(400)]) <= 60
+    # Far from zero, squares would lose what the values differ by.
+    assert statistics.mser([1e9 + value for value in values]) == statistics.mser(values)
     rising = [float(i) for i in range(400)]
     assert statistics.mser(rising) == 200
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -14,7 +15,8 @@ import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
 import clearpipe as cp
-from clearpipe import sweep
+from clearpipe import _core, sweep
+from clearpipe.sweep import forecast, runner
 from clearpipe.sweep.store import Store
 
 SMALL = """[sweep]
@@ -75,7 +77,7 @@ def test_a_failed_run_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
     assert "2 x " in shown.stdout
     assert "warmup" in shown.stdout
     rows = sweep.table(sweep.load(file), tmp_path / "store").to_pylist()
-    assert [row["state"] for row in rows if row["warmup"] == "1s"] == ["failed"]
+    assert [row["state"] for row in rows if row["warmup"] == "1s"] == ["failed"] * 2
     assert "warm-up of 1s leaves nothing" in next(r["error"] for r in rows if r["error"])
 
 
@@ -159,7 +161,8 @@ def test_two_runners_at_once_do_each_run_once(tmp_path: Path) -> None:
     ]
     for one in both:
         one.communicate(timeout=120)
-        assert one.returncode == 0
+    # The one that ends first may leave runs to the other.
+    assert {one.returncode for one in both} in ({0}, {0, 75})
     times = times_done(tmp_path / "results/store")
     assert len(times) == 200
     assert set(times.values()) == {1}
@@ -168,8 +171,11 @@ def test_two_runners_at_once_do_each_run_once(tmp_path: Path) -> None:
     assert seals(tmp_path / "results/store") == seals(undisturbed)
 
 
-def kill_and_resume(tmp_path: Path, kills: int, reps: int) -> None:
-    """kill -9 at random moments; at the end the store is that of an undisturbed sweep."""
+def kill_and_resume(tmp_path: Path, kills: int, reps: int) -> int:
+    """kill -9 at random moments; at the end the store is that of an undisturbed sweep.
+
+    Gives how many of the kills found work left.
+    """
     # Runs of some 20 ms, so that most kills find some in flight.
     slow = BASE.replace('"1s"', '"60s"')
     file = write(tmp_path, SMALL.replace("reps = 5", f"reps = {reps}"), slow)
@@ -177,6 +183,7 @@ def kill_and_resume(tmp_path: Path, kills: int, reps: int) -> None:
     sweep.run(sweep.load(file), undisturbed)
     draw = random.Random(1)
     store = tmp_path / "store"
+    found_work = 0
     for _ in range(kills):
         running = subprocess.Popen(
             command("sweep", "run", file, "-q", "--store", store),
@@ -185,11 +192,12 @@ def kill_and_resume(tmp_path: Path, kills: int, reps: int) -> None:
         )
         time.sleep(draw.uniform(0.0, 0.6))
         running.kill()
-        running.wait()
+        found_work += running.wait() == -signal.SIGKILL
     call("sweep", "run", file, "--store", store, cwd=tmp_path)
     assert seals(store) == seals(undisturbed)
     assert max(times_done(store).values()) == 1
     assert not list(store.rglob(".partial-*"))
+    return found_work
 
 
 def test_killed_runners_leave_a_store_that_goes_on(tmp_path: Path) -> None:
@@ -198,7 +206,7 @@ def test_killed_runners_leave_a_store_that_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_fifty_kills(tmp_path: Path) -> None:
-    kill_and_resume(tmp_path, kills=50, reps=50)
+    assert kill_and_resume(tmp_path, kills=50, reps=100) >= 30
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
@@ -275,17 +283,51 @@ def test_the_report_draws_what_plot_says(tmp_path: Path) -> None:
     assert len(lines) == 21
 
 
-def test_mixed_model_versions_are_named(tmp_path: Path) -> None:
+def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path, SMALL)
     spec, store = sweep.load(file), Store(tmp_path / "store")
     sweep.run(spec, store.path)
-    from clearpipe.sweep import report, tables
+    now = runner.identities(spec, store, range(5))
+    identities = _core.identities
+    with monkeypatch.context() as older:
+        older.setattr(cp, "model_version", lambda: "0")
+        # Another model has other identities.
+        older.setattr(
+            _core, "identities", lambda *args, **kw: [x[::-1] for x in identities(*args, **kw)]
+        )
+        before = runner.identities(spec, store, range(3))
+    assert len(list(store.plans.iterdir())) == 2
+    for new, old in ((now[0][1], before[0][1]), (now[2][0], before[2][0])):
+        shutil.copytree(store.directory(new), store.directory(old))
+    page = call("sweep", "report", file, "--store", "store", "--out", "o", cwd=tmp_path)
+    status = call("sweep", "status", file, "--store", "store", cwd=tmp_path)
+    for said in (page.stderr, status.stdout):
+        assert "2 runs of this sweep are of model 0, and not used: " in said
+        assert before[0][1][:16] in said
+    assert "20 of 20 runs done" in status.stdout
 
-    table = tables.read(spec, store)
-    table.rows[3].meta["model_version"] = "0"
-    said = " ".join(report.notes(table))
-    assert "Mixed model versions: 1 runs are of model 0" in said
-    assert table.rows[3].run.identity[:16] in said
+
+def test_a_dry_run_counts_what_will_be_done(tmp_path: Path) -> None:
+    sweeps = '[sweep]\nreps = 2\nvary."flows.a.count" = [1, 2, 3]\n'
+    file = write(tmp_path, sweeps)
+    whole, *parts = (
+        json.loads(call("sweep", "run", file, "--dry-run", "--json", *more, cwd=tmp_path).stdout)
+        for more in ([], ["--shard", "0/2"], ["--shard", "1/2"])
+    )
+    assert whole["missing"] == 6
+    assert sum(part["missing"] for part in parts) == 6
+    kept = write(tmp_path, sweeps.replace("reps", 'keep = "summary"\nreps'))
+    store = Store(tmp_path / "results/store")
+    store.open()
+    spec = sweep.load(kept)
+    run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
+    store.fail(run.identity, {"error": "for this test"})
+    failed = json.loads(call("sweep", "run", kept, "--dry-run", "--json", cwd=tmp_path).stdout)
+    assert (failed["runs"], failed["failed"], failed["missing"]) == (6, 1, 5)
+    retried = ["--retry-failed", "--jobs", 3]
+    again = call("sweep", "run", kept, "--dry-run", "--json", *retried, cwd=tmp_path)
+    assert json.loads(again.stdout)["missing"] == 6
+    assert forecast.forecast(spec, store, 1, runner.Options()).disk_bytes == 5 * 4 * 4096
 
 
 def test_a_dry_run_does_nothing_and_is_near(tmp_path: Path) -> None:

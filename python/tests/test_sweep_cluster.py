@@ -15,7 +15,11 @@ from pathlib import Path
 import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
-from clearpipe import sweep
+import clearpipe as cp
+from clearpipe import RunError, sweep
+from clearpipe.sweep import cluster as dask
+from clearpipe.sweep import runner
+from clearpipe.sweep.store import Store
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
@@ -91,6 +95,43 @@ def test_a_killed_scheduler_is_75_and_the_sweep_goes_on(tmp_path: Path) -> None:
     assert "40 of 40 runs done" in done.stdout
     sweep.run(sweep.load(file), tmp_path / "alone")
     assert seals(store) == seals(tmp_path / "alone")
+
+
+def test_a_cluster_without_workers_ends_in_time_and_says_so(tmp_path: Path) -> None:
+    file = write(tmp_path, SWEEP)
+    with cluster(tmp_path, workers=0) as (address, _):
+        limit = ["--max-time", "3s"]
+        out = call("sweep", "run", file, *limit, *on(address), cwd=tmp_path, expect=75)
+    assert out.stderr.count("has no worker; waiting for one") == 1
+    assert "no run ended within it" in out.stderr
+
+
+def test_a_worker_of_another_model_or_store_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = sweep.load(write(tmp_path, SWEEP))
+    store = Store(tmp_path / "store")
+    store.open()
+    run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
+    place = (str(store.path), store.identify(), cp.model_version())
+    source = (spec.source.name, spec.source.text)
+    with pytest.raises(RunError, match=r"has model .*, the sweep was started with model 0"):
+        dask._on_worker((*place[:2], "0"), source, run, "all", 60.0)
+    with pytest.raises(RunError, match="another store than the one"):
+        dask._on_worker((place[0], "x", place[2]), source, run, "all", 60.0)
+    assert dask._on_worker(place, source, run, "all", 0.0) == "stopped"
+    assert dask._on_worker(place, source, run, "all", 60.0) == "done"
+
+
+def test_files_that_a_scenario_names_are_found_by_workers(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "up.trace").write_text("1\n2\n3\n")
+    base = BASE.replace('rate = "10Mbps"', 'trace = "up.trace"')
+    write(here, SWEEP.replace("10\n", "1\n", 1), base)
+    with cluster(tmp_path, workers=1) as (address, _):
+        out = call("sweep", "run", "sweep.toml", *on(address), cwd=here)
+    assert "4 of 4 runs done" in out.stdout
 
 
 def test_no_scheduler_is_one_clear_error(tmp_path: Path) -> None:

@@ -91,6 +91,29 @@ def test_conditions_choose_points(tmp_path: Path) -> None:
     ]
 
 
+def test_conditions_compare_quantities(tmp_path: Path) -> None:
+    spec = read(
+        tmp_path,
+        """[sweep]
+        vary."topology.rtt" = ["100ms", "1000ms", "2s"]
+        skip = [{ "topology.rtt" = ["1s", "0.1s"] }]
+        """,
+    )
+    assert [point.label for point in spec.points] == ["topology.rtt=2s"]
+
+
+def test_a_plot_may_leave_out_an_axis_with_one_setting_left(tmp_path: Path) -> None:
+    text = f"""[sweep]
+    {AXIS}
+    vary."flows.a.count" = [1, 2]
+    only = [{{ "flows.a.count" = 2 }}]
+    [plot]
+    x = "topology.rtt"
+    y = "utilization_ratio"
+    """
+    assert len(read(tmp_path, text).plots) == 1
+
+
 AXIS = 'vary."topology.rtt" = ["10ms", "20ms"]\n'
 BAD = {
     "no table": ("", "sweep: missing table; a sweep says what varies in [sweep]"),
@@ -154,8 +177,27 @@ BAD = {
         "sweep.skip[0].topology.rtt: soon: a quantity is wanted after <",
     ),
     "nothing left": (
-        f'[sweep]\n{AXIS}only = [{{ "topology.rtt" = "1s" }}]\n',
+        f'[sweep]\n{AXIS}only = [{{ "topology.rtt" = "> 1s" }}]\n',
         "sweep: the conditions leave no point",
+    ),
+    "a value that is no setting": (
+        f'[sweep]\n{AXIS}only = [{{ "topology.rtt" = ["10ms", "1s"] }}]\n',
+        "sweep.only[0].topology.rtt: '1s': no setting of it has this value",
+    ),
+    "a date": (
+        '[sweep]\nvary."a.b" = [2020-01-01]\n',
+        "sweep.vary.a.b: 2020-01-01: a text, a number, true, false, a list or a table is wanted; "
+        "write dates and times in quotes",
+    ),
+    "the seed": ("[sweep]\nvary.seed = [1, 2]\n", "sweep: the seed cannot vary: it is one"),
+    "a plot's name": (
+        f'[sweep]\n{AXIS}[plot."a/b"]\nx = "topology.rtt"\ny = "a"\n',
+        "plot.a/b: 'a/b' cannot be the name of a file",
+    ),
+    "a plot that leaves an axis out": (
+        f'[sweep]\n{AXIS}vary."flows.a.count" = [1, 2]\n[plot]\nx = "topology.rtt"\ny = "a"\n',
+        "plot: the axis flows.a.count has 2 settings and is not in the plot; "
+        'lines = "flows.a.count" or panels = "flows.a.count" or `only` makes it one',
     ),
     "plot of no axis": (
         f'[sweep]\n{AXIS}[plot]\nx = "topology.rrt"\ny = "utilization_ratio"\n',

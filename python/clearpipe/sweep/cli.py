@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -147,15 +148,17 @@ def run(  # noqa: PLR0913 - one for each option
     quiet: Quiet = False,
 ) -> None:
     """Do the runs that are missing. Interrupt it at will: the same command goes on."""
-    wanted = _spec(file, set_, seed, reps, until)
-    place = _Place(executor, scheduler, jobs)
-    if dry_run:
-        _forecast(wanted, store, jobs, as_json, quiet)
-        return
     from clearpipe.sweep.runner import Options
 
+    wanted = _spec(file, set_, seed, reps, until)
+    place = _Place(executor, scheduler, jobs)
     options = Options(_shard(shard), retry)
+    if dry_run:
+        _forecast(wanted, store, place.width(), options, as_json, quiet)
+        return
     tally = _run(wanted, store, place, options, _seconds(max_time), quiet)
+    if tally.fresh and not quiet:
+        _note_sameness(wanted, store)
     _tell(tally, as_json)
 
 
@@ -167,6 +170,10 @@ class _Place:
     scheduler: str | None
     jobs: int | None
 
+    def width(self) -> int:
+        """Runs at a time, as far as this machine knows."""
+        return self.jobs or os.cpu_count() or 1
+
     def executor(self, deadline: float | None) -> Executor:
         from clearpipe.sweep import runner
 
@@ -174,6 +181,8 @@ class _Place:
             if self.scheduler is not None:
                 raise typer.BadParameter("--scheduler goes with --executor dask")
             return runner.Threads(self.jobs, deadline)
+        if self.jobs is not None:
+            raise typer.BadParameter("--jobs goes with --executor local; workers have their own")
         if self.scheduler is None:
             raise typer.BadParameter("--executor dask needs --scheduler ADDR")
         from clearpipe.sweep import cluster
@@ -194,13 +203,12 @@ def _run(
         with watcher:
             return runner.Sweep(spec, Store(store), executor, options, watcher).run()
     except runner.OutOfTime as error:
-        text = f"{error}; " if str(error) else "out of time; "
-        print(f"clearpipe: {text}the same command goes on", file=sys.stderr)
+        print(f"clearpipe: {error}; the same command goes on", file=sys.stderr)
         raise typer.Exit(75) from None
 
 
 def _tell(tally: Tally, as_json: bool) -> None:
-    """What became of the runs; exit code 1 if some failed."""
+    """What became of the runs; exit code 75 if some are missing, 1 if some failed."""
     for damage in tally.damaged:
         print(f"clearpipe: {damage.path}: {damage.reason}; done again", file=sys.stderr)
     if as_json:
@@ -209,7 +217,23 @@ def _tell(tally: Tally, as_json: bool) -> None:
         print(_told(tally))
     if tally.failed:
         print(f"clearpipe: {tally.failed} runs failed; `sweep status` says why", file=sys.stderr)
+    if tally.waiting:
+        text = f"{tally.waiting} points wait for runs of other shards or runners; run it again then"
+        print(f"clearpipe: {text}", file=sys.stderr)
+    elif tally.missing:
+        print(f"clearpipe: {tally.missing} runs are missing; run it again", file=sys.stderr)
+    if tally.waiting or tally.missing:
+        raise typer.Exit(75)
+    if tally.failed:
         raise typer.Exit(1)
+
+
+def _note_sameness(spec: Spec, place: Path) -> None:
+    from clearpipe.sweep import report, runner
+    from clearpipe.sweep.store import Store
+
+    if same := runner.not_random(spec, Store(place)):
+        print(f"clearpipe: note: {report.not_random(same)}", file=sys.stderr)
 
 
 def _told(tally: Tally) -> str:
@@ -221,7 +245,9 @@ def _told(tally: Tally) -> str:
     return ", ".join(parts)
 
 
-def _forecast(spec: Spec, place: Path, jobs: int | None, as_json: bool, quiet: bool) -> None:
+def _forecast(
+    spec: Spec, place: Path, jobs: int, options: Options, as_json: bool, quiet: bool
+) -> None:
     from clearpipe import table
     from clearpipe.sweep import forecast
     from clearpipe.sweep.store import Store
@@ -230,18 +256,21 @@ def _forecast(spec: Spec, place: Path, jobs: int | None, as_json: bool, quiet: b
         if not quiet and sys.stderr.isatty():
             print(text, file=sys.stderr)
 
-    found = forecast.forecast(spec, Store(place), jobs, said)
+    found = forecast.forecast(spec, Store(place), jobs, options, said)
     if as_json:
         _print_json(found.as_json())
         return
     points = f"{len(spec.points)} points"
-    print(f"runs     {found.runs} ({points}), {found.done} done, {found.missing} to do")
+    failed = f", {found.failed} failed" if found.failed else ""
+    print(f"runs     {found.runs} ({points}), {found.done} done{failed}, {found.missing} to do")
+    if spec.until is not None:
+        print(f"         with {spec.until.min_reps} replications; `until` may ask for more")
     if found.invalid_points:
         print(f"         {found.invalid_points} points are not valid scenarios")
     print(f"events   {found.events:.3g}, packet-hops {found.packet_hops:.3g}")
     cores = f"{found.jobs} at a time ({_span(found.core_s)} on one core)"
     print(f"time     {_span(found.wall_s)} with {cores}")
-    print(f"memory   {table.size(found.memory_bytes)} seen while trying")
+    print(f"memory   up to {table.size(found.memory_bytes)}, by what was tried")
     print(f"disk     {table.size(found.disk_bytes)}")
 
 
@@ -273,20 +302,28 @@ def status(  # noqa: PLR0913 - one for each option
 
 def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
     from clearpipe.sweep import runner
+    from clearpipe.sweep.report import other_models
     from clearpipe.sweep.store import Store
 
     store = Store(place)
+    if place.exists():
+        store.identify()
+    others = runner.of_other_models(spec, store)
     tally = runner.standing(spec, store)
     errors = _error_counts(spec, store)
     if verify:
         tally.damaged = [d for one in sorted(store.present()) if (d := store.damage(one))]
     if as_json:
-        _print_json({**asdict(tally), "missing": tally.missing, "errors": errors})
+        _print_json(
+            {**asdict(tally), "missing": tally.missing, "errors": errors, "other_models": others}
+        )
     else:
         left = f"{tally.failed} failed, {tally.missing} missing"
         print(f"{tally.done} of {tally.wanted} runs done, {left}")
         for message, number in errors.items():
             print(f"  {number} x {message}")
+        for note in other_models(others):
+            print(f"  {note}")
         for damage in tally.damaged:
             print(f"  {damage.path}: {damage.reason}")
     if verify and tally.damaged:
@@ -298,12 +335,11 @@ def _error_counts(spec: Spec, store: Store) -> dict[str, int]:
 
     failed = store.failed()
     found: dict[str, int] = {}
-    most = spec.reps if spec.until is None else spec.until.max_reps
-    for one in runner.runs(spec, store, range(most)):
+    for one in runner.asked(spec, store):
         if isinstance(one, tuple):
-            message, number = str(one[1]), most
+            message, number = str(one[1]), runner.invalid_reps(spec)
         elif one.identity in failed:
-            message, number = str(failed[one.identity]["error"]), 1
+            message, number = str(failed[one.identity].get("error", "")), 1
         else:
             continue
         found[message] = found.get(message, 0) + number
@@ -368,7 +404,7 @@ def _print_points(table: Table) -> None:
     axes = [axis.name for axis in table.spec.axes]
     out = new_table(reporting.headline(table), [*axes, "n", *shown], left=len(axes))
     for point in table.spec.points:
-        cells = [reporting.text(table.interval(point, metric)) for metric in shown]
+        cells = reporting.texts(table, point, shown)
         out.add_row(*(point.coordinates[a] for a in axes), str(len(table.of_point(point))), *cells)
     _print(out)
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 import os
+import socket
 import time
 from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
+import clearpipe as cp
 from clearpipe import api
 from clearpipe.errors import RunError, UnsupportedError
 from clearpipe.sweep import runner
@@ -31,6 +34,9 @@ AHEAD = 2
 class SchedulerLost(OutOfTime):
     """The scheduler went away."""
 
+    def __init__(self, text: str) -> None:
+        Exception.__init__(self, text)
+
 
 class Dask:
     """Runs on the workers of a scheduler."""
@@ -41,9 +47,9 @@ class Dask:
         if importlib.util.find_spec("distributed") is None:
             raise UnsupportedError("a cluster needs dask: pip install 'clearpipe[cluster]'")
         self.scheduler = scheduler
-        # Workers have another monotonic clock.
-        self.until = None if deadline is None else time.time() + deadline - time.monotonic()
+        self.deadline = deadline
         self.timeout_s = timeout_s
+        self.alone = False
 
     def do_all(
         self, spec: Spec, todo: Iterable[Run], store: Store, tally: Tally, watcher: Watcher
@@ -69,8 +75,8 @@ class Dask:
                 raise SchedulerLost(f"{self.scheduler}: the scheduler is gone") from error
             finally:
                 client.close(timeout=2)
-        if self._late() and tally.missing > tally.elsewhere:
-            raise OutOfTime
+        if tally.missing > tally.elsewhere:
+            raise OutOfTime(tally)
 
     def _feed(
         self,
@@ -85,6 +91,8 @@ class Dask:
 
         waiting = iter(waiting)
         place, name = os.fspath(store.path.absolute()), store.identify()
+        # Files that the scenario names are relative to its own folder.
+        source = (os.fspath(Path(spec.source.name).absolute()), spec.source.text)
         running: dict[Any, Run] = {}
         while True:
             width = max(1, AHEAD * sum(client.nthreads().values()))
@@ -94,32 +102,38 @@ class Dask:
                     break
                 future = client.submit(
                     _on_worker,
-                    (place, name),
-                    tuple(spec.source),
+                    (place, name, cp.model_version()),
+                    source,
                     run,
                     spec.keep,
-                    self.until,
+                    self._left_s(),
                     key=f"clearpipe-{run.identity}-{time.monotonic_ns()}",
                     pure=False,
                 )
                 running[future] = run
             if not running:
                 return
-            finished = self._next(client, wait, list(running))
+            finished = self._next(client, wait, list(running), watcher)
+            if not finished:
+                raise OutOfTime(tally)
             for future in finished:
                 run = running.pop(future)
                 self._ended(future, run, store, tally)
                 watcher.ended(run, tally)
 
-    def _next(self, client: Any, wait: Any, futures: list[Any]) -> Iterable[Any]:
-        """The futures that are over; raises SchedulerLost when nobody is there to tell."""
+    def _next(self, client: Any, wait: Any, futures: list[Any], watcher: Watcher) -> list[Any]:
+        """The futures that are over, none when time is; raises SchedulerLost when nobody tells."""
         while True:
             if client.status != "running":
                 raise SchedulerLost(f"{self.scheduler}: the connection is {client.status}")
             try:
                 return list(wait(futures, timeout=2, return_when="FIRST_COMPLETED").done)
             except TimeoutError:
-                continue
+                if self._late():
+                    return []
+            if not self.alone and not client.nthreads():
+                self.alone = True
+                watcher.said(f"{self.scheduler} has no worker; waiting for one")
 
     def _ended(self, future: Any, run: Run, store: Store, tally: Tally) -> None:
         if future.status == "cancelled":
@@ -135,7 +149,11 @@ class Dask:
         tally.failed += 1
 
     def _late(self) -> bool:
-        return self.until is not None and time.time() >= self.until
+        return self._left_s() <= 0
+
+    def _left_s(self) -> float:
+        """Seconds until the deadline: workers have other clocks."""
+        return math.inf if self.deadline is None else self.deadline - time.monotonic()
 
 
 def _client(scheduler: str, timeout_s: float) -> Any:
@@ -149,16 +167,20 @@ _stores: dict[str, Store] = {}
 
 
 def _on_worker(
-    place: tuple[str, str], source: tuple[str, str], run: Run, keep: str, until: float | None
+    place: tuple[str, str, str], source: tuple[str, str], run: Run, keep: str, left_s: float
 ) -> str:
     """One run, on a worker."""
-    path, name = place
+    path, name, model = place
+    end = time.monotonic() + left_s
     store = _stores.setdefault(path, Store(Path(path)))
     if store.identify() != name:
         raise RunError(f"{path}: another store than the one that the sweep was started with")
+    if cp.model_version() != model:
+        here = f"{socket.gethostname()} has model {cp.model_version()}"
+        raise RunError(f"the worker on {here}, the sweep was started with model {model}")
 
     def goes_on(_simulated_s: float) -> bool:
-        return until is None or time.time() < until
+        return time.monotonic() < end
 
     if not goes_on(0.0):
         return "stopped"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -108,9 +109,12 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
     for i, line in enumerate(lines):
         mine = [p for p in points if plot.lines is None or p.coordinates[plot.lines] == line]
         found = sorted(
-            (xs[p.coordinates[plot.x]], interval)
-            for p in mine
-            if (interval := table.interval(p, metric)) is not None
+            (
+                (xs[p.coordinates[plot.x]], interval)
+                for p in mine
+                if (interval := table.interval(p, metric)) is not None
+            ),
+            key=operator.itemgetter(0),
         )
         _line(place, found, line, i)
     if ticks is not None:

@@ -8,16 +8,16 @@ already measured is not tried again.
 
 from __future__ import annotations
 
-import os
-import resource
+import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from clearpipe import api
 from clearpipe.errors import ClearpipeError
 from clearpipe.sweep import runner
+from clearpipe.sweep.runner import Options
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Store
 
@@ -33,6 +33,7 @@ class Cost:
     packet_hops: float
     wall_s: float
     disk_bytes: float
+    memory_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Forecast:
 
     runs: int
     done: int
+    failed: int
     missing: int
     events: float
     packet_hops: float
@@ -50,6 +52,7 @@ class Forecast:
     """Time on this machine with `jobs` at a time."""
     jobs: int
     memory_bytes: float
+    """Of the largest process that was seen, for each of the runs at a time."""
     disk_bytes: float
     tried_points: int
     invalid_points: int
@@ -62,30 +65,16 @@ class Forecast:
 def forecast(
     spec: Spec,
     store: Store,
-    jobs: int | None = None,
+    jobs: int,
+    options: Options,
     said: Callable[[str], None] = lambda _: None,
 ) -> Forecast:
     """Try what must be tried, and add up."""
-    jobs = jobs or os.cpu_count() or 1
-    reps = range(spec.reps if spec.until is None else spec.until.min_reps)
-    there = store.present()
-    missing: dict[int, int] = {}
-    done: dict[int, str] = {}
-    invalid = 0
-    seen: set[str] = set()
-    for one in runner.runs(spec, store, reps):
-        if isinstance(one, tuple):
-            invalid += 1
-        elif one.identity in there:
-            done[one.point] = one.identity
-            seen.add(one.identity)
-        elif one.identity not in seen:
-            seen.add(one.identity)
-            missing[one.point] = missing.get(one.point, 0) + 1
-    costs = {number: _measured(store, identity) for number, identity in done.items()}
+    plan = _plan(spec, store, options)
+    missing, invalid = plan.missing, plan.invalid
+    costs = {number: _measured(store, identity) for number, identity in plan.done.items()}
     untried = [p for p in spec.points if p.number in missing and p.number not in costs]
-    step = max(1, len(untried) // MOST_TRIALS)
-    tried = untried[::step]
+    tried = untried[:: max(1, math.ceil(len(untried) / MOST_TRIALS))]
     for i, point in enumerate(tried):
         said(f"trying point {i + 1} of {len(tried)}: {point.label}")
         try:
@@ -98,26 +87,64 @@ def forecast(
     core_s = sum(cost.wall_s * n for cost, n in all_of_it)
     longest = max((cost.wall_s for cost, _ in all_of_it), default=0.0)
     return Forecast(
-        runs=len(seen),
-        done=len(seen) - sum(missing.values()),
+        runs=len(plan.seen),
+        done=len(plan.seen) - plan.failed - sum(missing.values()),
+        failed=plan.failed,
         missing=sum(missing.values()),
         events=sum(cost.events * n for cost, n in all_of_it),
         packet_hops=sum(cost.packet_hops * n for cost, n in all_of_it),
         core_s=core_s,
         wall_s=max(core_s / jobs, longest),
         jobs=jobs,
-        memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0,
+        memory_bytes=max((cost.memory_bytes for cost in costs.values()), default=0.0) * jobs,
         disk_bytes=sum(cost.disk_bytes * n for cost, n in all_of_it),
         tried_points=len(tried),
         invalid_points=invalid,
     )
 
 
+@dataclass
+class _Plan:
+    """What is there and what is not."""
+
+    done: dict[int, str] = field(default_factory=dict)
+    """For points that have one, a run that is done."""
+    missing: dict[int, int] = field(default_factory=dict)
+    """For points that miss runs, how many."""
+    failed: int = 0
+    invalid: int = 0
+    seen: set[str] = field(default_factory=set)
+
+
+def _plan(spec: Spec, store: Store, options: Options) -> _Plan:
+    reps = range(spec.reps if spec.until is None else spec.until.min_reps)
+    there, failed = store.present(), set() if options.retry else set(store.failed())
+    plan = _Plan()
+    for one in runner.runs(spec, store, reps):
+        if isinstance(one, tuple):
+            plan.invalid += 1
+            continue
+        if one.identity in there:
+            # What was measured tells also of runs of other shards.
+            plan.done[one.point] = one.identity
+        if one.identity in plan.seen or not options.includes(one.identity):
+            continue
+        plan.seen.add(one.identity)
+        if one.identity in there:
+            continue
+        if one.identity in failed:
+            plan.failed += 1
+        else:
+            plan.missing[one.point] = plan.missing.get(one.point, 0) + 1
+    return plan
+
+
 def _measured(store: Store, identity: str) -> Cost:
     meta = store.read_json(identity, "meta.json")
     files = (p for p in store.directory(identity).rglob("*") if p.is_file())
     disk = float(sum(p.stat().st_blocks * 512 for p in files))
-    return Cost(meta["events"], meta["packet_hops"], meta["wall_s"], disk)
+    memory = float(meta["peak_rss_bytes"] or 0)
+    return Cost(meta["events"], meta["packet_hops"], meta["wall_s"], disk, memory)
 
 
 def trial(spec: Spec, point: Point) -> Cost:
@@ -140,7 +167,15 @@ def trial(spec: Spec, point: Point) -> Cost:
     series = sum(len(result.series(name)) for name in result.series_names)
     # Ten files of at least a block; a row of a table is about 200 bytes, of a series 8 (packed).
     disk = 10 * 4096 + 200.0 * rows + 8.0 * series * scale
-    return Cost(meta["events"] * scale, meta["packet_hops"] * scale, meta["wall_s"] * scale, disk)
+    if spec.keep == "summary":
+        disk = 4 * 4096.0
+    return Cost(
+        meta["events"] * scale,
+        meta["packet_hops"] * scale,
+        meta["wall_s"] * scale,
+        disk,
+        float(meta["peak_rss_bytes"] or 0),
+    )
 
 
 def _duration_s(toml: str) -> float:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from clearpipe.errors import ConfigError
 
+SPREAD_KEYS = ("min", "mean", "max")
 SPREADS = {"goodput_bps": ("goodput", "bps"), "fct_s": ("fct", "s")}
 
 
@@ -39,9 +41,10 @@ def _row(out: dict[str, float], prefix: str, row: Mapping[str, Any]) -> None:
         if column in SPREADS and isinstance(value, Mapping):
             name, unit = SPREADS[column]
             for key, number in value.items():
-                out[f"{head}{name}_{key}_{unit}"] = float(number)
+                out[sys.intern(f"{head}{name}_{key}_{unit}")] = float(number)
         elif _is_number(value) and column not in ("link", "flow"):
-            out[f"{head}{column}"] = float(value)
+            # Many runs have the same few names.
+            out[sys.intern(f"{head}{column}")] = float(value)
 
 
 def _is_number(value: object) -> bool:
@@ -54,8 +57,22 @@ def check(metric: str, known: Mapping[str, float], where: str) -> None:
     """Refuses a metric that a run does not have, with the nearest that it has."""
     if metric not in known:
         near = difflib.get_close_matches(metric, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+        short = ", ".join(sorted(name for name in known if "." not in name))
+        hint = f"did you mean {near[0]}?" if near else f"there are {short}"
         raise ConfigError(f"{where}: no metric is called {metric!r}; {hint}", key=where)
+
+
+def check_possible(metric: str, summary: Mapping[str, Any], where: str) -> None:
+    """Refuses a metric that no run like this one can have.
+
+    Allowed are numbers that this run happens not to have (no flow came to its end), and links and
+    groups of other points.
+    """
+    column = metric.rpartition(".")[2]
+    columns = {name for table in ("links", "groups") for row in summary[table] for name in row}
+    spreads = {f"{name}_{key}_{unit}" for name, unit in SPREADS.values() for key in SPREAD_KEYS}
+    if column not in columns | spreads:
+        check(metric, flat(summary), where)
 
 
 def unit(metric: str) -> str:

@@ -19,14 +19,15 @@ MOST_BARS = 8
 
 def watcher(quiet: bool) -> Bars:
     """Bars, or nothing where there is no terminal."""
-    return Bars(disable=quiet or not sys.stderr.isatty())
+    return Bars(disable=quiet or not sys.stderr.isatty(), quiet=quiet)
 
 
 class Bars(contextlib.AbstractContextManager["Bars"]):
     """Progress bars on stderr."""
 
-    def __init__(self, disable: bool) -> None:
+    def __init__(self, disable: bool, quiet: bool = True) -> None:
         self.disable = disable
+        self.quiet = quiet
         self.display: Progress | None = None
         self.whole: Any = None
         self.running: dict[str, Any] = {}
@@ -71,18 +72,18 @@ class Bars(contextlib.AbstractContextManager["Bars"]):
         else:
             self.display.update(self.whole, total=tally.fresh + left)
 
-    def started(self, run: Run, duration_s: float | None) -> Callable[[float], None]:
-        """A bar for the run, if there is room."""
+    def started(self, run: Run) -> Callable[[float], None]:
+        """A line for the run, if there is room."""
         with self.lock:
             if self.display is None or len(self.running) >= MOST_BARS:
                 return lambda _: None
             name = f"{run.label} rep {run.rep}"
-            task = self.display.add_task(name[:60], total=duration_s, note="")
+            task = self.display.add_task(name[:60], total=None, note="")
             self.running[run.identity] = task
         display = self.display
 
         def advance(simulated_s: float) -> None:
-            display.update(task, completed=round(simulated_s, 1), note="simulated s")
+            display.update(task, note=f"{simulated_s:.1f} s simulated")
 
         return advance
 
@@ -96,3 +97,8 @@ class Bars(contextlib.AbstractContextManager["Bars"]):
             self.display.remove_task(task)
         note = f"{tally.failed} failed" if tally.failed else ""
         self.display.update(self.whole, advance=1, note=note)
+
+    def said(self, text: str) -> None:
+        """A line on stderr."""
+        if not self.quiet:
+            print(f"clearpipe: {text}", file=sys.stderr)

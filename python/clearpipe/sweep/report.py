@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import clearpipe as cp
 from clearpipe import statistics
 from clearpipe.sweep import drawing, tables
 from clearpipe.sweep.spec import Point
-from clearpipe.sweep.tables import Table
+from clearpipe.sweep.tables import Row, Table
 
 # More rows than that are in the CSV file only.
 MOST_ROWS = 500
@@ -78,7 +78,9 @@ def headline(table: Table) -> str:
     states = [row.state for row in table.rows]
     axes = " x ".join(f"{len(axis.values)} {axis.name}" for axis in table.spec.axes) or "one point"
     parts = [f"{states.count('done')} runs done"]
-    parts += [f"{n} {what}" for what in ("failed", "missing") if (n := states.count(what))]
+    parts += [
+        f"{n} {what}" for what in ("failed", "missing", "damaged") if (n := states.count(what))
+    ]
     reps = f"{table.spec.reps} replications" if table.spec.until is None else _until(table)
     points = f"{len(table.spec.points)} points, {reps}"
     return f"{axes}; {points}; {', '.join(parts)}. Seed {table.spec.seed}."
@@ -95,22 +97,51 @@ def _until(table: Table) -> str:
 
 def notes(table: Table) -> Iterator[str]:
     """What a reader must know before believing the numbers."""
-    for version, rows in table.mixed_versions().items():
-        shown = ", ".join(row.run.identity[:16] for row in rows[:5])
-        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-        yield f"Mixed model versions: {len(rows)} runs are of model {version}: {shown}{more}."
+    yield from other_models(table.other_models)
+    for row in table.rows:
+        if row.state == "damaged":
+            yield f"A run cannot be read: {row.error}."
     missing = sum(row.state == "missing" for row in table.rows)
     if missing:
         yield f"{missing} runs are missing; `clearpipe sweep run` does them."
     single = [p for p in table.spec.points if len(table.of_point(p)) == 1]
     if single:
         yield f"{len(single)} points have one replication only, and so no interval."
+    if same := sum(_is_one_run(table.of_point(p)) for p in table.spec.points):
+        yield not_random(same)
     until = table.spec.until
     if until is not None:
+        if lacking := [p.label for p in table.spec.points if _lacks(table, p, until.metric)]:
+            shown = "; ".join(lacking[:5])
+            yield f"{len(lacking)} points have runs without {until.metric}: {shown}"
         wide = [p.label for p in table.spec.points if not _is_narrow(table, p)]
         if wide:
             shown = "; ".join(wide[:5])
             yield f"{len(wide)} points did not reach the wanted interval: {shown}"
+
+
+def not_random(points: int) -> str:
+    """A note for points whose replications say nothing."""
+    return (
+        f"{points} points have replications that are all the same run: nothing in them is random, "
+        'such as start = "uniform(0s, 1s)".'
+    )
+
+
+def other_models(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """A note for each other model version of which runs are there."""
+    for version, mine in found.items():
+        shown = ", ".join(identity[:16] for identity in mine[:5])
+        more = f" and {len(mine) - 5} more" if len(mine) > 5 else ""
+        yield f"{len(mine)} runs of this sweep are of model {version}, and not used: {shown}{more}."
+
+
+def _is_one_run(rows: Sequence[Row]) -> bool:
+    return len(rows) > 1 and len({row.fingerprint for row in rows}) == 1
+
+
+def _lacks(table: Table, point: Point, metric: str) -> bool:
+    return any(metric not in row.metrics for row in table.of_point(point))
 
 
 def _is_narrow(table: Table, point: Point) -> bool:
@@ -139,20 +170,26 @@ def _points(table: Table) -> Iterator[str]:
     for point in table.spec.points[:MOST_ROWS]:
         cells = [f"<td>{html.escape(point.coordinates[axis])}</td>" for axis in axes]
         cells.append(f'<td class="n">{len(table.of_point(point))}</td>')
-        cells += [f'<td class="n">{text(table.interval(point, metric))}</td>' for metric in shown]
+        cells += [f'<td class="n">{text}</td>' for text in texts(table, point, shown)]
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
     if len(table.spec.points) > MOST_ROWS:
         yield f"<p>{len(table.spec.points) - MOST_ROWS} more points are in runs.csv.</p>"
 
 
-def text(interval: statistics.Interval | None) -> str:
-    """A mean and its interval."""
+def texts(table: Table, point: Point, shown: Sequence[str]) -> list[str]:
+    """For each metric its mean and interval, with the number of runs if some do not have it."""
+    return [text(table.interval(point, metric), len(table.of_point(point))) for metric in shown]
+
+
+def text(interval: statistics.Interval | None, runs: int) -> str:
+    """A mean and its interval over a point's runs."""
     if interval is None:
         return "-"
+    some = f" (n = {interval.n})" if interval.n < runs else ""
     if interval.n == 1:
-        return f"{interval.mean:.5g}"
-    return f"{interval.mean:.5g} ± {interval.half:.2g}"
+        return f"{interval.mean:.5g}{some}"
+    return f"{interval.mean:.5g} ± {interval.half:.2g}{some}"
 
 
 def _failures(table: Table) -> Iterator[str]:

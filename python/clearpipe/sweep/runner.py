@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any, Protocol
 
 import clearpipe as cp
 from clearpipe import _core, api
-from clearpipe.errors import ClearpipeError, ConfigError
+from clearpipe.errors import ClearpipeError, ConfigError, RunError
+from clearpipe.sweep import metrics
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Damage, Store, write_whole
 
@@ -43,6 +45,8 @@ class Tally:
     """Of those done, the ones of this call."""
     elsewhere: int = 0
     """Left to another runner that works on them."""
+    waiting: int = 0
+    """Points with `until` that cannot go on before other shards or runners did their part."""
     damaged: list[Damage] = field(default_factory=list)
 
     @property
@@ -57,15 +61,22 @@ class Watcher(Protocol):
     def begin(self, tally: Tally) -> None:
         """The first word."""
 
-    def started(self, run: Run, duration_s: float | None) -> Callable[[float], None]:
+    def started(self, run: Run) -> Callable[[float], None]:
         """A run begins; what this gives is called with the simulated time."""
 
     def ended(self, run: Run, tally: Tally) -> None:
         """A run is over."""
 
+    def said(self, text: str) -> None:
+        """Something that the user should know now."""
+
 
 class OutOfTime(Exception):
     """`--max-time` is over and runs are missing."""
+
+    def __init__(self, tally: Tally) -> None:
+        none = "" if tally.fresh else ": no run ended within it, so give it more"
+        super().__init__(f"out of time{none}")
 
 
 def shard_of(identity: str, shards: int) -> int:
@@ -96,10 +107,8 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     """For each point the identities of its runs, or the message of what is wrong with it."""
     if store is None:
         return [_identities(spec, point, reps) for point in spec.points]
-    asked = [spec.source, spec.sets, spec.seed, list(reps), [p.sets for p in spec.points]]
-    asked += [spec.resolved, _files(spec), cp.version(), cp.model_version()]
-    key = hashlib.blake2b(json.dumps(asked).encode(), digest_size=16).hexdigest()
-    path = store.plans / f"{key}.json"
+    asked = [list(reps), spec.source, _files(spec), cp.version(), cp.model_version()]
+    path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
         known: list[list[str] | str] = json.loads(path.read_text(encoding="utf-8"))["points"]
         return known
@@ -110,21 +119,47 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     if len(errors) == len(found):
         raise ConfigError(errors[0], file=spec.source.name)
     if store.plans.is_dir():
-        write_whole(path, {"points": found})
+        # It saves time, no more: a store that cannot be written can be read.
+        with contextlib.suppress(OSError):
+            write_whole(path, {"model_version": cp.model_version(), "points": found})
     return found
 
 
-def _files(spec: Spec) -> list[tuple[str, int, int]]:
-    """The files that values of the axes name, with time and size: their content decides as well."""
+def _name(spec: Spec) -> str:
+    """What a sweep is known by, whatever the version and the number of replications."""
+    return _hash([spec.resolved, spec.sets, spec.seed, [p.sets for p in spec.points]])
+
+
+def _hash(value: object) -> str:
+    return hashlib.blake2b(json.dumps(value).encode(), digest_size=16).hexdigest()
+
+
+def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
+    """By model version, the runs of this sweep that the store has of other models: not used."""
+    there = store.present()
+    found: dict[str, set[str]] = {}
+    for path in store.plans.glob(f"{_name(spec)}.*.json"):
+        try:
+            plan = json.loads(path.read_text(encoding="utf-8"))
+            version, points = str(plan["model_version"]), plan["points"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if version != cp.model_version():
+            for mine in points:
+                found.setdefault(version, set()).update(there.intersection(mine))
+    return {version: sorted(mine) for version, mine in sorted(found.items()) if mine}
+
+
+def _files(spec: Spec) -> list[tuple[str, str]]:
+    """The files that values of the axes name, with their hashes: their content decides as well."""
     folder = Path(spec.source.name).parent
     texts = {text for axis in spec.axes for value in axis.values for text in _texts(list(value))}
     found = []
     for text in sorted(texts):
-        try:
-            about = (folder / text).stat()
-        except (OSError, ValueError):
-            continue
-        found.append((text, about.st_mtime_ns, about.st_size))
+        with contextlib.suppress(OSError, ValueError):
+            if (folder / text).is_file():
+                with (folder / text).open("rb") as file:
+                    found.append((text, hashlib.file_digest(file, "blake2b").hexdigest()))
     return found
 
 
@@ -153,7 +188,8 @@ def do(
     """Do one run and store it; gives what became of it.
 
     `done`, `failed`, `there` (somebody else was quicker), `elsewhere` (somebody else works on it),
-    `stopped` (`watch` said so). Raises OSError if it cannot be stored.
+    `stopped` (`watch` said so). Raises OSError if it cannot be stored, RunError if it is not the
+    run that was asked for.
     """
     with store.claimed(run.identity) as ours:
         if not ours:
@@ -173,8 +209,12 @@ def do(
             return "failed"
         if not result.complete:
             return "stopped"
-        store.add(run.identity, result, keep)
-        return "done"
+        if result.meta["identity"] != run.identity:
+            raise RunError(
+                f"{spec_source.name}: {run.label} is another run than when the sweep began: "
+                "the scenario or a file that it names changed; start the sweep again"
+            )
+        return "done" if store.add(run.identity, result, keep) else "there"
 
 
 def failure(run: Run, error: BaseException) -> dict[str, Any]:
@@ -202,6 +242,10 @@ class Options:
     retry: bool = False
     """Are runs that failed before done again?"""
 
+    def includes(self, identity: str) -> bool:
+        """Is the run in the part that is wanted?"""
+        return self.shard is None or shard_of(identity, self.shard[1]) == self.shard[0]
+
 
 class Executor(Protocol):
     """What does runs, several at a time."""
@@ -222,6 +266,8 @@ class Sweep:
     options: Options
     watcher: Watcher
     tally: Tally = field(default_factory=Tally)
+    seen: set[str] = field(default_factory=set)
+    """Two settings that come to the same scenario are one run."""
 
     def run(self) -> Tally:
         """Do what is missing. Raises OutOfTime when the deadline came first."""
@@ -231,10 +277,14 @@ class Sweep:
             return self.tally
         from clearpipe.sweep import sequential
 
-        for points, reps in sequential.rounds(self.spec, self.store):
-            self._round(replace(self.spec, points=points), reps)
-            if self.tally.missing:
-                break  # left to other shards or runners
+        plan = sequential.Plan(self.spec, self.store)
+        self.watcher = _Checked(self.watcher, self.store, self.spec.until.metric)
+        while groups := plan.groups():
+            for points, reps in groups:
+                self._round(replace(self.spec, points=points), reps)
+            plan.advance()
+            plan.check()
+        self.tally.waiting = plan.waiting()
         return self.tally
 
     def _round(self, spec: Spec, reps: Sequence[int]) -> None:
@@ -250,42 +300,42 @@ class Sweep:
             else:
                 todo.append(run)
         self.watcher.begin(self.tally)
+        before_it = self.tally.done
         self.executor.do_all(spec, todo, self.store, self.tally, self.watcher)
+        if self.tally.elsewhere:
+            # Other runners have ended some by now.
+            there = self.store.present()
+            ended = sum(run.identity in there for run in todo) - (self.tally.done - before_it)
+            self.tally.done += ended
+            self.tally.elsewhere -= ended
 
     def _is_whole(self, run: Run) -> bool:
         """Compares a result with its seal, and removes it if they differ."""
-        damage = self.store.damage(run.identity)
-        if damage is None:
+        if self.store.damage(run.identity) is None:
             return True
-        self.tally.damaged.append(damage)
         with self.store.claimed(run.identity) as ours:
-            if ours:
+            # Another runner may have found it first.
+            damage = self.store.damage(run.identity) if ours else None
+            if damage is not None:
+                self.tally.damaged.append(damage)
                 self.store.remove(run.identity)
-        return False
+        return ours and damage is None
 
     def _wanted(self, spec: Spec, reps: Sequence[int]) -> Iterator[Run]:
-        seen: set[str] = set()
         for one in runs(spec, self.store if spec.until is None else None, reps):
             if isinstance(one, tuple):
                 self._invalid(one, reps)
-            # Two settings that come to the same scenario are one run.
-            elif one.identity not in seen and self._ours(one.identity):
-                seen.add(one.identity)
+            elif one.identity not in self.seen and self.options.includes(one.identity):
+                self.seen.add(one.identity)
                 self.tally.wanted += 1
                 yield one
-
-    def _ours(self, identity: str) -> bool:
-        if self.options.shard is None:
-            return True
-        index, shards = self.options.shard
-        return shard_of(identity, shards) == index
 
     def _invalid(self, broken: tuple[Point, ConfigError], reps: Sequence[int]) -> None:
         """Stores a point that is no valid scenario as runs that failed."""
         point, error = broken
         for rep in reps:
             run = invalid_run(self.spec, point, rep)
-            if not self._ours(run.identity):
+            if not self.options.includes(run.identity):
                 continue
             self.tally.wanted += 1
             self.tally.failed += 1
@@ -299,6 +349,25 @@ def invalid_run(spec: Spec, point: Point, rep: int) -> Run:
     text = json.dumps([spec.source.text, sets, spec.seed, rep])
     identity = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
     return Run(identity, point.number, rep, spec.seed, sets, point.label)
+
+
+class _Checked:
+    """Watches for the first run that is done: a metric that none can have is an error at once."""
+
+    def __init__(self, inner: Watcher, store: Store, metric: str) -> None:
+        self.inner = inner
+        self.store = store
+        self.metric = metric
+        self.fresh = 0
+        self.begin, self.started, self.said = inner.begin, inner.started, inner.said
+
+    def ended(self, run: Run, tally: Tally) -> None:
+        """A run is over."""
+        self.inner.ended(run, tally)
+        if self.fresh == 0 and tally.fresh == 1:
+            summary = self.store.read_json(run.identity, "summary.json")
+            metrics.check_possible(self.metric, summary, "until.metric")
+        self.fresh = tally.fresh
 
 
 class Threads:
@@ -339,12 +408,12 @@ class Threads:
                 self.stop.set()
                 raise
         if self._late() and tally.missing > tally.elsewhere:
-            raise OutOfTime
+            raise OutOfTime(tally)
 
     def _one(self, spec: Spec, run: Run, store: Store, watcher: Watcher) -> str:
         if self._over():
             return "stopped"
-        show = watcher.started(run, None)
+        show = watcher.started(run)
 
         def goes_on(simulated_s: float) -> bool:
             show(simulated_s)
@@ -372,21 +441,52 @@ def count(tally: Tally, what: str) -> None:
         tally.elsewhere += 1
 
 
-def standing(spec: Spec, store: Store, reps: Mapping[int, int] | None = None) -> Tally:
+def standing(spec: Spec, store: Store) -> Tally:
     """How a sweep stands, without doing anything."""
     tally = Tally()
     there, failed = store.present(), store.failed()
-    most = spec.reps if spec.until is None else spec.until.max_reps
     seen: set[str] = set()
-    for one in runs(spec, store, range(most)):
+    for one in asked(spec, store):
         if isinstance(one, tuple):
-            tally.wanted += most
-            tally.failed += most
-            continue
-        if one.identity in seen or (reps is not None and one.rep >= reps.get(one.point, most)):
-            continue
-        seen.add(one.identity)
-        tally.wanted += 1
-        tally.done += one.identity in there
-        tally.failed += one.identity not in there and one.identity in failed
+            tally.wanted += invalid_reps(spec)
+            tally.failed += invalid_reps(spec)
+        elif one.identity not in seen:
+            seen.add(one.identity)
+            tally.wanted += 1
+            tally.done += one.identity in there
+            tally.failed += one.identity not in there and one.identity in failed
     return tally
+
+
+def not_random(spec: Spec, store: Store) -> int:
+    """The points whose replications are all one run."""
+    there = store.present()
+    found: dict[int, set[str]] = {}
+    count: dict[int, int] = {}
+    for one in asked(spec, store):
+        if isinstance(one, tuple) or one.identity not in there:
+            continue
+        prints = found.setdefault(one.point, set())
+        # Two that differ are enough to know.
+        if len(prints) < 2:
+            prints.add(str(store.read_json(one.identity, "meta.json").get("fingerprint")))
+            count[one.point] = count.get(one.point, 0) + 1
+    return sum(n > 1 and len(found[point]) == 1 for point, n in count.items())
+
+
+def asked(spec: Spec, store: Store) -> Iterator[Run | tuple[Point, ConfigError]]:
+    """The runs that a sweep asks for, or a point's error: with `until`, what is known by now."""
+    if spec.until is None:
+        yield from runs(spec, store, range(spec.reps))
+        return
+    from clearpipe.sweep import sequential
+
+    wanted = {one.point.number: one.target for one in sequential.replay(spec, store).points}
+    for one in runs(spec, store, range(spec.until.max_reps)):
+        if isinstance(one, tuple) or one.rep < wanted[one.point]:
+            yield one
+
+
+def invalid_reps(spec: Spec) -> int:
+    """How many failed runs a point that is no valid scenario counts as."""
+    return spec.reps if spec.until is None else spec.until.min_reps

@@ -4,14 +4,16 @@ A point gets `min_reps`, then as many as the interval so far asks for, at most t
 and so on until half of the 95 % t interval is below the wanted share of the mean, or `max_reps` is
 reached. Stopping when an interval looks narrow makes it cover a little less than 95 %; `min_reps`
 keeps that small.
+
+What a point needs follows from its runs alone, in the order of their replications: it does not
+matter who did them, or when.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 from clearpipe import statistics
 from clearpipe.sweep import metrics, runner
@@ -19,53 +21,114 @@ from clearpipe.sweep.spec import Point, Spec, Until
 from clearpipe.sweep.store import Store
 
 
-def rounds(spec: Spec, store: Store) -> Iterator[tuple[tuple[Point, ...], range]]:
-    """Points and the replications that they need next; the caller does them before it goes on."""
-    until = spec.until
-    assert until is not None
-    have = {point.number: 0 for point in spec.points}
-    open_points = list(spec.points)
-    target = {point.number: until.min_reps for point in spec.points}
-    while open_points:
-        for (old, new), group in itertools.groupby(
-            sorted(open_points, key=lambda p: (have[p.number], target[p.number])),
-            key=lambda p: (have[p.number], target[p.number]),
-        ):
-            yield tuple(group), range(old, new)
-        for point in open_points:
-            have[point.number] = target[point.number]
-        there = store.present()
-        needs = {
-            point.number: needed(until, values(spec, store, point, have[point.number], there))
-            for point in open_points
-        }
-        open_points = [p for p in open_points if needs[p.number] > have[p.number]]
-        target |= {p.number: needs[p.number] for p in open_points}
+@dataclass
+class Growth:
+    """How far a point is."""
+
+    point: Point
+    identities: list[str] | None
+    """None for a point that is no valid scenario."""
+    target: int
+    asked: int = 0
+    have: int = 0
+    found: list[float] = field(default_factory=list)
+    lacking: int = 0
+    """Runs that are done and do not have the metric."""
+    open: bool = True
+
+    def known(self, over: set[str]) -> bool:
+        """Are all the replications over that it asks for now?"""
+        asked = (self.identities or [])[self.have : self.target]
+        return all(identity in over for identity in asked)
 
 
-def values(spec: Spec, store: Store, point: Point, reps: int, there: set[str]) -> list[float]:
-    """The metric in a point's runs that are done."""
-    assert spec.until is not None
-    part = replace(spec, points=(point,))
-    found = []
-    for run in runner.runs(part, None, range(reps)):
-        if isinstance(run, tuple) or run.identity not in there:
-            continue
-        known = metrics.flat(store.read_json(run.identity, "summary.json"))
-        metrics.check(spec.until.metric, known, "until.metric")
-        found.append(known[spec.until.metric])
-    return found
+class Plan:
+    """What a sweep with `until` asks for."""
+
+    def __init__(self, spec: Spec, store: Store) -> None:
+        assert spec.until is not None
+        self.until: Until = spec.until
+        self.spec = spec
+        self.store = store
+        self.last: dict[str, float] = {}
+        plans = runner.identities(spec, store, range(self.until.max_reps))
+        self.points = [
+            Growth(point, None if isinstance(mine, str) else mine, self.until.min_reps)
+            for point, mine in zip(spec.points, plans, strict=True)
+        ]
+
+    def groups(self) -> list[tuple[tuple[Point, ...], range]]:
+        """Points that need more, with the replications that they need next: each of them once."""
+
+        def asked(one: Growth) -> tuple[int, int]:
+            return one.have, one.target
+
+        new = sorted((one for one in self.points if one.asked < one.target), key=asked)
+        for one in new:
+            one.asked = one.target
+        return [
+            (tuple(one.point for one in group), range(old, target))
+            for (old, target), group in itertools.groupby(new, key=asked)
+        ]
+
+    def advance(self) -> bool:
+        """Looks at what is there now; False if no point got any further."""
+        there = self.store.present()
+        over = there | set(self.store.failed())
+        moved = False
+        for one in self.points:
+            if one.open and one.known(over):
+                self._grow(one, there)
+                moved = True
+        return moved
+
+    def check(self) -> None:
+        """Raises ConfigError when all points have runs and none of them has the metric."""
+        if self.last and not any(one.found or one.have == 0 for one in self.points):
+            metrics.check(self.until.metric, self.last, "until.metric")
+
+    def waiting(self) -> int:
+        """Points that need runs which are neither done nor failed."""
+        return sum(one.open for one in self.points)
+
+    def _grow(self, one: Growth, there: set[str]) -> None:
+        for identity in (one.identities or [])[one.have : one.target]:
+            if identity in there:
+                self.last = metrics.flat(self.store.read_json(identity, "summary.json"))
+                if self.until.metric in self.last:
+                    one.found.append(self.last[self.until.metric])
+                else:
+                    one.lacking += 1
+        one.have = one.target
+        one.target = needed(self.until, one.found, one.have, one.lacking)
+        one.open = one.target > one.have
 
 
-def needed(until: Until, found: list[float]) -> int:
-    """How many replications the interval so far asks for; those there are when it is enough."""
-    n = len(found)
-    if n < 2:
-        return n
+def replay(spec: Spec, store: Store) -> Plan:
+    """The plan as far as the store's runs take it, without doing anything."""
+    plan = Plan(spec, store)
+    while plan.advance():
+        pass
+    return plan
+
+
+def needed(until: Until, found: list[float], have: int, lacking: int = 0) -> int:
+    """How many replications a point needs that has `have`; as many when that is enough.
+
+    `found` is the metric where there is one. A mean over some of the runs only is no mean of the
+    point's, so with `lacking` runs there is nothing to stop at before `max_reps`.
+    """
+    if have >= until.max_reps or not found:
+        return have
+    if lacking:
+        return until.max_reps
+    most = min(2 * have, until.max_reps)
+    if len(found) < 2:
+        return most
     interval = statistics.t_interval(found)
-    if interval.ratio <= until.ci_ratio or n >= until.max_reps:
-        return n
+    if interval.ratio <= until.ci_ratio:
+        return have
     if math.isinf(interval.ratio):
-        return min(2 * n, until.max_reps)
-    guess = math.ceil(n * (interval.ratio / until.ci_ratio) ** 2)
-    return min(max(guess, n + 1), 2 * n, until.max_reps)
+        return most
+    guess = math.ceil(have * (interval.ratio / until.ci_ratio) ** 2)
+    return min(max(guess, have + 1), most)

@@ -240,6 +240,7 @@ class _Reader:
         self.known(table, "sweep", ("vary", "zip", "only", "skip", "reps", "until", "keep"))
         axes = [*self.varied(table.get("vary", {})), *self.zipped(table.get("zip", []))]
         self.distinct(axes)
+        self.settable(axes)
         points = self.points(axes, table)
         reps = self.count(table.get("reps", 1), "sweep.reps")
         keep = table.get("keep", "all")
@@ -253,7 +254,7 @@ class _Reader:
             reps=reps,
             until=until,
             keep=keep,
-            plots=tuple(self.plots(axes)),
+            plots=tuple(self.plots(axes, points)),
         )
 
     def count(self, value: object, key: str) -> int:
@@ -312,6 +313,10 @@ class _Reader:
         if isinstance(given, list):
             if not given:
                 raise self.fail(path, "the list is empty")
+            for value in given:
+                if not _is_value(value):
+                    text = "a text, a number, true, false, a list or a table is wanted"
+                    raise self.fail(path, f"{value}: {text}; write dates and times in quotes")
             return list(given)
         match = SERIES.fullmatch(given) if isinstance(given, str) else None
         if match is None:
@@ -352,6 +357,12 @@ class _Reader:
                 if many.count(one) > 1:
                     raise self.fail("sweep", f"the {what} {one} varies twice")
 
+    def settable(self, axes: Sequence[Axis]) -> None:
+        for axis in axes:
+            if "seed" in axis.keys:
+                text = "it is one for the whole sweep (--seed), and replications differ by `reps`"
+                raise self.fail("sweep", f"the seed cannot vary: {text}")
+
     # Points.
 
     def points(self, axes: Sequence[Axis], table: Mapping[str, Any]) -> tuple[Point, ...]:
@@ -380,12 +391,27 @@ class _Reader:
         self.known(table, where, sorted(names))
         if not table:
             raise self.fail(where, "an empty condition")
-        return _Rule({name: self.test(value, f"{where}.{name}") for name, value in table.items()})
+        tests = {
+            name: self.test(value, _settings(axes, name), f"{where}.{name}")
+            for name, value in table.items()
+        }
+        return _Rule(tests)
 
-    def test(self, given: object, where: str) -> _Test:
+    def test(
+        self, given: object, settings: Sequence[tuple[str | None, Value]], where: str
+    ) -> _Test:
         match = CONDITION.fullmatch(given) if isinstance(given, str) else None
         if match is None:
-            return _Test("in", tuple(given) if isinstance(given, list) else (given,))
+            # What varies may be a list itself.
+            whole = _Test("in", (given,))
+            if not isinstance(given, list) or any(whole.holds(*one) for one in settings):
+                wanted = [given]
+            else:
+                wanted = given
+            for value in wanted:
+                if not any(_Test("in", (value,)).holds(*one) for one in settings):
+                    raise self.fail(where, f"{value!r}: no setting of it has this value")
+            return _Test("in", tuple(wanted))
         bound = split_quantity(match[2])
         if bound is None:
             raise self.fail(where, f"{match[2]}: a quantity is wanted after {match[1]}")
@@ -393,13 +419,29 @@ class _Reader:
 
     # Plots.
 
-    def plots(self, axes: Sequence[Axis]) -> Iterable[Plot]:
+    def plots(self, axes: Sequence[Axis], points: Sequence[Point]) -> Iterable[Plot]:
         table = self.table(self.document.get("plot", {}), "plot")
         several = bool(table) and all(isinstance(value, dict) for value in table.values())
         named = table.items() if several else [("plot", table)] if table else []
         for name, one in named:
             where = f"plot.{name}" if several else "plot"
-            yield self.plot(name, self.table(one, where), axes, where)
+            if not re.fullmatch(r"[^/\\\x00-\x1f]+", name) or name.startswith("."):
+                raise self.fail(where, f"{name!r} cannot be the name of a file")
+            plot = self.plot(name, self.table(one, where), axes, where)
+            self.uses_all(plot, axes, points, where)
+            yield plot
+
+    def uses_all(
+        self, plot: Plot, axes: Sequence[Axis], points: Sequence[Point], where: str
+    ) -> None:
+        """Refuses a plot that would show points of different settings as one."""
+        for axis in axes:
+            settings = {point.coordinates[axis.name] for point in points}
+            if axis.name not in (plot.x, plot.lines, plot.panels) and len(settings) > 1:
+                free = [key for key in ("lines", "panels") if getattr(plot, key) is None]
+                hint = " or ".join([*(f'{key} = "{axis.name}"' for key in free), "`only`"])
+                text = f"the axis {axis.name} has {len(settings)} settings and is not in the plot"
+                raise self.fail(where, f"{text}; {hint} makes it one")
 
     def plot(self, name: str, table: dict[str, Any], axes: Sequence[Axis], where: str) -> Plot:
         self.known(table, where, [key for key in Plot.__dataclass_fields__ if key != "name"])
@@ -443,12 +485,44 @@ class _Test:
 
     def holds(self, label: str | None, value: Value) -> bool:
         if self.kind == "in":
-            return value in self.bound or (label is not None and label in self.bound)
+            return any(label == wanted or _equal(value, wanted) for wanted in self.bound)
         quantity, (bound, unit) = split_quantity(value), self.bound
         if quantity is None or quantity[1] != unit:
             return False
         number = quantity[0]
         return bool(COMPARE[self.kind](number, bound))
+
+
+def _equal(value: Value, wanted: object) -> bool:
+    """Are they the same, also as quantities? 1000ms is 1s."""
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    if value == wanted:
+        return True
+    if not isinstance(wanted, str | int | float):
+        return False
+    a, b = split_quantity(value), split_quantity(wanted)
+    return a is not None and b is not None and a[1] == b[1] and math.isclose(a[0], b[0])
+
+
+def _settings(axes: Sequence[Axis], name: str) -> list[tuple[str | None, Value]]:
+    """What the settings of an axis, or the values of a key, are called and are."""
+    for axis in axes:
+        if axis.name == name:
+            at = axis.keys.index(name) if name in axis.keys else None
+            return [
+                (label, label if at is None else values[at])
+                for label, values in zip(axis.labels, axis.values, strict=True)
+            ]
+        if name in axis.keys:
+            return [(None, values[axis.keys.index(name)]) for values in axis.values]
+    return []
+
+
+def _is_value(value: object) -> bool:
+    if isinstance(value, list | dict):
+        return all(_is_value(one) for one in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, bool | int | float | str)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,11 @@ from clearpipe.errors import RunError
 from clearpipe.result import Result
 
 FORMAT = 1
+
+IDENTITY = re.compile(r"[0-9a-f]{64}")
+
+# The byte of `locks` that the maker of a store locks: no identity has it.
+MAKING = 1 << 60
 
 # What depends on the machine and the hour, and is left out of a seal.
 TIMES = ("wall_s", "packet_hops_per_s", "peak_rss_bytes", "version")
@@ -65,14 +71,32 @@ class Store:
         Raises RunError for a directory that is something else, OSError if it cannot be written.
         """
         head = self.path / "store.json"
-        if self.path.is_dir() and not head.is_file() and any(self.path.iterdir()):
-            raise RunError(f"{self.path}: not a store, and not empty")
-        for folder in (self.runs, self.failures, self.plans):
-            folder.mkdir(parents=True, exist_ok=True)
-        if not head.is_file():
-            write_whole(head, {"store": "clearpipe", "format": FORMAT, "id": uuid.uuid4().hex})
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not _has_content(head):
+            self._make(head)
         self.identify()
+        for folder in (self.runs, self.failures, self.plans):
+            folder.mkdir(exist_ok=True)
         self._clean()
+
+    def _make(self, head: Path) -> None:
+        """Writes the head, once however many runners begin; finishes what one that died began."""
+        own = {"store.json", "journal.jsonl", "locks", "runs", "failed", "plans"}
+        if any(entry.name not in own for entry in self.path.iterdir()):
+            raise RunError(f"{self.path}: not a store, and not empty")
+        locks = _locks(self.path / "locks")
+        with _making:
+            fcntl.lockf(locks, fcntl.LOCK_EX, 1, MAKING)
+            try:
+                if not _has_content(head):
+                    head.unlink(missing_ok=True)
+                with contextlib.suppress(FileExistsError), head.open("x", encoding="utf-8") as file:
+                    about = {"store": "clearpipe", "format": FORMAT, "id": uuid.uuid4().hex}
+                    file.write(json.dumps(about, indent=2) + "\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+            finally:
+                fcntl.lockf(locks, fcntl.LOCK_UN, 1, MAKING)
 
     def identify(self) -> str:
         """The store's own name, by which two machines know that they see the same one.
@@ -93,6 +117,8 @@ class Store:
         """Removes half-written directories whose writer is gone."""
         for place in self.runs.glob("*/.partial-*"):
             identity = place.name.removeprefix(".partial-")
+            if not IDENTITY.fullmatch(identity):
+                continue
             with self.claimed(identity) as ours:
                 if ours:
                     shutil.rmtree(place, ignore_errors=True)
@@ -106,8 +132,9 @@ class Store:
         found: set[str] = set()
         with contextlib.suppress(FileNotFoundError), os.scandir(self.runs) as folders:
             for folder in folders:
-                with os.scandir(folder.path) as entries:
-                    found.update(entry.name for entry in entries if entry.name[0] != ".")
+                if folder.is_dir():
+                    with os.scandir(folder.path) as entries:
+                        found.update(entry.name for entry in entries if _is_run(entry))
         return found
 
     def failed(self) -> dict[str, dict[str, Any]]:
@@ -123,29 +150,40 @@ class Store:
 
     @contextlib.contextmanager
     def claimed(self, identity: str) -> Iterator[bool]:
-        """True while this process, and no other, works on the run.
+        """True while this thread of this process, and no other, works on the run.
 
         The lock is one byte of a file, at an offset that the identity gives. The system releases it
         with the process, whatever ends that; it works over NFS, too. It does not tell threads of
-        one process apart: a runner hands each run to one of them only.
+        one process apart: `_held` does.
         """
         locks, offset = _locks(self.path / "locks"), int(identity[:15], 16)
+        about = os.fstat(locks)
+        name = (about.st_dev, about.st_ino, offset)
+        with _guard:
+            free = name not in _held
+            _held.add(name)
+        if not free:
+            yield False
+            return
         try:
-            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EAGAIN):
+            if not _lock(locks, offset):
                 yield False
                 return
-            raise
-        try:
-            yield True
+            try:
+                yield True
+            finally:
+                fcntl.lockf(locks, fcntl.LOCK_UN, 1, offset)
         finally:
-            fcntl.lockf(locks, fcntl.LOCK_UN, 1, offset)
+            with _guard:
+                _held.discard(name)
 
     # Writing.
 
-    def add(self, identity: str, result: Result, keep: str) -> None:
-        """Store a result, whole or not at all. The caller has claimed the run."""
+    def add(self, identity: str, result: Result, keep: str) -> bool:
+        """Store a result, whole or not at all; False if it is there already.
+
+        The caller has claimed the run.
+        """
         target = self.directory(identity)
         partial = target.parent / f".partial-{identity}"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -157,11 +195,15 @@ class Store:
                 _drop_tables(partial)
             write_json(partial / "seal.json", seal(partial))
             partial.rename(target)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(partial, ignore_errors=True)
+            # Where locks do not work, another runner may have been quicker.
+            if isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
             raise
         (self.failures / f"{identity}.json").unlink(missing_ok=True)
         self.note(identity, "done")
+        return True
 
     def fail(self, identity: str, about: Mapping[str, Any]) -> None:
         """Store the error that a run ended with."""
@@ -179,18 +221,23 @@ class Store:
                 "pid": os.getpid(),
             }
         )
-        with (self.path / "journal.jsonl").open("ab") as journal:
-            # One write to a file opened for appending: lines of several runners do not mix.
-            journal.write(line.encode() + b"\n")
+        path = self.path / "journal.jsonl"
+        try:
+            with path.open("ab") as journal:
+                # One write to a file opened for appending: lines of several runners do not mix.
+                journal.write(line.encode() + b"\n")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def remove(self, identity: str) -> None:
-        """Remove a run's result."""
+        """Remove a run's result, if it is there."""
         target = self.directory(identity)
         grave = target.parent / f".partial-{identity}"
         shutil.rmtree(grave, ignore_errors=True)
         # First the name, so that what is left is never taken for a result.
-        target.rename(grave)
-        shutil.rmtree(grave)
+        with contextlib.suppress(FileNotFoundError):
+            target.rename(grave)
+            shutil.rmtree(grave)
 
     # Reading.
 
@@ -225,11 +272,49 @@ class Store:
         return content
 
 
-@functools.cache
+# What threads of this process work on: a store's file of locks, and the offset.
+_held: set[tuple[int, int, int]] = set()
+_descriptors: dict[Path, int] = {}
+_guard = threading.Lock()
+_making = threading.Lock()
+
+
 def _locks(path: Path) -> int:
     """A descriptor of the file of locks, one for the process and never closed: closing any
     descriptor of a file drops all the locks that the process has on it."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with _guard:
+        known = _descriptors.get(path)
+        # Where a store was removed, another may have been made.
+        if known is None or not _is_at(known, path):
+            known = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            _descriptors[path] = known
+        return known
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _lock(locks: int, offset: int) -> bool:
+    """Locks a byte unless another process has it."""
+    try:
+        fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            return False
+        raise
+    return True
+
+
+def _is_run(entry: os.DirEntry[str]) -> bool:
+    return IDENTITY.fullmatch(entry.name) is not None and entry.is_dir()
+
+
+def _has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def seal(folder: Path) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import clearpipe as cp
 from clearpipe import statistics
+from clearpipe.errors import RunError
 from clearpipe.sweep import metrics, runner
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Store
@@ -20,10 +22,11 @@ class Row:
 
     run: runner.Run
     state: str
-    """`done`, `failed` or `missing`."""
+    """`done`, `failed`, `damaged` or `missing`."""
     error: str
     metrics: dict[str, float]
-    meta: dict[str, Any]
+    model_version: str = ""
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,21 @@ class Table:
 
     spec: Spec
     rows: list[Row]
+    other_models: dict[str, list[str]] = field(default_factory=dict)
+    """By model version, runs of this sweep that are there and not used."""
+
+    @functools.cached_property
+    def by_point(self) -> dict[int, list[Row]]:
+        """The runs that are done, by their point's number."""
+        found: dict[int, list[Row]] = {}
+        for row in self.rows:
+            if row.state == "done":
+                found.setdefault(row.run.point, []).append(row)
+        return found
 
     def of_point(self, point: Point) -> list[Row]:
         """The runs of a point that are done."""
-        return [row for row in self.rows if row.run.point == point.number and row.state == "done"]
+        return self.by_point.get(point.number, [])
 
     def metric_names(self) -> list[str]:
         """Every metric that some run has."""
@@ -57,7 +71,7 @@ class Table:
         for name in self.metric_names():
             out[name] = [row.metrics.get(name, math.nan) for row in self.rows]
         for name in ("model_version", "fingerprint"):
-            out[name] = [str(row.meta.get(name, "")) for row in self.rows]
+            out[name] = [getattr(row, name) for row in self.rows]
         out["run"] = [row.run.identity for row in self.rows]
         return out
 
@@ -66,44 +80,38 @@ class Table:
         found = [r.metrics[metric] for r in self.of_point(point) if metric in r.metrics]
         return statistics.t_interval(found) if found else None
 
-    def mixed_versions(self) -> dict[str, list[Row]]:
-        """The runs by model version, if there are several."""
-        found: dict[str, list[Row]] = {}
-        for row in self.rows:
-            if row.state == "done":
-                found.setdefault(str(row.meta["model_version"]), []).append(row)
-        return found if len(found) > 1 else {}
-
 
 def read(spec: Spec, store: Store) -> Table:
     """All runs of a sweep, whatever became of them. With `until`, those that were asked for."""
     there, failed = store.present(), store.failed()
-    most = spec.reps if spec.until is None else spec.until.max_reps
     rows: list[Row] = []
     seen: set[tuple[int, str]] = set()
-    for one in runner.runs(spec, store, range(most)):
+    for one in runner.asked(spec, store):
         if isinstance(one, tuple):
             point, error = one
-            run = runner.invalid_run(spec, point, 0)
-            rows.append(Row(run, "failed", str(error), {}, {}))
-            continue
-        if (one.point, one.identity) in seen:
-            continue
-        seen.add((one.point, one.identity))
-        row = _row(one, store, there, failed)
-        if row.state != "missing" or spec.until is None:
-            rows.append(row)
-    return Table(spec, rows)
+            for rep in range(runner.invalid_reps(spec)):
+                rows.append(Row(runner.invalid_run(spec, point, rep), "failed", str(error), {}))
+        elif (one.point, one.identity) not in seen:
+            seen.add((one.point, one.identity))
+            rows.append(_row(one, store, there, failed))
+    return Table(spec, rows, runner.of_other_models(spec, store))
 
 
 def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[str, Any]]) -> Row:
     if run.identity in there:
-        summary = store.read_json(run.identity, "summary.json")
-        meta = store.read_json(run.identity, "meta.json")
-        return Row(run, "done", "", metrics.flat(summary), meta)
+        try:
+            numbers = metrics.flat(store.read_json(run.identity, "summary.json"))
+            meta = store.read_json(run.identity, "meta.json")
+            version, fingerprint = str(meta["model_version"]), str(meta["fingerprint"])
+        except RunError as error:
+            return Row(run, "damaged", str(error), {})
+        except (AttributeError, KeyError, TypeError, ValueError):
+            path = store.directory(run.identity)
+            return Row(run, "damaged", f"{path}: damaged; `sweep run` finds and repeats it", {})
+        return Row(run, "done", "", numbers, sys.intern(version), fingerprint)
     if run.identity in failed:
-        return Row(run, "failed", str(failed[run.identity].get("error", "")), {}, {})
-    return Row(run, "missing", "", {}, {})
+        return Row(run, "failed", str(failed[run.identity].get("error", "")), {})
+    return Row(run, "missing", "", {})
 
 
 def arrow(table: Table) -> Any:
@@ -132,8 +140,3 @@ def csv(table: Table) -> str:
     for row in zip(*columns.values(), strict=True):
         writer.writerow("" if isinstance(x, float) and math.isnan(x) else x for x in row)
     return out.getvalue()
-
-
-def points_with(spec: Spec, **chosen: str) -> Sequence[Point]:
-    """The points with these coordinates."""
-    return [p for p in spec.points if all(p.coordinates[k] == v for k, v in chosen.items())]
