@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import compare, examples, interval
+from clearpipe import compare, examples, statistics
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError
 
@@ -119,18 +119,18 @@ def row_of(comparison: compare.Comparison, item: str, column: str) -> compare.Ro
 
 def test_the_interval_by_hand() -> None:
     # Differences 1, 2, 3: mean 2, s = 1, and t(2 degrees, 97.5 %) = 4.302653 (any t table).
-    span = interval.paired([10.0, 20.0, 30.0], [11.0, 22.0, 33.0])
+    span = statistics.paired([10.0, 20.0, 30.0], [11.0, 22.0, 33.0])
     assert span == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5), rel=1e-6)
     # Means 2 and 6, variances 1 and 4 of 3 values: freedom (5/3)^2 / (1/18 + 16/18) = 50/17.
-    span = interval.welch([1.0, 2.0, 3.0], [4.0, 6.0, 8.0])
+    span = statistics.welch([1.0, 2.0, 3.0], [4.0, 6.0, 8.0])
     assert span is not None
     assert (span.low + span.high) / 2 == pytest.approx(4)
     # Between t(2) = 4.3027 and t(3) = 3.1824, near the latter, times the root of 5/3.
     assert 3.1824 < (span.high - span.low) / 2 / (5 / 3) ** 0.5 < 3.3
-    assert interval.paired([1.0], [2.0]) is None
-    assert interval.welch([1.0], [2.0, 3.0]) is None
-    assert interval.paired([1.0, 2.0], [3.0, 4.0]) == (2, 2)
-    assert interval.welch([1.0, 1.0], [3.0, 3.0]) == (2, 2)
+    assert statistics.paired([1.0], [2.0]) is None
+    assert statistics.welch([1.0], [2.0, 3.0]) is None
+    assert statistics.paired([1.0, 2.0], [3.0, 4.0]) == (2, 2)
+    assert statistics.welch([1.0, 1.0], [3.0, 3.0]) == (2, 2)
 
 
 @pytest.mark.filterwarnings("default")
@@ -139,9 +139,9 @@ def test_the_interval_is_that_of_scipy() -> None:
 
     a, b = [3.1, 4.7, 2.2, 9.0, 5.5], [4.0, 4.1, 3.9, 11.0, 7.5]
     there = stats.ttest_rel(b, a).confidence_interval(0.95)
-    assert interval.paired(a, b) == pytest.approx((there.low, there.high))
+    assert statistics.paired(a, b) == pytest.approx((there.low, there.high))
     there = stats.ttest_ind(b[:3], a, equal_var=False).confidence_interval(0.95)
-    assert interval.welch(a, b[:3]) == pytest.approx((there.low, there.high))
+    assert statistics.welch(a, b[:3]) == pytest.approx((there.low, there.high))
 
 
 def test_pairs_have_an_interval(sides: tuple[Path, Path]) -> None:
@@ -180,7 +180,7 @@ def test_without_pairs_two_samples(sides: tuple[Path, Path], tmp_path: Path) -> 
     row = row_of(apart, "fwd", "jain_index_ratio")
     assert (row.n_a, row.n_b) == (2, 3)
     a, b = (numbers(place, "jain_index_ratio") for place in (sides[0], other))
-    assert (row.low, row.high) == pytest.approx(interval.welch(a, b))
+    assert (row.low, row.high) == pytest.approx(statistics.welch(a, b))
     runner = CliRunner()
     out = runner.invoke(app, ["compare", str(sides[0]), str(other)])
     assert out.exit_code == 0
