@@ -1,5 +1,7 @@
 //! From a run's state to the result tables.
 
+use std::sync::Arc;
+
 use cc::roles::{Limit, PacketKind};
 use results::{FlowRow, GroupRow, LinkRow, Tables};
 use scenario::Scenario;
@@ -25,11 +27,13 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
     let links = (0..world.links.len()).map(|i| link_row(scenario, world, i, end)).collect();
     let mut flows = Vec::with_capacity(world.sources.len());
     for group in &scenario.groups {
+        // One name for all rows of a group.
+        let (name, protocol): (Arc<str>, Arc<str>) =
+            (group.name.as_str().into(), group.protocol.name.as_str().into());
         for i in 0..group.count {
             let number = flows.len();
             let mut row = flow_row(world, number, end);
-            row.group.clone_from(&group.name);
-            row.protocol.clone_from(&group.protocol.name);
+            (row.group, row.protocol) = (name.clone(), protocol.clone());
             row.base_rtt_s = scenario.rtt(group, i).as_secs();
             (row.in_flight_pkts, row.acks_in_flight_pkts) = waiting[number];
             flows.push(row);

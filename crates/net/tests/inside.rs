@@ -137,7 +137,7 @@ fn only_the_chosen_groups_and_links_are_recorded() {
         (chosen.probe.groups, chosen.probe.links) = (Some(vec![1]), Some(vec![0]));
         let outcome = common::run(&chosen, 1, 0);
         let flows = table(&outcome.tables.series, "cwnd_pkts");
-        let group = |id: &u32| outcome.tables.flows[*id as usize].group.as_str();
+        let group = |id: &u32| &*outcome.tables.flows[*id as usize].group;
         assert!(!flows.id.is_empty() && flows.id.iter().all(|id| group(id) == "rev"));
         let links = table(&outcome.tables.series, "queue_pkts");
         assert!(!links.id.is_empty() && links.id.iter().all(|&id| id == 0));

@@ -261,7 +261,7 @@ fn check_group(outcome: &Outcome, number: u32, group: &GroupRow) {
         + group.acks_lost_pkts
         + group.acks_in_flight_pkts;
     assert_eq!(group.acks_sent_pkts, places, "ACKs of group {}", group.group);
-    let flows: Vec<_> = outcome.tables.flows.iter().filter(|f| f.group == group.group).collect();
+    let flows: Vec<_> = outcome.tables.flows.iter().filter(|f| *f.group == *group.group).collect();
     let own = own_transfers(outcome, number);
     if own.is_empty() {
         let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|f| value(f)).sum::<u64>();

@@ -62,6 +62,7 @@ macro_rules! cell {
     };
 }
 
+cell!(Arc<str>, Utf8, StringArray);
 cell!(u32, UInt32, UInt32Array);
 cell!(u64, UInt64, UInt64Array);
 cell!(f64, Float64, Float64Array);

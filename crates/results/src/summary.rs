@@ -117,7 +117,7 @@ fn groups(tables: &Tables, measured: &Range<f64>) -> Vec<GroupSummary> {
     let mut groups = Vec::with_capacity(tables.groups.len());
     for (number, row) in tables.groups.iter().enumerate() {
         // The flows of a group follow one another, in the order of the groups.
-        let count = flows.iter().take_while(|flow| flow.group == row.group).count();
+        let count = flows.iter().take_while(|flow| *flow.group == *row.group).count();
         let (own, rest) = flows.split_at(count);
         flows = rest;
         let transfers = tables.transfers.as_ref().filter(|_| own.is_empty());

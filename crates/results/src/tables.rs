@@ -1,5 +1,7 @@
 //! The columns.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::groups::{GroupRow, Transfers};
@@ -10,9 +12,9 @@ pub struct FlowRow {
     /// The flow's number in the run.
     pub flow: u32,
     /// The group of the scenario it belongs to.
-    pub group: String,
+    pub group: Arc<str>,
     /// Its protocol's name in the scenario.
-    pub protocol: String,
+    pub protocol: Arc<str>,
     /// Two-way propagation delay of its path.
     pub base_rtt_s: f64,
     /// When it started.

@@ -37,5 +37,5 @@ pub fn link<'a>(outcome: &'a Outcome, name: &str) -> &'a LinkRow {
 
 /// The flows of a group.
 pub fn group<'a>(outcome: &'a Outcome, name: &'a str) -> impl Iterator<Item = &'a FlowRow> {
-    outcome.tables.flows.iter().filter(move |flow| flow.group == name)
+    outcome.tables.flows.iter().filter(move |flow| &*flow.group == name)
 }
