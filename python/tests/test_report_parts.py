@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import clearpipe as cp
+from clearpipe import report
 from clearpipe.report import dots, layout, network, page, summary, svg, thin, topology
 
 
@@ -274,3 +275,27 @@ def test_without_transfers_there_is_nothing_of_them(small: str) -> None:
     assert page.charts_of(page.schemes([result])).fct is None
     empty = with_transfers(result, Columns(group=[], size_bytes=[], fct_s=[]))
     assert summary.transfers(page.schemes([empty])) == []
+
+
+def test_flows_that_arrive_have_their_groups_name() -> None:
+    text = """\
+schema = 1
+name = "web"
+duration = "3s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "20ms"
+[flows.long]
+protocol = "reno"
+[flows.web]
+protocol = "reno"
+arrivals = "poisson(20/s)"
+size = "10kB"
+[probe]
+series = ["cwnd"]
+every = "10ms"
+"""
+    found = report.html([cp.run(text)])
+    assert re.search(r'"label":"web \(\d+ flows\)"', found)
+    assert '"label":"flow' not in found

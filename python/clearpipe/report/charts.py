@@ -351,7 +351,10 @@ def groups_in(result: Result) -> list[str]:
 def _groups_of(result: Result, ids: list[int]) -> dict[int, str]:
     flows = result.flows
     names = dict(zip(flows.column("flow"), flows.column("group"), strict=True))
-    return {flow: names.get(flow, "flow") for flow in ids}
+    # A flow that arrived has the number of a slot, which groups that arrive share.
+    arriving = [name for name in groups_in(result) if name not in names.values()]
+    other = arriving[0] if len(arriving) == 1 else "arriving flows"
+    return {flow: names.get(flow, other) for flow in ids}
 
 
 def busy_links(result: Result, ids: Sequence[int]) -> list[int]:
