@@ -102,13 +102,13 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, quiet: bool = Fa
     jobs = [replace(job, force=True) if _holds_part(job) else job for job in jobs]
     stop = threading.Event()
     display = _display(quiet)
+    futures: list[Future[Done]] = []
     with display, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        futures: list[Future[Done]] = [
-            pool.submit(_run, job, _bar(display, job), stop)
-            for job, stored in zip(jobs, found, strict=True)
-            if stored is None
-        ]
+        # A pool waits for its threads: whatever comes, also between two of them, must stop them.
         try:
+            for job, stored in zip(jobs, found, strict=True):
+                if stored is None:
+                    futures.append(pool.submit(_run, job, _bar(display, job), stop))
             wait(futures)
         except BaseException:
             stop.set()

@@ -279,7 +279,9 @@ def in_process(*arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_runs_with_what_they_have(number: signal.Signals, code: int) -> None:
     process = in_process("run", XCP, "--set", "duration=100h", "--reps", "2", "--out", "long")
-    time.sleep(2)
+    while len(list(Path("long").glob(".partial-*"))) < 2:
+        time.sleep(0.05)
+    time.sleep(0.5)
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == code, err
