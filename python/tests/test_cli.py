@@ -268,10 +268,15 @@ def test_doctor() -> None:
 
 
 def in_process(*arguments: str) -> subprocess.Popen[str]:
-    code = "from clearpipe.cli import main; main()"
+    # Tests that run in the background inherit a SIGINT that is ignored.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heard}; from clearpipe.cli import main; main()"
     pipe = subprocess.PIPE
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], stdout=pipe, stderr=pipe, text=True
+        [sys.executable, "-c", code, *arguments],
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
     )
 
 
