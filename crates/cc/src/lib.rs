@@ -19,3 +19,84 @@ pub mod explicit;
 pub mod registry;
 pub mod roles;
 pub mod tcp;
+
+#[cfg(test)]
+mod tests {
+    //! What protocol files' tests feed to senders and routers: an ordinary event, to be changed by
+    //! `..`.
+
+    use units::random::Stream;
+    use units::{Rate, Span, Time};
+
+    use crate::roles::{
+        Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
+        SenderContext,
+    };
+
+    /// The instant so many milliseconds after the start.
+    pub fn ms(t: u64) -> Time {
+        Time::ZERO + Span::from_millis(t)
+    }
+
+    /// Equal to nine digits.
+    pub fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
+    }
+
+    /// Packets of 1000 B.
+    pub fn sender_context(initial_window: f64) -> SenderContext {
+        SenderContext { packet_bytes: 1000, initial_window, stream: Stream::new(1, 0, "test") }
+    }
+
+    /// An ACK of `acked` packets of a full window, with no RTT.
+    pub fn ack<H: Header>(acked: u32) -> Ack<H> {
+        Ack {
+            now: Time::ZERO,
+            delivered: acked,
+            acked,
+            rtt: None,
+            srtt: None,
+            min_rtt: None,
+            in_flight: 1_000_000,
+            recovering: false,
+            header: H::default(),
+            code: Ecn::NotCapable,
+            ece: false,
+        }
+    }
+
+    /// The same with an RTT that never was another.
+    pub fn ack_after<H: Header>(now: Time, rtt: Span) -> Ack<H> {
+        Ack { now, rtt: Some(rtt), srtt: Some(rtt), min_rtt: Some(rtt), ..ack(1) }
+    }
+
+    /// A loss of one packet.
+    pub fn loss(kind: LossKind, in_flight: u32) -> Loss {
+        Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated: false }
+    }
+
+    /// The first packet of a flow that has more.
+    pub fn departing() -> Departing {
+        Departing {
+            now: Time::ZERO,
+            size: 1000,
+            srtt: None,
+            seq: 0,
+            in_flight: 0,
+            backlogged: true,
+            retransmission: false,
+        }
+    }
+
+    /// A router with a buffer of so many packets of 1000 B.
+    pub fn router_context(capacity: Rate, packets: u32) -> RouterContext {
+        let (limit, stream) = (Limit::Packets(packets), Stream::new(1, 0, "test"));
+        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream }
+    }
+
+    /// A data packet of 1000 B without a header.
+    pub fn passing<H>(ecn: &mut Ecn) -> Passing<'_, H> {
+        let (kind, queued_for) = (PacketKind::Data, Span::ZERO);
+        Passing { flow: 0, size: 1000, kind, queued_for, ecn, header: None }
+    }
+}

@@ -194,7 +194,7 @@ macro_rules! protocols {
                 match self {
                     $( AnySenderParams::$variant(p) => (
                         AnySender::$variant(Sender::new(p, context)),
-                        AnyReceiver::$variant(Default::default()),
+                        AnyReceiver::$variant(<$type as Sender>::receiver(p, context)),
                     ), )*
                 }
             }
@@ -395,6 +395,9 @@ fn received<H: Header>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
     let pending = data.pending.as_mut();
     Arrived {
         now: data.now,
+        seq: data.seq,
+        expected: data.expected,
+        size: data.size,
         header: opened(&mut data.header),
         ecn: data.ecn,
         pending: pending.map(|p| Feedback { header: opened(&mut p.header), code: p.code }),

@@ -105,6 +105,13 @@ pub struct Departing {
     pub size: u32,
     /// Smoothed RTT (RFC 6298), `None` before the first sample.
     pub srtt: Option<Span>,
+    /// Number of its data in the sequence space of full packets, from 0.
+    pub seq: u64,
+    /// Packets in the network before this one, as the loss recovery estimates it.
+    pub in_flight: u32,
+    /// Has the application more to send behind it? If not, what follows is limited by the
+    /// application and says nothing of the path.
+    pub backlogged: bool,
     /// Is this the second or a later transmission of its data?
     pub retransmission: bool,
 }
@@ -177,6 +184,10 @@ pub trait Sender: Sized {
 
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// The other end's state at the start of a flow.
+    fn receiver(_params: &Self::Params, _context: &SenderContext) -> Self::Receiver {
+        Self::Receiver::default()
+    }
     /// How it uses the ECN bits; asked once.
     fn ecn(&self) -> EcnUse {
         EcnUse::None
@@ -210,6 +221,13 @@ pub trait Sender: Sized {
 pub struct Arrived<H> {
     /// The time.
     pub now: Time,
+    /// Number of its data ([`Departing::seq`]).
+    pub seq: u64,
+    /// The number that the receiver waits for, with this packet taken in: what the next ACK
+    /// acknowledges.
+    pub expected: u64,
+    /// Size on the wire [bytes].
+    pub size: u32,
     /// The protocol's header.
     pub header: H,
     /// The ECN bits.

@@ -184,7 +184,7 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
     match operation.clone() {
         Operation::Advance(span) => *now = *now + span,
         Operation::Send { size, srtt, retransmission } => {
-            let header = sender.on_send(&Departing { now: *now, size, srtt, retransmission });
+            let header = sender.on_send(&departing(*now, size, srtt, retransmission));
             check_codec(header);
         }
         Operation::Ack(mut ack) => {
@@ -203,6 +203,11 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
             }
         }
     }
+}
+
+fn departing(now: Time, size: u32, srtt: Option<Span>, retransmission: bool) -> Departing {
+    let (seq, in_flight) = (u64::from(size) << 20, size / 2);
+    Departing { now, size, srtt, seq, in_flight, backlogged: size % 2 == 0, retransmission }
 }
 
 proptest! {
@@ -249,7 +254,15 @@ proptest! {
             let now = Time::ZERO + at;
             let pending = Feedback { header: waiting.0, code: waiting.1 };
             for pending in [None, Some(pending)] {
-                let back = receiver.on_data(&mut Arrived { now, header, ecn, pending });
+                let back = receiver.on_data(&mut Arrived {
+                    now,
+                    seq: at.0,
+                    expected: at.0 / 2,
+                    size: at.0 as u32,
+                    header,
+                    ecn,
+                    pending,
+                });
                 check_codec(back.header);
             }
         }
@@ -350,7 +363,7 @@ fn every_variable_is_described() {
         sender.probe(&mut |name, _| shown.push(name));
         assert_eq!(shown, names(info.variables), "{}", info.name);
         let (now, srtt) = (Time::ZERO, None);
-        let header = sender.on_send(&Departing { now, size: 1000, srtt, retransmission: false });
+        let header = sender.on_send(&departing(now, 1000, srtt, false));
         shown.clear();
         header.probe(&mut |name, _| shown.push(name));
         assert_eq!(shown, names(info.header), "{}'s header", info.name);

@@ -535,7 +535,15 @@ impl World {
                 sink.fresh_bytes += u64::from(packet.size);
             }
         }
-        let mut data = Arrived { now, header: packet.header, ecn: packet.ecn, pending: None };
+        let mut data = Arrived {
+            now,
+            seq: packet.seq,
+            expected: sink.inbound.cumulative(),
+            size: packet.size,
+            header: packet.header,
+            ecn: packet.ecn,
+            pending: None,
+        };
         if sink.unanswered != NONE {
             let waiting = &self.pool[sink.unanswered];
             data.pending = Some(Feedback { header: waiting.header, code: waiting.ecn });
@@ -636,11 +644,18 @@ pub(crate) fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span
 /// Fills in what the source's protocol and transport put into a packet.
 #[inline]
 fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
-    let Segment { retransmission, cwr, .. } = segment;
+    let Segment { seq, retransmission, cwr } = segment;
     let (now, size) = (packet.sent_at, packet.size);
     source.sent += 1;
-    let srtt = source.outbound.srtt();
-    packet.header = source.sender.on_send(&Departing { now, size, srtt, retransmission });
+    packet.header = source.sender.on_send(&Departing {
+        now,
+        size,
+        srtt: source.outbound.srtt(),
+        seq,
+        in_flight: source.outbound.in_flight().saturating_sub(1),
+        backlogged: source.outbound.backlogged(),
+        retransmission,
+    });
     packet.ecn = match source.ecn {
         EcnUse::None => Ecn::NotCapable,
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.

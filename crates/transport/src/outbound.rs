@@ -121,6 +121,12 @@ impl Outbound {
         self.limit = segments.min(self.total);
     }
 
+    /// Has the application offered data that was never sent?
+    #[inline]
+    pub fn backlogged(&self) -> bool {
+        self.nxt < self.limit
+    }
+
     /// Has the application offered all there will be?
     pub fn all_offered(&self) -> bool {
         self.limit == self.total

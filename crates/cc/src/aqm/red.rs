@@ -276,6 +276,7 @@ impl Router for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::near;
 
     /// 8 Mb/s: 1 ms per packet. A buffer of 300 packets: thresholds 100 and 200.
     fn red(params: &RedParams) -> Red {
@@ -304,10 +305,6 @@ mod tests {
         let packet =
             Passing { flow: 0, size: 1000, kind, queued_for: Span::ZERO, ecn, header: None };
         red.on_arrival(Time::ZERO, packet, queue(waiting))
-    }
-
-    fn near(a: f64, b: f64) -> bool {
-        (a - b).abs() < 1e-9
     }
 
     #[test]

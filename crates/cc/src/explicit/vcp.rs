@@ -441,11 +441,8 @@ impl Sender for VcpSender {
 mod tests {
     use super::*;
     use crate::roles::Limit;
+    use crate::tests::ms;
     use units::random::Stream;
-
-    fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
-    }
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-6 * b.abs()
@@ -638,7 +635,15 @@ mod tests {
 
     #[test]
     fn an_ack_of_several_packets_takes_back_the_highest_code() {
-        let arrived = |ecn, pending| Arrived { now: Time::ZERO, header: (), ecn, pending };
+        let arrived = |ecn, pending| Arrived {
+            now: Time::ZERO,
+            seq: 0,
+            expected: 1,
+            size: 1000,
+            header: (),
+            ecn,
+            pending,
+        };
         let first = VcpReceiver.on_data(&arrived(Ecn::Ce, None));
         assert_eq!(first.code, Ecn::Ce);
         assert_eq!(VcpReceiver.on_data(&arrived(Ecn::Ect1, Some(first))).code, Ecn::Ce);

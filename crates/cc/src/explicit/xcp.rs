@@ -494,15 +494,8 @@ mod tests {
     use super::*;
     use crate::params::Params;
     use crate::roles::{Ecn, Limit, PacketKind};
+    use crate::tests::{departing, ms, near};
     use units::random::Stream;
-
-    fn near(a: f64, b: f64) -> bool {
-        (a - b).abs() <= 1e-9 * b.abs().max(1.0)
-    }
-
-    fn ms(t: u64) -> Time {
-        Time::ZERO + Span::from_millis(t)
-    }
 
     fn queued(bytes: u64) -> Backlog {
         Backlog { packets: u32::try_from(bytes / 1000).unwrap(), bytes }
@@ -728,7 +721,7 @@ mod tests {
     }
 
     fn send(sender: &mut XcpSender, srtt: Option<Span>) -> XcpHeader {
-        sender.on_send(&Departing { now: ms(0), size: 1000, srtt, retransmission: false })
+        sender.on_send(&Departing { srtt, ..departing() })
     }
 
     fn ack(sender: &mut XcpSender, feedback: f64) {
@@ -791,7 +784,15 @@ mod tests {
     fn an_ack_of_several_packets_takes_back_their_sum() {
         let arrived = |feedback, pending| {
             let header = XcpHeader { feedback, ..XcpHeader::default() };
-            Arrived { now: Time::ZERO, header, ecn: Ecn::NotCapable, pending }
+            Arrived {
+                now: Time::ZERO,
+                seq: 0,
+                expected: 1,
+                size: 1000,
+                header,
+                ecn: Ecn::NotCapable,
+                pending,
+            }
         };
         let first = XcpReceiver.on_data(&arrived(30.0, None));
         assert_eq!(first.header.feedback, 30.0);

@@ -99,54 +99,30 @@ impl Sender for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Ecn;
-    use units::Time;
-    use units::random::Stream;
+    use crate::tests::{ack, loss, sender_context};
 
     fn reno(initial_window: f64, ecn: bool) -> Reno {
-        let stream = Stream::new(1, 0, "test");
-        let context = SenderContext { packet_bytes: 1000, initial_window, stream };
-        Reno::new(&RenoParams { ecn }, &context)
-    }
-
-    fn ack(acked: u32, recovering: bool) -> Ack<()> {
-        Ack {
-            now: Time::ZERO,
-            delivered: acked.max(1),
-            acked,
-            rtt: None,
-            srtt: None,
-            min_rtt: None,
-            in_flight: 1_000_000,
-            recovering,
-            header: (),
-            code: Ecn::NotCapable,
-            ece: false,
-        }
-    }
-
-    fn loss(kind: LossKind, in_flight: u32, repeated: bool) -> Loss {
-        Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated }
+        Reno::new(&RenoParams { ecn }, &sender_context(initial_window))
     }
 
     #[test]
     fn slow_start_adds_one_packet_per_ack_that_moves_the_number() {
         let mut reno = reno(2.0, false);
-        reno.on_ack(&ack(1, false));
-        reno.on_ack(&ack(2, false)); // a delayed ACK counts once
-        reno.on_ack(&ack(0, false)); // SACK only
-        reno.on_ack(&ack(1, true));
+        reno.on_ack(&ack(1));
+        reno.on_ack(&ack(2)); // a delayed ACK counts once
+        reno.on_ack(&Ack { delivered: 1, ..ack(0) }); // SACK only
+        reno.on_ack(&Ack { recovering: true, ..ack(1) });
         assert_eq!(reno.cwnd(), 4.0);
     }
 
     #[test]
     fn congestion_avoidance_adds_about_one_packet_per_window() {
         let mut reno = reno(1.0, false);
-        reno.on_loss(&loss(LossKind::DupAcks, 8, false));
+        reno.on_loss(&loss(LossKind::DupAcks, 8));
         assert_eq!(reno.cwnd(), 4.0);
-        reno.on_ack(&ack(1, false));
+        reno.on_ack(&ack(1));
         assert_eq!(reno.cwnd(), 4.25);
-        reno.on_ack(&ack(1, false));
+        reno.on_ack(&ack(1));
         // 4.25 + 4/17
         assert!((reno.cwnd() - 4.485_294).abs() < 1e-6);
     }
@@ -165,7 +141,7 @@ mod tests {
             (20.0, 0, 1, false),
         ] {
             let mut reno = reno(initial, false);
-            reno.on_ack(&Ack { in_flight, delivered, ..ack(delivered, false) });
+            reno.on_ack(&Ack { in_flight, delivered, ..ack(delivered) });
             let cwnd = if grows { initial + 1.0 } else { initial };
             assert_eq!(reno.cwnd(), cwnd, "{in_flight} + {delivered} of {initial}");
         }
@@ -175,9 +151,9 @@ mod tests {
     fn loss_halves_the_flight_not_the_window() {
         for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
             let mut reno = reno(100.0, true);
-            reno.on_loss(&loss(kind, 21, false));
+            reno.on_loss(&loss(kind, 21));
             assert_eq!((reno.cwnd(), reno.ssthresh), (10.5, 10.5));
-            reno.on_loss(&loss(kind, 3, false));
+            reno.on_loss(&loss(kind, 3));
             assert_eq!((reno.cwnd(), reno.ssthresh), (2.0, 2.0));
         }
     }
@@ -185,26 +161,26 @@ mod tests {
     #[test]
     fn an_echo_of_congestion_never_opens_the_window() {
         let mut reno = reno(1.0, true);
-        reno.on_loss(&loss(LossKind::EcnEcho, 1, false));
+        reno.on_loss(&loss(LossKind::EcnEcho, 1));
         assert_eq!(reno.cwnd(), 1.0);
-        reno.on_ack(&Ack { ece: true, ..ack(1, false) });
+        reno.on_ack(&Ack { ece: true, ..ack(1) });
         assert_eq!(reno.cwnd(), 1.0);
-        reno.on_ack(&ack(1, false));
+        reno.on_ack(&ack(1));
         assert_eq!(reno.cwnd(), 2.0);
     }
 
     #[test]
     fn a_timeout_starts_again_and_a_repeated_one_holds_ssthresh() {
         let mut reno = reno(40.0, false);
-        reno.on_loss(&loss(LossKind::Timeout, 40, false));
+        reno.on_loss(&loss(LossKind::Timeout, 40));
         assert_eq!((reno.cwnd(), reno.ssthresh), (1.0, 20.0));
-        reno.on_loss(&loss(LossKind::Timeout, 1, true));
+        reno.on_loss(&Loss { repeated: true, ..loss(LossKind::Timeout, 1) });
         assert_eq!((reno.cwnd(), reno.ssthresh), (1.0, 20.0));
         for _ in 0..19 {
-            reno.on_ack(&ack(1, false));
+            reno.on_ack(&ack(1));
         }
         assert_eq!(reno.cwnd(), 20.0);
-        reno.on_ack(&ack(1, false));
+        reno.on_ack(&ack(1));
         assert_eq!(reno.cwnd(), 20.05);
     }
 
