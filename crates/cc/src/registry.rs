@@ -378,6 +378,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         now: ack.now,
         delivered: ack.delivered,
         acked: ack.acked,
+        lost: ack.lost,
         rtt: ack.rtt,
         srtt: ack.srtt,
         min_rtt: ack.min_rtt,

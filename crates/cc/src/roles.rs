@@ -126,6 +126,9 @@ pub struct Ack<H> {
     pub delivered: u32,
     /// Packets that the cumulative number moved over.
     pub acked: u32,
+    /// Packets taken for lost since the last ACK that was shown, by it or by the timer; one whose
+    /// retransmission is lost, too, counts again.
+    pub lost: u32,
     /// RTT of the packet that caused the ACK, if it was sent once only (Karn).
     pub rtt: Option<Span>,
     /// Smoothed RTT (RFC 6298) with this ACK's sample taken in; `None` before the first.

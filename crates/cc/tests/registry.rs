@@ -78,14 +78,15 @@ fn ecn() -> impl Strategy<Value = Ecn> {
 }
 
 fn acked() -> impl Strategy<Value = Operation> {
-    let numbers = (any::<u32>(), any::<u32>(), any::<u32>());
+    let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let times = (proptest::option::of(span()), proptest::option::of(span()));
     (numbers, times, any::<bool>(), header(), ecn()).prop_map(
-        |((delivered, acked, in_flight), (srtt, min_rtt), recovering, header, code)| {
+        |((delivered, acked, lost, in_flight), (srtt, min_rtt), recovering, header, code)| {
             Operation::Ack(Box::new(Ack {
                 now: Time::ZERO,
                 delivered,
                 acked,
+                lost,
                 rtt: srtt,
                 srtt,
                 min_rtt,

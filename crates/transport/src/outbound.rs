@@ -68,6 +68,8 @@ pub struct Outbound {
     bonus: u32,
     /// What it has sent.
     limited: u32,
+    /// Segments taken for lost that no [`AckOutcome`] has told of yet; none while `quiet`.
+    untold: u32,
     /// `nxt` at the last loss.
     recover: u64,
     /// `nxt` at the last reduction of the window.
@@ -104,6 +106,7 @@ impl Outbound {
             dupacks: 0,
             bonus: 0,
             limited: 0,
+            untold: 0,
             recover: 0,
             reduced: 0,
             board: None,
@@ -194,7 +197,7 @@ impl Outbound {
         self.end_back_off();
         self.restart_timer(now);
         let loss = if ack.ece { self.on_ece() } else { None };
-        self.outcome(acked, acked, loss)
+        self.outcome(acked, acked, 0, loss)
     }
 
     /// When [`Outbound::on_timeout`] is due; [`Time::NEVER`] when nothing is outstanding.
@@ -214,6 +217,7 @@ impl Outbound {
             repeated: self.backed_off,
         };
         self.timeouts += 1;
+        self.untold = self.untold.saturating_add(event.lost);
         self.rto.back_off();
         self.deadline = now + self.rto.rto();
         self.backed_off = true;
@@ -325,9 +329,15 @@ impl Outbound {
     }
 
     #[inline]
-    fn outcome(&self, delivered: u32, acked: u32, loss: Option<LossEvent>) -> AckOutcome {
+    fn outcome(
+        &self,
+        delivered: u32,
+        acked: u32,
+        lost: u32,
+        loss: Option<LossEvent>,
+    ) -> AckOutcome {
         let recovering = self.phase == Phase::Fast;
-        AckOutcome { delivered, acked, loss, recovering, finished: self.finished() }
+        AckOutcome { delivered, acked, lost, loss, recovering, finished: self.finished() }
     }
 
     /// RFC 6298 (5.2), (5.3).
@@ -367,7 +377,8 @@ impl Outbound {
         };
         let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
-        self.outcome(count(delivered), count(acked), loss)
+        let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
+        self.outcome(count(delivered), count(acked), lost, loss)
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.
@@ -398,6 +409,7 @@ impl Outbound {
     /// less one, restart the timer the first time only.
     fn on_partial_ack(&mut self, now: Time, acked: u64) {
         self.dupacks = self.dupacks.saturating_sub(count(acked - 1));
+        self.untold += 1;
         self.force = true;
         if !self.partial {
             self.restart_timer(now);
@@ -425,6 +437,7 @@ impl Outbound {
             return None;
         }
         if self.dupacks >= self.dup_thresh {
+            self.untold += 1;
             return Some(self.enter_recovery(1));
         }
         if self.limited_transmit {
@@ -441,12 +454,14 @@ impl Outbound {
         let (una, nxt, phase, dup_thresh) = (self.una, self.nxt, self.phase, self.dup_thresh);
         let board = self.board();
         let news = board.update(una, nxt, blocks);
-        if phase != Phase::Timeout {
-            board.raise_edge(u64::from(dup_thresh));
-        }
+        let lost = match phase {
+            Phase::Timeout => 0,
+            Phase::Open | Phase::Fast => board.raise_edge(u64::from(dup_thresh)),
+        };
         if phase != Phase::Open {
             board.seek_hole();
         }
+        self.untold = self.untold.saturating_add(count(lost));
         news
     }
 

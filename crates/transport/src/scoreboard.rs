@@ -146,8 +146,10 @@ impl Scoreboard {
         }
     }
 
-    /// Raises the edge to the `dup_thresh`-th highest SACKed segment.
-    pub(crate) fn raise_edge(&mut self, dup_thresh: u64) {
+    /// Raises the edge to the `dup_thresh`-th highest SACKed segment; returns the number of segments
+    /// that it makes lost.
+    pub(crate) fn raise_edge(&mut self, dup_thresh: u64) -> u64 {
+        let before = self.lost;
         while self.above > dup_thresh {
             self.edge_to_member();
             self.edge += 1;
@@ -156,6 +158,7 @@ impl Scoreboard {
         if self.above == dup_thresh {
             self.edge_to_member();
         }
+        self.lost - before
     }
 
     /// Moves the retransmissions on to the next hole.
