@@ -10,6 +10,7 @@ use clearpipe_cc::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, Feedback, Header, Limit, Loss, LossKind, PacketKind,
     Passing, RouterContext, SenderContext, Variable,
 };
+use clearpipe_cc::tcp::delivery::{RateSampler, Stamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use units::random::Stream;
@@ -70,7 +71,34 @@ fn header() -> impl Strategy<Value = AnyHeader> {
     prop_oneof![
         1 => Just(AnyHeader::None),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
+        4 => stamp(),
     ]
+}
+
+/// What a delivery-rate sampler that has seen anything would remember.
+fn stamp() -> impl Strategy<Value = AnyHeader> {
+    (span(), span(), any::<u32>(), any::<u32>(), any::<u32>()).prop_map(
+        |(at, later, delivered, lost, in_flight)| {
+            let mut sampler = RateSampler::NEW;
+            let now = Time::ZERO + at;
+            sampler.on_ack(&Ack {
+                now,
+                delivered,
+                acked: delivered,
+                lost,
+                rtt: None,
+                srtt: None,
+                min_rtt: None,
+                in_flight,
+                recovering: false,
+                header: Stamp::default(),
+                code: Ecn::NotCapable,
+                ece: false,
+            });
+            let departing = departing(now + later, in_flight, None, false);
+            sampler.on_send(&departing, f64::from(delivered)).wrap()
+        },
+    )
 }
 
 fn ecn() -> impl Strategy<Value = Ecn> {
@@ -418,6 +446,9 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::Stamp(_) => {
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0), "it does not travel");
+        }
         AnyHeader::Xcp(h) => {
             // A window of 0 with an RTT makes no sense and may be refused.
             let Some(back) = round_trip(h) else { return };
