@@ -68,7 +68,7 @@ pub struct Outbound {
     bonus: u32,
     /// What it has sent.
     limited: u32,
-    /// Segments taken for lost that no [`AckOutcome`] has told of yet; none while `quiet`.
+    /// Segments found lost by ACKs, of which no [`AckOutcome`] has told yet; none while `quiet`.
     untold: u32,
     /// `nxt` at the last loss.
     recover: u64,
@@ -217,7 +217,6 @@ impl Outbound {
             repeated: self.backed_off,
         };
         self.timeouts += 1;
-        self.untold = self.untold.saturating_add(event.lost);
         self.rto.back_off();
         self.deadline = now + self.rto.rto();
         self.backed_off = true;

@@ -86,6 +86,8 @@ pub struct Bbr {
     cwnd: u32,
     /// The window before recovery or ProbeRTT cut it [packets].
     prior_cwnd: u32,
+    /// After the last ACK [packets], for probes.
+    in_flight: u32,
     /// The round ends with the ACK of a packet sent when so many were delivered.
     next_round: u32,
     round_count: u32,
@@ -351,6 +353,7 @@ impl Sender for Bbr {
             pacing: Rate(1),
             cwnd: (context.initial_window as u32).max(1),
             prior_cwnd: 0,
+            in_flight: 0,
             next_round: 0,
             round_count: 0,
             full_bw: 0.0,
@@ -408,6 +411,7 @@ impl Sender for Bbr {
         }
         self.set_pacing(self.gains().0);
         self.set_cwnd(ack, mending);
+        self.in_flight = ack.in_flight;
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -416,6 +420,7 @@ impl Sender for Bbr {
             LossKind::DupAcks => self.save_cwnd(),
             LossKind::Timeout => {
                 self.save_cwnd();
+                self.sampler.on_timeout(loss.lost);
                 self.episode.on_timeout();
                 self.full_bw = 0.0;
                 self.cwnd = 1;
@@ -435,6 +440,7 @@ impl Sender for Bbr {
 
     const VARIABLES: &'static [Variable] = &[
         Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new("in_flight", "pkts", "in the network after the last ACK"),
         Variable::new("bw", "bit/s", "BtlBw, the highest delivery rate of the last 10 rounds"),
         Variable::new("min_rtt", "s", "RTprop, the least RTT of the last 10 s"),
         Variable::new("bdp", "pkts", "bandwidth-delay product, bw times min_rtt"),
@@ -447,6 +453,7 @@ impl Sender for Bbr {
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         let (pacing_gain, cwnd_gain) = self.gains();
         sink("cwnd", f64::from(self.cwnd));
+        sink("in_flight", f64::from(self.in_flight));
         sink("bw", f64::from(self.bw.max()) * f64::from(self.packet_bytes) * 8.0);
         sink("min_rtt", self.min_rtt.map_or(f64::INFINITY, Span::as_secs));
         sink("bdp", f64::from(self.bdp(1.0)));

@@ -12,8 +12,9 @@
 //!
 //! Deviations:
 //! - D1: of lost packets only the number per ACK is known. For HandleLostPacket (5.5.10.2) the packet
-//!   that the ACK acknowledges stands for those it showed to be lost, which were sent just before it,
-//!   and all of them for the draft's "packet". The prefix is not negative, as in Linux.
+//!   that the ACK acknowledges stands for those it showed to be lost, which were sent just before it;
+//!   the prefix is not negative, as in Linux. What the timer gives up was in flight together, and
+//!   that was too much.
 //! - D2: Startup's exit by losses (5.3.1.3) counts ACKs that show new losses, as Linux does, for
 //!   discontiguous ranges.
 //! - D3: the samples of a probe end, and its phase of ACKs, one round after it (as in Linux and in
@@ -21,7 +22,7 @@
 //! - D4: no undo of spurious recoveries: the transport detects none.
 //! - D5: the recovery is taken to have SACK, whatever it has.
 //! - D6: packets leave one by one: the send quantum only makes the offload budget.
-//! - D7: stamps of seconds-long waits are in milliseconds (Linux: jiffies), rates and the bounds'
+//! - D7: to fit into 256 bytes, stamps of seconds-long waits are in milliseconds (Linux: jiffies), rates and the bounds'
 //!   factors in single precision.
 //! - D8: ECN is not in the draft; with `ecn = true` it is Linux's (v3): packets are ECT(0), for
 //!   queues that mark early and shallow, and each ACK echoes its packet's mark; alpha is the share of marks, averaged per round with gain
@@ -128,10 +129,13 @@ pub struct Bbr3 {
     /// Stamps [ms].
     min_rtt_stamp: u32,
     probe_rtt_min_stamp: u32,
-    probe_rtt_done: u32,
-    cycle_stamp: u32,
+    /// In ProbeBW when the cycle began (BBR.cycle_stamp), in ProbeRTT when it may end
+    /// (BBR.probe_rtt_done_stamp).
+    clock: u32,
     /// BBR.bw_probe_wait [ms].
-    bw_probe_wait: u32,
+    bw_probe_wait: u16,
+    /// BBR.rounds_since_bw_probe; in Drain rounds since its start.
+    rounds_since_probe: u8,
     /// The highest rates of the last cycle and of this one [packets/s].
     max_bw: [f32; 2],
     /// Rates [packets/s].
@@ -145,14 +149,15 @@ pub struct Bbr3 {
     inflight_longterm: u32,
     cwnd: u32,
     prior_cwnd: u32,
+    /// After the last ACK [packets], for probes.
+    in_flight: u32,
     initial_cwnd: u32,
-    pacing: Rate,
+    /// C.pacing_rate [bit/s].
+    pacing: f32,
     /// Numbers of packets delivered at which rounds end, modulo 2^32.
     next_round: u32,
     loss_round: u32,
     round_count: u32,
-    drain_start_round: u32,
-    rounds_since_probe: u32,
     probe_up_acks: u32,
     probe_up_count: u32,
     probe_up_rounds: u8,
@@ -264,7 +269,7 @@ impl Bbr3 {
     fn quantize(&self, inflight: u32) -> u32 {
         let size = self.packet_bytes.max(1);
         // The pacing rate's millisecond.
-        let quantum = ((self.pacing.0 / 8000).min(65_536) as u32).max(2 * size);
+        let quantum = ((self.pacing / 8000.0).min(65_536.0) as u32).max(2 * size);
         let inflight = inflight.max(3 * quantum / size).max(MIN_PIPE_CWND);
         inflight.saturating_add(if self.state == State::Up { 2 } else { 0 })
     }
@@ -438,20 +443,27 @@ impl Bbr3 {
 
     /// NoteLoss and HandleLostPacket (D1).
     fn on_lost(&mut self, now: Time, rs: &mut RateSample) {
-        if !self.flags.loss_in_round {
-            (self.loss_round, self.flags.loss_in_round) = (self.sampler.delivered(), true);
-        }
+        self.note_loss();
         if self.flags.probe_samples && rs.valid && self.too_lossy(rs) {
             rs.tx_in_flight = self.inflight_at_loss(rs);
             self.handle_too_high(now, rs);
         }
     }
 
-    /// InflightAtLoss: what was in flight when losses crossed the threshold.
+    fn note_loss(&mut self) {
+        if !self.flags.loss_in_round {
+            (self.loss_round, self.flags.loss_in_round) = (self.sampler.delivered(), true);
+        }
+    }
+
+    /// InflightAtLoss: what was in flight when losses crossed the threshold, with the first packet of
+    /// those newly lost that took them over it.
     fn inflight_at_loss(&self, rs: &RateSample) -> u32 {
-        let before = rs.tx_in_flight.saturating_sub(rs.newly_lost);
-        let lost_before = rs.lost.saturating_sub(rs.newly_lost);
         let thresh = f64::from(self.loss_thresh);
+        let before = rs.tx_in_flight.saturating_sub(1);
+        // Not over it yet, but for this packet.
+        let allowed = (thresh * f64::from(rs.tx_in_flight)) as u32;
+        let lost_before = rs.lost.saturating_sub(rs.newly_lost).max(allowed);
         let prefix = (thresh * f64::from(before) - f64::from(lost_before)) / (1.0 - thresh);
         before.saturating_add(prefix.max(0.0) as u32)
     }
@@ -523,14 +535,13 @@ impl Bbr3 {
         }
         if self.flags.full_bw_reached {
             self.state = State::Drain;
-            self.drain_start_round = self.round_count;
+            self.rounds_since_probe = 0;
         }
     }
 
     /// CheckDrainDone.
     fn check_drain(&mut self, ack: &Ack<Stamp>) {
-        let rounds = self.round_count.wrapping_sub(self.drain_start_round);
-        let drained = ack.in_flight <= self.inflight(self.bw, 1.0) || rounds > 3;
+        let drained = ack.in_flight <= self.inflight(self.bw, 1.0) || self.rounds_since_probe > 3;
         if self.state == State::Drain && drained {
             self.start_down(ack.now);
         }
@@ -540,9 +551,9 @@ impl Bbr3 {
     fn start_down(&mut self, now: Time) {
         self.reset_signals();
         self.probe_up_count = u32::MAX;
-        self.rounds_since_probe = u32::from(self.dice.below(2));
-        self.bw_probe_wait = 2000 + (1000.0 * self.dice.unit()) as u32;
-        self.cycle_stamp = millis(now);
+        self.rounds_since_probe = self.dice.below(2);
+        self.bw_probe_wait = 2000 + (1000.0 * self.dice.unit()) as u16;
+        self.clock = millis(now);
         self.ack_phase = AckPhase::ProbeStopping;
         self.start_round();
         self.state = State::Down;
@@ -650,9 +661,9 @@ impl Bbr3 {
 
     /// IsTimeToProbeBW.
     fn is_time_to_probe(&self, now: Time) -> bool {
-        let elapsed = millis(now).wrapping_sub(self.cycle_stamp) > self.bw_probe_wait;
+        let elapsed = millis(now).wrapping_sub(self.clock) > u32::from(self.bw_probe_wait);
         // IsRenoCoexistenceProbeTime.
-        elapsed || self.rounds_since_probe >= self.target_inflight().min(PROBE_ROUNDS)
+        elapsed || u32::from(self.rounds_since_probe) >= self.target_inflight().min(PROBE_ROUNDS)
     }
 
     fn is_time_to_cruise(&self, in_flight: u32) -> bool {
@@ -687,7 +698,7 @@ impl Bbr3 {
                     self.check_probe_rtt_done(ack.now);
                 }
             } else if ack.in_flight <= self.probe_rtt_cwnd() {
-                self.probe_rtt_done = millis(ack.now).wrapping_add(PROBE_RTT_MS);
+                self.clock = millis(ack.now).wrapping_add(PROBE_RTT_MS);
                 (self.flags.probe_rtt_timed, self.flags.probe_rtt_round_done) = (true, false);
                 self.start_round();
             }
@@ -699,7 +710,7 @@ impl Bbr3 {
 
     /// CheckProbeRTTDone and ExitProbeRTT.
     fn check_probe_rtt_done(&mut self, now: Time) {
-        if !self.flags.probe_rtt_timed || !after(millis(now), self.probe_rtt_done) {
+        if !self.flags.probe_rtt_timed || !after(millis(now), self.clock) {
             return;
         }
         self.flags.probe_rtt_timed = false;
@@ -717,10 +728,9 @@ impl Bbr3 {
 
 // Control.
 impl Bbr3 {
-    fn rate(&self, packets_per_second: f64, gain: f32) -> Rate {
+    fn rate(&self, packets_per_second: f64, gain: f32) -> f32 {
         let bits = packets_per_second * f64::from(self.packet_bytes) * 8.0;
-        let rate = bits * f64::from(gain) * (1.0 - f64::from(self.pacing_margin));
-        Rate((rate as u64).max(1))
+        (bits * f64::from(gain) * (1.0 - f64::from(self.pacing_margin))) as f32
     }
 
     /// InitPacingRate.
@@ -791,9 +801,9 @@ impl Sender for Bbr3 {
             probe_rtt_min_delay: f32::INFINITY,
             min_rtt_stamp: 0,
             probe_rtt_min_stamp: 0,
-            probe_rtt_done: 0,
-            cycle_stamp: 0,
+            clock: 0,
             bw_probe_wait: 0,
+            rounds_since_probe: 0,
             max_bw: [0.0; 2],
             bw: 0.0,
             bw_latest: 0.0,
@@ -804,13 +814,12 @@ impl Sender for Bbr3 {
             inflight_longterm: NO_BOUND,
             cwnd: initial_cwnd,
             prior_cwnd: 0,
+            in_flight: 0,
             initial_cwnd,
-            pacing: Rate(1),
+            pacing: 1.0,
             next_round: 0,
             loss_round: 0,
             round_count: 0,
-            drain_start_round: 0,
-            rounds_since_probe: 0,
             probe_up_acks: 0,
             probe_up_count: u32::MAX,
             probe_up_rounds: 0,
@@ -888,6 +897,7 @@ impl Sender for Bbr3 {
         }
         self.set_pacing(self.gains().0);
         self.set_cwnd(ack.delivered);
+        self.in_flight = ack.in_flight;
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -896,6 +906,17 @@ impl Sender for Bbr3 {
             LossKind::DupAcks => self.save_cwnd(),
             LossKind::Timeout => {
                 self.save_cwnd();
+                self.sampler.on_timeout(loss.lost);
+                self.note_loss();
+                let rs = RateSample {
+                    tx_in_flight: loss.lost,
+                    lost: loss.lost,
+                    limited: self.sampler.limited(),
+                    ..RateSample::default()
+                };
+                if self.flags.probe_samples && self.too_lossy(&rs) {
+                    self.handle_too_high(loss.now, &rs);
+                }
                 self.episode.on_timeout();
                 self.cwnd = 1; // C.inflight + 1, as all that was out counts as lost
             }
@@ -909,11 +930,12 @@ impl Sender for Bbr3 {
 
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        Some(self.pacing)
+        Some(Rate((self.pacing as u64).max(1)))
     }
 
     const VARIABLES: &'static [Variable] = &[
         Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new("in_flight", "pkts", "in the network after the last ACK"),
         Variable::new("bw", "bit/s", "the rate in use, the lesser of max_bw and bw_shortterm"),
         Variable::new("max_bw", "bit/s", "the highest delivery rate of this cycle and the last"),
         Variable::new("bw_shortterm", "bit/s", "bound on bw from losses since the last probe"),
@@ -945,6 +967,7 @@ impl Sender for Bbr3 {
         let bits = f64::from(self.packet_bytes) * 8.0;
         let bound = |packets| if packets == NO_BOUND { f64::INFINITY } else { f64::from(packets) };
         sink("cwnd", f64::from(self.cwnd));
+        sink("in_flight", f64::from(self.in_flight));
         sink("bw", f64::from(self.bw) * bits);
         sink("max_bw", f64::from(self.max_bw()) * bits);
         sink("bw_shortterm", f64::from(self.bw_shortterm) * bits);
@@ -955,7 +978,7 @@ impl Sender for Bbr3 {
         sink("state", f64::from(self.state as u8));
         sink("pacing_gain", f64::from(pacing_gain));
         sink("cwnd_gain", f64::from(cwnd_gain));
-        sink("pacing_rate", self.pacing.as_bps());
+        sink("pacing_rate", f64::from(self.pacing));
         sink("ecn_alpha", f64::from(self.marks.alpha));
     }
 }

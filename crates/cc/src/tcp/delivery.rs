@@ -164,6 +164,11 @@ impl RateSampler {
         (self.limited, self.limit) = (true, self.delivered.wrapping_add(in_flight));
     }
 
+    /// The timer has given up so many packets.
+    pub fn on_timeout(&mut self, lost: u32) {
+        self.lost = self.lost.wrapping_add(lost);
+    }
+
     /// An ACK has come.
     #[inline]
     pub fn on_ack(&mut self, ack: &Ack<Stamp>) -> RateSample {
@@ -304,7 +309,10 @@ mod tests {
         let third = send(&mut sampler, ms(40), 1);
         let sample = sampler.on_ack(&Ack { now: ms(41), header: second, lost: 1, ..ack(1) });
         assert_eq!((sample.lost, sample.newly_lost), (4, 1));
-        assert_eq!(acked(&mut sampler, ms(80), third, 1).lost, 1);
+        sampler.on_timeout(5);
+        let fourth = send(&mut sampler, ms(42), 1);
+        assert_eq!(acked(&mut sampler, ms(80), third, 1).lost, 6);
+        assert_eq!(acked(&mut sampler, ms(82), fourth, 1).lost, 0);
     }
 
     /// An ACK that comes 1 ms after its packet where 40 ms are the least was another transmission's.
