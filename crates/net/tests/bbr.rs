@@ -14,6 +14,8 @@ fn dumbbell(rate: &str, buffer: &str, seconds: u64, flows: &[(&str, &str, u32)])
         "schema = 1\nname = \"bbr\"\nduration = \"{seconds}s\"\nwarmup = \"2s\"\n\
          [transport]\ninitial_window = \"10pkt\"\n[packets]\ndata = \"1000B\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"{rate}\"\nrtt = \"40ms\"\nbuffer = \"{buffer}\"\n\
+         [protocols.bbr_d]\nkind = \"bbr\"\nrecovery = \"decoupled\"\n\
+         [protocols.bbr3_d]\nkind = \"bbr3\"\nrecovery = \"decoupled\"\n\
          [probe]\nevery = \"10ms\"\nseries = [\"queue\", \"sender\", \"goodput\"]\n"
     );
     for (name, protocol, count) in flows {
@@ -50,7 +52,7 @@ fn lossy(mut scenario: Scenario, p: f64) -> Scenario {
 #[test]
 fn look() {
     let utilization = |o: &Outcome| common::link(o, "bottleneck").utilization_ratio;
-    for protocol in ["bbr", "bbr3"] {
+    for protocol in ["bbr", "bbr_d", "bbr3", "bbr3_d"] {
         for p in [0.0, 0.005, 0.01, 0.015, 0.03, 0.05, 0.1, 0.2] {
             let o = common::run(&lossy(dumbbell("100Mbps", "500pkt", 30, &[("one", protocol, 1)]), p), 1, 0);
             println!("{protocol} loss {p}: {:.3} goodput {:.2} M; {} to", utilization(&o), o.tables.flows[0].goodput_bps/1e6, o.tables.flows[0].timeouts);
@@ -67,13 +69,13 @@ fn look() {
     }
     let outcome = common::run(&dumbbell("100Mbps", "1000pkt", 3, &[("one", "bbr3", 1)]), 1, 0);
     for s in &outcome.tables.series { println!("{}", s.name); }
-    for (protocol, p, until) in [("bbr", 0.0, 24.0), ("bbr3", 0.0, 16.0), ("bbr3", 0.01, 12.0), ("bbr3", 0.05, 8.0)] {
+    for (protocol, p, until) in [("bbr_d", 0.01, 5.0), ("bbr3_d", 0.01, 12.0), ("bbr3_d", 0.05, 8.0)] {
         let outcome = common::run(&lossy(dumbbell("100Mbps", "1000pkt", 30, &[("one", protocol, 1)]), p), 1, 0);
         println!("{protocol} {p} {:?}", common::link(&outcome, "bottleneck").utilization_ratio);
         for i in 0..120 {
             let t = if i < 20 { 0.05*i as f64 } else { 1.0 + (until - 1.0)/100.0 * (i as f64 - 20.0) };
             let at = |name: &str| samples(&outcome, name, 0, t, t + 0.0101).first().map_or(f64::NAN, |s| s.1);
-            println!("{t:.2} state {} gain {:.2} bw {:.2}M min_rtt {:.5} bdp {} cwnd {} inflight {} q {} hi {} lo {}", at("state"), at("pacing_gain"), at("bw")/1e6, at("min_rtt"), at("bdp"), at("cwnd"), at("in_flight"), at("queue_pkts"), if protocol == "bbr3" { at("inflight_longterm") } else { 0.0 }, if protocol == "bbr3" { at("inflight_shortterm") } else { 0.0 });
+            println!("{t:.2} state {} gain {:.2} bw {:.2}M min_rtt {:.5} bdp {} cwnd {} inflight {} q {} hi {} lo {}", at("state"), at("pacing_gain"), at("bw")/1e6, at("min_rtt"), at("bdp"), at("cwnd"), at("in_flight"), at("queue_pkts"), if protocol != "bbr_d" { at("inflight_longterm") } else { 0.0 }, if protocol != "bbr_d" { at("inflight_shortterm") } else { 0.0 });
         }
     }
 }
