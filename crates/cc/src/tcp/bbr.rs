@@ -210,9 +210,7 @@ impl Bbr {
         let next = match self.gains().0 {
             1.0 => full_length,
             // Until there is 1.25 BDP in flight, or a loss says that it cannot be.
-            up if up > 1.0 => {
-                full_length && (ack.lost > 0 || prior_in_flight >= self.inflight(up))
-            }
+            up if up > 1.0 => full_length && (ack.lost > 0 || prior_in_flight >= self.inflight(up)),
             _ => full_length || prior_in_flight <= self.inflight(1.0),
         };
         if next {
@@ -396,8 +394,7 @@ impl Sender for Bbr {
     fn on_ack(&mut self, ack: &Ack<Stamp>) {
         let sample = self.sampler.on_ack(ack);
         let mending = self.episode.on_ack(ack);
-        let prior_in_flight =
-            ack.in_flight.saturating_add(ack.delivered).saturating_add(ack.lost);
+        let prior_in_flight = ack.in_flight.saturating_add(ack.delivered).saturating_add(ack.lost);
         self.update_bw(&sample);
         self.update_cycle(ack, prior_in_flight);
         self.check_full_bw(&sample);
