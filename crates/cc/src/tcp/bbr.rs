@@ -17,6 +17,9 @@
 //! - D4: an RTT sample of a delayed ACK is one (Linux 4.16 skips it when RTprop has expired).
 //! - D5: rates are floats in packets/s, RTprop is exact; Linux has 2^-24 packets/us and us.
 //! - D6: cwnd after a timeout is 1, as all that was out counts as lost.
+//! - D7: without SACK (`recovery` of another kind) what was delivered becomes known late and all at
+//!   once: the samples then exceed the path's rate, by ten times and more. The draft (section 4.1.2)
+//!   says to use SACK.
 
 use units::{Rate, Span, Time};
 

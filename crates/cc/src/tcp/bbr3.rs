@@ -20,7 +20,8 @@
 //! - D3: the samples of a probe end, and its phase of ACKs, one round after it (as in Linux and in
 //!   edition 06): 05 says when, but leaves the assignments out.
 //! - D4: no undo of spurious recoveries: the transport detects none.
-//! - D5: the recovery is taken to have SACK, whatever it has.
+//! - D5: the recovery is taken to have SACK; as with version 1, without it samples exceed the path's
+//!   rate.
 //! - D6: packets leave one by one: the send quantum only makes the offload budget.
 //! - D7: to fit into 256 bytes, stamps of seconds-long waits are in milliseconds (Linux: jiffies), rates and the bounds'
 //!   factors in single precision.
