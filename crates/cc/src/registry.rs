@@ -447,6 +447,7 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 // is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
+    Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
 }
 
 protocols! {
@@ -465,6 +466,9 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
+        summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
+        source: "the class that the parameter names" }
 }
 
 queues! {
@@ -480,4 +484,7 @@ queues! {
     Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
+    Foreign { name: "python", router: crate::foreign::ForeignRouter, role: Policy,
+        summary: "A prototype: a Python class, a subclass of clearpipe.Router",
+        source: "the class that the parameter names" }
 }

@@ -8,6 +8,7 @@
 mod errors;
 mod inside;
 mod listing;
+mod prototypes;
 mod record;
 mod run;
 mod table;
@@ -23,6 +24,10 @@ mod _core {
     use super::inside::{branch, explain_json};
     #[pymodule_export]
     use super::listing::{protocols_json, queues_json};
+    #[pymodule_export]
+    use super::prototypes::{
+        PyAck, PyBacklog, PyDeparting, PyLoss, PyPacket, PyRouterContext, PySenderContext,
+    };
     #[pymodule_export]
     use super::record::check_record;
     #[pymodule_export]
