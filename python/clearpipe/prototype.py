@@ -4,7 +4,7 @@ A scenario names a class, in a file beside it or in a module that can be importe
 
     [protocols.mine]
     kind = "python"
-    class = "toy.py:Toy"          # or "package.module:Toy", or "__main__:Toy" in a notebook
+    code = "toy.py:Toy"          # or "package.module:Toy", or "__main__:Toy" in a notebook
 
 An instance is one flow's sender or one link's router. The engine calls its methods and reads its
 attributes after each call; an exception ends the run, with its traceback. Times are in seconds,
@@ -109,7 +109,7 @@ def load(spec: str, beside: str, router: bool, definition: str) -> type[Sender] 
     itself raises goes through.
     """
     table = "queues" if router else "protocols"
-    key = f"{table}.{definition}.class"
+    key = f"{table}.{definition}.code"
 
     def wrong(reason: str) -> ConfigError:
         return ConfigError(f"{beside}: {key}: {reason}", beside, None, key)

@@ -22,7 +22,7 @@ params! {
     /// Which prototype.
     pub struct ForeignParams {
         /// The class: "file.py:Name" beside the scenario, or "package.module:Name".
-        class: Text = Text("");
+        code: Text = Text("");
     }
 }
 
@@ -218,7 +218,7 @@ impl Sender for ForeignSender {
 
     fn new(params: &ForeignParams, context: &SenderContext) -> ForeignSender {
         let host = context.host;
-        ForeignSender { host, hosted: host.sender(params.class.0, context) }
+        ForeignSender { host, hosted: host.sender(params.code.0, context) }
     }
 
     fn ecn(&self) -> EcnUse {
@@ -293,7 +293,7 @@ impl Router for ForeignRouter {
 
     fn new(params: &ForeignParams, context: &RouterContext) -> ForeignRouter {
         let host = context.host;
-        ForeignRouter { host, hosted: host.router(params.class.0, context) }
+        ForeignRouter { host, hosted: host.router(params.code.0, context) }
     }
 
     fn on_arrival(

@@ -46,14 +46,14 @@ pub fn named(scenario: &Scenario) -> Vec<Named<'_>> {
     let senders = scenario.groups.iter().filter_map(|group| match &group.protocol.params {
         AnySenderParams::Foreign(params) => {
             let definition = group.protocol.name.as_str();
-            Some(Named { router: false, definition, class: params.class.0 })
+            Some(Named { router: false, definition, class: params.code.0 })
         }
         _ => None,
     });
     let routers = scenario.links.iter().filter_map(|link| match &link.queue.policy.params {
         AnyRouterParams::Foreign(params) => {
             let definition = link.queue.name.as_str();
-            Some(Named { router: true, definition, class: params.class.0 })
+            Some(Named { router: true, definition, class: params.code.0 })
         }
         _ => None,
     });
