@@ -16,6 +16,7 @@ import cli
 import growth
 import memory
 import speed
+import prototypes
 import startup
 import sweeps
 from dumbbell import MissingError, OverLimitError, PeerError
@@ -24,7 +25,14 @@ from settings import Settings, Task, available_cores, note
 
 def all_tasks() -> list[Task]:
     """In the order in which they run."""
-    return [*startup.tasks(), *memory.tasks(), *speed.tasks(), *growth.tasks(), *sweeps.tasks()]
+    return [
+        *startup.tasks(),
+        *memory.tasks(),
+        *speed.tasks(),
+        *growth.tasks(),
+        *sweeps.tasks(),
+        *prototypes.tasks(),
+    ]
 
 
 def pin_to_one_core(cores: Sequence[int]) -> None:

@@ -144,7 +144,9 @@ def _module(where: str, folder: Path, wrong: Callable[[str], ConfigError]) -> Mo
         try:
             return importlib.import_module(where)
         except ModuleNotFoundError as error:
-            if error.name is None or not (where == error.name or where.startswith(f"{error.name}.")):
+            if error.name is None or not (
+                where == error.name or where.startswith(f"{error.name}.")
+            ):
                 raise
             raise wrong(f"there is no module {where}") from None
     path = folder / where

@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/adding-a-protocol.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^`(?P<file>crates/[^`]+)`[^\n]*\n\n```rust(?P<how>,\w+)?\n(?P<code>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"^`(?P<file>crates/[^`]+)`[^\n]*\n\n```rust(?P<how>,\w+)?\n(?P<code>.*?)^```$", re.M | re.S
+)
 
 
 def follow(tree: Path) -> int:
@@ -44,7 +46,9 @@ def copy(tree: Path, crates: list[str]) -> None:
         shutil.copy(ROOT / name, tree / name)
     manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
     members = ", ".join(f'"crates/{crate}"' for crate in crates)
-    manifest, changed = re.subn(r"^members = \[.*?\]", f"members = [{members}]", manifest, flags=re.M | re.S)
+    manifest, changed = re.subn(
+        r"^members = \[.*?\]", f"members = [{members}]", manifest, flags=re.M | re.S
+    )
     manifest = re.sub(r"^default-members = \[.*?\]\n", "", manifest, flags=re.M | re.S)
     assert changed == 1
     (tree / "Cargo.toml").write_text(manifest, encoding="utf-8")
@@ -53,9 +57,18 @@ def copy(tree: Path, crates: list[str]) -> None:
 def cargo(tree: Path, *arguments: str) -> str:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "CARGO_TERM_COLOR": "never"}
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
+        "CARGO_TERM_COLOR": "never",
+    }
     done = subprocess.run(
-        ["cargo", *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False
+        ["cargo", *arguments],
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout

@@ -85,13 +85,14 @@ def test_a_router_in_python_drops(toys: Path) -> None:
 
 def test_the_example_shares_fairly() -> None:
     mine, theirs = cp.run(PROTOTYPE, seed=1).summary["groups"]
-    assert mine["goodput_bps"]["mean"] == pytest.approx(
-        theirs["goodput_bps"]["mean"], rel=0.35
-    )
+    assert mine["goodput_bps"]["mean"] == pytest.approx(theirs["goodput_bps"]["mean"], rel=0.35)
 
 
 def test_a_sweep_takes_none(toys: Path) -> None:
-    text = scenario(python("toys.py:Reno")) + '[sweep]\nreps = 2\nvary."topology.rtt" = ["20ms", "40ms"]\n'
+    text = (
+        scenario(python("toys.py:Reno"))
+        + '[sweep]\nreps = 2\nvary."topology.rtt" = ["20ms", "40ms"]\n'
+    )
     Path("it.toml").write_text(text, encoding="utf-8")
     result = CliRunner().invoke(app, ["sweep", "run", "it.toml", "--store", "store"])
     assert result.exit_code != 0
@@ -148,7 +149,9 @@ def test_headers_pacing_timers_and_marks(toys: Path) -> None:
         """,
     )
     text = toys.read_text(encoding="utf-8")
-    toys.write_text(text.replace("class Rated(cp.Sender):", 'class Rated(cp.Sender):\n    ecn = "codes"'))
+    toys.write_text(
+        text.replace("class Rated(cp.Sender):", 'class Rated(cp.Sender):\n    ecn = "codes"')
+    )
     result = run(scenario(python("toys.py:Rated"), python("toys.py:Meter")), seed=1)
     link = result.summary["links"][0]
     # Three flows at a quarter of the line each.
@@ -253,7 +256,9 @@ def test_objects_do_not_outlive_their_flows(toys: Path) -> None:
     sys.modules["__main__"].Counted = Counted  # type: ignore[attr-defined]
     try:
         text = scenario(python("__main__:Counted"))
-        text = text.replace('count = 3\nstart = "uniform(0s, 1s)"', 'size = "5kB"\narrivals = "poisson(50/s)"')
+        text = text.replace(
+            'count = 3\nstart = "uniform(0s, 1s)"', 'size = "5kB"\narrivals = "poisson(50/s)"'
+        )
         cp.run(text, seed=1)
     finally:
         del sys.modules["__main__"].Counted  # type: ignore[attr-defined]
@@ -268,7 +273,10 @@ def test_branches_have_senders_of_their_own(toys: Path) -> None:
     text = scenario(python("toys.py:Reno"))
     whole = run(text, seed=5)
     same, slower = cp.branch(
-        "it.toml", at=10, variants={"same": {}, "slower": {"links.bottleneck.rate": "10Mbps"}}, seed=5
+        "it.toml",
+        at=10,
+        variants={"same": {}, "slower": {"links.bottleneck.rate": "10Mbps"}},
+        seed=5,
     ).values()
     assert same.fingerprint == whole.fingerprint
     assert slower.fingerprint != whole.fingerprint
