@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import cli
 import growth
 import memory
-import speed
 import prototypes
+import speed
 import startup
 import sweeps
 from dumbbell import MissingError, OverLimitError, PeerError

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 class Sender:
     """An end host's congestion control; one instance per flow.
 
-    `cwnd` is the window in packets, at least 1: up to its whole part is sent. `pacing`, in bit/s, is
-    the rate that packets must not exceed one by one, or None. `timer` is when `on_timer` is to be
-    called, or None; it is None again when it is called. Which recovery finds and resends lost packets
-    is the scenario's affair (`recovery`, by default "sack").
+    `cwnd` is the window in packets, at least 1: up to its whole part is sent. `pacing`, in bit/s,
+    is the rate that packets must not exceed one by one, or None. `timer` is when `on_timer` is to
+    be called, or None; it is None again when it is called. Which recovery finds and resends lost
+    packets is the scenario's affair (`recovery`, by default "sack").
     """
 
     ecn: ClassVar[Literal["none", "classic", "codes"]] = "none"
@@ -56,7 +56,7 @@ class Sender:
         self.cwnd: float = max(context.initial_window, 1.0)
         self.pacing: float | None = None
         self.timer: float | None = None
-        self.random = random.Random(context.seed)  # noqa: S311 - a simulation's
+        self.random = random.Random(context.seed)
 
     def on_send(self, segment: Departing) -> Header | None:
         """Return the header that a departing data packet carries: three numbers, None for zeros."""
@@ -82,7 +82,7 @@ class Router:
 
     def __init__(self, context: RouterContext) -> None:
         self.timer: float | None = None
-        self.random = random.Random(context.seed)  # noqa: S311 - a simulation's
+        self.random = random.Random(context.seed)
 
     def on_arrival(self, packet: Packet, backlog: Backlog) -> bool | None:
         """Decide about an arriving packet: False drops it, all else lets it in if there is room.

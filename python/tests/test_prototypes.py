@@ -85,6 +85,8 @@ def test_a_router_in_python_drops(toys: Path) -> None:
 
 def test_the_example_shares_fairly() -> None:
     mine, theirs = cp.run(PROTOTYPE, seed=1).summary["groups"]
+    assert mine["goodput_bps"] is not None
+    assert theirs["goodput_bps"] is not None
     assert mine["goodput_bps"]["mean"] == pytest.approx(theirs["goodput_bps"]["mean"], rel=0.35)
 
 
@@ -261,7 +263,7 @@ def test_objects_do_not_outlive_their_flows(toys: Path) -> None:
         )
         cp.run(text, seed=1)
     finally:
-        del sys.modules["__main__"].Counted  # type: ignore[attr-defined]
+        del sys.modules["__main__"].Counted
     gc.collect()
     assert len(seen) > 500
     assert max(alive) < 100
