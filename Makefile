@@ -102,8 +102,9 @@ models: ## regenerate python/clearpipe/models.py from docs/reference (after docs
 	$(PYTHON) python/tools/make_models.py docs/reference/scenario.schema.json \
 		python/clearpipe/models.py
 
-notebook: $(DEV)/installed ## execute docs/first-figure.ipynb again and keep what it shows
+notebook: $(DEV)/installed ## execute the notebooks in docs again and keep what they show
 	$(DEV)/bin/python python/tools/run_notebook.py docs/first-figure.ipynb
+	$(DEV)/bin/python python/tools/run_notebook.py docs/prototype.ipynb
 
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get
 

@@ -51,11 +51,11 @@ class Param(TypedDict):
     """One parameter of a protocol or a queue."""
 
     name: str
-    type: Literal["flag", "count", "number", "span", "choice"]
+    type: Literal["flag", "count", "number", "span", "choice", "text"]
     default: bool | int | float | str
     """As a scenario file would say it: a span is a string such as "10ms"."""
     low: float | None
-    """The smallest value (seconds for a span); None for flags and choices."""
+    """The smallest value (seconds for a span); None for flags, choices and texts."""
     high: float | None
     choices: list[str] | None
     doc: str

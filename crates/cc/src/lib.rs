@@ -16,6 +16,7 @@ pub mod params;
 
 pub mod aqm;
 pub mod explicit;
+pub mod foreign;
 pub mod registry;
 pub mod roles;
 pub mod tcp;
@@ -28,6 +29,7 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
+    use crate::foreign::Nobody;
     use crate::roles::{
         Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
         SenderContext,
@@ -45,7 +47,8 @@ mod tests {
 
     /// Packets of 1000 B.
     pub fn sender_context(initial_window: f64) -> SenderContext {
-        SenderContext { packet_bytes: 1000, initial_window, stream: Stream::new(1, 0, "test") }
+        let stream = Stream::new(1, 0, "test");
+        SenderContext { packet_bytes: 1000, initial_window, stream, host: &Nobody }
     }
 
     /// An ACK of `acked` packets of a full window, with no RTT.
@@ -92,7 +95,7 @@ mod tests {
     /// A router with a buffer of so many packets of 1000 B.
     pub fn router_context(capacity: Rate, packets: u32) -> RouterContext {
         let (limit, stream) = (Limit::Packets(packets), Stream::new(1, 0, "test"));
-        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream }
+        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Nobody }
     }
 
     /// A data packet of 1000 B without a header.

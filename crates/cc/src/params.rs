@@ -16,6 +16,8 @@ pub enum Value {
     Span(Span),
     /// One of a list of words.
     Choice(&'static str),
+    /// Any text.
+    Text(&'static str),
 }
 
 /// The type of a parameter, as a user sees it.
@@ -31,6 +33,8 @@ pub enum Kind {
     Span,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any text.
+    Text,
 }
 
 /// What is known of one parameter.
@@ -40,7 +44,7 @@ pub struct Spec {
     pub name: &'static str,
     /// Its type.
     pub kind: Kind,
-    /// The smallest value allowed (seconds for a time); no meaning for flags and choices.
+    /// The smallest value allowed (seconds for a time); no meaning for flags, choices and texts.
     pub low: f64,
     /// The largest value allowed.
     pub high: f64,
@@ -108,6 +112,26 @@ plain_value!(bool, Flag, self => None);
 plain_value!(u64, Count, self => Some(self as f64));
 plain_value!(f64, Number, self => Some(self));
 plain_value!(Span, Span, self => Some(self.as_secs()));
+
+/// A parameter that is a text. Whoever reads scenario files keeps it for ever; there are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text(pub &'static str);
+
+impl ParamValue for Text {
+    const KIND: Kind = Kind::Text;
+    fn value(self) -> Value {
+        Value::Text(self.0)
+    }
+    fn from_value(value: Value) -> Option<Text> {
+        match value {
+            Value::Text(text) => Some(Text(text)),
+            _ => None,
+        }
+    }
+    fn magnitude(self) -> Option<f64> {
+        None
+    }
+}
 
 /// Is `value` within the range of `spec`? Choices and flags always are; NaN never is.
 pub fn in_range<T: ParamValue>(value: T, spec: &Spec) -> bool {

@@ -451,6 +451,7 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 // is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
+    Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
 }
 
 protocols! {
@@ -469,6 +470,9 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
+        summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
+        source: "the class that the parameter names" }
     Bbr { name: "bbr", sender: crate::tcp::bbr::Bbr, recovery: Sack, router: None,
         summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
@@ -490,4 +494,7 @@ queues! {
     Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
+    Foreign { name: "python", router: crate::foreign::ForeignRouter, role: Policy,
+        summary: "A prototype: a Python class, a subclass of clearpipe.Router",
+        source: "the class that the parameter names" }
 }

@@ -4,6 +4,7 @@
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::foreign::Host;
 use crate::params::Params;
 use crate::registry::AnyHeader;
 
@@ -94,6 +95,8 @@ pub struct SenderContext {
     pub initial_window: f64,
     /// The flow's own random stream.
     pub stream: Stream,
+    /// Where prototypes live.
+    pub host: &'static dyn Host,
 }
 
 /// A data packet about to leave.
@@ -290,6 +293,8 @@ pub struct RouterContext {
     pub packet_bytes: u32,
     /// The router's own random stream.
     pub stream: Stream,
+    /// Where prototypes live.
+    pub host: &'static dyn Host,
 }
 
 /// Data or acknowledgement.

@@ -1,20 +1,81 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
 use clearpipe_cc::explicit::xcp::XcpHeader;
+use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Refused, Spec, Value};
 use clearpipe_cc::registry::{
     AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, ProtocolInfo,
     QueueInfo, Role, protocols, queues,
 };
 use clearpipe_cc::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, Feedback, Header, Limit, Loss, LossKind, PacketKind,
-    Passing, RouterContext, SenderContext, Variable,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Limit, Loss, LossKind,
+    PacketKind, Passing, RouterContext, SenderContext, Variable, Verdict,
 };
 use clearpipe_cc::tcp::delivery::{RateSampler, Stamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use units::random::Stream;
 use units::{Rate, Span, Time};
+
+// What a program with prototypes brings along.
+
+/// A host of one toy, whose window is what the call before said.
+#[derive(Debug)]
+struct Toys;
+
+impl Toys {
+    fn wishes(cwnd: u32, now: Time) -> Wishes {
+        let pacing = (cwnd % 2 == 1).then_some(Rate(u64::from(cwnd)));
+        Wishes { cwnd: f64::from(cwnd.max(1)), timer: now + Span::from_millis(10), pacing }
+    }
+}
+
+impl Host for Toys {
+    fn sender(&self, _: &'static str, _: &SenderContext) -> Hosted {
+        let wishes = Toys::wishes(1, Time::ZERO);
+        Hosted { object: 0, wishes, ecn: EcnUse::Classic, writes: true }
+    }
+    fn on_send(&self, _: u32, segment: &Departing) -> (Wishes, ForeignHeader) {
+        let fields = [f64::from(segment.size), 1.0, 2.0];
+        (Toys::wishes(segment.in_flight, segment.now), ForeignHeader { fields })
+    }
+    fn on_ack(&self, _: u32, ack: &Ack<ForeignHeader>) -> Wishes {
+        Toys::wishes(ack.in_flight, ack.now)
+    }
+    fn on_loss(&self, _: u32, loss: &Loss) -> Wishes {
+        Toys::wishes(loss.in_flight / 2, loss.now)
+    }
+    fn on_timer(&self, _: u32, now: Time) -> Wishes {
+        Toys::wishes(7, now)
+    }
+    fn router(&self, _: &'static str, _: &RouterContext) -> HostedRouter {
+        HostedRouter { object: 0, timer: Time::ZERO + Span::from_millis(1), departures: true }
+    }
+    fn on_arrival(
+        &self,
+        _: u32,
+        _: Time,
+        packet: Passing<'_, ForeignHeader>,
+        backlog: Backlog,
+    ) -> Verdict {
+        if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
+            *packet.ecn = Ecn::Ce;
+        }
+        if let Some(header) = packet.header {
+            header.fields[0] = 1.0;
+        }
+        if backlog.packets % 2 == 0 { Verdict::Forward } else { Verdict::Drop }
+    }
+    fn on_departure(&self, _: u32, _: Time, _: Passing<'_, ForeignHeader>, _: Backlog) {}
+    fn on_router_timer(&self, _: u32, now: Time, _: Backlog) -> Time {
+        now + Span::from_millis(1)
+    }
+    fn on_capacity(&self, _: u32, _: Time, _: Rate) {}
+    fn duplicate(&self, object: u32) -> u32 {
+        object
+    }
+    fn release(&self, _: u32) {}
+}
 
 // What can happen.
 
@@ -71,6 +132,7 @@ fn header() -> impl Strategy<Value = AnyHeader> {
     prop_oneof![
         1 => Just(AnyHeader::None),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
+        1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
         4 => stamp(),
     ]
 }
@@ -178,6 +240,7 @@ fn place(spec: &Spec, at: f64) -> Value {
         Kind::Count => Value::Count(x as u64),
         Kind::Number => Value::Number(x.clamp(spec.low, spec.high)),
         Kind::Span => Value::Span(Span::from_secs_f64(x)),
+        Kind::Text => Value::Text("a:B"),
         Kind::Choice(words) => {
             Value::Choice(words[((words.len() - 1) as f64 * at).round() as usize])
         }
@@ -193,7 +256,8 @@ fn sender(info: &ProtocolInfo, tuning: Option<&[f64]>, window: f64) -> (AnySende
     for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
         assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
     }
-    let context = SenderContext { packet_bytes: 1000, initial_window: window, stream: stream() };
+    let context =
+        SenderContext { packet_bytes: 1000, initial_window: window, stream: stream(), host: &Toys };
     params.build(&context)
 }
 
@@ -204,7 +268,14 @@ fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit)
     }
     let capacity = Rate(capacity);
     let stream = stream();
-    params.build(&RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream })
+    params.build(&RouterContext {
+        link: 0,
+        capacity,
+        limit,
+        packet_bytes: 1000,
+        stream,
+        host: &Toys,
+    })
 }
 
 // Senders.
@@ -228,7 +299,8 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
             if due < Time::NEVER {
                 *now = (*now).max(due);
                 sender.on_timer(*now);
-                assert!(sender.next_timer() > *now, "a timer that does not advance");
+                let next = sender.next_timer();
+                assert!(next > *now || next == Time::NEVER, "a timer that does not advance");
             }
         }
     }
@@ -415,7 +487,8 @@ fn a_router_told_the_same_again_goes_on() {
         let mut left = told.clone();
         let params = AnyRouterParams::named(info.name).unwrap();
         let stream = Stream::new(7, 7, "another");
-        let context = RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream };
+        let context =
+            RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Toys };
         let mut now = Time::ZERO;
         for step in 1..400_u32 {
             for router in [&mut told, &mut left] {
@@ -448,6 +521,10 @@ fn check_codec(header: AnyHeader) {
         AnyHeader::None => {}
         AnyHeader::Stamp(_) => {
             assert_eq!((header.exid(), header.wire_bytes()), (None, 0), "it does not travel");
+        }
+        AnyHeader::Foreign(h) => {
+            let sane = h.fields.iter().all(|field| !field.is_nan());
+            assert_eq!(round_trip(h), sane.then_some(h));
         }
         AnyHeader::Xcp(h) => {
             // A window of 0 with an RTT makes no sense and may be refused.
@@ -504,7 +581,8 @@ proptest! {
 /// and Fast Open.
 #[test]
 fn headers_fit_into_tcp_options() {
-    let headers = [AnyHeader::Xcp(XcpHeader::default())];
+    let headers =
+        [AnyHeader::Xcp(XcpHeader::default()), AnyHeader::Foreign(ForeignHeader::default())];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {
         let exid = header.exid().unwrap();
@@ -539,7 +617,7 @@ fn check_params(
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
         assert!(specs[..i].iter().all(|s| s.name != name), "{owner}.{name} twice");
         let beyond = match spec.kind {
-            Kind::Flag | Kind::Choice(_) => continue,
+            Kind::Flag | Kind::Choice(_) | Kind::Text => continue,
             Kind::Count => Value::Count(spec.high as u64 + 1),
             Kind::Number => Value::Number(spec.high.max(1.0) * 1.001),
             Kind::Span => Value::Span(Span::from_secs_f64(spec.high + 1.0)),

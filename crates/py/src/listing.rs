@@ -63,8 +63,9 @@ fn param(spec: &Spec, default: Option<Value>) -> Json {
         Kind::Number => ("number", None),
         Kind::Span => ("span", None),
         Kind::Choice(words) => ("choice", Some(words)),
+        Kind::Text => ("text", None),
     };
-    let ranged = !matches!(spec.kind, Kind::Flag | Kind::Choice(_));
+    let ranged = !matches!(spec.kind, Kind::Flag | Kind::Choice(_) | Kind::Text);
     json!({
         "name": spec.name,
         "type": kind,
@@ -83,7 +84,7 @@ fn as_written(value: Value) -> Json {
         Value::Count(count) => json!(count),
         Value::Number(number) => json!(number),
         Value::Span(span) => json!(span_text(span)),
-        Value::Choice(word) => json!(word),
+        Value::Choice(word) | Value::Text(word) => json!(word),
     }
 }
 

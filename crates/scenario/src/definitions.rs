@@ -1,5 +1,8 @@
 //! Queues and protocols: names of the registry or of the user, tables of parameters.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use cc::params::{Kind, Refused, Spec, Value};
 use cc::registry::{
     AnyRouterParams, AnySenderParams, ProtocolInfo, QueueInfo, Recovery, Role, protocols, queues,
@@ -312,6 +315,7 @@ fn parameter(spec: &Spec, node: &Node) -> Result<Value, Fault> {
         (Kind::Number, Raw::Float(value)) => Ok(Value::Number(*value)),
         (Kind::Number, Raw::Int(value)) => Ok(Value::Number(*value as f64)),
         (Kind::Span, _) => Span::read(node).map(Value::Span),
+        (Kind::Text, Raw::Text(text)) => Ok(Value::Text(kept(text))),
         (Kind::Choice(words), Raw::Text(text)) => {
             let word = words.iter().find(|word| *word == text);
             word.map(|word| Value::Choice(word)).ok_or_else(|| {
@@ -323,6 +327,18 @@ fn parameter(spec: &Spec, node: &Node) -> Result<Value, Fault> {
     }
 }
 
+/// The text, for ever; the same text is kept once, so reading files again costs nothing.
+fn kept(text: &str) -> &'static str {
+    static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = texts.get(text) {
+        return kept;
+    }
+    let kept: &'static str = String::leak(text.to_owned());
+    texts.insert(kept);
+    kept
+}
+
 /// What a user may write for a parameter.
 pub(crate) fn form(spec: &Spec) -> String {
     match spec.kind {
@@ -331,12 +347,13 @@ pub(crate) fn form(spec: &Spec) -> String {
         Kind::Number => "a number".to_owned(),
         Kind::Span => "a time such as \"80ms\"".to_owned(),
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        Kind::Text => "a text".to_owned(),
     }
 }
 
 /// The range of a parameter with its unit, if it has one.
 pub(crate) fn range(spec: &Spec) -> Option<String> {
-    if matches!(spec.kind, Kind::Flag | Kind::Choice(_)) {
+    if matches!(spec.kind, Kind::Flag | Kind::Choice(_) | Kind::Text) {
         return None;
     }
     let (low, high) = (spec.low, spec.high);
@@ -400,6 +417,7 @@ fn parameter_schema(spec: &Spec) -> Json {
         Kind::Number => json!({ "type": "number" }),
         Kind::Span => json!({ "$ref": "#/$defs/Time" }),
         Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Text => json!({ "type": "string" }),
     };
     schema["description"] = Json::from(spec.doc.trim());
     if matches!(spec.kind, Kind::Count | Kind::Number) {

@@ -276,17 +276,12 @@ impl Router for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::near;
+    use crate::tests::{near, router_context};
 
     /// 8 Mb/s: 1 ms per packet. A buffer of 300 packets: thresholds 100 and 200.
     fn red(params: &RedParams) -> Red {
-        let context = RouterContext {
-            link: 0,
-            capacity: Rate(8_000_000),
-            limit: Limit::Bytes(300_000),
-            packet_bytes: 1000,
-            stream: Stream::new(1, 0, "test"),
-        };
+        let limit = Limit::Bytes(300_000);
+        let context = RouterContext { limit, ..router_context(Rate(8_000_000), 0) };
         Red::new(params, &context)
     }
 
