@@ -142,7 +142,7 @@ impl Bbr {
 
     /// bbr_tso_segs_goal: packets of an aggregate, about 1 ms.
     fn aggregate(&self) -> u32 {
-        let bytes = (self.pacing.0 / 8 >> 10).min(65_215) as u32;
+        let bytes = ((self.pacing.0 / 8) >> 10).min(65_215) as u32;
         let least = if self.pacing.0 < 1_200_000 { 1 } else { 2 };
         (bytes / self.packet_bytes.max(1)).clamp(least, 127)
     }

@@ -1159,7 +1159,7 @@ mod tests {
     fn a_cycle_goes_down_cruises_refills_and_goes_up() {
         let mut bbr = probing(State::Down);
         bbr.inflight_longterm = 40;
-        let mut step = |bbr: &mut Bbr3, at, in_flight, round_start| {
+        let step = |bbr: &mut Bbr3, at, in_flight, round_start| {
             bbr.flags.round_start = round_start;
             bbr.update_cycle(&Ack { now: ms(at), in_flight, ..ack(1) }, &sample(1000.0));
             bbr.state
