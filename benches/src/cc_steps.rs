@@ -151,6 +151,7 @@ impl Flow {
             now,
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt,
             srtt: rtt,
             min_rtt: rtt,

@@ -57,6 +57,7 @@ mod tests {
             now: Time::ZERO,
             delivered: acked,
             acked,
+            lost: 0,
             rtt: None,
             srtt: None,
             min_rtt: None,

@@ -8,6 +8,7 @@ use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
+use crate::tcp::delivery::Stamp;
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +112,8 @@ macro_rules! headers {
             /// No header: the ECN bits or plain TCP.
             #[default]
             None,
+            /// What a sender remembers of the packet; nothing on the wire.
+            Stamp(Stamp),
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
         }
 
@@ -121,21 +124,21 @@ macro_rules! headers {
             /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header.
             pub fn exid(&self) -> Option<u16> {
                 match self {
-                    AnyHeader::None => None,
+                    AnyHeader::None | AnyHeader::Stamp(_) => None,
                     $( AnyHeader::$variant(_) => Some($exid), )*
                 }
             }
             /// As [`Header::WIRE_BYTES`].
             pub fn wire_bytes(&self) -> usize {
                 match self {
-                    AnyHeader::None => 0,
+                    AnyHeader::None | AnyHeader::Stamp(_) => 0,
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
             /// As [`Header::encode`].
             pub fn encode(&self, wire: &mut [u8]) {
                 match self {
-                    AnyHeader::None => {}
+                    AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
                 }
             }
@@ -149,7 +152,7 @@ macro_rules! headers {
             /// As [`Header::probe`].
             pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
                 match self {
-                    AnyHeader::None => {}
+                    AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
                 }
             }
@@ -400,6 +403,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         now: ack.now,
         delivered: ack.delivered,
         acked: ack.acked,
+        lost: ack.lost,
         rtt: ack.rtt,
         srtt: ack.srtt,
         min_rtt: ack.min_rtt,
@@ -469,6 +473,12 @@ protocols! {
     Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
         summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
         source: "the class that the parameter names" }
+    Bbr { name: "bbr", sender: crate::tcp::bbr::Bbr, recovery: Sack, router: None,
+        summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
+        source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
+    Bbr3 { name: "bbr3", sender: crate::tcp::bbr3::Bbr3, recovery: Sack, router: None,
+        summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
+        source: "draft-ietf-ccwg-bbr-05" }
 }
 
 queues! {

@@ -129,6 +129,9 @@ pub struct Ack<H> {
     pub delivered: u32,
     /// Packets that the cumulative number moved over.
     pub acked: u32,
+    /// Packets that ACKs made known to be lost since the last one that was shown, those of a
+    /// [`LossKind::DupAcks`] inside. What the timer gives up is in [`Loss::lost`] alone.
+    pub lost: u32,
     /// RTT of the packet that caused the ACK, if it was sent once only (Karn).
     pub rtt: Option<Span>,
     /// Smoothed RTT (RFC 6298) with this ACK's sample taken in; `None` before the first.

@@ -11,6 +11,7 @@ use clearpipe_cc::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Limit, Loss, LossKind,
     PacketKind, Passing, RouterContext, SenderContext, Variable, Verdict,
 };
+use clearpipe_cc::tcp::delivery::{RateSampler, Stamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use units::random::Stream;
@@ -132,7 +133,34 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         1 => Just(AnyHeader::None),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
         1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
+        4 => stamp(),
     ]
+}
+
+/// What a delivery-rate sampler that has seen anything would remember.
+fn stamp() -> impl Strategy<Value = AnyHeader> {
+    (span(), span(), any::<u32>(), any::<u32>(), any::<u32>()).prop_map(
+        |(at, later, delivered, lost, in_flight)| {
+            let mut sampler = RateSampler::NEW;
+            let now = Time::ZERO + at;
+            sampler.on_ack(&Ack {
+                now,
+                delivered,
+                acked: delivered,
+                lost,
+                rtt: None,
+                srtt: None,
+                min_rtt: None,
+                in_flight,
+                recovering: false,
+                header: Stamp::default(),
+                code: Ecn::NotCapable,
+                ece: false,
+            });
+            let departing = departing(now + later, in_flight, None, false);
+            sampler.on_send(&departing, f64::from(delivered)).wrap()
+        },
+    )
 }
 
 fn ecn() -> impl Strategy<Value = Ecn> {
@@ -140,14 +168,15 @@ fn ecn() -> impl Strategy<Value = Ecn> {
 }
 
 fn acked() -> impl Strategy<Value = Operation> {
-    let numbers = (any::<u32>(), any::<u32>(), any::<u32>());
+    let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let times = (proptest::option::of(span()), proptest::option::of(span()));
     (numbers, times, any::<bool>(), header(), ecn()).prop_map(
-        |((delivered, acked, in_flight), (srtt, min_rtt), recovering, header, code)| {
+        |((delivered, acked, lost, in_flight), (srtt, min_rtt), recovering, header, code)| {
             Operation::Ack(Box::new(Ack {
                 now: Time::ZERO,
                 delivered,
                 acked,
+                lost,
                 rtt: srtt,
                 srtt,
                 min_rtt,
@@ -490,6 +519,9 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::Stamp(_) => {
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0), "it does not travel");
+        }
         AnyHeader::Foreign(h) => {
             let sane = h.fields.iter().all(|field| !field.is_nan());
             assert_eq!(round_trip(h), sane.then_some(h));

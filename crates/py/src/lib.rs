@@ -89,7 +89,8 @@ fn identities(
     if let Some(prototype) = net::prototypes(&scenario).first() {
         let table = if prototype.router { "queues" } else { "protocols" };
         let key = format!("{table}.{}.code", prototype.definition);
-        let reason = "a sweep's store cannot tell versions of a Python class apart; use `clearpipe run`";
+        let reason =
+            "a sweep's store cannot tell versions of a Python class apart; use `clearpipe run`";
         return Err(errors::refused("", net::Refused { key, reason: reason.to_owned() }));
     }
     let name = |rep| scenario::identity(&scenario, net::MODEL_VERSION, seed, rep);

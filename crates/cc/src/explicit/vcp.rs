@@ -531,6 +531,7 @@ mod tests {
             now: ms(at),
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt: srtt,
             srtt,
             min_rtt: Some(Span::from_millis(40)),

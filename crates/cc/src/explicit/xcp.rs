@@ -722,6 +722,7 @@ mod tests {
             now: ms(100),
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt: None,
             srtt: None,
             min_rtt: None,
