@@ -221,7 +221,7 @@ fn adaptive_red_holds_its_band() {
 #[test]
 fn blue_settles_without_overflow() {
     let link = Case {
-        queue: "{ kind = \"blue\", preset = \"feng-2002-fast\" }",
+        queue: "{ kind = \"blue\", d1 = 0.02, d2 = 0.002 }",
         rate_mbps: 20,
         rtt_ms: 40,
         buffer: "250pkt",

@@ -119,7 +119,7 @@ fn presets_are_listed_where_they_exist() {
     assert!(preset("rem")["description"].as_str().unwrap().contains("SIGCOMM 2002"));
     assert!(preset("droptail").is_null());
     let page = reference_markdown();
-    assert!(page.contains("| `feng-2002-fast` | `d1 = 0.02`, `d2 = 0.002` |"));
+    assert!(page.contains("| `hollot-2001` | `counts = \"packets\"`, `a = 1.822e-5`"));
 }
 
 #[test]

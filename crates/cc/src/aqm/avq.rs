@@ -16,6 +16,9 @@
 //! - D1: C~ starts at 0.8 of the capacity, as in ns-2.35's Vq (the paper does not say).
 //! - D2: where a packet is dropped and not marked, C~ does not count it, as in ns-2.35: lambda is what is
 //!   let in.
+//!
+//! Reconstructed:
+//! - R1: the rule's marking function and beta, so that no alpha that the paper prints has been compared.
 
 use core::f64::consts::FRAC_PI_2;
 

@@ -16,7 +16,7 @@ use super::policy::signal;
 use crate::roles::{Backlog, Limit, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
-    /// Blue's parameters; the values are those of the authors' simulator.
+    /// Blue's parameters; the values are those of the authors' ns-1.1 code, by its port to ns-3.
     pub struct BlueParams {
         /// delta1, the increase at a loss.
         d1: f64 = 0.0025 => (0.0, 1.0);
@@ -28,10 +28,6 @@ params! {
         limit_ratio: f64 = 1.0 => (0.0, 1.0);
         /// Are capable packets marked instead of dropped?
         ecn: bool = true;
-    }
-    presets {
-        /// The paper's faster setting for its simulations (section III-B).
-        "feng-2002-fast" { d1 = Number(0.02), d2 = Number(0.002) }
     }
 }
 
