@@ -1,5 +1,5 @@
-//! The policies of one queue at work: long SACK flows over one bottleneck, and what their papers say
-//! becomes of them. `--nocapture` prints the figures.
+//! The policies of one queue at work: long SACK flows over one bottleneck, and what their papers
+//! say becomes of them. `--nocapture` prints the figures.
 
 mod common;
 
@@ -88,8 +88,9 @@ fn red_drops(waiting: u32) -> f64 {
     dropped.count() as f64 / arrivals as f64
 }
 
-/// p_b is linear from 0 at 100 to 0.2 at 200 packets and on to 1 at 400. With p_b = 1/n the k-th arrival
-/// after a drop goes with p_b/(1 - k*p_b) = 1/(n - k): gaps are even on 1..n-1, their mean is n/2.
+/// p_b is linear from 0 at 100 to 0.2 at 200 packets and on to 1 at 400. With p_b = 1/n the k-th
+/// arrival after a drop goes with p_b/(1 - k*p_b) = 1/(n - k): gaps are even on 1..n-1, their mean
+/// is n/2.
 #[test]
 fn red_drops_by_its_formula() {
     for (waiting, n) in [(110, 50.0), (125, 20.0), (150, 10.0), (200, 5.0), (275, 2.0)] {
@@ -152,8 +153,8 @@ fn avq_reaches_its_utilization() {
     }
 }
 
-/// What the virtual queue takes in is at most its capacity's part and one buffer; the rest is marked. So
-/// bytes on the line are at most theta*C*T, the virtual buffer and what was marked.
+/// What the virtual queue takes in is at most its capacity's part and one buffer; the rest is
+/// marked. So bytes on the line are at most theta*C*T, the virtual buffer and what was marked.
 #[test]
 fn the_virtual_queue_bounds_the_utilization() {
     for (theta, marks) in [(0.95, "overflow"), (0.8, "overflow"), (0.8, "busy-period")] {

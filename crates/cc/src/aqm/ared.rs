@@ -1,14 +1,14 @@
 //! Adaptive RED: RED whose max_p follows the average so that the mean delay is what was asked for,
-//! with thresholds and weight set by the line's capacity. Floyd, Gummadi, Shenker, "Adaptive RED: an
-//! algorithm for increasing the robustness of RED's active queue management", 2001, sections 4 and 5.
-//! The average and the probabilities are RED's (`red.rs`, with its deviations).
+//! with thresholds and weight set by the line's capacity. Floyd, Gummadi, Shenker, "Adaptive RED:
+//! an algorithm for increasing the robustness of RED's active queue management", 2001, sections 4
+//! and 5. The average and the probabilities are RED's (`red.rs`, with its deviations).
 //!
 //! Each `interval` max_p rises by `alpha` where the average is above the target band and shrinks to
 //! `beta` of itself below it; the band is the middle fifth between min_th and max_th.
 //!
 //! Deviations:
-//! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival that is
-//!   more than an interval after the last change.
+//! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival
+//!   that is more than an interval after the last change.
 //! - D2: the thresholds and w_q follow a change of the capacity; ns-2.35 keeps them.
 
 use units::{Rate, Span, Time};
@@ -22,19 +22,21 @@ params! {
     pub struct AredParams {
         /// What the average counts.
         counts: Counting = Counting::Buffer;
-        /// Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises no)?
+        /// Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises
+        /// no)?
         by_size: bool = false;
         /// Size of the packets in which bytes and the capacity are counted (ns-2's mean_pktsize_)
         /// [bytes]; 0: a full packet.
         mean_size: u64 = 0 => (0.0, 65535.0);
-        /// Mean delay for which the thresholds are set: min_th is half of what the line sends in it,
-        /// at least 5 packets, and max_th three times min_th (section 5).
+        /// Mean delay for which the thresholds are set: min_th is half of what the line sends in
+        /// it, at least 5 packets, and max_th three times min_th (section 5).
         target_delay: Span = Span::from_millis(5) => (1e-6, 100.0);
         /// min_th, below which nothing is marked [packets]; 0: by target_delay.
         min_th: f64 = 0.0 => (0.0, 1e9);
         /// max_th, where the probability reaches max_p [packets]; 0: three times min_th.
         max_th: f64 = 0.0 => (0.0, 1e9);
-        /// w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s (section 5).
+        /// w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s
+        /// (section 5).
         w_q: f64 = 0.0 => (0.0, 1.0);
         /// max_p at the start, the probability at max_th.
         max_p: f64 = 0.1 => (1e-6, 1.0);
@@ -44,8 +46,8 @@ params! {
         alpha: f64 = 0.01 => (0.0, 1.0);
         /// beta, the decrease factor of max_p (section 4).
         beta: f64 = 0.9 => (0.0, 1.0);
-        /// max_p is decreased only above this; 0: the lesser of 0.01 and 10/C, C in packets/s (ns-2's
-        /// rule for bottom_).
+        /// max_p is decreased only above this; 0: the lesser of 0.01 and 10/C, C in packets/s
+        /// (ns-2's rule for bottom_).
         bottom: f64 = 0.01 => (0.0, 1.0);
         /// max_p is increased only below this.
         top: f64 = 0.5 => (0.0, 1.0);
@@ -59,15 +61,15 @@ params! {
         mark_p: f64 = 1.0 => (0.0, 1.0);
     }
     presets {
-        /// The comparisons of VCP (Xia et al., SIGCOMM 2005) and MLCP: RED/ECN as its authors advised
-        /// then, marking and not dropping.
+        /// The comparisons of VCP (Xia et al., SIGCOMM 2005) and MLCP: RED/ECN as its authors
+        /// advised then, marking and not dropping.
         "vcp-2005" {
             target_delay = Span(Span::from_millis(5)), w_q = Number(0.0), bottom = Number(0.01),
             top = Number(0.5), gentle = Flag(true), wait = Flag(true), ecn = Flag(true),
             mark_p = Number(1.0),
         }
-        /// The defaults of ns-2.35 with adaptive_ 1 (ns-default.tcl): packets of 500 bytes, by size,
-        /// drops.
+        /// The defaults of ns-2.35 with adaptive_ 1 (ns-default.tcl): packets of 500 bytes, by
+        /// size, drops.
         "ns2" {
             counts = Choice("bytes"), by_size = Flag(true), mean_size = Count(500),
             bottom = Number(0.0), ecn = Flag(false), mark_p = Number(0.1),

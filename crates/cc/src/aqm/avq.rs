@@ -1,24 +1,26 @@
-//! AVQ, the adaptive virtual queue. Kunniyur, Srikant, "Analysis and design of an adaptive virtual queue
-//! (AVQ) algorithm for active queue management", SIGCOMM 2001: the algorithm in section 2, the choice of
-//! alpha in theorem 3.1; ToN 12(2), 2004.
+//! AVQ, the adaptive virtual queue. Kunniyur, Srikant, "Analysis and design of an adaptive virtual
+//! queue (AVQ) algorithm for active queue management", SIGCOMM 2001, section 2; ToN 12(2), 2004,
+//! theorem 2.1 for alpha.
 //!
-//! The virtual queue (`vq.rs`) is served at C~, which follows dC~/dt = alpha*(gamma*C - lambda): it falls
-//! while more arrives than the part gamma of the capacity and rises otherwise. What overflows the
-//! virtual queue is marked.
+//! The virtual queue (`vq.rs`) is served at C~, which follows dC~/dt = alpha*(gamma*C - lambda): it
+//! falls while more arrives than the part gamma of the capacity and rises otherwise. What overflows
+//! the virtual queue is marked.
 //!
-//! With `flows` and `rtt` given, alpha is the paper's: the largest for which N TCP flows of RTT d are
-//! stable about the equilibrium. From x' = 1/d^2 - beta*x(t)*x(t-d)*p(t-d), beta = 2/3, lambda = N*x and
-//! p = (lambda - C~)/lambda follows s^2 + K11*s + (K12*s + alpha*K2)*exp(-s*d) = 0, whose roots cross
-//! the axis at omega where omega*d + atan(omega/K11) - atan(omega*K12/(alpha*K2)) = pi/2. Where that has no
-//! solution (a high capacity) the parameter `alpha` holds, as in XCP's comparison.
+//! With `flows` and `rtt` given, alpha is the paper's: the largest for which N TCP flows of RTT d
+//! are stable about the equilibrium. From x' = 1/d^2 - beta*x(t)*x(t-d)*p(t-d), beta = 2/3, lambda
+//! = N*x and p = (lambda - C~)/lambda follows s^2 + K11*s + (K12*s + alpha*K2)*exp(-s*d) = 0, whose
+//! roots cross the axis at omega where omega*d + atan(omega/K11) - atan(omega*K12/(alpha*K2)) =
+//! pi/2. Where that has no solution (a high capacity) the parameter `alpha` holds, as in XCP's
+//! comparison.
 //!
 //! Deviations:
 //! - D1: C~ starts at 0.8 of the capacity, as in ns-2.35's Vq (the paper does not say).
-//! - D2: where a packet is dropped and not marked, C~ does not count it, as in ns-2.35: lambda is what is
-//!   let in.
+//! - D2: where a packet is dropped and not marked, C~ does not count it, as in ns-2.35: lambda is
+//!   what is let in.
 //!
 //! Reconstructed:
-//! - R1: the rule's marking function and beta, so that no alpha that the paper prints has been compared.
+//! - R1: the rule's marking function and beta, so that no alpha that the paper prints has been
+//!   compared.
 
 use core::f64::consts::FRAC_PI_2;
 
@@ -49,8 +51,8 @@ params! {
         ecn: bool = true;
     }
     presets {
-        /// XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5): gamma 0.98, alpha 0.15
-        /// where the rule has no solution; give flows and rtt for the rule.
+        /// XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5): gamma 0.98, alpha
+        /// 0.15 where the rule has no solution; give flows and rtt for the rule.
         "xcp-2002" { gamma = Number(0.98), alpha = Number(0.15) }
         /// The defaults of ns-2.35's Vq (ns-default.tcl, alpha in vq.cc): in bytes, drops.
         "ns2" {
@@ -74,8 +76,8 @@ struct Loop {
 }
 
 impl Loop {
-    /// N flows of RTT d [s] that shall use gamma of C packets/s; `None` if that takes more marks than
-    /// there are packets.
+    /// N flows of RTT d [s] that shall use gamma of C packets/s; `None` if that takes more marks
+    /// than there are packets.
     fn new(flows: f64, rtt: f64, gamma: f64, rate: f64) -> Option<Loop> {
         let lambda = gamma * rate;
         let share = lambda / flows;

@@ -1,5 +1,5 @@
-//! Blue: one probability, raised by losses and lowered by an idle line. Feng, Shin, Kandlur, Saha, "The
-//! Blue active queue management algorithms", ToN 10(4), 2002, section III and figure 6.
+//! Blue: one probability, raised by losses and lowered by an idle line. Feng, Shin, Kandlur, Saha,
+//! "The Blue active queue management algorithms", ToN 10(4), 2002, section III and figure 6.
 //!
 //! Overflow says that the probability is too low, an idle line that it is too high; it changes at
 //! most once in `freeze_time`, so that a change can take effect.

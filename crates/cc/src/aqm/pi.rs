@@ -2,16 +2,16 @@
 //! controllers for AQM routers supporting TCP flows", INFOCOM 2001, section IV.
 //!
 //! With sampling frequency f the probability is p(kT) = a*(q(kT) - q_ref) - b*(q((k-1)T) - q_ref) +
-//! p((k-1)T). The integral part leaves no steady error, so the queue settles at q_ref whatever the load;
-//! a and b fit one number of flows, RTT and capacity. `flows` and `rtt` ask for the paper's design
-//! instead of given a and b: K_PI*(s/z + 1)/s with the zero z and the crossing at TCP's pole
+//! p((k-1)T). The integral part leaves no steady error, so the queue settles at q_ref whatever the
+//! load; a and b fit one number of flows, RTT and capacity. `flows` and `rtt` ask for the paper's
+//! design instead of given a and b: K_PI*(s/z + 1)/s with the zero z and the crossing at TCP's pole
 //! 2N/(R^2*C), K_PI = z*|j*z*R + 1|*(2N)^2/(R*C)^3, made discrete by the bilinear transform.
 //!
 //! Deviations:
-//! - D1: the paper's design rounds; from its N = 60, R = 0.246 s and C = 3750 packets/s it prints K_PI =
-//!   9.64e-6, the formulas give 9.78e-6.
-//! - D2: q_ref is a quarter of the buffer unless told, as 200 packets are of the paper's 800; ns-2.35
-//!   wants 50 packets to wait and samples at 170 Hz (preset `ns2`).
+//! - D1: the paper's design rounds; from its N = 60, R = 0.246 s and C = 3750 packets/s it prints
+//!   K_PI = 9.64e-6, the formulas give 9.78e-6.
+//! - D2: q_ref is a quarter of the buffer unless told, as 200 packets are of the paper's 800;
+//!   ns-2.35 wants 50 packets to wait and samples at 170 Hz (preset `ns2`).
 
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
@@ -44,7 +44,8 @@ params! {
         ecn: bool = true;
     }
     presets {
-        /// The paper's simulations (section V): 15 Mb/s, 60 flows, RTTs up to 246 ms, 200 packets to wait.
+        /// The paper's simulations (section V): 15 Mb/s, 60 flows, RTTs up to 246 ms, 200 packets
+        /// to wait.
         "hollot-2001" {
             counts = Choice("packets"), a = Number(1.822e-5), b = Number(1.816e-5),
             frequency = Number(160.0), q_ref = Number(200.0),

@@ -1,11 +1,13 @@
 //! PIE, proportional integral controller enhanced. RFC 8033 (February 2017): random drops (section
-//! 4.1), probability (4.2), delay (4.3), burst allowance (4.4), ECN (5.1), rate of departures (5.2),
-//! switching on and off (5.3), derandomization (5.4), cap of the increase (5.5); appendices A and B.
+//! 4.1), probability (4.2), delay (4.3), burst allowance (4.4), ECN (5.1), rate of departures
+//! (5.2), switching on and off (5.3), derandomization (5.4), cap of the increase (5.5); appendices
+//! A and B.
 //!
-//! Each t_update the probability moves by alpha times the delay's distance from its reference and beta
-//! times its trend, scaled down while the probability is small. The default is the basic algorithm of
-//! appendix A with ECN; the delay is that of the packet that left last (`estimate = "timestamp"`, section
-//! 4.3) or the queue over the measured rate of departures ("departure-rate", section 5.2).
+//! Each t_update the probability moves by alpha times the delay's distance from its reference and
+//! beta times its trend, scaled down while the probability is small. The default is the basic
+//! algorithm of appendix A with ECN; the delay is that of the packet that left last (`estimate =
+//! "timestamp"`, section 4.3) or the queue over the measured rate of departures ("departure-rate",
+//! section 5.2).
 //!
 //! Deviations:
 //! - D1: by timestamps the delay is zero as soon as nothing waits.
@@ -49,7 +51,8 @@ params! {
         ecn: bool = true;
         /// mark_ecnth, the probability from which on capable packets are dropped too (section 5.1).
         mark_ecnth: f64 = 0.1 => (0.0, 1.0);
-        /// Is PIE off until a third of the buffer is full, and again when all is quiet (section 5.3)?
+        /// Is PIE off until a third of the buffer is full, and again when all is quiet (section
+        /// 5.3)?
         switches: bool = false;
         /// Is the gap between drops kept between 0.85 and 8.5 of its mean (section 5.4)?
         derandomize: bool = false;
@@ -315,8 +318,8 @@ mod tests {
         let queued_for = Span::from_millis(20);
         pie.on_departure(ms(5), Passing { queued_for, ..passing(&mut Ecn::Ect0) }, queue(3));
         assert!(near(pie.qdelay(queue(3)), 0.02) && pie.qdelay(queue(0)) == 0.0);
-        // A packet of 1000 B each ms: the 17 that leave until 17,000 >= 16,384 take 17 ms. Then 20,000
-        // bytes wait 20,000*17/16,384 = 20.751 953 ms.
+        // A packet of 1000 B each ms: the 17 that leave until 17,000 >= 16,384 take 17 ms. Then
+        // 20,000 bytes wait 20,000*17/16,384 = 20.751 953 ms.
         let estimate = Estimate::DepartureRate;
         let mut pie = self::pie(PieParams { estimate, ..PieParams::default() });
         assert_eq!(pie.qdelay(queue(20)), 0.0);

@@ -18,10 +18,10 @@
 //! - D4: marks are limited by `mark_p` only on request; ns-2 drops where p_b is above 0.1.
 //! - D5: what the buffer's limit drops does not set count to 0.
 //! - D6: an ACK is never marked: its ECN bits are an echo, or it is not capable.
-//! - D7: ns-2.35 sets w_q and the thresholds by the line's rate unless told; here w_q is the paper's
-//!   0.002 and the thresholds are parts of the buffer, and `w_q = 0` and `target_delay` ask for
-//!   ns-2's rules. Its w_q falls further where three times the link's delay is above 100 ms; that
-//!   is not followed, as a router does not know its link's delay.
+//! - D7: ns-2.35 sets w_q and the thresholds by the line's rate unless told; here w_q is the
+//!   paper's 0.002 and the thresholds are parts of the buffer, and `w_q = 0` and `target_delay` ask
+//!   for ns-2's rules. Its w_q falls further where three times the link's delay is above 100 ms;
+//!   that is not followed, as a router does not know its link's delay.
 
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
@@ -37,7 +37,8 @@ params! {
     pub struct RedParams {
         /// What the average counts.
         counts: Counting = Counting::Buffer;
-        /// Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises no)?
+        /// Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises
+        /// no)?
         by_size: bool = false;
         /// Size of the packets in which bytes and the capacity are counted (ns-2's mean_pktsize_)
         /// [bytes]; 0: a full packet.
@@ -48,10 +49,12 @@ params! {
         max_th_ratio: f64 = 2.0 / 3.0 => (0.0, 1.0);
         /// min_th, below which nothing is marked [packets]; 0: by target_delay or min_th_ratio.
         min_th: f64 = 0.0 => (0.0, 1e9);
-        /// max_th, where the probability reaches max_p [packets]; 0: by target_delay or max_th_ratio.
+        /// max_th, where the probability reaches max_p [packets]; 0: by target_delay or
+        /// max_th_ratio.
         max_th: f64 = 0.0 => (0.0, 1e9);
-        /// Mean delay for which the thresholds are set (ns-2's targetdelay_): min_th is half of what
-        /// the line sends in it, at least 5 packets, and max_th three times min_th; 0: by the ratios.
+        /// Mean delay for which the thresholds are set (ns-2's targetdelay_): min_th is half of
+        /// what the line sends in it, at least 5 packets, and max_th three times min_th; 0: by the
+        /// ratios.
         target_delay: Span = Span::ZERO => (0.0, 100.0);
         /// w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s.
         w_q: f64 = 0.002 => (0.0, 1.0);
@@ -76,14 +79,14 @@ params! {
             w_q = Number(0.002), max_p = Number(0.02), gentle = Flag(false), wait = Flag(false),
             ecn = Flag(false),
         }
-        /// XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5): gentle, thresholds at
-        /// one and two thirds of the buffer, the rest as its authors advise.
+        /// XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5): gentle, thresholds
+        /// at one and two thirds of the buffer, the rest as its authors advise.
         "xcp-2002" {
             min_th_ratio = Number(1.0 / 3.0), max_th_ratio = Number(2.0 / 3.0), w_q = Number(0.002),
             max_p = Number(0.1), gentle = Flag(true), wait = Flag(true), ecn = Flag(true),
         }
-        /// Adaptive RED (Floyd, Gummadi, Shenker 2001): thresholds for a delay of 5 ms, w_q from the
-        /// capacity, max_p adapted.
+        /// Adaptive RED (Floyd, Gummadi, Shenker 2001): thresholds for a delay of 5 ms, w_q from
+        /// the capacity, max_p adapted.
         "adaptive" {
             target_delay = Span(Span::from_millis(5)), w_q = Number(0.0), max_p = Number(0.1),
             adaptive = Flag(true), gentle = Flag(true), wait = Flag(true),
@@ -95,7 +98,8 @@ params! {
             adaptive = Flag(true), gentle = Flag(true), wait = Flag(true), ecn = Flag(true),
             mark_p = Number(1.0),
         }
-        /// The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500 bytes, by size, drops.
+        /// The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500 bytes, by size,
+        /// drops.
         "ns2" {
             counts = Choice("bytes"), by_size = Flag(true), mean_size = Count(500),
             target_delay = Span(Span::from_millis(5)), w_q = Number(0.0), max_p = Number(0.1),
@@ -497,8 +501,8 @@ mod tests {
 
     #[test]
     fn gaps_have_the_mean_of_their_uniform_law() {
-        // Without waiting and at p_b = 0.05 a gap is uniform on 1..19 (mean 10); with it on 20..39 (mean
-        // 29.5). The standard error of the mean of 4000 gaps is 5.77/63 = 0.09.
+        // Without waiting and at p_b = 0.05 a gap is uniform on 1..19 (mean 10); with it on 20..39
+        // (mean 29.5). The standard error of the mean of 4000 gaps is 5.77/63 = 0.09.
         for (wait, mean) in [(false, 10.0_f64), (true, 29.5)] {
             let mut red = at_average(150.0, &RedParams { wait, ..RedParams::default() });
             red.count = Some(0.0);

@@ -1,15 +1,15 @@
 //! REM, random exponential marking. Athuraliya, Li, Low, Yin, "REM: active queue management", IEEE
-//! Network, May 2001, equations (1) and (2); the interval and the target queue as in XCP's comparison
-//! (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5).
+//! Network, May 2001, equations (1) and (2); the interval and the target queue as in XCP's
+//! comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5).
 //!
-//! A price rises while more arrives than the line takes away or more waits than shall wait, and falls
-//! otherwise. A packet is marked with probability 1 - phi^-price, so that the sum of the prices on a
-//! path can be read from the share of marks.
+//! A price rises while more arrives than the line takes away or more waits than shall wait, and
+//! falls otherwise. A packet is marked with probability 1 - phi^-price, so that the sum of the
+//! prices on a path can be read from the share of marks.
 //!
 //! Deviations:
 //! - D1: a packet is picked when it arrives; ns-2.35 marks one when it leaves.
-//! - D2: what is picked and not capable of ECN is dropped (RFC 3168); ns-2.35 with markpkts_ lets it
-//!   pass.
+//! - D2: what is picked and not capable of ECN is dropped (RFC 3168); ns-2.35 with markpkts_ lets
+//!   it pass.
 //! - D3: ns-2.35 updates each 2 ms and wants 20 packets to wait (preset `ns2`).
 
 use units::random::Stream;
@@ -31,12 +31,13 @@ params! {
         gamma: f64 = 0.001 => (0.0, 1e3);
         /// alpha, the weight of the queue against the input [1/interval].
         alpha: f64 = 0.1 => (0.0, 1e3);
-        /// Time between two updates in transmission times of a full packet, unless interval is given.
+        /// Time between two updates in transmission times of a full packet, unless interval is
+        /// given.
         interval_packets: f64 = 10.0 => (0.01, 1e6);
         /// Time between two updates; 0: by interval_packets.
         interval: Span = Span::ZERO => (0.0, 100.0);
-        /// q_ref, the queue that shall wait (the paper's b*), as a part of the buffer, unless q_ref is
-        /// given.
+        /// q_ref, the queue that shall wait (the paper's b*), as a part of the buffer, unless q_ref
+        /// is given.
         q_ref_ratio: f64 = 1.0 / 3.0 => (0.0, 1.0);
         /// q_ref [packets]; 0: by q_ref_ratio.
         q_ref: f64 = 0.0 => (0.0, 1e9);
@@ -46,8 +47,8 @@ params! {
         ecn: bool = true;
     }
     presets {
-        /// XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5): updates each 10 packets'
-        /// transmission time, a third of the buffer to wait.
+        /// XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5): updates each 10
+        /// packets' transmission time, a third of the buffer to wait.
         "xcp-2002" {
             phi = Number(1.001), gamma = Number(0.001), interval_packets = Number(10.0),
             q_ref_ratio = Number(1.0 / 3.0),

@@ -1,14 +1,14 @@
 //! VQ, the virtual queue of fixed size. Gibbens, Kelly, "Resource pricing and the evolution of
-//! congestion control", Automatica 35 (1999), section 3; as a queue of ns-2: Vq (queue/vq.cc) with its
-//! virtual capacity left alone.
+//! congestion control", Automatica 35 (1999), section 3; as a queue of ns-2: Vq (queue/vq.cc) with
+//! its virtual capacity left alone.
 //!
-//! A queue that exists in a counter sees the same packets as the real one and is served at a part of the
-//! capacity. What overflows it is marked, so sources hear of congestion before anything waits, and
-//! the line's utilization stays near that part.
+//! A queue that exists in a counter sees the same packets as the real one and is served at a part
+//! of the capacity. What overflows it is marked, so sources hear of congestion before anything
+//! waits, and the line's utilization stays near that part.
 //!
 //! Deviations:
-//! - D1: by default only the packet that overflows is marked, as in ns-2; `marks = "busy-period"` is the
-//!   paper's: from an overflow until the virtual queue is empty all are.
+//! - D1: by default only the packet that overflows is marked, as in ns-2; `marks = "busy-period"`
+//!   is the paper's: from an overflow until the virtual queue is empty all are.
 //! - D2: marks are put on arrivals, not on packets that leave.
 
 use units::{Rate, Time};
