@@ -207,7 +207,7 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
 
 fn departing(now: Time, size: u32, srtt: Option<Span>, retransmission: bool) -> Departing {
     let (seq, in_flight) = (u64::from(size) << 20, size / 2);
-    Departing { now, size, srtt, seq, in_flight, backlogged: size % 2 == 0, retransmission }
+    Departing { now, size, srtt, seq, in_flight, backlogged: size.is_multiple_of(2), retransmission }
 }
 
 proptest! {
