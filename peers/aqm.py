@@ -2,15 +2,17 @@
 
     aqm.py [--only SUBSTR] [--ns2-json FILE]
 
-150 Mb/s, 80 ms, 30 SACK flows each way, a bandwidth-delay product of buffer, 60 s of which the last
-36 count, packets dropped and not marked; means of three seeds. Utilizations must be within 6 points,
-mean queues within 10 % of the buffer, drop rates within a factor of 2 or both below 1e-4. Exit status as
-for `check.py`.
+150 Mb/s, 80 ms, 30 SACK flows each way, a bandwidth-delay product of buffer, 60 s of which the
+last 36 count, packets dropped and not marked; means of three seeds. The virtual queue also at
+20 Mb/s with 10 flows each way and for 120 s. Utilizations must be within 6 points, mean queues
+within 10 % of the buffer, drop rates within a factor of 2 or both below 1e-4. Exit status as for
+`check.py`.
 """
 
 import argparse
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -29,8 +31,13 @@ RTT_MS = 80
 FLOWS = 30
 PI_HZ = 170
 
-# (queue, measure) -> why the simulators differ there, traced to a named behaviour of one of them.
-KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {}
+# (point, measure) -> why the simulators differ there, traced to a named behaviour of one of them.
+KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
+    # The loop has no stable alpha at this capacity, so both swing. ns-2 drops 70 packets in a second
+    # each 3 to 5 s, which is DropTail's pattern and that of C~ = C; here C~ stays below C for longer,
+    # and while the virtual queue is full drops go on for a round trip.
+    ("sack-avq", "drop_ratio"): "no alpha is stable at 150 Mb/s, both swing; see sack-avq-20",
+}
 
 
 def pi_gains(flows: int, rtt_s: float, packets_per_s: float) -> tuple[float, float]:
@@ -55,7 +62,7 @@ def points() -> list[Point]:
         "q_ref_ratio = 0.25\necn = false\n",
     }
     keys = (("pi_a", repr(a)), ("pi_b", repr(b)), ("pi_w", str(PI_HZ)))
-    return [
+    all_points = [
         Point(
             f"sack-{queue}",
             RATE_MBPS,
@@ -70,6 +77,9 @@ def points() -> list[Point]:
         )
         for queue, table in tables.items()
     ]
+    avq = next(point for point in all_points if point.queue == "avq")
+    slow = replace(avq, name="sack-avq-20", rate_mbps=20, forward=10, reverse=10, duration_s=120.0)
+    return [*all_points, slow]
 
 
 def measures(point: Point, runs: list[Figures]) -> dict[str, float]:
@@ -99,29 +109,32 @@ def compare(point: Point, store: Ns2Store) -> bool:
     for measure, mine in ours.items():
         other = theirs[measure]
         within = is_within(measure, mine, other)
-        known = KNOWN_DIFFERENCES.get((point.queue, measure))
+        known = KNOWN_DIFFERENCES.get((point.name, measure))
         verdict = "within" if within else f"known: {known}" if known else "OUTSIDE"
         good &= within or known is not None
         values = f"{mine:12.6f} {other:12.6f} {mine - other:+12.6f}"
-        print(f"{point.queue:8} {measure:18} {values}  {verdict}", flush=True)
+        print(f"{point.name:12} {measure:18} {values}  {verdict}", flush=True)
     return good
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command and returns its exit status."""
     parser = argparse.ArgumentParser(description="Compare the policies of one queue with ns-2's.")
-    parser.add_argument("--only", default="", metavar="SUBSTR", help="only queues that contain this")
+    parser.add_argument(
+        "--only", default="", metavar="SUBSTR", help="only points that contain this"
+    )
     parser.add_argument("--ns2-json", type=Path, metavar="FILE", help="keep ns-2's results here")
     options = parser.parse_args(argv)
-    wanted = [point for point in points() if options.only in point.queue]
+    wanted = [point for point in points() if options.only in point.name]
     if not wanted:
-        print(f"check-peers: no queue's name contains {options.only!r}", file=sys.stderr)
+        print(f"check-peers: no point's name contains {options.only!r}", file=sys.stderr)
         return 2
     store = Ns2Store(options.ns2_json)
     try:
         ns2.find()
         cli.find()
-        print(f"{'queue':8} {'measure':18} {'clearpipe':>12} {'ns2':>12} {'difference':>12}  verdict")
+        columns = f"{'clearpipe':>12} {'ns2':>12} {'difference':>12}"
+        print(f"{'point':12} {'measure':18} {columns}  verdict")
         results = [compare(point, store) for point in wanted]
     except MissingError as error:
         print(f"check-peers: {error}", file=sys.stderr)
