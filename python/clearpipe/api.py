@@ -61,6 +61,16 @@ class Param(TypedDict):
     doc: str
 
 
+class Preset(TypedDict):
+    """Values for some of the parameters under a name, as a paper or a tool used them."""
+
+    name: str
+    doc: str
+    """What it is and where it is from."""
+    values: dict[str, bool | int | float | str]
+    """As a scenario file would say them."""
+
+
 class Variable(TypedDict):
     """An inner variable that a probe shows."""
 
@@ -79,6 +89,7 @@ class Protocol(TypedDict):
     router: str | None
     """The queue that must be on the path for it to work as meant."""
     params: list[Param]
+    presets: list[Preset]
     variables: list[Variable]
     """What the series `sender` records, each with `sender_` before its name."""
     header: list[Variable]
@@ -93,6 +104,7 @@ class Queue(TypedDict):
     source: str
     role: Literal["policy", "feedback"]
     params: list[Param]
+    presets: list[Preset]
     variables: list[Variable]
     """What the series `router` records, each with `router_` before its name."""
 

@@ -52,6 +52,17 @@ pub struct Spec {
     pub doc: &'static str,
 }
 
+/// Values for some of the parameters under a name, as a paper or a tool used them.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The name used in scenario files.
+    pub name: &'static str,
+    /// What it is and where it is from.
+    pub doc: &'static str,
+    /// Parameters by name with their values; the others keep their defaults.
+    pub values: &'static [(&'static str, Value)],
+}
+
 /// Why a parameter was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -67,6 +78,10 @@ pub enum Refused {
 pub trait Params: Clone + Default {
     /// All parameters, in the order of declaration.
     fn specs() -> &'static [Spec];
+    /// Its named sets of values.
+    fn presets() -> &'static [Preset] {
+        &[]
+    }
     /// Sets the parameter called `name`.
     ///
     /// # Errors
@@ -139,7 +154,8 @@ pub fn in_range<T: ParamValue>(value: T, spec: &Spec) -> bool {
 }
 
 /// Declares a struct of parameters: `name: type = default => (low, high);` with a doc comment that
-/// gives symbol, unit and section; flags and choices have no range.
+/// gives symbol, unit and section; flags and choices have no range. Presets may follow, each with a
+/// sentence that names its source: `presets { /// DOC "name" { parameter = Number(0.5), ... } }`.
 #[macro_export]
 macro_rules! params {
     (@low) => { 0.0 };
@@ -154,6 +170,10 @@ macro_rules! params {
                 $field:ident : $type:ty = $default:expr $(=> ($low:expr, $high:expr))?;
             )*
         }
+        $( presets { $(
+            $(#[doc = $preset_doc:literal])+
+            $preset:literal { $( $key:ident = $kind:ident($value:expr) ),* $(,)? }
+        )* } )?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
@@ -177,6 +197,15 @@ macro_rules! params {
                     doc: concat!($($doc),+),
                 }, )* ]
             }
+
+            $( fn presets() -> &'static [$crate::params::Preset] {
+                const PRESETS: &[$crate::params::Preset] = &[ $( $crate::params::Preset {
+                    name: $preset,
+                    doc: concat!($($preset_doc),+),
+                    values: &[ $( (stringify!($key), $crate::params::Value::$kind($value)) ),* ],
+                } ),* ];
+                PRESETS
+            } )?
 
             #[allow(unused_variables)]
             fn set(
@@ -264,6 +293,12 @@ mod tests {
             /// A colour.
             colour: Colour = Colour::Red;
         }
+        presets {
+            /// As nobody used it.
+            "still" { gain = Number(0.0), period = Span(Span::from_secs(1)) }
+            /// The default in blue.
+            "blue" { colour = Choice("blue") }
+        }
     }
 
     #[test]
@@ -279,6 +314,15 @@ mod tests {
         assert_eq!(toy.set("colour", Value::Choice("green")), Err(Refused::Type));
         assert_eq!(toy.set("shape", Value::Flag(true)), Err(Refused::Unknown));
         assert_eq!(toy, Toy { gain: 0.25, colour: Colour::Blue, ..Toy::default() });
+    }
+
+    #[test]
+    fn presets_are_names_and_values() {
+        let [still, blue] = Toy::presets() else { panic!("two presets") };
+        assert_eq!((still.name, still.doc.trim()), ("still", "As nobody used it."));
+        let second = Value::Span(Span::from_secs(1));
+        assert_eq!(still.values, [("gain", Value::Number(0.0)), ("period", second)]);
+        assert_eq!(blue.values, [("colour", Value::Choice("blue"))]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use units::{Rate, Time};
 
-use crate::params::{Params, Refused, Spec, Value};
+use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -81,6 +81,8 @@ pub struct ProtocolInfo {
     pub router: Option<&'static str>,
     /// Its parameters.
     pub params: &'static [Spec],
+    /// Named sets of their values.
+    pub presets: &'static [Preset],
     /// The sender's inner variables that a probe shows.
     pub variables: &'static [Variable],
     /// The fields of its header.
@@ -100,6 +102,8 @@ pub struct QueueInfo {
     pub role: Role,
     /// Its parameters.
     pub params: &'static [Spec],
+    /// Named sets of their values.
+    pub presets: &'static [Preset],
     /// Its inner variables that a probe shows.
     pub variables: &'static [Variable],
 }
@@ -190,6 +194,7 @@ macro_rules! protocols {
                 recovery: Recovery::$recovery,
                 router: $router,
                 params: <$type as Sender>::Params::specs(),
+                presets: <$type as Sender>::Params::presets(),
                 variables: <$type as Sender>::VARIABLES,
                 header: <<$type as Sender>::Header as Header>::VARIABLES,
             }, )* ].into_iter()
@@ -308,6 +313,7 @@ macro_rules! queues {
                 source: $source,
                 role: Role::$role,
                 params: <$type as Router>::Params::specs(),
+                presets: <$type as Router>::Params::presets(),
                 variables: <$type as Router>::VARIABLES,
             }, )* ].into_iter()
         }
@@ -497,4 +503,25 @@ queues! {
     Foreign { name: "python", router: crate::foreign::ForeignRouter, role: Policy,
         summary: "A prototype: a Python class, a subclass of clearpipe.Router",
         source: "the class that the parameter names" }
+    Ared { name: "ared", router: crate::aqm::ared::Ared, role: Policy,
+        summary: "Adaptive RED: max_p follows the average queue",
+        source: "Floyd, Gummadi, Shenker 2001" }
+    Rem { name: "rem", router: crate::aqm::rem::Rem, role: Policy,
+        summary: "Random exponential marking: a price from queue and input",
+        source: "Athuraliya, Li, Low, Yin, IEEE Network 2001" }
+    Avq { name: "avq", router: crate::aqm::avq::Avq, role: Policy,
+        summary: "Adaptive virtual queue: marks what a slower queue would drop",
+        source: "Kunniyur, Srikant, SIGCOMM 2001" }
+    Vq { name: "vq", router: crate::aqm::vq::Vq, role: Policy,
+        summary: "Virtual queue at a fixed part of the capacity",
+        source: "Gibbens, Kelly, Automatica 1999; ns-2's Vq" }
+    Pi { name: "pi", router: crate::aqm::pi::Pi, role: Policy,
+        summary: "Proportional-integral controller of the queue",
+        source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001" }
+    Pie { name: "pie", router: crate::aqm::pie::Pie, role: Policy,
+        summary: "PIE: proportional-integral controller of the delay",
+        source: "RFC 8033" }
+    Blue { name: "blue", router: crate::aqm::blue::Blue, role: Policy,
+        summary: "Blue: a probability from losses and idle times",
+        source: "Feng, Shin, Kandlur, Saha, ToN 2002" }
 }

@@ -2,7 +2,7 @@
 
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
-use clearpipe_cc::params::{Kind, Refused, Spec, Value};
+use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
 use clearpipe_cc::registry::{
     AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, ProtocolInfo,
     QueueInfo, Role, protocols, queues,
@@ -308,7 +308,15 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
 
 fn departing(now: Time, size: u32, srtt: Option<Span>, retransmission: bool) -> Departing {
     let (seq, in_flight) = (u64::from(size) << 20, size / 2);
-    Departing { now, size, srtt, seq, in_flight, backlogged: size % 2 == 0, retransmission }
+    Departing {
+        now,
+        size,
+        srtt,
+        seq,
+        in_flight,
+        backlogged: size.is_multiple_of(2),
+        retransmission,
+    }
 }
 
 proptest! {
@@ -616,6 +624,7 @@ fn check_params(
         assert!(spec.low.is_finite() && spec.high.is_finite() && spec.low <= spec.high);
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
         assert!(specs[..i].iter().all(|s| s.name != name), "{owner}.{name} twice");
+        assert!(!["kind", "over", "preset", "recovery"].contains(&name), "{owner}.{name}: a key");
         let beyond = match spec.kind {
             Kind::Flag | Kind::Choice(_) | Kind::Text => continue,
             Kind::Count => Value::Count(spec.high as u64 + 1),
@@ -625,6 +634,24 @@ fn check_params(
         assert_eq!(set(name, beyond), Err(Refused::Range), "{owner}.{name}");
     }
     assert_eq!(set("no such parameter", Value::Flag(true)), Err(Refused::Unknown));
+}
+
+/// Checks one entry's presets: each sets parameters that exist, once each, to values they may have.
+fn check_presets(
+    owner: &str,
+    presets: &[Preset],
+    set: impl Fn(&str, Value) -> Result<(), Refused>,
+) {
+    for (i, preset) in presets.iter().enumerate() {
+        let name = preset.name;
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        assert!(presets[..i].iter().all(|p| p.name != name), "{owner}: {name} twice");
+        assert!(preset.doc.trim().len() > 10, "{owner}: {name} has no description");
+        for (j, &(key, value)) in preset.values.iter().enumerate() {
+            assert_eq!(set(key, value), Ok(()), "{owner}: {name} sets {key} to {value:?}");
+            assert!(preset.values[..j].iter().all(|(k, _)| *k != key), "{owner}: {name}, {key}");
+        }
+    }
 }
 
 fn check_texts(name: &str, summary: &str, source: &str) {
@@ -638,6 +665,9 @@ fn every_protocol_is_described() {
     for info in protocols() {
         assert!(names.insert(info.name), "{} twice", info.name);
         check_texts(info.name, info.summary, info.source);
+        check_presets(info.name, info.presets, |key, value| {
+            AnySenderParams::named(info.name).unwrap().set(key, value)
+        });
         let params = std::cell::RefCell::new(AnySenderParams::named(info.name).unwrap());
         check_params(
             info.name,
@@ -659,6 +689,9 @@ fn every_queue_is_described() {
     for info in queues() {
         assert!(names.insert(info.name), "{} twice", info.name);
         check_texts(info.name, info.summary, info.source);
+        check_presets(info.name, info.presets, |key, value| {
+            AnyRouterParams::named(info.name).unwrap().set(key, value)
+        });
         let params = std::cell::RefCell::new(AnyRouterParams::named(info.name).unwrap());
         check_params(
             info.name,

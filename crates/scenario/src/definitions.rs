@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use cc::params::{Kind, Refused, Spec, Value};
+use cc::params::{Kind, Preset, Refused, Spec, Value};
 use cc::registry::{
     AnyRouterParams, AnySenderParams, ProtocolInfo, QueueInfo, Recovery, Role, protocols, queues,
 };
@@ -72,7 +72,7 @@ impl FileValue for ProtocolRef {
             let recovery = Recovery::schema(definitions);
             let one = |info: ProtocolInfo| {
                 let extra = [("recovery", recovery.clone())];
-                part_schema(info.name, info.summary, &extra, info.params)
+                part_schema((info.name, info.summary), &extra, info.presets, info.params)
             };
             json!({ "oneOf": protocols().map(one).collect::<Vec<_>>() })
         };
@@ -173,11 +173,14 @@ impl Catalog {
         spot: &Spot,
     ) -> Result<Queue, Fault> {
         let feedback = info.role == Role::Feedback;
-        let reserved: &[&str] = if feedback { &["kind", "over"] } else { &["kind"] };
+        let own: &[&str] = if feedback { &["kind", "over"] } else { &["kind"] };
+        let reserved = reserved(own, info.presets);
         // `named` knows every name of the registry.
         let mut params = AnyRouterParams::named(info.name)
             .ok_or_else(|| unknown("queue", info.name, queue_names(), spot))?;
-        set_all(info.params, reserved, entries, |name, value| params.set(name, value))?;
+        let mut set = |name: &str, value| params.set(name, value);
+        set_preset(info.name, info.presets, entries, &mut set)?;
+        set_all(info.params, &reserved, entries, set)?;
         let part = RouterPart { kind: info.name, params };
         let name = name.to_owned();
         if !feedback {
@@ -234,7 +237,9 @@ fn protocol_of(
 ) -> Result<Protocol, Fault> {
     let mut params = AnySenderParams::named(info.name)
         .ok_or_else(|| unknown("protocol", info.name, protocol_names(), spot))?;
-    set_all(info.params, &["kind", "recovery"], entries, |name, value| params.set(name, value))?;
+    let mut set = |name: &str, value| params.set(name, value);
+    set_preset(info.name, info.presets, entries, &mut set)?;
+    set_all(info.params, &reserved(&["kind", "recovery"], info.presets), entries, set)?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
     let recovery = recovery.unwrap_or(info.recovery);
@@ -280,6 +285,40 @@ fn own_kind(name: &str, value: &Reference, spot: &Spot, kinds: &[String]) -> Res
         }
         _ => Ok(()),
     }
+}
+
+/// The key that names a preset.
+const PRESET: &str = "preset";
+
+/// The keys that are not parameters.
+fn reserved<'a>(own: &[&'a str], presets: &[Preset]) -> Vec<&'a str> {
+    let preset = (!presets.is_empty()).then_some(PRESET);
+    own.iter().copied().chain(preset).collect()
+}
+
+/// Sets what the preset says that `entries` name, if they do; the entries of one table override it.
+fn set_preset(
+    kind: &str,
+    presets: &[Preset],
+    entries: &[(String, Node)],
+    set: &mut impl FnMut(&str, Value) -> Result<(), Refused>,
+) -> Result<(), Fault> {
+    let Some((_, node)) = entries.iter().find(|(key, _)| key == PRESET) else { return Ok(()) };
+    if presets.is_empty() {
+        return Err(node.spot.rule(format!("\"{kind}\" has no presets")));
+    }
+    let names = || presets.iter().map(|preset| preset.name.to_owned()).collect::<Vec<_>>();
+    let name = node.text(&format!("one of {}", names().join(", ")))?;
+    let Some(preset) = presets.iter().find(|preset| preset.name == name) else {
+        return Err(unknown("preset", name, names(), &node.spot));
+    };
+    for &(key, value) in preset.values {
+        if set(key, value).is_err() {
+            // A test of the registry sets every preset.
+            return Err(node.spot.rule(format!("the preset does not fit the parameter {key}")));
+        }
+    }
+    Ok(())
 }
 
 /// Sets every entry that is not `reserved` as a parameter.
@@ -388,14 +427,22 @@ fn queue_schema(info: &QueueInfo) -> Json {
     });
     let extra = [("over", over)];
     let extra = if info.role == Role::Feedback { &extra[..] } else { &[] };
-    part_schema(info.name, info.summary, extra, info.params)
+    part_schema((info.name, info.summary), extra, info.presets, info.params)
 }
 
-fn part_schema(name: &str, summary: &str, extra: &[(&str, Json)], specs: &[Spec]) -> Json {
+fn part_schema(
+    (name, summary): (&str, &str),
+    extra: &[(&str, Json)],
+    presets: &[Preset],
+    specs: &[Spec],
+) -> Json {
     let mut properties = Map::new();
     properties.insert("kind".to_owned(), json!({ "const": name }));
     for (key, schema) in extra {
         properties.insert((*key).to_owned(), schema.clone());
+    }
+    if !presets.is_empty() {
+        properties.insert(PRESET.to_owned(), preset_schema(presets));
     }
     for spec in specs {
         properties.insert(spec.name.to_owned(), parameter_schema(spec));
@@ -408,6 +455,15 @@ fn part_schema(name: &str, summary: &str, extra: &[(&str, Json)], specs: &[Spec]
         "required": ["kind"],
         "additionalProperties": false,
     })
+}
+
+fn preset_schema(presets: &[Preset]) -> Json {
+    let names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
+    let about = |preset: &Preset| format!("{}: {}", preset.name, preset.doc.trim());
+    let abouts: Vec<String> = presets.iter().map(about).collect();
+    let description =
+        format!("Named values of the parameters; other keys override them. {}", abouts.join(" "));
+    json!({ "enum": names, "description": description })
 }
 
 fn parameter_schema(spec: &Spec) -> Json {
