@@ -1,4 +1,5 @@
 //! Protocols whose routers tell the end hosts what to do.
 
+pub mod load;
 pub mod vcp;
 pub mod xcp;
