@@ -24,7 +24,12 @@ fn data() -> Departure {
         retransmission: false,
         header: AnyHeader::Xcp(XcpHeader { cwnd: 2000.0, rtt: 0.08, feedback: 1.5 }),
         sack: Blocks::default(),
-        segments: Segments { full_bytes: 1000, last_seq: u64::MAX, last_bytes: 1000 },
+        segments: Segments {
+            full_bytes: 1000,
+            last_seq: u64::MAX,
+            last_bytes: 1000,
+            first_byte: 0,
+        },
         life: 1,
         waiting: 0,
     }
@@ -139,7 +144,7 @@ fn sizes_that_leave_no_room_and_last_segments() {
     assert_eq!(made.note.as_deref(), Some("simulated as 30 bytes, its headers need 61"));
     check(&made.headers, 1);
     // What acknowledges a last packet of 100 bytes ends with its 60.
-    let segments = Segments { full_bytes: 1000, last_seq: 3, last_bytes: 100 };
+    let segments = Segments { last_seq: 3, last_bytes: 100, ..data().segments };
     let made = wire::encode(&Departure { segments, ..ack(AnyHeader::None, &[]) });
     assert_eq!(number(&made.headers[28..32]), 3 * 960 + 60);
     // An ACK of 64 bytes is padded behind the IP packet.

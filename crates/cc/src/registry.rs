@@ -6,7 +6,7 @@ use units::{Rate, Time};
 use crate::params::{Params, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Receiver, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable, Verdict,
 };
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
@@ -104,7 +104,10 @@ pub struct QueueInfo {
 }
 
 macro_rules! headers {
-    ($( $variant:ident($type:ty) = $exid:literal; )*) => {
+    (
+        $( $variant:ident($type:ty) = $exid:literal; )*
+        $( @tcp $own:ident($own_type:ty); )*
+    ) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
@@ -112,16 +115,19 @@ macro_rules! headers {
             #[default]
             None,
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
+            $( #[doc = concat!(stringify!($own), "'s numbers in TCP's fields.")] $own($own_type), )*
         }
 
         impl AnyHeader {
             /// Every header's identifier, in the order of the table.
             pub const EXIDS: &'static [u16] = &[$( $exid ),*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header, and
+            /// for one that is in TCP's own fields.
             pub fn exid(&self) -> Option<u16> {
                 match self {
                     AnyHeader::None => None,
+                    $( AnyHeader::$own(_) => None, )*
                     $( AnyHeader::$variant(_) => Some($exid), )*
                 }
             }
@@ -129,6 +135,7 @@ macro_rules! headers {
             pub fn wire_bytes(&self) -> usize {
                 match self {
                     AnyHeader::None => 0,
+                    $( AnyHeader::$own(_) => <$own_type as Header>::WIRE_BYTES, )*
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
@@ -137,6 +144,15 @@ macro_rules! headers {
                 match self {
                     AnyHeader::None => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
+                    $( AnyHeader::$own(header) => header.encode(wire), )*
+                }
+            }
+            /// As [`Header::tcp`].
+            pub fn tcp(&self) -> Option<TcpFields> {
+                match self {
+                    AnyHeader::None => None,
+                    $( AnyHeader::$variant(header) => header.tcp(), )*
+                    $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
@@ -151,6 +167,7 @@ macro_rules! headers {
                 match self {
                     AnyHeader::None => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
+                    $( AnyHeader::$own(header) => header.probe(sink), )*
                 }
             }
         }
@@ -226,6 +243,10 @@ macro_rules! protocols {
             /// As [`Sender::ecn`].
             pub fn ecn(&self) -> EcnUse {
                 match self { $( AnySender::$variant(s) => s.ecn(), )* }
+            }
+            /// As [`Sender::first_byte`].
+            pub fn first_byte(&self) -> u32 {
+                match self { $( AnySender::$variant(s) => s.first_byte(), )* }
             }
             /// As [`Sender::on_send`].
             #[inline]
@@ -444,9 +465,11 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 }
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
+// is in fields that TCP has anyway, and no option.
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
+    @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
 protocols! {
@@ -465,6 +488,10 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    Dpcp { name: "dpcp", sender: crate::explicit::dpcp::DpcpSender, recovery: Reno,
+        router: Some("dpcp"),
+        summary: "DPCP: four bits of load factor over pairs of packets, two in each",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
 }
 
 queues! {
@@ -480,4 +507,8 @@ queues! {
     Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
+    Dpcp { name: "dpcp", router: crate::explicit::dpcp::DpcpRouter, role: Feedback,
+        summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
+            the second",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
 }

@@ -242,7 +242,7 @@ impl DpcpSender {
             return;
         }
         let again = part == self.last;
-        self.in_row = if again { self.in_row + 1 } else { 1 };
+        self.in_row = if again { self.in_row.saturating_add(1) } else { 1 };
         self.last = part;
         (self.msp, self.lsp) = match (part, again) {
             (Part::Msp, false) => (code, 3),
@@ -275,21 +275,21 @@ impl DpcpSender {
 
     /// Moves the window (section III-A).
     #[inline]
-    fn react(&mut self, now: Time, part: Part) {
+    fn react(&mut self, now: Time, part: Option<Part>) {
         let pairs = self.mode == Mode::Pairs;
+        let lsp = part == Some(Part::Lsp);
         self.did = match (self.phase, self.msp) {
             (Phase::Frozen(_), _) => {
-                if part == Part::Lsp && pairs && self.remembered > 0.0 {
+                if lsp && pairs && self.remembered > 0.0 {
                     let md = MD[usize::from(self.lsp - 1)];
                     self.cwnd = (md * self.remembered).max(1.0);
+                    self.remembered = 0.0;
                 }
-                self.remembered = 0.0;
                 3
             }
             (Phase::Additive(_), _) => self.increase_additively(),
-            // Of pairs, LSPs count as well; in VCP they are none of its own (D5).
-            (Phase::Free, _) if !pairs && part == Part::Lsp => 0,
-            (Phase::Free, 3) if part == Part::Lsp => 0,
+            // Only MSPs cut, and to VCP an LSP says nothing (D5, D6).
+            (Phase::Free, zone) if part.is_none() || lsp && (zone == 3 || !pairs) => 0,
             (Phase::Free, 3) => {
                 let md = if pairs { MD[2] } else { VCP_MD };
                 self.remembered = if pairs { self.cwnd } else { 0.0 };
@@ -396,11 +396,10 @@ impl Sender for DpcpSender {
         (self.srtt, self.min_rtt) = (ack.srtt, ack.min_rtt);
         self.check(ack);
         self.pass_time(ack.now);
-        if ack.code == Ecn::NotCapable {
-            return; // D6
+        let part = (ack.code != Ecn::NotCapable).then(|| ack.header.part()); // D6
+        if let Some(part) = part {
+            self.take(ack.now, part, ack.code as u8);
         }
-        let part = ack.header.part();
-        self.take(ack.now, part, ack.code as u8);
         self.react(ack.now, part);
     }
 

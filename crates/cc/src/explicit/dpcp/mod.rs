@@ -25,7 +25,7 @@
 //! - D5: to a downgraded sender an LSP that is still on its way says nothing, as its code is no load
 //!   code; and exceptions do not count again before the first LSP has come back, as the packets of the
 //!   time before all were MSPs.
-//! - D6: an ACK whose code is 00 (not capable) changes nothing. Pure duplicates are not shown to a
+//! - D6: an ACK whose code is 00 (not capable) tells nothing. Pure duplicates are not shown to a
 //!   sender here; they neither change the window nor count as exceptions.
 //! - D7: an ACK that answers several packets (delayed ACKs) takes back the highest code of their
 //!   MSPs. So all ACKs are MSPs, and the sender is VCP's soon.
@@ -156,6 +156,16 @@ impl DpcpRouter {
     fn meter(params: &DpcpRouterParams) -> LoadParams {
         let DpcpRouterParams { t_q, a, kappa_q, gamma, .. } = *params;
         LoadParams { t_q, a, kappa_q, gamma }
+    }
+
+    /// A router that finds this level.
+    #[cfg(test)]
+    fn at_level(
+        params: &DpcpRouterParams,
+        context: &RouterContext,
+        level: Level,
+    ) -> DpcpRouter {
+        DpcpRouter { level, ..DpcpRouter::new(params, context) }
     }
 
     /// Algorithm 2, for a packet of `flow` that carries `theirs`: what it leaves with.

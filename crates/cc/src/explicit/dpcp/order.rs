@@ -189,3 +189,114 @@ impl Track {
 fn payload(size: u32) -> u32 {
     size.saturating_sub(HEADER_BYTES).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::random::Stream;
+
+    fn ordered(part: Part, seq: u32, ack: u32) -> (u32, u32, bool) {
+        let header = DpcpHeader::order(part, Numbers { seq, ack });
+        assert_eq!(header.part(), part, "{seq} {ack}");
+        (header.seq, header.ack, header.stale)
+    }
+
+    /// Algorithm 1's six branches.
+    #[test]
+    fn the_order_says_the_part() {
+        assert_eq!(ordered(Part::Msp, 9, 4), (9, 4, false));
+        assert_eq!(ordered(Part::Msp, 4, 9), (9, 4, false));
+        assert_eq!(ordered(Part::Msp, 7, 7), (7, 6, true));
+        assert_eq!(ordered(Part::Lsp, 4, 9), (4, 9, false));
+        assert_eq!(ordered(Part::Lsp, 9, 4), (4, 9, false));
+        assert_eq!(ordered(Part::Lsp, 7, 7), (6, 7, true));
+        // The comparison does not go round: 2^32 - 1 is above 0.
+        assert_eq!(ordered(Part::Lsp, u32::MAX, 0), (0, u32::MAX, false));
+    }
+
+    /// A difference of 1 is a tie if the checksum is wrong, and else is what it is.
+    #[test]
+    fn a_tie_is_told_by_the_checksum() {
+        let sent = Sent { from: 7, to: 7 };
+        for part in [Part::Msp, Part::Lsp] {
+            let both = Numbers { seq: 7, ack: 7 };
+            assert_eq!(DpcpHeader::order(part, both).undo(sent, 7), both);
+            for near in [Numbers { seq: 8, ack: 7 }, Numbers { seq: 6, ack: 7 }] {
+                let header = DpcpHeader::order(part, near);
+                assert!(!header.stale);
+                assert_eq!(header.undo(sent, near.seq), near);
+            }
+        }
+    }
+
+    /// Why the receiver's number is not 0 (D1): one's complement sums of 16-bit words do not tell 0
+    /// from 2^32 - 1, so 0 less 1 leaves the checksum right, and the order is the wrong one as well.
+    #[test]
+    fn a_tie_at_zero_could_not_be_told() {
+        let sum = |n: u32| (n >> 16).wrapping_add(n & 0xffff) % 0xffff;
+        assert_eq!(sum(0), sum(0_u32.wrapping_sub(1)));
+        assert_ne!(sum(7), sum(6));
+        assert_eq!(DpcpHeader::order(Part::Msp, Numbers { seq: 0, ack: 0 }).part(), Part::Lsp);
+    }
+
+    /// The gaps of experiment dpcp-alg1, from random numbers, in both parts: both ends find what was
+    /// meant.
+    #[test]
+    fn both_ends_undo_it_from_any_first_numbers() {
+        let mut stream = Stream::new(1, 0, "test");
+        let mut ties = 0;
+        for draw in 0..20_000_u32 {
+            let first = stream.bits() as u32;
+            let gap = [0, 1, 2, 1000, 1 << 31, stream.bits() as u32][draw as usize % 6];
+            // The receiver's number, at that gap from a segment in the middle of the window.
+            let own = first.wrapping_add(480_000).wrapping_add(gap).max(1);
+            let track = Track::new(first, 1000);
+            // Data: any of the window of 1000 segments behind and before what is awaited.
+            let expected = stream.bits() % 1000;
+            for segment in [500, stream.bits() % 1000] {
+                let meant = Numbers { seq: track.at(segment), ack: own };
+                ties += u32::from(meant.seq == meant.ack);
+                for part in [Part::Msp, Part::Lsp] {
+                    let header = DpcpHeader::order(part, meant);
+                    assert_eq!(header.part(), part);
+                    let sent = Sent { from: own, to: own };
+                    assert_eq!(header.undo(sent, track.at(expected)), meant);
+                }
+            }
+            // ACKs, among them old ones.
+            let una = stream.bits() % 1000;
+            let nxt = una + stream.bits() % 1000;
+            for acked in [una, una.saturating_sub(stream.bits() % 100)] {
+                let meant = Numbers { seq: own, ack: track.at(acked) };
+                for part in [Part::Msp, Part::Lsp] {
+                    let header = DpcpHeader::order(part, meant);
+                    assert_eq!(header.undo(track.sent(una, nxt), own), meant);
+                }
+            }
+        }
+        assert!(ties > 3000, "{ties}");
+    }
+
+    /// D2: the receiver's number 5000 is nearer to the awaited 4800 than a packet out of order.
+    #[test]
+    fn nearness_alone_would_go_wrong() {
+        let meant = Numbers { seq: 960, ack: 5000 };
+        let header = DpcpHeader::order(Part::Msp, meant);
+        assert!(distance(meant.ack, 4800) < distance(meant.seq, 4800));
+        assert_eq!(header.undo(Sent { from: 5000, to: 5000 }, 4800), meant);
+        // Where the own number is far away, nearness says the same.
+        let far = DpcpHeader::order(Part::Lsp, Numbers { seq: 960, ack: 1 << 31 });
+        let neither = Sent { from: 77, to: 77 };
+        assert_eq!(far.undo(neither, 4800), Numbers { seq: 960, ack: 1 << 31 });
+    }
+
+    #[test]
+    fn segments_become_bytes() {
+        // Payloads of 960; the fifth segment has 60 of 100 bytes.
+        let mut track = Track::new(u32::MAX, 1000);
+        track.saw(0, 1000);
+        assert_eq!((track.at(0), track.at(1), track.at(5)), (u32::MAX, 959, 4799));
+        track.saw(4, 100);
+        assert_eq!((track.at(4), track.at(5)), (3839, 3899));
+    }
+}
