@@ -48,6 +48,9 @@ params! {
         resume_rtts: f64 = 10.0 => (0.0, 10000.0);
         /// So many relapses make the fall-back final (section III-D).
         relapses: u64 = 3 => (0.0, 1000000.0);
+        /// How far the receiver's number is ahead of the data's first one [bytes]; both are random, and
+        /// this is, too, at -1 (section III-B). A multiple of the payload makes a tie.
+        gap: f64 = -1.0 => (-1.0, 4294967295.0);
     }
 }
 
@@ -58,11 +61,11 @@ const VCP_EDGE: f64 = 0.8;
 const VCP_MD: f64 = 0.875;
 
 /// The data's first number and the receiver's, which the handshake would have told both ends.
-fn handshake(context: &SenderContext) -> Numbers {
-    let mut stream = context.stream.clone();
-    let bits = stream.bits();
-    let (high, low) = ((bits >> 32) as u32, bits as u32);
-    Numbers { seq: high, ack: low.max(1) } // D1
+fn handshake(params: &DpcpSenderParams, context: &SenderContext) -> Numbers {
+    let bits = context.stream.clone().bits();
+    let seq = (bits >> 32) as u32;
+    let ack = if params.gap < 0.0 { bits as u32 } else { seq.wrapping_add(params.gap as u32) };
+    Numbers { seq, ack: ack.max(1) } // D1
 }
 
 /// The receiver's part: undoes the order and returns each packet's code in an ACK of the same order.
@@ -324,7 +327,7 @@ impl Sender for DpcpSender {
     fn new(params: &DpcpSenderParams, context: &SenderContext) -> DpcpSender {
         let over_t_d = |limit: Span| ratio(Some(limit), params.t_d);
         let ai_limits = (over_t_d(params.ai_limit_low), over_t_d(params.ai_limit_high));
-        let Numbers { seq, ack } = handshake(context);
+        let Numbers { seq, ack } = handshake(params, context);
         DpcpSender {
             cwnd: context.initial_window.max(1.0),
             phase: Phase::Free,
@@ -362,8 +365,8 @@ impl Sender for DpcpSender {
         }
     }
 
-    fn receiver(_params: &DpcpSenderParams, context: &SenderContext) -> DpcpReceiver {
-        let Numbers { seq, ack } = handshake(context);
+    fn receiver(params: &DpcpSenderParams, context: &SenderContext) -> DpcpReceiver {
+        let Numbers { seq, ack } = handshake(params, context);
         DpcpReceiver { track: Track::new(seq, context.packet_bytes), next: seq, own: ack }
     }
 

@@ -354,6 +354,24 @@ fn both_hosts_read_each_other_from_any_first_numbers() {
     assert!(stale > 100, "{stale}");
 }
 
+/// The two ends know each other's numbers from the start, as after a handshake.
+#[test]
+fn both_ends_start_from_the_same_numbers() {
+    let mut seen = [0; 3];
+    for (i, stream) in ["a", "b", "c"].into_iter().enumerate() {
+        let context = SenderContext { stream: Stream::new(1, 0, stream), ..sender_context(1.0) };
+        let params = DpcpSenderParams { gap: 960.0, ..Default::default() };
+        for (params, gap) in [(DpcpSenderParams::default(), None), (params, Some(960))] {
+            let s = DpcpSender::new(&params, &context);
+            let r = DpcpSender::receiver(&params, &context);
+            assert_eq!((r.next, r.own), (s.first_byte(), s.peer));
+            assert!(gap.is_none_or(|gap| s.peer.wrapping_sub(s.first_byte()) == gap));
+            seen[i] = s.first_byte();
+        }
+    }
+    assert!(seen[0] != seen[1] && seen[1] != seen[2]);
+}
+
 /// D7.
 #[test]
 fn an_ack_of_several_packets_takes_back_the_highest_msp() {
