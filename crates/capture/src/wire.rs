@@ -124,8 +124,9 @@ fn bytes(from: u32, to: u32, ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: b
         let both = tcp.sequence_number.max(tcp.acknowledgment_number);
         (summed.sequence_number, summed.acknowledgment_number) = (both, both);
     }
-    tcp.checksum =
-        summed.calc_checksum_ipv4(&ip, &ZEROS[..payload as usize]).expect("an IPv4 packet's length");
+    tcp.checksum = summed
+        .calc_checksum_ipv4(&ip, &ZEROS[..payload as usize])
+        .expect("an IPv4 packet's length");
     [ip.to_bytes().as_slice(), tcp.to_bytes().as_slice()].concat()
 }
 

@@ -157,9 +157,13 @@ fn settled(outcome: &Outcome) -> f64 {
 /// When the mean utilization over a second first is 80 %, and the mean over the run.
 fn transition(outcome: &Outcome) -> (f64, f64) {
     let series = series(outcome, "utilization_ratio");
-    let values: Vec<f64> = series.id.iter().zip(&series.value).filter(|v| *v.0 == 0).map(|v| *v.1).collect();
+    let values: Vec<f64> =
+        series.id.iter().zip(&series.value).filter(|v| *v.0 == 0).map(|v| *v.1).collect();
     let full = values.windows(5).position(|five| five.iter().sum::<f64>() >= 4.0);
-    (full.map_or(f64::NAN, |at| (at + 5) as f64 * 0.2), values.iter().sum::<f64>() / values.len() as f64)
+    (
+        full.map_or(f64::NAN, |at| (at + 5) as f64 * 0.2),
+        values.iter().sum::<f64>() / values.len() as f64,
+    )
 }
 
 fn dumbbell(kind: &str, rate: &str, rtt: &str, flows: u32) -> Scenario {
@@ -270,7 +274,8 @@ fn long_and_local_flows_share_four_links() {
     let [link0, _, link2] = long_shares(&outcome, 100.0, 300.0);
     assert!((0.43..0.57).contains(&link0) && link2 >= 0.85, "{link0} {link2}");
     let [link0, link2, _] = long_shares(&outcome, 500.0, 1000.0);
-    assert!((0.2..0.4).contains(&link0) && (0.4..0.78).contains(&link2), "{link0} {link2}");
+    let near = |share: f64, fair: f64| (share - fair).abs() < 0.07;
+    assert!(near(link0, 0.375) && near(link2, 0.75), "{link0} {link2}");
     assert_eq!(sum(&outcome, "misread"), 0.0);
 }
 
@@ -411,7 +416,13 @@ fn number(bytes: &[u8]) -> u32 {
 /// brings four bits by two packets: the parts alternate.
 #[test]
 fn feedback_travels_in_two_bits_of_a_packet() {
-    let keys = ["duration=30s", "warmup=0s", "flows.long.count=4", "probe.series=[]"];
+    let keys = [
+        "duration=30s",
+        "warmup=0s",
+        "flows.long.count=4",
+        "flows.local2.start=0s",
+        "probe.series=[]",
+    ];
     let scenario = example("dpcp-fig01", "dpcp", &keys);
     let of = |name: &str| scenario.links.iter().position(|link| *link.name == *name).unwrap();
     let links = captured(&scenario);
@@ -433,7 +444,11 @@ fn feedback_travels_in_two_bits_of_a_packet() {
         let part = number(&packet[24..28]) > number(&packet[28..32]);
         let before = sent.insert(packet[15], part);
         assert_ne!(before, Some(part), "the parts alternate");
-        *codes.get_mut(usize::from(part)).unwrap().get_mut(usize::from(packet[1] & 3) - 1).unwrap() += 1;
+        *codes
+            .get_mut(usize::from(part))
+            .unwrap()
+            .get_mut(usize::from(packet[1] & 3) - 1)
+            .unwrap() += 1;
     }
     assert!(codes.iter().flatten().filter(|&&count| count > 0).count() >= 4, "{codes:?}");
     // No loss and no overtaking: a flow's packets come in their order.

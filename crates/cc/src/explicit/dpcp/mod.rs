@@ -160,11 +160,7 @@ impl DpcpRouter {
 
     /// A router that finds this level.
     #[cfg(test)]
-    fn at_level(
-        params: &DpcpRouterParams,
-        context: &RouterContext,
-        level: Level,
-    ) -> DpcpRouter {
+    fn at_level(params: &DpcpRouterParams, context: &RouterContext, level: Level) -> DpcpRouter {
         DpcpRouter { level, ..DpcpRouter::new(params, context) }
     }
 

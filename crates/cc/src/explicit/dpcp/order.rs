@@ -88,7 +88,13 @@ impl DpcpHeader {
         match (sent.holds(as_is.ack), sent.holds(switched.ack)) {
             (true, false) => as_is,
             (false, true) => switched,
-            _ => if nearer { as_is } else { switched },
+            _ => {
+                if nearer {
+                    as_is
+                } else {
+                    switched
+                }
+            }
         }
     }
 }
@@ -169,7 +175,11 @@ impl Track {
     pub fn bytes(&self, segment: u64) -> u32 {
         // Modulo 2^32, as the numbers on the wire are.
         let full = (segment as u32).wrapping_mul(self.full);
-        if self.lacks != 0 && segment as u32 == self.end { full.wrapping_sub(self.lacks) } else { full }
+        if self.lacks != 0 && segment as u32 == self.end {
+            full.wrapping_sub(self.lacks)
+        } else {
+            full
+        }
     }
 
     /// The number of a segment's first byte.

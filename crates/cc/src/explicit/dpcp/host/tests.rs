@@ -265,8 +265,7 @@ fn cross(path: &mut Path, segment: u64, expected: u64, size: u32) -> Feedback<Dp
 }
 
 fn path(loads: &[f64], stream: &str) -> Path {
-    let context =
-        SenderContext { stream: Stream::new(1, 0, stream), ..sender_context(1.0) };
+    let context = SenderContext { stream: Stream::new(1, 0, stream), ..sender_context(1.0) };
     let params = DpcpSenderParams::default();
     let router = |rho: &f64| {
         let context = router_context(Rate(1_000_000), 100);
