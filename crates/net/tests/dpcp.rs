@@ -311,6 +311,34 @@ fn overtaking_packets_do_not_break_it() {
     }
 }
 
+/// Section II-B: a load of 1.6 is more than VCP's cut by 0.875 ends, DPCP's is cut at once. How long the
+/// router finds overload after the capacity has fallen from 10 to 6 Mb/s.
+#[test]
+fn overload_ends_sooner_than_vcps() {
+    let overloaded = |kind| {
+        let keys = [
+            "topology.rate=10Mbps",
+            "flows.ftp.count=4",
+            "duration=80s",
+            "topology.steps=[{at='60s', rate='6Mbps'}]",
+            "probe.series=['router']",
+            "probe.every=200ms",
+        ];
+        let outcome = common::run(&example("dpcp-fig05", kind, &keys), 1, 0);
+        let rho = series(&outcome, "router_rho");
+        let after = rho.t_s.iter().zip(&rho.id).zip(&rho.value);
+        let after = after.filter(|((t, id), _)| **id == 0 && (60.0..70.0).contains(*t));
+        let (count, most) = after.fold((0, 0.0_f64), |(count, most), (_, &rho)| {
+            (count + u32::from(rho >= 1.0), most.max(rho))
+        });
+        assert!(most > 1.15, "{most}");
+        f64::from(count) * 0.2
+    };
+    let (vcp, dpcp) = (overloaded("vcp"), overloaded("dpcp"));
+    println!("overload after a step down: VCP {vcp:.1} s, DPCP {dpcp:.1} s");
+    assert!(dpcp < 0.7 * vcp, "{dpcp} {vcp}");
+}
+
 /// A short disturbance: pairs are sent again after it.
 #[test]
 fn pairs_come_back_after_losses() {
