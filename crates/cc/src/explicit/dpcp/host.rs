@@ -484,4 +484,6 @@ impl Sender for DpcpSender {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    mod hosts;
+}

@@ -1,6 +1,6 @@
 //! The end hosts' part.
 
-use super::*;
+use super::super::*;
 use crate::explicit::dpcp::{DpcpRouter, DpcpRouterParams, level};
 use crate::explicit::vcp::{VcpSender, VcpSenderParams};
 use crate::roles::{Backlog, Passing, Router};
@@ -9,6 +9,13 @@ use Ecn::{Ce, Ect0, Ect1, NotCapable};
 use Part::{Lsp, Msp};
 use units::Time;
 use units::random::Stream;
+
+/// A stream of its own for each number.
+fn stream(number: u32) -> Stream {
+    let mut stream = sender_context(1.0).stream;
+    (0..number).for_each(|_| drop(stream.bits()));
+    stream
+}
 
 fn sender(params: &DpcpSenderParams, cwnd: f64) -> DpcpSender {
     DpcpSender::new(params, &sender_context(cwnd))
@@ -213,7 +220,7 @@ fn three_in_a_row_make_it_vcp_for_ten_rtts_and_four_times_for_good() {
 /// Downgraded it is VCP, bit by bit, whatever comes.
 #[test]
 fn the_fall_back_is_vcp_itself() {
-    let mut stream = Stream::new(1, 0, "test");
+    let mut stream = stream(0);
     for rtt in [10, 80, 200, 350, 900] {
         let mut s = at(20.0);
         s.mode = Mode::Settled;
@@ -264,12 +271,14 @@ fn cross(path: &mut Path, segment: u64, expected: u64, size: u32) -> Feedback<Dp
     })
 }
 
-fn path(loads: &[f64], stream: &str) -> Path {
-    let context = SenderContext { stream: Stream::new(1, 0, stream), ..sender_context(1.0) };
+fn path(loads: &[f64]) -> Path {
+    let context = sender_context(1.0);
     let params = DpcpSenderParams::default();
     let router = |rho: &f64| {
         let context = router_context(Rate(1_000_000), 100);
-        DpcpRouter::at_level(&DpcpRouterParams::default(), &context, level(*rho))
+        let mut router = DpcpRouter::new(&DpcpRouterParams::default(), &context);
+        router.level = level(*rho);
+        router
     };
     Path {
         sender: DpcpSender::new(&params, &context),
@@ -281,12 +290,12 @@ fn path(loads: &[f64], stream: &str) -> Path {
 /// Experiment dpcp-alg2-c1: after a pair, the level is that of the most loaded link.
 #[test]
 fn the_sender_learns_the_level_of_the_most_loaded_link() {
-    let mut stream = Stream::new(1, 0, "loads");
+    let mut stream = stream(1);
     for draw in 0..1000 {
         let count = [1, 2, 3, 5][draw % 4];
         let loads: [f64; 5] = core::array::from_fn(|_| stream.uniform(0.0, 2.2));
         let loads = &loads[..count];
-        let mut path = path(loads, "flow");
+        let mut path = path(loads);
         for segment in 0..2 {
             let back = cross(&mut path, segment, segment + 1, 1000);
             let Feedback { header, code } = back;
@@ -304,10 +313,10 @@ fn the_sender_learns_the_level_of_the_most_loaded_link() {
 /// each other; a short last segment included.
 #[test]
 fn both_hosts_read_each_other_from_any_first_numbers() {
-    let mut stream = Stream::new(1, 0, "first numbers");
+    let mut stream = stream(2);
     let mut stale = 0;
     for draw in 0..600_u32 {
-        let mut path = path(&[0.9], "flow");
+        let mut path = path(&[0.9]);
         let first = if draw % 3 == 0 { u32::MAX - 40_000 } else { stream.bits() as u32 };
         // In the way of the data, a segment's first byte, or anywhere.
         let own = match draw % 4 {
@@ -357,8 +366,8 @@ fn both_hosts_read_each_other_from_any_first_numbers() {
 #[test]
 fn both_ends_start_from_the_same_numbers() {
     let mut seen = [0; 3];
-    for (i, stream) in ["a", "b", "c"].into_iter().enumerate() {
-        let context = SenderContext { stream: Stream::new(1, 0, stream), ..sender_context(1.0) };
+    for i in 0..3 {
+        let context = SenderContext { stream: stream(i as u32), ..sender_context(1.0) };
         let params = DpcpSenderParams { gap: 960.0, ..Default::default() };
         for (params, gap) in [(DpcpSenderParams::default(), None), (params, Some(960))] {
             let s = DpcpSender::new(&params, &context);
@@ -375,7 +384,7 @@ fn both_ends_start_from_the_same_numbers() {
 #[test]
 fn an_ack_of_several_packets_takes_back_the_highest_msp() {
     let answer = |parts: [(Part, Ecn); 2]| {
-        let mut path = path(&[], "flow");
+        let mut path = path(&[]);
         let mut pending = None;
         for (i, (part, ecn)) in parts.into_iter().enumerate() {
             let numbers = Numbers { seq: path.sender.track.at(i as u64), ack: path.sender.peer };
