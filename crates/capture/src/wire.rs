@@ -92,15 +92,15 @@ pub fn encode(packet: &Departure) -> Wire {
     let padding = packet.size.saturating_sub(needed);
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     let tied = own.is_some_and(|own| own.stale);
-    let headers = bytes(from, to, packet.ecn, tcp, payload, tied);
+    let headers = bytes((from, to), packet.ecn, tcp, payload, tied);
     Wire { headers, zeros: payload + padding, note }
 }
 
 /// The largest payload.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// Both headers with their checksums; TCP's is that of two equal numbers where they were `tied`.
-fn bytes(from: u32, to: u32, ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: bool) -> Vec<u8> {
+/// Both headers, `way` being from and to, with their checksums; TCP's is that of two equal numbers where they were `tied`.
+fn bytes(way: (u32, u32), ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: bool) -> Vec<u8> {
     let length = IP_BYTES + tcp.header_len() as u32 + payload;
     let mut ip = Ipv4Header {
         ecn: match ecn {
@@ -114,8 +114,8 @@ fn bytes(from: u32, to: u32, ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: b
         dont_fragment: true,
         time_to_live: 64,
         protocol: IpNumber::TCP,
-        source: from.to_be_bytes(),
-        destination: to.to_be_bytes(),
+        source: way.0.to_be_bytes(),
+        destination: way.1.to_be_bytes(),
         ..Ipv4Header::default()
     };
     ip.header_checksum = ip.calc_header_checksum();
