@@ -99,7 +99,8 @@ pub fn encode(packet: &Departure) -> Wire {
 /// The largest payload.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// Both headers, `way` being from and to, with their checksums; TCP's is that of two equal numbers where they were `tied`.
+/// Both headers, `way` being from and to, with their checksums; TCP's is that of two equal numbers where
+/// they were `tied`.
 fn bytes(way: (u32, u32), ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: bool) -> Vec<u8> {
     let length = IP_BYTES + tcp.header_len() as u32 + payload;
     let mut ip = Ipv4Header {
