@@ -6,7 +6,7 @@ use units::{Rate, Time};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Receiver, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable, Verdict,
 };
 use crate::tcp::delivery::Stamp;
 
@@ -109,7 +109,10 @@ pub struct QueueInfo {
 }
 
 macro_rules! headers {
-    ($( $variant:ident($type:ty) = $exid:literal; )*) => {
+    (
+        $( $variant:ident($type:ty) = $exid:literal; )*
+        $( @tcp $own:ident($own_type:ty); )*
+    ) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
@@ -119,16 +122,19 @@ macro_rules! headers {
             /// What a sender remembers of the packet; nothing on the wire.
             Stamp(Stamp),
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
+            $( #[doc = concat!(stringify!($own), "'s numbers in TCP's fields.")] $own($own_type), )*
         }
 
         impl AnyHeader {
             /// Every header's identifier, in the order of the table.
             pub const EXIDS: &'static [u16] = &[$( $exid ),*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header, and
+            /// for one that is in TCP's own fields.
             pub fn exid(&self) -> Option<u16> {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$own(_) => None, )*
                     $( AnyHeader::$variant(_) => Some($exid), )*
                 }
             }
@@ -136,6 +142,7 @@ macro_rules! headers {
             pub fn wire_bytes(&self) -> usize {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => 0,
+                    $( AnyHeader::$own(_) => <$own_type as Header>::WIRE_BYTES, )*
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
@@ -144,6 +151,15 @@ macro_rules! headers {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
+                    $( AnyHeader::$own(header) => header.encode(wire), )*
+                }
+            }
+            /// As [`Header::tcp`].
+            pub fn tcp(&self) -> Option<TcpFields> {
+                match self {
+                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$variant(header) => header.tcp(), )*
+                    $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
@@ -158,6 +174,7 @@ macro_rules! headers {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
+                    $( AnyHeader::$own(header) => header.probe(sink), )*
                 }
             }
         }
@@ -234,6 +251,10 @@ macro_rules! protocols {
             /// As [`Sender::ecn`].
             pub fn ecn(&self) -> EcnUse {
                 match self { $( AnySender::$variant(s) => s.ecn(), )* }
+            }
+            /// As [`Sender::first_byte`].
+            pub fn first_byte(&self) -> u32 {
+                match self { $( AnySender::$variant(s) => s.first_byte(), )* }
             }
             /// As [`Sender::on_send`].
             #[inline]
@@ -454,10 +475,12 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 }
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
+// is in fields that TCP has anyway, and no option.
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
     Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
+    @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
 protocols! {
@@ -485,6 +508,10 @@ protocols! {
     Bbr3 { name: "bbr3", sender: crate::tcp::bbr3::Bbr3, recovery: Sack, router: None,
         summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
         source: "draft-ietf-ccwg-bbr-05" }
+    Dpcp { name: "dpcp", sender: crate::explicit::dpcp::DpcpSender, recovery: Reno,
+        router: Some("dpcp"),
+        summary: "DPCP: four bits of load factor over pairs of packets, two in each",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
 }
 
 queues! {
@@ -524,4 +551,8 @@ queues! {
     Blue { name: "blue", router: crate::aqm::blue::Blue, role: Policy,
         summary: "Blue: a probability from losses and idle times",
         source: "Feng, Shin, Kandlur, Saha, ToN 2002" }
+    Dpcp { name: "dpcp", router: crate::explicit::dpcp::DpcpRouter, role: Feedback,
+        summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
+            the second",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
 }

@@ -54,6 +54,17 @@ impl Variable {
     }
 }
 
+/// The fields of a TCP header that a protocol writes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpFields {
+    /// The sequence number.
+    pub seq: u32,
+    /// The acknowledgment number.
+    pub ack: u32,
+    /// Is the checksum wrong? It is that of two numbers as large as the larger then.
+    pub stale: bool,
+}
+
 /// What a protocol adds to its packets.
 pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     /// Bytes that [`Header::encode`] writes.
@@ -64,6 +75,10 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     fn encode(&self, wire: &mut [u8]);
     /// Reads the wire form; `None` when it is too short or makes no sense.
     fn decode(wire: &[u8]) -> Option<Self>;
+    /// What it writes into fields that TCP has anyway; it takes no bytes of its own then.
+    fn tcp(&self) -> Option<TcpFields> {
+        None
+    }
     /// Its fields by the paper's names.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.
@@ -193,6 +208,11 @@ pub trait Sender: Sized {
     /// The other end's state at the start of a flow.
     fn receiver(_params: &Self::Params, _context: &SenderContext) -> Self::Receiver {
         Self::Receiver::default()
+    }
+    /// The number of its data's first byte on the wire, if the protocol needs that to be another than
+    /// 0 ([`Header::tcp`]).
+    fn first_byte(&self) -> u32 {
+        0
     }
     /// How it uses the ECN bits; asked once.
     fn ecn(&self) -> EcnUse {

@@ -1,5 +1,6 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::dpcp::DpcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
@@ -134,6 +135,8 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
         1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
         4 => stamp(),
+        2 => (any::<u32>(), any::<u32>(), any::<bool>())
+            .prop_map(|(seq, ack, stale)| DpcpHeader { seq, ack, stale }.wrap()),
     ]
 }
 
@@ -547,6 +550,12 @@ fn check_codec(header: AnyHeader) {
                 let near = (got - sent).abs() <= unit.max(sent.abs() * f64::EPSILON);
                 assert!(near || !range.contains(&sent), "{h:?} {back:?}");
             }
+        }
+        // In TCP's fields, and no option.
+        AnyHeader::Dpcp(h) => {
+            let fields = header.tcp().expect("TCP's numbers");
+            assert_eq!((fields.seq, fields.ack, fields.stale), (h.seq, h.ack, h.stale));
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
         }
     }
 }
