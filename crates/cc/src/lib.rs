@@ -28,10 +28,12 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
+    use crate::params::{Params, Value};
     use crate::roles::{
         Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
-        SenderContext,
+        Sender, SenderContext,
     };
+    use crate::tcp::window::{Avoidance, Window};
 
     /// The instant so many milliseconds after the start.
     pub fn ms(t: u64) -> Time {
@@ -68,6 +70,32 @@ mod tests {
     /// The same with an RTT that never was another.
     pub fn ack_after<H: Header>(now: Time, rtt: Span) -> Ack<H> {
         Ack { now, rtt: Some(rtt), srtt: Some(rtt), min_rtt: Some(rtt), ..ack(1) }
+    }
+
+    /// An ACK of one packet at `now` with this RTT and the smallest so far, all in ms.
+    pub fn timed<H: Header>(now: u64, rtt: u64, min_rtt: u64) -> Ack<H> {
+        let [rtt, min_rtt] = [rtt, min_rtt].map(|t| Some(Span::from_millis(t)));
+        Ack { now: ms(now), rtt, srtt: rtt, min_rtt, ..ack(1) }
+    }
+
+    /// A sender whose window and ssthresh are `cwnd`, with some parameters set.
+    pub fn avoiding<A: Avoidance>(cwnd: f64, set: &[(&str, Value)]) -> Window<A> {
+        let mut params = A::Params::default();
+        for &(name, value) in set {
+            assert_eq!(params.set(name, value), Ok(()), "{name}");
+        }
+        let mut window = Window::<A>::new(&params, &sender_context(cwnd));
+        window.frame.ssthresh = cwnd;
+        window
+    }
+
+    /// `packets` ACKs like this one, each of a packet that is sent again at once: a round trip when so
+    /// many are out.
+    pub fn round_trip<A: Avoidance>(window: &mut Window<A>, packets: u32, like: &Ack<()>) {
+        for _ in 0..packets {
+            window.frame.nxt = window.frame.una + u64::from(packets);
+            window.on_ack(like);
+        }
     }
 
     /// A loss of one packet.

@@ -428,13 +428,13 @@ headers! {
 }
 
 protocols! {
-    Reno { name: "reno", sender: crate::tcp::reno::Reno, recovery: Reno, router: None,
+    Reno { name: "reno", sender: crate::tcp::reno::RenoSender, recovery: Reno, router: None,
         summary: "TCP Reno: slow start, congestion avoidance, fast recovery",
         source: "RFC 5681" }
-    NewReno { name: "newreno", sender: crate::tcp::reno::Reno, recovery: NewReno, router: None,
+    NewReno { name: "newreno", sender: crate::tcp::reno::RenoSender, recovery: NewReno, router: None,
         summary: "TCP NewReno: Reno's window with recovery from several losses per window",
         source: "RFC 5681, RFC 6582" }
-    Sack { name: "sack", sender: crate::tcp::reno::Reno, recovery: Sack, router: None,
+    Sack { name: "sack", sender: crate::tcp::reno::RenoSender, recovery: Sack, router: None,
         summary: "TCP SACK: Reno's window with selective acknowledgements",
         source: "RFC 5681, RFC 2018, RFC 6675" }
     Xcp { name: "xcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
