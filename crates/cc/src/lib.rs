@@ -103,6 +103,11 @@ mod tests {
         Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated: false }
     }
 
+    /// A loss that duplicate ACKs tell of at `now` [ms], with so many packets out.
+    pub fn lost(now: u64, in_flight: u32) -> Loss {
+        Loss { now: ms(now), ..loss(LossKind::DupAcks, in_flight) }
+    }
+
     /// The first packet of a flow that has more.
     pub fn departing() -> Departing {
         Departing {

@@ -1,5 +1,19 @@
 //! Protocols of the end hosts alone.
 
+pub mod bic;
+pub mod binomial;
+pub mod compound;
+pub mod cubic;
+pub mod cubic_2005;
+pub mod dctcp;
+pub mod gaimd;
+pub mod hstcp;
+pub mod htcp;
+pub mod illinois;
+pub mod ltcp;
 pub mod reno;
+pub mod scalable;
 pub mod slow_start;
+pub mod tahoe;
+pub mod westwood;
 pub mod window;
