@@ -97,7 +97,9 @@ mod tests {
     /// At 64 packets SQRT adds 1/8 per RTT, 1/512 per ACK, and loses 2/3*8; IIAD adds 1/64 and loses 2/3.
     #[test]
     fn sqrt_and_iiad() {
-        for (rule, per_rtt, lost_pkts) in [("sqrt", 1.0 / 8.0, 16.0 / 3.0), ("iiad", 1.0 / 64.0, 2.0 / 3.0)] {
+        for (rule, per_rtt, lost_pkts) in
+            [("sqrt", 1.0 / 8.0, 16.0 / 3.0), ("iiad", 1.0 / 64.0, 2.0 / 3.0)]
+        {
             let set = [("rule", Value::Choice(rule))];
             let mut window = avoiding::<Binomial>(64.0, &set);
             window.on_ack(&ack(1));

@@ -212,8 +212,7 @@ mod tests {
     #[test]
     fn fast_convergence_lowers_w_max() {
         for (on, w_max) in [(true, 680.0), (false, 800.0)] {
-            let mut window =
-                avoiding::<Cubic>(1000.0, &[("fast_convergence", Value::Flag(on))]);
+            let mut window = avoiding::<Cubic>(1000.0, &[("fast_convergence", Value::Flag(on))]);
             window.on_loss(&lost(0, 1000));
             window.frame.cwnd = 800.0;
             window.on_loss(&lost(1000, 800));

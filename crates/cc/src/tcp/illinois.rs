@@ -46,27 +46,41 @@ pub type IllinoisSender = Window<Illinois>;
 /// The paper's state, by its names.
 #[derive(Clone, Debug)]
 pub struct Illinois {
-    params: IllinoisParams,
+    curve: Curve,
+    w_thresh: f64,
+    theta: u32,
     /// alpha [packets per RTT].
     alpha: f64,
     beta: f64,
     round: Round,
     /// Sum of the RTTs of this round [s], and their number.
     sum: f64,
-    samples: f64,
+    samples: u32,
     /// T_max.
     rtt_max: Span,
     rtt_min: Span,
     /// RTTs of small delay in a row.
-    low: u64,
+    low: u32,
     /// Was the delay ever above eta_1 d_m since the increase was alpha_max last?
     above: bool,
 }
 
-impl Illinois {
+/// The parameters of eq. (1).
+#[derive(Clone, Debug)]
+struct Curve {
+    alpha_max: f64,
+    alpha_min: f64,
+    beta_min: f64,
+    beta_max: f64,
+    eta_1: f64,
+    eta_2: f64,
+    eta_3: f64,
+}
+
+impl Curve {
     /// Eq. (1), f_1: the increase at a mean queueing delay `d_a`, with `d_m` the largest.
     fn alpha_at(&self, d_a: f64, d_m: f64) -> f64 {
-        let IllinoisParams { alpha_max, alpha_min, eta_1, .. } = self.params;
+        let Curve { alpha_max, alpha_min, eta_1, .. } = *self;
         let d_1 = eta_1 * d_m;
         // kappa_1/(kappa_2 + d_a), with both multiplied by (alpha_max - alpha_min)/alpha_min.
         (d_m - d_1) * alpha_max / ((d_m - d_1) + (d_a - d_1) * (alpha_max - alpha_min) / alpha_min)
@@ -74,7 +88,7 @@ impl Illinois {
 
     /// Eq. (1), f_2: the share that a loss takes.
     fn beta_at(&self, d_a: f64, d_m: f64) -> f64 {
-        let IllinoisParams { beta_min, beta_max, eta_2, eta_3, .. } = self.params;
+        let Curve { beta_min, beta_max, eta_2, eta_3, .. } = *self;
         let (d_2, d_3) = (eta_2 * d_m, eta_3 * d_m);
         if d_a <= d_2 {
             beta_min
@@ -84,24 +98,26 @@ impl Illinois {
             beta_max
         }
     }
+}
 
+impl Illinois {
     fn end_round(&mut self) {
-        if self.samples == 0.0 {
+        if self.samples == 0 {
             return;
         }
         let d_m = (self.rtt_max - self.rtt_min).as_secs();
-        let d_a = (self.sum / self.samples - self.rtt_min.as_secs()).clamp(0.0, d_m);
-        (self.sum, self.samples) = (0.0, 0.0);
-        self.beta = self.beta_at(d_a, d_m);
-        if d_a > self.params.eta_1 * d_m {
+        let d_a = (self.sum / f64::from(self.samples) - self.rtt_min.as_secs()).clamp(0.0, d_m);
+        (self.sum, self.samples) = (0.0, 0);
+        self.beta = self.curve.beta_at(d_a, d_m);
+        if d_a > self.curve.eta_1 * d_m {
             (self.above, self.low) = (true, 0);
-            self.alpha = self.alpha_at(d_a, d_m);
+            self.alpha = self.curve.alpha_at(d_a, d_m);
             return;
         }
         self.low = self.low.saturating_add(1);
-        if !self.above || self.low >= self.params.theta {
+        if !self.above || self.low >= self.theta {
             (self.above, self.low) = (false, 0);
-            self.alpha = self.params.alpha_max;
+            self.alpha = self.curve.alpha_max;
         }
     }
 }
@@ -118,13 +134,17 @@ impl Avoidance for Illinois {
     ];
 
     fn new(params: &IllinoisParams, _: &SenderContext) -> Illinois {
+        let IllinoisParams { alpha_max, alpha_min, beta_min, beta_max, .. } = *params;
+        let IllinoisParams { eta_1, eta_2, eta_3, w_thresh, .. } = *params;
         Illinois {
-            alpha: params.alpha_max,
+            curve: Curve { alpha_max, alpha_min, beta_min, beta_max, eta_1, eta_2, eta_3 },
+            w_thresh,
+            theta: u32::try_from(params.theta).unwrap_or(u32::MAX),
+            alpha: alpha_max,
             beta: 0.5,
-            params: params.clone(),
             round: Round::default(),
             sum: 0.0,
-            samples: 0.0,
+            samples: 0,
             rtt_max: Span::ZERO,
             rtt_min: Span::ZERO,
             low: 0,
@@ -135,7 +155,7 @@ impl Avoidance for Illinois {
     fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         if let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt) {
             self.sum += rtt.as_secs();
-            self.samples += 1.0;
+            self.samples = self.samples.saturating_add(1);
             self.rtt_min = min_rtt.min(rtt);
             self.rtt_max = self.rtt_max.max(rtt);
         }
@@ -145,13 +165,13 @@ impl Avoidance for Illinois {
     }
 
     fn increase(&mut self, _: &Ack<()>, frame: &Frame) -> f64 {
-        let alpha = if frame.cwnd < self.params.w_thresh { 1.0 } else { self.alpha };
+        let alpha = if frame.cwnd < self.w_thresh { 1.0 } else { self.alpha };
         alpha / frame.cwnd
     }
 
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
         let w = in_use(frame.cwnd, loss);
-        let beta = if w < self.params.w_thresh { 0.5 } else { self.beta };
+        let beta = if w < self.w_thresh { 0.5 } else { self.beta };
         if loss.kind == LossKind::Timeout {
             (self.alpha, self.beta) = (1.0, 0.5); // D2
         }
@@ -182,11 +202,11 @@ mod tests {
         window
     }
 
-    /// d_m = 100 ms, d_1 = 1 ms. d_a = 100 ms: 0.3; d_a = 50 ms: 99*10/(99 + 49*9.7/0.3) = 0.588041;
+    /// d_m = 100 ms, d_1 = 1 ms. d_a = 100 ms: 0.3; d_a = 50 ms: 99*10/(99 + 49*9.7/0.3) = 0.588119;
     /// d_a = 10 ms: 990/(99 + 9*32.333) = 2.538462.
     #[test]
     fn the_increase_falls_with_delay() {
-        for (rtt, alpha) in [(200, 0.3), (150, 0.588_041), (110, 2.538_462)] {
+        for (rtt, alpha) in [(200, 0.3), (150, 0.588_119), (110, 2.538_462)] {
             let mut window = at(100.0, rtt);
             assert!((window.avoidance.alpha - alpha).abs() < 1e-6, "{}", window.avoidance.alpha);
             window.on_ack(&timed(0, rtt, 100));
@@ -210,7 +230,7 @@ mod tests {
         let mut window = at(100.0, 200);
         let small = timed(0, 100, 100);
         for i in 1..=5 {
-            (window.avoidance.sum, window.avoidance.samples) = (0.1, 1.0);
+            (window.avoidance.sum, window.avoidance.samples) = (0.1, 1);
             window.avoidance.end_round();
             let alpha = if i < 5 { 0.3 } else { 10.0 };
             assert!(near(window.avoidance.alpha, alpha), "{i}");

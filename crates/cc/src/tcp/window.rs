@@ -22,8 +22,7 @@ use units::{Rate, Span};
 
 use crate::params::Params;
 use crate::roles::{
-    Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext,
-    Variable,
+    Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
 };
 use crate::tcp::slow_start::{SlowStart, SlowStartKind};
 
@@ -193,16 +192,19 @@ pub struct Window<A> {
 #[derive(Clone, Debug)]
 struct Pacer {
     packet_bits: f64,
-    srtt: Option<Span>,
+    /// Zero before the first RTT sample.
+    srtt: Span,
 }
 
 impl Pacer {
     fn rate(&self, frame: &Frame) -> Option<Rate> {
-        let srtt = self.srtt?.as_secs().max(1e-12);
+        if self.srtt == Span::ZERO {
+            return None;
+        }
         let in_slow_start = frame.cwnd < frame.ssthresh / 2.0;
         let gain = if in_slow_start { PACING_SLOW_START } else { PACING_AVOIDANCE };
         // The cast saturates.
-        Some(Rate(((gain * frame.cwnd * self.packet_bits / srtt) as u64).max(1)))
+        Some(Rate(((gain * frame.cwnd * self.packet_bits / self.srtt.as_secs()) as u64).max(1)))
     }
 }
 
@@ -230,7 +232,7 @@ impl<A: Avoidance> Sender for Window<A> {
             frame: Frame::new(context.initial_window),
             avoidance: A::new(params, context),
             slow_start: SlowStart::new(slow_start, max_ssthresh, paced),
-            pacer: paced.then_some(Pacer { packet_bits, srtt: None }),
+            pacer: paced.then_some(Pacer { packet_bits, srtt: Span::ZERO }),
             ecn,
         }
     }
@@ -248,7 +250,7 @@ impl<A: Avoidance> Sender for Window<A> {
     fn on_ack(&mut self, ack: &Ack<()>) {
         self.frame.una = self.frame.una.saturating_add(u64::from(ack.acked));
         if let Some(pacer) = &mut self.pacer {
-            pacer.srtt = ack.srtt;
+            pacer.srtt = ack.srtt.unwrap_or(Span::ZERO);
         }
         self.avoidance.measure(ack, &mut self.frame);
         // RFC 3168 section 6.1.2: an ACK that echoes congestion does not open the window.
