@@ -3,7 +3,21 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-Protocol = Literal["xcp", "vcp", "reno", "newreno", "sack"]
+Protocol = Literal[
+    "xcp",
+    "vcp",
+    "reno",
+    "newreno",
+    "sack",
+    "hstcp",
+    "scalable",
+    "htcp",
+    "bic",
+    "cubic",
+    "cubic-2005",
+    "westwood",
+    "illinois",
+]
 Queue = Literal["xcp", "vcp", "red-ecn", "droptail"]
 
 PACKET_BYTES = 1000

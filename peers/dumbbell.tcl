@@ -11,6 +11,7 @@ array set opt {
     buffer 1500000    buffer_unit bytes
     duration 30       warmup 12          start_window 1
     seed 1            minrto 0.2         data_bytes 1000  initial_window 1
+    congestion reno
 }
 source [file join [file dirname [info script]] common.tcl]
 
