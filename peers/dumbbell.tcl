@@ -125,6 +125,7 @@ $ns at $opt(warmup) end_warmup
 $ns at $opt(duration) finish
 $ns run
 
+puts ""                                      ;# TCP/Linux may have left half a line
 report_direction fwd
 report_direction rev
 puts "packet_hops [packet_hops]"

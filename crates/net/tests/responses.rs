@@ -40,7 +40,7 @@ fn window_over(losses: f64, protocol: &str, n: u64, expected: f64) -> f64 {
 }
 
 fn window(protocol: &str, n: u64, expected: f64) -> f64 {
-    window_over(70.0, protocol, n, expected)
+    window_over(if n < 100_000 { 70.0 } else { 25.0 }, protocol, n, expected)
 }
 
 /// The mean window for every n-th packet lost is the formula's, within `bound`.
