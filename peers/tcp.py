@@ -19,7 +19,7 @@ UTILIZATION = 0.06
 QUEUE_RATIO = 0.10
 DROP_FACTOR = 2.0
 FEW_DROPS = 1e-4
-SLOW_START = 2.5
+LONGER = 2.5
 
 # Ours, Linux's name, and Linux's parameters where they are not the paper's.
 PAIRS: list[tuple[Protocol, str, str]] = [
@@ -66,7 +66,7 @@ def points(duration_s: float) -> list[LinuxPoint]:
             30,
             ours,
             "droptail",
-            duration_s * (SLOW_START if linux in ("bic", "cubic") else 1.0),
+            duration_s * (LONGER if linux in ("bic", "cubic") else 1.0),
             linux=linux,
             options=options,
         )

@@ -317,3 +317,28 @@ fn dctcp_marks_as_many_as_its_theory() {
         assert_eq!(link.drops_pkts, 0);
     }
 }
+
+/// Slow start into a buffer of six BDPs. A round's first packets find an empty queue until the window is
+/// a BDP, and are acknowledged a round later, so HyStart++ sees the smallest RTT grow at a window of about
+/// four. From there on a round adds a quarter instead of doubling. The path holds 7000 packets, and so
+/// many are sent beyond them before the first loss is known: 7000, or 1750.
+#[test]
+fn hystart_overshoots_less() {
+    let drops = |protocol: &str| {
+        let text = format!(
+            "schema = 1\nname = \"hystart\"\nduration = \"5s\"\n[transport]\npreset = \"ns2\"\n\
+             [packets]\ndata = \"1000B\"\n[topology]\nkind = \"dumbbell\"\nrate = \"100Mbps\"\n\
+             rtt = \"80ms\"\nbuffer = \"6000pkt\"\n[flows.one]\nprotocol = {{ {protocol} }}\n"
+        );
+        let parsed = scenario::parse("hystart.toml", &text, &[]);
+        let scenario = parsed.unwrap_or_else(|error| panic!("{error}")).scenario;
+        let outcome = common::run(&scenario, 1, 0);
+        let link = common::link(&outcome, "bottleneck");
+        println!("{protocol}: {} drops, queue {:.1}", link.total_drops_pkts, link.queue_mean_pkts);
+        link.total_drops_pkts
+    };
+    let near = |drops: u64, expected: f64| (drops as f64 / expected - 1.0).abs() < 0.05;
+    assert!(near(drops("kind = \"sack\""), 7000.0));
+    assert!(near(drops("kind = \"sack\", slow_start = \"hystart\""), 1750.0));
+    assert!(near(drops("kind = \"hstcp\", slow_start = \"hystart\""), 1750.0));
+}
