@@ -30,10 +30,12 @@ mod tests {
     use units::{Rate, Span, Time};
 
     use crate::foreign::Nobody;
+    use crate::params::{Params, Value};
     use crate::roles::{
         Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
-        SenderContext,
+        Sender, SenderContext,
     };
+    use crate::tcp::window::{Avoidance, Window};
 
     /// The instant so many milliseconds after the start.
     pub fn ms(t: u64) -> Time {
@@ -74,9 +76,40 @@ mod tests {
         Ack { now, rtt: Some(rtt), srtt: Some(rtt), min_rtt: Some(rtt), ..ack(1) }
     }
 
+    /// An ACK of one packet at `now` with this RTT and the smallest so far, all in ms.
+    pub fn timed<H: Header>(now: u64, rtt: u64, min_rtt: u64) -> Ack<H> {
+        let [rtt, min_rtt] = [rtt, min_rtt].map(|t| Some(Span::from_millis(t)));
+        Ack { now: ms(now), rtt, srtt: rtt, min_rtt, ..ack(1) }
+    }
+
+    /// A sender whose window and ssthresh are `cwnd`, with some parameters set.
+    pub fn avoiding<A: Avoidance>(cwnd: f64, set: &[(&str, Value)]) -> Window<A> {
+        let mut params = A::Params::default();
+        for &(name, value) in set {
+            assert_eq!(params.set(name, value), Ok(()), "{name}");
+        }
+        let mut window = Window::<A>::new(&params, &sender_context(cwnd));
+        window.frame.ssthresh = cwnd;
+        window
+    }
+
+    /// `packets` ACKs like this one, each of a packet that is sent again at once: a round trip when so
+    /// many are out.
+    pub fn round_trip<A: Avoidance>(window: &mut Window<A>, packets: u32, like: &Ack<()>) {
+        for _ in 0..packets {
+            window.frame.nxt = window.frame.una + u64::from(packets);
+            window.on_ack(like);
+        }
+    }
+
     /// A loss of one packet.
     pub fn loss(kind: LossKind, in_flight: u32) -> Loss {
         Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated: false }
+    }
+
+    /// A loss that duplicate ACKs tell of at `now` [ms], with so many packets out.
+    pub fn lost(now: u64, in_flight: u32) -> Loss {
+        Loss { now: ms(now), ..loss(LossKind::DupAcks, in_flight) }
     }
 
     /// The first packet of a flow that has more.

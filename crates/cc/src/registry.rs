@@ -484,13 +484,13 @@ headers! {
 }
 
 protocols! {
-    Reno { name: "reno", sender: crate::tcp::reno::Reno, recovery: Reno, router: None,
+    Reno { name: "reno", sender: crate::tcp::reno::RenoSender, recovery: Reno, router: None,
         summary: "TCP Reno: slow start, congestion avoidance, fast recovery",
         source: "RFC 5681" }
-    NewReno { name: "newreno", sender: crate::tcp::reno::Reno, recovery: NewReno, router: None,
+    NewReno { name: "newreno", sender: crate::tcp::reno::RenoSender, recovery: NewReno, router: None,
         summary: "TCP NewReno: Reno's window with recovery from several losses per window",
         source: "RFC 5681, RFC 6582" }
-    Sack { name: "sack", sender: crate::tcp::reno::Reno, recovery: Sack, router: None,
+    Sack { name: "sack", sender: crate::tcp::reno::RenoSender, recovery: Sack, router: None,
         summary: "TCP SACK: Reno's window with selective acknowledgements",
         source: "RFC 5681, RFC 2018, RFC 6675" }
     Xcp { name: "xcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
@@ -512,6 +512,48 @@ protocols! {
         router: Some("dpcp"),
         summary: "DPCP: four bits of load factor over pairs of packets, two in each",
         source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
+    Hstcp { name: "hstcp", sender: crate::tcp::hstcp::HstcpSender, recovery: Sack, router: None,
+        summary: "HighSpeed TCP: increase and decrease that depend on the window",
+        source: "RFC 3649" }
+    Scalable { name: "scalable", sender: crate::tcp::scalable::ScalableSender, recovery: Sack, router: None,
+        summary: "Scalable TCP: a constant increase per ACK, an eighth lost",
+        source: "Kelly, CCR 33(2), 2003" }
+    Htcp { name: "htcp", sender: crate::tcp::htcp::HtcpSender, recovery: Sack, router: None,
+        summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
+        source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
+    Bic { name: "bic", sender: crate::tcp::bic::BicSender, recovery: Sack, router: None,
+        summary: "BIC: binary search for the window of the last loss",
+        source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
+    Cubic { name: "cubic", sender: crate::tcp::cubic::CubicSender, recovery: Sack, router: None,
+        summary: "CUBIC: a cubic function of the time since the last loss",
+        source: "RFC 9438" }
+    Cubic2005 { name: "cubic-2005", sender: crate::tcp::cubic_2005::Cubic2005Sender, recovery: Sack, router: None,
+        summary: "CUBIC as first published, with S_max and beta = 0.2",
+        source: "Rhee, Xu, PFLDnet 2005" }
+    Tahoe { name: "tahoe", sender: crate::tcp::tahoe::TahoeSender, recovery: Tahoe, router: None,
+        summary: "TCP Tahoe: every loss starts again from one packet",
+        source: "Jacobson, SIGCOMM 1988" }
+    Dctcp { name: "dctcp", sender: crate::tcp::dctcp::DctcpSender, recovery: Sack, router: None,
+        summary: "DCTCP: a cut in proportion to the share of marked packets",
+        source: "RFC 8257" }
+    Westwood { name: "westwood", sender: crate::tcp::westwood::WestwoodSender, recovery: Sack, router: None,
+        summary: "TCP Westwood+: a loss leaves what the measured rate needs",
+        source: "Grieco, Mascolo, CCR 34(2), 2004" }
+    Illinois { name: "illinois", sender: crate::tcp::illinois::IllinoisSender, recovery: Sack, router: None,
+        summary: "TCP-Illinois: AIMD whose parameters follow the queueing delay",
+        source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008" }
+    Compound { name: "compound", sender: crate::tcp::compound::CompoundSender, recovery: Sack, router: None,
+        summary: "Compound TCP: Reno plus a delay-based window",
+        source: "Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02" }
+    Ltcp { name: "ltcp", sender: crate::tcp::ltcp::LtcpSender, recovery: Sack, router: None,
+        summary: "Layered TCP: as many packets per RTT as the window has layers",
+        source: "Bhandarkar, Jain, Reddy, PFLDnet 2005; draft-bhandarkar-ltcp-01" }
+    Gaimd { name: "gaimd", sender: crate::tcp::gaimd::GaimdSender, recovery: Sack, router: None,
+        summary: "General AIMD(alpha, beta), TCP-friendly with (0.31, 7/8)",
+        source: "Yang, Lam, ICNP 2000" }
+    Binomial { name: "binomial", sender: crate::tcp::binomial::BinomialSender, recovery: Sack, router: None,
+        summary: "Binomial congestion control: SQRT, IIAD, or k and l",
+        source: "Bansal, Balakrishnan, INFOCOM 2001" }
 }
 
 queues! {
