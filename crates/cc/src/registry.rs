@@ -443,6 +443,12 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    Fast { name: "fast", sender: crate::tcp::fast::Fast, recovery: Sack, router: None,
+        summary: "FAST TCP: keeps alpha packets of its own in the queues",
+        source: "Wei, Jin, Low, Hegde, ToN 2006" }
+    Vegas { name: "vegas", sender: crate::tcp::vegas::Vegas, recovery: Reno, router: None,
+        summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
+        source: "Brakmo, Peterson, JSAC 1995" }
 }
 
 queues! {
