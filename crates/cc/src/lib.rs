@@ -16,6 +16,7 @@ pub mod params;
 
 pub mod aqm;
 pub mod explicit;
+pub mod rate;
 pub mod registry;
 pub mod roles;
 pub mod tcp;

@@ -78,6 +78,10 @@ pub struct ProtocolInfo {
     pub recovery: Recovery,
     /// The queue that must be on the path for it to work as meant.
     pub router: Option<&'static str>,
+    /// As [`Sender::OPEN_LOOP`].
+    pub open_loop: bool,
+    /// As [`Receiver::CHOOSES`].
+    pub chooses: bool,
     /// Its parameters.
     pub params: &'static [Spec],
     /// The sender's inner variables that a probe shows.
@@ -186,6 +190,8 @@ macro_rules! protocols {
                 source: $source,
                 recovery: Recovery::$recovery,
                 router: $router,
+                open_loop: <$type as Sender>::OPEN_LOOP,
+                chooses: <<$type as Sender>::Receiver as Receiver>::CHOOSES,
                 params: <$type as Sender>::Params::specs(),
                 variables: <$type as Sender>::VARIABLES,
                 header: <<$type as Sender>::Header as Header>::VARIABLES,
@@ -276,6 +282,16 @@ macro_rules! protocols {
                         Feedback { header: back.header.wrap(), code: back.code }
                     } )*
                 }
+            }
+            /// As [`Receiver::CHOOSES`].
+            pub fn chooses(&self) -> bool {
+                match self { $( AnyReceiver::$variant(_) => {
+                    <<$type as Sender>::Receiver as Receiver>::CHOOSES
+                } )* }
+            }
+            /// As [`Receiver::wants_ack`].
+            pub fn wants_ack(&self) -> bool {
+                match self { $( AnyReceiver::$variant(r) => r.wants_ack(), )* }
             }
         }
     };
@@ -471,6 +487,9 @@ protocols! {
     Vegas { name: "vegas", sender: crate::tcp::vegas::Vegas, recovery: Reno, router: None,
         summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
         source: "Brakmo, Peterson, JSAC 1995" }
+    Udp { name: "udp", sender: crate::rate::udp::Udp, recovery: None, router: None,
+        summary: "UDP: what the application offers, with no ACK and no control",
+        source: "RFC 768" }
 }
 
 queues! {

@@ -181,6 +181,9 @@ pub trait Sender: Sized {
 
     /// What [`Sender::probe`] shows, in its order.
     const VARIABLES: &'static [Variable];
+    /// Does it send what the application offers at once, whatever becomes of it? Then the
+    /// application must have a rate.
+    const OPEN_LOOP: bool = false;
 
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
@@ -249,8 +252,16 @@ pub struct Feedback<H> {
 pub trait Receiver: Sized + Clone + Default {
     /// The protocol's header.
     type Header: Header;
+    /// Does it choose which packets to acknowledge? Then nothing is sent again and there are no
+    /// delayed ACKs, and a transfer is over when all its packets have arrived or are lost. Else every
+    /// packet has its ACK, as the transport sees fit.
+    const CHOOSES: bool = false;
     /// A data packet arrived: what the next ACK takes back.
     fn on_data(&mut self, data: &Arrived<Self::Header>) -> Feedback<Self::Header>;
+    /// Is that ACK to leave at once? Asked after each packet if it [chooses](Receiver::CHOOSES).
+    fn wants_ack(&self) -> bool {
+        true
+    }
 }
 
 /// The receiver that returns what arrived.

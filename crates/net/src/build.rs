@@ -1,11 +1,11 @@
 //! From a scenario to a world that is ready to run.
 
-use cc::registry::AnySenderParams;
+use cc::registry::{AnySenderParams, Recovery, protocols};
 use cc::roles::{Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, RouterPart, Scenario};
+use scenario::{App, Group, RouterPart, Scenario};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -260,7 +260,7 @@ impl Mould {
             initial_window: scenario.transport.initial_window,
             config,
             source_prompt: !probe::samples_source(scenario, number),
-            sink_prompt: config.delayed_ack.is_none() && !probe::samples_sink(scenario, number),
+            sink_prompt: at_once(&config) && !probe::samples_sink(scenario, number),
         }
     }
 
@@ -268,8 +268,7 @@ impl Mould {
     pub fn watch(&mut self, scenario: &Scenario) {
         let group = self.group as usize;
         self.source_prompt = !probe::samples_source(scenario, group);
-        let at_once = self.config.delayed_ack.is_none();
-        self.sink_prompt = at_once && !probe::samples_sink(scenario, group);
+        self.sink_prompt = at_once(&self.config) && !probe::samples_sink(scenario, group);
     }
 
     /// Both ends of a flow that is about to start.
@@ -320,6 +319,7 @@ impl Mould {
             fresh_bytes: 0,
             acks_sent: 0,
             armed: Time::NEVER,
+            chooses: self.config.reports,
         };
         let annals = Annals {
             start,
@@ -332,6 +332,7 @@ impl Mould {
             last_bytes: transfer.last_bytes,
             row,
             quiet: start,
+            reports: self.config.reports,
         };
         (source, sink, annals)
     }
@@ -347,10 +348,20 @@ fn access(scenario: &Scenario, hops: scenario::Access) -> Access {
     }
 }
 
+/// Does a sink acknowledge at the arrival of a packet, if it does?
+fn at_once(config: &Config) -> bool {
+    config.delayed_ack.is_none() || config.reports
+}
+
 fn config(scenario: &Scenario, group: &Group) -> Config {
     let transport = &scenario.transport;
+    let info = protocols().find(|info| info.name == group.protocol.kind);
+    let reports = info.is_some_and(|info| info.chooses);
+    let open_loop = info.is_some_and(|info| info.open_loop);
+    assert!(!open_loop || group.app != App::Greedy, "{}: it needs a rate", group.name);
     Config {
-        recovery: group.protocol.recovery,
+        recovery: if reports { Recovery::None } else { group.protocol.recovery },
+        reports,
         dup_thresh: transport.dup_thresh,
         min_rto: transport.min_rto,
         max_rto: transport.max_rto,

@@ -19,6 +19,7 @@ mod lookahead;
 mod packet;
 mod pause;
 mod probe;
+mod reports;
 mod rows;
 mod special;
 mod tables;

@@ -233,6 +233,13 @@ fn protocol_of(
         .ok_or_else(|| unknown("protocol", info.name, protocol_names(), spot))?;
     set_all(info.params, &["kind", "recovery"], entries, |name, value| params.set(name, value))?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
+    if let Some((_, node)) = recovery
+        && info.chooses
+        && Recovery::read(node)? != Recovery::None
+    {
+        let kind = info.name;
+        return Err(node.spot.rule(format!("\"{kind}\" sends nothing again: it must be \"none\"")));
+    }
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
     let recovery = recovery.unwrap_or(info.recovery);
     Ok(Protocol { name: name.to_owned(), kind: info.name, params, recovery })

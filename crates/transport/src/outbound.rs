@@ -53,6 +53,8 @@ pub struct Outbound {
     quiet: bool,
     phase: Phase,
     recovery: Recovery,
+    /// [`Config::reports`].
+    reports: bool,
     /// Retransmit `una`, whatever the window.
     force: bool,
     /// The next new segment carries CWR.
@@ -94,9 +96,10 @@ impl Outbound {
             total,
             deadline: Time::NEVER,
             rto: Rto::new(config),
-            quiet: true,
+            quiet: !config.reports,
             phase: Phase::Open,
             recovery: config.recovery,
+            reports: config.reports,
             force: false,
             cwr: false,
             backed_off: false,
@@ -138,6 +141,12 @@ impl Outbound {
     pub fn stop(&mut self) {
         self.limit = self.limit.min(self.nxt);
         self.total = self.limit;
+    }
+
+    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]).
+    pub fn ended(&mut self) {
+        debug_assert!(self.reports && self.una < self.nxt);
+        self.una += 1;
     }
 
     /// Takes over what `old`, which is done with, has allocated; for a sender that has sent nothing.
@@ -341,7 +350,7 @@ impl Outbound {
     /// what is still out at the end.
     #[inline]
     fn waits_for_acks(&self) -> bool {
-        self.recovery != Recovery::None || self.nxt == self.total
+        self.recovery != Recovery::None || self.nxt == self.total && !self.reports
     }
 
     /// Everything outstanding and not SACKed counts as lost and is sent again in order.
@@ -372,6 +381,9 @@ impl Outbound {
 
     #[inline(never)]
     fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: &AckIn<'_>) -> AckOutcome {
+        if self.reports {
+            return self.on_report(cumulative);
+        }
         let acked = cumulative.saturating_sub(self.una);
         let duplicate = cumulative == self.una && self.una < self.nxt;
         let mut delivered = acked;
@@ -394,6 +406,13 @@ impl Outbound {
         let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
         self.outcome(count(delivered), count(acked), loss)
+    }
+
+    /// A report of all below `cumulative`. `recover` is what has been reported.
+    fn on_report(&mut self, cumulative: u64) -> AckOutcome {
+        let news = count(cumulative.saturating_sub(self.recover));
+        self.recover = self.recover.max(cumulative);
+        self.outcome(news, news, None)
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.

@@ -1,0 +1,3 @@
+//! Protocols that set a rate rather than a window.
+
+pub mod udp;
