@@ -6,7 +6,7 @@ use units::{Rate, Time};
 use crate::params::{Params, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
@@ -80,8 +80,8 @@ pub struct ProtocolInfo {
     pub router: Option<&'static str>,
     /// As [`Sender::OPEN_LOOP`].
     pub open_loop: bool,
-    /// As [`Receiver::CHOOSES`].
-    pub chooses: bool,
+    /// Does its receiver choose which packets to acknowledge ([`Reporter`])?
+    pub reports: bool,
     /// Its parameters.
     pub params: &'static [Spec],
     /// The sender's inner variables that a probe shows.
@@ -162,8 +162,9 @@ macro_rules! headers {
 }
 
 macro_rules! protocols {
-    ($( $variant:ident { name: $name:literal, sender: $type:ty, recovery: $recovery:ident,
-        router: $router:expr, summary: $summary:literal, source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, sender: $type:ty, $( reporter: $reporter:ty, )?
+        recovery: $recovery:ident, router: $router:expr, summary: $summary:literal,
+        source: $source:literal } )*) => {
         /// The parameters of any end-host protocol.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnySenderParams {
@@ -191,7 +192,7 @@ macro_rules! protocols {
                 recovery: Recovery::$recovery,
                 router: $router,
                 open_loop: <$type as Sender>::OPEN_LOOP,
-                chooses: <<$type as Sender>::Receiver as Receiver>::CHOOSES,
+                reports: !<[&str]>::is_empty(&[$( stringify!($reporter) )?]),
                 params: <$type as Sender>::Params::specs(),
                 variables: <$type as Sender>::VARIABLES,
                 header: <<$type as Sender>::Header as Header>::VARIABLES,
@@ -216,6 +217,16 @@ macro_rules! protocols {
             /// The present value of the parameter called `name`.
             pub fn get(&self, name: &str) -> Option<Value> {
                 match self { $( AnySenderParams::$variant(p) => p.get(name), )* }
+            }
+            /// The receiver that chooses what to acknowledge, if the protocol has one.
+            pub fn reporter(&self, context: &SenderContext) -> Option<AnyReporter> {
+                match self {
+                    $( AnySenderParams::$variant(_params) => {
+                        None $( .or_else(|| {
+                            Some(AnyReporter::$variant(<$reporter>::new(_params, context)))
+                        }) )?
+                    } )*
+                }
             }
             /// The sender and the receiver that these parameters describe.
             pub fn build(&self, context: &SenderContext) -> (AnySender, AnyReceiver) {
@@ -283,15 +294,25 @@ macro_rules! protocols {
                     } )*
                 }
             }
-            /// As [`Receiver::CHOOSES`].
-            pub fn chooses(&self) -> bool {
-                match self { $( AnyReceiver::$variant(_) => {
-                    <<$type as Sender>::Receiver as Receiver>::CHOOSES
-                } )* }
-            }
-            /// As [`Receiver::wants_ack`].
-            pub fn wants_ack(&self) -> bool {
-                match self { $( AnyReceiver::$variant(r) => r.wants_ack(), )* }
+        }
+
+        /// Any receiver that chooses what to acknowledge.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant)] // few flows have one, apart from their other state
+        pub enum AnyReporter {
+            $( $( #[doc = $summary] $variant($reporter), )? )*
+        }
+
+        impl AnyReporter {
+            /// As [`Reporter::on_data`].
+            pub fn on_data(&mut self, data: &mut Arrived<AnyHeader>) -> Option<AnyHeader> {
+                match self {
+                    $( $( AnyReporter::$variant(r) => {
+                        let header: Option<<$reporter as Reporter>::Header> =
+                            r.on_data(&received(data));
+                        header.map(Header::wrap)
+                    } )? )*
+                }
             }
         }
     };
@@ -487,7 +508,8 @@ protocols! {
     Vegas { name: "vegas", sender: crate::tcp::vegas::Vegas, recovery: Reno, router: None,
         summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
         source: "Brakmo, Peterson, JSAC 1995" }
-    Udp { name: "udp", sender: crate::rate::udp::Udp, recovery: None, router: None,
+    Udp { name: "udp", sender: crate::rate::udp::Udp, reporter: crate::rate::udp::UdpReporter,
+        recovery: None, router: None,
         summary: "UDP: what the application offers, with no ACK and no control",
         source: "RFC 768" }
 }

@@ -252,16 +252,8 @@ pub struct Feedback<H> {
 pub trait Receiver: Sized + Clone + Default {
     /// The protocol's header.
     type Header: Header;
-    /// Does it choose which packets to acknowledge? Then nothing is sent again and there are no
-    /// delayed ACKs, and a transfer is over when all its packets have arrived or are lost. Else every
-    /// packet has its ACK, as the transport sees fit.
-    const CHOOSES: bool = false;
     /// A data packet arrived: what the next ACK takes back.
     fn on_data(&mut self, data: &Arrived<Self::Header>) -> Feedback<Self::Header>;
-    /// Is that ACK to leave at once? Asked after each packet if it [chooses](Receiver::CHOOSES).
-    fn wants_ack(&self) -> bool {
-        true
-    }
 }
 
 /// The receiver that returns what arrived.
@@ -274,6 +266,21 @@ impl<H: Header> Receiver for Echo<H> {
     fn on_data(&mut self, data: &Arrived<H>) -> Feedback<H> {
         Feedback { header: data.header, code: data.ecn }
     }
+}
+
+/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
+/// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
+/// or are lost, and the protocol's [`Receiver`] is [`Echo`]. It lies apart from the other state of a
+/// flow and may be large.
+pub trait Reporter: Sized + Clone {
+    /// Its protocol's parameters.
+    type Params: Params;
+    /// The protocol's header.
+    type Header: Header;
+    /// The state at the start of a flow.
+    fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// A data packet arrived: the header of the ACK that leaves at once, if one does.
+    fn on_data(&mut self, data: &Arrived<Self::Header>) -> Option<Self::Header>;
 }
 
 /// What a buffer's limit counts.

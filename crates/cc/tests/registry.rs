@@ -3,8 +3,8 @@
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::params::{Kind, Refused, Spec, Value};
 use clearpipe_cc::registry::{
-    AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, ProtocolInfo,
-    QueueInfo, Role, protocols, queues,
+    AnyHeader, AnyReceiver, AnyReporter, AnyRouter, AnyRouterParams, AnySender, AnySenderParams,
+    ProtocolInfo, QueueInfo, Role, protocols, queues,
 };
 use clearpipe_cc::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, Feedback, Header, Limit, Loss, LossKind, PacketKind,
@@ -168,6 +168,14 @@ fn sender(info: &ProtocolInfo, tuning: Option<&[f64]>, window: f64) -> (AnySende
     params.build(&context)
 }
 
+fn reporter(info: &ProtocolInfo, tuning: Option<&[f64]>) -> Option<AnyReporter> {
+    let mut params = AnySenderParams::named(info.name).unwrap();
+    for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
+        assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
+    }
+    params.reporter(&SenderContext { packet_bytes: 1000, initial_window: 1.0, stream: stream() })
+}
+
 fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit) -> AnyRouter {
     let mut params = AnyRouterParams::named(info.name).unwrap();
     for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
@@ -264,6 +272,26 @@ proptest! {
                     pending,
                 });
                 check_codec(back.header);
+            }
+        }
+    }
+
+    #[test]
+    fn reporters_take_any_packets(
+        packets in proptest::collection::vec((header(), ecn(), span(), any::<u64>()), 1..80),
+        tuning in tuning(),
+    ) {
+        for info in protocols().filter(|info| info.reports) {
+            let mut reporter = reporter(&info, tuning.as_deref()).expect("it has one");
+            let mut now = Time::ZERO;
+            for &(header, ecn, gap, seq) in &packets {
+                now = now + gap;
+                let (seq, size) = (seq >> (seq % 64), 40 + (seq % 1500) as u32);
+                let expected = seq / 2;
+                let mut data = Arrived { now, seq, expected, size, header, ecn, pending: None };
+                if let Some(header) = reporter.on_data(&mut data) {
+                    check_codec(header);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! From a scenario to a world that is ready to run.
 
-use cc::registry::{AnySenderParams, Recovery, protocols};
+use cc::registry::{AnyReporter, AnySenderParams, Recovery, protocols};
 use cc::roles::{Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
@@ -19,6 +19,7 @@ use crate::link::{Link, Routers};
 use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::{self, Probes};
+use crate::reports::Reporters;
 use crate::tap::Taps;
 use crate::world::{Due, World, event};
 
@@ -62,6 +63,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         accesses: flows.accesses,
         apps: flows.apps,
         arrivals,
+        reporters: flows.reporters,
     };
     schedule(scenario, &mut world);
     world
@@ -175,13 +177,15 @@ struct Flows {
     /// Where each group's access hops begin.
     first_access: Vec<u32>,
     apps: Apps,
+    reporters: Reporters,
 }
 
 impl Flows {
     fn of(scenario: &Scenario, apps: Apps, draw: Draw) -> Flows {
         let (sources, sinks, annals) = (Vec::new(), Vec::new(), Vec::new());
         let (accesses, first_access) = (Vec::new(), Vec::new());
-        let mut flows = Flows { sources, sinks, annals, accesses, first_access, apps };
+        let reporters = Reporters::default();
+        let mut flows = Flows { sources, sinks, annals, accesses, first_access, apps, reporters };
         for (number, group) in scenario.groups.iter().enumerate() {
             let first = flows.accesses.len() as u32;
             flows.first_access.push(first);
@@ -212,6 +216,7 @@ impl Flows {
         self.sources.push(source);
         self.sinks.push(sink);
         self.annals.push(annals);
+        self.reporters.set(flow, mould.reporter());
         if self.apps.any(mould.group) {
             let outbound = &mut self.sources[flow as usize].outbound;
             self.apps.start((flow, mould.group), start, outbound, stream(".app"));
@@ -271,6 +276,14 @@ impl Mould {
         self.sink_prompt = at_once(&self.config) && !probe::samples_sink(scenario, group);
     }
 
+    /// The receiver that chooses what to acknowledge, if the protocol has one.
+    pub fn reporter(&self) -> Option<AnyReporter> {
+        let Mould { packet_bytes, initial_window, .. } = *self;
+        // It draws nothing.
+        let stream = Stream::new(0, 0, "");
+        self.params.reporter(&SenderContext { packet_bytes, initial_window, stream })
+    }
+
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
@@ -319,7 +332,7 @@ impl Mould {
             fresh_bytes: 0,
             acks_sent: 0,
             armed: Time::NEVER,
-            chooses: self.config.reports,
+            reports: self.config.reports,
         };
         let annals = Annals {
             start,
@@ -356,7 +369,7 @@ fn at_once(config: &Config) -> bool {
 fn config(scenario: &Scenario, group: &Group) -> Config {
     let transport = &scenario.transport;
     let info = protocols().find(|info| info.name == group.protocol.kind);
-    let reports = info.is_some_and(|info| info.chooses);
+    let reports = info.is_some_and(|info| info.reports);
     let open_loop = info.is_some_and(|info| info.open_loop);
     assert!(!open_loop || group.app != App::Greedy, "{}: it needs a rate", group.name);
     Config {

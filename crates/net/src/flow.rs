@@ -120,8 +120,8 @@ pub struct Sink {
     pub acks_sent: u64,
     /// Earliest pending event of the delayed ACK.
     pub armed: Time,
-    /// Does the receiver choose what to acknowledge?
-    pub chooses: bool,
+    /// Does the receiver choose what to acknowledge ([`crate::reports`])?
+    pub reports: bool,
 }
 
 impl Sink {

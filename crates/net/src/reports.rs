@@ -5,21 +5,57 @@
 //! out. That is an instant of the simulated network. Hosts are run ahead, so it may be known before the
 //! clock gets there, and it is the latest of those that are known.
 
-use cc::roles::PacketKind;
+use cc::registry::AnyReporter;
+use cc::roles::{Arrived, PacketKind};
 use units::Time;
 
 use crate::packet::NONE;
 use crate::world::World;
+
+/// The receivers of such flows, by flow; empty when there are none.
+#[derive(Clone, Debug, Default)]
+pub struct Reporters(Vec<Option<AnyReporter>>);
+
+impl Reporters {
+    /// This flow begins in its slot.
+    pub fn set(&mut self, flow: u32, reporter: Option<AnyReporter>) {
+        let flow = flow as usize;
+        if self.0.len() <= flow {
+            if reporter.is_none() {
+                return;
+            }
+            self.0.resize(flow + 1, None);
+        }
+        self.0[flow] = reporter;
+    }
+
+    fn of(&mut self, flow: u32) -> Option<&mut AnyReporter> {
+        self.0.get_mut(flow as usize)?.as_mut()
+    }
+}
 
 impl World {
     /// A data packet is at a sink that chooses what to acknowledge.
     #[cold]
     #[inline(never)]
     pub(crate) fn report(&mut self, now: Time, flow: u32, id: u32) {
-        if self.sinks[flow as usize].receiver.wants_ack() {
-            self.acknowledge(now, flow, id);
-        } else {
-            self.pool.remove(id);
+        let packet = &self.pool[id];
+        let mut data = Arrived {
+            now,
+            seq: packet.seq,
+            expected: self.sinks[flow as usize].inbound.cumulative(),
+            size: packet.size,
+            header: packet.header,
+            ecn: packet.ecn,
+            pending: None,
+        };
+        let reported = self.reporters.of(flow).and_then(|reporter| reporter.on_data(&mut data));
+        match reported {
+            Some(header) => {
+                self.pool[id].header = header;
+                self.acknowledge(now, flow, id);
+            }
+            None => self.pool.remove(id),
         }
         self.data_ended(now, flow);
     }

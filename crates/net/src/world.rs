@@ -25,6 +25,7 @@ use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
+use crate::reports::Reporters;
 use crate::tap::Taps;
 
 /// What an event is about, in the order in which events of one instant are handled.
@@ -103,6 +104,7 @@ pub struct World {
     pub access_hops: u64,
     pub apps: Apps,
     pub arrivals: Arrivals,
+    pub reporters: Reporters,
 }
 
 impl World {
@@ -587,11 +589,11 @@ impl World {
         }
     }
 
-    /// No ACK leaves of itself: it is delayed, or the receiver's protocol decides.
+    /// No ACK leaves now: it is delayed, or the protocol decides.
     #[inline(never)]
     fn withhold_ack(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
-        if sink.chooses {
+        if sink.reports {
             return self.report(now, flow, id);
         }
         if sink.unanswered != NONE {

@@ -234,7 +234,7 @@ fn protocol_of(
     set_all(info.params, &["kind", "recovery"], entries, |name, value| params.set(name, value))?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
     if let Some((_, node)) = recovery
-        && info.chooses
+        && info.reports
         && Recovery::read(node)? != Recovery::None
     {
         let kind = info.name;

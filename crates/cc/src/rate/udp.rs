@@ -7,7 +7,9 @@
 //! Deviations:
 //! - D1: sizes are those on the wire, as everywhere; a UDP header is not written out.
 
-use crate::roles::{Ack, Arrived, Feedback, Loss, Receiver, Sender, SenderContext, Variable};
+use crate::roles::{
+    Ack, Arrived, Departing, Echo, Loss, Reporter, Sender, SenderContext, Variable,
+};
 
 params! {
     /// There is nothing to set: the application decides.
@@ -19,20 +21,20 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Udp;
 
-/// The receiver's part: it counts, and says nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UdpReceiver;
+/// The receiver's part: it says nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct UdpReporter;
 
-impl Receiver for UdpReceiver {
+impl Reporter for UdpReporter {
+    type Params = UdpParams;
     type Header = ();
-    const CHOOSES: bool = true;
 
-    fn on_data(&mut self, _data: &Arrived<()>) -> Feedback<()> {
-        Feedback::default()
+    fn new(_params: &UdpParams, _context: &SenderContext) -> UdpReporter {
+        UdpReporter
     }
 
-    fn wants_ack(&self) -> bool {
-        false
+    fn on_data(&mut self, _data: &Arrived<()>) -> Option<()> {
+        None
     }
 }
 
@@ -42,7 +44,7 @@ const UNLIMITED: f64 = 1e9;
 impl Sender for Udp {
     type Params = UdpParams;
     type Header = ();
-    type Receiver = UdpReceiver;
+    type Receiver = Echo<()>;
 
     const OPEN_LOOP: bool = true;
     const VARIABLES: &'static [Variable] = &[];
@@ -51,7 +53,7 @@ impl Sender for Udp {
         Udp
     }
 
-    fn on_send(&mut self, _segment: &crate::roles::Departing) {}
+    fn on_send(&mut self, _segment: &Departing) {}
 
     fn on_ack(&mut self, _ack: &Ack<()>) {}
 
@@ -77,10 +79,9 @@ mod tests {
         udp.on_loss(&loss(LossKind::Timeout, 5));
         udp.on_ack(&ack(1));
         assert_eq!((udp.cwnd(), udp.pacing()), (UNLIMITED, None));
-        let mut sink = UdpReceiver;
+        let mut sink = UdpReporter;
         let (now, header, ecn) = (Time::ZERO, (), Ecn::Ce);
         let data = Arrived { now, seq: 0, expected: 1, size: 1000, header, ecn, pending: None };
-        assert_eq!(sink.on_data(&data), Feedback::default());
-        assert!(UdpReceiver::CHOOSES && !sink.wants_ack());
+        assert_eq!(sink.on_data(&data), None);
     }
 }
