@@ -484,6 +484,7 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 // is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
+    Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
 }
 
 protocols! {
@@ -512,6 +513,10 @@ protocols! {
         recovery: None, router: None,
         summary: "UDP: what the application offers, with no ACK and no control",
         source: "RFC 768" }
+    Tfrc { name: "tfrc", sender: crate::rate::tfrc::Tfrc,
+        reporter: crate::rate::tfrc::TfrcReporter, recovery: None, router: None,
+        summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
+        source: "RFC 5348" }
 }
 
 queues! {

@@ -2,6 +2,7 @@
 
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::params::{Kind, Refused, Spec, Value};
+use clearpipe_cc::rate::tfrc::TfrcHeader;
 use clearpipe_cc::registry::{
     AnyHeader, AnyReceiver, AnyReporter, AnyRouter, AnyRouterParams, AnySender, AnySenderParams,
     ProtocolInfo, QueueInfo, Role, protocols, queues,
@@ -69,6 +70,8 @@ fn header() -> impl Strategy<Value = AnyHeader> {
     let xcp = (number(), number(), number());
     prop_oneof![
         1 => Just(AnyHeader::None),
+        1 => (number(), number(), number())
+            .prop_map(|(rtt, x_recv, p)| TfrcHeader { rtt, x_recv, p }.wrap()),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
     ]
 }
@@ -445,6 +448,14 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::Tfrc(h) => {
+            let Some(back) = round_trip(h) else { return };
+            check_fields([
+                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
+                (back.x_recv, h.x_recv, 1.0, 0.0..4e9),
+                (back.p, h.p, 1.0 / f64::from(u32::MAX), 0.0..1.0),
+            ]);
+        }
         AnyHeader::Xcp(h) => {
             // A window of 0 with an RTT makes no sense and may be refused.
             let Some(back) = round_trip(h) else { return };
@@ -459,6 +470,14 @@ fn check_codec(header: AnyHeader) {
                 assert!(near || !range.contains(&sent), "{h:?} {back:?}");
             }
         }
+    }
+}
+
+/// Each field of a header is back within a unit, where it was in the wire's range.
+fn check_fields<const N: usize>(fields: [(f64, f64, f64, std::ops::Range<f64>); N]) {
+    for (got, sent, unit, range) in fields {
+        let near = (got - sent).abs() <= unit.max(sent.abs() * f64::EPSILON);
+        assert!(near || !range.contains(&sent), "{got} for {sent}");
     }
 }
 
@@ -500,7 +519,7 @@ proptest! {
 /// and Fast Open.
 #[test]
 fn headers_fit_into_tcp_options() {
-    let headers = [AnyHeader::Xcp(XcpHeader::default())];
+    let headers = [AnyHeader::Xcp(XcpHeader::default()), AnyHeader::Tfrc(TfrcHeader::default())];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {
         let exid = header.exid().unwrap();

@@ -4,7 +4,7 @@ mod common;
 
 use clearpipe_net::{Outcome, Run};
 use results::{FlowRow, GroupRow};
-use scenario::Scenario;
+use scenario::{Loss, LossModel, Scenario};
 
 /// A dumbbell of 10 Mb/s, 40 ms and 20 packets of 1000 B, with one group `f` of these keys.
 fn scenario(duration: u64, more: &str, flows: &str) -> Scenario {
@@ -143,4 +143,76 @@ fn arriving_transfers_give_their_slots_back() {
         assert!(times.iter().all(|fct| (0.092_96..0.11).contains(fct)));
         assert!(times.iter().any(|fct| (fct - 0.092_96).abs() < 1e-9));
     }
+}
+
+/// A lone TFRC flow over a line that never limits it, RTT 100 ms: rate [packets/s], and the row.
+fn tfrc(loss: &str) -> (f64, FlowRow) {
+    let text = format!(
+        "schema = 1\nname = \"tfrc\"\nduration = \"400s\"\nwarmup = \"50s\"\n\
+         [packets]\ndata = \"1000B\"\n\
+         [topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\nrtt = \"100ms\"\nbuffer = \"1000pkt\"\n\
+         [flows.f]\nprotocol = \"tfrc\"\n"
+    );
+    let parsed = scenario::parse("tfrc.toml", &text, &[]);
+    let mut scenario = parsed.unwrap_or_else(|error| panic!("{error}")).scenario;
+    let model = match loss.split_once(' ') {
+        Some(("every", n)) => LossModel::Every(n.parse().expect("a number")),
+        Some(("random", p)) => LossModel::Random(p.parse().expect("a number")),
+        _ => panic!("{loss}"),
+    };
+    let bottleneck = scenario.links.iter_mut().find(|link| link.name == "bottleneck");
+    bottleneck.expect("a dumbbell has one").line.loss = Some(Loss { model, data_only: true });
+    let outcome = common::run(&scenario, 1, 0);
+    let row = outcome.tables.flows[0].clone();
+    assert_eq!((row.retransmitted_pkts, row.timeouts), (0, 0));
+    assert_eq!(row.delivered_pkts, row.arrived_pkts);
+    (row.goodput_bps / 8000.0, row)
+}
+
+/// Every n-th packet is lost: every loss interval is n packets, so p is 1/n exactly, and the rate is
+/// that of the equation.
+#[test]
+fn tfrc_has_the_rate_of_its_equation() {
+    for n in [40, 100, 1000] {
+        let p = 1.0 / f64::from(n);
+        let expected = cc::rate::tfrc::throughput(1.0, 0.1, p) * (1.0 - p);
+        let (rate, row) = tfrc(&format!("every {n}"));
+        println!("    every {n}: {rate:.1} packets/s, {expected:.1} by the equation");
+        assert!((rate / expected - 1.0).abs() < 0.03, "{rate} {expected}");
+        // A report per RTT of 0.1 s and one per loss.
+        let reports = 400.0 / 0.1 + row.lost_pkts as f64;
+        let sent = row.acks_sent_pkts as f64;
+        assert!(sent < 1.05 * reports && sent > 0.8 * 400.0 / 0.1, "{sent} {reports}");
+    }
+}
+
+/// Random losses: loss events are a little fewer than losses, and the rate is a mean of a function that
+/// is not linear.
+#[test]
+fn tfrc_is_near_its_equation_with_random_losses() {
+    for p in [0.001, 0.01, 0.05] {
+        let expected = cc::rate::tfrc::throughput(1.0, 0.1, p) * (1.0 - p);
+        let (rate, _) = tfrc(&format!("random {p}"));
+        println!("    p = {p}: {rate:.1} packets/s, {expected:.1} by the equation");
+        assert!((rate / expected - 1.0).abs() < 0.2, "{rate} {expected}");
+    }
+}
+
+/// Transfers by TFRC that come and go over a queue that drops: all end, and the slots are free again.
+#[test]
+fn tfrc_transfers_end_and_give_their_slots_back() {
+    let flows = "protocol = \"tfrc\"\nsize = \"pareto(20kB, 1.5)\"\n\
+                 arrivals = \"poisson(20/s)\"\ncount = 1000";
+    let scenario = scenario(120, "", flows);
+    let mut run = Run::new(&scenario, 1, 0);
+    while run.advance(1 << 16) {}
+    let (slots, held) = run.flow_slots();
+    let outcome = run.finish();
+    let group: &GroupRow = &outcome.tables.groups[0];
+    println!("    {} dropped of {}, {slots} slots", group.dropped_pkts, group.sent_pkts);
+    assert_eq!(group.sent_pkts, group.arrived_pkts + group.dropped_pkts);
+    assert!(group.acks_sent_pkts > 0 && group.acks_sent_pkts == group.acks_arrived_pkts);
+    assert!(slots < 200 && held == 0, "{slots} slots, {held} held at the end");
+    let times = &outcome.tables.transfers.as_ref().expect("arrivals").fct_s;
+    assert!(times.len() == 1000 && times.iter().all(|fct| *fct > 0.0));
 }

@@ -72,7 +72,8 @@ impl History {
             return false;
         }
         // Packets from the edge up to the lowest of the three are lost (section 5.1).
-        let ((after, after_at), before) = (self.above[0], (self.edge.wrapping_sub(1), self.edge_at));
+        let ((after, after_at), before) =
+            (self.above[0], (self.edge.wrapping_sub(1), self.edge_at));
         let new = self.lost(self.edge..after, before.1, after_at, rtt, first);
         (self.edge, self.edge_at) = (after, after_at);
         self.advance();
