@@ -485,6 +485,7 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
     Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
+    Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
 }
 
 protocols! {
@@ -517,6 +518,9 @@ protocols! {
         reporter: crate::rate::tfrc::TfrcReporter, recovery: None, router: None,
         summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
         source: "RFC 5348" }
+    Rcp { name: "rcp", sender: crate::explicit::rcp::RcpSender, recovery: Sack,
+        router: Some("rcp"), summary: "RCP: every flow paces at the one rate that its links offer",
+        source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005" }
 }
 
 queues! {
@@ -532,4 +536,7 @@ queues! {
     Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
+    Rcp { name: "rcp", router: crate::explicit::rcp::RcpRouter, role: Feedback,
+        summary: "RCP's rate, the same for all flows",
+        source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005, section 3" }
 }

@@ -1,5 +1,6 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::params::{Kind, Refused, Spec, Value};
 use clearpipe_cc::rate::tfrc::TfrcHeader;
@@ -72,6 +73,7 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         1 => Just(AnyHeader::None),
         1 => (number(), number(), number())
             .prop_map(|(rtt, x_recv, p)| TfrcHeader { rtt, x_recv, p }.wrap()),
+        1 => (number(), number()).prop_map(|(rate, rtt)| RcpHeader { rate, rtt }.wrap()),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
     ]
 }
@@ -449,6 +451,10 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::Rcp(h) => {
+            let Some(back) = round_trip(h) else { return };
+            check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
+        }
         AnyHeader::Tfrc(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([
@@ -520,7 +526,11 @@ proptest! {
 /// and Fast Open.
 #[test]
 fn headers_fit_into_tcp_options() {
-    let headers = [AnyHeader::Xcp(XcpHeader::default()), AnyHeader::Tfrc(TfrcHeader::default())];
+    let headers = [
+        AnyHeader::Xcp(XcpHeader::default()),
+        AnyHeader::Tfrc(TfrcHeader::default()),
+        AnyHeader::Rcp(RcpHeader::default()),
+    ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {
         let exid = header.exid().unwrap();

@@ -2,3 +2,5 @@
 
 pub mod vcp;
 pub mod xcp;
+
+pub mod rcp;
