@@ -486,6 +486,7 @@ headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
     Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
     Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
+    QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
 }
 
 protocols! {
@@ -521,6 +522,10 @@ protocols! {
     Rcp { name: "rcp", sender: crate::explicit::rcp::RcpSender, recovery: Sack,
         router: Some("rcp"), summary: "RCP: every flow paces at the one rate that its links offer",
         source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005" }
+    QuickStart { name: "quickstart", sender: crate::explicit::quickstart::QuickStartSender,
+        recovery: Sack, router: Some("quickstart"),
+        summary: "Quick-Start: SACK whose first packet asks the routers for a rate",
+        source: "RFC 4782" }
 }
 
 queues! {
@@ -539,4 +544,7 @@ queues! {
     Rcp { name: "rcp", router: crate::explicit::rcp::RcpRouter, role: Feedback,
         summary: "RCP's rate, the same for all flows",
         source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005, section 3" }
+    QuickStart { name: "quickstart", router: crate::explicit::quickstart::QuickStartRouter,
+        role: Feedback, summary: "Quick-Start's approval of rate requests",
+        source: "RFC 4782, section 3.3 and appendix C" }
 }

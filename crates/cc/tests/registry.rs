@@ -1,5 +1,6 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::params::{Kind, Refused, Spec, Value};
@@ -74,6 +75,8 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         1 => (number(), number(), number())
             .prop_map(|(rtt, x_recv, p)| TfrcHeader { rtt, x_recv, p }.wrap()),
         1 => (number(), number()).prop_map(|(rate, rtt)| RcpHeader { rate, rtt }.wrap()),
+        1 => (any::<u8>(), any::<bool>())
+            .prop_map(|(request, seen)| QuickStartHeader { request, seen }.wrap()),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
     ]
 }
@@ -455,6 +458,10 @@ fn check_codec(header: AnyHeader) {
             let Some(back) = round_trip(h) else { return };
             check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
         }
+        AnyHeader::QuickStart(h) => {
+            let Some(back) = round_trip(h) else { return };
+            assert_eq!((back.request, back.seen), (h.request.min(15), h.seen));
+        }
         AnyHeader::Tfrc(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([
@@ -530,6 +537,7 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::Xcp(XcpHeader::default()),
         AnyHeader::Tfrc(TfrcHeader::default()),
         AnyHeader::Rcp(RcpHeader::default()),
+        AnyHeader::QuickStart(QuickStartHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

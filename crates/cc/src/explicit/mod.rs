@@ -3,4 +3,5 @@
 pub mod vcp;
 pub mod xcp;
 
+pub mod quickstart;
 pub mod rcp;
