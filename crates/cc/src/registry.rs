@@ -487,6 +487,7 @@ headers! {
     Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
     Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
     QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
+    MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
 }
 
 protocols! {
@@ -526,6 +527,9 @@ protocols! {
         recovery: Sack, router: Some("quickstart"),
         summary: "Quick-Start: SACK whose first packet asks the routers for a rate",
         source: "RFC 4782" }
+    MaxNet { name: "maxnet", sender: crate::explicit::maxnet::MaxNetSender, recovery: Sack,
+        router: Some("maxnet"), summary: "MaxNet: a rate by the largest price of the way",
+        source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
 }
 
 queues! {
@@ -547,4 +551,7 @@ queues! {
     QuickStart { name: "quickstart", router: crate::explicit::quickstart::QuickStartRouter,
         role: Feedback, summary: "Quick-Start's approval of rate requests",
         source: "RFC 4782, section 3.3 and appendix C" }
+    MaxNet { name: "maxnet", router: crate::explicit::maxnet::MaxNetRouter, role: Feedback,
+        summary: "MaxNet's price of a link",
+        source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
 }

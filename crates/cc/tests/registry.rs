@@ -1,5 +1,6 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::maxnet::MaxNetHeader;
 use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
@@ -74,6 +75,8 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         1 => Just(AnyHeader::None),
         1 => (number(), number(), number())
             .prop_map(|(rtt, x_recv, p)| TfrcHeader { rtt, x_recv, p }.wrap()),
+        1 => (number(), number())
+            .prop_map(|(price, rtt)| MaxNetHeader { price, rtt }.wrap()),
         1 => (number(), number()).prop_map(|(rate, rtt)| RcpHeader { rate, rtt }.wrap()),
         1 => (any::<u8>(), any::<bool>())
             .prop_map(|(request, seen)| QuickStartHeader { request, seen }.wrap()),
@@ -454,6 +457,13 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::MaxNet(h) => {
+            let Some(back) = round_trip(h) else { return };
+            check_fields([
+                (back.price, h.price, 1.0 / 16_777_216.0, 0.0..255.0),
+                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
+            ]);
+        }
         AnyHeader::Rcp(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
@@ -538,6 +548,7 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::Tfrc(TfrcHeader::default()),
         AnyHeader::Rcp(RcpHeader::default()),
         AnyHeader::QuickStart(QuickStartHeader::default()),
+        AnyHeader::MaxNet(MaxNetHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

@@ -3,5 +3,6 @@
 pub mod vcp;
 pub mod xcp;
 
+pub mod maxnet;
 pub mod quickstart;
 pub mod rcp;
