@@ -488,6 +488,7 @@ headers! {
     Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
     QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
     MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
+    JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
 }
 
 protocols! {
@@ -530,6 +531,9 @@ protocols! {
     MaxNet { name: "maxnet", sender: crate::explicit::maxnet::MaxNetSender, recovery: Sack,
         router: Some("maxnet"), summary: "MaxNet: a rate by the largest price of the way",
         source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
+    JetMax { name: "jetmax", sender: crate::explicit::jetmax::JetMaxSender, recovery: Sack,
+        router: Some("jetmax"), summary: "JetMax: the bottleneck shares what others leave among its own",
+        source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
 }
 
 queues! {
@@ -554,4 +558,7 @@ queues! {
     MaxNet { name: "maxnet", router: crate::explicit::maxnet::MaxNetRouter, role: Feedback,
         summary: "MaxNet's price of a link",
         source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
+    JetMax { name: "jetmax", router: crate::explicit::jetmax::JetMaxRouter, role: Feedback,
+        summary: "JetMax's count of a link's own flows, and its offer to them",
+        source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
 }

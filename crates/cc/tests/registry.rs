@@ -1,5 +1,6 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::jetmax::JetMaxHeader;
 use clearpipe_cc::explicit::maxnet::MaxNetHeader;
 use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
@@ -77,6 +78,9 @@ fn header() -> impl Strategy<Value = AnyHeader> {
             .prop_map(|(rtt, x_recv, p)| TfrcHeader { rtt, x_recv, p }.wrap()),
         1 => (number(), number())
             .prop_map(|(price, rtt)| MaxNetHeader { price, rtt }.wrap()),
+        1 => (0..5_u32, 0..5_u32, number(), number()).prop_map(|(link, proposed, gap, offer)| {
+            JetMaxHeader { link, proposed, gap, offer }.wrap()
+        }),
         1 => (number(), number()).prop_map(|(rate, rtt)| RcpHeader { rate, rtt }.wrap()),
         1 => (any::<u8>(), any::<bool>())
             .prop_map(|(request, seen)| QuickStartHeader { request, seen }.wrap()),
@@ -464,6 +468,14 @@ fn check_codec(header: AnyHeader) {
                 (back.rtt, h.rtt, 1e-6, 0.0..4e3),
             ]);
         }
+        AnyHeader::JetMax(h) => {
+            let Some(back) = round_trip(h) else { return };
+            assert_eq!((back.link, back.proposed), (h.link, h.proposed));
+            check_fields([
+                (back.gap, h.gap, 1e-9, 0.0..4e6),
+                (back.offer, h.offer, 1.0, 0.0..1e18),
+            ]);
+        }
         AnyHeader::Rcp(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
@@ -549,6 +561,7 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::Rcp(RcpHeader::default()),
         AnyHeader::QuickStart(QuickStartHeader::default()),
         AnyHeader::MaxNet(MaxNetHeader::default()),
+        AnyHeader::JetMax(JetMaxHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

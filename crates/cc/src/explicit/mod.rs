@@ -3,6 +3,7 @@
 pub mod vcp;
 pub mod xcp;
 
+pub mod jetmax;
 pub mod maxnet;
 pub mod quickstart;
 pub mod rcp;
