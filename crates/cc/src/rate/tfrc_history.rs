@@ -72,9 +72,8 @@ impl History {
             return false;
         }
         // Packets from the edge up to the lowest of the three are lost (section 5.1).
-        let ((after, after_at), before) =
-            (self.above[0], (self.edge.wrapping_sub(1), self.edge_at));
-        let new = self.lost(self.edge..after, before.1, after_at, rtt, first);
+        let (after, after_at) = self.above[0];
+        let new = self.lost(self.edge..after, (self.edge_at, after_at), rtt, first);
         (self.edge, self.edge_at) = (after, after_at);
         self.advance();
         new
@@ -88,7 +87,7 @@ impl History {
         first: impl FnOnce() -> f64,
     ) -> bool {
         self.end = self.end.max(seq.saturating_add(1));
-        self.lost(seq..seq.saturating_add(1), now, now, rtt, first)
+        self.lost(seq..seq.saturating_add(1), (now, now), rtt, first)
     }
 
     /// Is this packet one that was waited for?
@@ -114,12 +113,12 @@ impl History {
         }
     }
 
-    /// These packets are lost, between the arrivals of their neighbours; was there a new event?
+    /// These packets are lost, between the arrivals of their neighbours at `from` and `to`; was there a
+    /// new event?
     fn lost(
         &mut self,
         lost: core::ops::Range<u64>,
-        from: Time,
-        to: Time,
+        (from, to): (Time, Time),
         rtt: Span,
         first: impl FnOnce() -> f64,
     ) -> bool {
@@ -208,9 +207,9 @@ mod tests {
     use crate::tests::{ms, near};
 
     /// Packets of these numbers come one each 10 ms, packet n at n*10 ms; RTT 100 ms.
-    fn history(lost: &[u64], end: u64) -> (History, Vec2) {
+    fn history(lost: &[u64], end: u64) -> (History, Events) {
         let mut history = History::new(true);
-        let mut events = Vec2::default();
+        let mut events = Events::default();
         for seq in (0..end).filter(|seq| !lost.contains(seq)) {
             if history.arrived((seq, ms(seq * 10)), Span::from_millis(100), || 40.0) {
                 events.push(seq);
@@ -221,8 +220,8 @@ mod tests {
 
     /// The packets at whose arrival an event became known.
     #[derive(Default, PartialEq, Debug)]
-    struct Vec2([u64; 12], usize);
-    impl Vec2 {
+    struct Events([u64; 12], usize);
+    impl Events {
         fn push(&mut self, seq: u64) {
             self.0[self.1] = seq;
             self.1 += 1;
