@@ -17,6 +17,7 @@ pub mod params;
 pub mod aqm;
 pub mod explicit;
 pub mod foreign;
+pub mod rate;
 pub mod registry;
 pub mod roles;
 pub mod tcp;

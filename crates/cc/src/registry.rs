@@ -6,7 +6,8 @@ use units::{Rate, Time};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable, Verdict,
+    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable,
+    Verdict,
 };
 use crate::tcp::delivery::Stamp;
 
@@ -79,6 +80,10 @@ pub struct ProtocolInfo {
     pub recovery: Recovery,
     /// The queue that must be on the path for it to work as meant.
     pub router: Option<&'static str>,
+    /// As [`Sender::OPEN_LOOP`].
+    pub open_loop: bool,
+    /// Does its receiver choose which packets to acknowledge ([`Reporter`])?
+    pub reports: bool,
     /// Its parameters.
     pub params: &'static [Spec],
     /// Named sets of their values.
@@ -182,8 +187,9 @@ macro_rules! headers {
 }
 
 macro_rules! protocols {
-    ($( $variant:ident { name: $name:literal, sender: $type:ty, recovery: $recovery:ident,
-        router: $router:expr, summary: $summary:literal, source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, sender: $type:ty, $( reporter: $reporter:ty, )?
+        recovery: $recovery:ident, router: $router:expr, summary: $summary:literal,
+        source: $source:literal } )*) => {
         /// The parameters of any end-host protocol.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnySenderParams {
@@ -210,6 +216,8 @@ macro_rules! protocols {
                 source: $source,
                 recovery: Recovery::$recovery,
                 router: $router,
+                open_loop: <$type as Sender>::OPEN_LOOP,
+                reports: !<[&str]>::is_empty(&[$( stringify!($reporter) )?]),
                 params: <$type as Sender>::Params::specs(),
                 presets: <$type as Sender>::Params::presets(),
                 variables: <$type as Sender>::VARIABLES,
@@ -235,6 +243,16 @@ macro_rules! protocols {
             /// The present value of the parameter called `name`.
             pub fn get(&self, name: &str) -> Option<Value> {
                 match self { $( AnySenderParams::$variant(p) => p.get(name), )* }
+            }
+            /// The receiver that chooses what to acknowledge, if the protocol has one.
+            pub fn reporter(&self, context: &SenderContext) -> Option<AnyReporter> {
+                match self {
+                    $( AnySenderParams::$variant(_params) => {
+                        None $( .or_else(|| {
+                            Some(AnyReporter::$variant(<$reporter>::new(_params, context)))
+                        }) )?
+                    } )*
+                }
             }
             /// The sender and the receiver that these parameters describe.
             pub fn build(&self, context: &SenderContext) -> (AnySender, AnyReceiver) {
@@ -304,6 +322,26 @@ macro_rules! protocols {
                         let back = r.on_data(&received(data));
                         Feedback { header: back.header.wrap(), code: back.code }
                     } )*
+                }
+            }
+        }
+
+        /// Any receiver that chooses what to acknowledge.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant)] // few flows have one, apart from their other state
+        pub enum AnyReporter {
+            $( $( #[doc = $summary] $variant($reporter), )? )*
+        }
+
+        impl AnyReporter {
+            /// As [`Reporter::on_data`].
+            pub fn on_data(&mut self, data: &mut Arrived<AnyHeader>) -> Option<AnyHeader> {
+                match self {
+                    $( $( AnyReporter::$variant(r) => {
+                        let header: Option<<$reporter as Reporter>::Header> =
+                            r.on_data(&received(data));
+                        header.map(Header::wrap)
+                    } )? )*
                 }
             }
         }
@@ -480,6 +518,11 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
     Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
+    Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
+    Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
+    QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
+    MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
+    JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
@@ -554,6 +597,33 @@ protocols! {
     Binomial { name: "binomial", sender: crate::tcp::binomial::BinomialSender, recovery: Sack, router: None,
         summary: "Binomial congestion control: SQRT, IIAD, or k and l",
         source: "Bansal, Balakrishnan, INFOCOM 2001" }
+    Fast { name: "fast", sender: crate::tcp::fast::Fast, recovery: Sack, router: None,
+        summary: "FAST TCP: keeps alpha packets of its own in the queues",
+        source: "Wei, Jin, Low, Hegde, ToN 2006" }
+    Vegas { name: "vegas", sender: crate::tcp::vegas::Vegas, recovery: Reno, router: None,
+        summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
+        source: "Brakmo, Peterson, JSAC 1995" }
+    Udp { name: "udp", sender: crate::rate::udp::Udp, reporter: crate::rate::udp::UdpReporter,
+        recovery: None, router: None,
+        summary: "UDP: what the application offers, with no ACK and no control",
+        source: "RFC 768" }
+    Tfrc { name: "tfrc", sender: crate::rate::tfrc::Tfrc,
+        reporter: crate::rate::tfrc::TfrcReporter, recovery: None, router: None,
+        summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
+        source: "RFC 5348" }
+    Rcp { name: "rcp", sender: crate::explicit::rcp::RcpSender, recovery: Sack,
+        router: Some("rcp"), summary: "RCP: every flow paces at the one rate that its links offer",
+        source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005" }
+    QuickStart { name: "quickstart", sender: crate::explicit::quickstart::QuickStartSender,
+        recovery: Sack, router: Some("quickstart"),
+        summary: "Quick-Start: SACK whose first packet asks the routers for a rate",
+        source: "RFC 4782" }
+    MaxNet { name: "maxnet", sender: crate::explicit::maxnet::MaxNetSender, recovery: Sack,
+        router: Some("maxnet"), summary: "MaxNet: a rate by the largest price of the way",
+        source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
+    JetMax { name: "jetmax", sender: crate::explicit::jetmax::JetMaxSender, recovery: Sack,
+        router: Some("jetmax"), summary: "JetMax: the bottleneck shares what others leave among its own",
+        source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
 }
 
 queues! {
@@ -597,4 +667,16 @@ queues! {
         summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
             the second",
         source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
+    Rcp { name: "rcp", router: crate::explicit::rcp::RcpRouter, role: Feedback,
+        summary: "RCP's rate, the same for all flows",
+        source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005, section 3" }
+    QuickStart { name: "quickstart", router: crate::explicit::quickstart::QuickStartRouter,
+        role: Feedback, summary: "Quick-Start's approval of rate requests",
+        source: "RFC 4782, section 3.3 and appendix C" }
+    MaxNet { name: "maxnet", router: crate::explicit::maxnet::MaxNetRouter, role: Feedback,
+        summary: "MaxNet's price of a link",
+        source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
+    JetMax { name: "jetmax", router: crate::explicit::jetmax::JetMaxRouter, role: Feedback,
+        summary: "JetMax's count of a link's own flows, and its offer to them",
+        source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
 }

@@ -202,6 +202,9 @@ pub trait Sender: Sized {
 
     /// What [`Sender::probe`] shows, in its order.
     const VARIABLES: &'static [Variable];
+    /// Does it send what the application offers at once, whatever becomes of it? Then the
+    /// application must have a rate.
+    const OPEN_LOOP: bool = false;
 
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
@@ -289,6 +292,21 @@ impl<H: Header> Receiver for Echo<H> {
     fn on_data(&mut self, data: &Arrived<H>) -> Feedback<H> {
         Feedback { header: data.header, code: data.ecn }
     }
+}
+
+/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
+/// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
+/// or are lost, and the protocol's [`Receiver`] is [`Echo`]. It lies apart from the other state of a
+/// flow and may be large.
+pub trait Reporter: Sized + Clone {
+    /// Its protocol's parameters.
+    type Params: Params;
+    /// The protocol's header.
+    type Header: Header;
+    /// The state at the start of a flow.
+    fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// A data packet arrived: the header of the ACK that leaves at once, if one does.
+    fn on_data(&mut self, data: &Arrived<Self::Header>) -> Option<Self::Header>;
 }
 
 /// What a buffer's limit counts.

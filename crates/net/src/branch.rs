@@ -190,7 +190,7 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
         let group = source.group as usize;
         hold_source(source, !probe::samples_source(new, group));
         let at_once = new.transport.delayed_ack.is_none();
-        hold_sink(sink, at_once && !probe::samples_sink(new, group));
+        hold_sink(sink, (at_once || sink.reports) && !probe::samples_sink(new, group));
     }
     let ends = Ends { sources: &world.sources, sinks: &world.sinks };
     world.probes.change(new, at, &world.links, ends);

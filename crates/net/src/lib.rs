@@ -20,6 +20,7 @@ mod packet;
 mod pause;
 mod probe;
 mod prototypes;
+mod reports;
 mod rows;
 mod special;
 mod tables;

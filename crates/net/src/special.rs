@@ -79,10 +79,11 @@ impl World {
             PacketKind::Data => annals.lost += 1,
             PacketKind::Ack => annals.acks_lost += 1,
         }
-        let arriving = annals.row != NONE;
+        let followed = annals.row != NONE || annals.reports;
+        let kind = packet.kind;
         self.pool.remove(id);
-        if arriving {
-            self.came_to_end(out, flow);
+        if followed {
+            self.packet_ended(out, flow, kind);
         }
     }
 

@@ -25,6 +25,7 @@ use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
+use crate::reports::Reporters;
 use crate::tap::Taps;
 
 /// What an event is about, in the order in which events of one instant are handled.
@@ -103,6 +104,7 @@ pub struct World {
     pub access_hops: u64,
     pub apps: Apps,
     pub arrivals: Arrivals,
+    pub reporters: Reporters,
 }
 
 impl World {
@@ -270,10 +272,11 @@ impl World {
             PacketKind::Data => annals.dropped += 1,
             PacketKind::Ack => annals.acks_dropped += 1,
         }
-        let arriving = annals.row != NONE;
+        let followed = annals.row != NONE || annals.reports;
+        let kind = packet.kind;
         self.pool.remove(id);
-        if arriving {
-            self.came_to_end(now, flow);
+        if followed {
+            self.packet_ended(now, flow, kind);
         }
     }
 
@@ -498,10 +501,11 @@ impl World {
 
     #[cold]
     #[inline(never)]
-    fn finish(&mut self, now: Time, flow: u32) {
+    pub(crate) fn finish(&mut self, now: Time, flow: u32) {
         self.sources[flow as usize].finished = true;
         let annals = &mut self.annals[flow as usize];
-        annals.finish.get_or_insert(now);
+        let at = if annals.reports { now.max(annals.quiet) } else { now };
+        annals.finish.get_or_insert(at);
         if annals.row != NONE {
             self.came_to_end(now, flow);
         }
@@ -555,13 +559,13 @@ impl World {
         if seen.ack_now {
             self.acknowledge(now, flow, id);
         } else {
-            self.delay_ack(flow, id);
+            self.withhold_ack(now, flow, id);
         }
     }
 
     /// Turns a data packet round as the ACK of what has arrived.
     #[inline]
-    fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         if sink.unanswered != NONE && sink.unanswered != id {
             self.pool.remove(sink.unanswered);
@@ -585,8 +589,13 @@ impl World {
         }
     }
 
-    fn delay_ack(&mut self, flow: u32, id: u32) {
+    /// No ACK leaves now: it is delayed, or the protocol decides.
+    #[inline(never)]
+    fn withhold_ack(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
+        if sink.reports {
+            return self.report(now, flow, id);
+        }
         if sink.unanswered != NONE {
             self.pool.remove(sink.unanswered);
         }

@@ -241,6 +241,13 @@ fn protocol_of(
     set_preset(info.name, info.presets, entries, &mut set)?;
     set_all(info.params, &reserved(&["kind", "recovery"], info.presets), entries, set)?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
+    if let Some((_, node)) = recovery
+        && info.reports
+        && Recovery::read(node)? != Recovery::None
+    {
+        let kind = info.name;
+        return Err(node.spot.rule(format!("\"{kind}\" sends nothing again: it must be \"none\"")));
+    }
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
     let recovery = recovery.unwrap_or(info.recovery);
     Ok(Protocol { name: name.to_owned(), kind: info.name, params, recovery })

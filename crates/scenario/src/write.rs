@@ -197,6 +197,10 @@ fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
     match &group.app {
         App::Greedy => {}
         App::Rate(offered) => out.key("rate", &rate(*offered)),
+        App::Poisson(offered) => {
+            out.key("rate", &rate(*offered));
+            out.key("gaps", &quoted("poisson"));
+        }
         App::OnOff { rate: offered, on, off } => {
             out.key("rate", &rate(*offered));
             out.key("on", &law(on));

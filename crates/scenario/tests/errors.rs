@@ -35,7 +35,7 @@ impl Case {
                     case.files.insert(rest, String::new());
                 }
                 "| " => *case.files.get_mut(&file).unwrap() += &(rest + "\n"),
-                "! " => case.message = rest,
+                "! " => case.message = rest.replace("<protocols>", &protocols()),
                 _ => panic!("not a line of a case: {line}"),
             }
         }
@@ -61,6 +61,11 @@ impl Case {
         };
         parse_with("base.toml", &self.text(), &self.sets, &load)
     }
+}
+
+/// All names of protocols, in the registry's order.
+fn protocols() -> String {
+    cc::registry::protocols().map(|info| info.name).collect::<Vec<_>>().join(", ")
 }
 
 fn cases() -> Vec<Case> {

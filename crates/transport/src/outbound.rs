@@ -53,6 +53,8 @@ pub struct Outbound {
     quiet: bool,
     phase: Phase,
     recovery: Recovery,
+    /// [`Config::reports`].
+    reports: bool,
     /// Retransmit `una`, whatever the window.
     force: bool,
     /// The next new segment carries CWR.
@@ -96,9 +98,10 @@ impl Outbound {
             total,
             deadline: Time::NEVER,
             rto: Rto::new(config),
-            quiet: true,
+            quiet: !config.reports,
             phase: Phase::Open,
             recovery: config.recovery,
+            reports: config.reports,
             force: false,
             cwr: false,
             backed_off: false,
@@ -141,6 +144,12 @@ impl Outbound {
     pub fn stop(&mut self) {
         self.limit = self.limit.min(self.nxt);
         self.total = self.limit;
+    }
+
+    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]).
+    pub fn ended(&mut self) {
+        debug_assert!(self.reports && self.una < self.nxt);
+        self.una += 1;
     }
 
     /// Takes over what `old`, which is done with, has allocated; for a sender that has sent nothing.
@@ -350,7 +359,7 @@ impl Outbound {
     /// what is still out at the end.
     #[inline]
     fn waits_for_acks(&self) -> bool {
-        self.recovery != Recovery::None || self.nxt == self.total
+        self.recovery != Recovery::None || self.nxt == self.total && !self.reports
     }
 
     /// Everything outstanding and not SACKed counts as lost and is sent again in order.
@@ -381,6 +390,9 @@ impl Outbound {
 
     #[inline(never)]
     fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: &AckIn<'_>) -> AckOutcome {
+        if self.reports {
+            return self.on_report(cumulative);
+        }
         let acked = cumulative.saturating_sub(self.una);
         let duplicate = cumulative == self.una && self.una < self.nxt;
         let mut delivered = acked;
@@ -404,6 +416,13 @@ impl Outbound {
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
         self.outcome(count(delivered), count(acked), lost, loss)
+    }
+
+    /// A report of all below `cumulative`. `recover` is what has been reported.
+    fn on_report(&mut self, cumulative: u64) -> AckOutcome {
+        let news = count(cumulative.saturating_sub(self.recover));
+        self.recover = self.recover.max(cumulative);
+        self.outcome(news, news, 0, None)
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.

@@ -4,3 +4,8 @@ pub mod dpcp;
 pub mod load;
 pub mod vcp;
 pub mod xcp;
+
+pub mod jetmax;
+pub mod maxnet;
+pub mod quickstart;
+pub mod rcp;

@@ -21,3 +21,7 @@ pub mod slow_start;
 pub mod tahoe;
 pub mod westwood;
 pub mod window;
+
+pub mod fast;
+pub(crate) mod rounds;
+pub mod vegas;
