@@ -31,8 +31,8 @@ mod tests {
 
     use crate::classes::{AnyCell, Place};
     use crate::roles::{
-        Ack, Backlog, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
-        SenderContext,
+        Ack, Backlog, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing,
+        RouterContext, SenderContext,
     };
 
     /// The instant so many milliseconds after the start.

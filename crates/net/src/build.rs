@@ -62,6 +62,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         accesses: flows.accesses,
         apps: flows.apps,
         arrivals,
+        gone: Vec::new(),
     };
     schedule(scenario, &mut world);
     world

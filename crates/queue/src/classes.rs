@@ -291,9 +291,8 @@ impl Classes {
             return Some(0);
         }
         let classes = 0..self.classes.len() as u32;
-        let by_bytes = |&class: &u32| {
-            (self.classes[class as usize].backlog.bytes, std::cmp::Reverse(class))
-        };
+        let by_bytes =
+            |&class: &u32| (self.classes[class as usize].backlog.bytes, std::cmp::Reverse(class));
         // What waits is listed, where there are lists.
         match self.plan.order {
             Order::Fifo | Order::Priority => classes.max_by_key(by_bytes),
@@ -433,7 +432,9 @@ impl Queue {
         overflow: Overflow,
         gone: &mut Vec<Waiting>,
     ) -> bool {
-        let Some(longest) = self.classes.as_ref().and_then(|all| all.longest()) else { return false };
+        let Some(longest) = self.classes.as_ref().and_then(|all| all.longest()) else {
+            return false;
+        };
         let own = self.class_backlog(class).bytes + u64::from(size);
         let own_is_longest = own >= self.class_backlog(longest).bytes;
         let queue = if own_is_longest { class } else { longest };

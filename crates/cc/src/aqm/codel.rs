@@ -12,9 +12,7 @@
 use units::{Rate, Span, Time, math};
 
 use crate::classes::{Place, Plan};
-use crate::roles::{
-    Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict,
-};
+use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict};
 
 params! {
     /// The two times of section 4.
@@ -210,7 +208,6 @@ impl Router for CoDel {
         self.control.probe(sink);
     }
 }
-
 
 #[cfg(test)]
 mod tests {
