@@ -70,6 +70,15 @@ impl PartialEq for Tagged {
 
 impl Eq for Tagged {}
 
+/// The longest queue.
+#[derive(Clone, Copy, Debug)]
+enum Longest {
+    /// All classes share one.
+    OnlyOne,
+    /// This class's.
+    Class(u32),
+}
+
 /// All classes of a link.
 #[derive(Clone, Debug)]
 pub struct Classes {
@@ -278,7 +287,8 @@ impl Classes {
 
     /// The packet at a place of a queue, taken out.
     fn remove(&mut self, queue: u32, place: usize) -> Option<(u32, Waiting)> {
-        let Item { waiting, class } = self.class(queue).packets.remove(place)?;
+        let queue = self.classes.get_mut(queue as usize)?;
+        let Item { waiting, class } = queue.packets.remove(place)?;
         let counted = self.class(class);
         counted.backlog.packets -= 1;
         counted.backlog.bytes -= u64::from(waiting.size);
@@ -286,21 +296,20 @@ impl Classes {
     }
 
     /// The class with the most bytes; of equal ones the lowest.
-    fn longest(&self) -> Option<u32> {
-        if self.plan.order == Order::Fifo {
-            return Some(0);
-        }
+    fn longest(&self) -> Longest {
         let classes = 0..self.classes.len() as u32;
         let by_bytes =
             |&class: &u32| (self.classes[class as usize].backlog.bytes, std::cmp::Reverse(class));
         // What waits is listed, where there are lists.
-        match self.plan.order {
-            Order::Fifo | Order::Priority => classes.max_by_key(by_bytes),
+        let class = match self.plan.order {
+            Order::Fifo => return Longest::OnlyOne,
+            Order::Priority => classes.max_by_key(by_bytes),
             Order::RoundRobin | Order::NewFirst => {
                 self.turns.iter().chain(&self.new).copied().max_by_key(by_bytes)
             }
             Order::StartTags => self.tags.iter().map(|tagged| tagged.class).max_by_key(by_bytes),
-        }
+        };
+        Longest::Class(class.unwrap_or(0))
     }
 
     /// The place of the `n`-th packet in order of arrival.
@@ -432,13 +441,15 @@ impl Queue {
         overflow: Overflow,
         gone: &mut Vec<Waiting>,
     ) -> bool {
-        let Some(longest) = self.classes.as_ref().and_then(|all| all.longest()) else {
-            return false;
-        };
+        let Some(longest) = self.classes.as_ref().map(|all| all.longest()) else { return false };
         let own = self.class_backlog(class).bytes + u64::from(size);
-        let own_is_longest = own >= self.class_backlog(longest).bytes;
-        let queue = if own_is_longest { class } else { longest };
-        let waiting = self.class_backlog(queue).packets;
+        let (queue, own_is_longest, waiting) = match longest {
+            Longest::OnlyOne => (0, true, self.backlog.packets),
+            Longest::Class(other) if own < self.class_backlog(other).bytes => {
+                (other, false, self.class_backlog(other).packets)
+            }
+            Longest::Class(_) => (class, true, self.class_backlog(class).packets),
+        };
         let Some(classes) = &mut self.classes else { return false };
         let mut take = |classes: &mut Classes, place: usize| {
             let taken = classes.remove(queue, place);
