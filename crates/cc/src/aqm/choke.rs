@@ -78,6 +78,7 @@ impl Router for Choke {
         }
     }
 
+    #[inline(never)] // the hot path of links without classes has it in its dispatch
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         if backlog.packets == 0 {
             self.average.emptied(now + self.average.time(packet.size));

@@ -140,6 +140,7 @@ impl Router for Rio {
         if picked { Verdict::Drop } else { Verdict::Forward }
     }
 
+    #[inline(never)] // the hot path of links without classes has it in its dispatch
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         if backlog.packets == 0 {
             let idle = now + self.average_in.time(packet.size);
