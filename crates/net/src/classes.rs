@@ -5,12 +5,12 @@
 
 use cc::classes::{AnyCell, Place};
 use cc::registry::AnyHeader;
-use cc::roles::{Backlog, PacketKind, Passing, Verdict};
+use cc::roles::{Backlog, Passing, Verdict};
 use queue::{Queue, Waiting};
 use units::{Span, Time};
 
 use crate::link::{Fate, Link};
-use crate::packet::{NONE, Packet, Pool};
+use crate::packet::{Packet, Pool};
 use crate::watch::Visit;
 use crate::world::World;
 
@@ -235,24 +235,9 @@ impl World {
         for waiting in gone.drain(..) {
             let l = &self.links[link as usize];
             self.probes.on_dropped(Visit { now: start, link }, l, waiting.handle);
-            self.dropped_at_head(out, waiting.handle);
+            self.dropped(out, waiting.handle);
         }
         self.gone = gone;
         next
-    }
-
-    /// A packet that had waited is dropped; who waits for its flow's end hears of it at `out`.
-    fn dropped_at_head(&mut self, out: Time, id: u32) {
-        let Packet { flow, kind, .. } = self.pool[id];
-        let annals = &mut self.annals[flow as usize];
-        match kind {
-            PacketKind::Data => annals.dropped += 1,
-            PacketKind::Ack => annals.acks_dropped += 1,
-        }
-        let arriving = annals.row != NONE;
-        self.pool.remove(id);
-        if arriving {
-            self.came_to_end(out, flow);
-        }
     }
 }
