@@ -40,13 +40,13 @@ fn delay(flow: &FlowRow) -> f64 {
 }
 
 /// What one flow that halves its window whenever the queue has been above TARGET for an INTERVAL makes of
-/// a link: the window climbs by a packet a round trip from W/2 to W = C (RTT + TARGET) + INTERVAL/RTT; the
+/// a link: the window climbs by a packet a round trip from W/2 to W = C (RTT + TARGET) + INTERVAL/(RTT + TARGET); the
 /// queue is what exceeds C RTT, and the line idles for what lacks. Mean queueing delay [s] and
 /// utilization.
 fn sawtooth(rtt: f64, target: f64) -> (f64, f64) {
     let packets_per_second = 1250.0;
     let bdp = packets_per_second * rtt;
-    let most = bdp + packets_per_second * target + 0.1 / rtt;
+    let most = bdp + packets_per_second * target + 0.1 / (rtt + target);
     let (mut queue, mut sent, mut rounds) = (0.0, 0.0, 0.0);
     let mut window = most / 2.0;
     while window < most {
