@@ -230,7 +230,7 @@ fn departing(now: Time) -> Departing {
         size: PACKET_BYTES,
         srtt: Some(RTT),
         seq: 0,
-        in_flight: 10,
+        in_flight: IN_FLIGHT,
         backlogged: true,
         retransmission: false,
     }

@@ -15,6 +15,7 @@
 pub mod params;
 
 pub mod aqm;
+pub mod classes;
 pub mod explicit;
 pub mod foreign;
 pub mod rate;
@@ -30,11 +31,12 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
+    use crate::classes::{AnyCell, Place};
     use crate::foreign::Nobody;
     use crate::params::{Params, Value};
     use crate::roles::{
-        Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
-        Sender, SenderContext,
+        Ack, Backlog, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing,
+        RouterContext, Sender, SenderContext,
     };
     use crate::tcp::window::{Avoidance, Window};
 
@@ -130,6 +132,23 @@ mod tests {
     pub fn router_context(capacity: Rate, packets: u32) -> RouterContext {
         let (limit, stream) = (Limit::Packets(packets), Stream::new(1, 0, "test"));
         RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Nobody }
+    }
+
+    /// The place of a packet of group 0 in an empty queue.
+    pub fn in_place<T>(f: impl FnOnce(&mut Place<'_>) -> T) -> T {
+        let (mut label, mut cell) = (0.0, AnyCell::Empty);
+        f(&mut Place {
+            backlog: Backlog::default(),
+            class: 0,
+            queue: Backlog::default(),
+            group: 0,
+            label: &mut label,
+            cell: &mut cell,
+            drawn: None,
+            idle: false,
+            fits: true,
+            again: false,
+        })
     }
 
     /// A data packet of 1000 B without a header.

@@ -3,6 +3,7 @@
 
 use units::{Rate, Time};
 
+use crate::classes::Place;
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
@@ -431,6 +432,42 @@ macro_rules! queues {
                     $( AnyRouter::$variant(r) => r.on_departure(now, typed(packet), backlog), )*
                 }
             }
+            /// As [`Router::cell`].
+            pub fn cell(&self, flow: u32) -> u32 {
+                match self { $( AnyRouter::$variant(r) => r.cell(flow), )* }
+            }
+            /// As [`Router::draw`].
+            pub fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
+                match self { $( AnyRouter::$variant(r) => r.draw(now, backlog), )* }
+            }
+            /// As [`Router::classify`].
+            pub fn classify(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> u32 {
+                match self {
+                    $( AnyRouter::$variant(r) => r.classify(now, typed(packet), place), )*
+                }
+            }
+            /// As [`Router::admit`].
+            pub fn admit(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> Verdict {
+                match self {
+                    $( AnyRouter::$variant(r) => r.admit(now, typed(packet), place), )*
+                }
+            }
+            /// As [`Router::weight`].
+            pub fn weight(&self, class: u32) -> f64 {
+                match self { $( AnyRouter::$variant(r) => r.weight(class), )* }
+            }
+            /// As [`Router::on_head`].
+            pub fn on_head(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> Verdict {
+                match self {
+                    $( AnyRouter::$variant(r) => r.on_head(now, typed(packet), place), )*
+                }
+            }
             /// As [`Router::next_timer`].
             pub fn next_timer(&self) -> Time {
                 match self { $( AnyRouter::$variant(r) => r.next_timer(), )* }
@@ -679,4 +716,34 @@ queues! {
     JetMax { name: "jetmax", router: crate::explicit::jetmax::JetMaxRouter, role: Feedback,
         summary: "JetMax's count of a link's own flows, and its offer to them",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
+    DropFront { name: "dropfront", router: crate::aqm::dropfront::DropFront, role: Policy,
+        summary: "First in first out, an arrival beyond the limit drops from the front",
+        source: "Lakshman, Neidhardt, Ott, INFOCOM 1996" }
+    Choke { name: "choke", router: crate::aqm::choke::Choke, role: Policy,
+        summary: "CHOKe: an arrival and a random waiting packet of its flow are dropped",
+        source: "Pan, Prabhakar, Psounis, INFOCOM 2000" }
+    Rio { name: "rio", router: crate::aqm::rio::Rio, role: Policy,
+        summary: "RIO: RED for packets in and out of their flow's profile",
+        source: "Clark, Fang, ToN 1998" }
+    Csfq { name: "csfq", router: crate::aqm::csfq::Csfq, role: Policy,
+        summary: "CSFQ core: drops by the packet's label and the estimated fair rate",
+        source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
+    CsfqEdge { name: "csfq-edge", router: crate::aqm::csfq::CsfqEdge, role: Policy,
+        summary: "CSFQ edge: labels packets with their flow's rate, then acts as a core",
+        source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
+    Drr { name: "drr", router: crate::aqm::drr::Drr, role: Policy,
+        summary: "Deficit round robin over flows or groups, drops from the longest queue",
+        source: "Shreedhar, Varghese, SIGCOMM 1995" }
+    Wfq { name: "wfq", router: crate::aqm::wfq::Wfq, role: Policy,
+        summary: "Weighted fair queueing by start tags, over flows or groups",
+        source: "Goyal, Vin, Cheng, SIGCOMM 1996" }
+    Priority { name: "priority", router: crate::aqm::priority::Priority, role: Policy,
+        summary: "Strict priority: ACKs before data, or one group before the next",
+        source: "RFC 2475, RFC 3246" }
+    CoDel { name: "codel", router: crate::aqm::codel::CoDel, role: Policy,
+        summary: "Controlled delay: drops at the head while packets wait too long",
+        source: "RFC 8289" }
+    FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
+        summary: "Hashed flow queues, new ones first, with CoDel in each",
+        source: "RFC 8290" }
 }

@@ -4,6 +4,7 @@
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::classes::{Place, Plan};
 use crate::foreign::Host;
 use crate::params::Params;
 use crate::registry::AnyHeader;
@@ -377,6 +378,8 @@ pub enum Verdict {
     Forward,
     /// Drop it.
     Drop,
+    /// Drop it and the waiting packet that was drawn ([`Router::draw`]). Links with classes only.
+    DropBoth,
 }
 
 /// The order of service that a router wants of its queue.
@@ -386,6 +389,8 @@ pub enum Service {
     Fifo,
     /// Two, the one of ACKs served first; they share one limit.
     AcksFirst,
+    /// Several, or one that is left otherwise than by service: [`crate::classes`]. Policies only.
+    Classes(Plan),
 }
 
 /// The router's part: a policy on the queue of one output link.
@@ -416,6 +421,48 @@ pub trait Router: Sized {
     }
     /// A packet leaves the queue and its first bit goes out; `backlog` no longer holds it.
     fn on_departure(&mut self, _now: Time, _packet: Passing<'_, Self::Header>, _backlog: Backlog) {}
+    /// Which cell ([`Place::cell`]) belongs to a flow. Asked, as all up to [`Router::on_head`], of the
+    /// policy of a link with classes only ([`Service::Classes`]).
+    fn cell(&self, _flow: u32) -> u32 {
+        0
+    }
+    /// Which waiting packet to draw for an arrival ([`Place::drawn`]), as its place in the order of
+    /// arrival. Comes first.
+    fn draw(&mut self, _now: Time, _backlog: Backlog) -> Option<u32> {
+        None
+    }
+    /// The class of an arriving packet. Tables grow to the largest number.
+    fn classify(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_>,
+    ) -> u32 {
+        0
+    }
+    /// As [`Router::on_arrival`], with the packet's place.
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, Self::Header>,
+        place: &mut Place<'_>,
+    ) -> Verdict {
+        self.on_arrival(now, packet, place.backlog)
+    }
+    /// A class's weight, asked at each service and turn, so that it may change. Above 0.
+    fn weight(&self, _class: u32) -> f64 {
+        1.0
+    }
+    /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
+    /// next of its queue; let go, it comes to [`Router::on_departure`].
+    fn on_head(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_>,
+    ) -> Verdict {
+        Verdict::Forward
+    }
     /// When it wants [`Router::on_timer`]; read again after each such call only.
     fn next_timer(&self) -> Time {
         Time::NEVER

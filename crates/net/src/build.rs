@@ -65,6 +65,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         apps: flows.apps,
         arrivals,
         reporters: flows.reporters,
+        gone: Vec::new(),
     };
     schedule(scenario, &mut world);
     world
@@ -109,7 +110,7 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     };
     let (packets, bytes) = limits(scenario, named.limit);
     let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
-    let queue = Queue::new(service(queue), named.limit);
+    let queue = Queue::new(service(queue), named.limit, scenario.packets.data_bytes);
     Link::new(named.rate, named.owd, queue, routers, occupancy).with_line(Line::new(
         named.rate,
         &named.line,
@@ -140,7 +141,7 @@ pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> 
 pub fn service(queue: &scenario::Queue) -> Service {
     let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
     match (asked, queue.policy.params.service()) {
-        (Service::Fifo, service) => service,
+        (Service::Fifo, service) | (_, service @ Service::Classes(_)) => service,
         (service, _) => service,
     }
 }

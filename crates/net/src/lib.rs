@@ -10,6 +10,7 @@ mod arrivals;
 mod branch;
 mod build;
 mod capacity;
+mod classes;
 mod explain;
 mod fingerprint;
 mod flow;

@@ -75,6 +75,7 @@ fn red_drops(waiting: u32) -> f64 {
         limit: Limit::Packets(1000),
         packet_bytes: 1000,
         stream: Stream::new(1, 0, "test"),
+        host: &cc::foreign::Nobody,
     });
     let backlog = Backlog { packets: waiting, bytes: u64::from(waiting) * 1000 };
     let arrivals = 200_000;

@@ -7,6 +7,7 @@ use cc::params::{Kind, Preset, Refused, Spec, Value};
 use cc::registry::{
     AnyRouterParams, AnySenderParams, ProtocolInfo, QueueInfo, Recovery, Role, protocols, queues,
 };
+use cc::roles::Service;
 use serde_json::{Map, Value as Json, json};
 use units::Span;
 
@@ -187,7 +188,17 @@ impl Catalog {
             return Ok(Queue { name, policy: part, feedback: None });
         }
         let over = entries.iter().find(|(key, _)| key == "over").map(|(_, node)| node);
-        Ok(Queue { name, policy: self.over(over, spot)?, feedback: Some(part) })
+        let policy = self.over(over, spot)?;
+        if part.params.service() == Service::AcksFirst
+            && matches!(policy.params.service(), Service::Classes(_))
+        {
+            return Err(spot.rule(format!(
+                "{} is to serve ACKs first, but {} has an order of its own; switch the former off or \
+                 take another policy",
+                part.kind, policy.kind,
+            )));
+        }
+        Ok(Queue { name, policy, feedback: Some(part) })
     }
 
     /// The policy that a feedback queue stands over.
