@@ -419,11 +419,12 @@ impl Outbound {
         self.outcome(count(delivered), count(acked), loss)
     }
 
-    /// A report of all below `cumulative`.
+    /// A report of all below `cumulative`. It may be the last that is left of the transfer, which
+    /// [`Outbound::finished`] tells.
     fn on_report(&mut self, cumulative: u64) -> AckOutcome {
         let news = count(cumulative.saturating_sub(self.recover));
         self.recover = self.recover.max(cumulative);
-        self.outcome(news, news, None)
+        AckOutcome { finished: true, ..self.outcome(news, news, None) }
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.
