@@ -354,6 +354,7 @@ impl Mould {
             last_bytes: transfer.last_bytes,
             row,
             quiet: start,
+            last_data: Time::ZERO,
             reports: self.config.reports,
         };
         (source, sink, annals)

@@ -153,6 +153,8 @@ pub struct Annals {
     /// An arriving flow, or one whose ACKs are reports: the last instant at which something of it
     /// came to its end.
     pub quiet: Time,
+    /// Where ACKs are reports: the last instant at which a data packet did; else zero.
+    pub last_data: Time,
     /// Are its ACKs reports ([`transport::Config::reports`])?
     pub reports: bool,
 }

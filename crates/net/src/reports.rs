@@ -76,6 +76,7 @@ impl World {
     fn data_ended(&mut self, now: Time, flow: u32) {
         let annals = &mut self.annals[flow as usize];
         annals.quiet = annals.quiet.max(now);
+        annals.last_data = annals.last_data.max(now);
         let source = &mut self.sources[flow as usize];
         source.outbound.ended();
         if source.outbound.finished() {

@@ -513,10 +513,15 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(crate) fn finish(&mut self, now: Time, flow: u32) {
-        self.sources[flow as usize].finished = true;
-        let annals = &mut self.annals[flow as usize];
-        let at = if annals.reports { now.max(annals.quiet) } else { now };
-        annals.finish.get_or_insert(at);
+        let (source, annals) = (&mut self.sources[flow as usize], &mut self.annals[flow as usize]);
+        if annals.reports {
+            annals.quiet = annals.quiet.max(now);
+            if !source.outbound.finished() {
+                return; // a report, of which there may be more
+            }
+        }
+        source.finished = true;
+        annals.finish.get_or_insert(now.max(annals.last_data));
         if annals.row != NONE {
             self.came_to_end(now, flow);
         }

@@ -75,8 +75,8 @@ pub struct Config {
     /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
     pub limited_transmit: bool,
     /// Are there no ACKs but reports, which the receiver's protocol sends when it likes? Goes with
-    /// [`Recovery::None`]. A segment is then outstanding until [`Outbound::ended`] says otherwise, an
-    /// ACK is news of what it reports and no more, and no timer runs.
+    /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the window
+    /// counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
     pub reports: bool,
 }
 

@@ -74,9 +74,9 @@ pub struct Outbound {
     limited: u32,
     /// Segments found lost by ACKs, of which no [`AckOutcome`] has told yet; none while `quiet`.
     untold: u32,
-    /// `nxt` at the last loss.
+    /// `nxt` at the last loss; with reports what has been reported.
     recover: u64,
-    /// `nxt` at the last reduction of the window.
+    /// `nxt` at the last reduction of the window; with reports how many segments have ended.
     reduced: u64,
     board: Option<Box<Scoreboard>>,
     /// A scoreboard of an earlier transfer: memory for `board`.
@@ -144,12 +144,23 @@ impl Outbound {
     pub fn stop(&mut self) {
         self.limit = self.limit.min(self.nxt);
         self.total = self.limit;
+        self.end_reports();
     }
 
-    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]).
+    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]). The source may
+    /// be told before it happens, so this opens no room in the window: with reports the window
+    /// counts all that was ever sent.
     pub fn ended(&mut self) {
-        debug_assert!(self.reports && self.una < self.nxt);
-        self.una += 1;
+        self.reduced += 1;
+        debug_assert!(self.reports && self.reduced <= self.nxt);
+        self.end_reports();
+    }
+
+    /// Nothing is out any more, and nothing will be.
+    fn end_reports(&mut self) {
+        if self.reports && self.reduced == self.total {
+            self.una = self.total;
+        }
     }
 
     /// Takes over what `old`, which is done with, has allocated; for a sender that has sent nothing.
@@ -418,11 +429,12 @@ impl Outbound {
         self.outcome(count(delivered), count(acked), lost, loss)
     }
 
-    /// A report of all below `cumulative`. `recover` is what has been reported.
+    /// A report of all below `cumulative`. It may be the last that is left of the transfer, which
+    /// [`Outbound::finished`] tells.
     fn on_report(&mut self, cumulative: u64) -> AckOutcome {
         let news = count(cumulative.saturating_sub(self.recover));
         self.recover = self.recover.max(cumulative);
-        self.outcome(news, news, 0, None)
+        AckOutcome { finished: true, ..self.outcome(news, news, 0, None) }
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.

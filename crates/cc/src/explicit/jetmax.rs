@@ -62,8 +62,8 @@ pub struct JetMaxHeader {
 
 /// Wire units per second of the gap.
 const GAP_UNITS: f64 = 1e9;
-/// The longest gap on the wire, 52 days: a float has no halves from here on.
-const MAX_GAP: f64 = 4_503_599_627_370_496.0;
+/// The longest gap on the wire, 46 days: beyond, a rounding may go by two units.
+const MAX_GAP: f64 = 4e15;
 
 impl Header for JetMaxHeader {
     /// Big-endian: both links in 32 bits, gap [ns] and offer [bytes/s] in 64; both saturate.

@@ -10,7 +10,8 @@
 //!   between packets.
 //! - D2: when a loss event makes a report leave early, X_recv over the last RTT is made of what has
 //!   arrived since the last report and of the mean rate before it.
-//! - D3: until the first report the sender has one packet out at a time, not one each second.
+//! - D3: until the first report one packet leaves, and another one each time the nofeedback timer runs
+//!   out, not one each second.
 //! - D4: an interval is data-limited (section 8.2.1) when in the last two RTTs the application never
 //!   had more to send behind a packet.
 //! - D5: t_RTO = 4*R (section 3.1), without a minimum; b = 1.
@@ -194,8 +195,8 @@ impl Reporter for TfrcReporter {
 /// Values of X_recv_set (D6).
 const KEPT: usize = 3;
 
-/// More packets than can be in a network: the pacer decides.
-const UNLIMITED: f64 = 1e9;
+/// More packets than any run sends: the pacer decides.
+const UNLIMITED: f64 = 1e18;
 
 /// The sender's part (section 4).
 #[derive(Clone, Debug)]
@@ -219,6 +220,8 @@ pub struct Tfrc {
     no_feedback: Time,
     /// Has a packet left since it was set?
     active: bool,
+    /// Packets that may have left before the first report (D3).
+    unreported: f64,
     /// When a packet last left with more behind it.
     backlogged: Time,
     damping: bool,
@@ -310,6 +313,7 @@ impl Sender for Tfrc {
             received: [(f64::INFINITY, Time::ZERO), (0.0, Time::ZERO), (0.0, Time::ZERO)],
             no_feedback: Time::NEVER,
             active: false,
+            unreported: 1.0,
             backlogged: Time::ZERO,
             damping: params.damping,
             q: params.q,
@@ -389,6 +393,7 @@ impl Sender for Tfrc {
     fn on_timer(&mut self, now: Time) {
         let x_recv = self.most_received();
         if self.r == 0.0 {
+            self.unreported = (self.unreported + 1.0).min(UNLIMITED);
             (self.x, self.x_inst) =
                 ((self.x / 2.0).max(self.least), (self.x / 2.0).max(self.least));
         } else {
@@ -409,7 +414,7 @@ impl Sender for Tfrc {
     }
 
     fn cwnd(&self) -> f64 {
-        if self.r > 0.0 { UNLIMITED } else { 1.0 }
+        if self.r > 0.0 { UNLIMITED } else { self.unreported }
     }
 
     fn pacing(&self) -> Option<Rate> {

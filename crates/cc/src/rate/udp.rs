@@ -38,8 +38,8 @@ impl Reporter for UdpReporter {
     }
 }
 
-/// More packets than can be in a network.
-const UNLIMITED: f64 = 1e9;
+/// More packets than any run sends.
+const UNLIMITED: f64 = 1e18;
 
 impl Sender for Udp {
     type Params = UdpParams;
