@@ -4,17 +4,20 @@
 //! router's part, the end host's part; then tests with numbers worked by hand from the paper. The
 //! [`roles`] say what a protocol is asked and told; [`registry`] is the one table that names them.
 //!
-//! The crate has no clock, no I/O, no allocation and no randomness of its own: `now` is an argument
-//! and random streams are handed over at construction. `no_std` without `alloc`, `forbid(unsafe)`
-//! and a dependency on [`units`] alone make that a fact of the compiler; `tests/purity.rs` checks
-//! what the compiler cannot.
+//! The crate has no clock, no I/O and no randomness of its own: `now` is an argument and random
+//! streams are handed over at construction. `no_std`, `forbid(unsafe)` and a dependency on [`units`]
+//! alone make that a fact of the compiler; `tests/purity.rs` checks what the compiler cannot. Nothing
+//! is allocated but the state of a large sender, when its flow starts ([`boxed`]).
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
 
 #[macro_use]
 pub mod params;
 
 pub mod aqm;
+pub mod boxed;
 pub mod classes;
 pub mod explicit;
 pub mod foreign;

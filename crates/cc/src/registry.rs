@@ -3,6 +3,7 @@
 
 use units::{Rate, Time};
 
+use crate::boxed::Boxed;
 use crate::classes::Place;
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
@@ -85,6 +86,8 @@ pub struct ProtocolInfo {
     pub open_loop: bool,
     /// Does its receiver choose which packets to acknowledge ([`Reporter`])?
     pub reports: bool,
+    /// As [`Sender::STATE_BYTES`].
+    pub state_bytes: usize,
     /// Its parameters.
     pub params: &'static [Spec],
     /// Named sets of their values.
@@ -218,6 +221,7 @@ macro_rules! protocols {
                 recovery: Recovery::$recovery,
                 router: $router,
                 open_loop: <$type as Sender>::OPEN_LOOP,
+                state_bytes: <$type as Sender>::STATE_BYTES,
                 reports: !<[&str]>::is_empty(&[$( stringify!($reporter) )?]),
                 params: <$type as Sender>::Params::specs(),
                 presets: <$type as Sender>::Params::presets(),
@@ -582,50 +586,50 @@ protocols! {
     Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
         summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
         source: "the class that the parameter names" }
-    Bbr { name: "bbr", sender: crate::tcp::bbr::Bbr, recovery: Sack, router: None,
+    Bbr { name: "bbr", sender: Boxed<crate::tcp::bbr::Bbr>, recovery: Sack, router: None,
         summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
-    Bbr3 { name: "bbr3", sender: crate::tcp::bbr3::Bbr3, recovery: Sack, router: None,
+    Bbr3 { name: "bbr3", sender: Boxed<crate::tcp::bbr3::Bbr3>, recovery: Sack, router: None,
         summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
         source: "draft-ietf-ccwg-bbr-05" }
-    Dpcp { name: "dpcp", sender: crate::explicit::dpcp::DpcpSender, recovery: Reno,
+    Dpcp { name: "dpcp", sender: Boxed<crate::explicit::dpcp::DpcpSender>, recovery: Reno,
         router: Some("dpcp"),
         summary: "DPCP: four bits of load factor over pairs of packets, two in each",
         source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
-    Hstcp { name: "hstcp", sender: crate::tcp::hstcp::HstcpSender, recovery: Sack, router: None,
+    Hstcp { name: "hstcp", sender: Boxed<crate::tcp::hstcp::HstcpSender>, recovery: Sack, router: None,
         summary: "HighSpeed TCP: increase and decrease that depend on the window",
         source: "RFC 3649" }
-    Scalable { name: "scalable", sender: crate::tcp::scalable::ScalableSender, recovery: Sack, router: None,
+    Scalable { name: "scalable", sender: Boxed<crate::tcp::scalable::ScalableSender>, recovery: Sack, router: None,
         summary: "Scalable TCP: a constant increase per ACK, an eighth lost",
         source: "Kelly, CCR 33(2), 2003" }
-    Htcp { name: "htcp", sender: crate::tcp::htcp::HtcpSender, recovery: Sack, router: None,
+    Htcp { name: "htcp", sender: Boxed<crate::tcp::htcp::HtcpSender>, recovery: Sack, router: None,
         summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
-    Bic { name: "bic", sender: crate::tcp::bic::BicSender, recovery: Sack, router: None,
+    Bic { name: "bic", sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
         summary: "BIC: binary search for the window of the last loss",
         source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
-    Cubic { name: "cubic", sender: crate::tcp::cubic::CubicSender, recovery: Sack, router: None,
+    Cubic { name: "cubic", sender: Boxed<crate::tcp::cubic::CubicSender>, recovery: Sack, router: None,
         summary: "CUBIC: a cubic function of the time since the last loss",
         source: "RFC 9438" }
-    Cubic2005 { name: "cubic-2005", sender: crate::tcp::cubic_2005::Cubic2005Sender, recovery: Sack, router: None,
+    Cubic2005 { name: "cubic-2005", sender: Boxed<crate::tcp::cubic_2005::Cubic2005Sender>, recovery: Sack, router: None,
         summary: "CUBIC as first published, with S_max and beta = 0.2",
         source: "Rhee, Xu, PFLDnet 2005" }
     Tahoe { name: "tahoe", sender: crate::tcp::tahoe::TahoeSender, recovery: Tahoe, router: None,
         summary: "TCP Tahoe: every loss starts again from one packet",
         source: "Jacobson, SIGCOMM 1988" }
-    Dctcp { name: "dctcp", sender: crate::tcp::dctcp::DctcpSender, recovery: Sack, router: None,
+    Dctcp { name: "dctcp", sender: Boxed<crate::tcp::dctcp::DctcpSender>, recovery: Sack, router: None,
         summary: "DCTCP: a cut in proportion to the share of marked packets",
         source: "RFC 8257" }
-    Westwood { name: "westwood", sender: crate::tcp::westwood::WestwoodSender, recovery: Sack, router: None,
+    Westwood { name: "westwood", sender: Boxed<crate::tcp::westwood::WestwoodSender>, recovery: Sack, router: None,
         summary: "TCP Westwood+: a loss leaves what the measured rate needs",
         source: "Grieco, Mascolo, CCR 34(2), 2004" }
-    Illinois { name: "illinois", sender: crate::tcp::illinois::IllinoisSender, recovery: Sack, router: None,
+    Illinois { name: "illinois", sender: Boxed<crate::tcp::illinois::IllinoisSender>, recovery: Sack, router: None,
         summary: "TCP-Illinois: AIMD whose parameters follow the queueing delay",
         source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008" }
-    Compound { name: "compound", sender: crate::tcp::compound::CompoundSender, recovery: Sack, router: None,
+    Compound { name: "compound", sender: Boxed<crate::tcp::compound::CompoundSender>, recovery: Sack, router: None,
         summary: "Compound TCP: Reno plus a delay-based window",
         source: "Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02" }
-    Ltcp { name: "ltcp", sender: crate::tcp::ltcp::LtcpSender, recovery: Sack, router: None,
+    Ltcp { name: "ltcp", sender: Boxed<crate::tcp::ltcp::LtcpSender>, recovery: Sack, router: None,
         summary: "Layered TCP: as many packets per RTT as the window has layers",
         source: "Bhandarkar, Jain, Reddy, PFLDnet 2005; draft-bhandarkar-ltcp-01" }
     Gaimd { name: "gaimd", sender: crate::tcp::gaimd::GaimdSender, recovery: Sack, router: None,
@@ -644,7 +648,7 @@ protocols! {
         recovery: None, router: None,
         summary: "UDP: what the application offers, with no ACK and no control",
         source: "RFC 768" }
-    Tfrc { name: "tfrc", sender: crate::rate::tfrc::Tfrc,
+    Tfrc { name: "tfrc", sender: Boxed<crate::rate::tfrc::Tfrc>,
         reporter: crate::rate::tfrc::TfrcReporter, recovery: None, router: None,
         summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
         source: "RFC 5348" }

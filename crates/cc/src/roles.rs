@@ -206,6 +206,8 @@ pub trait Sender: Sized {
     /// Does it send what the application offers at once, whatever becomes of it? Then the
     /// application must have a rate.
     const OPEN_LOOP: bool = false;
+    /// What one flow's state takes [bytes].
+    const STATE_BYTES: usize = size_of::<Self>();
 
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
