@@ -3,7 +3,6 @@
 
 mod common;
 
-use cc::registry::protocols;
 use clearpipe_net::Outcome;
 use results::FlowRow;
 use scenario::Scenario;
@@ -183,19 +182,12 @@ fn rio_keeps_profiles_apart() {
     assert!(rio.0 > 0.8 * 1.4e6 && rio.1 > 0.2e6 && rio.0 > 2.0 * rio.1, "{rio:?}");
 }
 
-// Open-loop sources: only with the protocol `udp`.
-
-fn udp() -> bool {
-    protocols().any(|info| info.name == "udp")
-}
+// Open-loop sources.
 
 /// Section 4.1 of the paper: 1 Mb/s, 32 TCP flows and a UDP flow of 2 Mb/s, a buffer of 300 packets,
 /// thresholds 100 and 200. With RED UDP has nearly all (96 %); with CHOKe near 250 kb/s (23 %, figure 4).
 #[test]
 fn choke_penalises_what_does_not_respond() {
-    if !udp() {
-        return;
-    }
     let flows = "[flows.tcp]\nprotocol = \"reno\"\ncount = 32\nstart = \"uniform(0s, 2s)\"\n\
                  [flows.udp]\nprotocol = \"udp\"\nrate = \"2Mbps\"";
     let of = |queue: &str| goodput(&run("1Mbps", "20ms", 300, queue, flows), "udp") / 1e6;
@@ -209,9 +201,6 @@ fn choke_penalises_what_does_not_respond() {
 /// share of 0.3125 Mb/s.
 #[test]
 fn csfq_gives_each_cbr_flow_its_fair_share() {
-    if !udp() {
-        return;
-    }
     let flows: String = (1..=32)
         .map(|i| format!("[flows.f{i}]\nprotocol = \"udp\"\nrate = \"{}bps\"\n", 312_500 * i))
         .collect();
