@@ -256,6 +256,24 @@ def _reno(facts: Facts) -> list[str]:
     ]
 
 
+def _bbr(facts: Facts) -> list[str]:
+    now = _variables(facts)
+    names = ["Startup", "Drain", "ProbeBW", "ProbeRTT"]
+    if facts["kind"] == "bbr3":
+        names[2:3] = ["ProbeBW DOWN", "CRUISE", "REFILL", "UP"]
+    state, gain = names[int(now["state"])], now["pacing_gain"]
+    if "min_rtt" not in now:
+        return [f"BBR: {state}; no round trip is over yet"]
+    model = f"{table.rate(now['bw'])} x {table.seconds(now['min_rtt'])} = {now['bdp']:,.0f} packets"
+    bounds = [
+        f"{name} {now[name]:,.0f}"
+        for name in ("inflight_longterm", "inflight_shortterm")
+        if name in now
+    ]
+    bound = f"; bounds [packets]: {', '.join(bounds)}" if bounds else ""
+    return [f"BBR: {state}, pacing gain {gain:.2f}; the model's path holds {model}{bound}"]
+
+
 _STATE: dict[str, Callable[[Facts], list[str]]] = {
     "xcp": _xcp,
     "vcp": _vcp,
@@ -263,6 +281,8 @@ _STATE: dict[str, Callable[[Facts], list[str]]] = {
     "reno": _reno,
     "newreno": _reno,
     "sack": _reno,
+    "bbr": _bbr,
+    "bbr3": _bbr,
 }
 
 

@@ -123,6 +123,15 @@ def test_sack_over_red_in_words() -> None:
     assert "  avg = " in text
 
 
+@pytest.mark.parametrize("kind", ["bbr", "bbr3"])
+def test_bbr_in_words(kind: str) -> None:
+    arguments = base("sack-red", f'flows.fwd.protocol="{kind}"')
+    text = invoke("explain", *arguments, "--flow", "3", "--at", "6s").stdout
+    said = re.search(r"BBR: (\w[\w ]*), pacing gain [\d.]+; the model's path holds (.*) packets", text)
+    assert said is not None, text
+    assert re.search(r"packets are spaced at [\d.]+ [kM]?b/s", text)
+
+
 def test_a_result_directory_is_explained_as_its_scenario() -> None:
     arguments = base("xcp")
     assert invoke("run", *arguments, "--seed", "5", "--rep", "2", "--out", "r").exit_code == 0

@@ -7,6 +7,7 @@ use cc::explicit::dpcp::{DpcpHeader, Part, order::Numbers};
 use cc::explicit::xcp::XcpHeader;
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
+use cc::tcp::delivery::Stamp;
 use clearpipe_capture::{Blocks, CaptureOf, Departure, Recorder, Segments, TraceOf, Window, wire};
 use units::Time;
 
@@ -122,6 +123,13 @@ fn acks_with_selective_acknowledgements() {
     let note = "1 of 3 SACK blocks do not fit; simulated as 40 bytes, its headers need 80";
     assert_eq!(made.note.as_deref(), Some(note));
     check(&made.headers, 0);
+}
+
+/// What a sender remembers of a packet travels in a header's place here, but not on a wire.
+#[test]
+fn a_senders_memory_does_not_show() {
+    let stamped = wire::encode(&ack(AnyHeader::Stamp(Stamp::default()), &[]));
+    assert_eq!(stamped, wire::encode(&ack(AnyHeader::None, &[])));
 }
 
 /// DPCP writes both numbers; a switch leaves the checksum as it was, a broken tie makes it wrong by the

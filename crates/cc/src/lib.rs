@@ -16,6 +16,7 @@ pub mod params;
 
 pub mod aqm;
 pub mod explicit;
+pub mod foreign;
 pub mod registry;
 pub mod roles;
 pub mod tcp;
@@ -28,10 +29,13 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
+    use crate::foreign::Nobody;
+    use crate::params::{Params, Value};
     use crate::roles::{
         Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
-        SenderContext,
+        Sender, SenderContext,
     };
+    use crate::tcp::window::{Avoidance, Window};
 
     /// The instant so many milliseconds after the start.
     pub fn ms(t: u64) -> Time {
@@ -45,7 +49,8 @@ mod tests {
 
     /// Packets of 1000 B.
     pub fn sender_context(initial_window: f64) -> SenderContext {
-        SenderContext { packet_bytes: 1000, initial_window, stream: Stream::new(1, 0, "test") }
+        let stream = Stream::new(1, 0, "test");
+        SenderContext { packet_bytes: 1000, initial_window, stream, host: &Nobody }
     }
 
     /// An ACK of `acked` packets of a full window, with no RTT.
@@ -54,6 +59,7 @@ mod tests {
             now: Time::ZERO,
             delivered: acked,
             acked,
+            lost: 0,
             rtt: None,
             srtt: None,
             min_rtt: None,
@@ -70,9 +76,40 @@ mod tests {
         Ack { now, rtt: Some(rtt), srtt: Some(rtt), min_rtt: Some(rtt), ..ack(1) }
     }
 
+    /// An ACK of one packet at `now` with this RTT and the smallest so far, all in ms.
+    pub fn timed<H: Header>(now: u64, rtt: u64, min_rtt: u64) -> Ack<H> {
+        let [rtt, min_rtt] = [rtt, min_rtt].map(|t| Some(Span::from_millis(t)));
+        Ack { now: ms(now), rtt, srtt: rtt, min_rtt, ..ack(1) }
+    }
+
+    /// A sender whose window and ssthresh are `cwnd`, with some parameters set.
+    pub fn avoiding<A: Avoidance>(cwnd: f64, set: &[(&str, Value)]) -> Window<A> {
+        let mut params = A::Params::default();
+        for &(name, value) in set {
+            assert_eq!(params.set(name, value), Ok(()), "{name}");
+        }
+        let mut window = Window::<A>::new(&params, &sender_context(cwnd));
+        window.frame.ssthresh = cwnd;
+        window
+    }
+
+    /// `packets` ACKs like this one, each of a packet that is sent again at once: a round trip when so
+    /// many are out.
+    pub fn round_trip<A: Avoidance>(window: &mut Window<A>, packets: u32, like: &Ack<()>) {
+        for _ in 0..packets {
+            window.frame.nxt = window.frame.una + u64::from(packets);
+            window.on_ack(like);
+        }
+    }
+
     /// A loss of one packet.
     pub fn loss(kind: LossKind, in_flight: u32) -> Loss {
         Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated: false }
+    }
+
+    /// A loss that duplicate ACKs tell of at `now` [ms], with so many packets out.
+    pub fn lost(now: u64, in_flight: u32) -> Loss {
+        Loss { now: ms(now), ..loss(LossKind::DupAcks, in_flight) }
     }
 
     /// The first packet of a flow that has more.
@@ -91,7 +128,7 @@ mod tests {
     /// A router with a buffer of so many packets of 1000 B.
     pub fn router_context(capacity: Rate, packets: u32) -> RouterContext {
         let (limit, stream) = (Limit::Packets(packets), Stream::new(1, 0, "test"));
-        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream }
+        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Nobody }
     }
 
     /// A data packet of 1000 B without a header.

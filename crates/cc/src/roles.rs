@@ -4,6 +4,7 @@
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::foreign::Host;
 use crate::params::Params;
 use crate::registry::AnyHeader;
 
@@ -109,6 +110,8 @@ pub struct SenderContext {
     pub initial_window: f64,
     /// The flow's own random stream.
     pub stream: Stream,
+    /// Where prototypes live.
+    pub host: &'static dyn Host,
 }
 
 /// A data packet about to leave.
@@ -141,6 +144,9 @@ pub struct Ack<H> {
     pub delivered: u32,
     /// Packets that the cumulative number moved over.
     pub acked: u32,
+    /// Packets that ACKs made known to be lost since the last one that was shown, those of a
+    /// [`LossKind::DupAcks`] inside. What the timer gives up is in [`Loss::lost`] alone.
+    pub lost: u32,
     /// RTT of the packet that caused the ACK, if it was sent once only (Karn).
     pub rtt: Option<Span>,
     /// Smoothed RTT (RFC 6298) with this ACK's sample taken in; `None` before the first.
@@ -307,6 +313,8 @@ pub struct RouterContext {
     pub packet_bytes: u32,
     /// The router's own random stream.
     pub stream: Stream,
+    /// Where prototypes live.
+    pub host: &'static dyn Host,
 }
 
 /// Data or acknowledgement.

@@ -19,6 +19,7 @@ use crate::link::{Link, Routers};
 use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::{self, Probes};
+use crate::prototypes;
 use crate::tap::Taps;
 use crate::world::{Due, World, event};
 
@@ -129,6 +130,7 @@ pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> 
         limit: named.limit,
         packet_bytes: scenario.packets.data_bytes,
         stream: draw.stream(&format!("link.{}.{part}", named.name)),
+        host: prototypes::host(),
     }
 }
 
@@ -276,7 +278,8 @@ impl Mould {
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
         let Mould { group, packet_bytes, initial_window, .. } = *self;
-        let context = SenderContext { packet_bytes, initial_window, stream };
+        let context =
+            SenderContext { packet_bytes, initial_window, stream, host: prototypes::host() };
         let (sender, receiver) = self.params.build(&context);
         let ecn = sender.ecn();
         let transfer = Transfer::of(bytes, packet_bytes);

@@ -19,6 +19,7 @@ mod lookahead;
 mod packet;
 mod pause;
 mod probe;
+mod prototypes;
 mod rows;
 mod special;
 mod tables;
@@ -35,6 +36,7 @@ pub use crate::branch::Refused;
 pub use crate::explain::{
     AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
 };
+pub use crate::prototypes::{Named as Prototype, named as prototypes, with_host};
 pub use crate::rows::MAX_ROWS;
 
 use crate::build::Draw;

@@ -399,8 +399,7 @@ impl Sender for VcpSender {
 mod tests {
     use super::*;
     use crate::roles::Limit;
-    use crate::tests::ms;
-    use units::random::Stream;
+    use crate::tests::{ms, router_context, sender_context};
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-6 * b.abs()
@@ -408,13 +407,8 @@ mod tests {
 
     /// A router at 10 Mb/s: gamma*C*t_rho = 0.98*1.25e6*0.2 = 245 000 bytes.
     fn router() -> VcpRouter {
-        let context = RouterContext {
-            link: 0,
-            capacity: Rate(10_000_000),
-            limit: Limit::Bytes(100_000),
-            packet_bytes: 1000,
-            stream: Stream::new(1, 0, "test"),
-        };
+        let limit = Limit::Bytes(100_000);
+        let context = RouterContext { limit, ..router_context(Rate(10_000_000), 0) };
         VcpRouter::new(&VcpRouterParams::default(), &context)
     }
 
@@ -485,8 +479,7 @@ mod tests {
     }
 
     fn sender(params: &VcpSenderParams, cwnd: f64) -> VcpSender {
-        let stream = Stream::new(1, 0, "test");
-        VcpSender::new(params, &SenderContext { packet_bytes: 1000, initial_window: cwnd, stream })
+        VcpSender::new(params, &sender_context(cwnd))
     }
 
     fn ack(sender: &mut VcpSender, at: u64, srtt: u64, code: Ecn) -> f64 {
@@ -496,6 +489,7 @@ mod tests {
             now: ms(at),
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt: srtt,
             srtt,
             min_rtt: Some(Span::from_millis(40)),

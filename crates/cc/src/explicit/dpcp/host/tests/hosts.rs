@@ -13,7 +13,9 @@ use units::random::Stream;
 /// A stream of its own for each number.
 fn stream(number: u32) -> Stream {
     let mut stream = sender_context(1.0).stream;
-    (0..number).for_each(|_| drop(stream.bits()));
+    (0..number).for_each(|_| {
+        stream.bits();
+    });
     stream
 }
 
@@ -143,7 +145,9 @@ fn losses_are_answered_as_by_reno_or_not_at_all() {
     s.on_loss(&loss(LossKind::Timeout, 9));
     assert_eq!(s.cwnd(), 1.0);
     let mut s = sender(&DpcpSenderParams { decoupled_loss: true, ..Default::default() }, 9.0);
-    [LossKind::DupAcks, LossKind::Timeout].map(|kind| s.on_loss(&loss(kind, 9)));
+    for kind in [LossKind::DupAcks, LossKind::Timeout] {
+        s.on_loss(&loss(kind, 9));
+    }
     assert_eq!(s.cwnd(), 9.0);
 }
 
