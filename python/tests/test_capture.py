@@ -156,8 +156,9 @@ def test_dpcp_orders_its_numbers_and_a_tie_makes_a_checksum_wrong(
         before[source] = msp
         parts[msp].add(ecn)
     assert len(before) == 3
-    # The first zone's highest level, and at least one other.
-    assert "1" in parts[True] and len(parts[True] | parts[False]) > 1
+    # Low load, and at least one other code.
+    assert "1" in parts[True]
+    assert len(parts[True] | parts[False]) > 1
     # The receiver's number is that of the data's eleventh packet: one tie there, and one in the ACK
     # that asks for it.
     gap = "flows.{}.protocol={{ kind = 'dpcp', gap = 9600 }}"

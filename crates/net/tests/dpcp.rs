@@ -472,11 +472,7 @@ fn feedback_travels_in_two_bits_of_a_packet() {
         let part = number(&packet[24..28]) > number(&packet[28..32]);
         let before = sent.insert(packet[15], part);
         assert_ne!(before, Some(part), "the parts alternate");
-        *codes
-            .get_mut(usize::from(part))
-            .unwrap()
-            .get_mut(usize::from(packet[1] & 3) - 1)
-            .unwrap() += 1;
+        codes[usize::from(part)][usize::from(packet[1] & 3) - 1] += 1;
     }
     assert!(codes.iter().flatten().filter(|&&count| count > 0).count() >= 4, "{codes:?}");
     // No loss and no overtaking: a flow's packets come in their order.
