@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import cli
 import growth
 import memory
+import prototypes
 import speed
 import startup
 import sweeps
@@ -24,7 +25,14 @@ from settings import Settings, Task, available_cores, note
 
 def all_tasks() -> list[Task]:
     """In the order in which they run."""
-    return [*startup.tasks(), *memory.tasks(), *speed.tasks(), *growth.tasks(), *sweeps.tasks()]
+    return [
+        *startup.tasks(),
+        *memory.tasks(),
+        *speed.tasks(),
+        *growth.tasks(),
+        *sweeps.tasks(),
+        *prototypes.tasks(),
+    ]
 
 
 def pin_to_one_core(cores: Sequence[int]) -> None:

@@ -36,11 +36,17 @@ proc limit_fifo {queue} {
     $queue set limit_ [expr {int($opt(buffer)) + 1}]
 }
 
+# The buffer in full packets.
+proc packets_of_buffer {} {
+    global opt
+    return [expr {$opt(buffer_unit) eq "bytes" ? $opt(buffer) / double($opt(data_bytes)) : double($opt(buffer))}]
+}
+
 # Thresholds at 1/3 and 2/3 of the buffer, max_p 0.1, gentle.
 proc configure_red {queue} {
     global opt
     set in_bytes [expr {$opt(buffer_unit) eq "bytes"}]
-    set packets [expr {$in_bytes ? $opt(buffer) / double($opt(data_bytes)) : double($opt(buffer))}]
+    set packets [packets_of_buffer]
     $queue set queue_in_bytes_ $in_bytes
     $queue set mean_pktsize_ $opt(data_bytes)
     $queue set limit_ [expr {int($packets)}]
@@ -55,6 +61,32 @@ proc configure_red {queue} {
     $queue set use_mark_p_ false             ;# else ECN packets are dropped above probability 0.1
 }
 
+proc set_all {queue values} {
+    foreach {name value} $values { $queue set $name $value }
+}
+
+# An update each 10 packets' transmission time, a third of the buffer to wait.
+proc configure_rem {queue} {
+    global opt
+    set_all $queue [list qib_ true mean_pktsize_ $opt(data_bytes) limit_ [expr {int([packets_of_buffer])}] \
+        phi_ 1.001 gamma_ 0.001 inw_ 1 pbo_ [expr {[packets_of_buffer] / 3}] markpkts_ false \
+        pupdtime_ [expr {10 * 8.0 * $opt(data_bytes) / $opt(rate)}]]
+}
+
+# The adaptive virtual queue; its alpha, 0.15, is in the code.
+proc configure_vq {queue} {
+    global opt
+    set_all $queue [list queue_in_bytes_ true mean_pktsize_ $opt(data_bytes) gamma_ 0.98 ecnlim_ 0.8 \
+        limit_ [expr {int([packets_of_buffer])}] buflim_ 1.0 markpkts_ false]
+}
+
+proc configure_pi {queue} {
+    global opt
+    set_all $queue [list queue_in_bytes_ true bytes_ false mean_pktsize_ $opt(data_bytes) setbit_ false \
+        limit_ [expr {int([packets_of_buffer])}] a_ $opt(pi_a) b_ $opt(pi_b) w_ $opt(pi_w) \
+        qref_ [expr {[packets_of_buffer] / 4}]]
+}
+
 proc configure_bottleneck {queue} {
     global opt
     switch $opt(queue) {
@@ -63,13 +95,17 @@ proc configure_bottleneck {queue} {
             limit_fifo [$queue set vq_(0)]           ;# the queue that data and ACKs of XCP flows share
         }
         red-ecn { configure_red $queue }
+        red { configure_red $queue; $queue set setbit_ false }
+        rem { configure_rem $queue }
+        avq { configure_vq $queue }
+        pi { configure_pi $queue }
         droptail { limit_fifo $queue }
     }
 }
 
 proc connect_bottleneck {left right owd} {
     global ns opt
-    array set kinds {xcp XCP red-ecn RED droptail DropTail}
+    array set kinds {xcp XCP red-ecn RED red RED rem REM avq Vq pi PI droptail DropTail}
     $ns duplex-link $left $right $opt(rate) $owd $kinds($opt(queue))
     configure_bottleneck [[$ns link $left $right] queue]
     configure_bottleneck [[$ns link $right $left] queue]
@@ -86,13 +122,17 @@ proc add_host {gateway} {
 
 proc add_flow {from to} {
     global ns opt defaultRNG
-    array set sources {xcp TCP/Reno/XCP reno TCP/Reno sack TCP/Sack1}
-    array set sinks {xcp TCPSink/XCPSink reno TCPSink sack TCPSink/Sack1}
+    array set sources {xcp TCP/Reno/XCP reno TCP/Reno sack TCP/Sack1 linux TCP/Linux}
+    array set sinks {xcp TCPSink/XCPSink reno TCPSink sack TCPSink/Sack1 linux TCPSink/Sack1}
     set source [new Agent/$sources($opt(protocol))]
     set sink [new Agent/$sinks($opt(protocol))]
     $ns attach-agent [add_host $from] $source
     $ns attach-agent [add_host $to] $sink
     $ns connect $source $sink
+    if {$opt(protocol) eq "linux"} {
+        $sink set ts_echo_rfc1323_ true      ;# its RTT samples come from the echoed time
+        $ns at 0 "$source select_ca $opt(congestion)"
+    }
     set application [$source attach-app FTP]
     $ns at [$defaultRNG uniform 0 $opt(start_window)] "$application start"
     return $source

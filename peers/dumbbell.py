@@ -3,8 +3,22 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-Protocol = Literal["xcp", "vcp", "reno", "newreno", "sack"]
-Queue = Literal["xcp", "vcp", "red-ecn", "droptail"]
+Queue = Literal["xcp", "vcp", "red-ecn", "droptail", "red", "rem", "avq", "pi"]
+Protocol = Literal[
+    "xcp",
+    "vcp",
+    "reno",
+    "newreno",
+    "sack",
+    "hstcp",
+    "scalable",
+    "htcp",
+    "bic",
+    "cubic",
+    "cubic-2005",
+    "westwood",
+    "illinois",
+]
 
 PACKET_BYTES = 1000
 RED_ECN = """
@@ -63,6 +77,10 @@ class Point:
     warmup_ratio: float = 0.4
     start_window_s: float = 1.0
     min_rto_s: float = 0.2
+    queue_table: str = ""
+    """What defines the queue in Clearpipe, where its defaults do not."""
+    ns2_keys: tuple[tuple[str, str], ...] = ()
+    """Keys of `dumbbell.tcl` besides those below."""
 
     @property
     def buffer_bytes(self) -> int:
@@ -94,6 +112,7 @@ class Point:
             "warmup": str(self.duration_s * self.warmup_ratio),
             "start_window": str(self.start_window_s),
             "minrto": str(self.min_rto_s),
+            **dict(self.ns2_keys),
         }
 
     def scenario(self) -> str:
@@ -103,6 +122,7 @@ class Point:
             parts.append(self._flows("rev", "reverse", self.reverse))
         if self.queue == "red-ecn":
             parts.append(RED_ECN)
+        parts.append(self.queue_table)
         return "".join(parts)
 
     def _header(self) -> str:

@@ -6,6 +6,7 @@
 
 use std::hint::black_box;
 
+use cc::foreign::Nobody;
 use cc::registry::{
     AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, protocols,
     queues,
@@ -107,7 +108,12 @@ impl Flow {
     fn new(protocol: &str) -> Flow {
         let params = AnySenderParams::named(black_box(protocol)).expect("a name of the registry");
         let stream = Stream::new(1, 0, "flow");
-        let context = SenderContext { packet_bytes: PACKET_BYTES, initial_window: 2.0, stream };
+        let context = SenderContext {
+            packet_bytes: PACKET_BYTES,
+            initial_window: 2.0,
+            stream,
+            host: &Nobody,
+        };
         let (sender, receiver) = params.build(&context);
         Flow { sender, receiver }
     }
@@ -145,6 +151,7 @@ impl Flow {
             now,
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt,
             srtt: rtt,
             min_rtt: rtt,
@@ -190,7 +197,14 @@ impl Hop {
         let params = AnyRouterParams::named(black_box(queue)).expect("a name of the registry");
         let (limit, stream) = (Limit::Packets(BUFFER), Stream::new(1, 0, "link"));
         let packet_bytes = PACKET_BYTES;
-        let context = RouterContext { link: 0, capacity: CAPACITY, limit, packet_bytes, stream };
+        let context = RouterContext {
+            link: 0,
+            capacity: CAPACITY,
+            limit,
+            packet_bytes,
+            stream,
+            host: &Nobody,
+        };
         Hop(params.build(&context))
     }
 
@@ -207,11 +221,19 @@ impl Hop {
 }
 
 fn arrived(now: Time, header: AnyHeader, ecn: Ecn) -> Arrived<AnyHeader> {
-    Arrived { now, header, ecn, pending: None }
+    Arrived { now, seq: 0, expected: 1, size: PACKET_BYTES, header, ecn, pending: None }
 }
 
 fn departing(now: Time) -> Departing {
-    Departing { now, size: PACKET_BYTES, srtt: Some(RTT), retransmission: false }
+    Departing {
+        now,
+        size: PACKET_BYTES,
+        srtt: Some(RTT),
+        seq: 0,
+        in_flight: IN_FLIGHT,
+        backlogged: true,
+        retransmission: false,
+    }
 }
 
 /// The time goes from packet to packet: for one half of [`RECORD`] packets as fast as 2/3 of the

@@ -35,6 +35,7 @@ from clearpipe.errors import (
     ToleranceError,
     UnsupportedError,
 )
+from clearpipe.prototype import Router, Sender
 from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread, Summary
 from clearpipe.tables import Table
 
@@ -70,7 +71,9 @@ __all__ = [
     "Queue",
     "Resolved",
     "Result",
+    "Router",
     "RunError",
+    "Sender",
     "Spread",
     "Summary",
     "Table",

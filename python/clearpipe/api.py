@@ -51,14 +51,24 @@ class Param(TypedDict):
     """One parameter of a protocol or a queue."""
 
     name: str
-    type: Literal["flag", "count", "number", "span", "choice"]
+    type: Literal["flag", "count", "number", "span", "choice", "text"]
     default: bool | int | float | str
     """As a scenario file would say it: a span is a string such as "10ms"."""
     low: float | None
-    """The smallest value (seconds for a span); None for flags and choices."""
+    """The smallest value (seconds for a span); None for flags, choices and texts."""
     high: float | None
     choices: list[str] | None
     doc: str
+
+
+class Preset(TypedDict):
+    """Values for some of the parameters under a name, as a paper or a tool used them."""
+
+    name: str
+    doc: str
+    """What it is and where it is from."""
+    values: dict[str, bool | int | float | str]
+    """As a scenario file would say them."""
 
 
 class Variable(TypedDict):
@@ -79,6 +89,7 @@ class Protocol(TypedDict):
     router: str | None
     """The queue that must be on the path for it to work as meant."""
     params: list[Param]
+    presets: list[Preset]
     variables: list[Variable]
     """What the series `sender` records, each with `sender_` before its name."""
     header: list[Variable]
@@ -93,6 +104,7 @@ class Queue(TypedDict):
     source: str
     role: Literal["policy", "feedback"]
     params: list[Param]
+    presets: list[Preset]
     variables: list[Variable]
     """What the series `router` records, each with `router_` before its name."""
 

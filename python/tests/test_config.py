@@ -79,5 +79,21 @@ def test_listed_defaults_are_what_a_file_may_say(queue: str, small: str) -> None
     assert cp.resolve(scenario) == cp.resolve(plain)
 
 
+@pytest.mark.parametrize(
+    ("queue", "preset"), [(q["name"], p["name"]) for q in cp.queues() for p in q["presets"]]
+)
+def test_a_preset_is_the_values_that_it_lists(queue: str, preset: str, small: str) -> None:
+    listed = next(q for q in cp.queues() if q["name"] == queue)["presets"]
+    values = next(p for p in listed if p["name"] == preset)["values"]
+    assert values
+    scenario = tomllib.loads(small)
+    scenario["topology"]["queue"] = "mine"
+    scenario["queues"] = {"mine": {"kind": queue, "preset": preset}}
+    spelled = tomllib.loads(small)
+    spelled["topology"]["queue"] = "mine"
+    spelled["queues"] = {"mine": {"kind": queue, **values}}
+    assert cp.resolve(scenario) == cp.resolve(spelled)
+
+
 def test_the_schema_names_the_tables() -> None:
     assert {"schema", "flows", "topology", "probe"} <= set(cp.schema()["properties"])

@@ -127,11 +127,12 @@ def test_repr_of_tables(result: cp.Result) -> None:
     assert f"and {len(result.series('cwnd_pkts')) - 10} more rows" in "".join(more.itertext())
 
 
-def test_the_notebook_in_docs_says_what_it_said() -> None:
+@pytest.mark.parametrize("name", ["first-figure", "prototype"])
+def test_the_notebooks_in_docs_say_what_they_said(name: str) -> None:
     for library in ("ipykernel", "matplotlib", "nbclient", "pandas"):
         pytest.importorskip(library, reason=f"{library} is not installed")
     root = Path(__file__).resolve().parents[2]
-    tool, notebook = root / "python/tools/run_notebook.py", root / "docs/first-figure.ipynb"
+    tool, notebook = root / "python/tools/run_notebook.py", root / f"docs/{name}.ipynb"
     command = [sys.executable, str(tool), "--check", str(notebook)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"run `make notebook`\n{done.stdout}\n{done.stderr}"

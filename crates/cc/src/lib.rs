@@ -15,7 +15,9 @@
 pub mod params;
 
 pub mod aqm;
+pub mod classes;
 pub mod explicit;
+pub mod foreign;
 pub mod rate;
 pub mod registry;
 pub mod roles;
@@ -29,10 +31,14 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
+    use crate::classes::{AnyCell, Place};
+    use crate::foreign::Nobody;
+    use crate::params::{Params, Value};
     use crate::roles::{
-        Ack, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing, RouterContext,
-        SenderContext,
+        Ack, Backlog, Departing, Ecn, Header, Limit, Loss, LossKind, PacketKind, Passing,
+        RouterContext, Sender, SenderContext,
     };
+    use crate::tcp::window::{Avoidance, Window};
 
     /// The instant so many milliseconds after the start.
     pub fn ms(t: u64) -> Time {
@@ -46,7 +52,8 @@ mod tests {
 
     /// Packets of 1000 B.
     pub fn sender_context(initial_window: f64) -> SenderContext {
-        SenderContext { packet_bytes: 1000, initial_window, stream: Stream::new(1, 0, "test") }
+        let stream = Stream::new(1, 0, "test");
+        SenderContext { packet_bytes: 1000, initial_window, stream, host: &Nobody }
     }
 
     /// An ACK of `acked` packets of a full window, with no RTT.
@@ -55,6 +62,7 @@ mod tests {
             now: Time::ZERO,
             delivered: acked,
             acked,
+            lost: 0,
             rtt: None,
             srtt: None,
             min_rtt: None,
@@ -71,9 +79,40 @@ mod tests {
         Ack { now, rtt: Some(rtt), srtt: Some(rtt), min_rtt: Some(rtt), ..ack(1) }
     }
 
+    /// An ACK of one packet at `now` with this RTT and the smallest so far, all in ms.
+    pub fn timed<H: Header>(now: u64, rtt: u64, min_rtt: u64) -> Ack<H> {
+        let [rtt, min_rtt] = [rtt, min_rtt].map(|t| Some(Span::from_millis(t)));
+        Ack { now: ms(now), rtt, srtt: rtt, min_rtt, ..ack(1) }
+    }
+
+    /// A sender whose window and ssthresh are `cwnd`, with some parameters set.
+    pub fn avoiding<A: Avoidance>(cwnd: f64, set: &[(&str, Value)]) -> Window<A> {
+        let mut params = A::Params::default();
+        for &(name, value) in set {
+            assert_eq!(params.set(name, value), Ok(()), "{name}");
+        }
+        let mut window = Window::<A>::new(&params, &sender_context(cwnd));
+        window.frame.ssthresh = cwnd;
+        window
+    }
+
+    /// `packets` ACKs like this one, each of a packet that is sent again at once: a round trip when so
+    /// many are out.
+    pub fn round_trip<A: Avoidance>(window: &mut Window<A>, packets: u32, like: &Ack<()>) {
+        for _ in 0..packets {
+            window.frame.nxt = window.frame.una + u64::from(packets);
+            window.on_ack(like);
+        }
+    }
+
     /// A loss of one packet.
     pub fn loss(kind: LossKind, in_flight: u32) -> Loss {
         Loss { now: Time::ZERO, kind, in_flight, lost: 1, repeated: false }
+    }
+
+    /// A loss that duplicate ACKs tell of at `now` [ms], with so many packets out.
+    pub fn lost(now: u64, in_flight: u32) -> Loss {
+        Loss { now: ms(now), ..loss(LossKind::DupAcks, in_flight) }
     }
 
     /// The first packet of a flow that has more.
@@ -92,7 +131,24 @@ mod tests {
     /// A router with a buffer of so many packets of 1000 B.
     pub fn router_context(capacity: Rate, packets: u32) -> RouterContext {
         let (limit, stream) = (Limit::Packets(packets), Stream::new(1, 0, "test"));
-        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream }
+        RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Nobody }
+    }
+
+    /// The place of a packet of group 0 in an empty queue.
+    pub fn in_place<T>(f: impl FnOnce(&mut Place<'_>) -> T) -> T {
+        let (mut label, mut cell) = (0.0, AnyCell::Empty);
+        f(&mut Place {
+            backlog: Backlog::default(),
+            class: 0,
+            queue: Backlog::default(),
+            group: 0,
+            label: &mut label,
+            cell: &mut cell,
+            drawn: None,
+            idle: false,
+            fits: true,
+            again: false,
+        })
     }
 
     /// A data packet of 1000 B without a header.

@@ -16,6 +16,8 @@ pub enum Value {
     Span(Span),
     /// One of a list of words.
     Choice(&'static str),
+    /// Any text.
+    Text(&'static str),
 }
 
 /// The type of a parameter, as a user sees it.
@@ -31,6 +33,8 @@ pub enum Kind {
     Span,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any text.
+    Text,
 }
 
 /// What is known of one parameter.
@@ -40,12 +44,23 @@ pub struct Spec {
     pub name: &'static str,
     /// Its type.
     pub kind: Kind,
-    /// The smallest value allowed (seconds for a time); no meaning for flags and choices.
+    /// The smallest value allowed (seconds for a time); no meaning for flags, choices and texts.
     pub low: f64,
     /// The largest value allowed.
     pub high: f64,
     /// Symbol, unit, section.
     pub doc: &'static str,
+}
+
+/// Values for some of the parameters under a name, as a paper or a tool used them.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The name used in scenario files.
+    pub name: &'static str,
+    /// What it is and where it is from.
+    pub doc: &'static str,
+    /// Parameters by name with their values; the others keep their defaults.
+    pub values: &'static [(&'static str, Value)],
 }
 
 /// Why a parameter was not taken.
@@ -63,6 +78,10 @@ pub enum Refused {
 pub trait Params: Clone + Default {
     /// All parameters, in the order of declaration.
     fn specs() -> &'static [Spec];
+    /// Its named sets of values.
+    fn presets() -> &'static [Preset] {
+        &[]
+    }
     /// Sets the parameter called `name`.
     ///
     /// # Errors
@@ -109,13 +128,34 @@ plain_value!(u64, Count, self => Some(self as f64));
 plain_value!(f64, Number, self => Some(self));
 plain_value!(Span, Span, self => Some(self.as_secs()));
 
+/// A parameter that is a text. Whoever reads scenario files keeps it for ever; there are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text(pub &'static str);
+
+impl ParamValue for Text {
+    const KIND: Kind = Kind::Text;
+    fn value(self) -> Value {
+        Value::Text(self.0)
+    }
+    fn from_value(value: Value) -> Option<Text> {
+        match value {
+            Value::Text(text) => Some(Text(text)),
+            _ => None,
+        }
+    }
+    fn magnitude(self) -> Option<f64> {
+        None
+    }
+}
+
 /// Is `value` within the range of `spec`? Choices and flags always are; NaN never is.
 pub fn in_range<T: ParamValue>(value: T, spec: &Spec) -> bool {
     value.magnitude().is_none_or(|x| x >= spec.low && x <= spec.high)
 }
 
 /// Declares a struct of parameters: `name: type = default => (low, high);` with a doc comment that
-/// gives symbol, unit and section; flags and choices have no range.
+/// gives symbol, unit and section; flags and choices have no range. Presets may follow, each with a
+/// sentence that names its source: `presets { /// DOC "name" { parameter = Number(0.5), ... } }`.
 #[macro_export]
 macro_rules! params {
     (@low) => { 0.0 };
@@ -130,6 +170,10 @@ macro_rules! params {
                 $field:ident : $type:ty = $default:expr $(=> ($low:expr, $high:expr))?;
             )*
         }
+        $( presets { $(
+            $(#[doc = $preset_doc:literal])+
+            $preset:literal { $( $key:ident = $kind:ident($value:expr) ),* $(,)? }
+        )* } )?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +197,15 @@ macro_rules! params {
                     doc: concat!($($doc),+),
                 }, )* ]
             }
+
+            $( fn presets() -> &'static [$crate::params::Preset] {
+                const PRESETS: &[$crate::params::Preset] = &[ $( $crate::params::Preset {
+                    name: $preset,
+                    doc: concat!($($preset_doc),+),
+                    values: &[ $( (stringify!($key), $crate::params::Value::$kind($value)) ),* ],
+                } ),* ];
+                PRESETS
+            } )?
 
             #[allow(unused_variables)]
             fn set(
@@ -240,6 +293,12 @@ mod tests {
             /// A colour.
             colour: Colour = Colour::Red;
         }
+        presets {
+            /// As nobody used it.
+            "still" { gain = Number(0.0), period = Span(Span::from_secs(1)) }
+            /// The default in blue.
+            "blue" { colour = Choice("blue") }
+        }
     }
 
     #[test]
@@ -255,6 +314,15 @@ mod tests {
         assert_eq!(toy.set("colour", Value::Choice("green")), Err(Refused::Type));
         assert_eq!(toy.set("shape", Value::Flag(true)), Err(Refused::Unknown));
         assert_eq!(toy, Toy { gain: 0.25, colour: Colour::Blue, ..Toy::default() });
+    }
+
+    #[test]
+    fn presets_are_names_and_values() {
+        let [still, blue] = Toy::presets() else { panic!("two presets") };
+        assert_eq!((still.name, still.doc.trim()), ("still", "As nobody used it."));
+        let second = Value::Span(Span::from_secs(1));
+        assert_eq!(still.values, [("gain", Value::Number(0.0)), ("period", second)]);
+        assert_eq!(blue.values, [("colour", Value::Choice("blue"))]);
     }
 
     #[test]

@@ -3,11 +3,14 @@
 
 use units::{Rate, Time};
 
-use crate::params::{Params, Refused, Spec, Value};
+use crate::classes::Place;
+use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable,
+    Verdict,
 };
+use crate::tcp::delivery::Stamp;
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,8 @@ pub struct ProtocolInfo {
     pub reports: bool,
     /// Its parameters.
     pub params: &'static [Spec],
+    /// Named sets of their values.
+    pub presets: &'static [Preset],
     /// The sender's inner variables that a probe shows.
     pub variables: &'static [Variable],
     /// The fields of its header.
@@ -103,44 +108,64 @@ pub struct QueueInfo {
     pub role: Role,
     /// Its parameters.
     pub params: &'static [Spec],
+    /// Named sets of their values.
+    pub presets: &'static [Preset],
     /// Its inner variables that a probe shows.
     pub variables: &'static [Variable],
 }
 
 macro_rules! headers {
-    ($( $variant:ident($type:ty) = $exid:literal; )*) => {
+    (
+        $( $variant:ident($type:ty) = $exid:literal; )*
+        $( @tcp $own:ident($own_type:ty); )*
+    ) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
             /// No header: the ECN bits or plain TCP.
             #[default]
             None,
+            /// What a sender remembers of the packet; nothing on the wire.
+            Stamp(Stamp),
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
+            $( #[doc = concat!(stringify!($own), "'s numbers in TCP's fields.")] $own($own_type), )*
         }
 
         impl AnyHeader {
             /// Every header's identifier, in the order of the table.
             pub const EXIDS: &'static [u16] = &[$( $exid ),*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header, and
+            /// for one that is in TCP's own fields.
             pub fn exid(&self) -> Option<u16> {
                 match self {
-                    AnyHeader::None => None,
+                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$own(_) => None, )*
                     $( AnyHeader::$variant(_) => Some($exid), )*
                 }
             }
             /// As [`Header::WIRE_BYTES`].
             pub fn wire_bytes(&self) -> usize {
                 match self {
-                    AnyHeader::None => 0,
+                    AnyHeader::None | AnyHeader::Stamp(_) => 0,
+                    $( AnyHeader::$own(_) => <$own_type as Header>::WIRE_BYTES, )*
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
             /// As [`Header::encode`].
             pub fn encode(&self, wire: &mut [u8]) {
                 match self {
-                    AnyHeader::None => {}
+                    AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
+                    $( AnyHeader::$own(header) => header.encode(wire), )*
+                }
+            }
+            /// As [`Header::tcp`].
+            pub fn tcp(&self) -> Option<TcpFields> {
+                match self {
+                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$variant(header) => header.tcp(), )*
+                    $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
@@ -153,8 +178,9 @@ macro_rules! headers {
             /// As [`Header::probe`].
             pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
                 match self {
-                    AnyHeader::None => {}
+                    AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
+                    $( AnyHeader::$own(header) => header.probe(sink), )*
                 }
             }
         }
@@ -194,6 +220,7 @@ macro_rules! protocols {
                 open_loop: <$type as Sender>::OPEN_LOOP,
                 reports: !<[&str]>::is_empty(&[$( stringify!($reporter) )?]),
                 params: <$type as Sender>::Params::specs(),
+                presets: <$type as Sender>::Params::presets(),
                 variables: <$type as Sender>::VARIABLES,
                 header: <<$type as Sender>::Header as Header>::VARIABLES,
             }, )* ].into_iter()
@@ -243,6 +270,10 @@ macro_rules! protocols {
             /// As [`Sender::ecn`].
             pub fn ecn(&self) -> EcnUse {
                 match self { $( AnySender::$variant(s) => s.ecn(), )* }
+            }
+            /// As [`Sender::first_byte`].
+            pub fn first_byte(&self) -> u32 {
+                match self { $( AnySender::$variant(s) => s.first_byte(), )* }
             }
             /// As [`Sender::on_send`].
             #[inline]
@@ -342,6 +373,7 @@ macro_rules! queues {
                 source: $source,
                 role: Role::$role,
                 params: <$type as Router>::Params::specs(),
+                presets: <$type as Router>::Params::presets(),
                 variables: <$type as Router>::VARIABLES,
             }, )* ].into_iter()
         }
@@ -400,6 +432,42 @@ macro_rules! queues {
                     $( AnyRouter::$variant(r) => r.on_departure(now, typed(packet), backlog), )*
                 }
             }
+            /// As [`Router::cell`].
+            pub fn cell(&self, flow: u32) -> u32 {
+                match self { $( AnyRouter::$variant(r) => r.cell(flow), )* }
+            }
+            /// As [`Router::draw`].
+            pub fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
+                match self { $( AnyRouter::$variant(r) => r.draw(now, backlog), )* }
+            }
+            /// As [`Router::classify`].
+            pub fn classify(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> u32 {
+                match self {
+                    $( AnyRouter::$variant(r) => r.classify(now, typed(packet), place), )*
+                }
+            }
+            /// As [`Router::admit`].
+            pub fn admit(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> Verdict {
+                match self {
+                    $( AnyRouter::$variant(r) => r.admit(now, typed(packet), place), )*
+                }
+            }
+            /// As [`Router::weight`].
+            pub fn weight(&self, class: u32) -> f64 {
+                match self { $( AnyRouter::$variant(r) => r.weight(class), )* }
+            }
+            /// As [`Router::on_head`].
+            pub fn on_head(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> Verdict {
+                match self {
+                    $( AnyRouter::$variant(r) => r.on_head(now, typed(packet), place), )*
+                }
+            }
             /// As [`Router::next_timer`].
             pub fn next_timer(&self) -> Time {
                 match self { $( AnyRouter::$variant(r) => r.next_timer(), )* }
@@ -437,6 +505,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         now: ack.now,
         delivered: ack.delivered,
         acked: ack.acked,
+        lost: ack.lost,
         rtt: ack.rtt,
         srtt: ack.srtt,
         min_rtt: ack.min_rtt,
@@ -481,24 +550,27 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 }
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
+// is in fields that TCP has anyway, and no option.
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
+    Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
     Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
     Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
     QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
     MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
     JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
+    @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
 protocols! {
-    Reno { name: "reno", sender: crate::tcp::reno::Reno, recovery: Reno, router: None,
+    Reno { name: "reno", sender: crate::tcp::reno::RenoSender, recovery: Reno, router: None,
         summary: "TCP Reno: slow start, congestion avoidance, fast recovery",
         source: "RFC 5681" }
-    NewReno { name: "newreno", sender: crate::tcp::reno::Reno, recovery: NewReno, router: None,
+    NewReno { name: "newreno", sender: crate::tcp::reno::RenoSender, recovery: NewReno, router: None,
         summary: "TCP NewReno: Reno's window with recovery from several losses per window",
         source: "RFC 5681, RFC 6582" }
-    Sack { name: "sack", sender: crate::tcp::reno::Reno, recovery: Sack, router: None,
+    Sack { name: "sack", sender: crate::tcp::reno::RenoSender, recovery: Sack, router: None,
         summary: "TCP SACK: Reno's window with selective acknowledgements",
         source: "RFC 5681, RFC 2018, RFC 6675" }
     Xcp { name: "xcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
@@ -507,6 +579,61 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
+        summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
+        source: "the class that the parameter names" }
+    Bbr { name: "bbr", sender: crate::tcp::bbr::Bbr, recovery: Sack, router: None,
+        summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
+        source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
+    Bbr3 { name: "bbr3", sender: crate::tcp::bbr3::Bbr3, recovery: Sack, router: None,
+        summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
+        source: "draft-ietf-ccwg-bbr-05" }
+    Dpcp { name: "dpcp", sender: crate::explicit::dpcp::DpcpSender, recovery: Reno,
+        router: Some("dpcp"),
+        summary: "DPCP: four bits of load factor over pairs of packets, two in each",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
+    Hstcp { name: "hstcp", sender: crate::tcp::hstcp::HstcpSender, recovery: Sack, router: None,
+        summary: "HighSpeed TCP: increase and decrease that depend on the window",
+        source: "RFC 3649" }
+    Scalable { name: "scalable", sender: crate::tcp::scalable::ScalableSender, recovery: Sack, router: None,
+        summary: "Scalable TCP: a constant increase per ACK, an eighth lost",
+        source: "Kelly, CCR 33(2), 2003" }
+    Htcp { name: "htcp", sender: crate::tcp::htcp::HtcpSender, recovery: Sack, router: None,
+        summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
+        source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
+    Bic { name: "bic", sender: crate::tcp::bic::BicSender, recovery: Sack, router: None,
+        summary: "BIC: binary search for the window of the last loss",
+        source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
+    Cubic { name: "cubic", sender: crate::tcp::cubic::CubicSender, recovery: Sack, router: None,
+        summary: "CUBIC: a cubic function of the time since the last loss",
+        source: "RFC 9438" }
+    Cubic2005 { name: "cubic-2005", sender: crate::tcp::cubic_2005::Cubic2005Sender, recovery: Sack, router: None,
+        summary: "CUBIC as first published, with S_max and beta = 0.2",
+        source: "Rhee, Xu, PFLDnet 2005" }
+    Tahoe { name: "tahoe", sender: crate::tcp::tahoe::TahoeSender, recovery: Tahoe, router: None,
+        summary: "TCP Tahoe: every loss starts again from one packet",
+        source: "Jacobson, SIGCOMM 1988" }
+    Dctcp { name: "dctcp", sender: crate::tcp::dctcp::DctcpSender, recovery: Sack, router: None,
+        summary: "DCTCP: a cut in proportion to the share of marked packets",
+        source: "RFC 8257" }
+    Westwood { name: "westwood", sender: crate::tcp::westwood::WestwoodSender, recovery: Sack, router: None,
+        summary: "TCP Westwood+: a loss leaves what the measured rate needs",
+        source: "Grieco, Mascolo, CCR 34(2), 2004" }
+    Illinois { name: "illinois", sender: crate::tcp::illinois::IllinoisSender, recovery: Sack, router: None,
+        summary: "TCP-Illinois: AIMD whose parameters follow the queueing delay",
+        source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008" }
+    Compound { name: "compound", sender: crate::tcp::compound::CompoundSender, recovery: Sack, router: None,
+        summary: "Compound TCP: Reno plus a delay-based window",
+        source: "Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02" }
+    Ltcp { name: "ltcp", sender: crate::tcp::ltcp::LtcpSender, recovery: Sack, router: None,
+        summary: "Layered TCP: as many packets per RTT as the window has layers",
+        source: "Bhandarkar, Jain, Reddy, PFLDnet 2005; draft-bhandarkar-ltcp-01" }
+    Gaimd { name: "gaimd", sender: crate::tcp::gaimd::GaimdSender, recovery: Sack, router: None,
+        summary: "General AIMD(alpha, beta), TCP-friendly with (0.31, 7/8)",
+        source: "Yang, Lam, ICNP 2000" }
+    Binomial { name: "binomial", sender: crate::tcp::binomial::BinomialSender, recovery: Sack, router: None,
+        summary: "Binomial congestion control: SQRT, IIAD, or k and l",
+        source: "Bansal, Balakrishnan, INFOCOM 2001" }
     Fast { name: "fast", sender: crate::tcp::fast::Fast, recovery: Sack, router: None,
         summary: "FAST TCP: keeps alpha packets of its own in the queues",
         source: "Wei, Jin, Low, Hegde, ToN 2006" }
@@ -549,6 +676,34 @@ queues! {
     Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
+    Foreign { name: "python", router: crate::foreign::ForeignRouter, role: Policy,
+        summary: "A prototype: a Python class, a subclass of clearpipe.Router",
+        source: "the class that the parameter names" }
+    Ared { name: "ared", router: crate::aqm::ared::Ared, role: Policy,
+        summary: "Adaptive RED: max_p follows the average queue",
+        source: "Floyd, Gummadi, Shenker 2001" }
+    Rem { name: "rem", router: crate::aqm::rem::Rem, role: Policy,
+        summary: "Random exponential marking: a price from queue and input",
+        source: "Athuraliya, Li, Low, Yin, IEEE Network 2001" }
+    Avq { name: "avq", router: crate::aqm::avq::Avq, role: Policy,
+        summary: "Adaptive virtual queue: marks what a slower queue would drop",
+        source: "Kunniyur, Srikant, SIGCOMM 2001" }
+    Vq { name: "vq", router: crate::aqm::vq::Vq, role: Policy,
+        summary: "Virtual queue at a fixed part of the capacity",
+        source: "Gibbens, Kelly, Automatica 1999; ns-2's Vq" }
+    Pi { name: "pi", router: crate::aqm::pi::Pi, role: Policy,
+        summary: "Proportional-integral controller of the queue",
+        source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001" }
+    Pie { name: "pie", router: crate::aqm::pie::Pie, role: Policy,
+        summary: "PIE: proportional-integral controller of the delay",
+        source: "RFC 8033" }
+    Blue { name: "blue", router: crate::aqm::blue::Blue, role: Policy,
+        summary: "Blue: a probability from losses and idle times",
+        source: "Feng, Shin, Kandlur, Saha, ToN 2002" }
+    Dpcp { name: "dpcp", router: crate::explicit::dpcp::DpcpRouter, role: Feedback,
+        summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
+            the second",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
     Rcp { name: "rcp", router: crate::explicit::rcp::RcpRouter, role: Feedback,
         summary: "RCP's rate, the same for all flows",
         source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005, section 3" }
@@ -561,4 +716,34 @@ queues! {
     JetMax { name: "jetmax", router: crate::explicit::jetmax::JetMaxRouter, role: Feedback,
         summary: "JetMax's count of a link's own flows, and its offer to them",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
+    DropFront { name: "dropfront", router: crate::aqm::dropfront::DropFront, role: Policy,
+        summary: "First in first out, an arrival beyond the limit drops from the front",
+        source: "Lakshman, Neidhardt, Ott, INFOCOM 1996" }
+    Choke { name: "choke", router: crate::aqm::choke::Choke, role: Policy,
+        summary: "CHOKe: an arrival and a random waiting packet of its flow are dropped",
+        source: "Pan, Prabhakar, Psounis, INFOCOM 2000" }
+    Rio { name: "rio", router: crate::aqm::rio::Rio, role: Policy,
+        summary: "RIO: RED for packets in and out of their flow's profile",
+        source: "Clark, Fang, ToN 1998" }
+    Csfq { name: "csfq", router: crate::aqm::csfq::Csfq, role: Policy,
+        summary: "CSFQ core: drops by the packet's label and the estimated fair rate",
+        source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
+    CsfqEdge { name: "csfq-edge", router: crate::aqm::csfq::CsfqEdge, role: Policy,
+        summary: "CSFQ edge: labels packets with their flow's rate, then acts as a core",
+        source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
+    Drr { name: "drr", router: crate::aqm::drr::Drr, role: Policy,
+        summary: "Deficit round robin over flows or groups, drops from the longest queue",
+        source: "Shreedhar, Varghese, SIGCOMM 1995" }
+    Wfq { name: "wfq", router: crate::aqm::wfq::Wfq, role: Policy,
+        summary: "Weighted fair queueing by start tags, over flows or groups",
+        source: "Goyal, Vin, Cheng, SIGCOMM 1996" }
+    Priority { name: "priority", router: crate::aqm::priority::Priority, role: Policy,
+        summary: "Strict priority: ACKs before data, or one group before the next",
+        source: "RFC 2475, RFC 3246" }
+    CoDel { name: "codel", router: crate::aqm::codel::CoDel, role: Policy,
+        summary: "Controlled delay: drops at the head while packets wait too long",
+        source: "RFC 8289" }
+    FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
+        summary: "Hashed flow queues, new ones first, with CoDel in each",
+        source: "RFC 8290" }
 }

@@ -4,6 +4,8 @@
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::classes::{Place, Plan};
+use crate::foreign::Host;
 use crate::params::Params;
 use crate::registry::AnyHeader;
 
@@ -53,6 +55,17 @@ impl Variable {
     }
 }
 
+/// The fields of a TCP header that a protocol writes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpFields {
+    /// The sequence number.
+    pub seq: u32,
+    /// The acknowledgment number.
+    pub ack: u32,
+    /// Is the checksum wrong? It is that of two numbers as large as the larger then.
+    pub stale: bool,
+}
+
 /// What a protocol adds to its packets.
 pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     /// Bytes that [`Header::encode`] writes.
@@ -63,6 +76,10 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     fn encode(&self, wire: &mut [u8]);
     /// Reads the wire form; `None` when it is too short or makes no sense.
     fn decode(wire: &[u8]) -> Option<Self>;
+    /// What it writes into fields that TCP has anyway; it takes no bytes of its own then.
+    fn tcp(&self) -> Option<TcpFields> {
+        None
+    }
     /// Its fields by the paper's names.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.
@@ -94,6 +111,8 @@ pub struct SenderContext {
     pub initial_window: f64,
     /// The flow's own random stream.
     pub stream: Stream,
+    /// Where prototypes live.
+    pub host: &'static dyn Host,
 }
 
 /// A data packet about to leave.
@@ -126,6 +145,9 @@ pub struct Ack<H> {
     pub delivered: u32,
     /// Packets that the cumulative number moved over.
     pub acked: u32,
+    /// Packets that ACKs made known to be lost since the last one that was shown, those of a
+    /// [`LossKind::DupAcks`] inside. What the timer gives up is in [`Loss::lost`] alone.
+    pub lost: u32,
     /// RTT of the packet that caused the ACK, if it was sent once only (Karn).
     pub rtt: Option<Span>,
     /// Smoothed RTT (RFC 6298) with this ACK's sample taken in; `None` before the first.
@@ -190,6 +212,11 @@ pub trait Sender: Sized {
     /// The other end's state at the start of a flow.
     fn receiver(_params: &Self::Params, _context: &SenderContext) -> Self::Receiver {
         Self::Receiver::default()
+    }
+    /// The number of its data's first byte on the wire, if the protocol needs that to be another than
+    /// 0 ([`Header::tcp`]).
+    fn first_byte(&self) -> u32 {
+        0
     }
     /// How it uses the ECN bits; asked once.
     fn ecn(&self) -> EcnUse {
@@ -305,6 +332,8 @@ pub struct RouterContext {
     pub packet_bytes: u32,
     /// The router's own random stream.
     pub stream: Stream,
+    /// Where prototypes live.
+    pub host: &'static dyn Host,
 }
 
 /// Data or acknowledgement.
@@ -349,6 +378,8 @@ pub enum Verdict {
     Forward,
     /// Drop it.
     Drop,
+    /// Drop it and the waiting packet that was drawn ([`Router::draw`]). Links with classes only.
+    DropBoth,
 }
 
 /// The order of service that a router wants of its queue.
@@ -358,6 +389,8 @@ pub enum Service {
     Fifo,
     /// Two, the one of ACKs served first; they share one limit.
     AcksFirst,
+    /// Several, or one that is left otherwise than by service: [`crate::classes`]. Policies only.
+    Classes(Plan),
 }
 
 /// The router's part: a policy on the queue of one output link.
@@ -388,6 +421,48 @@ pub trait Router: Sized {
     }
     /// A packet leaves the queue and its first bit goes out; `backlog` no longer holds it.
     fn on_departure(&mut self, _now: Time, _packet: Passing<'_, Self::Header>, _backlog: Backlog) {}
+    /// Which cell ([`Place::cell`]) belongs to a flow. Asked, as all up to [`Router::on_head`], of the
+    /// policy of a link with classes only ([`Service::Classes`]).
+    fn cell(&self, _flow: u32) -> u32 {
+        0
+    }
+    /// Which waiting packet to draw for an arrival ([`Place::drawn`]), as its place in the order of
+    /// arrival. Comes first.
+    fn draw(&mut self, _now: Time, _backlog: Backlog) -> Option<u32> {
+        None
+    }
+    /// The class of an arriving packet. Tables grow to the largest number.
+    fn classify(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_>,
+    ) -> u32 {
+        0
+    }
+    /// As [`Router::on_arrival`], with the packet's place.
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, Self::Header>,
+        place: &mut Place<'_>,
+    ) -> Verdict {
+        self.on_arrival(now, packet, place.backlog)
+    }
+    /// A class's weight, asked at each service and turn, so that it may change. Above 0.
+    fn weight(&self, _class: u32) -> f64 {
+        1.0
+    }
+    /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
+    /// next of its queue; let go, it comes to [`Router::on_departure`].
+    fn on_head(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_>,
+    ) -> Verdict {
+        Verdict::Forward
+    }
     /// When it wants [`Router::on_timer`]; read again after each such call only.
     fn next_timer(&self) -> Time {
         Time::NEVER

@@ -1,24 +1,87 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::dpcp::DpcpHeader;
 use clearpipe_cc::explicit::jetmax::JetMaxHeader;
 use clearpipe_cc::explicit::maxnet::MaxNetHeader;
 use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
-use clearpipe_cc::params::{Kind, Refused, Spec, Value};
+use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
+use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
 use clearpipe_cc::rate::tfrc::TfrcHeader;
 use clearpipe_cc::registry::{
     AnyHeader, AnyReceiver, AnyReporter, AnyRouter, AnyRouterParams, AnySender, AnySenderParams,
     ProtocolInfo, QueueInfo, Role, protocols, queues,
 };
 use clearpipe_cc::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, Feedback, Header, Limit, Loss, LossKind, PacketKind,
-    Passing, RouterContext, SenderContext, Variable,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Limit, Loss, LossKind,
+    PacketKind, Passing, RouterContext, SenderContext, Variable, Verdict,
 };
+use clearpipe_cc::tcp::delivery::{RateSampler, Stamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use units::random::Stream;
 use units::{Rate, Span, Time};
+
+// What a program with prototypes brings along.
+
+/// A host of one toy, whose window is what the call before said.
+#[derive(Debug)]
+struct Toys;
+
+impl Toys {
+    fn wishes(cwnd: u32, now: Time) -> Wishes {
+        let pacing = (cwnd % 2 == 1).then_some(Rate(u64::from(cwnd)));
+        Wishes { cwnd: f64::from(cwnd.max(1)), timer: now + Span::from_millis(10), pacing }
+    }
+}
+
+impl Host for Toys {
+    fn sender(&self, _: &'static str, _: &SenderContext) -> Hosted {
+        let wishes = Toys::wishes(1, Time::ZERO);
+        Hosted { object: 0, wishes, ecn: EcnUse::Classic, writes: true }
+    }
+    fn on_send(&self, _: u32, segment: &Departing) -> (Wishes, ForeignHeader) {
+        let fields = [f64::from(segment.size), 1.0, 2.0];
+        (Toys::wishes(segment.in_flight, segment.now), ForeignHeader { fields })
+    }
+    fn on_ack(&self, _: u32, ack: &Ack<ForeignHeader>) -> Wishes {
+        Toys::wishes(ack.in_flight, ack.now)
+    }
+    fn on_loss(&self, _: u32, loss: &Loss) -> Wishes {
+        Toys::wishes(loss.in_flight / 2, loss.now)
+    }
+    fn on_timer(&self, _: u32, now: Time) -> Wishes {
+        Toys::wishes(7, now)
+    }
+    fn router(&self, _: &'static str, _: &RouterContext) -> HostedRouter {
+        HostedRouter { object: 0, timer: Time::ZERO + Span::from_millis(1), departures: true }
+    }
+    fn on_arrival(
+        &self,
+        _: u32,
+        _: Time,
+        packet: Passing<'_, ForeignHeader>,
+        backlog: Backlog,
+    ) -> Verdict {
+        if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
+            *packet.ecn = Ecn::Ce;
+        }
+        if let Some(header) = packet.header {
+            header.fields[0] = 1.0;
+        }
+        if backlog.packets % 2 == 0 { Verdict::Forward } else { Verdict::Drop }
+    }
+    fn on_departure(&self, _: u32, _: Time, _: Passing<'_, ForeignHeader>, _: Backlog) {}
+    fn on_router_timer(&self, _: u32, now: Time, _: Backlog) -> Time {
+        now + Span::from_millis(1)
+    }
+    fn on_capacity(&self, _: u32, _: Time, _: Rate) {}
+    fn duplicate(&self, object: u32) -> u32 {
+        object
+    }
+    fn release(&self, _: u32) {}
+}
 
 // What can happen.
 
@@ -85,7 +148,37 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         1 => (any::<u8>(), any::<bool>())
             .prop_map(|(request, seen)| QuickStartHeader { request, seen }.wrap()),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
+        1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
+        4 => stamp(),
+        2 => (any::<u32>(), any::<u32>(), any::<bool>())
+            .prop_map(|(seq, ack, stale)| DpcpHeader { seq, ack, stale }.wrap()),
     ]
+}
+
+/// What a delivery-rate sampler that has seen anything would remember.
+fn stamp() -> impl Strategy<Value = AnyHeader> {
+    (span(), span(), any::<u32>(), any::<u32>(), any::<u32>()).prop_map(
+        |(at, later, delivered, lost, in_flight)| {
+            let mut sampler = RateSampler::NEW;
+            let now = Time::ZERO + at;
+            sampler.on_ack(&Ack {
+                now,
+                delivered,
+                acked: delivered,
+                lost,
+                rtt: None,
+                srtt: None,
+                min_rtt: None,
+                in_flight,
+                recovering: false,
+                header: Stamp::default(),
+                code: Ecn::NotCapable,
+                ece: false,
+            });
+            let departing = departing(now + later, in_flight, None, false);
+            sampler.on_send(&departing, f64::from(delivered)).wrap()
+        },
+    )
 }
 
 fn ecn() -> impl Strategy<Value = Ecn> {
@@ -93,14 +186,15 @@ fn ecn() -> impl Strategy<Value = Ecn> {
 }
 
 fn acked() -> impl Strategy<Value = Operation> {
-    let numbers = (any::<u32>(), any::<u32>(), any::<u32>());
+    let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let times = (proptest::option::of(span()), proptest::option::of(span()));
     (numbers, times, any::<bool>(), header(), ecn()).prop_map(
-        |((delivered, acked, in_flight), (srtt, min_rtt), recovering, header, code)| {
+        |((delivered, acked, lost, in_flight), (srtt, min_rtt), recovering, header, code)| {
             Operation::Ack(Box::new(Ack {
                 now: Time::ZERO,
                 delivered,
                 acked,
+                lost,
                 rtt: srtt,
                 srtt,
                 min_rtt,
@@ -164,6 +258,7 @@ fn place(spec: &Spec, at: f64) -> Value {
         Kind::Count => Value::Count(x as u64),
         Kind::Number => Value::Number(x.clamp(spec.low, spec.high)),
         Kind::Span => Value::Span(Span::from_secs_f64(x)),
+        Kind::Text => Value::Text("a:B"),
         Kind::Choice(words) => {
             Value::Choice(words[((words.len() - 1) as f64 * at).round() as usize])
         }
@@ -179,7 +274,8 @@ fn sender(info: &ProtocolInfo, tuning: Option<&[f64]>, window: f64) -> (AnySende
     for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
         assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
     }
-    let context = SenderContext { packet_bytes: 1000, initial_window: window, stream: stream() };
+    let context =
+        SenderContext { packet_bytes: 1000, initial_window: window, stream: stream(), host: &Toys };
     params.build(&context)
 }
 
@@ -188,7 +284,12 @@ fn reporter(info: &ProtocolInfo, tuning: Option<&[f64]>) -> Option<AnyReporter> 
     for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
         assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
     }
-    params.reporter(&SenderContext { packet_bytes: 1000, initial_window: 1.0, stream: stream() })
+    params.reporter(&SenderContext {
+        packet_bytes: 1000,
+        initial_window: 1.0,
+        stream: stream(),
+        host: &Toys,
+    })
 }
 
 fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit) -> AnyRouter {
@@ -198,7 +299,14 @@ fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit)
     }
     let capacity = Rate(capacity);
     let stream = stream();
-    params.build(&RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream })
+    params.build(&RouterContext {
+        link: 0,
+        capacity,
+        limit,
+        packet_bytes: 1000,
+        stream,
+        host: &Toys,
+    })
 }
 
 // Senders.
@@ -223,7 +331,8 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
             if due < Time::NEVER {
                 *now = (*now).max(due);
                 sender.on_timer(*now);
-                assert!(sender.next_timer() > *now, "a timer that does not advance");
+                let next = sender.next_timer();
+                assert!(next > *now || next == Time::NEVER, "a timer that does not advance");
             }
         }
     }
@@ -231,7 +340,15 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
 
 fn departing(now: Time, size: u32, srtt: Option<Span>, retransmission: bool) -> Departing {
     let (seq, in_flight) = (u64::from(size) << 20, size / 2);
-    Departing { now, size, srtt, seq, in_flight, backlogged: size % 2 == 0, retransmission }
+    Departing {
+        now,
+        size,
+        srtt,
+        seq,
+        in_flight,
+        backlogged: size.is_multiple_of(2),
+        retransmission,
+    }
 }
 
 proptest! {
@@ -430,7 +547,8 @@ fn a_router_told_the_same_again_goes_on() {
         let mut left = told.clone();
         let params = AnyRouterParams::named(info.name).unwrap();
         let stream = Stream::new(7, 7, "another");
-        let context = RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream };
+        let context =
+            RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Toys };
         let mut now = Time::ZERO;
         for step in 1..400_u32 {
             for router in [&mut told, &mut left] {
@@ -461,6 +579,13 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::Stamp(_) => {
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0), "it does not travel");
+        }
+        AnyHeader::Foreign(h) => {
+            let sane = h.fields.iter().all(|field| !field.is_nan());
+            assert_eq!(round_trip(h), sane.then_some(h));
+        }
         AnyHeader::MaxNet(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([
@@ -505,6 +630,12 @@ fn check_codec(header: AnyHeader) {
                 let near = (got - sent).abs() <= unit.max(sent.abs() * f64::EPSILON);
                 assert!(near || !range.contains(&sent), "{h:?} {back:?}");
             }
+        }
+        // In TCP's fields, and no option.
+        AnyHeader::Dpcp(h) => {
+            let fields = header.tcp().expect("TCP's numbers");
+            assert_eq!((fields.seq, fields.ack, fields.stale), (h.seq, h.ack, h.stale));
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
         }
     }
 }
@@ -557,6 +688,7 @@ proptest! {
 fn headers_fit_into_tcp_options() {
     let headers = [
         AnyHeader::Xcp(XcpHeader::default()),
+        AnyHeader::Foreign(ForeignHeader::default()),
         AnyHeader::Tfrc(TfrcHeader::default()),
         AnyHeader::Rcp(RcpHeader::default()),
         AnyHeader::QuickStart(QuickStartHeader::default()),
@@ -596,8 +728,9 @@ fn check_params(
         assert!(spec.low.is_finite() && spec.high.is_finite() && spec.low <= spec.high);
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
         assert!(specs[..i].iter().all(|s| s.name != name), "{owner}.{name} twice");
+        assert!(!["kind", "over", "preset", "recovery"].contains(&name), "{owner}.{name}: a key");
         let beyond = match spec.kind {
-            Kind::Flag | Kind::Choice(_) => continue,
+            Kind::Flag | Kind::Choice(_) | Kind::Text => continue,
             Kind::Count => Value::Count(spec.high as u64 + 1),
             Kind::Number => Value::Number(spec.high.max(1.0) * 1.001),
             Kind::Span => Value::Span(Span::from_secs_f64(spec.high + 1.0)),
@@ -605,6 +738,24 @@ fn check_params(
         assert_eq!(set(name, beyond), Err(Refused::Range), "{owner}.{name}");
     }
     assert_eq!(set("no such parameter", Value::Flag(true)), Err(Refused::Unknown));
+}
+
+/// Checks one entry's presets: each sets parameters that exist, once each, to values they may have.
+fn check_presets(
+    owner: &str,
+    presets: &[Preset],
+    set: impl Fn(&str, Value) -> Result<(), Refused>,
+) {
+    for (i, preset) in presets.iter().enumerate() {
+        let name = preset.name;
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+        assert!(presets[..i].iter().all(|p| p.name != name), "{owner}: {name} twice");
+        assert!(preset.doc.trim().len() > 10, "{owner}: {name} has no description");
+        for (j, &(key, value)) in preset.values.iter().enumerate() {
+            assert_eq!(set(key, value), Ok(()), "{owner}: {name} sets {key} to {value:?}");
+            assert!(preset.values[..j].iter().all(|(k, _)| *k != key), "{owner}: {name}, {key}");
+        }
+    }
 }
 
 fn check_texts(name: &str, summary: &str, source: &str) {
@@ -618,6 +769,9 @@ fn every_protocol_is_described() {
     for info in protocols() {
         assert!(names.insert(info.name), "{} twice", info.name);
         check_texts(info.name, info.summary, info.source);
+        check_presets(info.name, info.presets, |key, value| {
+            AnySenderParams::named(info.name).unwrap().set(key, value)
+        });
         let params = std::cell::RefCell::new(AnySenderParams::named(info.name).unwrap());
         check_params(
             info.name,
@@ -639,6 +793,9 @@ fn every_queue_is_described() {
     for info in queues() {
         assert!(names.insert(info.name), "{} twice", info.name);
         check_texts(info.name, info.summary, info.source);
+        check_presets(info.name, info.presets, |key, value| {
+            AnyRouterParams::named(info.name).unwrap().set(key, value)
+        });
         let params = std::cell::RefCell::new(AnyRouterParams::named(info.name).unwrap());
         check_params(
             info.name,

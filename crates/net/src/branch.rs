@@ -198,7 +198,7 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
         world.agenda.at(next, event(Due::Probe, 0));
     }
     for (i, link) in world.links.iter_mut().enumerate() {
-        link.plain = link.line.is_none() && !world.probes.watches_link(i as u32);
+        link.plain = link.could_be_plain() && !world.probes.watches_link(i as u32);
     }
     world.probes.start(at, &world.links);
 }

@@ -19,6 +19,7 @@ use crate::link::{Link, Routers};
 use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::{self, Probes};
+use crate::prototypes;
 use crate::reports::Reporters;
 use crate::tap::Taps;
 use crate::world::{Due, World, event};
@@ -64,6 +65,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         apps: flows.apps,
         arrivals,
         reporters: flows.reporters,
+        gone: Vec::new(),
     };
     schedule(scenario, &mut world);
     world
@@ -108,7 +110,7 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     };
     let (packets, bytes) = limits(scenario, named.limit);
     let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
-    let queue = Queue::new(service(queue), named.limit);
+    let queue = Queue::new(service(queue), named.limit, scenario.packets.data_bytes);
     Link::new(named.rate, named.owd, queue, routers, occupancy).with_line(Line::new(
         named.rate,
         &named.line,
@@ -131,6 +133,7 @@ pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> 
         limit: named.limit,
         packet_bytes: scenario.packets.data_bytes,
         stream: draw.stream(&format!("link.{}.{part}", named.name)),
+        host: prototypes::host(),
     }
 }
 
@@ -138,7 +141,7 @@ pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> 
 pub fn service(queue: &scenario::Queue) -> Service {
     let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
     match (asked, queue.policy.params.service()) {
-        (Service::Fifo, service) => service,
+        (Service::Fifo, service) | (_, service @ Service::Classes(_)) => service,
         (service, _) => service,
     }
 }
@@ -281,14 +284,20 @@ impl Mould {
         let Mould { packet_bytes, initial_window, .. } = *self;
         // It draws nothing.
         let stream = Stream::new(0, 0, "");
-        self.params.reporter(&SenderContext { packet_bytes, initial_window, stream })
+        self.params.reporter(&SenderContext {
+            packet_bytes,
+            initial_window,
+            stream,
+            host: prototypes::host(),
+        })
     }
 
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
         let Mould { group, packet_bytes, initial_window, .. } = *self;
-        let context = SenderContext { packet_bytes, initial_window, stream };
+        let context =
+            SenderContext { packet_bytes, initial_window, stream, host: prototypes::host() };
         let (sender, receiver) = self.params.build(&context);
         let ecn = sender.ecn();
         let transfer = Transfer::of(bytes, packet_bytes);

@@ -220,6 +220,7 @@ impl Source {
             now,
             delivered: seen.delivered,
             acked: seen.acked,
+            lost: seen.lost,
             rtt,
             srtt: self.outbound.srtt(),
             min_rtt: self.outbound.min_rtt(),

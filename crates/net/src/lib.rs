@@ -10,6 +10,7 @@ mod arrivals;
 mod branch;
 mod build;
 mod capacity;
+mod classes;
 mod explain;
 mod fingerprint;
 mod flow;
@@ -19,6 +20,7 @@ mod lookahead;
 mod packet;
 mod pause;
 mod probe;
+mod prototypes;
 mod reports;
 mod rows;
 mod special;
@@ -36,6 +38,7 @@ pub use crate::branch::Refused;
 pub use crate::explain::{
     AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
 };
+pub use crate::prototypes::{Named as Prototype, named as prototypes, with_host};
 pub use crate::rows::MAX_ROWS;
 
 use crate::build::Draw;

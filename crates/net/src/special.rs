@@ -18,6 +18,9 @@ impl World {
     #[inline(never)]
     pub(crate) fn arrive_special(&mut self, now: Time, link: u32, id: u32) {
         let l = &mut self.links[link as usize];
+        if l.queue.has_classes() {
+            return self.arrive_at_classes(now, link, id);
+        }
         let refused = l.refuses(now);
         let fate = l.arrive(now, &mut self.pool, id, refused);
         self.probes.on_arrival(Visit { now, link }, l, (id, &self.pool[id]), fate);

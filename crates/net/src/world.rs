@@ -15,6 +15,7 @@
 
 use cc::roles::{Arrived, Departing, Ecn, EcnUse, Feedback, PacketKind};
 use engine::Agenda;
+use queue::Waiting;
 use transport::{AckIn, Segment};
 use units::{Span, Time};
 
@@ -105,6 +106,8 @@ pub struct World {
     pub apps: Apps,
     pub arrivals: Arrivals,
     pub reporters: Reporters,
+    /// Scratch: what a link with classes drops of what waits.
+    pub gone: Vec<Waiting>,
 }
 
 impl World {
@@ -228,9 +231,17 @@ impl World {
         }
     }
 
+    /// The same for any link, where it may take a little longer.
+    fn settle(&mut self, now: Time, link: u32) {
+        self.catch_up(now, link);
+        if self.links[link as usize].queue.has_classes() {
+            self.catch_up_classes(now, link);
+        }
+    }
+
     pub fn catch_up_all(&mut self, now: Time) {
         for link in 0..self.links.len() {
-            self.catch_up(now, link as u32);
+            self.settle(now, link as u32);
         }
     }
 
@@ -245,7 +256,7 @@ impl World {
     }
 
     fn on_guard(&mut self, now: Time, link: u32) {
-        self.catch_up(now, link);
+        self.settle(now, link);
         self.set_guard(link);
     }
 
@@ -339,7 +350,7 @@ impl World {
     }
 
     fn on_router_event(&mut self, now: Time, link: u32, due: Due) {
-        self.catch_up(now, link);
+        self.settle(now, link);
         let l = &mut self.links[link as usize];
         let next = match due {
             Due::Capacity => l.on_capacity(now),
@@ -588,6 +599,7 @@ impl World {
         packet.sack = sack;
         packet.size = self.ack_bytes;
         packet.hop = 0;
+        packet.label = 0.0;
         let due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
         if sink.ack_up.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckUp, flow));

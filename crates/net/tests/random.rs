@@ -8,6 +8,7 @@ mod common;
 
 use std::fmt::Write;
 
+use cc::registry::queues;
 use clearpipe_net::{self as net, Outcome, Run};
 use results::{FlowRow, GroupRow, Transfers};
 use scenario::{App, Arrivals, DelayLaw, Every, GapLaw, Probe, Scenario, Series, Size, SizeLaw};
@@ -35,8 +36,22 @@ impl Generator {
         self.pick(&["reno", "newreno", "sack", "ecn", "xcp", "vcp", "vcp-paced", "xcp-sack"])
     }
 
+    /// Any registered queue, or one of [`EXTRAS`].
     fn queue(&mut self) -> &'static str {
-        self.pick(&["droptail", "red", "red-drop", "xcp", "xcp-red", "vcp", "vcp-fifo"])
+        let extras = [
+            "red-drop",
+            "xcp-red",
+            "vcp-fifo",
+            "xcp-drr",
+            "vcp-codel",
+            "drr-group",
+            "wfq-acks",
+            "priority-own",
+            "fq-codel-few",
+            "rio-core",
+        ];
+        let names: Vec<&'static str> = queues().map(|info| info.name).chain(extras).collect();
+        self.pick(&names)
     }
 
     fn buffer(&mut self) -> String {
@@ -206,6 +221,32 @@ over = "red"
 [queues.vcp-fifo]
 kind = "vcp"
 priority = false
+[queues.xcp-drr]
+kind = "xcp"
+over = "drr"
+[queues.vcp-codel]
+kind = "vcp"
+priority = false
+over = "codel"
+[queues.drr-group]
+kind = "drr"
+by = "group"
+quantum = 100
+w0 = 2.5
+[queues.wfq-acks]
+kind = "wfq"
+by = "acks"
+w1 = 0.1
+[queues.priority-own]
+kind = "priority"
+per_class = 5
+[queues.fq-codel-few]
+kind = "fq-codel"
+flows = 2
+quantum = 300
+[queues.rio-core]
+kind = "rio"
+tag = false
 "#;
 
 fn run(scenario: &Scenario, seed: u64) -> Outcome {

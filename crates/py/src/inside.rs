@@ -10,6 +10,7 @@ use scenario::{Parsed, Scenario};
 use units::{Span, Time};
 
 use crate::errors;
+use crate::prototypes;
 use crate::run::{Run, Watch, json, now, parse, stored};
 
 /// What one flow's sender and the routers on its way knew at `at_s`, as JSON; None if stopped.
@@ -30,11 +31,11 @@ pub fn explain_json(
     let Parsed { scenario, .. } = parse(file_name, text, sets, seed)?;
     let mut watch = Watch::new(on_progress, Duration::from_millis(100));
     let at = instant(at_s)?;
-    let facts = py.detach(|| {
+    let facts = prototypes::run_with(py, &scenario, file_name, || {
         let run =
             || net::explain(&scenario, (scenario.seed, rep), (flow, at), &mut |p| watch.goes_on(p));
         catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))
-    })?;
+    })??;
     watch.raised.map_or(Ok(()), Err)?;
     let facts = facts.map_err(|refused| errors::refused("", refused))?;
     facts.map(|facts| json(&facts)).transpose()
@@ -73,10 +74,10 @@ pub fn branch(
         parsed.push(variant.scenario);
     }
     let trunk = Trunk { scenario: &scenario, rep, at };
-    let outcomes = py.detach(|| {
+    let outcomes = prototypes::run_with(py, &scenario, file_name, || {
         let run = || trunk.run(&parsed, on_progress.as_ref());
         catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))
-    })??;
+    })???;
     let texts = errors::texts(&warnings);
     let from = scenario::identity(&scenario, net::MODEL_VERSION, scenario.seed, rep);
     let branches = parsed.iter().zip(outcomes).zip(&variants);

@@ -8,6 +8,7 @@
 mod errors;
 mod inside;
 mod listing;
+mod prototypes;
 mod record;
 mod run;
 mod table;
@@ -23,6 +24,10 @@ mod _core {
     use super::inside::{branch, explain_json};
     #[pymodule_export]
     use super::listing::{protocols_json, queues_json};
+    #[pymodule_export]
+    use super::prototypes::{
+        PyAck, PyBacklog, PyDeparting, PyLoss, PyPacket, PyRouterContext, PySenderContext,
+    };
     #[pymodule_export]
     use super::record::check_record;
     #[pymodule_export]
@@ -69,7 +74,8 @@ fn resolve(file_name: &str, text: &str, sets: Vec<String>) -> PyResult<(String, 
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
-/// The identities of the runs of one scenario with these replications.
+/// The identities of the runs of one scenario with these replications. Prototypes have none: it would
+/// stay the same when the class changes.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps))]
 fn identities(
@@ -80,6 +86,13 @@ fn identities(
     reps: Vec<u64>,
 ) -> PyResult<Vec<String>> {
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
+    if let Some(prototype) = net::prototypes(&scenario).first() {
+        let table = if prototype.router { "queues" } else { "protocols" };
+        let key = format!("{table}.{}.code", prototype.definition);
+        let reason =
+            "a sweep's store cannot tell versions of a Python class apart; use `clearpipe run`";
+        return Err(errors::refused("", net::Refused { key, reason: reason.to_owned() }));
+    }
     let name = |rep| scenario::identity(&scenario, net::MODEL_VERSION, seed, rep);
     Ok(reps.into_iter().map(name).collect())
 }

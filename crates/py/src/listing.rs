@@ -1,6 +1,6 @@
 //! The registry as JSON.
 
-use cc::params::{Kind, Spec, Value};
+use cc::params::{Kind, Preset, Spec, Value};
 use cc::registry::{AnyRouterParams, AnySenderParams, Role};
 use cc::roles::Variable;
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ pub fn protocols_json() -> String {
             "recovery": p.recovery.name(),
             "router": p.router,
             "params": params(p.params, |name| defaults.as_ref()?.get(name)),
+            "presets": presets(p.presets),
             "variables": variables(p.variables),
             "header": variables(p.header),
         })
@@ -41,6 +42,7 @@ pub fn queues_json() -> String {
             "source": q.source,
             "role": role,
             "params": params(q.params, |name| defaults.as_ref()?.get(name)),
+            "presets": presets(q.presets),
             "variables": variables(q.variables),
         })
     });
@@ -63,8 +65,9 @@ fn param(spec: &Spec, default: Option<Value>) -> Json {
         Kind::Number => ("number", None),
         Kind::Span => ("span", None),
         Kind::Choice(words) => ("choice", Some(words)),
+        Kind::Text => ("text", None),
     };
-    let ranged = !matches!(spec.kind, Kind::Flag | Kind::Choice(_));
+    let ranged = !matches!(spec.kind, Kind::Flag | Kind::Choice(_) | Kind::Text);
     json!({
         "name": spec.name,
         "type": kind,
@@ -72,8 +75,24 @@ fn param(spec: &Spec, default: Option<Value>) -> Json {
         "low": ranged.then_some(spec.low),
         "high": ranged.then_some(spec.high),
         "choices": choices,
-        "doc": spec.doc.split_whitespace().collect::<Vec<_>>().join(" "),
+        "doc": one_line(spec.doc),
     })
+}
+
+fn presets(all: &[Preset]) -> Json {
+    let entry = |preset: &Preset| {
+        let values = preset.values.iter().map(|(key, value)| (*key, as_written(*value)));
+        json!({
+            "name": preset.name,
+            "doc": one_line(preset.doc),
+            "values": Json::from_iter(values),
+        })
+    };
+    all.iter().map(entry).collect()
+}
+
+fn one_line(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A value as a scenario file would say it.
@@ -83,7 +102,7 @@ fn as_written(value: Value) -> Json {
         Value::Count(count) => json!(count),
         Value::Number(number) => json!(number),
         Value::Span(span) => json!(span_text(span)),
-        Value::Choice(word) => json!(word),
+        Value::Choice(word) | Value::Text(word) => json!(word),
     }
 }
 

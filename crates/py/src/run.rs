@@ -13,6 +13,7 @@ use results::{Batches, Draft, Meta, Stored, Summary};
 use scenario::{Parsed, Scenario};
 
 use crate::errors;
+use crate::prototypes;
 use crate::record::{Plan, Wanted};
 use crate::table::Table;
 
@@ -142,8 +143,9 @@ pub fn simulate(
     let out = out.as_ref().map(open).transpose().map_err(errors::store)?;
     let every = Duration::try_from_secs_f64(every_s).unwrap_or_default();
     let mut watch = Watch::new(on_progress, every);
-    let (outcome, recorded, wall) =
-        py.detach(|| timed(&scenario, rep, &mut watch, out.as_ref()))?;
+    let (outcome, recorded, wall) = prototypes::run_with(py, &scenario, file_name, || {
+        timed(&scenario, rep, &mut watch, out.as_ref())
+    })??;
     watch.raised.map_or(Ok(()), Err)?;
     let mut result = stored(&scenario, rep, errors::texts(&warnings), outcome, wall);
     if let Some(Output { draft, plan }) = out {
@@ -223,6 +225,9 @@ impl Watch {
 
     pub fn goes_on(&mut self, progress: Progress) -> bool {
         let now = now();
+        if prototypes::failed() {
+            return false;
+        }
         let due = self.on_progress.is_some() && now - self.reported >= self.every;
         if !due && now - self.signals < SIGNALS_EVERY {
             return true;

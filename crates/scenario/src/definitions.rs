@@ -1,9 +1,13 @@
 //! Queues and protocols: names of the registry or of the user, tables of parameters.
 
-use cc::params::{Kind, Refused, Spec, Value};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use cc::params::{Kind, Preset, Refused, Spec, Value};
 use cc::registry::{
     AnyRouterParams, AnySenderParams, ProtocolInfo, QueueInfo, Recovery, Role, protocols, queues,
 };
+use cc::roles::Service;
 use serde_json::{Map, Value as Json, json};
 use units::Span;
 
@@ -69,7 +73,7 @@ impl FileValue for ProtocolRef {
             let recovery = Recovery::schema(definitions);
             let one = |info: ProtocolInfo| {
                 let extra = [("recovery", recovery.clone())];
-                part_schema(info.name, info.summary, &extra, info.params)
+                part_schema((info.name, info.summary), &extra, info.presets, info.params)
             };
             json!({ "oneOf": protocols().map(one).collect::<Vec<_>>() })
         };
@@ -170,18 +174,31 @@ impl Catalog {
         spot: &Spot,
     ) -> Result<Queue, Fault> {
         let feedback = info.role == Role::Feedback;
-        let reserved: &[&str] = if feedback { &["kind", "over"] } else { &["kind"] };
+        let own: &[&str] = if feedback { &["kind", "over"] } else { &["kind"] };
+        let reserved = reserved(own, info.presets);
         // `named` knows every name of the registry.
         let mut params = AnyRouterParams::named(info.name)
             .ok_or_else(|| unknown("queue", info.name, queue_names(), spot))?;
-        set_all(info.params, reserved, entries, |name, value| params.set(name, value))?;
+        let mut set = |name: &str, value| params.set(name, value);
+        set_preset(info.name, info.presets, entries, &mut set)?;
+        set_all(info.params, &reserved, entries, set)?;
         let part = RouterPart { kind: info.name, params };
         let name = name.to_owned();
         if !feedback {
             return Ok(Queue { name, policy: part, feedback: None });
         }
         let over = entries.iter().find(|(key, _)| key == "over").map(|(_, node)| node);
-        Ok(Queue { name, policy: self.over(over, spot)?, feedback: Some(part) })
+        let policy = self.over(over, spot)?;
+        if part.params.service() == Service::AcksFirst
+            && matches!(policy.params.service(), Service::Classes(_))
+        {
+            return Err(spot.rule(format!(
+                "{} is to serve ACKs first, but {} has an order of its own; switch the former off or \
+                 take another policy",
+                part.kind, policy.kind,
+            )));
+        }
+        Ok(Queue { name, policy, feedback: Some(part) })
     }
 
     /// The policy that a feedback queue stands over.
@@ -231,7 +248,9 @@ fn protocol_of(
 ) -> Result<Protocol, Fault> {
     let mut params = AnySenderParams::named(info.name)
         .ok_or_else(|| unknown("protocol", info.name, protocol_names(), spot))?;
-    set_all(info.params, &["kind", "recovery"], entries, |name, value| params.set(name, value))?;
+    let mut set = |name: &str, value| params.set(name, value);
+    set_preset(info.name, info.presets, entries, &mut set)?;
+    set_all(info.params, &reserved(&["kind", "recovery"], info.presets), entries, set)?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
     if let Some((_, node)) = recovery
         && info.reports
@@ -286,6 +305,40 @@ fn own_kind(name: &str, value: &Reference, spot: &Spot, kinds: &[String]) -> Res
     }
 }
 
+/// The key that names a preset.
+const PRESET: &str = "preset";
+
+/// The keys that are not parameters.
+fn reserved<'a>(own: &[&'a str], presets: &[Preset]) -> Vec<&'a str> {
+    let preset = (!presets.is_empty()).then_some(PRESET);
+    own.iter().copied().chain(preset).collect()
+}
+
+/// Sets what the preset says that `entries` name, if they do; the entries of one table override it.
+fn set_preset(
+    kind: &str,
+    presets: &[Preset],
+    entries: &[(String, Node)],
+    set: &mut impl FnMut(&str, Value) -> Result<(), Refused>,
+) -> Result<(), Fault> {
+    let Some((_, node)) = entries.iter().find(|(key, _)| key == PRESET) else { return Ok(()) };
+    if presets.is_empty() {
+        return Err(node.spot.rule(format!("\"{kind}\" has no presets")));
+    }
+    let names = || presets.iter().map(|preset| preset.name.to_owned()).collect::<Vec<_>>();
+    let name = node.text(&format!("one of {}", names().join(", ")))?;
+    let Some(preset) = presets.iter().find(|preset| preset.name == name) else {
+        return Err(unknown("preset", name, names(), &node.spot));
+    };
+    for &(key, value) in preset.values {
+        if set(key, value).is_err() {
+            // A test of the registry sets every preset.
+            return Err(node.spot.rule(format!("the preset does not fit the parameter {key}")));
+        }
+    }
+    Ok(())
+}
+
 /// Sets every entry that is not `reserved` as a parameter.
 fn set_all(
     specs: &[Spec],
@@ -319,6 +372,7 @@ fn parameter(spec: &Spec, node: &Node) -> Result<Value, Fault> {
         (Kind::Number, Raw::Float(value)) => Ok(Value::Number(*value)),
         (Kind::Number, Raw::Int(value)) => Ok(Value::Number(*value as f64)),
         (Kind::Span, _) => Span::read(node).map(Value::Span),
+        (Kind::Text, Raw::Text(text)) => Ok(Value::Text(kept(text))),
         (Kind::Choice(words), Raw::Text(text)) => {
             let word = words.iter().find(|word| *word == text);
             word.map(|word| Value::Choice(word)).ok_or_else(|| {
@@ -330,6 +384,18 @@ fn parameter(spec: &Spec, node: &Node) -> Result<Value, Fault> {
     }
 }
 
+/// The text, for ever; the same text is kept once, so reading files again costs nothing.
+fn kept(text: &str) -> &'static str {
+    static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(kept) = texts.get(text) {
+        return kept;
+    }
+    let kept: &'static str = String::leak(text.to_owned());
+    texts.insert(kept);
+    kept
+}
+
 /// What a user may write for a parameter.
 pub(crate) fn form(spec: &Spec) -> String {
     match spec.kind {
@@ -338,12 +404,13 @@ pub(crate) fn form(spec: &Spec) -> String {
         Kind::Number => "a number".to_owned(),
         Kind::Span => "a time such as \"80ms\"".to_owned(),
         Kind::Choice(words) => format!("one of {}", words.join(", ")),
+        Kind::Text => "a text".to_owned(),
     }
 }
 
 /// The range of a parameter with its unit, if it has one.
 pub(crate) fn range(spec: &Spec) -> Option<String> {
-    if matches!(spec.kind, Kind::Flag | Kind::Choice(_)) {
+    if matches!(spec.kind, Kind::Flag | Kind::Choice(_) | Kind::Text) {
         return None;
     }
     let (low, high) = (spec.low, spec.high);
@@ -378,14 +445,22 @@ fn queue_schema(info: &QueueInfo) -> Json {
     });
     let extra = [("over", over)];
     let extra = if info.role == Role::Feedback { &extra[..] } else { &[] };
-    part_schema(info.name, info.summary, extra, info.params)
+    part_schema((info.name, info.summary), extra, info.presets, info.params)
 }
 
-fn part_schema(name: &str, summary: &str, extra: &[(&str, Json)], specs: &[Spec]) -> Json {
+fn part_schema(
+    (name, summary): (&str, &str),
+    extra: &[(&str, Json)],
+    presets: &[Preset],
+    specs: &[Spec],
+) -> Json {
     let mut properties = Map::new();
     properties.insert("kind".to_owned(), json!({ "const": name }));
     for (key, schema) in extra {
         properties.insert((*key).to_owned(), schema.clone());
+    }
+    if !presets.is_empty() {
+        properties.insert(PRESET.to_owned(), preset_schema(presets));
     }
     for spec in specs {
         properties.insert(spec.name.to_owned(), parameter_schema(spec));
@@ -400,6 +475,15 @@ fn part_schema(name: &str, summary: &str, extra: &[(&str, Json)], specs: &[Spec]
     })
 }
 
+fn preset_schema(presets: &[Preset]) -> Json {
+    let names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
+    let about = |preset: &Preset| format!("{}: {}", preset.name, preset.doc.trim());
+    let abouts: Vec<String> = presets.iter().map(about).collect();
+    let description =
+        format!("Named values of the parameters; other keys override them. {}", abouts.join(" "));
+    json!({ "enum": names, "description": description })
+}
+
 fn parameter_schema(spec: &Spec) -> Json {
     let mut schema = match spec.kind {
         Kind::Flag => json!({ "type": "boolean" }),
@@ -407,6 +491,7 @@ fn parameter_schema(spec: &Spec) -> Json {
         Kind::Number => json!({ "type": "number" }),
         Kind::Span => json!({ "$ref": "#/$defs/Time" }),
         Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Text => json!({ "type": "string" }),
     };
     schema["description"] = Json::from(spec.doc.trim());
     if matches!(spec.kind, Kind::Count | Kind::Number) {

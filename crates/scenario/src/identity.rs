@@ -102,6 +102,6 @@ fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
         Value::Count(count) => text.line(spec.name, &[&count]),
         Value::Number(number) => text.line(spec.name, &[&number.to_bits()]),
         Value::Span(span) => text.line(spec.name, &[&span.0]),
-        Value::Choice(word) => text.line(spec.name, &[&word]),
+        Value::Choice(word) | Value::Text(word) => text.line(spec.name, &[&word]),
     }
 }

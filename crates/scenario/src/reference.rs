@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use cc::params::{Spec, Value};
+use cc::params::{Preset, Spec, Value};
 use cc::registry::{AnyRouterParams, AnySenderParams, Recovery, Role, protocols, queues};
 
 use crate::definitions::{form, range};
@@ -136,6 +136,9 @@ A name is 1 to 100 of the characters `A-Z a-z 0-9 _ - .`. A definition may have 
 kind if it is of that kind; it then takes its place. Where a name can stand, a table
 `{ kind = ..., ... }` can stand as well.";
 
+const PRESETS: &str = "Where a kind has presets, `preset` names one: it sets the parameters that it \
+lists, and keys written beside it override them.";
+
 /// The reference page, in Markdown.
 pub fn reference_markdown() -> String {
     let mut out = INTRODUCTION.to_owned();
@@ -205,7 +208,7 @@ fn all_protocols(out: &mut String) {
     let _ = writeln!(
         out,
         "\n## [protocols.NAME]\n\nA registered `kind`, its parameters by name, and `recovery` (how \
-         lost data is found and sent again: {recoveries}).\n{NAMES}"
+         lost data is found and sent again: {recoveries}). {PRESETS}\n{NAMES}"
     );
     for info in protocols() {
         let router = info.router.map_or(String::new(), |name| format!(" Needs queue `{name}`."));
@@ -214,14 +217,16 @@ fn all_protocols(out: &mut String) {
         heading(out, info.name, &summary, info.source);
         let defaults = AnySenderParams::named(info.name);
         parameters(out, info.params, |name| defaults.as_ref()?.get(name));
+        presets(out, info.presets);
     }
 }
 
 fn all_queues(out: &mut String) {
-    out.push_str(
+    let _ = writeln!(
+        out,
         "\n## [queues.NAME]\n\nA registered `kind` and its parameters by name. A feedback queue \
          computes a protocol's feedback and stands `over` a policy: `over = \"droptail\"` (the \
-         default), another policy's name or a table.\n",
+         default), another policy's name or a table. {PRESETS}",
     );
     for info in queues() {
         let role = match info.role {
@@ -231,6 +236,7 @@ fn all_queues(out: &mut String) {
         heading(out, info.name, &format!("{}. {role}.", info.summary), info.source);
         let defaults = AnyRouterParams::named(info.name);
         parameters(out, info.params, |name| defaults.as_ref()?.get(name));
+        presets(out, info.presets);
     }
 }
 
@@ -250,5 +256,18 @@ fn parameters(out: &mut String, specs: &[Spec], default: impl Fn(&str) -> Option
         let doc = spec.doc.trim().replace('|', "\\|");
         let (name, form) = (spec.name, form(spec));
         let _ = writeln!(out, "| `{name}` | {form}{range} | `{default}` | {doc} |");
+    }
+}
+
+fn presets(out: &mut String, presets: &[Preset]) {
+    if presets.is_empty() {
+        return;
+    }
+    out.push_str("\n| preset | sets | what |\n|---|---|---|\n");
+    for preset in presets {
+        let set = |(key, value): &(&str, Value)| format!("`{key} = {}`", parameter(*value));
+        let values: Vec<String> = preset.values.iter().map(set).collect();
+        let doc = preset.doc.trim().replace('|', "\\|");
+        let _ = writeln!(out, "| `{}` | {} | {doc} |", preset.name, values.join(", "));
     }
 }

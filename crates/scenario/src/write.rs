@@ -254,7 +254,7 @@ pub(crate) fn parameter(value: Value) -> String {
         // The shortest text that reads back as the same bits.
         Value::Number(number) => format!("{number:?}"),
         Value::Span(time) => span(time),
-        Value::Choice(word) => quoted(word),
+        Value::Choice(word) | Value::Text(word) => quoted(word),
     }
 }
 

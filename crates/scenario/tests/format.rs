@@ -82,6 +82,46 @@ fn presets_and_sections_reach_the_transport() {
     assert_round_trip(&scenario);
 }
 
+/// A preset of a queue sets what it lists, other keys override it, and what is written for the run names
+/// values and not presets.
+#[test]
+fn presets_of_queues_are_resolved_to_their_values() {
+    let queue = |table: &str| {
+        let sets = [format!("topology.queue={table}")];
+        let scenario = scenario("base-case-sack-red", &sets);
+        assert_round_trip(&scenario);
+        let text = scenario.to_toml();
+        assert!(!text.contains("preset"), "{text}");
+        text
+    };
+    let text = queue("{ kind = \"red\", preset = \"floyd-1993\" }");
+    for line in ["min_th = 5.0", "max_th = 15.0", "gentle = false", "counts = \"packets\""] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = queue("{ kind = \"red\", max_th = 20, preset = \"floyd-1993\", gentle = true }");
+    for line in ["min_th = 5.0", "max_th = 20.0", "gentle = true", "max_p = 0.02"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = queue("{ kind = \"rem\", preset = \"ns2\" }");
+    assert!(text.contains("interval = \"2ms\"") && text.contains("q_ref = 20.0"), "{text}");
+}
+
+/// The schema and the reference page list them.
+#[test]
+fn presets_are_listed_where_they_exist() {
+    let schema = json_schema();
+    let tables = schema["$defs"]["QueueTable"]["oneOf"].as_array().unwrap();
+    let preset = |kind: &str| {
+        let table = tables.iter().find(|table| table["title"] == kind).unwrap();
+        &table["properties"]["preset"]
+    };
+    assert_eq!(preset("rem")["enum"], serde_json::json!(["xcp-2002", "ns2"]));
+    assert!(preset("rem")["description"].as_str().unwrap().contains("SIGCOMM 2002"));
+    assert!(preset("droptail").is_null());
+    let page = reference_markdown();
+    assert!(page.contains("| `hollot-2001` | `counts = \"packets\"`, `a = 1.822e-5`"));
+}
+
 #[test]
 fn the_runners_tables_are_left_alone() {
     let text = example("xcp-fig10") + "\n[sweep]\nrates = [1, 2]\n[plot]\nx = \"rate\"\n";

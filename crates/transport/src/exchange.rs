@@ -37,6 +37,9 @@ pub struct AckOutcome {
     pub delivered: u32,
     /// Segments that the cumulative number moved over.
     pub acked: u32,
+    /// Segments that this ACK, or one before it that delivered nothing, made known to be lost. What
+    /// the timer gives up is not among them.
+    pub lost: u32,
     /// Congestion that it made known.
     pub loss: Option<LossEvent>,
     /// Is fast recovery under way after it?

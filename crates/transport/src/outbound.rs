@@ -72,6 +72,8 @@ pub struct Outbound {
     bonus: u32,
     /// What it has sent.
     limited: u32,
+    /// Segments found lost by ACKs, of which no [`AckOutcome`] has told yet; none while `quiet`.
+    untold: u32,
     /// `nxt` at the last loss; with reports what has been reported.
     recover: u64,
     /// `nxt` at the last reduction of the window; with reports how many segments have ended.
@@ -109,6 +111,7 @@ impl Outbound {
             dupacks: 0,
             bonus: 0,
             limited: 0,
+            untold: 0,
             recover: 0,
             reduced: 0,
             board: None,
@@ -216,7 +219,7 @@ impl Outbound {
         self.end_back_off();
         self.restart_timer(now);
         let loss = if ack.ece { self.on_ece() } else { None };
-        self.outcome(acked, acked, loss)
+        self.outcome(acked, acked, 0, loss)
     }
 
     /// When [`Outbound::on_timeout`] is due; [`Time::NEVER`] when nothing is outstanding.
@@ -345,9 +348,15 @@ impl Outbound {
     }
 
     #[inline]
-    fn outcome(&self, delivered: u32, acked: u32, loss: Option<LossEvent>) -> AckOutcome {
+    fn outcome(
+        &self,
+        delivered: u32,
+        acked: u32,
+        lost: u32,
+        loss: Option<LossEvent>,
+    ) -> AckOutcome {
         let recovering = self.recovering();
-        AckOutcome { delivered, acked, loss, recovering, finished: self.finished() }
+        AckOutcome { delivered, acked, lost, loss, recovering, finished: self.finished() }
     }
 
     /// RFC 6298 (5.2), (5.3).
@@ -416,7 +425,8 @@ impl Outbound {
         };
         let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
-        self.outcome(count(delivered), count(acked), loss)
+        let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
+        self.outcome(count(delivered), count(acked), lost, loss)
     }
 
     /// A report of all below `cumulative`. It may be the last that is left of the transfer, which
@@ -424,7 +434,7 @@ impl Outbound {
     fn on_report(&mut self, cumulative: u64) -> AckOutcome {
         let news = count(cumulative.saturating_sub(self.recover));
         self.recover = self.recover.max(cumulative);
-        AckOutcome { finished: true, ..self.outcome(news, news, None) }
+        AckOutcome { finished: true, ..self.outcome(news, news, 0, None) }
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.
@@ -455,6 +465,7 @@ impl Outbound {
     /// less one, restart the timer the first time only.
     fn on_partial_ack(&mut self, now: Time, acked: u64) {
         self.dupacks = self.dupacks.saturating_sub(count(acked - 1));
+        self.untold += 1;
         self.force = true;
         if !self.partial {
             self.restart_timer(now);
@@ -483,6 +494,7 @@ impl Outbound {
             return None;
         }
         if self.dupacks >= self.dup_thresh {
+            self.untold += 1;
             let event = self.enter_recovery(1);
             if self.recovery == Recovery::Tahoe {
                 self.go_back();
@@ -504,12 +516,14 @@ impl Outbound {
         let (una, nxt, phase, dup_thresh) = (self.una, self.nxt, self.phase, self.dup_thresh);
         let board = self.board();
         let news = board.update(una, nxt, blocks);
-        if phase != Phase::Timeout {
-            board.raise_edge(u64::from(dup_thresh));
-        }
+        let lost = match phase {
+            Phase::Timeout => 0,
+            Phase::Open | Phase::Fast => board.raise_edge(u64::from(dup_thresh)),
+        };
         if phase != Phase::Open {
             board.seek_hole();
         }
+        self.untold = self.untold.saturating_add(count(lost));
         news
     }
 
@@ -553,7 +567,8 @@ impl Outbound {
             self.restart_timer(now);
         }
         if let Some(board) = &mut self.board {
-            board.find_lost_retransmissions(self.una, u64::from(self.dup_thresh));
+            let lost = board.find_lost_retransmissions(self.una, u64::from(self.dup_thresh));
+            self.untold = self.untold.saturating_add(count(lost));
         }
         let _unheard = self.sack_loss();
         None

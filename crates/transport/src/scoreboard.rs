@@ -156,8 +156,10 @@ impl Scoreboard {
         }
     }
 
-    /// Raises the edge to the `dup_thresh`-th highest SACKed segment.
-    pub(crate) fn raise_edge(&mut self, dup_thresh: u64) {
+    /// Raises the edge to the `dup_thresh`-th highest SACKed segment; returns the number of segments
+    /// that it makes lost.
+    pub(crate) fn raise_edge(&mut self, dup_thresh: u64) -> u64 {
+        let before = self.lost;
         while self.above > dup_thresh {
             self.edge_to_member();
             self.edge += 1;
@@ -166,6 +168,7 @@ impl Scoreboard {
         if self.above == dup_thresh {
             self.edge_to_member();
         }
+        self.lost - before
     }
 
     /// Moves the retransmissions on to the next hole.
@@ -195,15 +198,16 @@ impl Scoreboard {
     }
 
     /// A retransmission is lost by the rule for other segments: as many as make a loss that were sent
-    /// after it are SACKed, which is when the edge has passed what was next when it went out.
-    pub(crate) fn find_lost_retransmissions(&mut self, una: u64, dup_thresh: u64) {
+    /// after it are SACKed, which is when the edge has passed what was next when it went out. Returns how many are.
+    pub(crate) fn find_lost_retransmissions(&mut self, una: u64, dup_thresh: u64) -> u64 {
         let (ring, end) = (&self.ring, self.sack_end);
         let missing =
             |seq: u64| seq >= una && (seq >= end || ring.next_member(seq, seq + 1) != seq);
         self.again.retain(|&seq| missing(seq));
         if self.above < dup_thresh {
-            return; // the edge is where the timer put it
+            return 0; // the edge is where the timer put it
         }
+        let mut lost = 0;
         while let Some(&(seq, nxt)) = self.watched.front() {
             if nxt > self.edge {
                 break;
@@ -211,8 +215,10 @@ impl Scoreboard {
             self.watched.pop_front();
             if missing(seq) {
                 self.again.push_back(seq);
+                lost += 1;
             }
         }
+        lost
     }
 
     /// Is there a hole whose last retransmission is lost?

@@ -347,6 +347,33 @@ fn sack_mends_several_losses_in_one_round_trip() {
     assert_eq!((tcp.fast_retransmits(), tcp.retransmitted()), (1, 4));
 }
 
+/// What is taken for lost is told once, with the first ACK that delivers something: of 0 to 9 the
+/// edge makes 0 and 1 lost, later 4 and 5; what the timer gives up it says itself. Without SACK it is
+/// one per duplicate-ACK event and one per partial ACK.
+#[test]
+fn each_loss_is_told_once() {
+    let mut tcp = sender(Recovery::Sack);
+    send(&mut tcp, at(0.0), 10.0);
+    assert_eq!(sack(&mut tcp, at(0.1), 0, &[(2, 4)]).lost, 0);
+    assert_eq!(sack(&mut tcp, at(0.1), 0, &[(6, 7), (2, 4)]).lost, 2);
+    assert_eq!(sack(&mut tcp, at(0.1), 0, &[(6, 8), (2, 4)]).lost, 0);
+    // Three above 4 and 5: 6, 7 and 8.
+    assert_eq!(sack(&mut tcp, at(0.1), 0, &[(6, 9), (2, 4)]).lost, 2);
+    assert_eq!(send(&mut tcp, at(0.1), 2.0), [0]);
+    // In the network: 0 again and 9.
+    assert_eq!(tcp.on_timeout(at(2.0)).lost, 2);
+    assert_eq!(ack(&mut tcp, 1).lost, 0);
+
+    let mut tcp = sender(Recovery::NewReno);
+    send(&mut tcp, at(0.0), 8.0);
+    for _ in 0..3 {
+        assert_eq!(ack(&mut tcp, 0).lost, 0); // it delivers nothing
+    }
+    // With the partial ACK's own.
+    assert_eq!(ack(&mut tcp, 3).lost, 2);
+    assert_eq!(ack(&mut tcp, 8).lost, 0);
+}
+
 /// RFC 6675's NextSeg (3) and (4), with no new data left.
 #[test]
 fn sack_retransmits_on_suspicion_and_rescues_the_tail() {

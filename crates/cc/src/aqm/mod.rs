@@ -1,4 +1,23 @@
 //! Queues that need no protocol of their own: what to drop, what to mark.
 
+mod policy;
+
+pub mod ared;
+pub mod avq;
+pub mod blue;
+pub mod choke;
+pub mod codel;
+pub mod csfq;
+pub mod dropfront;
 pub mod droptail;
+pub mod drr;
+pub(crate) mod early;
+pub mod fq_codel;
+pub mod pi;
+pub mod pie;
+pub mod priority;
 pub mod red;
+pub mod rem;
+pub mod rio;
+pub mod vq;
+pub mod wfq;

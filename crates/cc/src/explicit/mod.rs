@@ -1,5 +1,7 @@
 //! Protocols whose routers tell the end hosts what to do.
 
+pub mod dpcp;
+pub mod load;
 pub mod vcp;
 pub mod xcp;
 

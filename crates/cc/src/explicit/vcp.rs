@@ -8,11 +8,7 @@
 //! with an RTT of t_rho would, and rates come out equal.
 //!
 //! Deviations:
-//! - D1: rho is taken over the real length of the period, which is t_rho unless a timer is late; at
-//!   the end of a period the queue is sampled first.
-//! - D2: xi_s = exp(z) - 1 with z = ln(1 + xi)*srtt/t_rho by a series whose relative error is below
-//!   4e-9 for z <= 1/6 (2.5 periods: 0.152), and by `exp` above; z is at most 40, which matters
-//!   without limiter only.
+//! - D1, D2: rho's period and (1 + xi)^x - 1 as in [`load`](super::load).
 //! - D3: an ACK whose code is 00 (not capable) changes nothing.
 //! - D4: before the first RTT sample the increases are not scaled.
 //! - D5: the srtt of the additive increase that follows a freeze is that of its first ACK.
@@ -27,6 +23,7 @@
 
 use units::{Rate, Span, Time, math};
 
+use super::load::{LoadMeter, LoadParams, growth, limited_square, ratio, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -100,38 +97,26 @@ params! {
 #[derive(Clone, Debug)]
 pub struct VcpRouter {
     params: VcpRouterParams,
-    /// gamma*C [bytes/s].
-    target: f64,
-    /// lambda: bytes that arrived in the running period.
-    lambda: u64,
-    /// The persistent queue [bytes].
-    q: f64,
-    rho: f64,
+    meter: LoadMeter,
     code: Ecn,
-    period_start: Time,
-    period_end: Time,
-    next_sample: Time,
 }
 
 impl VcpRouter {
-    /// The load factor and its code (R.3).
-    fn end_period(&mut self, now: Time) {
-        let period = now.since(self.period_start).as_secs();
-        self.rho = if period > 0.0 {
-            (self.lambda as f64 + self.params.kappa_q * self.q) / (self.target * period) // eq. (1)
-        } else {
-            0.0
-        };
-        self.code = if self.rho < self.params.high_load {
+    fn meter(params: &VcpRouterParams) -> LoadParams {
+        let VcpRouterParams { t_q, a, kappa_q, gamma, .. } = *params;
+        LoadParams { t_q, a, kappa_q, gamma }
+    }
+
+    /// The load factor's code (R.3).
+    fn end_period(&mut self) {
+        let rho = self.meter.rho();
+        self.code = if rho < self.params.high_load {
             Ecn::Ect1
-        } else if self.rho < self.params.overload {
+        } else if rho < self.params.overload {
             Ecn::Ect0
         } else {
             Ecn::Ce
         };
-        self.lambda = 0;
-        self.period_start = now;
-        self.period_end = now + self.params.t_rho;
     }
 }
 
@@ -141,14 +126,8 @@ impl Router for VcpRouter {
 
     fn new(params: &VcpRouterParams, context: &RouterContext) -> VcpRouter {
         VcpRouter {
-            target: params.gamma * context.capacity.bytes_per_sec(),
-            lambda: 0,
-            q: 0.0,
-            rho: 0.0,
+            meter: LoadMeter::new(Self::meter(params), params.t_rho, context.capacity),
             code: Ecn::Ect1,
-            period_start: Time::ZERO,
-            period_end: Time::ZERO + params.t_rho,
-            next_sample: Time::ZERO + params.t_q,
             params: params.clone(),
         }
     }
@@ -159,7 +138,7 @@ impl Router for VcpRouter {
 
     #[inline]
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, ()>, _backlog: Backlog) -> Verdict {
-        self.lambda += u64::from(packet.size); // R.1
+        self.meter.arrive(packet.size); // R.1
         Verdict::Forward
     }
 
@@ -172,28 +151,24 @@ impl Router for VcpRouter {
     }
 
     fn next_timer(&self) -> Time {
-        self.period_end.min(self.next_sample)
+        self.meter.next_timer()
     }
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.next_sample {
-            let a = self.params.a;
-            self.q = a * self.q + (1.0 - a) * backlog.bytes as f64; // R.2
-            self.next_sample = now + self.params.t_q;
-        }
-        if now >= self.period_end {
-            self.end_period(now);
+        if self.meter.on_timer(now, backlog) {
+            self.end_period();
         }
     }
 
     /// The running period ends as planned; its load is taken over the new capacity.
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.target = self.params.gamma * capacity.bytes_per_sec();
+        self.meter.set_capacity(capacity);
     }
 
     fn retune(&mut self, params: &VcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
-        self.target = params.gamma * context.capacity.bytes_per_sec();
+        self.meter.retune(Self::meter(params), context.capacity);
+        self.meter.set_period(params.t_rho);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -207,8 +182,8 @@ impl Router for VcpRouter {
     ];
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("rho", self.rho);
-        sink("q", self.q);
+        sink("rho", self.meter.rho());
+        sink("q", self.meter.q());
         sink("code", f64::from(self.code as u8));
     }
 }
@@ -269,13 +244,7 @@ impl VcpSender {
     #[inline]
     fn xi_s(&self) -> f64 {
         let periods = ratio(self.srtt, self.t_rho).min(self.mi_limit);
-        let z = self.ln_mi * periods;
-        if z > 1.0 / 6.0 {
-            return math::exp(z.min(40.0)) - 1.0;
-        }
-        // z + z^2/2! + ... + z^6/6!
-        let tail = 1.0 + z * (1.0 / 5.0) * (1.0 + z * (1.0 / 6.0));
-        z * (1.0 + z * 0.5 * (1.0 + z * (1.0 / 3.0) * (1.0 + z * 0.25 * tail)))
+        growth(self.ln_mi * periods)
     }
 
     /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2.
@@ -286,12 +255,7 @@ impl VcpSender {
             ScaleRtt::MinRtt => self.min_rtt,
         };
         let x = ratio(rtt, self.t_d);
-        let g = match self.ai_limits {
-            Some((low, _)) if x < low => x * low,
-            Some((_, high)) if x > high => (x - high) + high * high,
-            _ => x * x,
-        };
-        self.alpha * g
+        self.alpha * limited_square(x, self.ai_limits)
     }
 
     /// What the last ACK made of its code: 1 MI, 2 AI, 3 MD or the freeze after it, 0 nothing.
@@ -309,19 +273,13 @@ impl VcpSender {
     }
 }
 
-/// `rtt/base`; 1 before the first sample.
-#[inline]
-fn ratio(rtt: Option<Span>, base: Span) -> f64 {
-    rtt.map_or(1.0, |rtt| rtt.0 as f64 / base.0 as f64)
-}
-
 impl Sender for VcpSender {
     type Params = VcpSenderParams;
     type Header = ();
     type Receiver = VcpReceiver;
 
     fn new(params: &VcpSenderParams, context: &SenderContext) -> VcpSender {
-        let xi = params.kappa * (1.0 - params.high_load) / params.high_load; // eq. (5)
+        let xi = xi(params.kappa, params.high_load); // eq. (5)
         let over_t_d = |limit: Span| ratio(Some(limit), params.t_d);
         let ai_limits = (over_t_d(params.ai_limit_low), over_t_d(params.ai_limit_high));
         VcpSender {
@@ -441,8 +399,7 @@ impl Sender for VcpSender {
 mod tests {
     use super::*;
     use crate::roles::Limit;
-    use crate::tests::ms;
-    use units::random::Stream;
+    use crate::tests::{ms, router_context, sender_context};
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-6 * b.abs()
@@ -450,13 +407,8 @@ mod tests {
 
     /// A router at 10 Mb/s: gamma*C*t_rho = 0.98*1.25e6*0.2 = 245 000 bytes.
     fn router() -> VcpRouter {
-        let context = RouterContext {
-            link: 0,
-            capacity: Rate(10_000_000),
-            limit: Limit::Bytes(100_000),
-            packet_bytes: 1000,
-            stream: Stream::new(1, 0, "test"),
-        };
+        let limit = Limit::Bytes(100_000);
+        let context = RouterContext { limit, ..router_context(Rate(10_000_000), 0) };
         VcpRouter::new(&VcpRouterParams::default(), &context)
     }
 
@@ -485,7 +437,7 @@ mod tests {
         let codes = [(195, Ecn::Ect1), (197, Ecn::Ect0), (244, Ecn::Ect0), (246, Ecn::Ce)];
         for (i, (arrivals, code)) in (0..).zip(codes) {
             after(&mut router, 200 * i, arrivals, 0);
-            assert!(near(router.rho, f64::from(arrivals) / 245.0));
+            assert!(near(router.meter.rho(), f64::from(arrivals) / 245.0));
             assert_eq!(router.code, code);
         }
     }
@@ -496,7 +448,7 @@ mod tests {
         // Half of 10 Mb/s halves what fills the period: 196 000 bytes of 122 500.
         router.on_capacity(ms(0), Rate(5_000_000));
         after(&mut router, 0, 196, 0);
-        assert!(near(router.rho, 1.6) && router.code == Ecn::Ce);
+        assert!(near(router.meter.rho(), 1.6) && router.code == Ecn::Ce);
     }
 
     #[test]
@@ -504,10 +456,10 @@ mod tests {
         let mut router = router();
         // One sample of 8000 B after none: q = 0.125*8000 = 1000; rho = (244 000 + 500)/245 000.
         after(&mut router, 0, 244, 8000);
-        assert!(near(router.q, 1000.0) && near(router.rho, 244.5 / 245.0));
+        assert!(near(router.meter.q(), 1000.0) && near(router.meter.rho(), 244.5 / 245.0));
         // The next sample: 0.875*1000 + 0.125*16 000.
         router.on_timer(ms(210), Backlog { packets: 0, bytes: 16_000 });
-        assert!(near(router.q, 2875.0));
+        assert!(near(router.meter.q(), 2875.0));
     }
 
     #[test]
@@ -527,8 +479,7 @@ mod tests {
     }
 
     fn sender(params: &VcpSenderParams, cwnd: f64) -> VcpSender {
-        let stream = Stream::new(1, 0, "test");
-        VcpSender::new(params, &SenderContext { packet_bytes: 1000, initial_window: cwnd, stream })
+        VcpSender::new(params, &sender_context(cwnd))
     }
 
     fn ack(sender: &mut VcpSender, at: u64, srtt: u64, code: Ecn) -> f64 {
@@ -538,6 +489,7 @@ mod tests {
             now: ms(at),
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt: srtt,
             srtt,
             min_rtt: Some(Span::from_millis(40)),

@@ -494,8 +494,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
     use crate::roles::{Ecn, Limit, PacketKind};
-    use crate::tests::{departing, ms, near};
-    use units::random::Stream;
+    use crate::tests::{departing, ms, near, router_context, sender_context};
 
     fn queued(bytes: u64) -> Backlog {
         Backlog { packets: u32::try_from(bytes / 1000).unwrap(), bytes }
@@ -503,13 +502,8 @@ mod tests {
 
     /// A router at 10 Mb/s: C = 1.25e6 bytes/s.
     fn router(params: &XcpRouterParams) -> XcpRouter {
-        let context = RouterContext {
-            link: 0,
-            capacity: Rate(10_000_000),
-            limit: Limit::Bytes(100_000),
-            packet_bytes: 1000,
-            stream: Stream::new(1, 0, "test"),
-        };
+        let limit = Limit::Bytes(100_000);
+        let context = RouterContext { limit, ..router_context(Rate(10_000_000), 0) };
         XcpRouter::new(params, &context)
     }
 
@@ -716,8 +710,7 @@ mod tests {
     }
 
     fn sender(params: &XcpSenderParams) -> XcpSender {
-        let stream = Stream::new(1, 0, "test");
-        XcpSender::new(params, &SenderContext { packet_bytes: 1000, initial_window: 1.0, stream })
+        XcpSender::new(params, &sender_context(1.0))
     }
 
     fn send(sender: &mut XcpSender, srtt: Option<Span>) -> XcpHeader {
@@ -729,6 +722,7 @@ mod tests {
             now: ms(100),
             delivered: 1,
             acked: 1,
+            lost: 0,
             rtt: None,
             srtt: None,
             min_rtt: None,

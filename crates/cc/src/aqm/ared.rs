@@ -1,0 +1,269 @@
+//! Adaptive RED: RED whose max_p follows the average so that the mean delay is what was asked for,
+//! with thresholds and weight set by the line's capacity. Floyd, Gummadi, Shenker, "Adaptive RED:
+//! an algorithm for increasing the robustness of RED's active queue management", 2001, sections 4
+//! and 5. The average and the probabilities are RED's (`red.rs`, with its deviations).
+//!
+//! Each `interval` max_p rises by `alpha` where the average is above the target band and shrinks to
+//! `beta` of itself below it; the band is the middle fifth between min_th and max_th.
+//!
+//! Deviations:
+//! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival
+//!   that is more than an interval after the last change.
+//! - D2: the thresholds and w_q follow a change of the capacity; ns-2.35 keeps them.
+
+use units::{Rate, Span, Time};
+
+use super::policy::Counting;
+use super::red::{Red, RedParams};
+use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
+
+params! {
+    /// Adaptive RED's parameters.
+    pub struct AredParams {
+        /// What the average counts.
+        counts: Counting = Counting::Buffer;
+        /// Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises
+        /// no)?
+        by_size: bool = false;
+        /// Size of the packets in which bytes and the capacity are counted (ns-2's mean_pktsize_)
+        /// [bytes]; 0: a full packet.
+        mean_size: u64 = 0 => (0.0, 65535.0);
+        /// Mean delay for which the thresholds are set: min_th is half of what the line sends in
+        /// it, at least 5 packets, and max_th three times min_th (section 5).
+        target_delay: Span = Span::from_millis(5) => (1e-6, 100.0);
+        /// min_th, below which nothing is marked [packets]; 0: by target_delay.
+        min_th: f64 = 0.0 => (0.0, 1e9);
+        /// max_th, where the probability reaches max_p [packets]; 0: three times min_th.
+        max_th: f64 = 0.0 => (0.0, 1e9);
+        /// w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s
+        /// (section 5).
+        w_q: f64 = 0.0 => (0.0, 1.0);
+        /// max_p at the start, the probability at max_th.
+        max_p: f64 = 0.1 => (1e-6, 1.0);
+        /// Time between two changes of max_p (section 4).
+        interval: Span = Span::from_millis(500) => (1e-3, 100.0);
+        /// alpha, the increase of max_p, of which at most max_p/4 is taken (section 4).
+        alpha: f64 = 0.01 => (0.0, 1.0);
+        /// beta, the decrease factor of max_p (section 4).
+        beta: f64 = 0.9 => (0.0, 1.0);
+        /// max_p is decreased only above this; 0: the lesser of 0.01 and 10/C, C in packets/s
+        /// (ns-2's rule for bottom_).
+        bottom: f64 = 0.01 => (0.0, 1.0);
+        /// max_p is increased only below this.
+        top: f64 = 0.5 => (0.0, 1.0);
+        /// Does the probability rise to 1 between max_th and 2*max_th, rather than jump?
+        gentle: bool = true;
+        /// Is the first mark held back until count*p_b reaches 1?
+        wait: bool = true;
+        /// Are capable packets marked instead of dropped?
+        ecn: bool = true;
+        /// Above this p_b capable packets are dropped too; 1: never for that reason.
+        mark_p: f64 = 1.0 => (0.0, 1.0);
+    }
+    presets {
+        /// The comparisons of VCP (Xia et al., SIGCOMM 2005) and MLCP: RED/ECN as its authors
+        /// advised then, marking and not dropping.
+        "vcp-2005" {
+            target_delay = Span(Span::from_millis(5)), w_q = Number(0.0), bottom = Number(0.01),
+            top = Number(0.5), gentle = Flag(true), wait = Flag(true), ecn = Flag(true),
+            mark_p = Number(1.0),
+        }
+        /// The defaults of ns-2.35 with adaptive_ 1 (ns-default.tcl): packets of 500 bytes, by
+        /// size, drops.
+        "ns2" {
+            counts = Choice("bytes"), by_size = Flag(true), mean_size = Count(500),
+            bottom = Number(0.0), ecn = Flag(false), mark_p = Number(0.1),
+        }
+    }
+}
+
+impl AredParams {
+    fn red(&self) -> RedParams {
+        RedParams {
+            counts: self.counts,
+            by_size: self.by_size,
+            mean_size: self.mean_size,
+            min_th: self.min_th,
+            // Three times a min_th that was given.
+            max_th: if self.max_th > 0.0 { self.max_th } else { 3.0 * self.min_th },
+            target_delay: self.target_delay,
+            w_q: self.w_q,
+            max_p: self.max_p,
+            adaptive: true,
+            gentle: self.gentle,
+            wait: self.wait,
+            ecn: self.ecn,
+            mark_p: self.mark_p,
+            ..RedParams::default()
+        }
+    }
+}
+
+/// How max_p follows the average.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adaptation {
+    interval: Span,
+    alpha: f64,
+    beta: f64,
+    bottom: f64,
+    top: f64,
+    next: Time,
+}
+
+impl Default for Adaptation {
+    fn default() -> Adaptation {
+        let p = AredParams::default();
+        Adaptation {
+            interval: p.interval,
+            alpha: p.alpha,
+            beta: p.beta,
+            bottom: p.bottom,
+            top: p.top,
+            next: Time::ZERO + p.interval,
+        }
+    }
+}
+
+impl Adaptation {
+    fn new(params: &AredParams, context: &RouterContext) -> Adaptation {
+        let size = match params.mean_size {
+            0 => f64::from(context.packet_bytes.max(1)),
+            size => size as f64,
+        };
+        let rate = context.capacity.bytes_per_sec() / size;
+        Adaptation {
+            interval: params.interval,
+            alpha: params.alpha,
+            beta: params.beta,
+            bottom: if params.bottom > 0.0 { params.bottom } else { (10.0 / rate).min(0.01) },
+            top: params.top,
+            next: Time::ZERO + params.interval,
+        }
+    }
+
+    /// With the running timer of `old`.
+    pub fn running_as(self, old: &Adaptation) -> Adaptation {
+        Adaptation { next: old.next, ..self }
+    }
+
+    /// When max_p is looked at next.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// The next max_p (section 4, figure 1).
+    pub fn adapt(&mut self, now: Time, average: f64, (min, max): (f64, f64), max_p: f64) -> f64 {
+        self.next = now + self.interval;
+        let part = 0.4 * (max - min);
+        if average > max - part && max_p < self.top {
+            max_p + self.alpha.min(max_p / 4.0)
+        } else if average < min + part && max_p > self.bottom {
+            max_p * self.beta
+        } else {
+            max_p
+        }
+    }
+}
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct Ared(Red);
+
+impl Router for Ared {
+    type Params = AredParams;
+    type Header = ();
+
+    fn new(params: &AredParams, context: &RouterContext) -> Ared {
+        Ared(Red::adapting(&params.red(), Some(Adaptation::new(params, context)), context))
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) -> Verdict {
+        self.0.on_arrival(now, packet, backlog)
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
+        self.0.on_departure(now, packet, backlog);
+    }
+
+    fn next_timer(&self) -> Time {
+        self.0.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        self.0.on_timer(now, backlog);
+    }
+
+    fn on_capacity(&mut self, now: Time, capacity: Rate) {
+        self.0.on_capacity(now, capacity);
+    }
+
+    fn retune(&mut self, params: &AredParams, context: &RouterContext) {
+        let adaptation = Adaptation::new(params, context);
+        self.0.retune_adapting(&params.red(), Some(adaptation), context);
+    }
+
+    const VARIABLES: &'static [Variable] = Red::VARIABLES;
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        self.0.probe(sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ms, near, router_context};
+
+    /// Thresholds 100 and 300: the target band is 180 to 220.
+    fn next(max_p: f64, average: f64) -> f64 {
+        Adaptation::default().adapt(ms(500), average, (100.0, 300.0), max_p)
+    }
+
+    #[test]
+    fn max_p_rises_by_a_quarter_at_most_and_shrinks_by_a_tenth() {
+        assert!(near(next(0.1, 221.0), 0.11));
+        // A quarter of 0.02 is less than 0.01.
+        assert!(near(next(0.02, 221.0), 0.025));
+        assert!(near(next(0.1, 179.0), 0.09));
+        assert!(near(next(0.1, 181.0), 0.1) && near(next(0.1, 219.0), 0.1));
+        // From 0.5 on it rises no more, from 0.01 on it shrinks no more.
+        assert!(near(next(0.5, 400.0), 0.5) && near(next(0.499, 400.0), 0.509));
+        assert!(near(next(0.01, 0.0), 0.01) && near(next(0.0101, 0.0), 0.00909));
+    }
+
+    #[test]
+    fn bottom_may_follow_the_capacity() {
+        // 150 Mb/s: 10/18,750 = 5.333e-4; 2 Mb/s: 10/250 = 0.04, so 0.01.
+        let params = AredParams { bottom: 0.0, ..AredParams::default() };
+        let bottom = |rate| Adaptation::new(&params, &router_context(Rate(rate), 100)).bottom;
+        assert!(near(bottom(150_000_000), 10.0 / 18_750.0));
+        assert!(near(bottom(2_000_000), 0.01));
+    }
+
+    #[test]
+    fn the_timer_runs_each_interval_and_changes_reds_slope() {
+        let context = router_context(Rate(8_000_000), 100);
+        let mut ared = Ared::new(&AredParams::default(), &context);
+        assert_eq!(ared.next_timer(), ms(500));
+        // The average is 0: max_p goes to 0.09.
+        ared.on_timer(ms(500), Backlog::default());
+        assert_eq!(ared.next_timer(), ms(1000));
+        let max_p = |ared: &Ared| {
+            let mut found = 0.0;
+            ared.probe(&mut |name, value| found = if name == "max_p" { value } else { found });
+            found
+        };
+        assert!(near(max_p(&ared), 0.09));
+        ared.retune(&AredParams::default(), &context);
+        assert!(near(max_p(&ared), 0.09) && ared.next_timer() == ms(1000));
+    }
+
+    /// Thresholds given by hand keep the rule of three.
+    #[test]
+    fn a_given_min_th_sets_max_th() {
+        let red = AredParams { min_th: 20.0, ..AredParams::default() }.red();
+        assert_eq!((red.min_th, red.max_th), (20.0, 60.0));
+    }
+}

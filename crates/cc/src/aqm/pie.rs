@@ -1,0 +1,415 @@
+//! PIE, proportional integral controller enhanced. RFC 8033 (February 2017): random drops (section
+//! 4.1), probability (4.2), delay (4.3), burst allowance (4.4), ECN (5.1), rate of departures
+//! (5.2), switching on and off (5.3), derandomization (5.4), cap of the increase (5.5); appendices
+//! A and B.
+//!
+//! Each t_update the probability moves by alpha times the delay's distance from its reference and
+//! beta times its trend, scaled down while the probability is small. The default is the basic
+//! algorithm of appendix A with ECN; the delay is that of the packet that left last (`estimate =
+//! "timestamp"`, section 4.3) or the queue over the measured rate of departures ("departure-rate",
+//! section 5.2).
+//!
+//! Deviations:
+//! - D1: by timestamps the delay is zero as soon as nothing waits.
+//! - D2: what the buffer's limit drops does not reset the accumulated probability.
+//! - D3: the mean packet is a full one.
+
+use units::random::Stream;
+use units::{Rate, Span, Time};
+
+use super::policy::signal;
+use crate::roles::{Backlog, Limit, Passing, Router, RouterContext, Variable, Verdict};
+
+choice! {
+    /// How the delay is found.
+    pub enum Estimate {
+        /// As the packet that left last had it.
+        Timestamp = "timestamp",
+        /// From the queue and the mean rate of departures.
+        DepartureRate = "departure-rate",
+    }
+}
+
+params! {
+    /// PIE's parameters.
+    pub struct PieParams {
+        /// QDELAY_REF, the delay to hold.
+        qdelay_ref: Span = Span::from_millis(15) => (1e-6, 100.0);
+        /// T_UPDATE, time between two changes of the probability.
+        t_update: Span = Span::from_millis(15) => (1e-5, 100.0);
+        /// alpha, the weight of the distance from the reference [1/s].
+        alpha: f64 = 0.125 => (0.0, 1e3);
+        /// beta, the weight of the trend [1/s].
+        beta: f64 = 1.25 => (0.0, 1e3);
+        /// MAX_BURST, the time for which a burst after a quiet time is let through.
+        max_burst: Span = Span::from_millis(150) => (0.0, 100.0);
+        /// How the delay is found.
+        estimate: Estimate = Estimate::Timestamp;
+        /// DQ_THRESHOLD, what must leave for a measurement of the rate [bytes] (section 5.2).
+        dq_threshold: u64 = 16384 => (1.0, 1e9);
+        /// Are capable packets marked instead of dropped (section 5.1)?
+        ecn: bool = true;
+        /// mark_ecnth, the probability from which on capable packets are dropped too (section 5.1).
+        mark_ecnth: f64 = 0.1 => (0.0, 1.0);
+        /// Is PIE off until a third of the buffer is full, and again when all is quiet (section
+        /// 5.3)?
+        switches: bool = false;
+        /// Is the gap between drops kept between 0.85 and 8.5 of its mean (section 5.4)?
+        derandomize: bool = false;
+        /// Is an increase above 0.02 cut to that once the probability is 0.1 (section 5.5)?
+        cap: bool = false;
+    }
+    presets {
+        /// RFC 8033, appendix B: with all optional enhancements.
+        "rfc8033-b" {
+            estimate = Choice("departure-rate"), switches = Flag(true), derandomize = Flag(true),
+            cap = Flag(true),
+        }
+    }
+}
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: PieParams,
+    limit: Limit,
+    packet_bytes: u32,
+    stream: Stream,
+
+    active: bool,
+    probability: f64,
+    /// accu_prob_, the sum of the probabilities since the last drop.
+    accumulated: f64,
+    /// [s]
+    qdelay_old: f64,
+    burst_allowance: Span,
+    /// Delay of the packet that left last [s].
+    last_delay: f64,
+    /// When the running measurement began and what has left since [bytes].
+    measurement: Option<(Time, u64)>,
+    /// avg_dq_time_, mean time in which dq_threshold bytes leave [s].
+    dq_time: f64,
+    next: Time,
+}
+
+/// The probabilities below which a change is divided by that much (section 4.2).
+const SCALES: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+
+impl Pie {
+    /// The delay now [s].
+    fn qdelay(&self, backlog: Backlog) -> f64 {
+        match self.params.estimate {
+            Estimate::Timestamp if backlog.packets == 0 => 0.0,
+            Estimate::Timestamp => self.last_delay,
+            Estimate::DepartureRate => {
+                backlog.bytes as f64 * self.dq_time / self.params.dq_threshold as f64
+            }
+        }
+    }
+
+    /// Section 4.2, 4.4 and 5.5.
+    fn update(&mut self, qdelay: f64) {
+        let params = &self.params;
+        let reference = params.qdelay_ref.as_secs();
+        let change = params.alpha * (qdelay - reference) + params.beta * (qdelay - self.qdelay_old);
+        let scale = SCALES.iter().find(|(below, _)| self.probability < *below);
+        let mut change = change / scale.map_or(1.0, |(_, divisor)| *divisor);
+        if params.cap && self.probability >= 0.1 {
+            change = change.min(0.02);
+        }
+        let mut probability = self.probability + change;
+        if qdelay == 0.0 && self.qdelay_old == 0.0 {
+            probability *= 0.98;
+        }
+        self.probability = probability.clamp(0.0, 1.0);
+        let quiet = qdelay < reference / 2.0 && self.qdelay_old < reference / 2.0;
+        self.burst_allowance = if self.probability == 0.0 && quiet {
+            params.max_burst
+        } else {
+            self.burst_allowance - params.t_update
+        };
+        self.qdelay_old = qdelay;
+    }
+
+    /// Is this arrival picked (section 4.1 and 5.4)?
+    fn picks(&mut self, backlog: Backlog) -> bool {
+        let half = self.params.qdelay_ref.as_secs() / 2.0;
+        let short = backlog.bytes <= 2 * u64::from(self.packet_bytes);
+        if (self.qdelay_old < half && self.probability < 0.2) || short {
+            return false;
+        }
+        if self.params.derandomize {
+            if self.probability == 0.0 {
+                self.accumulated = 0.0;
+            }
+            self.accumulated += self.probability;
+            if self.accumulated < 0.85 {
+                return false;
+            }
+        }
+        let picked = (self.params.derandomize && self.accumulated >= 8.5)
+            || self.stream.chance(self.probability);
+        if picked {
+            self.accumulated = 0.0;
+        }
+        picked
+    }
+
+    /// Section 5.3.
+    fn switch(&mut self, backlog: Backlog) {
+        let third = match self.limit {
+            Limit::Bytes(limit) => backlog.bytes >= limit / 3,
+            Limit::Packets(limit) => backlog.packets >= limit / 3,
+        };
+        let quiet = self.probability == 0.0 && self.qdelay_old == 0.0;
+        if !self.active && third {
+            self.active = true;
+            (self.probability, self.accumulated, self.qdelay_old) = (0.0, 0.0, 0.0);
+            (self.measurement, self.dq_time) = (None, 0.0);
+            self.burst_allowance = self.params.max_burst;
+        } else if quiet && self.qdelay(backlog) == 0.0 {
+            self.active = false;
+            self.measurement = None;
+        }
+    }
+
+    /// Section 5.2; `left` waits behind the packet.
+    fn measure(&mut self, now: Time, size: u32, left: u64) {
+        let threshold = self.params.dq_threshold;
+        if let Some((start, bytes)) = &mut self.measurement {
+            *bytes += u64::from(size);
+            if *bytes < threshold {
+                return;
+            }
+            let time = now.since(*start).as_secs();
+            // RFC 8033: the weight is DQ_THRESHOLD/2^16.
+            let weight = (threshold as f64 / 65536.0).min(1.0);
+            let first = self.dq_time == 0.0;
+            self.dq_time += if first { time } else { weight * (time - self.dq_time) };
+            self.measurement = None;
+        }
+        if left >= threshold {
+            self.measurement = Some((now, 0));
+        }
+    }
+}
+
+impl Router for Pie {
+    type Params = PieParams;
+    type Header = ();
+
+    fn new(params: &PieParams, context: &RouterContext) -> Pie {
+        Pie {
+            params: params.clone(),
+            limit: context.limit,
+            packet_bytes: context.packet_bytes,
+            stream: context.stream.clone(),
+            active: !params.switches,
+            probability: 0.0,
+            accumulated: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: params.max_burst,
+            last_delay: 0.0,
+            measurement: None,
+            dq_time: 0.0,
+            next: Time::ZERO + params.t_update,
+        }
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, _now: Time, packet: Passing<'_, ()>, backlog: Backlog) -> Verdict {
+        let picked = self.active && self.burst_allowance == Span::ZERO && self.picks(backlog);
+        if self.params.switches {
+            self.switch(backlog);
+        }
+        if picked {
+            return signal(self.params.ecn && self.probability < self.params.mark_ecnth, packet);
+        }
+        Verdict::Forward
+    }
+
+    #[inline]
+    fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
+        self.last_delay = packet.queued_for.as_secs();
+        if self.params.estimate == Estimate::DepartureRate {
+            self.measure(now, packet.size, backlog.bytes);
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        if self.active {
+            self.update(self.qdelay(backlog));
+        }
+        self.next = now + self.params.t_update;
+    }
+
+    fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
+
+    fn retune(&mut self, params: &PieParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.limit = context.limit;
+        self.packet_bytes = context.packet_bytes;
+        self.active |= !params.switches;
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("drop_prob", "", "probability of a drop or a mark"),
+        Variable::new("qdelay", "s", "delay at the last update"),
+        Variable::new("burst_allowance", "s", "time for which a burst is still let through"),
+    ];
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("drop_prob", self.probability);
+        sink("qdelay", self.qdelay_old);
+        sink("burst_allowance", self.burst_allowance.as_secs());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Ecn;
+    use crate::tests::{ms, near, passing, router_context};
+
+    fn pie(params: PieParams) -> Pie {
+        Pie::new(&params, &router_context(Rate(8_000_000), 90))
+    }
+
+    fn queue(packets: u32) -> Backlog {
+        Backlog { packets, bytes: u64::from(packets) * 1000 }
+    }
+
+    #[test]
+    fn the_probability_follows_delay_and_trend() {
+        let mut pie = pie(PieParams::default());
+        // From 0.2, at 25 ms after 21 ms: 0.125*0.01 + 1.25*0.004 = 0.00625, undivided.
+        (pie.probability, pie.qdelay_old) = (0.2, 0.021);
+        pie.update(0.025);
+        assert!(near(pie.probability, 0.206_25));
+        // Each step of the table, by a change of 0.00625.
+        for (from, divisor) in
+            [(0.0, 2048.0), (2e-6, 512.0), (2e-5, 128.0), (2e-4, 32.0), (2e-3, 8.0), (2e-2, 2.0)]
+        {
+            (pie.probability, pie.qdelay_old) = (from, 0.021);
+            pie.update(0.025);
+            assert!(near(pie.probability, from + 0.006_25 / divisor), "{from}");
+        }
+        // Quiet twice: (0.2 - 0.125*0.015)*0.98 = 0.194 162 5.
+        (pie.probability, pie.qdelay_old) = (0.2, 0.0);
+        pie.update(0.0);
+        assert!(near(pie.probability, 0.194_162_5));
+        // 0.1 + 0.125*0.185 + 1.25*0.2 = 0.373 125, with the cap 0.12.
+        for (cap, to) in [(false, 0.373_125), (true, 0.12)] {
+            let mut pie = self::pie(PieParams { cap, ..PieParams::default() });
+            pie.probability = 0.1;
+            pie.update(0.2);
+            assert!(near(pie.probability, to));
+        }
+    }
+
+    #[test]
+    fn the_delay_is_the_last_packets_or_the_queue_over_the_rate() {
+        let mut pie = pie(PieParams::default());
+        let queued_for = Span::from_millis(20);
+        pie.on_departure(ms(5), Passing { queued_for, ..passing(&mut Ecn::Ect0) }, queue(3));
+        assert!(near(pie.qdelay(queue(3)), 0.02) && pie.qdelay(queue(0)) == 0.0);
+        // A packet of 1000 B each ms: the 17 that leave until 17,000 >= 16,384 take 17 ms. Then
+        // 20,000 bytes wait 20,000*17/16,384 = 20.751 953 ms.
+        let estimate = Estimate::DepartureRate;
+        let mut pie = self::pie(PieParams { estimate, ..PieParams::default() });
+        assert_eq!(pie.qdelay(queue(20)), 0.0);
+        for i in 0..18 {
+            pie.on_departure(ms(i), passing(&mut Ecn::Ect0), queue(30));
+        }
+        assert!((pie.qdelay(queue(20)) - 0.020_751_953).abs() < 1e-9);
+        // The next cycle at half the rate: 0.75*17 + 0.25*34 = 21.25 ms.
+        for i in 1..18 {
+            pie.on_departure(ms(17 + 2 * i), passing(&mut Ecn::Ect0), queue(30));
+        }
+        assert!(near(pie.dq_time, 0.021_25), "{}", pie.dq_time);
+    }
+
+    #[test]
+    fn a_burst_is_let_through_and_a_quiet_time_restores_it() {
+        let mut pie = pie(PieParams::default());
+        assert_eq!(pie.burst_allowance, Span::from_millis(150));
+        pie.last_delay = 0.1;
+        // Ten updates of 15 ms use it up.
+        for i in 1..=10 {
+            (pie.probability, pie.qdelay_old) = (1.0, 0.1);
+            let verdict = pie.on_arrival(ms(0), passing(&mut Ecn::NotCapable), queue(50));
+            assert_eq!(verdict, Verdict::Forward, "{i}");
+            pie.on_timer(ms(15 * i), queue(50));
+        }
+        assert_eq!(pie.burst_allowance, Span::ZERO);
+        let verdict = pie.on_arrival(ms(151), passing(&mut Ecn::NotCapable), queue(50));
+        assert_eq!(verdict, Verdict::Drop);
+        (pie.probability, pie.qdelay_old) = (0.0, 0.007);
+        pie.update(0.007);
+        assert_eq!(pie.burst_allowance, Span::from_millis(150));
+    }
+
+    #[test]
+    fn nothing_is_picked_at_a_short_delay_or_queue() {
+        let mut pie = pie(PieParams::default());
+        pie.burst_allowance = Span::ZERO;
+        // Does it drop any of 2000?
+        let mut drops = |probability, qdelay_old, waiting| {
+            (pie.probability, pie.qdelay_old) = (probability, qdelay_old);
+            (0..2000).any(|_| {
+                let mut ecn = Ecn::NotCapable;
+                pie.on_arrival(ms(1), passing(&mut ecn), queue(waiting)) == Verdict::Drop
+            })
+        };
+        assert!(!drops(0.19, 0.0074, 50) && drops(0.21, 0.0074, 50));
+        assert!(drops(0.19, 0.0076, 50));
+        assert!(!drops(1.0, 0.1, 2) && drops(1.0, 0.1, 3));
+    }
+
+    #[test]
+    fn ecn_is_used_below_its_threshold() {
+        let mut pie = pie(PieParams { mark_ecnth: 1.0, ..PieParams::default() });
+        pie.burst_allowance = Span::ZERO;
+        let mut told = |probability| {
+            (pie.probability, pie.qdelay_old, pie.accumulated) = (probability, 0.1, 0.0);
+            let mut ecn = Ecn::Ect0;
+            (pie.on_arrival(ms(1), passing(&mut ecn), queue(50)), ecn)
+        };
+        assert_eq!(told(1.0), (Verdict::Drop, Ecn::Ect0));
+        let just_below = told(0.999_999_999);
+        assert_eq!(just_below, (Verdict::Forward, Ecn::Ce));
+    }
+
+    #[test]
+    fn gaps_are_bounded_by_the_accumulated_probability() {
+        let mut pie = pie(PieParams { derandomize: true, ecn: false, ..PieParams::default() });
+        pie.burst_allowance = Span::ZERO;
+        (pie.probability, pie.qdelay_old) = (0.1, 0.1);
+        let mut last = 0;
+        for i in 1..=20_000_u32 {
+            let verdict = pie.on_arrival(ms(1), passing(&mut Ecn::NotCapable), queue(50));
+            if verdict == Verdict::Drop {
+                // 0.85/0.1 and 8.5/0.1, by sums of 0.1.
+                assert!((8..=86).contains(&(i - last)), "{}", i - last);
+                last = i;
+            }
+        }
+        assert!(last > 0);
+    }
+
+    #[test]
+    fn it_switches_on_at_a_third_of_the_buffer() {
+        let mut pie = pie(PieParams { switches: true, ..PieParams::default() });
+        pie.on_arrival(ms(1), passing(&mut Ecn::Ect0), queue(29));
+        assert!(!pie.active);
+        pie.on_arrival(ms(1), passing(&mut Ecn::Ect0), queue(30));
+        assert!(pie.active);
+        pie.on_arrival(ms(2), passing(&mut Ecn::Ect0), queue(0));
+        assert!(!pie.active);
+    }
+}

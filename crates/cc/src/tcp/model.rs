@@ -1,0 +1,200 @@
+//! What the model-based protocols share besides the delivery rate: the windowed maximum, the course
+//! of a loss episode, and few random numbers from few bytes.
+
+use units::random::Stream;
+
+use crate::roles::{Ack, Departing};
+use crate::tcp::delivery::after;
+
+/// The maximum of the last so many units of a clock, from three samples: the best, and the best of the
+/// last three quarters and of the last half of the window. Kathleen Nichols' algorithm as in Linux's
+/// lib/minmax.c (there `minmax_running_max`); exact to the age of the best by construction, and later
+/// by less than half a window for the second best.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowedMax {
+    /// (when, value), the best first.
+    samples: [(u32, f32); 3],
+}
+
+impl WindowedMax {
+    /// The maximum.
+    #[inline]
+    pub fn max(&self) -> f32 {
+        self.samples[0].1
+    }
+
+    /// Takes in a value of the instant `now` of a clock that only rises (modulo 2^32); the maximum.
+    #[inline]
+    pub fn update(&mut self, window: u32, now: u32, value: f32) -> f32 {
+        let new = (now, value);
+        let s = &mut self.samples;
+        if value >= s[0].1 || now.wrapping_sub(s[2].0) > window {
+            *s = [new; 3];
+            return value;
+        }
+        if value >= s[1].1 {
+            (s[1], s[2]) = (new, new);
+        } else if value >= s[2].1 {
+            s[2] = new;
+        }
+        let age = now.wrapping_sub(s[0].0);
+        if age > window {
+            *s = [s[1], s[2], new];
+            if now.wrapping_sub(s[0].0) > window {
+                *s = [s[1], s[2], new];
+            }
+        } else if s[1].0 == s[0].0 && age > window / 4 {
+            (s[1], s[2]) = (new, new);
+        } else if s[2].0 == s[1].0 && age > window / 2 {
+            s[2] = new;
+        }
+        s[0].1
+    }
+}
+
+/// Where a connection is in mending losses, from what a sender is told: Linux's CA states Open,
+/// Recovery and Loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mending {
+    /// Nothing.
+    #[default]
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// What was sent before a timeout.
+    Loss,
+}
+
+/// Follows [`Mending`]. Numbers of packets modulo 2^32.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Episode {
+    state: Mending,
+    una: u32,
+    nxt: u32,
+    /// `nxt` at the last timeout.
+    recover: u32,
+}
+
+impl Episode {
+    /// The state after the last event.
+    #[inline]
+    pub fn state(&self) -> Mending {
+        self.state
+    }
+
+    /// A packet leaves.
+    #[inline]
+    pub fn on_send(&mut self, segment: &Departing) {
+        let next = (segment.seq as u32).wrapping_add(1);
+        if after(next, self.nxt) {
+            self.nxt = next;
+        }
+    }
+
+    /// The timer ran out.
+    pub fn on_timeout(&mut self) {
+        (self.state, self.recover) = (Mending::Loss, self.nxt);
+    }
+
+    /// An ACK has come; the states before and after it.
+    #[inline]
+    pub fn on_ack<H>(&mut self, ack: &Ack<H>) -> (Mending, Mending) {
+        self.una = self.una.wrapping_add(ack.acked);
+        let before = self.state;
+        self.state = if ack.recovering {
+            Mending::Recovery
+        } else if before == Mending::Loss && after(self.recover, self.una) {
+            Mending::Loss
+        } else {
+            Mending::Open
+        };
+        (before, self.state)
+    }
+}
+
+/// Eight bytes of randomness where a [`Stream`] takes 32: seeded by one draw of the flow's, continued
+/// by splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+#[derive(Clone, Copy, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// Dice of the component that `stream` belongs to.
+    pub fn new(stream: &Stream) -> Dice {
+        Dice(stream.clone().bits())
+    }
+
+    /// Uniform in [0, 1), with 24 bits.
+    pub fn unit(&mut self) -> f32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
+    }
+
+    /// Uniform in 0..n.
+    pub fn below(&mut self, n: u8) -> u8 {
+        // The product is less than n.
+        (self.unit() * f32::from(n)) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ack, departing};
+
+    /// A window of 10 over a peak of 9 at time 3, then 5s: the peak holds up to time 13, then the best
+    /// of what came later.
+    #[test]
+    fn a_maximum_lasts_for_the_window() {
+        let mut filter = WindowedMax::default();
+        assert_eq!(filter.update(10, 0, 4.0), 4.0);
+        assert_eq!(filter.update(10, 3, 9.0), 9.0);
+        for now in 4..=13 {
+            assert_eq!(filter.update(10, now, 5.0), 9.0, "{now}");
+        }
+        assert_eq!(filter.update(10, 14, 1.0), 5.0);
+        // The last 5 was taken at 13 or, being equal, kept from before: gone at 24 at the latest.
+        for now in 15..25 {
+            filter.update(10, now, 1.0);
+        }
+        assert_eq!(filter.max(), 1.0);
+        // Nothing for longer than the window: the new one alone.
+        assert_eq!(filter.update(10, 100, 0.5), 0.5);
+        // Round the end of the numbers.
+        let mut filter = WindowedMax::default();
+        filter.update(10, u32::MAX - 2, 7.0);
+        assert_eq!(filter.update(10, 5, 1.0), 7.0);
+        assert_eq!(filter.update(10, 9, 1.0), 1.0);
+    }
+
+    #[test]
+    fn a_timeout_is_over_when_what_was_sent_before_is_acknowledged() {
+        let mut episode = Episode::default();
+        for seq in 0..4 {
+            episode.on_send(&Departing { seq, ..departing() });
+        }
+        let recovering = Ack { recovering: true, ..ack::<()>(1) };
+        assert_eq!(episode.on_ack(&recovering), (Mending::Open, Mending::Recovery));
+        episode.on_timeout();
+        episode.on_send(&Departing { seq: 1, retransmission: true, ..departing() });
+        episode.on_send(&Departing { seq: 4, ..departing() });
+        assert_eq!(episode.on_ack(&ack::<()>(2)), (Mending::Loss, Mending::Loss));
+        assert_eq!(episode.on_ack(&ack::<()>(1)), (Mending::Loss, Mending::Open));
+        assert_eq!(episode.on_ack(&ack::<()>(1)).1, Mending::Open);
+    }
+
+    #[test]
+    fn dice_are_fair() {
+        let mut dice = Dice::new(&Stream::new(1, 0, "test"));
+        let mut seen = [0_u32; 7];
+        let mut sum = 0.0;
+        for _ in 0..7000 {
+            seen[usize::from(dice.below(7))] += 1;
+            sum += dice.unit();
+        }
+        // 1000 each, sd 29; mean 0.5, sd 0.0035.
+        assert!(seen.iter().all(|n| (850..1150).contains(n)), "{seen:?}");
+        assert!((sum / 7000.0 - 0.5).abs() < 0.018, "{sum}");
+    }
+}

@@ -1,0 +1,1 @@
+../../../examples/prototype.py
