@@ -50,7 +50,9 @@ impl Generator {
             "fq-codel-few",
             "rio-core",
         ];
-        let names: Vec<&'static str> = queues().map(|info| info.name).chain(extras).collect();
+        // A prototype is a class that somebody else runs.
+        let own = queues().map(|info| info.name).filter(|name| *name != "python");
+        let names: Vec<&'static str> = own.chain(extras).collect();
         self.pick(&names)
     }
 
