@@ -425,6 +425,8 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 // is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
+    Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
+    Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
 }
 
 protocols! {
@@ -443,6 +445,12 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    Mlcp { name: "mlcp", sender: crate::explicit::mlcp::MlcpSender, recovery: Sack, router: Some("mlcp"),
+        summary: "MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols" }
+    Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Sack, router: Some("nbit"),
+        summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }
 
 queues! {
@@ -458,4 +466,10 @@ queues! {
     Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
+    Mlcp { name: "mlcp", router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
+        summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }
+    Nbit { name: "nbit", router: crate::explicit::nbit::NbitRouter, role: Feedback,
+        summary: "MLCP's load factor in as many levels as the scheme's bits hold",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }

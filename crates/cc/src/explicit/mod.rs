@@ -1,5 +1,8 @@
 //! Protocols whose routers tell the end hosts what to do.
 
+mod levels;
 pub mod load;
+pub mod mlcp;
+pub mod nbit;
 pub mod vcp;
 pub mod xcp;
