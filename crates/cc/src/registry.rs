@@ -12,25 +12,47 @@ use crate::roles::{
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
+    /// Fast retransmit alone: three duplicate ACKs do what the timer does (Jacobson 1988).
+    Tahoe,
     /// RFC 5681 fast retransmit and fast recovery, ended by the first ACK of new data.
     Reno,
     /// RFC 6582: partial ACKs keep the recovery going.
     NewReno,
     /// RFC 2018 and RFC 6675: selective acknowledgements.
     Sack,
+    /// The same, and lost retransmissions are found like other losses; the controller hears of
+    /// timeouts only (MLCP section 3.6, DPCP section III-C).
+    Decoupled,
+    /// Nothing is sent again; what is lost is passed over.
+    None,
 }
 
 impl Recovery {
     /// All of them.
-    pub const ALL: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Sack];
+    pub const ALL: [Recovery; 6] = [
+        Recovery::Tahoe,
+        Recovery::Reno,
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Decoupled,
+        Recovery::None,
+    ];
 
     /// The name in scenario files.
     pub fn name(self) -> &'static str {
         match self {
+            Recovery::Tahoe => "tahoe",
             Recovery::Reno => "reno",
             Recovery::NewReno => "newreno",
             Recovery::Sack => "sack",
+            Recovery::Decoupled => "decoupled",
+            Recovery::None => "none",
         }
+    }
+
+    /// Does the receiver say which segments beyond the cumulative number it has?
+    pub fn selective(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::Decoupled)
     }
 }
 

@@ -31,6 +31,9 @@ pub struct AckOut {
 /// acknowledged older ones take their place.
 const RECENT: usize = 8;
 
+/// No delay of ACKs.
+const AT_ONCE: Span = Span(u64::MAX);
+
 /// The segments above the cumulative number.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
@@ -50,10 +53,13 @@ pub struct Inbound {
     /// Segments above it.
     waiting: u64,
     deadline: Time,
-    delayed_ack: Option<Span>,
-    sack: bool,
+    /// [`Span`]'s largest: an ACK does not wait.
+    delayed_ack: Span,
+    recovery: Recovery,
     ece: bool,
     duplicates: u64,
+    /// [`Recovery::None`]: segments below `cumulative` that have not come.
+    skipped: u64,
     out_of_order: Option<Box<OutOfOrder>>,
     /// An earlier transfer's: memory for `out_of_order`.
     spare: Option<Box<OutOfOrder>>,
@@ -66,10 +72,11 @@ impl Inbound {
             cumulative: 0,
             waiting: 0,
             deadline: Time::NEVER,
-            delayed_ack: config.delayed_ack,
-            sack: config.recovery == Recovery::Sack,
+            delayed_ack: config.delayed_ack.unwrap_or(AT_ONCE),
+            recovery: config.recovery,
             ece: false,
             duplicates: 0,
+            skipped: 0,
             out_of_order: None,
             spare: None,
         }
@@ -94,22 +101,23 @@ impl Inbound {
             self.fill();
             return DataOutcome { new: true, ack_now: true };
         }
-        let ack_now = match self.delayed_ack {
-            // RFC 5681, section 4.2: at least every second segment.
-            Some(delay) if self.deadline == Time::NEVER => {
-                self.deadline = now + delay;
-                false
-            }
-            _ => true,
-        };
-        DataOutcome { new: true, ack_now }
+        // RFC 5681, section 4.2: at least every second segment.
+        let waits = self.delayed_ack != AT_ONCE && self.deadline == Time::NEVER;
+        if waits {
+            self.deadline = now + self.delayed_ack;
+        }
+        DataOutcome { new: true, ack_now: !waits }
     }
 
     /// The ACK to send at `now`; no delayed one is due any more.
     #[inline]
     pub fn ack(&mut self, _now: Time) -> AckOut {
         self.deadline = Time::NEVER;
-        AckOut { cumulative: self.cumulative, ece: self.ece, sack: self.sack && self.waiting > 0 }
+        AckOut {
+            cumulative: self.cumulative,
+            ece: self.ece,
+            sack: self.recovery.selective() && self.waiting > 0,
+        }
     }
 
     /// The SACK blocks of the next ACK (RFC 2018, section 4): first the one that holds the segment
@@ -132,7 +140,7 @@ impl Inbound {
 
     /// Segments delivered, each counted once, out-of-order ones included.
     pub fn delivered(&self) -> u64 {
-        self.cumulative + self.waiting
+        self.cumulative + self.waiting - self.skipped
     }
 
     /// The next segment expected.
@@ -149,6 +157,9 @@ impl Inbound {
     /// section 4.2).
     #[cold]
     fn on_other(&mut self, seq: u64) -> DataOutcome {
+        if self.recovery == Recovery::None {
+            return self.pass_over(seq);
+        }
         let new = seq > self.cumulative && {
             let spare = &mut self.spare;
             let out_of_order = self.out_of_order.get_or_insert_with(|| match spare.take() {
@@ -159,7 +170,7 @@ impl Inbound {
                 None => Box::default(),
             });
             let new = out_of_order.insert(self.cumulative, seq);
-            if self.sack {
+            if self.recovery.selective() {
                 out_of_order.report(self.cumulative, seq);
             }
             new
@@ -167,6 +178,17 @@ impl Inbound {
         self.waiting += u64::from(new);
         self.duplicates += u64::from(!new);
         DataOutcome { new, ack_now: true }
+    }
+
+    /// What is missing below `seq` is not waited for; what was passed over may yet come, once.
+    fn pass_over(&mut self, seq: u64) -> DataOutcome {
+        if seq > self.cumulative {
+            self.skipped += seq - self.cumulative;
+            self.cumulative = seq + 1;
+        } else {
+            self.skipped = self.skipped.saturating_sub(1);
+        }
+        DataOutcome { new: true, ack_now: true }
     }
 
     /// The gap below the lowest block is closed, or has got shorter.

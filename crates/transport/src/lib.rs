@@ -12,9 +12,10 @@
 //! Sequence numbers count segments; the wire's codec multiplies by the segment size. `now` is an
 //! argument, nothing is fetched, and nothing is allocated before the first loss.
 //!
-//! - [`Outbound`], the sending half: RFC 5681 (Reno), RFC 6582 (NewReno) or RFC 2018 and RFC 6675
-//!   (SACK) with the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if asked for, the
-//!   limited transmit of RFC 3042.
+//! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno), RFC
+//!   2018 and RFC 6675 (SACK), SACK decoupled from congestion control, or no recovery at all, with
+//!   the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if asked for, the limited transmit
+//!   of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
 //!
@@ -32,6 +33,11 @@
 //!   also when the ACK that ended the recovery before it brought no news of its own.
 //! - The back-off ends with the first ACK of new data, be it of a retransmission (RFC 6298 section 5
 //!   waits for a sample, which a long repair does not bring: every further loss would cost a minute).
+//! - Tahoe's fast retransmit is a timeout without the back-off of the timer.
+//! - Decoupled recovery is for controllers that no loss shall move (MLCP section 3.6): SACK, where a
+//!   retransmission is lost by the same rule as other segments, recovery goes on as long as anything
+//!   is missing, and any news restarts the timer.
+//! - Without recovery an ACK moves over holes, and the timer only ends a transfer whose last ACK is out.
 //! - A window below one segment counts as one: otherwise nothing would ever be sent again.
 #![forbid(unsafe_code)]
 

@@ -26,6 +26,8 @@ enum Phase {
 enum Choice {
     /// The first outstanding segment, whatever the window.
     First,
+    /// A hole whose last retransmission was lost.
+    Again,
     /// The next hole.
     Hole,
     /// New data.
@@ -170,7 +172,7 @@ impl Outbound {
     /// A segment goes out: starts the timer if it does not run (RFC 6298 (5.1)).
     #[inline]
     pub fn on_sent(&mut self, now: Time) {
-        if self.deadline == Time::NEVER {
+        if self.deadline == Time::NEVER && self.waits_for_acks() {
             self.deadline = now + self.rto.rto();
         }
     }
@@ -214,16 +216,14 @@ impl Outbound {
             repeated: self.backed_off,
         };
         self.timeouts += 1;
+        if self.recovery == Recovery::None {
+            (self.una, self.deadline) = (self.nxt, Time::NEVER);
+            return event;
+        }
         self.rto.back_off();
         self.deadline = now + self.rto.rto();
         self.backed_off = true;
-        // RFC 6582 section 4, RFC 6675 section 5.1: no recovery anew before this is passed.
-        self.reduce(Phase::Timeout);
-        self.dupacks = 0;
-        self.bonus = 0;
-        self.limited = 0;
-        let (una, nxt) = (self.una, self.nxt);
-        self.board().start_over(una, nxt);
+        self.go_back();
         event
     }
 
@@ -275,9 +275,9 @@ impl Outbound {
         self.una == self.total
     }
 
-    /// Is fast recovery under way?
+    /// Is fast recovery under way, as far as the controller hears of it?
     pub fn recovering(&self) -> bool {
-        self.phase == Phase::Fast
+        self.phase == Phase::Fast && self.recovery != Recovery::Decoupled
     }
 
     /// Is this outstanding segment, not SACKed, taken for lost (RFC 6675's IsLost; after a timeout,
@@ -326,14 +326,35 @@ impl Outbound {
 
     #[inline]
     fn outcome(&self, delivered: u32, acked: u32, loss: Option<LossEvent>) -> AckOutcome {
-        let recovering = self.phase == Phase::Fast;
+        let recovering = self.recovering();
         AckOutcome { delivered, acked, loss, recovering, finished: self.finished() }
     }
 
     /// RFC 6298 (5.2), (5.3).
     #[inline]
     fn restart_timer(&mut self, now: Time) {
-        self.deadline = if self.una == self.nxt { Time::NEVER } else { now + self.rto.rto() };
+        let waits = self.una < self.nxt && self.waits_for_acks();
+        self.deadline = if waits { now + self.rto.rto() } else { Time::NEVER };
+    }
+
+    /// Is there anything to be done when ACKs stay out? Where nothing is sent again, only to give up
+    /// what is still out at the end.
+    #[inline]
+    fn waits_for_acks(&self) -> bool {
+        self.recovery != Recovery::None || self.nxt == self.total
+    }
+
+    /// Everything outstanding and not SACKed counts as lost and is sent again in order.
+    fn go_back(&mut self) {
+        // RFC 6582 section 4, RFC 6675 section 5.1: no recovery anew before this is passed. Where
+        // later losses are found all the same, recovery just goes on.
+        let decoupled = self.recovery == Recovery::Decoupled;
+        self.reduce(if decoupled { Phase::Fast } else { Phase::Timeout });
+        self.dupacks = 0;
+        self.bonus = 0;
+        self.limited = 0;
+        let (una, nxt) = (self.una, self.nxt);
+        self.board().start_over(una, nxt);
     }
 
     /// ECE counts once per window of data, and not for a window reduced for another reason (RFC
@@ -357,11 +378,16 @@ impl Outbound {
         if acked > 0 {
             delivered -= self.advance(now, cumulative);
         }
-        let loss = if self.recovery == Recovery::Sack {
-            delivered += self.take_blocks(ack.sack);
-            self.sack_loss()
-        } else if duplicate {
-            self.on_duplicate()
+        let loss = if self.recovery.selective() {
+            let news = self.take_blocks(ack.sack);
+            delivered += news;
+            if self.recovery == Recovery::Decoupled {
+                self.mend(now, news > 0)
+            } else {
+                self.sack_loss()
+            }
+        } else if duplicate && self.recovery != Recovery::None {
+            self.on_duplicate(now)
         } else {
             None
         };
@@ -408,6 +434,7 @@ impl Outbound {
     fn recovery_ends(&self) -> bool {
         match (self.phase, self.recovery) {
             (Phase::Open, _) | (Phase::Fast, Recovery::Reno) => true,
+            (Phase::Fast, Recovery::Decoupled) => self.sacked() == 0 && self.una >= self.recover,
             (Phase::Fast, _) | (Phase::Timeout, Recovery::Sack) => self.una >= self.recover,
             // "covers more than recover" (RFC 6582, section 3.2 step 2): the segments sent again
             // for nothing after a timeout cause duplicate ACKs that mean no loss.
@@ -416,7 +443,7 @@ impl Outbound {
     }
 
     /// A duplicate ACK, for Reno and NewReno.
-    fn on_duplicate(&mut self) -> Option<LossEvent> {
+    fn on_duplicate(&mut self, now: Time) -> Option<LossEvent> {
         if self.phase == Phase::Timeout {
             return None;
         }
@@ -425,7 +452,12 @@ impl Outbound {
             return None;
         }
         if self.dupacks >= self.dup_thresh {
-            return Some(self.enter_recovery(1));
+            let event = self.enter_recovery(1);
+            if self.recovery == Recovery::Tahoe {
+                self.go_back();
+                self.restart_timer(now);
+            }
+            return Some(event);
         }
         if self.limited_transmit {
             self.bonus = self.dupacks.min(2);
@@ -482,6 +514,20 @@ impl Outbound {
         None
     }
 
+    /// Recovery that the controller does not hear of. Any news restarts the timer: it is for silence,
+    /// and the first hole may take many rounds to mend.
+    fn mend(&mut self, now: Time, news: bool) -> Option<LossEvent> {
+        if news {
+            self.end_back_off();
+            self.restart_timer(now);
+        }
+        if let Some(board) = &mut self.board {
+            board.find_lost_retransmissions(self.una, u64::from(self.dup_thresh));
+        }
+        let _unheard = self.sack_loss();
+        None
+    }
+
     fn enter_recovery(&mut self, lost: u32) -> LossEvent {
         let in_flight = self.flight_size();
         self.fast_retransmits += 1;
@@ -506,8 +552,14 @@ impl Outbound {
         let seq = match self.choose(cwnd)? {
             Choice::New => return Some(self.new_segment()),
             Choice::First => self.retransmit_first(),
-            Choice::Hole => self.board.as_mut()?.retransmit(),
-            Choice::Rescue => self.board.as_mut()?.rescue(self.una, self.nxt, self.recover),
+            Choice::Again => self.board.as_mut()?.retransmit_again(self.nxt)?,
+            Choice::Hole => self.retransmit_hole(),
+            Choice::Rescue => {
+                // Decoupled recovery goes on beyond its first end; one rescue is enough for it, too.
+                let decoupled = self.recovery == Recovery::Decoupled;
+                let until = if decoupled { self.nxt } else { self.recover };
+                self.board.as_mut()?.rescue(self.una, self.nxt, until)
+            }
         };
         self.retransmitted += 1;
         Some(Segment { seq, retransmission: true, cwr: false })
@@ -515,12 +567,22 @@ impl Outbound {
 
     fn retransmit_first(&mut self) -> u64 {
         self.force = false;
-        match &mut self.board {
-            Some(board) if self.phase == Phase::Timeout || self.recovery == Recovery::Sack => {
-                board.retransmit()
-            }
-            _ => self.una,
+        if self.board.is_some() && (self.phase == Phase::Timeout || self.recovery.selective()) {
+            self.retransmit_hole()
+        } else {
+            self.una
         }
+    }
+
+    /// Retransmits the hole that is next; there must be a scoreboard.
+    fn retransmit_hole(&mut self) -> u64 {
+        let (decoupled, nxt) = (self.recovery == Recovery::Decoupled, self.nxt);
+        let board = self.board();
+        let seq = board.retransmit();
+        if decoupled {
+            board.watch(seq, nxt);
+        }
+        seq
     }
 
     /// What to send next in recovery.
@@ -534,7 +596,12 @@ impl Outbound {
         let board = self.board.as_deref();
         let fresh = (self.nxt < self.limit).then_some(Choice::New);
         match (self.phase, self.recovery, board) {
-            (Phase::Fast, Recovery::Sack, Some(board)) => self.next_seg(board),
+            (Phase::Fast, Recovery::Decoupled, Some(board)) if board.any_again() => {
+                Some(Choice::Again)
+            }
+            (Phase::Fast, Recovery::Sack | Recovery::Decoupled, Some(board)) => {
+                self.next_seg(board)
+            }
             (Phase::Timeout, _, Some(board)) if board.lost_hole() => Some(Choice::Hole),
             _ => fresh,
         }

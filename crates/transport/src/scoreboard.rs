@@ -16,6 +16,8 @@
 //! A timeout puts the edge above all that was sent and `HighRxt` back to the start: go-back-N over
 //! the holes is the same arithmetic, for Reno and NewReno with nothing ever SACKed.
 
+use std::collections::VecDeque;
+
 use crate::ring::Ring;
 use crate::sack::{Range, SackBlocks};
 
@@ -42,6 +44,11 @@ pub(crate) struct Scoreboard {
     lost: u64,
     /// Holes below `next_retransmit`.
     resent: u64,
+    /// [`cc::registry::Recovery::Decoupled`]: retransmissions in the order in which they went out,
+    /// each with `nxt` at that moment: what has this number or a higher one was sent after it.
+    watched: VecDeque<(u64, u64)>,
+    /// Holes below `next_retransmit` whose last retransmission is lost.
+    again: VecDeque<u64>,
 }
 
 impl Scoreboard {
@@ -49,7 +56,10 @@ impl Scoreboard {
     pub(crate) fn clear(&mut self) {
         let mut ring = core::mem::take(&mut self.ring);
         ring.clear();
-        *self = Scoreboard { ring, ..Scoreboard::default() };
+        self.forget_retransmissions(0);
+        let (watched, again) =
+            (core::mem::take(&mut self.watched), core::mem::take(&mut self.again));
+        *self = Scoreboard { ring, watched, again, ..Scoreboard::default() };
     }
 
     /// Segments SACKed.
@@ -69,7 +79,7 @@ impl Scoreboard {
 
     /// RFC 6675's SetPipe.
     pub(crate) fn pipe(&self, una: u64, nxt: u64) -> u64 {
-        nxt - una - self.sacked - self.lost + self.resent
+        nxt - una - self.sacked - self.lost + self.resent - self.again.len() as u64
     }
 
     /// The next segment to retransmit that is lost: NextSeg (1).
@@ -175,6 +185,46 @@ impl Scoreboard {
     pub(crate) fn forget_retransmissions(&mut self, una: u64) {
         self.next_retransmit = una;
         self.resent = 0;
+        self.watched.clear();
+        self.again.clear();
+    }
+
+    /// A retransmission goes out whose loss is to be found.
+    pub(crate) fn watch(&mut self, seq: u64, nxt: u64) {
+        self.watched.push_back((seq, nxt));
+    }
+
+    /// A retransmission is lost by the rule for other segments: as many as make a loss that were sent
+    /// after it are SACKed, which is when the edge has passed what was next when it went out.
+    pub(crate) fn find_lost_retransmissions(&mut self, una: u64, dup_thresh: u64) {
+        let (ring, end) = (&self.ring, self.sack_end);
+        let missing =
+            |seq: u64| seq >= una && (seq >= end || ring.next_member(seq, seq + 1) != seq);
+        self.again.retain(|&seq| missing(seq));
+        if self.above < dup_thresh {
+            return; // the edge is where the timer put it
+        }
+        while let Some(&(seq, nxt)) = self.watched.front() {
+            if nxt > self.edge {
+                break;
+            }
+            self.watched.pop_front();
+            if missing(seq) {
+                self.again.push_back(seq);
+            }
+        }
+    }
+
+    /// Is there a hole whose last retransmission is lost?
+    pub(crate) fn any_again(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// Retransmits the first of them.
+    pub(crate) fn retransmit_again(&mut self, nxt: u64) -> Option<u64> {
+        let seq = self.again.pop_front()?;
+        self.watch(seq, nxt);
+        Some(seq)
     }
 
     /// The timer has run out: everything not SACKed is lost.

@@ -174,13 +174,13 @@ fn no_fast_retransmit_until_recover_is_passed() {
 #[test]
 fn limited_transmit_sends_two() {
     let config = Config { limited_transmit: true, ..Config::default() };
-    for recovery in Recovery::ALL {
+    for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut tcp = Outbound::new(&Config { recovery, ..config }, None);
         send(&mut tcp, at(0.0), 4.0);
         for n in 1..=3 {
             let outcome = match recovery {
                 Recovery::Sack => sack(&mut tcp, at(0.1), 0, &[(1, 1 + n)]),
-                Recovery::Reno | Recovery::NewReno => ack(&mut tcp, 0),
+                _ => ack(&mut tcp, 0),
             };
             if n == 3 {
                 assert_eq!(outcome.loss, dup_acks(4, 1));
@@ -189,6 +189,91 @@ fn limited_transmit_sends_two() {
             }
         }
         assert_eq!(tcp.outstanding(), 6);
+    }
+}
+
+/// Segments 0 to 7 are out, 0 and 4 are lost: three duplicates, and all is sent again from the first
+/// on as after a timeout; the ACK of 0 moves over what the receiver has.
+#[test]
+fn tahoe_goes_back() {
+    let mut tcp = sender(Recovery::Tahoe);
+    send(&mut tcp, at(0.0), 8.0);
+    assert_eq!([ack(&mut tcp, 0).loss, ack(&mut tcp, 0).loss], [None, None]);
+    let third = ack(&mut tcp, 0);
+    assert_eq!((third.loss, third.recovering), (dup_acks(8, 1), false));
+    assert_eq!(send(&mut tcp, at(0.1), 1.0), [0]);
+    assert_eq!(ack(&mut tcp, 0).loss, None);
+    assert_eq!(send(&mut tcp, at(0.1), 1.0), []);
+    assert_eq!(ack(&mut tcp, 4).acked, 4);
+    assert_eq!(send(&mut tcp, at(0.2), 2.0), [4, 5]);
+    // All there is: the number moves over what had come before.
+    assert_eq!(ack(&mut tcp, 8).acked, 4);
+    assert_eq!(send(&mut tcp, at(0.3), 3.0), [8, 9, 10]);
+    // Duplicates of what was sent for nothing mean no loss; those beyond do.
+    assert_eq!([1, 2, 3].map(|_| ack(&mut tcp, 8).loss.is_some()), [false; 3]);
+    assert_eq!(ack(&mut tcp, 9).acked, 1);
+    assert_eq!([1, 2, 3].map(|_| ack(&mut tcp, 9).loss.is_some()), [false, false, true]);
+}
+
+/// Segments 0 to 9 are out and 0 is lost, twice: the first retransmission goes out when 10 is next, so
+/// it is lost when three of 10 and on are there. The controller hears nothing.
+#[test]
+fn decoupled_recovery_finds_a_lost_retransmission() {
+    let mut tcp = sender(Recovery::Decoupled);
+    send(&mut tcp, at(0.0), 10.0);
+    let seen = sack(&mut tcp, at(0.1), 0, &[(1, 4)]);
+    assert_eq!((seen.loss, seen.recovering, seen.delivered), (None, false, 3));
+    // Pipe: 10 - 3 SACKed - 1 lost, so that four may go.
+    assert_eq!(send(&mut tcp, at(0.1), 10.0), [0, 10, 11, 12]);
+    assert_eq!(sack(&mut tcp, at(0.1), 0, &[(1, 10)]).delivered, 6);
+    assert_eq!(send(&mut tcp, at(0.1), 10.0), [13, 14, 15, 16, 17, 18]);
+    sack(&mut tcp, at(0.2), 0, &[(1, 12)]);
+    assert_eq!(send(&mut tcp, at(0.2), 10.0), [19, 20]);
+    sack(&mut tcp, at(0.2), 0, &[(1, 13)]);
+    assert_eq!(tcp.in_flight(), 8);
+    assert_eq!(send(&mut tcp, at(0.2), 10.0), [0, 21]);
+    // The timer runs from the last news: 0.2 s and the initial second.
+    assert_eq!(tcp.deadline(), at(1.2));
+    assert_eq!(sack(&mut tcp, at(0.3), 13, &[]).acked, 13);
+    assert_eq!((tcp.in_flight(), tcp.retransmitted(), tcp.fast_retransmits()), (9, 2, 1));
+}
+
+/// After a timeout what was sent again and lost again is found in the same way.
+#[test]
+fn decoupled_recovery_goes_on_after_a_timeout() {
+    let mut tcp = sender(Recovery::Decoupled);
+    send(&mut tcp, at(0.0), 2.0);
+    tcp.on_timeout(at(1.0));
+    assert_eq!(send(&mut tcp, at(1.0), 4.0), [0, 1, 2, 3]);
+    // 0 was lost again; with 4, which is sent after it, three are there beyond.
+    sack(&mut tcp, at(1.1), 0, &[(1, 3)]);
+    assert_eq!(send(&mut tcp, at(1.1), 4.0), [4, 5]);
+    sack(&mut tcp, at(1.2), 0, &[(1, 5)]);
+    assert_eq!(send(&mut tcp, at(1.2), 4.0), [0, 6, 7]);
+}
+
+/// Where nothing is sent again a hole is passed over, and the timer only ends the transfer.
+#[test]
+fn without_recovery_holes_are_passed_over() {
+    let config = Config { recovery: Recovery::None, ..Config::default() };
+    let mut tcp = Outbound::new(&config, Some(6));
+    assert_eq!(send(&mut tcp, at(0.0), 4.0), [0, 1, 2, 3]);
+    assert_eq!(tcp.deadline(), Time::NEVER);
+    assert_eq!((ack(&mut tcp, 3).acked, tcp.in_flight()), (3, 1));
+    for _ in 0..4 {
+        assert_eq!(ack(&mut tcp, 2).loss, None);
+    }
+    assert_eq!(send(&mut tcp, at(0.1), 4.0), [4, 5]);
+    assert_eq!(tcp.deadline(), at(1.1));
+    tcp.on_timeout(at(1.1));
+    assert!(tcp.finished() && tcp.deadline() == Time::NEVER);
+    assert_eq!(tcp.retransmitted(), 0);
+
+    let mut sink = clearpipe_transport::Inbound::new(&config);
+    for (seq, cumulative, delivered) in [(0, 1, 1), (3, 4, 2), (1, 4, 3), (4, 5, 4)] {
+        let seen = sink.on_data(at(0.0), seq, false, false);
+        assert!(seen.new && seen.ack_now);
+        assert_eq!((sink.cumulative(), sink.delivered()), (cumulative, delivered));
     }
 }
 
