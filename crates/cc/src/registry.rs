@@ -467,10 +467,18 @@ protocols! {
     Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
-    Mlcp { name: "mlcp", sender: crate::explicit::mlcp::MlcpSender, recovery: Sack, router: Some("mlcp"),
+    VcpFriendly { name: "vcp-friendly", sender: crate::explicit::vcp_friendly::VcpFriendlySender,
+        recovery: Reno, router: Some("vcp"),
+        summary: "TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = \"red\"",
+        source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VI-C" }
+    VcpEndhost { name: "vcp-endhost", sender: crate::explicit::vcp_endhost::VcpEndhostSender,
+        recovery: Sack, router: None,
+        summary: "EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses",
+        source: "after Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VIII: future work" }
+    Mlcp { name: "mlcp", sender: crate::explicit::mlcp::MlcpSender, recovery: Decoupled, router: Some("mlcp"),
         summary: "MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols" }
-    Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Sack, router: Some("nbit"),
+    Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
         summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }

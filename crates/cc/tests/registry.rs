@@ -1,5 +1,7 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::mlcp::MlcpHeader;
+use clearpipe_cc::explicit::nbit::NbitHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::params::{Kind, Refused, Spec, Value};
 use clearpipe_cc::registry::{
@@ -70,6 +72,10 @@ fn header() -> impl Strategy<Value = AnyHeader> {
     prop_oneof![
         1 => Just(AnyHeader::None),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
+        2 => (any::<u8>(), any::<u8>(), span())
+            .prop_map(|(load, t_p, rtt)| MlcpHeader::new(load, t_p, Some(rtt)).wrap()),
+        2 => (any::<u32>(), any::<u8>(), span())
+            .prop_map(|(load, t_p, rtt)| NbitHeader::new(load, t_p, Some(rtt)).wrap()),
     ]
 }
 
@@ -417,6 +423,8 @@ fn a_router_told_the_same_again_goes_on() {
 fn check_codec(header: AnyHeader) {
     match header {
         AnyHeader::None => {}
+        AnyHeader::Mlcp(h) => assert_eq!(round_trip(h), Some(h)),
+        AnyHeader::Nbit(h) => assert_eq!(round_trip(h), Some(h)),
         AnyHeader::Xcp(h) => {
             // A window of 0 with an RTT makes no sense and may be refused.
             let Some(back) = round_trip(h) else { return };
@@ -472,7 +480,11 @@ proptest! {
 /// and Fast Open.
 #[test]
 fn headers_fit_into_tcp_options() {
-    let headers = [AnyHeader::Xcp(XcpHeader::default())];
+    let headers = [
+        AnyHeader::Xcp(XcpHeader::default()),
+        AnyHeader::Mlcp(MlcpHeader::default()),
+        AnyHeader::Nbit(NbitHeader::default()),
+    ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {
         let exid = header.exid().unwrap();

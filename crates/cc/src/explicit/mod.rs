@@ -5,4 +5,6 @@ pub mod load;
 pub mod mlcp;
 pub mod nbit;
 pub mod vcp;
+pub mod vcp_endhost;
+pub mod vcp_friendly;
 pub mod xcp;

@@ -14,16 +14,20 @@
 //! - D5: the srtt of the additive increase that follows a freeze is that of its first ACK.
 //! - D6: an ACK that answers several packets (delayed ACKs) takes back the highest of their codes,
 //!   and is one ACK to the sender: its increases are then half as fast.
+//! - D7: the utilization of eq. (14) is what arrived over what the line could carry, at most 1 per period,
+//!   and its mean over the periods since gamma moved last; gamma stays in [0.1, 0.999].
 //!
 //! Reconstructed:
 //! - R1: the weight of the queue's average, a = 0.875.
 //! - R2: the common base RTT t_d: the text has t_rho; the authors' released code uses 100 ms.
 //! - R3: the limiters' figures, 2.5 periods for MI, 20 ms and 500 ms for AI, and the pacing of large
 //!   RTTs, from the released code.
+//! - R4: the step and the pace of eq. (14), 0.01 every ten periods.
 
 use units::{Rate, Span, Time, math};
 
 use super::load::{LoadMeter, LoadParams, growth, limited_square, ratio, xi};
+use super::vcp_friendly::Marker;
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -48,6 +52,30 @@ params! {
         overload: f64 = 1.0 => (0.0, 10.0);
         /// Are ACKs served before data (section III-E)?
         priority: bool = true;
+        /// Which packets learn of overload.
+        marking: Marking = Marking::All;
+        /// max_p, the probability of a mark at rho = max_rho, if RED picks (section VI-C).
+        max_p: f64 = 0.1 => (1e-6, 1.0);
+        /// The load factor at which the probability of a mark is max_p, if RED picks.
+        max_rho: f64 = 1.2 => (1.001, 10.0);
+        /// Does gamma move until the utilization is u_target (eq. 14)?
+        adapt_gamma: bool = false;
+        /// U, the utilization that gamma is moved for (eq. 14).
+        u_target: f64 = 0.95 => (0.01, 1.0);
+        /// mu, by which gamma moves at a time (eq. 14).
+        gamma_step: f64 = 0.01 => (0.0, 1.0);
+        /// gamma moves after so many periods of t_rho (eq. 14: much longer than an RTT).
+        gamma_periods: u64 = 10 => (1.0, 100000.0);
+    }
+}
+
+choice! {
+    /// Which packets learn of overload.
+    pub enum Marking {
+        /// All.
+        All = "all",
+        /// Some, as RED picks them; the others carry high load (section VI-C).
+        Red = "red",
     }
 }
 
@@ -58,6 +86,18 @@ choice! {
         Srtt = "srtt",
         /// The smallest RTT seen.
         MinRtt = "min_rtt",
+    }
+}
+
+choice! {
+    /// How the additive increase per t_d depends on the RTT.
+    pub enum AiScaling {
+        /// alpha*(rtt/t_d)^2: equal rates (eq. 8).
+        Rate = "rate",
+        /// alpha*rtt/t_d: equal windows, so rates as 1/rtt (eq. 7).
+        Window = "window",
+        /// alpha per RTT, as TCP's (section VI-C).
+        None = "none",
     }
 }
 
@@ -78,6 +118,8 @@ params! {
         beta: f64 = 0.875 => (0.0, 1.0);
         /// The flow's weight: its alpha is this many times as large (end of section IV).
         weight: f64 = 1.0 => (0.001, 1000.0);
+        /// How the additive increase depends on the RTT.
+        ai_scaling: AiScaling = AiScaling::Rate;
         /// The RTT that scales the additive increase.
         scale_rtt: ScaleRtt = ScaleRtt::Srtt;
         /// Are the increases of very short and very long RTTs limited (S.1, S.2)?
@@ -99,6 +141,9 @@ pub struct VcpRouter {
     params: VcpRouterParams,
     meter: LoadMeter,
     code: Ecn,
+    marker: Marker,
+    /// u, the mean utilization since gamma moved last: its sum over the periods, and how many they are.
+    u: (f64, u64),
 }
 
 impl VcpRouter {
@@ -115,10 +160,30 @@ impl VcpRouter {
         } else if rho < self.params.overload {
             Ecn::Ect0
         } else {
+            self.marker.load(rho, self.params.max_p, self.params.max_rho);
             Ecn::Ce
         };
+        if self.params.adapt_gamma {
+            self.adapt_gamma();
+        }
+    }
+
+    /// gamma += mu*sgn(U - u) (eq. 14).
+    fn adapt_gamma(&mut self) {
+        self.u = (self.u.0 + self.meter.offered().min(1.0), self.u.1 + 1);
+        if self.u.1 < self.params.gamma_periods {
+            return;
+        }
+        let missing = self.params.u_target - self.u.0 / self.u.1 as f64;
+        let step = if missing > 0.0 { self.params.gamma_step } else { -self.params.gamma_step };
+        let gamma = self.meter.gamma() + if missing == 0.0 { 0.0 } else { step };
+        self.meter.set_gamma(gamma.clamp(GAMMA_RANGE.0, GAMMA_RANGE.1));
+        self.u = (0.0, 0);
     }
 }
+
+/// Where eq. (14) may move gamma.
+const GAMMA_RANGE: (f64, f64) = (0.1, 0.999);
 
 impl Router for VcpRouter {
     type Params = VcpRouterParams;
@@ -128,6 +193,8 @@ impl Router for VcpRouter {
         VcpRouter {
             meter: LoadMeter::new(Self::meter(params), params.t_rho, context.capacity),
             code: Ecn::Ect1,
+            marker: Marker::new(context.stream.clone()),
+            u: (0.0, 0),
             params: params.clone(),
         }
     }
@@ -146,7 +213,11 @@ impl Router for VcpRouter {
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, ()>, _backlog: Backlog) {
         // R.4. 00 is a host that knows no load factor.
         if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
-            *packet.ecn = self.code.max(*packet.ecn);
+            let mut code = self.code;
+            if code == Ecn::Ce && self.params.marking == Marking::Red && !self.marker.picks() {
+                code = Ecn::Ect0;
+            }
+            *packet.ecn = code.max(*packet.ecn);
         }
     }
 
@@ -166,8 +237,13 @@ impl Router for VcpRouter {
     }
 
     fn retune(&mut self, params: &VcpRouterParams, context: &RouterContext) {
+        let gamma = self.meter.gamma();
+        let adapts = self.params.adapt_gamma && params.adapt_gamma;
         self.params = params.clone();
         self.meter.retune(Self::meter(params), context.capacity);
+        if adapts {
+            self.meter.set_gamma(gamma); // it was measured
+        }
         self.meter.set_period(params.t_rho);
     }
 
@@ -179,12 +255,16 @@ impl Router for VcpRouter {
         ),
         Variable::new("q", "bytes", "persistent queue, an average of samples"),
         Variable::new("code", "", "load code: 1 low load, 2 high load, 3 overload"),
+        Variable::new("gamma", "", "target utilization, which eq. (14) may move"),
+        Variable::new("p_b", "", "probability of a mark in overload, if RED picks"),
     ];
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rho", self.meter.rho());
         sink("q", self.meter.q());
         sink("code", f64::from(self.code as u8));
+        sink("gamma", self.meter.gamma());
+        sink("p_b", self.marker.p_b());
     }
 }
 
@@ -234,6 +314,7 @@ pub struct VcpSender {
     t_d: Span,
     /// L and R, the AI limiter's ends over t_d.
     ai_limits: Option<(f64, f64)>,
+    ai_scaling: AiScaling,
     scale_rtt: ScaleRtt,
     paces: bool,
     packet_bits: f64,
@@ -247,7 +328,7 @@ impl VcpSender {
         growth(self.ln_mi * periods)
     }
 
-    /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2.
+    /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2, or another form.
     #[inline]
     fn alpha_s(&self) -> f64 {
         let rtt = match self.scale_rtt {
@@ -255,7 +336,11 @@ impl VcpSender {
             ScaleRtt::MinRtt => self.min_rtt,
         };
         let x = ratio(rtt, self.t_d);
-        self.alpha * limited_square(x, self.ai_limits)
+        match self.ai_scaling {
+            AiScaling::Rate => self.alpha * limited_square(x, self.ai_limits),
+            AiScaling::Window => self.alpha * x,
+            AiScaling::None => self.alpha,
+        }
     }
 
     /// What the last ACK made of its code: 1 MI, 2 AI, 3 MD or the freeze after it, 0 nothing.
@@ -264,6 +349,45 @@ impl VcpSender {
             (Phase::Frozen(_), _) => 3,
             (Phase::Additive(_), _) => 2,
             (Phase::Free, code) => code,
+        }
+    }
+
+    /// An ACK arrives whose code is this one.
+    #[inline]
+    pub(super) fn hear(&mut self, ack: &Ack<()>, code: Ecn) {
+        self.srtt = ack.srtt;
+        self.min_rtt = ack.min_rtt;
+        self.code = code as u8;
+        if let Phase::Frozen(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Additive(until + ack.srtt.unwrap_or(self.t_rho));
+        }
+        if let Phase::Additive(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Free;
+        }
+        match (self.phase, code) {
+            (Phase::Frozen(_), _) | (Phase::Free, Ecn::NotCapable) => {}
+            (Phase::Additive(_), _) | (Phase::Free, Ecn::Ect0) => self.increase_additively(),
+            (Phase::Free, Ecn::Ect1) => self.cwnd += self.xi_s(), // S.1
+            (Phase::Free, Ecn::Ce) => {
+                self.decrease(ack.now);
+            }
+        }
+    }
+
+    #[inline]
+    fn decrease(&mut self, now: Time) {
+        self.cwnd = (self.beta * self.cwnd).max(1.0); // S.3
+        self.phase = Phase::Frozen(now + self.t_rho);
+    }
+
+    /// Overload that no ACK tells of.
+    pub(super) fn overload(&mut self, now: Time) {
+        if self.phase == Phase::Free {
+            self.decrease(now);
         }
     }
 
@@ -295,6 +419,7 @@ impl Sender for VcpSender {
             beta: params.beta,
             t_d: params.t_d,
             ai_limits: params.limiters.then_some(ai_limits),
+            ai_scaling: params.ai_scaling,
             scale_rtt: params.scale_rtt,
             paces: params.pace_large_rtt,
             packet_bits: f64::from(context.packet_bytes) * 8.0,
@@ -309,28 +434,7 @@ impl Sender for VcpSender {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<()>) {
-        self.srtt = ack.srtt;
-        self.min_rtt = ack.min_rtt;
-        self.code = ack.code as u8;
-        if let Phase::Frozen(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Additive(until + ack.srtt.unwrap_or(self.t_rho));
-        }
-        if let Phase::Additive(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Free;
-        }
-        match (self.phase, ack.code) {
-            (Phase::Frozen(_), _) | (Phase::Free, Ecn::NotCapable) => {}
-            (Phase::Additive(_), _) | (Phase::Free, Ecn::Ect0) => self.increase_additively(),
-            (Phase::Free, Ecn::Ect1) => self.cwnd += self.xi_s(), // S.1
-            (Phase::Free, Ecn::Ce) => {
-                self.cwnd = (self.beta * self.cwnd).max(1.0); // S.3
-                self.phase = Phase::Frozen(ack.now + self.t_rho);
-            }
-        }
+        self.hear(ack, ack.code);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -396,214 +500,4 @@ impl Sender for VcpSender {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::roles::Limit;
-    use crate::tests::ms;
-    use units::random::Stream;
-
-    fn near(a: f64, b: f64) -> bool {
-        (a - b).abs() <= 1e-6 * b.abs()
-    }
-
-    /// A router at 10 Mb/s: gamma*C*t_rho = 0.98*1.25e6*0.2 = 245 000 bytes.
-    fn router() -> VcpRouter {
-        let context = RouterContext {
-            link: 0,
-            capacity: Rate(10_000_000),
-            limit: Limit::Bytes(100_000),
-            packet_bytes: 1000,
-            stream: Stream::new(1, 0, "test"),
-        };
-        VcpRouter::new(&VcpRouterParams::default(), &context)
-    }
-
-    fn passing(kind: PacketKind, ecn: &mut Ecn) -> Passing<'_, ()> {
-        Passing { flow: 0, size: 1000, kind, queued_for: Span::ZERO, ecn, header: None }
-    }
-
-    /// `router` after a period from `start` with so many arrivals and that queue at its very end.
-    fn after(router: &mut VcpRouter, start: u64, arrivals: u32, queue: u64) {
-        for _ in 0..arrivals {
-            let mut ecn = Ecn::Ect1;
-            router.on_arrival(ms(start), passing(PacketKind::Data, &mut ecn), Backlog::default());
-        }
-        for t in (start + 10..=start + 200).step_by(10) {
-            assert_eq!(router.next_timer(), ms(t));
-            let bytes = if t == start + 200 { queue } else { 0 };
-            router.on_timer(ms(t), Backlog { packets: 0, bytes });
-        }
-    }
-
-    #[test]
-    fn the_load_factor_has_three_codes() {
-        let mut router = router();
-        assert_eq!(router.code, Ecn::Ect1);
-        // 195 and 197 kB of 245 kB: 0.796 and 0.804; 244 and 246: 0.996 and 1.004.
-        let codes = [(195, Ecn::Ect1), (197, Ecn::Ect0), (244, Ecn::Ect0), (246, Ecn::Ce)];
-        for (i, (arrivals, code)) in (0..).zip(codes) {
-            after(&mut router, 200 * i, arrivals, 0);
-            assert!(near(router.meter.rho(), f64::from(arrivals) / 245.0));
-            assert_eq!(router.code, code);
-        }
-    }
-
-    #[test]
-    fn the_load_is_over_the_capacity_of_the_periods_end() {
-        let mut router = router();
-        // Half of 10 Mb/s halves what fills the period: 196 000 bytes of 122 500.
-        router.on_capacity(ms(0), Rate(5_000_000));
-        after(&mut router, 0, 196, 0);
-        assert!(near(router.meter.rho(), 1.6) && router.code == Ecn::Ce);
-    }
-
-    #[test]
-    fn half_the_average_queue_counts_as_load() {
-        let mut router = router();
-        // One sample of 8000 B after none: q = 0.125*8000 = 1000; rho = (244 000 + 500)/245 000.
-        after(&mut router, 0, 244, 8000);
-        assert!(near(router.meter.q(), 1000.0) && near(router.meter.rho(), 244.5 / 245.0));
-        // The next sample: 0.875*1000 + 0.125*16 000.
-        router.on_timer(ms(210), Backlog { packets: 0, bytes: 16_000 });
-        assert!(near(router.meter.q(), 2875.0));
-    }
-
-    #[test]
-    fn a_router_raises_the_code_of_data_only() {
-        let mut router = router();
-        after(&mut router, 0, 220, 0);
-        assert_eq!(router.code, Ecn::Ect0);
-        let mut depart = |kind, mut ecn| {
-            router.on_departure(ms(200), passing(kind, &mut ecn), Backlog::default());
-            ecn
-        };
-        assert_eq!(depart(PacketKind::Data, Ecn::Ect1), Ecn::Ect0);
-        assert_eq!(depart(PacketKind::Data, Ecn::Ce), Ecn::Ce);
-        assert_eq!(depart(PacketKind::Data, Ecn::NotCapable), Ecn::NotCapable);
-        assert_eq!(depart(PacketKind::Ack, Ecn::Ect1), Ecn::Ect1);
-        assert_eq!(VcpRouter::service(&VcpRouterParams::default()), Service::AcksFirst);
-    }
-
-    fn sender(params: &VcpSenderParams, cwnd: f64) -> VcpSender {
-        let stream = Stream::new(1, 0, "test");
-        VcpSender::new(params, &SenderContext { packet_bytes: 1000, initial_window: cwnd, stream })
-    }
-
-    fn ack(sender: &mut VcpSender, at: u64, srtt: u64, code: Ecn) -> f64 {
-        let before = sender.cwnd;
-        let srtt = Some(Span::from_millis(srtt));
-        sender.on_ack(&Ack {
-            now: ms(at),
-            delivered: 1,
-            acked: 1,
-            rtt: srtt,
-            srtt,
-            min_rtt: Some(Span::from_millis(40)),
-            in_flight: 1,
-            recovering: false,
-            header: (),
-            code,
-            ece: false,
-        });
-        sender.cwnd - before
-    }
-
-    #[test]
-    fn low_load_increases_multiplicatively_up_to_the_limit() {
-        let mut s = sender(&VcpSenderParams::default(), 8.0);
-        // xi = 0.25*0.2/0.8 = 0.0625 at srtt = t_rho.
-        assert!(near(s.ln_mi, 0.060_624_622));
-        assert!(near(ack(&mut s, 0, 200, Ecn::Ect1), 0.0625));
-        // 1.0625^0.4 - 1 = exp(0.024 249 85) - 1.
-        assert!(near(ack(&mut s, 0, 80, Ecn::Ect1), 0.024_546_27));
-        // 800 ms are 4 periods and count as 2.5: exp(0.151 561 55) - 1.
-        assert!(near(ack(&mut s, 0, 800, Ecn::Ect1), 0.163_649_93));
-        // The series: 1.0625^2 - 1 = 0.128 906 25.
-        let xi_s = ack(&mut s, 0, 400, Ecn::Ect1);
-        assert!((xi_s / 0.128_906_25 - 1.0).abs() < 4e-9);
-        // Without limiter 1.0625^4 - 1.
-        let mut s = sender(&VcpSenderParams { limiters: false, ..Default::default() }, 8.0);
-        assert!(near(ack(&mut s, 0, 800, Ecn::Ect1), 0.274_429_3));
-    }
-
-    #[test]
-    fn high_load_increases_additively_in_three_pieces() {
-        let step = |params: &VcpSenderParams, srtt| {
-            4.0 * ack(&mut sender(params, 4.0), 0, srtt, Ecn::Ect0)
-        };
-        // t_d = 200 ms: x = 0.4 and g = 0.16; L = 0.1, R = 2.5.
-        let normal = VcpSenderParams::default();
-        assert!(near(step(&normal, 80), 0.16));
-        // x = 0.05 below L: 0.05*0.1. x = 5 above R: 2.5 + 6.25.
-        assert!(near(step(&normal, 10), 0.005));
-        assert!(near(step(&normal, 1000), 8.75));
-        // t_d = 100 ms: x = 0.8; L = 0.2, R = 5: x = 10 gives 5 + 25.
-        let short = VcpSenderParams { t_d: Span::from_millis(100), ..Default::default() };
-        assert!(near(step(&short, 80), 0.64) && near(step(&short, 1000), 30.0));
-        // Weight 3 on min_rtt = 40 ms: 3*0.2^2. No limiter: 5^2.
-        let scale_rtt = ScaleRtt::MinRtt;
-        let heavy = VcpSenderParams { weight: 3.0, scale_rtt, ..Default::default() };
-        assert!(near(step(&heavy, 80), 0.12));
-        let free = VcpSenderParams { limiters: false, ..Default::default() };
-        assert!(near(step(&free, 1000), 25.0));
-    }
-
-    #[test]
-    fn overload_cuts_once_then_freezes_then_increases_additively_for_one_srtt() {
-        let mut s = sender(&VcpSenderParams::default(), 16.0);
-        assert_eq!(ack(&mut s, 1000, 80, Ecn::Ce), -2.0);
-        for (at, code) in [(1001, Ecn::Ce), (1100, Ecn::Ect1), (1199, Ecn::Ect0)] {
-            assert_eq!(ack(&mut s, at, 80, code), 0.0);
-        }
-        // A loss cut leaves the freeze as it is.
-        let loss = |kind| Loss { now: ms(1150), kind, in_flight: 14, lost: 1, repeated: false };
-        s.on_loss(&loss(LossKind::DupAcks));
-        assert_eq!(s.cwnd(), 7.0);
-        assert_eq!(ack(&mut s, 1199, 80, Ecn::Ect1), 0.0);
-        // 1200 to 1280 ms: 0.16/cwnd whatever comes.
-        for (at, code) in [(1200, Ecn::Ce), (1240, Ecn::Ect1), (1279, Ecn::NotCapable)] {
-            let cwnd = s.cwnd();
-            assert!(near(ack(&mut s, at, 80, code), 0.16 / cwnd));
-        }
-        let cwnd = s.cwnd();
-        assert!(near(ack(&mut s, 1280, 80, Ecn::Ce), -cwnd / 8.0));
-        s.on_loss(&loss(LossKind::Timeout));
-        assert_eq!(s.cwnd(), 1.0);
-        assert_eq!(ack(&mut s, 3000, 80, Ecn::Ce), 0.0);
-    }
-
-    #[test]
-    fn few_packets_in_a_large_rtt_are_spaced() {
-        let pace = |cwnd, srtt| {
-            let mut s = sender(&VcpSenderParams::default(), cwnd);
-            ack(&mut s, 0, srtt, Ecn::NotCapable);
-            s.pacing()
-        };
-        // 300 ms in 2 gaps of 150 ms: 8000 b/0.15 s; in 4 of 75 ms, below 100 ms: none.
-        assert_eq!(pace(2.9, 300), Some(Rate(53_333)));
-        assert_eq!(pace(3.0, 300), None);
-        // 1 s in 8 gaps of 125 ms.
-        assert_eq!(pace(5.0, 1000), Some(Rate(64_000)));
-        assert_eq!(pace(1.9, 1000), None);
-        assert_eq!(pace(2.0, 200), None);
-        // 64 packets in 64 gaps of 156.25 ms; 65 are too many.
-        assert_eq!(pace(64.0, 10_000), Some(Rate(51_200)));
-        assert_eq!(pace(65.0, 20_000), None);
-    }
-
-    #[test]
-    fn an_ack_of_several_packets_takes_back_the_highest_code() {
-        let arrived = |ecn, pending| Arrived {
-            now: Time::ZERO,
-            seq: 0,
-            expected: 1,
-            size: 1000,
-            header: (),
-            ecn,
-            pending,
-        };
-        let first = VcpReceiver.on_data(&arrived(Ecn::Ce, None));
-        assert_eq!(first.code, Ecn::Ce);
-        assert_eq!(VcpReceiver.on_data(&arrived(Ecn::Ect1, Some(first))).code, Ecn::Ce);
-    }
-}
+mod tests;
