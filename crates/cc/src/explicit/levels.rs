@@ -258,17 +258,20 @@ pub(super) struct Window {
     /// The code of t_p.
     pub t_p: u8,
     alpha: f64,
+    /// The largest srtt/t_p that multiplicative increase counts.
+    mi_limit: f64,
     /// No further decrease before then.
     decreased_until: Time,
 }
 
 impl Window {
-    pub fn new(initial: f64, alpha: f64) -> Window {
+    pub fn new(initial: f64, alpha: f64, mi_limit: f64) -> Window {
         Window {
             cwnd: initial.max(1.0),
             srtt: None,
             t_p: FIRST_T_P,
             alpha,
+            mi_limit,
             decreased_until: Time::ZERO,
         }
     }
@@ -283,7 +286,7 @@ impl Window {
     /// xi_s of ln(1 + xi) (eq. 9).
     #[inline]
     pub fn xi_s(&self, ln_mi: f64) -> f64 {
-        growth(ln_mi * ratio(self.srtt, t_p(self.t_p)))
+        growth(ln_mi * ratio(self.srtt, t_p(self.t_p)).min(self.mi_limit))
     }
 
     /// alpha_f (eq. 12).
@@ -433,7 +436,7 @@ mod tests {
     #[test]
     fn the_window_moves_by_its_equations() {
         let at = |rtt: u64| {
-            let mut window = Window::new(16.0, 1.0);
+            let mut window = Window::new(16.0, 1.0, 2.5);
             window.hear(Some(Span::from_millis(rtt)), Timing::new(2, None));
             window
         };
@@ -441,6 +444,8 @@ mod tests {
         let ln = math::ln(2.8375);
         assert!(near(at(200).xi_s(ln), math::sqrt(2.8375) - 1.0));
         // alpha_f = (200/400)^2 = 0.25: AI 0.25/16, II 0.25/(16*4).
+        // 3520 ms are 8.8 periods and count as 2.5: 2.8375^2.5 - 1 = 12.56.
+        assert!(near(at(3520).xi_s(ln), math::pow(2.8375, 2.5) - 1.0));
         let mut window = at(200);
         window.increase_additively();
         assert!(near(window.cwnd, 16.0 + 0.25 / 16.0));
@@ -454,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_window_is_cut_at_most_once_per_t_p_and_not_by_losses() {
-        let mut window = Window::new(16.0, 1.0);
+        let mut window = Window::new(16.0, 1.0, 2.5);
         window.hear(None, Timing::new(2, None));
         window.decrease(ms(1000), 0.875);
         window.decrease(ms(1399), 0.675);

@@ -22,6 +22,9 @@
 //! - R2: the levels of decrease, from Fig. 6: beta_k = 0.875 - k*0.2/7 from sigma = 1 + k*0.2/7 on.
 //! - R3: T_c starts at 200 ms, as t_p does (`first_rtt`: at the first mean).
 //! - R4: after a timeout the window is one packet.
+//! - R5: multiplicative increase counts at most 2.5 periods per RTT, VCP's figure and the most that the
+//!   paper's runs have once t_p has followed the mean RTT (3520 ms of 1400 ms). Before that, at t_p = 200 ms,
+//!   an RTT of 1.5 s would add 2500 packets at the first ACK, and 10^7 after the second RTT.
 
 use units::{Rate, Span, Time, math};
 
@@ -68,6 +71,8 @@ params! {
         kappa: f64 = 0.35 => (0.0, 10.0);
         /// alpha, the additive increase per t_p [packets] (eqs. 6, 7).
         alpha: f64 = 1.0 => (0.0, 1000.0);
+        /// srtt/t_p counts up to this in multiplicative increase.
+        mi_limit: f64 = 2.5 => (0.001, 1000.0);
         /// beta_max, the factor of the mildest decrease (2.2.2).
         beta_max: f64 = 0.875 => (0.0, 1.0);
         /// beta_min, the factor of the strongest decrease (2.2.2).
@@ -264,7 +269,7 @@ impl Sender for MlcpSender {
 
     fn new(params: &MlcpSenderParams, context: &SenderContext) -> MlcpSender {
         MlcpSender {
-            window: Window::new(context.initial_window, params.alpha),
+            window: Window::new(context.initial_window, params.alpha, params.mi_limit),
             load: 0,
             ln_mi: MI_EDGES.map(|edge| math::ln(1.0 + xi(params.kappa, edge))),
             beta_max: params.beta_max,

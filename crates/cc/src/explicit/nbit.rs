@@ -15,8 +15,8 @@
 //!   bits, 0.8/32765, as that; a router that has not measured yet tells this one as well.
 //!
 //! Reconstructed:
-//! - R5: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the decrease.
-//! - R6: scheme C changes from beta_max to beta_min at sigma_max = 120 % (footnote 5).
+//! - R6: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the decrease.
+//! - R7: scheme C changes from beta_max to beta_min at sigma_max = 120 % (footnote 5).
 
 use units::{Rate, Span, Time, math};
 
@@ -105,6 +105,8 @@ params! {
         kappa: f64 = 0.35 => (0.0, 10.0);
         /// alpha, the additive increase per t_p [packets] (eqs. 6, 7).
         alpha: f64 = 1.0 => (0.0, 1000.0);
+        /// srtt/t_p counts up to this in multiplicative increase.
+        mi_limit: f64 = 2.5 => (0.001, 1000.0);
         /// beta_max, the factor of the mildest decrease (2.2.2).
         beta_max: f64 = 0.875 => (0.0, 1.0);
         /// beta_min, the factor of the strongest decrease (2.2.2).
@@ -407,7 +409,7 @@ impl Sender for NbitSender {
 
     fn new(params: &NbitSenderParams, context: &SenderContext) -> NbitSender {
         NbitSender {
-            window: Window::new(context.initial_window, params.alpha),
+            window: Window::new(context.initial_window, params.alpha, params.mi_limit),
             scheme: Scheme::new(params.bits, params.md, params.inverse),
             kappa: params.kappa,
             beta_max: params.beta_max,

@@ -84,8 +84,10 @@ choice! {
     pub enum ScaleRtt {
         /// The smoothed RTT, queueing included.
         Srtt = "srtt",
-        /// The smallest RTT seen.
+        /// The smallest RTT seen. A flow that comes to a standing queue has never seen another.
         MinRtt = "min_rtt",
+        /// base_rtt, which a simulation may know.
+        BaseRtt = "base_rtt",
     }
 }
 
@@ -122,6 +124,8 @@ params! {
         ai_scaling: AiScaling = AiScaling::Rate;
         /// The RTT that scales the additive increase.
         scale_rtt: ScaleRtt = ScaleRtt::Srtt;
+        /// The RTT without queueing, for scale_rtt = "base_rtt" only.
+        base_rtt: Span = Span::from_millis(80) => (1e-6, 100.0);
         /// Are the increases of very short and very long RTTs limited (S.1, S.2)?
         limiters: bool = true;
         /// The MI scaling limiter: srtt/t_rho counts up to this.
@@ -316,6 +320,7 @@ pub struct VcpSender {
     ai_limits: Option<(f64, f64)>,
     ai_scaling: AiScaling,
     scale_rtt: ScaleRtt,
+    base_rtt: Span,
     paces: bool,
     packet_bits: f64,
 }
@@ -334,6 +339,7 @@ impl VcpSender {
         let rtt = match self.scale_rtt {
             ScaleRtt::Srtt => self.srtt,
             ScaleRtt::MinRtt => self.min_rtt,
+            ScaleRtt::BaseRtt => Some(self.base_rtt),
         };
         let x = ratio(rtt, self.t_d);
         match self.ai_scaling {
@@ -421,6 +427,7 @@ impl Sender for VcpSender {
             ai_limits: params.limiters.then_some(ai_limits),
             ai_scaling: params.ai_scaling,
             scale_rtt: params.scale_rtt,
+            base_rtt: params.base_rtt,
             paces: params.pace_large_rtt,
             packet_bits: f64::from(context.packet_bytes) * 8.0,
         }
@@ -687,6 +694,8 @@ mod tests {
         let scale_rtt = ScaleRtt::MinRtt;
         let heavy = VcpSenderParams { weight: 3.0, scale_rtt, ..Default::default() };
         assert!(near(step(&heavy, 80), 0.12));
+        let scale_rtt = ScaleRtt::BaseRtt;
+        assert!(near(step(&VcpSenderParams { scale_rtt, ..Default::default() }, 500), 0.16));
         let free = VcpSenderParams { limiters: false, ..Default::default() };
         assert!(near(step(&free, 1000), 25.0));
     }
