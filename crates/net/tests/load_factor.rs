@@ -603,7 +603,7 @@ fn table_mlcp_gamma() {
         let u = five(&scenario(&text), |o| bottleneck(o).utilization_ratio);
         let q = five(&scenario(&text), |o| bottleneck(o).queue_mean_ratio);
         println!(
-            "gamma {gamma}: utilization {:.4} +- {:.4}, queue {:.5} +- {:.5}",
+            "{setting}: utilization {:.4} +- {:.4}, queue {:.5} +- {:.5}",
             u.0, u.1, q.0, q.1
         );
     }
