@@ -602,9 +602,6 @@ fn table_mlcp_gamma() {
         let text = dumbbell(100.0, "5%", "200Mbps", "80ms", &queue, &vcp_pair("\"mlcp\"", 10, ""));
         let u = five(&scenario(&text), |o| bottleneck(o).utilization_ratio);
         let q = five(&scenario(&text), |o| bottleneck(o).queue_mean_ratio);
-        println!(
-            "{setting}: utilization {:.4} +- {:.4}, queue {:.5} +- {:.5}",
-            u.0, u.1, q.0, q.1
-        );
+        println!("{setting}: utilization {:.4} +- {:.4}, queue {:.5} +- {:.5}", u.0, u.1, q.0, q.1);
     }
 }

@@ -15,8 +15,8 @@
 //!   bits, 0.8/32765, as that; a router that has not measured yet tells this one as well.
 //!
 //! Reconstructed:
-//! - R6: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the decrease.
-//! - R7: scheme C changes from beta_max to beta_min at sigma_max = 120 % (footnote 5).
+//! - R7: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the decrease.
+//! - R8: scheme C changes from beta_max to beta_min at sigma_max = 120 % (footnote 5).
 
 use units::{Rate, Span, Time, math};
 
