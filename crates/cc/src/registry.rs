@@ -564,6 +564,8 @@ headers! {
     QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
     MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
     JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
+    Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
+    Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
@@ -665,6 +667,20 @@ protocols! {
     JetMax { name: "jetmax", sender: crate::explicit::jetmax::JetMaxSender, recovery: Sack,
         router: Some("jetmax"), summary: "JetMax: the bottleneck shares what others leave among its own",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
+    VcpFriendly { name: "vcp-friendly", sender: crate::explicit::vcp_friendly::VcpFriendlySender,
+        recovery: Reno, router: Some("vcp"),
+        summary: "TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = \"red\"",
+        source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VI-C" }
+    VcpEndhost { name: "vcp-endhost", sender: crate::explicit::vcp_endhost::VcpEndhostSender,
+        recovery: Sack, router: None,
+        summary: "EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses",
+        source: "after Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VIII: future work" }
+    Mlcp { name: "mlcp", sender: crate::explicit::mlcp::MlcpSender, recovery: Decoupled, router: Some("mlcp"),
+        summary: "MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols" }
+    Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
+        summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }
 
 queues! {
@@ -750,4 +766,10 @@ queues! {
     FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
         summary: "Hashed flow queues, new ones first, with CoDel in each",
         source: "RFC 8290" }
+    Mlcp { name: "mlcp", router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
+        summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }
+    Nbit { name: "nbit", router: crate::explicit::nbit::NbitRouter, role: Feedback,
+        summary: "MLCP's load factor in as many levels as the scheme's bits hold",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }

@@ -3,6 +3,8 @@
 use clearpipe_cc::explicit::dpcp::DpcpHeader;
 use clearpipe_cc::explicit::jetmax::JetMaxHeader;
 use clearpipe_cc::explicit::maxnet::MaxNetHeader;
+use clearpipe_cc::explicit::mlcp::MlcpHeader;
+use clearpipe_cc::explicit::nbit::NbitHeader;
 use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
@@ -152,6 +154,10 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         4 => stamp(),
         2 => (any::<u32>(), any::<u32>(), any::<bool>())
             .prop_map(|(seq, ack, stale)| DpcpHeader { seq, ack, stale }.wrap()),
+        2 => (any::<u8>(), any::<u8>(), span())
+            .prop_map(|(load, t_p, rtt)| MlcpHeader::new(load, t_p, Some(rtt)).wrap()),
+        2 => (any::<u32>(), any::<u8>(), span())
+            .prop_map(|(load, t_p, rtt)| NbitHeader::new(load, t_p, Some(rtt)).wrap()),
     ]
 }
 
@@ -617,6 +623,8 @@ fn check_codec(header: AnyHeader) {
                 (back.p, h.p, 1.0 / f64::from(u32::MAX), 0.0..1.0),
             ]);
         }
+        AnyHeader::Mlcp(h) => assert_eq!(round_trip(h), Some(h)),
+        AnyHeader::Nbit(h) => assert_eq!(round_trip(h), Some(h)),
         AnyHeader::Xcp(h) => {
             // A window of 0 with an RTT makes no sense and may be refused.
             let Some(back) = round_trip(h) else { return };
@@ -694,6 +702,8 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::QuickStart(QuickStartHeader::default()),
         AnyHeader::MaxNet(MaxNetHeader::default()),
         AnyHeader::JetMax(JetMaxHeader::default()),
+        AnyHeader::Mlcp(MlcpHeader::default()),
+        AnyHeader::Nbit(NbitHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

@@ -1,8 +1,13 @@
 //! Protocols whose routers tell the end hosts what to do.
 
 pub mod dpcp;
+mod levels;
 pub mod load;
+pub mod mlcp;
+pub mod nbit;
 pub mod vcp;
+pub mod vcp_endhost;
+pub mod vcp_friendly;
 pub mod xcp;
 
 pub mod jetmax;

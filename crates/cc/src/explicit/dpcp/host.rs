@@ -6,11 +6,20 @@ use units::{Rate, Span, Time, math};
 use super::EDGES;
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
 use crate::explicit::load::{growth, limited_square, ratio, xi};
-use crate::explicit::vcp::ScaleRtt;
 use crate::roles::{
     Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, Receiver, Sender,
     SenderContext, Variable,
 };
+
+choice! {
+    /// Which RTT scales the additive increase.
+    pub enum ScaleRtt {
+        /// The smoothed RTT, queueing included.
+        Srtt = "srtt",
+        /// The smallest RTT seen.
+        MinRtt = "min_rtt",
+    }
+}
 
 params! {
     /// The sender's parameters.
