@@ -671,7 +671,7 @@ protocols! {
         recovery: Reno, router: Some("vcp"),
         summary: "TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = \"red\"",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VI-C" }
-    VcpEndhost { name: "vcp-endhost", sender: crate::explicit::vcp_endhost::VcpEndhostSender,
+    VcpEndhost { name: "vcp-endhost", sender: Boxed<crate::explicit::vcp_endhost::VcpEndhostSender>,
         recovery: Sack, router: None,
         summary: "EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses",
         source: "after Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VIII: future work" }
