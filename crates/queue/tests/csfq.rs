@@ -35,6 +35,7 @@ impl Link {
             limit,
             packet_bytes: BYTES,
             stream: Stream::new(1, 0, "csfq"),
+            host: &cc::foreign::Nobody,
         });
         let queue = Queue::new(params.service(), limit, BYTES);
         let served = vec![0; FLOWS as usize];
