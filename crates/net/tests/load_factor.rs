@@ -15,7 +15,12 @@ fn scenario(text: &str) -> Scenario {
 }
 
 /// A dumbbell of that rate and RTT, with the floor of two packets per flow (A4).
-fn dumbbell(duration: f64, warmup: &str, rate: &str, rtt: &str, queue: &str, more: &str) -> String {
+fn dumbbell(
+    (duration, warmup): (f64, &str),
+    (rate, rtt): (&str, &str),
+    queue: &str,
+    more: &str,
+) -> String {
     format!(
         "duration = \"{duration}s\"\nwarmup = \"{warmup}\"\n[topology]\nkind = \"dumbbell\"\n\
          rate = \"{rate}\"\nrtt = \"{rtt}\"\nowd = \"1us\"\nbuffer = \"1bdp\"\n\
@@ -119,7 +124,7 @@ fn fill(bits: &str, rate: &str, k: f64, seconds: f64) -> (f64, f64) {
     let queue = kind.replace(" }", ", adapt_t_p = false }");
     let probe = "[probe]\nseries = [\"cwnd\"]\nevery = \"20ms\"\n";
     let flow = flows("fwd", &kind, "");
-    let text = dumbbell(seconds, "0s", rate, "200ms", &queue, &(flow + probe));
+    let text = dumbbell((seconds, "0s"), (rate, "200ms"), &queue, &(flow + probe));
     let outcome = common::run(&scenario(&text), 1, 0);
     let cwnd = series(&outcome, "cwnd_pkts", 0);
     let filled = cwnd.iter().find(|row| row.1 >= 0.8 * k).map_or(f64::NAN, |row| row.0);
@@ -198,7 +203,7 @@ fn vcp_pair(protocol: &str, count: u32, more: &str) -> String {
 fn vcp_windows_of_one_packet_need_the_floor() {
     for (rate, rtt) in [("500kbps", "80ms"), ("20Mbps", "1ms")] {
         let vcp = format!("{{ kind = \"vcp\", scale_rtt = \"base_rtt\", base_rtt = \"{rtt}\" }}");
-        let text = dumbbell(120.0, "20%", rate, rtt, "\"vcp\"", &vcp_pair(&vcp, 30, ""));
+        let text = dumbbell((120.0, "20%"), (rate, rtt), "\"vcp\"", &vcp_pair(&vcp, 30, ""));
         let outcome = common::run(&scenario(&text), 1, 0);
         let link = bottleneck(&outcome);
         assert_eq!(link.total_drops_pkts, 0, "{rate} {rtt}");
@@ -215,7 +220,7 @@ fn vcp_rates_are_equal_or_inverse_to_the_rtt() {
     let run = |scaling: &str| {
         let protocol = format!("{{ kind = \"vcp\", ai_scaling = \"{scaling}\" }}");
         let pair = vcp_pair(&protocol, 10, "rtt = \"formula(40ms + 30ms * i)\"");
-        let text = dumbbell(300.0, "40%", "20Mbps", "40ms", "\"vcp\"", &pair);
+        let text = dumbbell((300.0, "40%"), ("20Mbps", "40ms"), "\"vcp\"", &pair);
         common::run(&scenario(&text), 1, 0)
     };
     let equal = run("rate");
@@ -238,7 +243,7 @@ fn slope(rates: &[f64], rtt: impl Fn(usize) -> f64) -> f64 {
 /// alpha times 1, 2 and 4 gives rates as 1, 2 and 4 (end of section IV).
 #[test]
 fn vcp_weights_are_shares() {
-    let mut text = dumbbell(600.0, "50%", "45Mbps", "80ms", "\"vcp\"", "");
+    let mut text = dumbbell((600.0, "50%"), ("45Mbps", "80ms"), "\"vcp\"", "");
     for weight in [1, 2, 4] {
         let vcp = format!("{{ kind = \"vcp\", weight = {weight}.0 }}");
         text += &flows(&format!("w{weight}"), &vcp, "count = 2\nstart = \"uniform(0s, 1s)\"");
@@ -253,7 +258,7 @@ fn vcp_weights_are_shares() {
 
 /// Figure 13: when 50 and 500 ms leave multiplicative increase for the first time, and the lag.
 fn leave_mi(vcp: &str, window: u32) -> (f64, f64, f64) {
-    let text = dumbbell(60.0, "30s", "10Mbps", "500ms", "\"vcp\"", "")
+    let text = dumbbell((60.0, "30s"), ("10Mbps", "500ms"), "\"vcp\"", "")
         + &format!("[transport]\ninitial_window = \"{window}pkt\"\n")
         + &flows("short", vcp, "rtt = \"50ms\"")
         + &flows("long", vcp, "rtt = \"500ms\"")
@@ -303,7 +308,7 @@ fn table_vcp_fig13() {
 fn tcp_through_a_vcp_router_is_marked_or_dropped() {
     for (ecn, kind) in [(true, "marked"), (false, "dropped")] {
         let sack = format!("{{ kind = \"sack\", ecn = {ecn} }}");
-        let text = dumbbell(60.0, "20s", "10Mbps", "80ms", "\"vcp\"", "")
+        let text = dumbbell((60.0, "20s"), ("10Mbps", "80ms"), "\"vcp\"", "")
             + &flows("tcp", &sack, "count = 4\nstart = \"uniform(0s, 1s)\"");
         let outcome = common::run(&scenario(&text), 1, 0);
         let link = bottleneck(&outcome);
@@ -313,12 +318,12 @@ fn tcp_through_a_vcp_router_is_marked_or_dropped() {
 }
 
 /// What SACK with ECN gets beside TCP-friendly VCP over what it gets beside SACK (VI-C).
-fn beside(other: &str, tcp: u32, others: u32, rate: &str, seconds: f64, rep: u64) -> f64 {
+fn beside(other: &str, (tcp, others): (u32, u32), rate: &str, seconds: f64, rep: u64) -> f64 {
     let get = |other: &str| {
         let queue = "{ kind = \"vcp\", marking = \"red\" }";
         let sack = "{ kind = \"sack\", ecn = true }";
         let start = "start = \"uniform(0s, 10s)\"";
-        let text = dumbbell(seconds, "20%", rate, "80ms", queue, "")
+        let text = dumbbell((seconds, "20%"), (rate, "80ms"), queue, "")
             + &flows("tcp", sack, &format!("count = {tcp}\n{start}"))
             + &flows("other", other, &format!("count = {others}\n{start}"));
         mean(&goodputs(&common::run(&scenario(&text), 1, rep), "tcp"))
@@ -328,7 +333,7 @@ fn beside(other: &str, tcp: u32, others: u32, rate: &str, seconds: f64, rep: u64
 
 #[test]
 fn tcp_beside_friendly_vcp_gets_what_it_gets_beside_tcp() {
-    let ratio = beside("\"vcp-friendly\"", 5, 5, "15Mbps", 300.0, 0);
+    let ratio = beside("\"vcp-friendly\"", (5, 5), "15Mbps", 300.0, 0);
     assert!((ratio - 1.0).abs() < 0.20, "{ratio}");
 }
 
@@ -343,7 +348,7 @@ fn table_vcp_friendly() {
             ("plain VCP", "\"vcp\""),
         ] {
             let ratios: Vec<f64> =
-                (0..5).map(|rep| beside(other, tcp, others, "45Mbps", 300.0, rep)).collect();
+                (0..5).map(|rep| beside(other, (tcp, others), "45Mbps", 300.0, rep)).collect();
             let (m, half) = interval(&ratios);
             println!("{tcp:>2} TCP + {others:>2} {name:<28} {m:.3} +- {half:.3}");
         }
@@ -355,7 +360,7 @@ fn table_vcp_friendly() {
 #[test]
 #[ignore = "a table"]
 fn table_vcp_fig10() {
-    let text = dumbbell(600.0, "0s", "45Mbps", "80ms", "\"vcp\"", "")
+    let text = dumbbell((600.0, "0s"), ("45Mbps", "80ms"), "\"vcp\"", "")
         + &flows(
             "fwd",
             "\"vcp\"",
@@ -404,11 +409,10 @@ fn demand_step(
     rate: &str,
     base: &str,
     joining: &str,
-    leave: f64,
-    back: f64,
+    (leave, back): (f64, f64),
 ) -> (f64, f64, f64) {
     let queue = format!("\"{protocol}\"");
-    let text = dumbbell(leave + 40.0, "0s", rate, "158ms", &queue, "")
+    let text = dumbbell((leave + 40.0, "0s"), (rate, "158ms"), &queue, "")
         + &flows("base", &queue, &format!("{base}\nstart = \"uniform(0s, 1s)\""))
         + &flows(
             "rev",
@@ -441,17 +445,17 @@ fn table_demand_steps() {
     let rtts = "rtt = \"formula(60ms + 2ms * i)\"";
     let joining = "count = 150\nrtt = \"formula(60ms + 0.65ms * i)\"";
     let (again, least, queue) =
-        demand_step("vcp", "200Mbps", &format!("count = 50\n{rtts}"), joining, 160.0, 0.95);
+        demand_step("vcp", "200Mbps", &format!("count = 50\n{rtts}"), joining, (160.0, 0.95));
     println!(
         "VCP Fig. 11: 95 % again after {again:.1} s, least of 1 s after the arrivals {least:.3}, largest queue {queue:.3}"
     );
     let (again, ..) =
-        demand_step("vcp", "200Mbps", &format!("count = 50\n{rtts}"), joining, 160.0, 0.90);
+        demand_step("vcp", "200Mbps", &format!("count = 50\n{rtts}"), joining, (160.0, 0.90));
     println!("VCP Fig. 11: 90 % again after {again:.1} s");
     let eighty = "rtt = \"80ms\"";
     let base = format!("count = 10\n{eighty}");
     let (again, least, queue) =
-        demand_step("mlcp", "150Mbps", &base, &format!("count = 100\n{eighty}"), 140.0, 0.95);
+        demand_step("mlcp", "150Mbps", &base, &format!("count = 100\n{eighty}"), (140.0, 0.95));
     println!(
         "MLCP Fig. 14: 95 % again after {again:.1} s, least of 1 s {least:.3}, largest queue {queue:.3}"
     );
@@ -462,7 +466,7 @@ fn table_demand_steps() {
 #[test]
 fn vcp_gamma_follows_the_target_utilization() {
     let run = |queue: &str, rate: &str| {
-        let text = dumbbell(400.0, "200s", rate, "80ms", queue, &vcp_pair("\"vcp\"", 10, ""));
+        let text = dumbbell((400.0, "200s"), (rate, "80ms"), queue, &vcp_pair("\"vcp\"", 10, ""));
         bottleneck(&common::run(&scenario(&text), 1, 0)).utilization_ratio
     };
     for rate in ["5Mbps", "20Mbps"] {
@@ -476,7 +480,7 @@ fn vcp_gamma_follows_the_target_utilization() {
 /// Without routers (experimental): fills a link over DropTail and shares it.
 #[test]
 fn vcp_at_the_end_hosts_alone_fills_a_link() {
-    let text = dumbbell(200.0, "50%", "20Mbps", "80ms", "\"droptail\"", "")
+    let text = dumbbell((200.0, "50%"), ("20Mbps", "80ms"), "\"droptail\"", "")
         + &flows("fwd", "\"vcp-endhost\"", "count = 4\nstart = \"uniform(0s, 10s)\"");
     let outcome = common::run(&scenario(&text), 1, 0);
     assert!(bottleneck(&outcome).utilization_ratio > 0.9);
@@ -493,7 +497,7 @@ fn mlcp_t_p_follows_the_mean_rtt_and_stays() {
     for (rtt, t_p) in
         [("40ms", 0.08), ("150ms", 0.2), ("300ms", 0.4), ("700ms", 0.8), ("1500ms", 1.4)]
     {
-        let text = dumbbell(120.0, "60s", "10Mbps", rtt, "\"mlcp\"", "")
+        let text = dumbbell((120.0, "60s"), ("10Mbps", rtt), "\"mlcp\"", "")
             + &flows("fwd", "\"mlcp\"", "count = 5\nstart = \"uniform(0s, 1s)\"")
             + "[probe]\nseries = [\"router\"]\nevery = \"100ms\"\n";
         let outcome = common::run(&scenario(&text), 1, 0);
@@ -513,7 +517,7 @@ fn mlcp_t_p_follows_the_mean_rtt_and_stays() {
 fn mlcp_is_fair_among_very_different_rtts() {
     let index = |kind: &str| {
         let more = "count = 10\nrtt = \"formula(40ms + 120ms * i)\"\nstart = \"uniform(0s, 1s)\"";
-        let text = dumbbell(600.0, "50%", "20Mbps", "40ms", &format!("\"{kind}\""), "")
+        let text = dumbbell((600.0, "50%"), ("20Mbps", "40ms"), &format!("\"{kind}\""), "")
             + &flows("fwd", &format!("\"{kind}\""), more);
         jain_index(&goodputs(&common::run(&scenario(&text), 1, 0), "fwd")).unwrap()
     };
@@ -526,7 +530,7 @@ fn mlcp_is_fair_among_very_different_rtts() {
 fn mlcp_losses_cut_nothing() {
     let utilization = |kind: &str| {
         let text =
-            dumbbell(60.0, "20s", "10Mbps", "80ms", &format!("\"{kind}\""), "loss = \"5%\"\n")
+            dumbbell((60.0, "20s"), ("10Mbps", "80ms"), &format!("\"{kind}\""), "loss = \"5%\"\n")
                 + &flows("fwd", &format!("\"{kind}\""), "count = 2\nstart = \"uniform(0s, 1s)\"");
         bottleneck(&common::run(&scenario(&text), 1, 0)).utilization_ratio
     };
@@ -538,7 +542,7 @@ fn mlcp_losses_cut_nothing() {
 /// the periods in overload from then on.
 fn newcomer(md: &str, inverse: bool, (rate, bps): (&str, f64), n: u32, rep: u64) -> (f64, f64) {
     let kind = format!("{{ kind = \"nbit\", bits = \"3\", inverse = {inverse}, md = \"{md}\" }}");
-    let text = dumbbell(200.0, "0s", rate, "100ms", &kind, "")
+    let text = dumbbell((200.0, "0s"), (rate, "100ms"), &kind, "")
         + &flows("old", &kind, &format!("count = {}\nstart = \"uniform(0s, 1s)\"", n - 1))
         + &flows("new", &kind, "start = \"uniform(50s, 51s)\"")
         + "[probe]\nseries = [\"goodput\", \"router\"]\nevery = \"100ms\"\nlinks = [\"bottleneck\"]\n";
@@ -599,7 +603,8 @@ fn table_mlcp_newcomers() {
 fn table_mlcp_gamma() {
     for setting in ["gamma = 0.98", "gamma = 1.0", "priority = false"] {
         let queue = format!("{{ kind = \"mlcp\", {setting} }}");
-        let text = dumbbell(100.0, "5%", "200Mbps", "80ms", &queue, &vcp_pair("\"mlcp\"", 10, ""));
+        let text =
+            dumbbell((100.0, "5%"), ("200Mbps", "80ms"), &queue, &vcp_pair("\"mlcp\"", 10, ""));
         let u = five(&scenario(&text), |o| bottleneck(o).utilization_ratio);
         let q = five(&scenario(&text), |o| bottleneck(o).queue_mean_ratio);
         println!("{setting}: utilization {:.4} +- {:.4}, queue {:.5} +- {:.5}", u.0, u.1, q.0, q.1);
