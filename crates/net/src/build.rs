@@ -1,7 +1,7 @@
 //! From a scenario to a world that is ready to run.
 
-use cc::registry::{AnyReporter, AnySenderParams, Recovery, protocols};
-use cc::roles::{Limit, RouterContext, SenderContext, Service};
+use cc::registry::{AnyReceiver, AnyReporter, AnySenderParams, Recovery, protocols};
+use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
@@ -292,6 +292,30 @@ impl Mould {
         })
     }
 
+    /// The receiving end of a flow with these access hops.
+    fn sink(&self, access: u32, ecn: EcnUse, receiver: AnyReceiver) -> Sink {
+        Sink {
+            ack_up: Pipe::EMPTY,
+            down: Pipe::EMPTY,
+            group: self.group,
+            access,
+            down_hop: Hop::FREE,
+            up_hop: Hop::FREE,
+            unanswered: NONE,
+            ecn,
+            prompt: self.sink_prompt,
+            held: false,
+            receiver,
+            inbound: Inbound::new(&self.config),
+            arrived: 0,
+            delivered_bytes: 0,
+            fresh_bytes: 0,
+            acks_sent: 0,
+            armed: Time::NEVER,
+            reports: self.config.reports,
+        }
+    }
+
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
@@ -323,26 +347,7 @@ impl Mould {
             finished: false,
             sender,
         };
-        let sink = Sink {
-            ack_up: Pipe::EMPTY,
-            down: Pipe::EMPTY,
-            group,
-            access,
-            down_hop: Hop::FREE,
-            up_hop: Hop::FREE,
-            unanswered: NONE,
-            ecn,
-            prompt: self.sink_prompt,
-            held: false,
-            receiver,
-            inbound: Inbound::new(&self.config),
-            arrived: 0,
-            delivered_bytes: 0,
-            fresh_bytes: 0,
-            acks_sent: 0,
-            armed: Time::NEVER,
-            reports: self.config.reports,
-        };
+        let sink = self.sink(access, ecn, receiver);
         let annals = Annals {
             start,
             stop,
