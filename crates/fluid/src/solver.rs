@@ -1,0 +1,777 @@
+//! The method of steps: a predictor and a corrector of second order over histories that are linear
+//! between the steps' ends.
+//!
+//! A step predicts every window (Adams-Bashforth), looks forward (what each class's past and predicted
+//! rates bring to every link now), moves the links, looks back (what the ACKs that arrive now met on
+//! their way) and corrects the windows (trapezoid). The distance between predictor and corrector is six
+//! times the corrector's local error (Milne); steps are as long as that allows, or all of one length.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use results::metrics::Occupancy;
+use scenario::Scenario;
+use units::{Time, math};
+
+use crate::Progress;
+use crate::history::{Nodes, moved};
+use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
+use crate::load::{Act, Phase};
+use crate::model::{Class, Model};
+use crate::sender::{Law, Seen, Sender, VARIABLES};
+use crate::series::Recorder;
+
+/// How a run was solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Numerics {
+    /// Steps taken.
+    pub steps: u64,
+    /// Steps taken back because their error was too large.
+    pub rejected: u64,
+    /// Shortest and longest step [s].
+    pub step_min_s: f64,
+    /// See `step_min_s`.
+    pub step_max_s: f64,
+    /// Largest local error of a window in one step that was kept, as a part of the window.
+    pub step_error_ratio: f64,
+    /// What was allowed.
+    pub tolerance_ratio: f64,
+    /// Classes of equal flows.
+    pub classes: u64,
+    /// Do all steps have one length?
+    pub fixed: bool,
+}
+
+/// A class: what changes.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The protocol's variables, their derivatives at the last node and at the one before.
+    y: [f64; VARIABLES],
+    g: [f64; VARIABLES],
+    g_old: [f64; VARIABLES],
+    y_predicted: [f64; VARIABLES],
+    /// Window [packets], RTT [s] and rate [packets/s] at the last node, and the first two at the one
+    /// before.
+    pub w: f64,
+    pub rtt: f64,
+    pub rate: f64,
+    pub w_old: f64,
+    pub rtt_old: f64,
+    act: Act,
+    phase: Phase,
+    slow: bool,
+    /// Losses that are expected so far, in slow start.
+    losses: f64,
+    /// What is left to send [packets].
+    left: f64,
+    /// When it sent its last packet.
+    pub ended: f64,
+    /// When the last ACK came.
+    pub finish: Option<f64>,
+    /// Totals [packets], and what the last step added.
+    pub sent: f64,
+    pub delivered: f64,
+    pub dropped: f64,
+    pub step_sent: f64,
+    pub step_delivered: f64,
+    /// At the last node [packets/s].
+    delivering: f64,
+    dropping: f64,
+    pub hits: f64,
+    pub least_rtt: f64,
+}
+
+/// A level that a link tells from an instant on.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    from: f64,
+    code: u8,
+    period: f64,
+}
+
+/// An instant that a step may not cross; ordered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Instant(f64);
+
+impl Eq for Instant {}
+impl PartialOrd for Instant {
+    fn partial_cmp(&self, other: &Instant) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Instant {
+    fn cmp(&self, other: &Instant) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// More class-crossings than this are solved with steps of one length unless told.
+const LARGE: usize = 20_000;
+/// Instants nearer than this are one [s].
+const EPSILON: f64 = 1e-10;
+/// The shortest step that is chosen [s].
+const SHORTEST: f64 = 1e-6;
+/// The longest history of steps of one length [values].
+const MOST_PAST: usize = 1 << 27;
+
+/// A run.
+pub struct Solver<'a> {
+    pub scenario: &'a Scenario,
+    pub model: Model,
+    pub now: f64,
+    end: f64,
+    nodes: Nodes,
+    /// Of each class, its rates [packets/s] in a ring.
+    rates: Vec<f64>,
+    /// Of each link, its signals in a ring.
+    signals: Vec<Signal>,
+    told: Vec<Vec<Told>>,
+    /// iXCP: the share of a class's packets that name a crossing as bottleneck; empty without iXCP.
+    own: Vec<f64>,
+    pub states: Vec<State>,
+    pub links: Vec<Link>,
+    pub before: Vec<Totals>,
+    pub q_before: Vec<f64>,
+    inflows: Vec<Inflow>,
+    signals_now: Vec<Signal>,
+    scratch: Vec<(usize, f64, f64)>,
+    /// The next step's length, and the last one's (none where a step must not use its derivatives).
+    h: f64,
+    h_old: Option<f64>,
+    h_most: f64,
+    fixed: bool,
+    horizon: f64,
+    agenda: BinaryHeap<Reverse<Instant>>,
+    /// Of each link, the classes on it and the way back; for the agenda only.
+    on_link: Vec<Vec<f64>>,
+    pub numerics: Numerics,
+    pub occupancies: Vec<Occupancy>,
+    pub at_warmup: Option<(Vec<f64>, Vec<Totals>)>,
+    pub recorder: Recorder,
+    pub hash: [u64; 2],
+    saved: (Vec<State>, Vec<Link>, Vec<f64>),
+}
+
+impl<'a> Solver<'a> {
+    pub fn new(scenario: &'a Scenario, model: Model) -> Solver<'a> {
+        let shortest = model.shortest_rtt();
+        let load_period = model.rules.iter().find_map(|rule| match &rule.feedback {
+            Feedback::Load(load) if load.follows => Some(0.04),
+            Feedback::Load(load) => Some(load.t_rho),
+            _ => None,
+        });
+        let chosen = scenario.fluid.step.map(|step| step.as_secs());
+        let large = model.crossings.len() > LARGE;
+        let fixed = chosen.or_else(|| large.then(|| (shortest / 5.0).clamp(1e-4, 0.02))).map(|h| {
+            // A period is a whole number of steps.
+            load_period.map_or(h, |period| period / (period / h).ceil())
+        });
+        let reach = model.classes.iter().map(|class| class.reach).fold(0.0, f64::max);
+        let horizon = reach.max(0.01);
+        let places = match fixed {
+            None => 256,
+            Some(h) => {
+                let most = (MOST_PAST / model.classes.len().max(1)).max(64);
+                ((horizon / h) as usize + 4).min(most).next_power_of_two()
+            }
+        };
+        let states = model.classes.iter().map(|class| State::new(&model, class)).collect();
+        let links: Vec<Link> = model.rules.iter().map(Link::new).collect();
+        let explicit_own = model.rules.iter().any(
+            |rule| matches!(&rule.feedback, Feedback::Xcp(xcp) if xcp.own),
+        );
+        let h_most = (shortest / 4.0).min(0.05);
+        let mut solver = Solver {
+            now: 0.0,
+            end: scenario.duration.as_secs(),
+            nodes: Nodes::new(places, fixed),
+            rates: vec![0.0; places * model.classes.len()],
+            signals: vec![Signal::default(); places * links.len()],
+            told: model.rules.iter().map(|rule| first_told(&rule.feedback)).collect(),
+            own: vec![0.0; if explicit_own { model.crossings.len() } else { 0 }],
+            states,
+            before: vec![Totals::default(); links.len()],
+            q_before: vec![0.0; links.len()],
+            inflows: vec![Inflow::default(); links.len()],
+            signals_now: vec![Signal::default(); links.len()],
+            scratch: Vec::new(),
+            h: fixed.unwrap_or((h_most / 10.0).max(SHORTEST)),
+            h_old: None,
+            h_most,
+            fixed: fixed.is_some(),
+            horizon,
+            agenda: BinaryHeap::new(),
+            on_link: vec![Vec::new(); links.len()],
+            numerics: Numerics {
+                step_min_s: f64::INFINITY,
+                tolerance_ratio: scenario.fluid.tolerance,
+                classes: model.classes.len() as u64,
+                fixed: fixed.is_some(),
+                ..Numerics::default()
+            },
+            occupancies: model.rules.iter().map(|rule| occupancy(scenario, rule)).collect(),
+            at_warmup: None,
+            recorder: Recorder::new(scenario),
+            hash: [0xcbf2_9ce4_8422_2325, 0x9e37_79b9_7f4a_7c15],
+            saved: (Vec::new(), Vec::new(), Vec::new()),
+            links,
+            scenario,
+            model,
+        };
+        if !solver.fixed {
+            solver.fill_agenda();
+        }
+        solver
+    }
+
+    /// The instants known from the start at which something changes abruptly.
+    fn fill_agenda(&mut self) {
+        let mut instants: Vec<f64> = Vec::new();
+        for class in &self.model.classes {
+            let sender = &self.model.senders[class.group as usize];
+            instants.extend([class.start, class.stop]);
+            instants.push(class.start + sender.silent_rtts * class.base_rtt);
+            let moves = matches!(sender.law, Law::Load(_));
+            for crossing in self.model.path(class).iter().filter(|c| c.data && moves) {
+                let backs = &mut self.on_link[crossing.link as usize];
+                if !backs.contains(&crossing.back) {
+                    backs.push(crossing.back);
+                }
+            }
+        }
+        let steps = self.model.rules.iter().flat_map(|rule| &rule.steps).map(|step| step.0);
+        instants.extend(steps);
+        for instant in instants.into_iter().filter(|&at| at > 0.0 && at < self.end) {
+            self.agenda.push(Reverse(Instant(instant)));
+        }
+    }
+
+    pub fn progress(&self) -> Progress {
+        Progress { now: self.now_time(), steps: self.numerics.steps }
+    }
+
+    /// The clock in whole picoseconds; the run's end exactly.
+    pub fn now_time(&self) -> Time {
+        if self.over() { Time::ZERO + self.scenario.duration } else { time(self.now) }
+    }
+
+    pub fn over(&self) -> bool {
+        self.now >= self.end - EPSILON
+    }
+
+    /// Takes a step; false when the run is over.
+    pub fn step(&mut self) -> bool {
+        if self.over() {
+            return false;
+        }
+        if self.numerics.steps == 0 {
+            self.first_node();
+        }
+        if self.fixed {
+            // Multiplied, not summed: the nodes' times are multiples of the step.
+            let to = ((self.numerics.steps + 1) as f64 * self.h).min(self.end);
+            let error = self.attempt(to);
+            self.keep(to, error);
+            return !self.over();
+        }
+        let (mut to, mut cut) = self.target();
+        let tolerance = self.numerics.tolerance_ratio;
+        self.saved.0.clone_from(&self.states);
+        self.saved.1.clone_from(&self.links);
+        self.saved.2.clone_from(&self.own);
+        loop {
+            let error = self.attempt(to);
+            let h = to - self.now;
+            let factor = (0.8 * math::cbrt(tolerance / error.max(1e-30))).clamp(0.2, 2.0);
+            if error > 2.0 * tolerance && h > SHORTEST {
+                self.numerics.rejected += 1;
+                self.nodes.pop();
+                self.states.clone_from(&self.saved.0);
+                self.links.clone_from(&self.saved.1);
+                self.own.clone_from(&self.saved.2);
+                (to, cut) = (self.now + (h * factor.min(0.7)).max(SHORTEST), false);
+                self.h = to - self.now;
+                continue;
+            }
+            let next = h * factor;
+            self.h = if cut { self.h.max(next) } else { next }.clamp(SHORTEST, self.h_most);
+            self.keep(to, error);
+            return !self.over();
+        }
+    }
+
+    /// What holds at time zero.
+    fn first_node(&mut self) {
+        for (i, class) in self.model.classes.iter().enumerate() {
+            let state = &mut self.states[i];
+            if class.start <= 0.0 {
+                state.rate = state.w / state.rtt;
+            }
+            self.rates[i * self.nodes.places() + self.nodes.place()] = state.rate;
+        }
+        self.recorder.sample_start(&self.states, &self.model);
+    }
+
+    /// Where the next step ends, and whether something other than its error says so.
+    fn target(&mut self) -> (f64, bool) {
+        while self.agenda.peek().is_some_and(|next| next.0.0 <= self.now + EPSILON) {
+            self.agenda.pop();
+        }
+        let mut event = self.agenda.peek().map_or(self.end, |next| next.0.0).min(self.end);
+        for link in &self.links {
+            event = link.load.as_ref().map_or(event, |load| load.end.min(event));
+        }
+        let to = self.now + self.h;
+        if to >= event - EPSILON {
+            (event, true)
+        } else if to > event - self.h / 2.0 {
+            (f64::midpoint(self.now, event), true)
+        } else {
+            (to, false)
+        }
+    }
+
+    /// Everything at `to`; the largest local error of a window, as a part of it.
+    fn attempt(&mut self, to: f64) -> f64 {
+        while !self.fixed && self.nodes.full(to - self.horizon - 2.0 * self.h_most) {
+            self.grow();
+        }
+        let h = to - self.now;
+        self.nodes.push(to);
+        self.look_forward(to, h);
+        let place = self.nodes.place();
+        for (i, link) in self.links.iter_mut().enumerate() {
+            link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
+            self.signals_now[i] = link.signal;
+            self.signals[i * self.nodes.places() + place] = link.signal;
+        }
+        self.look_back(to, h)
+    }
+
+    fn grow(&mut self) {
+        let old = self.nodes.places();
+        let moves = self.nodes.grow();
+        self.rates = moved(&self.rates, old, &moves);
+        self.signals = moved(&self.signals, old, &moves);
+    }
+
+    /// Predicts every class's rate at `to` and sums up what reaches each link then.
+    fn look_forward(&mut self, to: f64, h: f64) {
+        self.inflows.fill(Inflow::default());
+        let (places, place) = (self.nodes.places(), self.nodes.place());
+        // A predictor whose steps grow fast goes wrong; Euler's does not.
+        let r = self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 });
+        let (model, signals) = (&self.model, &self.signals_now);
+        for (i, class) in model.classes.iter().enumerate() {
+            let state = &mut self.states[i];
+            let ring = &mut self.rates[i * places..(i + 1) * places];
+            if to < class.start || to > state.ended + class.reach {
+                ring[place] = 0.0;
+                continue;
+            }
+            let sender = &model.senders[class.group as usize];
+            for k in 0..VARIABLES {
+                let g = (1.0 + r) * state.g[k] - r * state.g_old[k];
+                state.y_predicted[k] = state.y[k] + h * g;
+            }
+            let sends = to < state.ended && to < class.stop;
+            let w = sender.window(&state.y_predicted, state.slow);
+            ring[place] = if sends { w / state.rtt } else { 0.0 };
+            let estimate_from = class.start + class.base_rtt;
+            let price = match sender.law {
+                Law::Explicit { price } => price,
+                _ => 0.0,
+            };
+            let first = class.crossings.0 as usize;
+            let (mut waited, mut left) = (0.0, class.count);
+            for (k, crossing) in model.path(class).iter().enumerate() {
+                let link = crossing.link as usize;
+                let at = to - crossing.forward - waited;
+                let rate = self.nodes.locate(at).of(ring) * left;
+                let signal = &signals[link];
+                let inflow = &mut self.inflows[link];
+                if crossing.waits {
+                    waited += signal.delay;
+                }
+                let rule = &model.rules[link];
+                if !crossing.data {
+                    inflow.acks += rate * rule.ack;
+                    continue;
+                }
+                let bytes = rate * model.packet;
+                inflow.data += bytes;
+                if !sender.ecn {
+                    inflow.plain += bytes;
+                    left *= 1.0 - signal.early;
+                }
+                left *= 1.0 - signal.overflow;
+                match &rule.feedback {
+                    Feedback::Xcp(_) if price > 0.0 && at >= estimate_from && at < state.ended => {
+                        let flows = class.count * price;
+                        inflow.flows += flows;
+                        inflow.flow_rtts += flows * state.rtt;
+                        if let Some(own) = self.own.get(first + k) {
+                            inflow.own_flows += own * flows;
+                            inflow.own_data += own * bytes;
+                        }
+                    }
+                    Feedback::Load(load) if load.follows && at >= estimate_from => {
+                        inflow.flows += rate;
+                        inflow.flow_rtts += rate * state.rtt;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// What the ACKs that arrive at `to` say, and what the windows make of it.
+    fn look_back(&mut self, to: f64, h: f64) -> f64 {
+        let mut worst: f64 = 0.0;
+        for i in 0..self.states.len() {
+            let class = &self.model.classes[i];
+            if to < class.start || to > self.states[i].ended + class.reach {
+                let state = &mut self.states[i];
+                (state.step_sent, state.step_delivered) = (0.0, 0.0);
+                continue;
+            }
+            let sender = &self.model.senders[class.group as usize];
+            let seen = see(
+                &Sight {
+                    model: &self.model,
+                    nodes: &self.nodes,
+                    rates: &self.rates,
+                    signals: &self.signals,
+                    told: &self.told,
+                },
+                (i, class, sender),
+                &mut self.own,
+                &mut self.scratch,
+                (to, h, self.states[i].rate),
+            );
+            let places = self.nodes.places();
+            let ring = &self.rates[i * places..(i + 1) * places];
+            let arriving = self.nodes.locate(to - (seen.rtt - class.ack_delay)).of(ring);
+            let state = &mut self.states[i];
+            let error = state.correct(sender, class, &seen, (self.now, to), self.model.packet);
+            worst = worst.max(error);
+            state.count(class, &seen, (to, h), arriving * seen.arrived);
+            self.rates[i * places + self.nodes.place()] = state.rate;
+        }
+        worst
+    }
+
+    /// The step is kept: what ends at `to` ends, and what is recorded is recorded.
+    fn keep(&mut self, to: f64, error: f64) {
+        let from = self.now;
+        let h = to - from;
+        self.now = to;
+        self.h_old = Some(h);
+        let numerics = &mut self.numerics;
+        numerics.steps += 1;
+        numerics.step_min_s = numerics.step_min_s.min(h);
+        numerics.step_max_s = numerics.step_max_s.max(h);
+        numerics.step_error_ratio = numerics.step_error_ratio.max(error);
+        self.end_periods();
+        for (i, link) in self.links.iter().enumerate() {
+            fold(&mut self.hash, link.q.to_bits());
+            fold(&mut self.hash, link.y.data.to_bits());
+            let packets = (link.q / self.model.packet + 0.5) as u64;
+            self.occupancies[i].change(time(to), packets, (link.q + 0.5) as u64);
+        }
+        let warmup = self.scenario.warmup.as_secs();
+        if self.at_warmup.is_none() && to >= warmup {
+            let share = if h > 0.0 { ((warmup - from) / h).clamp(0.0, 1.0) } else { 1.0 };
+            let delivered = |s: &State| s.delivered - (1.0 - share) * s.step_delivered;
+            let classes = self.states.iter().map(delivered).collect();
+            let links = self.links.iter().zip(&self.before);
+            let links = links.map(|(link, before)| link.totals.between(*before, share)).collect();
+            self.at_warmup = Some((classes, links));
+        }
+        self.recorder.sample((from, to), &self.states, &self.links, (&self.q_before, &self.model));
+        for (i, link) in self.links.iter().enumerate() {
+            (self.before[i], self.q_before[i]) = (link.totals, link.q);
+        }
+    }
+
+    /// Load factors whose period is over.
+    fn end_periods(&mut self) {
+        for (i, link) in self.links.iter_mut().enumerate() {
+            let Feedback::Load(rule) = &self.model.rules[i].feedback else { continue };
+            let Some(load) = link.load.as_mut().filter(|load| load.end <= self.now + EPSILON) else {
+                continue;
+            };
+            // MLCP sends the period over which the code was measured.
+            let period = load.period;
+            load.end_period(rule, load.end, link.c);
+            let told = &mut self.told[i];
+            if told.last().is_some_and(|last| (last.code, last.period) == (load.code, period)) {
+                continue;
+            }
+            told.push(Told { from: self.now, code: load.code, period });
+            if told.len() > 64 {
+                let old = self.now - self.horizon;
+                let first = told.iter().rposition(|told| told.from <= old).unwrap_or(0);
+                told.drain(..first);
+            }
+            if !self.fixed {
+                let seen = self.on_link[i].iter().map(|back| self.now + back);
+                self.agenda.extend(seen.map(|at| Reverse(Instant(at))));
+            }
+        }
+    }
+}
+
+/// What a class looks back at.
+struct Sight<'a> {
+    model: &'a Model,
+    nodes: &'a Nodes,
+    rates: &'a [f64],
+    signals: &'a [Signal],
+    told: &'a [Vec<Told>],
+}
+
+/// What the ACK that arrives at `to` met, from its last link to the first of its data.
+#[inline]
+fn see(
+    sight: &Sight<'_>,
+    (number, class, sender): (usize, &Class, &Sender),
+    own: &mut [f64],
+    scratch: &mut Vec<(usize, f64, f64)>,
+    (to, h, rate): (f64, f64, f64),
+) -> Seen {
+    let places = sight.nodes.places();
+    let first = class.crossings.0 as usize;
+    let packet = sight.model.packet;
+    let mut seen = Seen {
+        rtt: class.base_rtt,
+        rate: 0.0,
+        hit: 0.0,
+        arrived: 1.0,
+        feedback: f64::INFINITY,
+        rho: 0.0,
+        told: false,
+        code: 0,
+        period: 0.2,
+    };
+    let mut unhit = 1.0;
+    scratch.clear();
+    for (k, crossing) in sight.model.path(class).iter().enumerate().rev() {
+        let link = crossing.link as usize;
+        let at = to - crossing.back - (seen.rtt - class.base_rtt);
+        let place = sight.nodes.locate(at);
+        let ring = &sight.signals[link * places..(link + 1) * places];
+        let signal = Signal::between(&ring[place.before], &ring[place.after], place.share);
+        if crossing.waits {
+            seen.rtt += signal.delay;
+        }
+        if !crossing.data {
+            continue;
+        }
+        unhit *= 1.0 - signal.overflow;
+        seen.arrived *= 1.0 - signal.overflow;
+        if !sender.ecn {
+            unhit *= 1.0 - signal.early;
+            seen.arrived *= 1.0 - signal.early;
+        } else if sender.heeds_marks {
+            unhit *= 1.0 - signal.early;
+        }
+        match (&sender.law, &sight.model.rules[link].feedback) {
+            (Law::Explicit { price }, Feedback::Xcp(rule)) => {
+                let sent = rate * packet;
+                let gain = |xi: [f64; 2]| xi[0] * price - xi[1] * sent;
+                seen.feedback = seen.feedback.min(gain(signal.f));
+                if rule.own {
+                    scratch.push((first + k, gain(signal.f), gain(signal.own)));
+                }
+            }
+            (Law::Load(_), Feedback::Load(_)) => {
+                let told = &sight.told[link];
+                let last = told.iter().rfind(|told| told.from <= at).or(told.first());
+                // Going back, so the later of equal links has the word.
+                if let Some(told) = last.filter(|told| told.code > seen.code || !seen.told) {
+                    (seen.code, seen.period, seen.told) = (told.code, told.period, true);
+                }
+            }
+            (Law::Miaimd(_), Feedback::Load(_)) => seen.rho = seen.rho.max(signal.f[0]),
+            _ => {}
+        }
+    }
+    if !scratch.is_empty() {
+        seen.feedback = name_bottleneck(own, scratch, h / seen.rtt);
+    }
+    seen.hit = 1.0 - unhit;
+    let ring = &sight.rates[number * places..(number + 1) * places];
+    seen.rate = sight.nodes.locate(to - seen.rtt).of(ring);
+    seen
+}
+
+/// iXCP: a packet that names link b as its bottleneck gets every link's spare feedback, and b's shuffle
+/// feedback besides; the least wins, and the first such link is named next. `own` holds the shares of
+/// packets that name each link, the rest names none. Gives the mean feedback; the shares move on by one
+/// RTT's way.
+fn name_bottleneck(own: &mut [f64], links: &[(usize, f64, f64)], rtts: f64) -> f64 {
+    let total: f64 = links.iter().map(|link| own[link.0]).sum();
+    let mut feedback = 0.0;
+    let mut next = vec![0.0; links.len()];
+    let mut vote = |named: Option<usize>, share: f64| {
+        // From the last link of the path to the first: `<=` leaves the first of equals.
+        let mut least = (f64::INFINITY, 0);
+        for (k, (_, spare, shuffle)) in links.iter().enumerate() {
+            let gain = if named == Some(k) { spare + shuffle } else { *spare };
+            if gain <= least.0 {
+                least = (gain, k);
+            }
+        }
+        feedback += share * least.0;
+        next[least.1] += share;
+    };
+    for (k, link) in links.iter().enumerate() {
+        vote(Some(k), own[link.0]);
+    }
+    vote(None, (1.0 - total).max(0.0));
+    let moved = rtts.min(1.0);
+    for (link, next) in links.iter().zip(next) {
+        own[link.0] += moved * (next - own[link.0]);
+    }
+    feedback
+}
+
+impl State {
+    fn new(model: &Model, class: &Class) -> State {
+        let sender = &model.senders[class.group as usize];
+        let w = model.initial_window.max(1.0);
+        State {
+            y: sender.initial(w),
+            g: [0.0; VARIABLES],
+            g_old: [0.0; VARIABLES],
+            y_predicted: sender.initial(w),
+            w,
+            rtt: class.base_rtt,
+            rate: 0.0,
+            w_old: w,
+            rtt_old: class.base_rtt,
+            act: Act { cut: 1.0, ..Act::default() },
+            phase: Phase::Free,
+            slow: sender.slow_start,
+            losses: 0.0,
+            left: class.size,
+            ended: class.stop,
+            finish: None,
+            sent: 0.0,
+            delivered: 0.0,
+            dropped: 0.0,
+            step_sent: 0.0,
+            step_delivered: 0.0,
+            delivering: 0.0,
+            dropping: 0.0,
+            hits: 0.0,
+            least_rtt: f64::INFINITY,
+        }
+    }
+
+    /// Corrects the window at the end of a step; the local error as a part of it.
+    #[inline]
+    fn correct(
+        &mut self,
+        sender: &Sender,
+        class: &Class,
+        seen: &Seen,
+        (from, to): (f64, f64),
+        packet: f64,
+    ) -> f64 {
+        let h = to - from;
+        (self.w_old, self.rtt_old, self.rtt) = (self.w, self.rtt, seen.rtt);
+        let moves_from = class.start + sender.silent_rtts * class.base_rtt;
+        if to < moves_from - EPSILON {
+            return 0.0;
+        }
+        self.least_rtt = self.least_rtt.min(seen.rtt);
+        let slope = |y: &[f64; VARIABLES], act: Act, slow: bool| {
+            sender.derivative(y, seen, (act, slow), (packet, class.base_rtt))
+        };
+        let begins = from < moves_from - EPSILON;
+        let g = if begins { self.g } else { slope(&self.y_predicted, self.act, self.slow) };
+        for (k, g) in g.iter().enumerate() {
+            self.y[k] += h / 2.0 * (self.g[k] + g);
+        }
+        self.y[0] = self.y[0].max(1.0);
+        let w = sender.window(&self.y, self.slow);
+        let error = (w - sender.window(&self.y_predicted, self.slow)).abs() / (6.0 * w);
+        let switches = self.switch(sender, seen, to, h);
+        self.g_old = self.g;
+        self.g = slope(&self.y, self.act, self.slow);
+        if begins || switches {
+            self.g_old = self.g;
+        }
+        self.hits += h * sender.cuts(seen);
+        self.w = sender.window(&self.y, self.slow);
+        if begins { 0.0 } else { error }
+    }
+
+    /// What happens at an instant: levels of load, the end of slow start. True if the window's slope is
+    /// no longer what it was.
+    fn switch(&mut self, sender: &Sender, seen: &Seen, to: f64, h: f64) -> bool {
+        if let Law::Load(load) = &sender.law
+            && seen.told
+        {
+            let told = (seen.rtt, seen.period);
+            let (act, cut) = load.obey(&mut self.phase, to, seen.code, told);
+            self.y[0] = (self.y[0] * cut).max(1.0);
+            let switches = act != self.act || cut < 1.0;
+            self.act = act;
+            return switches;
+        }
+        if self.slow {
+            self.losses += h * seen.rate * seen.hit;
+            if self.losses >= 1.0 {
+                self.slow = false;
+                sender.end_slow_start(&mut self.y);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Adds up volumes, and ends what has sent everything.
+    #[inline]
+    fn count(&mut self, class: &Class, seen: &Seen, (to, h): (f64, f64), delivering: f64) {
+        let old = self.rate;
+        let sends = to < self.ended;
+        self.rate = if sends { self.w / self.rtt } else { 0.0 };
+        self.step_sent = h * (old + self.rate) / 2.0;
+        self.step_delivered = h * (self.delivering + delivering) / 2.0;
+        let dropping = seen.rate * (1.0 - seen.arrived);
+        self.dropped += h * (self.dropping + dropping) / 2.0;
+        (self.delivering, self.dropping) = (delivering, dropping);
+        if sends && self.left.is_finite() {
+            self.left -= self.step_sent * seen.arrived;
+            if self.left <= 0.0 {
+                // What was too much was sent at the present rate.
+                self.ended = to - (-self.left / (self.rate * seen.arrived).max(1e-9)).min(h);
+                self.step_sent += self.left / seen.arrived.max(1e-9);
+                self.finish = Some(self.ended + seen.rtt);
+                (self.rate, self.left) = (0.0, 0.0);
+            }
+        }
+        if self.left.is_finite() {
+            // What arrives of a transfer is no more than the transfer.
+            self.step_delivered = self.step_delivered.min(class.size - self.delivered).max(0.0);
+        }
+        self.sent += self.step_sent;
+        self.delivered += self.step_delivered;
+    }
+}
+
+fn first_told(feedback: &Feedback) -> Vec<Told> {
+    match feedback {
+        Feedback::Load(rule) => vec![Told { from: 0.0, code: 0, period: rule.t_rho }],
+        _ => Vec::new(),
+    }
+}
+
+/// Mixes a word into the trajectory's hash.
+pub fn fold(hash: &mut [u64; 2], word: u64) {
+    hash[0] = (hash[0] ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+    hash[1] = (hash[1] ^ word.rotate_left(17)).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31);
+}
