@@ -16,11 +16,10 @@ mod series;
 mod solver;
 mod tables;
 
-use results::Tables;
+use results::{Numerics, Tables};
 use scenario::Scenario;
 use units::Time;
 
-pub use crate::solver::Numerics;
 use crate::solver::Solver;
 
 /// Equal model versions, with equal settings of `[fluid]`, give equal results.

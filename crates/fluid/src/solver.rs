@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use results::Numerics;
 use results::metrics::Occupancy;
 use scenario::Scenario;
 use units::{Time, math};
@@ -20,27 +21,6 @@ use crate::load::{Act, Phase};
 use crate::model::{Class, Model};
 use crate::sender::{Law, Seen, Sender, VARIABLES};
 use crate::series::Recorder;
-
-/// How a run was solved.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Numerics {
-    /// Steps taken.
-    pub steps: u64,
-    /// Steps taken back because their error was too large.
-    pub rejected: u64,
-    /// Shortest and longest step [s].
-    pub step_min_s: f64,
-    /// See `step_min_s`.
-    pub step_max_s: f64,
-    /// Largest local error of a window in one step that was kept, as a part of the window.
-    pub step_error_ratio: f64,
-    /// What was allowed.
-    pub tolerance_ratio: f64,
-    /// Classes of equal flows.
-    pub classes: u64,
-    /// Do all steps have one length?
-    pub fixed: bool,
-}
 
 /// A class: what changes.
 #[derive(Clone, Debug)]
@@ -206,7 +186,7 @@ impl<'a> Solver<'a> {
                 step_min_s: f64::INFINITY,
                 tolerance_ratio: scenario.fluid.tolerance,
                 classes: model.classes.len() as u64,
-                fixed: fixed.is_some(),
+                fixed_step: fixed.is_some(),
                 ..Numerics::default()
             },
             occupancies: model.rules.iter().map(|rule| occupancy(scenario, rule)).collect(),
@@ -284,7 +264,7 @@ impl<'a> Solver<'a> {
             let h = to - self.now;
             let factor = (0.8 * math::cbrt(tolerance / error.max(1e-30))).clamp(0.2, 2.0);
             if error > 2.0 * tolerance && h > SHORTEST {
-                self.numerics.rejected += 1;
+                self.numerics.rejected_steps += 1;
                 self.nodes.pop();
                 self.states.clone_from(&self.saved.0);
                 self.links.clone_from(&self.saved.1);

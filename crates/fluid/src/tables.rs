@@ -46,7 +46,7 @@ fn warnings(solver: &Solver<'_>) -> Vec<String> {
             numerics.step_max_s
         ));
     }
-    if !numerics.fixed && numerics.step_error_ratio > 2.0 * numerics.tolerance_ratio {
+    if !numerics.fixed_step && numerics.step_error_ratio > 2.0 * numerics.tolerance_ratio {
         warnings.push(format!(
             "the shortest step has an error of {:.1e} of a window, above the tolerance of {:.1e}",
             numerics.step_error_ratio, numerics.tolerance_ratio
