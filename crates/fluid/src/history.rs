@@ -20,15 +20,16 @@ pub struct Nodes {
     newest: usize,
     /// Nodes there are, at most the ring's length.
     count: usize,
-    /// The length of all steps, if they have one.
-    fixed: Option<f64>,
+    /// Steps per second, if all have one length.
+    per_second: Option<f64>,
 }
 
 impl Nodes {
     /// One node at zero; `places` is a power of two.
     pub fn new(places: usize, fixed: Option<f64>) -> Nodes {
         debug_assert!(places.is_power_of_two() && places >= 4);
-        Nodes { times: vec![0.0; places], newest: 0, count: 1, fixed }
+        let per_second = fixed.map(|step| 1.0 / step);
+        Nodes { times: vec![0.0; places], newest: 0, count: 1, per_second }
     }
 
     /// Places in the ring.
@@ -76,8 +77,8 @@ impl Nodes {
     /// Where `time` lies. Before the oldest node its values hold, after the newest its.
     #[inline]
     pub fn locate(&self, time: f64) -> At {
-        match self.fixed {
-            Some(step) => self.locate_fixed(time / step),
+        match self.per_second {
+            Some(pace) => self.locate_fixed(time * pace),
             None => self.locate_any(time),
         }
     }

@@ -15,6 +15,8 @@ mod sender;
 mod series;
 mod solver;
 mod tables;
+#[cfg(test)]
+mod unregistered;
 
 use results::{Numerics, Tables};
 use scenario::Scenario;

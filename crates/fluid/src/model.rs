@@ -55,8 +55,9 @@ pub struct Model {
     pub rules: Vec<Rule>,
     /// The class of each flow, in the order of flows.
     pub class_of: Vec<u32>,
-    /// A data packet [bytes].
+    /// A data packet and an ACK [bytes].
     pub packet: f64,
+    pub ack: f64,
     pub initial_window: f64,
 }
 
@@ -79,6 +80,7 @@ impl Model {
             rules,
             class_of: Vec::new(),
             packet: f64::from(scenario.packets.data_bytes),
+            ack: f64::from(scenario.packets.ack_bytes),
             initial_window: scenario.transport.initial_window,
         };
         let mut known: HashMap<Key, u32> = HashMap::new();

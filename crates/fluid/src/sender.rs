@@ -293,6 +293,21 @@ mod tests {
         assert!(near(d[2], 0.6));
     }
 
+    /// Where W_max = w and s = K = 1/(losses per second): w = (C/(1 - beta))^(1/4)*(RTT/p)^(3/4). At
+    /// p = 0.001 and 0.1 s: (4/3)^(1/4)*100^(3/4) = 33.98; RFC 9438's eq. (6), for losses at equal
+    /// distances, has 1.054*31.62 = 33.3.
+    #[test]
+    fn cubic_stands_still_near_its_response_function() {
+        let w = (0.4_f64 / 0.3).powf(0.25) * 100_f64.powf(0.75);
+        let k = (w * 0.3 / 0.4).cbrt();
+        let law = sender(Law::Cubic(Cubic { c: 0.4, beta: 0.7 }));
+        let seen = Seen { hit: 0.001, rate: w / 0.1, ..SEEN };
+        let d = law.derivative(&[1.0, w, k], &seen, (Act::default(), false), (1e3, 0.1));
+        assert!(near(law.window(&[1.0, w, k], false), w));
+        assert!(near(d[1], 0.0) && near(d[2], 0.0), "{d:?}");
+        assert!((w - 33.3).abs() < 0.02 * w);
+    }
+
     #[test]
     fn every_registered_name_of_the_table_is_a_protocol() {
         let known: Vec<&str> = cc::registry::protocols().map(|p| p.name).collect();

@@ -16,7 +16,7 @@ use units::{Time, math};
 
 use crate::Progress;
 use crate::history::{Nodes, moved};
-use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
+use crate::link::{Feedback, Inflow, Link, Rule, Signal, Totals, occupancy, time};
 use crate::load::{Act, Phase};
 use crate::model::{Class, Model};
 use crate::sender::{Law, Seen, Sender, VARIABLES};
@@ -69,6 +69,33 @@ struct Told {
     period: f64,
 }
 
+/// What senders must know of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It loses packets when it is full, and does nothing else.
+    Plain,
+    /// It loses or marks packets before.
+    Early,
+    Xcp,
+    Ixcp,
+    Load,
+    /// It wants to know the packets' RTTs (MLCP).
+    LoadOverRtt,
+}
+
+impl Kind {
+    fn of(rule: &Rule) -> Kind {
+        match &rule.feedback {
+            Feedback::Xcp(xcp) if xcp.own => Kind::Ixcp,
+            Feedback::Xcp(_) => Kind::Xcp,
+            Feedback::Load(load) if load.follows => Kind::LoadOverRtt,
+            Feedback::Load(_) => Kind::Load,
+            Feedback::None if rule.red.is_some() => Kind::Early,
+            Feedback::None => Kind::Plain,
+        }
+    }
+}
+
 /// An instant that a step may not cross; ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Instant(f64);
@@ -89,6 +116,8 @@ impl Ord for Instant {
 const LARGE: usize = 20_000;
 /// Instants nearer than this are one [s].
 const EPSILON: f64 = 1e-10;
+/// How long a jump takes [s].
+const JUMP: f64 = 1e-7;
 /// The shortest step that is chosen [s].
 const SHORTEST: f64 = 1e-6;
 /// The longest history of steps of one length [values].
@@ -113,6 +142,9 @@ pub struct Solver<'a> {
     pub before: Vec<Totals>,
     pub q_before: Vec<f64>,
     inflows: Vec<Inflow>,
+    /// Of each link, what senders must know of it, and since when nothing has waited there [s].
+    kinds: Vec<Kind>,
+    quiet_from: Vec<f64>,
     signals_now: Vec<Signal>,
     scratch: Vec<(usize, f64, f64)>,
     /// The next step's length, and the last one's (none where a step must not use its derivatives).
@@ -142,7 +174,7 @@ impl<'a> Solver<'a> {
         });
         let chosen = scenario.fluid.step.map(|step| step.as_secs());
         let large = model.crossings.len() > LARGE;
-        let fixed = chosen.or_else(|| large.then(|| (shortest / 5.0).clamp(1e-4, 0.02))).map(|h| {
+        let fixed = chosen.or_else(|| large.then(|| (shortest / 4.0).clamp(1e-4, 0.02))).map(|h| {
             // A period is a whole number of steps.
             load_period.map_or(h, |period| period / (period / h).ceil())
         });
@@ -173,6 +205,8 @@ impl<'a> Solver<'a> {
             before: vec![Totals::default(); links.len()],
             q_before: vec![0.0; links.len()],
             inflows: vec![Inflow::default(); links.len()],
+            kinds: model.rules.iter().map(Kind::of).collect(),
+            quiet_from: vec![0.0; links.len()],
             signals_now: vec![Signal::default(); links.len()],
             scratch: Vec::new(),
             h: fixed.unwrap_or((h_most / 10.0).max(SHORTEST)),
@@ -211,6 +245,12 @@ impl<'a> Solver<'a> {
             let sender = &self.model.senders[class.group as usize];
             instants.extend([class.start, class.stop]);
             instants.push(class.start + sender.silent_rtts * class.base_rtt);
+            if matches!(sender.law, Law::Explicit { .. }) {
+                // The first packet that carries an RTT reaches its links.
+                let path = self.model.path(class).iter().filter(|crossing| crossing.data);
+                let first = class.start + class.base_rtt;
+                instants.extend(path.map(|crossing| first + crossing.forward));
+            }
             let moves = matches!(sender.law, Law::Load(_));
             for crossing in self.model.path(class).iter().filter(|c| c.data && moves) {
                 let backs = &mut self.on_link[crossing.link as usize];
@@ -221,9 +261,17 @@ impl<'a> Solver<'a> {
         }
         let steps = self.model.rules.iter().flat_map(|rule| &rule.steps).map(|step| step.0);
         instants.extend(steps);
-        for instant in instants.into_iter().filter(|&at| at > 0.0 && at < self.end) {
-            self.agenda.push(Reverse(Instant(instant)));
+        let end = self.end;
+        for instant in instants.into_iter().filter(|&at| at > 0.0 && at < end) {
+            self.announce(instant);
         }
+    }
+
+    /// A step shall end at `instant`, where something jumps, and one just before: what is linear between
+    /// two nodes then jumps, too.
+    fn announce(&mut self, instant: f64) {
+        self.agenda.push(Reverse(Instant(instant - JUMP)));
+        self.agenda.push(Reverse(Instant(instant)));
     }
 
     pub fn progress(&self) -> Progress {
@@ -323,6 +371,11 @@ impl<'a> Solver<'a> {
         for (i, link) in self.links.iter_mut().enumerate() {
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             self.signals_now[i] = link.signal;
+            if link.q > 0.0 {
+                self.quiet_from[i] = f64::INFINITY;
+            } else if self.quiet_from[i] > to {
+                self.quiet_from[i] = to;
+            }
             self.signals[i * self.nodes.places() + place] = link.signal;
         }
         self.look_back(to, h)
@@ -357,7 +410,7 @@ impl<'a> Solver<'a> {
             let sends = to < state.ended && to < class.stop;
             let w = sender.window(&state.y_predicted, state.slow);
             ring[place] = if sends { w / state.rtt } else { 0.0 };
-            let estimate_from = class.start + class.base_rtt;
+            let estimate_from = class.start + class.base_rtt - EPSILON;
             let price = match sender.law {
                 Law::Explicit { price } => price,
                 _ => 0.0,
@@ -373,9 +426,8 @@ impl<'a> Solver<'a> {
                 if crossing.waits {
                     waited += signal.delay;
                 }
-                let rule = &model.rules[link];
                 if !crossing.data {
-                    inflow.acks += rate * rule.ack;
+                    inflow.acks += rate * model.ack;
                     continue;
                 }
                 let bytes = rate * model.packet;
@@ -385,8 +437,10 @@ impl<'a> Solver<'a> {
                     left *= 1.0 - signal.early;
                 }
                 left *= 1.0 - signal.overflow;
-                match &rule.feedback {
-                    Feedback::Xcp(_) if price > 0.0 && at >= estimate_from && at < state.ended => {
+                match self.kinds[link] {
+                    Kind::Xcp | Kind::Ixcp
+                        if price > 0.0 && at >= estimate_from && at < state.ended =>
+                    {
                         let flows = class.count * price;
                         inflow.flows += flows;
                         inflow.flow_rtts += flows * state.rtt;
@@ -395,7 +449,7 @@ impl<'a> Solver<'a> {
                             inflow.own_data += own * bytes;
                         }
                     }
-                    Feedback::Load(load) if load.follows && at >= estimate_from => {
+                    Kind::LoadOverRtt if at >= estimate_from => {
                         inflow.flows += rate;
                         inflow.flow_rtts += rate * state.rtt;
                     }
@@ -422,6 +476,8 @@ impl<'a> Solver<'a> {
                     nodes: &self.nodes,
                     rates: &self.rates,
                     signals: &self.signals,
+                    kinds: &self.kinds,
+                    quiet_from: &self.quiet_from,
                     told: &self.told,
                 },
                 (i, class, sender),
@@ -476,6 +532,7 @@ impl<'a> Solver<'a> {
 
     /// Load factors whose period is over.
     fn end_periods(&mut self) {
+        let mut changed = Vec::new();
         for (i, link) in self.links.iter_mut().enumerate() {
             let Feedback::Load(rule) = &self.model.rules[i].feedback else { continue };
             let Some(load) = link.load.as_mut().filter(|load| load.end <= self.now + EPSILON) else {
@@ -495,8 +552,13 @@ impl<'a> Solver<'a> {
                 told.drain(..first);
             }
             if !self.fixed {
-                let seen = self.on_link[i].iter().map(|back| self.now + back);
-                self.agenda.extend(seen.map(|at| Reverse(Instant(at))));
+                changed.push(i);
+            }
+        }
+        for i in changed {
+            for k in 0..self.on_link[i].len() {
+                let at = self.now + self.on_link[i][k];
+                self.announce(at);
             }
         }
     }
@@ -508,6 +570,8 @@ struct Sight<'a> {
     nodes: &'a Nodes,
     rates: &'a [f64],
     signals: &'a [Signal],
+    kinds: &'a [Kind],
+    quiet_from: &'a [f64],
     told: &'a [Vec<Told>],
 }
 
@@ -539,6 +603,10 @@ fn see(
     for (k, crossing) in sight.model.path(class).iter().enumerate().rev() {
         let link = crossing.link as usize;
         let at = to - crossing.back - (seen.rtt - class.base_rtt);
+        let kind = sight.kinds[link];
+        if at >= sight.quiet_from[link] && (!crossing.data || kind == Kind::Plain) {
+            continue;
+        }
         let place = sight.nodes.locate(at);
         let ring = &sight.signals[link * places..(link + 1) * places];
         let signal = Signal::between(&ring[place.before], &ring[place.after], place.share);
@@ -556,24 +624,24 @@ fn see(
         } else if sender.heeds_marks {
             unhit *= 1.0 - signal.early;
         }
-        match (&sender.law, &sight.model.rules[link].feedback) {
-            (Law::Explicit { price }, Feedback::Xcp(rule)) => {
+        match (&sender.law, kind) {
+            (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) => {
                 let sent = rate * packet;
                 let gain = |xi: [f64; 2]| xi[0] * price - xi[1] * sent;
                 seen.feedback = seen.feedback.min(gain(signal.f));
-                if rule.own {
+                if kind == Kind::Ixcp {
                     scratch.push((first + k, gain(signal.f), gain(signal.own)));
                 }
             }
-            (Law::Load(_), Feedback::Load(_)) => {
+            (Law::Load(_), Kind::Load | Kind::LoadOverRtt) => {
                 let told = &sight.told[link];
-                let last = told.iter().rfind(|told| told.from <= at).or(told.first());
+                let last = told.iter().rfind(|told| told.from <= at + EPSILON).or(told.first());
                 // Going back, so the later of equal links has the word.
                 if let Some(told) = last.filter(|told| told.code > seen.code || !seen.told) {
                     (seen.code, seen.period, seen.told) = (told.code, told.period, true);
                 }
             }
-            (Law::Miaimd(_), Feedback::Load(_)) => seen.rho = seen.rho.max(signal.f[0]),
+            (Law::Miaimd(_), Kind::Load | Kind::LoadOverRtt) => seen.rho = seen.rho.max(signal.f[0]),
             _ => {}
         }
     }
