@@ -11,7 +11,8 @@ const PER_GROUP: usize = 100;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let mut next = |default: usize| arguments.next().map_or(default, |a| a.parse().expect("number"));
+    let mut next =
+        |default: usize| arguments.next().map_or(default, |a| a.parse().expect("number"));
     let (flows, links, seconds) = (next(100_000), next(1000), next(60));
     let finer = arguments.next();
     let coarse = timed(flows, links, seconds, None);

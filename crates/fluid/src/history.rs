@@ -74,6 +74,30 @@ impl Nodes {
         self.count -= 1;
     }
 
+    /// Looks up instants.
+    #[inline]
+    pub fn finder(&self) -> Finder<'_> {
+        let Nodes { times, newest, count, per_second } = self;
+        let oldest = newest + 1 - count;
+        Finder { times, newest: *newest, oldest, per_second: *per_second }
+    }
+}
+
+/// Looks up instants; a value of its own, so that a loop that writes elsewhere need not read it again.
+#[derive(Clone, Copy, Debug)]
+pub struct Finder<'a> {
+    times: &'a [f64],
+    newest: usize,
+    oldest: usize,
+    per_second: Option<f64>,
+}
+
+impl Finder<'_> {
+    #[inline]
+    fn mask(&self) -> usize {
+        self.times.len() - 1
+    }
+
     /// Where `time` lies. Before the oldest node its values hold, after the newest its.
     #[inline]
     pub fn locate(&self, time: f64) -> At {
@@ -86,23 +110,21 @@ impl Nodes {
     #[inline]
     fn locate_fixed(&self, steps: f64) -> At {
         if steps >= self.newest as f64 {
-            let newest = self.place();
+            let newest = self.newest & self.mask();
             return At { before: newest, after: newest, share: 0.0 };
         }
-        let oldest = self.newest + 1 - self.count;
-        // A cast to an integer saturates at zero.
-        let n = (steps as usize).max(oldest);
+        // A cast to an integer saturates at zero; one to 32 bits is the quickest, and enough.
+        let n = (steps as u32 as usize).max(self.oldest);
         let share = (steps - n as f64).max(0.0);
         At { before: n & self.mask(), after: (n + 1) & self.mask(), share }
     }
 
     fn locate_any(&self, time: f64) -> At {
-        let newest = self.place();
+        let newest = self.newest & self.mask();
         if time >= self.times[newest] {
             return At { before: newest, after: newest, share: 0.0 };
         }
-        let oldest = self.newest + 1 - self.count;
-        let (mut low, mut high) = (oldest, self.newest);
+        let (mut low, mut high) = (self.oldest, self.newest);
         if time <= self.times[low & self.mask()] {
             return At { before: low & self.mask(), after: low & self.mask(), share: 0.0 };
         }
@@ -155,14 +177,14 @@ mod tests {
                 ring[nodes.place()] = f64::from(i * i);
             }
             // Nodes 3 to 6 are left: (1.5, 9), (2, 16), (2.5, 25), (3, 36).
-            assert_eq!(nodes.locate(2.25).of(&ring), 20.5);
-            assert_eq!(nodes.locate(2.5).of(&ring), 25.0);
-            assert_eq!(nodes.locate(9.0).of(&ring), 36.0);
-            assert_eq!(nodes.locate(0.2).of(&ring), 9.0);
+            assert_eq!(nodes.finder().locate(2.25).of(&ring), 20.5);
+            assert_eq!(nodes.finder().locate(2.5).of(&ring), 25.0);
+            assert_eq!(nodes.finder().locate(9.0).of(&ring), 36.0);
+            assert_eq!(nodes.finder().locate(0.2).of(&ring), 9.0);
             let moves = nodes.grow();
             let ring = moved(&ring, 4, &moves);
             nodes.push(3.5);
-            assert_eq!(nodes.locate(2.25).of(&ring), 20.5);
+            assert_eq!(nodes.finder().locate(2.25).of(&ring), 20.5);
         }
     }
 

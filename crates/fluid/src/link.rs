@@ -135,7 +135,11 @@ pub struct XcpRule {
 impl XcpRule {
     fn new(part: &Part, own: bool) -> XcpRule {
         part.no_matter(&[
-            "initial_interval", "min_interval", "min_queue_window", "acks_first", "overdraw",
+            "initial_interval",
+            "min_interval",
+            "min_queue_window",
+            "acks_first",
+            "overdraw",
         ]);
         XcpRule {
             alpha: part.number("alpha", 0.4),
@@ -373,7 +377,13 @@ impl Link {
     }
 
     /// RED's average moves by w_q at each arrival, and ages by packets' times while nothing waits.
-    fn age(&mut self, red: &RedRule, rule: &Rule, (h, mean): (f64, f64), (y, before): (Inflow, f64)) {
+    fn age(
+        &mut self,
+        red: &RedRule,
+        rule: &Rule,
+        (h, mean): (f64, f64),
+        (y, before): (Inflow, f64),
+    ) {
         let idle = before <= 0.0 && self.q <= 0.0;
         let arrivals = y.data / rule.packet + y.acks / rule.ack;
         let pace = if idle { self.c / rule.packet } else { arrivals };
@@ -391,8 +401,8 @@ impl Link {
             }
             Feedback::Load(load) => {
                 let state = self.load.as_ref().map_or(0.0, |load| load.q);
-                let rho = (self.y.bytes() + load.kappa_q * state / load.t_rho)
-                    / (load.gamma * self.c);
+                let rho =
+                    (self.y.bytes() + load.kappa_q * state / load.t_rho) / (load.gamma * self.c);
                 signal.f[0] = rho;
             }
         }

@@ -92,8 +92,7 @@ impl LoadSender {
     fn like_vcp(part: &Part, levels: Vec<Act>) -> LoadSender {
         let t_d = part.number("t_d", 0.2);
         let limiters = part.flag("limiters", true);
-        let (low, high) =
-            (part.number("ai_limit_low", 0.02), part.number("ai_limit_high", 0.5));
+        let (low, high) = (part.number("ai_limit_low", 0.02), part.number("ai_limit_high", 0.5));
         let mi_limit = part.number("mi_limit", 2.5);
         LoadSender {
             levels,
@@ -139,27 +138,39 @@ impl LoadSender {
         self.alpha * g
     }
 
-    /// dw/dt while `act` holds [packets/s]; `period` is what the router says.
+    /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router says.
     #[inline]
-    pub fn growth(&self, act: Act, w: f64, (rtt, base_rtt): (f64, f64), period: f64) -> f64 {
+    pub fn growth(
+        &self,
+        act: Act,
+        (w, sent): (f64, f64),
+        (rtt, base_rtt): (f64, f64),
+        period: f64,
+    ) -> f64 {
         let (t_rho, t_d) = match self.told_period {
             true => (period, period),
             false => (self.t_rho, self.t_d),
         };
         let mut growth = 0.0;
         if act.ln_mi > 0.0 {
-            growth += w * act.ln_mi * (rtt / t_rho).min(self.mi_limit) / rtt;
+            growth += sent * act.ln_mi * (rtt / t_rho).min(self.mi_limit) / rtt;
         }
         if act.ai || act.ii {
             let scale = if self.base_rtt { base_rtt } else { rtt };
-            let increase = self.alpha_s(scale, t_d) / rtt;
+            let increase = self.alpha_s(scale, t_d) / rtt * (sent / w);
             growth += if act.ii { increase / math::sqrt(w) } else { increase };
         }
         growth
     }
 
     /// What the window does at `now` with `code`, and by what it is multiplied first.
-    pub fn obey(&self, phase: &mut Phase, now: f64, code: u8, (rtt, period): (f64, f64)) -> (Act, f64) {
+    pub fn obey(
+        &self,
+        phase: &mut Phase,
+        now: f64,
+        code: u8,
+        (rtt, period): (f64, f64),
+    ) -> (Act, f64) {
         if let Phase::Frozen(until) = *phase
             && now >= until
         {
@@ -251,7 +262,13 @@ impl LoadRule {
 /// The time constant of an average with weight `a` of the old value every `t_q` [s].
 fn average_time(part: &Part) -> f64 {
     let (a, t_q) = (part.number("a", 0.875), part.number("t_q", 0.01));
-    if a <= 0.0 { 0.0 } else if a >= 1.0 { f64::INFINITY } else { -t_q / math::ln(a) }
+    if a <= 0.0 {
+        0.0
+    } else if a >= 1.0 {
+        f64::INFINITY
+    } else {
+        -t_q / math::ln(a)
+    }
 }
 
 /// The router's part: what changes.
@@ -301,8 +318,7 @@ impl LoadState {
 
     /// Ends the period at `now`; `capacity` in bytes/s.
     pub fn end_period(&mut self, rule: &LoadRule, now: f64, capacity: f64) {
-        self.rho =
-            (self.lambda + rule.kappa_q * self.q) / (rule.gamma * capacity * self.period);
+        self.rho = (self.lambda + rule.kappa_q * self.q) / (rule.gamma * capacity * self.period);
         self.code = rule.code(self.rho);
         self.lambda = 0.0;
         if rule.follows {
@@ -325,10 +341,10 @@ mod tests {
     fn vcp_grows_cuts_freezes_and_grows_again() {
         let vcp = LoadSender::vcp(&Part::defaults());
         // xi = 0.25*0.2/0.8 = 0.0625; (1 + xi)^(0.08/0.2) per RTT is ln(1.0625)/0.2 per second.
-        let mi = vcp.growth(vcp.levels[0], 100.0, (0.08, 0.08), 0.0);
+        let mi = vcp.growth(vcp.levels[0], (100.0, 100.0), (0.08, 0.08), 0.0);
         assert!(near(mi, 100.0 * 1.0625_f64.ln() / 0.2));
-        // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s.
-        assert!(near(vcp.growth(vcp.levels[1], 100.0, (0.08, 0.08), 0.0), 2.0));
+        // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s, and half of it with half the ACKs.
+        assert!(near(vcp.growth(vcp.levels[1], (100.0, 50.0), (0.08, 0.08), 0.0), 1.0));
         // The limiters: 10 ms is x = 0.05 below L = 0.1: g = 0.005. 1 s: x = 5, R = 2.5: 2.5 + 6.25.
         assert!(near(vcp.alpha_s(0.01, 0.2), 0.005));
         assert!(near(vcp.alpha_s(1.0, 0.2), 8.75));
@@ -341,15 +357,14 @@ mod tests {
 
     #[test]
     fn mlcp_has_fifteen_levels_and_cuts_once_per_period() {
-        let (mlcp, rule) =
-            (LoadSender::mlcp(&Part::defaults()), LoadRule::mlcp(&Part::defaults()));
+        let (mlcp, rule) = (LoadSender::mlcp(&Part::defaults()), LoadRule::mlcp(&Part::defaults()));
         let codes = [0.1, 0.16, 0.79, 0.8, 0.95, 1.0, 1.1, 2.0].map(|rho| rule.code(rho));
         // 1.1 is 3.5 of 7 parts of 0.2.
         assert_eq!(codes, [0, 1, 4, 5, 6, 7, 10, 14]);
         assert_eq!(mlcp.levels.len(), 15);
         assert!(near(mlcp.levels[14].cut, 0.675));
         // II at w = 100, rtt = t_p = 200 ms: 1/sqrt(100) packets per RTT.
-        assert!(near(mlcp.growth(mlcp.levels[6], 100.0, (0.2, 0.2), 0.2), 0.5));
+        assert!(near(mlcp.growth(mlcp.levels[6], (100.0, 100.0), (0.2, 0.2), 0.2), 0.5));
         let mut phase = Phase::Free;
         assert_eq!(mlcp.obey(&mut phase, 1.0, 7, (0.2, 0.4)).1, 0.875);
         assert_eq!(mlcp.obey(&mut phase, 1.3, 14, (0.2, 0.4)).1, 1.0);

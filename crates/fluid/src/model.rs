@@ -86,9 +86,8 @@ impl Model {
         let mut known: HashMap<Key, u32> = HashMap::new();
         for (number, group) in scenario.groups.iter().enumerate() {
             for i in 0..group.count {
-                let stream = |what: &str| {
-                    Stream::new(seed, rep, &format!("flow.{}.{i}.{what}", group.name))
-                };
+                let stream =
+                    |what: &str| Stream::new(seed, rep, &format!("flow.{}.{i}.{what}", group.name));
                 let start = group.start.time(i, &mut stream("start"));
                 let size = group.size.draw(&mut stream("size"));
                 let access = i as usize % group.access.len();
@@ -124,7 +123,8 @@ impl Model {
             for &l in path {
                 let link = &scenario.links[l];
                 let waits = is_data || !acks_first(&link.queue);
-                let crossing = Crossing { link: l as u32, data: is_data, waits, forward: at, back: 0.0 };
+                let crossing =
+                    Crossing { link: l as u32, data: is_data, waits, forward: at, back: 0.0 };
                 self.crossings.push(crossing);
                 at += bits / link.rate.as_bps() + link.owd.as_secs();
                 let slowest = self.rules[l].steps.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);

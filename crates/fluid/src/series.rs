@@ -112,14 +112,18 @@ impl Recorder {
                 .zip(&mut totals)
                 .zip(&model.classes)
                 .map(|((state, totals), class)| {
-                    if at < class.start || state.finish.is_some_and(|finish| at > finish + self.every)
+                    if at < class.start
+                        || state.finish.is_some_and(|finish| at > finish + self.every)
                     {
                         return None;
                     }
                     Some(match series {
                         Series::Cwnd => mix(state.w_old, state.w),
                         Series::Srtt => {
-                            return state.least_rtt.is_finite().then(|| mix(state.rtt_old, state.rtt));
+                            return state
+                                .least_rtt
+                                .is_finite()
+                                .then(|| mix(state.rtt_old, state.rtt));
                         }
                         Series::Goodput => {
                             let total = state.delivered - (1.0 - share) * state.step_delivered;

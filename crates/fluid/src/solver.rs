@@ -15,7 +15,7 @@ use scenario::Scenario;
 use units::{Time, math};
 
 use crate::Progress;
-use crate::history::{Nodes, moved};
+use crate::history::{Finder, Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Rule, Signal, Totals, occupancy, time};
 use crate::load::{Act, Phase};
 use crate::model::{Class, Model};
@@ -189,9 +189,8 @@ impl<'a> Solver<'a> {
         };
         let states = model.classes.iter().map(|class| State::new(&model, class)).collect();
         let links: Vec<Link> = model.rules.iter().map(Link::new).collect();
-        let explicit_own = model.rules.iter().any(
-            |rule| matches!(&rule.feedback, Feedback::Xcp(xcp) if xcp.own),
-        );
+        let explicit_own =
+            model.rules.iter().any(|rule| matches!(&rule.feedback, Feedback::Xcp(xcp) if xcp.own));
         let h_most = (shortest / 4.0).min(0.05);
         let mut solver = Solver {
             now: 0.0,
@@ -333,7 +332,8 @@ impl<'a> Solver<'a> {
         for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             if class.start <= 0.0 {
-                state.rate = state.w / state.rtt;
+                let sender = &self.model.senders[class.group as usize];
+                state.rate = sender.packets(state.w) / state.rtt;
             }
             self.rates[i * self.nodes.places() + self.nodes.place()] = state.rate;
         }
@@ -394,7 +394,8 @@ impl<'a> Solver<'a> {
         let (places, place) = (self.nodes.places(), self.nodes.place());
         // A predictor whose steps grow fast goes wrong; Euler's does not.
         let r = self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 });
-        let (model, signals) = (&self.model, &self.signals_now);
+        let (model, signals, kinds) = (&self.model, &self.signals_now[..], &self.kinds[..]);
+        let (finder, inflows) = (self.nodes.finder(), &mut self.inflows[..]);
         for (i, class) in model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             let ring = &mut self.rates[i * places..(i + 1) * places];
@@ -409,7 +410,7 @@ impl<'a> Solver<'a> {
             }
             let sends = to < state.ended && to < class.stop;
             let w = sender.window(&state.y_predicted, state.slow);
-            ring[place] = if sends { w / state.rtt } else { 0.0 };
+            ring[place] = if sends { sender.packets(w) / state.rtt } else { 0.0 };
             let estimate_from = class.start + class.base_rtt - EPSILON;
             let price = match sender.law {
                 Law::Explicit { price } => price,
@@ -420,9 +421,9 @@ impl<'a> Solver<'a> {
             for (k, crossing) in model.path(class).iter().enumerate() {
                 let link = crossing.link as usize;
                 let at = to - crossing.forward - waited;
-                let rate = self.nodes.locate(at).of(ring) * left;
+                let rate = finder.locate(at).of(ring) * left;
                 let signal = &signals[link];
-                let inflow = &mut self.inflows[link];
+                let inflow = &mut inflows[link];
                 if crossing.waits {
                     waited += signal.delay;
                 }
@@ -437,7 +438,7 @@ impl<'a> Solver<'a> {
                     left *= 1.0 - signal.early;
                 }
                 left *= 1.0 - signal.overflow;
-                match self.kinds[link] {
+                match kinds[link] {
                     Kind::Xcp | Kind::Ixcp
                         if price > 0.0 && at >= estimate_from && at < state.ended =>
                     {
@@ -462,6 +463,7 @@ impl<'a> Solver<'a> {
     /// What the ACKs that arrive at `to` say, and what the windows make of it.
     fn look_back(&mut self, to: f64, h: f64) -> f64 {
         let mut worst: f64 = 0.0;
+        let places = self.nodes.places();
         for i in 0..self.states.len() {
             let class = &self.model.classes[i];
             if to < class.start || to > self.states[i].ended + class.reach {
@@ -473,7 +475,8 @@ impl<'a> Solver<'a> {
             let seen = see(
                 &Sight {
                     model: &self.model,
-                    nodes: &self.nodes,
+                    nodes: self.nodes.finder(),
+                    places,
                     rates: &self.rates,
                     signals: &self.signals,
                     kinds: &self.kinds,
@@ -485,13 +488,12 @@ impl<'a> Solver<'a> {
                 &mut self.scratch,
                 (to, h, self.states[i].rate),
             );
-            let places = self.nodes.places();
             let ring = &self.rates[i * places..(i + 1) * places];
-            let arriving = self.nodes.locate(to - (seen.rtt - class.ack_delay)).of(ring);
+            let arriving = self.nodes.finder().locate(to - (seen.rtt - class.ack_delay)).of(ring);
             let state = &mut self.states[i];
             let error = state.correct(sender, class, &seen, (self.now, to), self.model.packet);
             worst = worst.max(error);
-            state.count(class, &seen, (to, h), arriving * seen.arrived);
+            state.count((sender, class), &seen, (to, h), arriving * seen.arrived);
             self.rates[i * places + self.nodes.place()] = state.rate;
         }
         worst
@@ -535,7 +537,8 @@ impl<'a> Solver<'a> {
         let mut changed = Vec::new();
         for (i, link) in self.links.iter_mut().enumerate() {
             let Feedback::Load(rule) = &self.model.rules[i].feedback else { continue };
-            let Some(load) = link.load.as_mut().filter(|load| load.end <= self.now + EPSILON) else {
+            let Some(load) = link.load.as_mut().filter(|load| load.end <= self.now + EPSILON)
+            else {
                 continue;
             };
             // MLCP sends the period over which the code was measured.
@@ -567,7 +570,8 @@ impl<'a> Solver<'a> {
 /// What a class looks back at.
 struct Sight<'a> {
     model: &'a Model,
-    nodes: &'a Nodes,
+    nodes: Finder<'a>,
+    places: usize,
     rates: &'a [f64],
     signals: &'a [Signal],
     kinds: &'a [Kind],
@@ -584,7 +588,7 @@ fn see(
     scratch: &mut Vec<(usize, f64, f64)>,
     (to, h, rate): (f64, f64, f64),
 ) -> Seen {
-    let places = sight.nodes.places();
+    let (places, finder) = (sight.places, sight.nodes);
     let first = class.crossings.0 as usize;
     let packet = sight.model.packet;
     let mut seen = Seen {
@@ -607,7 +611,7 @@ fn see(
         if at >= sight.quiet_from[link] && (!crossing.data || kind == Kind::Plain) {
             continue;
         }
-        let place = sight.nodes.locate(at);
+        let place = finder.locate(at);
         let ring = &sight.signals[link * places..(link + 1) * places];
         let signal = Signal::between(&ring[place.before], &ring[place.after], place.share);
         if crossing.waits {
@@ -641,7 +645,9 @@ fn see(
                     (seen.code, seen.period, seen.told) = (told.code, told.period, true);
                 }
             }
-            (Law::Miaimd(_), Kind::Load | Kind::LoadOverRtt) => seen.rho = seen.rho.max(signal.f[0]),
+            (Law::Miaimd(_), Kind::Load | Kind::LoadOverRtt) => {
+                seen.rho = seen.rho.max(signal.f[0])
+            }
             _ => {}
         }
     }
@@ -650,7 +656,7 @@ fn see(
     }
     seen.hit = 1.0 - unhit;
     let ring = &sight.rates[number * places..(number + 1) * places];
-    seen.rate = sight.nodes.locate(to - seen.rtt).of(ring);
+    seen.rate = finder.locate(to - seen.rtt).of(ring);
     seen
 }
 
@@ -783,10 +789,16 @@ impl State {
 
     /// Adds up volumes, and ends what has sent everything.
     #[inline]
-    fn count(&mut self, class: &Class, seen: &Seen, (to, h): (f64, f64), delivering: f64) {
+    fn count(
+        &mut self,
+        (sender, class): (&Sender, &Class),
+        seen: &Seen,
+        (to, h): (f64, f64),
+        delivering: f64,
+    ) {
         let old = self.rate;
         let sends = to < self.ended;
-        self.rate = if sends { self.w / self.rtt } else { 0.0 };
+        self.rate = if sends { sender.packets(self.w) / self.rtt } else { 0.0 };
         self.step_sent = h * (old + self.rate) / 2.0;
         self.step_delivered = h * (self.delivering + delivering) / 2.0;
         let dropping = seen.rate * (1.0 - seen.arrived);

@@ -73,12 +73,7 @@ fn active(class: &Class, state: &State, warmup: f64, end: f64) -> f64 {
     state.finish.unwrap_or(end).min(end) - class.start.max(warmup)
 }
 
-fn flows(
-    scenario: &Scenario,
-    solver: &Solver<'_>,
-    at_warmup: &[f64],
-    end: Time,
-) -> Vec<FlowRow> {
+fn flows(scenario: &Scenario, solver: &Solver<'_>, at_warmup: &[f64], end: Time) -> Vec<FlowRow> {
     let (model, warmup) = (&solver.model, scenario.warmup.as_secs());
     let names: Vec<(Arc<str>, Arc<str>)> = scenario
         .groups

@@ -72,7 +72,9 @@ fn xcp_follows_the_same_path() {
 fn a_tenth_of_the_step_changes_little() {
     let flows = "count = 5\nrtt = [\"20ms\", \"40ms\", \"80ms\", \"120ms\", \"200ms\"]\nstart = \"every(1s)\"";
     let text = dumbbell("xcp", "45Mbps", "80ms", flows);
-    let run = |step: &str| fluid(&parse(&text, &[step, "topology.owd=1ms", "duration=10s", "warmup=0s"])).tables;
+    let run = |step: &str| {
+        fluid(&parse(&text, &[step, "topology.owd=1ms", "duration=10s", "warmup=0s"])).tables
+    };
     let (coarse, fine) = (run("fluid.step=4ms"), run("fluid.step=400us"));
     for (a, b) in coarse.flows.iter().zip(&fine.flows) {
         assert!(near(a.goodput_bps, b.goodput_bps, 0.01), "{} {}", a.goodput_bps, b.goodput_bps);

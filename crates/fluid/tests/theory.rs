@@ -67,7 +67,8 @@ fn vcps_model_rests_at_its_equilibrium() {
         let rtts = &["\"60ms\"", "\"100ms\"", "\"200ms\""][..n];
         let flows = format!("count = {n}\nrtt = [{}]", rtts.join(", "));
         let text = dumbbell("vcp", "40Mbps", "100ms", &flows);
-        let scenario = parse(&text, &["fluid.vcp=miaimd", "duration=1000s", "warmup=90%", "topology.owd=5ms"]);
+        let scenario =
+            parse(&text, &["fluid.vcp=miaimd", "duration=1000s", "warmup=90%", "topology.owd=5ms"]);
         let want = (4900.0 / n as f64 + 20.0) * 8000.0;
         for goodput in goodputs(&fluid(&scenario).tables) {
             assert!(near(goodput, want, 0.002), "{n} flows: {goodput}, not {want}");

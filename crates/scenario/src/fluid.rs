@@ -70,11 +70,7 @@ table! {
 impl FluidFile {
     /// The table's values.
     pub fn resolved(&self) -> Fluid {
-        Fluid {
-            step: self.step.value.0,
-            tolerance: self.tolerance.value.0,
-            vcp: self.vcp.value,
-        }
+        Fluid { step: self.step.value.0, tolerance: self.tolerance.value.0, vcp: self.vcp.value }
     }
 }
 
