@@ -36,11 +36,13 @@ impl Inflow {
 }
 
 /// What packets learn at a link at an instant; one cache line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Signal {
     /// Queueing delay [s].
     pub delay: f64,
+    /// How many times as fast as it arrived what arrives now will leave: C/y while something waits.
+    pub pace: f64,
     /// Share of the arrivals lost to a full buffer.
     pub overflow: f64,
     /// Share of the packets without ECN that RED drops, and of those with it that it marks.
@@ -51,13 +53,28 @@ pub struct Signal {
     pub own: [f64; 2],
 }
 
+impl Default for Signal {
+    fn default() -> Signal {
+        let (f, own) = ([0.0; 2], [0.0; 2]);
+        Signal { delay: 0.0, pace: 1.0, overflow: 0.0, early: 0.0, f, own }
+    }
+}
+
 impl Signal {
+    /// Of what reaches the link, the rate that leaves it: what is not lost, spaced anew.
+    #[inline]
+    pub fn passes(&self, ecn: bool) -> f64 {
+        let kept = if ecn { 1.0 } else { 1.0 - self.early };
+        kept * (1.0 - self.overflow) * self.pace
+    }
+
     /// The signal a share of the way from one to another.
     #[inline]
     pub fn between(a: &Signal, b: &Signal, share: f64) -> Signal {
         let mix = |a: f64, b: f64| a + share * (b - a);
         Signal {
             delay: mix(a.delay, b.delay),
+            pace: mix(a.pace, b.pace),
             overflow: mix(a.overflow, b.overflow),
             early: mix(a.early, b.early),
             f: [mix(a.f[0], b.f[0]), mix(a.f[1], b.f[1])],
@@ -393,7 +410,17 @@ impl Link {
 
     fn tell(&self, rule: &Rule, overflow: f64) -> Signal {
         let early = rule.red.as_ref().map_or(0.0, |red| red.picked(red.p_b(self.average)));
-        let mut signal = Signal { delay: self.q / self.c, overflow, early, ..Signal::default() };
+        let enters = self.y.bytes() - early * self.y.plain;
+        let waits = self.q > 0.0 && enters > 0.0;
+        // What is lost does not leave.
+        let pace = if waits { self.c / (enters * (1.0 - overflow)).max(1e-9) } else { 1.0 };
+        let mut signal = Signal {
+            delay: self.q / self.c,
+            pace: pace.min(100.0),
+            overflow,
+            early,
+            ..Signal::default()
+        };
         match &rule.feedback {
             Feedback::None => {}
             Feedback::Xcp(xcp) => {

@@ -15,8 +15,10 @@ pub const VARIABLES: usize = 3;
 pub struct Seen {
     /// The RTT of the packet that is acknowledged [s].
     pub rtt: f64,
-    /// The rate at which packets were sent one RTT ago [packets/s].
+    /// The rate at which the packets that were sent one RTT ago come back or are missed [packets/s]:
+    /// that at which they were sent, spaced anew by the queues on the way, by the factor `pace`.
     pub rate: f64,
+    pub pace: f64,
     /// The share of packets that a congestion signal hit, lost or marked.
     pub hit: f64,
     /// The share that arrived.
@@ -258,6 +260,7 @@ mod tests {
     const SEEN: Seen = Seen {
         rtt: 0.1,
         rate: 200.0,
+        pace: 1.0,
         hit: 0.0,
         arrived: 1.0,
         feedback: f64::INFINITY,

@@ -147,6 +147,8 @@ pub struct Solver<'a> {
     quiet_from: Vec<f64>,
     signals_now: Vec<Signal>,
     scratch: Vec<(usize, f64, f64)>,
+    /// Links before the present one that change what passes, and the way there [s].
+    busy: Vec<(usize, f64)>,
     /// The next step's length, and the last one's (none where a step must not use its derivatives).
     h: f64,
     h_old: Option<f64>,
@@ -208,6 +210,7 @@ impl<'a> Solver<'a> {
             quiet_from: vec![0.0; links.len()],
             signals_now: vec![Signal::default(); links.len()],
             scratch: Vec::new(),
+            busy: Vec::new(),
             h: fixed.unwrap_or((h_most / 10.0).max(SHORTEST)),
             h_old: None,
             h_most,
@@ -366,8 +369,11 @@ impl<'a> Solver<'a> {
         }
         let h = to - self.now;
         self.nodes.push(to);
+        let (places, place) = (self.nodes.places(), self.nodes.place());
+        for (i, signal) in self.signals_now.iter().enumerate() {
+            self.signals[i * places + place] = *signal;
+        }
         self.look_forward(to, h);
-        let place = self.nodes.place();
         for (i, link) in self.links.iter_mut().enumerate() {
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             self.signals_now[i] = link.signal;
@@ -376,7 +382,7 @@ impl<'a> Solver<'a> {
             } else if self.quiet_from[i] > to {
                 self.quiet_from[i] = to;
             }
-            self.signals[i * self.nodes.places() + place] = link.signal;
+            self.signals[i * places + place] = link.signal;
         }
         self.look_back(to, h)
     }
@@ -396,6 +402,7 @@ impl<'a> Solver<'a> {
         let r = self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 });
         let (model, signals, kinds) = (&self.model, &self.signals_now[..], &self.kinds[..]);
         let (finder, inflows) = (self.nodes.finder(), &mut self.inflows[..]);
+        let (past, busy) = (&self.signals[..], &mut self.busy);
         for (i, class) in model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             let ring = &mut self.rates[i * places..(i + 1) * places];
@@ -417,14 +424,25 @@ impl<'a> Solver<'a> {
                 _ => 0.0,
             };
             let first = class.crossings.0 as usize;
-            let (mut waited, mut left) = (0.0, class.count);
+            let mut waited = 0.0;
+            busy.clear();
             for (k, crossing) in model.path(class).iter().enumerate() {
                 let link = crossing.link as usize;
                 let at = to - crossing.forward - waited;
-                let rate = finder.locate(at).of(ring) * left;
+                let mut rate = finder.locate(at).of(ring) * class.count;
+                for &(link, offset) in busy.iter() {
+                    let place = finder.locate(at + offset);
+                    let ring = &past[link * places..(link + 1) * places];
+                    let signal =
+                        Signal::between(&ring[place.before], &ring[place.after], place.share);
+                    rate *= signal.passes(sender.ecn);
+                }
                 let signal = &signals[link];
                 let inflow = &mut inflows[link];
                 if crossing.waits {
+                    if self.quiet_from[link] > at || kinds[link] == Kind::Early {
+                        busy.push((link, crossing.forward + waited));
+                    }
                     waited += signal.delay;
                 }
                 if !crossing.data {
@@ -435,9 +453,7 @@ impl<'a> Solver<'a> {
                 inflow.data += bytes;
                 if !sender.ecn {
                     inflow.plain += bytes;
-                    left *= 1.0 - signal.early;
                 }
-                left *= 1.0 - signal.overflow;
                 match kinds[link] {
                     Kind::Xcp | Kind::Ixcp
                         if price > 0.0 && at >= estimate_from && at < state.ended =>
@@ -493,7 +509,7 @@ impl<'a> Solver<'a> {
             let state = &mut self.states[i];
             let error = state.correct(sender, class, &seen, (self.now, to), self.model.packet);
             worst = worst.max(error);
-            state.count((sender, class), &seen, (to, h), arriving * seen.arrived);
+            state.count((sender, class), &seen, (to, h), arriving * seen.arrived * seen.pace);
             self.rates[i * places + self.nodes.place()] = state.rate;
         }
         worst
@@ -598,11 +614,12 @@ fn see(
         arrived: 1.0,
         feedback: f64::INFINITY,
         rho: 0.0,
+        pace: 1.0,
         told: false,
         code: 0,
         period: 0.2,
     };
-    let mut unhit = 1.0;
+    let (mut unhit, mut pace) = (1.0, 1.0);
     scratch.clear();
     for (k, crossing) in sight.model.path(class).iter().enumerate().rev() {
         let link = crossing.link as usize;
@@ -614,8 +631,12 @@ fn see(
         let place = finder.locate(at);
         let ring = &sight.signals[link * places..(link + 1) * places];
         let signal = Signal::between(&ring[place.before], &ring[place.after], place.share);
-        if crossing.waits {
+        if crossing.waits && signal.delay > 0.0 {
             seen.rtt += signal.delay;
+            // When it came to the queue.
+            let place = finder.locate(at - signal.delay);
+            let came = Signal::between(&ring[place.before], &ring[place.after], place.share);
+            pace *= came.pace;
         }
         if !crossing.data {
             continue;
@@ -656,7 +677,8 @@ fn see(
     }
     seen.hit = 1.0 - unhit;
     let ring = &sight.rates[number * places..(number + 1) * places];
-    seen.rate = finder.locate(to - seen.rtt).of(ring);
+    seen.rate = finder.locate(to - seen.rtt).of(ring) * pace;
+    seen.pace = pace;
     seen
 }
 
