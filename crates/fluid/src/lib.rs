@@ -13,7 +13,9 @@ mod model;
 mod parts;
 mod sender;
 mod series;
+mod sight;
 mod solver;
+mod state;
 mod tables;
 #[cfg(test)]
 mod unregistered;

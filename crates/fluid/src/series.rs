@@ -5,7 +5,7 @@ use scenario::{Every, Of, Scenario, Series};
 
 use crate::link::{Feedback, Link};
 use crate::model::Model;
-use crate::solver::State;
+use crate::state::State;
 
 /// Rows that a run records at most, as in the packet engine.
 const MAX_ROWS: usize = 100_000_000;

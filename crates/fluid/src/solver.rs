@@ -15,86 +15,13 @@ use scenario::Scenario;
 use units::{Time, math};
 
 use crate::Progress;
-use crate::history::{Finder, Nodes, moved};
-use crate::link::{Feedback, Inflow, Link, Rule, Signal, Totals, occupancy, time};
-use crate::load::{Act, Phase};
-use crate::model::{Class, Model};
-use crate::sender::{Law, Seen, Sender, VARIABLES};
+use crate::history::{Nodes, moved};
+use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
+use crate::model::Model;
+use crate::sender::{Law, VARIABLES};
 use crate::series::Recorder;
-
-/// A class: what changes.
-#[derive(Clone, Debug)]
-pub struct State {
-    /// The protocol's variables, their derivatives at the last node and at the one before.
-    y: [f64; VARIABLES],
-    g: [f64; VARIABLES],
-    g_old: [f64; VARIABLES],
-    y_predicted: [f64; VARIABLES],
-    /// Window [packets], RTT [s] and rate [packets/s] at the last node, and the first two at the one
-    /// before.
-    pub w: f64,
-    pub rtt: f64,
-    pub rate: f64,
-    pub w_old: f64,
-    pub rtt_old: f64,
-    act: Act,
-    phase: Phase,
-    slow: bool,
-    /// Losses that are expected so far, in slow start.
-    losses: f64,
-    /// What is left to send [packets].
-    left: f64,
-    /// When it sent its last packet.
-    pub ended: f64,
-    /// When the last ACK came.
-    pub finish: Option<f64>,
-    /// Totals [packets], and what the last step added.
-    pub sent: f64,
-    pub delivered: f64,
-    pub dropped: f64,
-    pub step_sent: f64,
-    pub step_delivered: f64,
-    /// At the last node [packets/s].
-    delivering: f64,
-    dropping: f64,
-    pub hits: f64,
-    pub least_rtt: f64,
-}
-
-/// A level that a link tells from an instant on.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    from: f64,
-    code: u8,
-    period: f64,
-}
-
-/// What senders must know of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// It loses packets when it is full, and does nothing else.
-    Plain,
-    /// It loses or marks packets before.
-    Early,
-    Xcp,
-    Ixcp,
-    Load,
-    /// It wants to know the packets' RTTs (MLCP).
-    LoadOverRtt,
-}
-
-impl Kind {
-    fn of(rule: &Rule) -> Kind {
-        match &rule.feedback {
-            Feedback::Xcp(xcp) if xcp.own => Kind::Ixcp,
-            Feedback::Xcp(_) => Kind::Xcp,
-            Feedback::Load(load) if load.follows => Kind::LoadOverRtt,
-            Feedback::Load(_) => Kind::Load,
-            Feedback::None if rule.red.is_some() => Kind::Early,
-            Feedback::None => Kind::Plain,
-        }
-    }
-}
+use crate::sight::{Kind, Sight, Told, first_told, see};
+use crate::state::{EPSILON, State};
 
 /// An instant that a step may not cross; ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,8 +41,6 @@ impl Ord for Instant {
 
 /// More class-crossings than this are solved with steps of one length unless told.
 const LARGE: usize = 20_000;
-/// Instants nearer than this are one [s].
-const EPSILON: f64 = 1e-10;
 /// How long a jump takes [s].
 const JUMP: f64 = 1e-7;
 /// The shortest step that is chosen [s].
@@ -169,26 +94,12 @@ pub struct Solver<'a> {
 impl<'a> Solver<'a> {
     pub fn new(scenario: &'a Scenario, model: Model) -> Solver<'a> {
         let shortest = model.shortest_rtt();
-        let load_period = model.rules.iter().find_map(|rule| match &rule.feedback {
-            Feedback::Load(load) if load.follows => Some(0.04),
-            Feedback::Load(load) => Some(load.t_rho),
-            _ => None,
-        });
-        let chosen = scenario.fluid.step.map(|step| step.as_secs());
-        let large = model.crossings.len() > LARGE;
-        let fixed = chosen.or_else(|| large.then(|| (shortest / 4.0).clamp(1e-4, 0.02))).map(|h| {
-            // A period is a whole number of steps.
-            load_period.map_or(h, |period| period / (period / h).ceil())
-        });
+        let fixed = fixed_step(scenario, &model);
         let reach = model.classes.iter().map(|class| class.reach).fold(0.0, f64::max);
         let horizon = reach.max(0.01);
-        let places = match fixed {
-            None => 256,
-            Some(h) => {
-                let most = (MOST_PAST / model.classes.len().max(1)).max(64);
-                ((horizon / h) as usize + 4).min(most).next_power_of_two()
-            }
-        };
+        let most = (MOST_PAST / model.classes.len().max(1)).max(64);
+        let places =
+            fixed.map_or(256, |h| ((horizon / h) as usize + 4).min(most).next_power_of_two());
         let states = model.classes.iter().map(|class| State::new(&model, class)).collect();
         let links: Vec<Link> = model.rules.iter().map(Link::new).collect();
         let explicit_own =
@@ -583,273 +494,18 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// What a class looks back at.
-struct Sight<'a> {
-    model: &'a Model,
-    nodes: Finder<'a>,
-    places: usize,
-    rates: &'a [f64],
-    signals: &'a [Signal],
-    kinds: &'a [Kind],
-    quiet_from: &'a [f64],
-    told: &'a [Vec<Told>],
-}
-
-/// What the ACK that arrives at `to` met, from its last link to the first of its data.
-#[inline]
-fn see(
-    sight: &Sight<'_>,
-    (number, class, sender): (usize, &Class, &Sender),
-    own: &mut [f64],
-    scratch: &mut Vec<(usize, f64, f64)>,
-    (to, h, rate): (f64, f64, f64),
-) -> Seen {
-    let (places, finder) = (sight.places, sight.nodes);
-    let first = class.crossings.0 as usize;
-    let packet = sight.model.packet;
-    let mut seen = Seen {
-        rtt: class.base_rtt,
-        rate: 0.0,
-        hit: 0.0,
-        arrived: 1.0,
-        feedback: f64::INFINITY,
-        rho: 0.0,
-        pace: 1.0,
-        told: false,
-        code: 0,
-        period: 0.2,
-    };
-    let (mut unhit, mut pace) = (1.0, 1.0);
-    scratch.clear();
-    for (k, crossing) in sight.model.path(class).iter().enumerate().rev() {
-        let link = crossing.link as usize;
-        let at = to - crossing.back - (seen.rtt - class.base_rtt);
-        let kind = sight.kinds[link];
-        if at >= sight.quiet_from[link] && (!crossing.data || kind == Kind::Plain) {
-            continue;
-        }
-        let place = finder.locate(at);
-        let ring = &sight.signals[link * places..(link + 1) * places];
-        let signal = Signal::between(&ring[place.before], &ring[place.after], place.share);
-        if crossing.waits && signal.delay > 0.0 {
-            seen.rtt += signal.delay;
-            // When it came to the queue.
-            let place = finder.locate(at - signal.delay);
-            let came = Signal::between(&ring[place.before], &ring[place.after], place.share);
-            pace *= came.pace;
-        }
-        if !crossing.data {
-            continue;
-        }
-        unhit *= 1.0 - signal.overflow;
-        seen.arrived *= 1.0 - signal.overflow;
-        if !sender.ecn {
-            unhit *= 1.0 - signal.early;
-            seen.arrived *= 1.0 - signal.early;
-        } else if sender.heeds_marks {
-            unhit *= 1.0 - signal.early;
-        }
-        match (&sender.law, kind) {
-            (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) => {
-                let sent = rate * packet;
-                let gain = |xi: [f64; 2]| xi[0] * price - xi[1] * sent;
-                seen.feedback = seen.feedback.min(gain(signal.f));
-                if kind == Kind::Ixcp {
-                    scratch.push((first + k, gain(signal.f), gain(signal.own)));
-                }
-            }
-            (Law::Load(_), Kind::Load | Kind::LoadOverRtt) => {
-                let told = &sight.told[link];
-                let last = told.iter().rfind(|told| told.from <= at + EPSILON).or(told.first());
-                // Going back, so the later of equal links has the word.
-                if let Some(told) = last.filter(|told| told.code > seen.code || !seen.told) {
-                    (seen.code, seen.period, seen.told) = (told.code, told.period, true);
-                }
-            }
-            (Law::Miaimd(_), Kind::Load | Kind::LoadOverRtt) => {
-                seen.rho = seen.rho.max(signal.f[0])
-            }
-            _ => {}
-        }
-    }
-    if !scratch.is_empty() {
-        seen.feedback = name_bottleneck(own, scratch, h / seen.rtt);
-    }
-    seen.hit = 1.0 - unhit;
-    let ring = &sight.rates[number * places..(number + 1) * places];
-    seen.rate = finder.locate(to - seen.rtt).of(ring) * pace;
-    seen.pace = pace;
-    seen
-}
-
-/// iXCP: a packet that names link b as its bottleneck gets every link's spare feedback, and b's shuffle
-/// feedback besides; the least wins, and the first such link is named next. `own` holds the shares of
-/// packets that name each link, the rest names none. Gives the mean feedback; the shares move on by one
-/// RTT's way.
-fn name_bottleneck(own: &mut [f64], links: &[(usize, f64, f64)], rtts: f64) -> f64 {
-    let total: f64 = links.iter().map(|link| own[link.0]).sum();
-    let mut feedback = 0.0;
-    let mut next = vec![0.0; links.len()];
-    let mut vote = |named: Option<usize>, share: f64| {
-        // From the last link of the path to the first: `<=` leaves the first of equals.
-        let mut least = (f64::INFINITY, 0);
-        for (k, (_, spare, shuffle)) in links.iter().enumerate() {
-            let gain = if named == Some(k) { spare + shuffle } else { *spare };
-            if gain <= least.0 {
-                least = (gain, k);
-            }
-        }
-        feedback += share * least.0;
-        next[least.1] += share;
-    };
-    for (k, link) in links.iter().enumerate() {
-        vote(Some(k), own[link.0]);
-    }
-    vote(None, (1.0 - total).max(0.0));
-    let moved = rtts.min(1.0);
-    for (link, next) in links.iter().zip(next) {
-        own[link.0] += moved * (next - own[link.0]);
-    }
-    feedback
-}
-
-impl State {
-    fn new(model: &Model, class: &Class) -> State {
-        let sender = &model.senders[class.group as usize];
-        let w = model.initial_window.max(1.0);
-        State {
-            y: sender.initial(w),
-            g: [0.0; VARIABLES],
-            g_old: [0.0; VARIABLES],
-            y_predicted: sender.initial(w),
-            w,
-            rtt: class.base_rtt,
-            rate: 0.0,
-            w_old: w,
-            rtt_old: class.base_rtt,
-            act: Act { cut: 1.0, ..Act::default() },
-            phase: Phase::Free,
-            slow: sender.slow_start,
-            losses: 0.0,
-            left: class.size,
-            ended: class.stop,
-            finish: None,
-            sent: 0.0,
-            delivered: 0.0,
-            dropped: 0.0,
-            step_sent: 0.0,
-            step_delivered: 0.0,
-            delivering: 0.0,
-            dropping: 0.0,
-            hits: 0.0,
-            least_rtt: f64::INFINITY,
-        }
-    }
-
-    /// Corrects the window at the end of a step; the local error as a part of it.
-    #[inline]
-    fn correct(
-        &mut self,
-        sender: &Sender,
-        class: &Class,
-        seen: &Seen,
-        (from, to): (f64, f64),
-        packet: f64,
-    ) -> f64 {
-        let h = to - from;
-        (self.w_old, self.rtt_old, self.rtt) = (self.w, self.rtt, seen.rtt);
-        let moves_from = class.start + sender.silent_rtts * class.base_rtt;
-        if to < moves_from - EPSILON {
-            return 0.0;
-        }
-        self.least_rtt = self.least_rtt.min(seen.rtt);
-        let slope = |y: &[f64; VARIABLES], act: Act, slow: bool| {
-            sender.derivative(y, seen, (act, slow), (packet, class.base_rtt))
-        };
-        let begins = from < moves_from - EPSILON;
-        let g = if begins { self.g } else { slope(&self.y_predicted, self.act, self.slow) };
-        for (k, g) in g.iter().enumerate() {
-            self.y[k] += h / 2.0 * (self.g[k] + g);
-        }
-        self.y[0] = self.y[0].max(1.0);
-        let w = sender.window(&self.y, self.slow);
-        let error = (w - sender.window(&self.y_predicted, self.slow)).abs() / (6.0 * w);
-        let switches = self.switch(sender, seen, to, h);
-        self.g_old = self.g;
-        self.g = slope(&self.y, self.act, self.slow);
-        if begins || switches {
-            self.g_old = self.g;
-        }
-        self.hits += h * sender.cuts(seen);
-        self.w = sender.window(&self.y, self.slow);
-        if begins { 0.0 } else { error }
-    }
-
-    /// What happens at an instant: levels of load, the end of slow start. True if the window's slope is
-    /// no longer what it was.
-    fn switch(&mut self, sender: &Sender, seen: &Seen, to: f64, h: f64) -> bool {
-        if let Law::Load(load) = &sender.law
-            && seen.told
-        {
-            let told = (seen.rtt, seen.period);
-            let (act, cut) = load.obey(&mut self.phase, to, seen.code, told);
-            self.y[0] = (self.y[0] * cut).max(1.0);
-            let switches = act != self.act || cut < 1.0;
-            self.act = act;
-            return switches;
-        }
-        if self.slow {
-            self.losses += h * seen.rate * seen.hit;
-            if self.losses >= 1.0 {
-                self.slow = false;
-                sender.end_slow_start(&mut self.y);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Adds up volumes, and ends what has sent everything.
-    #[inline]
-    fn count(
-        &mut self,
-        (sender, class): (&Sender, &Class),
-        seen: &Seen,
-        (to, h): (f64, f64),
-        delivering: f64,
-    ) {
-        let old = self.rate;
-        let sends = to < self.ended;
-        self.rate = if sends { sender.packets(self.w) / self.rtt } else { 0.0 };
-        self.step_sent = h * (old + self.rate) / 2.0;
-        self.step_delivered = h * (self.delivering + delivering) / 2.0;
-        let dropping = seen.rate * (1.0 - seen.arrived);
-        self.dropped += h * (self.dropping + dropping) / 2.0;
-        (self.delivering, self.dropping) = (delivering, dropping);
-        if sends && self.left.is_finite() {
-            self.left -= self.step_sent * seen.arrived;
-            if self.left <= 0.0 {
-                // What was too much was sent at the present rate.
-                self.ended = to - (-self.left / (self.rate * seen.arrived).max(1e-9)).min(h);
-                self.step_sent += self.left / seen.arrived.max(1e-9);
-                self.finish = Some(self.ended + seen.rtt);
-                (self.rate, self.left) = (0.0, 0.0);
-            }
-        }
-        if self.left.is_finite() {
-            // What arrives of a transfer is no more than the transfer.
-            self.step_delivered = self.step_delivered.min(class.size - self.delivered).max(0.0);
-        }
-        self.sent += self.step_sent;
-        self.delivered += self.step_delivered;
-    }
-}
-
-fn first_told(feedback: &Feedback) -> Vec<Told> {
-    match feedback {
-        Feedback::Load(rule) => vec![Told { from: 0.0, code: 0, period: rule.t_rho }],
-        _ => Vec::new(),
-    }
+/// The length of all steps, if they have one: as the scenario says, or because there is much to solve.
+fn fixed_step(scenario: &Scenario, model: &Model) -> Option<f64> {
+    let chosen = scenario.fluid.step.map(|step| step.as_secs());
+    let large = model.crossings.len() > LARGE;
+    let own = || large.then(|| (model.shortest_rtt() / 4.0).clamp(1e-4, 0.02));
+    // A period of a load factor is a whole number of steps.
+    let period = model.rules.iter().find_map(|rule| match &rule.feedback {
+        Feedback::Load(load) if load.follows => Some(0.04),
+        Feedback::Load(load) => Some(load.t_rho),
+        _ => None,
+    });
+    chosen.or_else(own).map(|h| period.map_or(h, |period| period / -math::floor(-period / h)))
 }
 
 /// Mixes a word into the trajectory's hash.

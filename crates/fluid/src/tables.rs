@@ -9,7 +9,8 @@ use units::Time;
 use crate::Outcome;
 use crate::link::{Totals, time};
 use crate::model::{Class, Model};
-use crate::solver::{Solver, State, fold};
+use crate::solver::{Solver, fold};
+use crate::state::State;
 
 /// What a run that is over, or was stopped, gives.
 pub fn outcome(scenario: &Scenario, mut solver: Solver<'_>) -> Outcome {
