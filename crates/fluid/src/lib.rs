@@ -6,6 +6,7 @@
 //! them cost as much as one. docs/fluid.md has the equations.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod history;
 mod link;
 mod load;
@@ -132,6 +133,7 @@ pub fn simulate(
 ) -> Result<Outcome, Unsupported> {
     let model = model::Model::of(scenario, seed, rep)?;
     let mut solver = Solver::new(scenario, model);
-    while solver.step() && (solver.numerics.steps % 64 != 0 || watch(solver.progress())) {}
+    while solver.step() && (!solver.numerics.steps.is_multiple_of(64) || watch(solver.progress())) {
+    }
     Ok(tables::outcome(scenario, solver))
 }

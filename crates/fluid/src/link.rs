@@ -377,7 +377,7 @@ impl Link {
             && let Feedback::Load(rule) = &rule.feedback
         {
             let rtt = (y.flows > 0.0).then(|| y.flow_rtts / y.flows);
-            load.advance(rule, h, data + acks, mean, rtt);
+            load.advance(rule, h, (data + acks, mean), rtt);
         }
         self.totals.data += data;
         self.totals.acks += acks;

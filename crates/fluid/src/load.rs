@@ -302,7 +302,13 @@ impl LoadState {
 
     /// A step of `h` in which `bytes` arrived, the mean queue was `queue` and the packets' mean RTT
     /// `rtt`.
-    pub fn advance(&mut self, rule: &LoadRule, h: f64, bytes: f64, queue: f64, rtt: Option<f64>) {
+    pub fn advance(
+        &mut self,
+        rule: &LoadRule,
+        h: f64,
+        (bytes, queue): (f64, f64),
+        rtt: Option<f64>,
+    ) {
         self.lambda += bytes;
         let keep = if rule.tau_q > 0.0 { math::exp(-h / rule.tau_q) } else { 0.0 };
         self.q = queue + keep * (self.q - queue);
@@ -377,7 +383,7 @@ mod tests {
         let rule = LoadRule::mlcp(&Part::defaults());
         let mut state = LoadState::new(&rule);
         for _ in 0..1000 {
-            state.advance(&rule, 0.01, 0.0, 0.0, Some(0.5));
+            state.advance(&rule, 0.01, (0.0, 0.0), Some(0.5));
         }
         state.end_period(&rule, 10.0, 1e6);
         assert_eq!(state.period, 0.6);
@@ -398,7 +404,7 @@ mod tests {
     fn the_load_factor_is_equation_1() {
         let rule = LoadRule::vcp(&Part::defaults());
         let mut state = LoadState::new(&rule);
-        state.advance(&rule, 0.2, 19_600.0, 0.0, None);
+        state.advance(&rule, 0.2, (19_600.0, 0.0), None);
         state.q = 9800.0;
         // (19600 + 0.5*9800)/(0.98*100000*0.2) = 24500/19600 = 1.25: overload.
         state.end_period(&rule, 0.2, 1e5);

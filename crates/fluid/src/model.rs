@@ -1,6 +1,6 @@
 //! From a scenario to classes of equal flows and the links they cross.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use cc::registry::AnyRouterParams;
 use cc::roles::Service;
@@ -83,7 +83,7 @@ impl Model {
             ack: f64::from(scenario.packets.ack_bytes),
             initial_window: scenario.transport.initial_window,
         };
-        let mut known: HashMap<Key, u32> = HashMap::new();
+        let mut known: BTreeMap<Key, u32> = BTreeMap::new();
         for (number, group) in scenario.groups.iter().enumerate() {
             for i in 0..group.count {
                 let stream =

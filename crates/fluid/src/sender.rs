@@ -34,6 +34,24 @@ pub struct Seen {
     pub period: f64,
 }
 
+impl Seen {
+    /// What a path of this RTT says that nothing waits on and no link tells anything.
+    pub fn nothing(rtt: f64) -> Seen {
+        Seen {
+            rtt,
+            rate: 0.0,
+            pace: 1.0,
+            hit: 0.0,
+            arrived: 1.0,
+            feedback: f64::INFINITY,
+            rho: 0.0,
+            told: false,
+            code: 0,
+            period: 0.2,
+        }
+    }
+}
+
 /// A protocol's end host.
 #[derive(Clone, Debug)]
 pub enum Law {

@@ -61,6 +61,24 @@ pub struct Sight<'a> {
     pub told: &'a [Vec<Told>],
 }
 
+impl Sight<'_> {
+    /// What a link says of its load to a packet that leaves it at `at`.
+    fn hear_load(&self, seen: &mut Seen, (sender, link): (&Sender, usize), at: f64, rho: f64) {
+        match sender.law {
+            Law::Load(_) => {
+                let told = &self.told[link];
+                let last = told.iter().rfind(|told| told.from <= at + EPSILON).or(told.first());
+                // Going back, so the later of equal links has the word.
+                if let Some(told) = last.filter(|told| told.code > seen.code || !seen.told) {
+                    (seen.code, seen.period, seen.told) = (told.code, told.period, true);
+                }
+            }
+            Law::Miaimd(_) => seen.rho = seen.rho.max(rho),
+            _ => {}
+        }
+    }
+}
+
 /// What the ACK that arrives at `to` met, from its last link to the first of its data.
 #[inline]
 pub fn see(
@@ -73,18 +91,7 @@ pub fn see(
     let (places, finder) = (sight.places, sight.nodes);
     let first = class.crossings.0 as usize;
     let packet = sight.model.packet;
-    let mut seen = Seen {
-        rtt: class.base_rtt,
-        rate: 0.0,
-        hit: 0.0,
-        arrived: 1.0,
-        feedback: f64::INFINITY,
-        rho: 0.0,
-        pace: 1.0,
-        told: false,
-        code: 0,
-        period: 0.2,
-    };
+    let mut seen = Seen::nothing(class.base_rtt);
     let (mut unhit, mut pace) = (1.0, 1.0);
     scratch.clear();
     for (k, crossing) in sight.model.path(class).iter().enumerate().rev() {
@@ -115,27 +122,15 @@ pub fn see(
         } else if sender.heeds_marks {
             unhit *= 1.0 - signal.early;
         }
-        match (&sender.law, kind) {
-            (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) => {
-                let sent = rate * packet;
-                let gain = |xi: [f64; 2]| xi[0] * price - xi[1] * sent;
-                seen.feedback = seen.feedback.min(gain(signal.f));
-                if kind == Kind::Ixcp {
-                    scratch.push((first + k, gain(signal.f), gain(signal.own)));
-                }
+        if let (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) = (&sender.law, kind) {
+            let sent = rate * packet;
+            let gain = |xi: [f64; 2]| xi[0] * price - xi[1] * sent;
+            seen.feedback = seen.feedback.min(gain(signal.f));
+            if kind == Kind::Ixcp {
+                scratch.push((first + k, gain(signal.f), gain(signal.own)));
             }
-            (Law::Load(_), Kind::Load | Kind::LoadOverRtt) => {
-                let told = &sight.told[link];
-                let last = told.iter().rfind(|told| told.from <= at + EPSILON).or(told.first());
-                // Going back, so the later of equal links has the word.
-                if let Some(told) = last.filter(|told| told.code > seen.code || !seen.told) {
-                    (seen.code, seen.period, seen.told) = (told.code, told.period, true);
-                }
-            }
-            (Law::Miaimd(_), Kind::Load | Kind::LoadOverRtt) => {
-                seen.rho = seen.rho.max(signal.f[0])
-            }
-            _ => {}
+        } else if matches!(kind, Kind::Load | Kind::LoadOverRtt) {
+            sight.hear_load(&mut seen, (sender, link), at, signal.f[0]);
         }
     }
     if !scratch.is_empty() {

@@ -15,10 +15,11 @@ use scenario::Scenario;
 use units::{Time, math};
 
 use crate::Progress;
+use crate::ahead::Ahead;
 use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
-use crate::sender::{Law, VARIABLES};
+use crate::sender::Law;
 use crate::series::Recorder;
 use crate::sight::{Kind, Sight, Told, first_told, see};
 use crate::state::{EPSILON, State};
@@ -311,79 +312,28 @@ impl<'a> Solver<'a> {
         let (places, place) = (self.nodes.places(), self.nodes.place());
         // A predictor whose steps grow fast goes wrong; Euler's does not.
         let r = self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 });
-        let (model, signals, kinds) = (&self.model, &self.signals_now[..], &self.kinds[..]);
-        let (finder, inflows) = (self.nodes.finder(), &mut self.inflows[..]);
-        let (past, busy) = (&self.signals[..], &mut self.busy);
-        for (i, class) in model.classes.iter().enumerate() {
+        let ahead = Ahead {
+            model: &self.model,
+            nodes: self.nodes.finder(),
+            places,
+            signals: &self.signals,
+            now: &self.signals_now,
+            kinds: &self.kinds,
+            quiet_from: &self.quiet_from,
+            own: &self.own,
+        };
+        for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             let ring = &mut self.rates[i * places..(i + 1) * places];
             if to < class.start || to > state.ended + class.reach {
                 ring[place] = 0.0;
                 continue;
             }
-            let sender = &model.senders[class.group as usize];
-            for k in 0..VARIABLES {
-                let g = (1.0 + r) * state.g[k] - r * state.g_old[k];
-                state.y_predicted[k] = state.y[k] + h * g;
-            }
+            let sender = &self.model.senders[class.group as usize];
+            let w = state.predict(sender, h, r);
             let sends = to < state.ended && to < class.stop;
-            let w = sender.window(&state.y_predicted, state.slow);
             ring[place] = if sends { sender.packets(w) / state.rtt } else { 0.0 };
-            let estimate_from = class.start + class.base_rtt - EPSILON;
-            let price = match sender.law {
-                Law::Explicit { price } => price,
-                _ => 0.0,
-            };
-            let first = class.crossings.0 as usize;
-            let mut waited = 0.0;
-            busy.clear();
-            for (k, crossing) in model.path(class).iter().enumerate() {
-                let link = crossing.link as usize;
-                let at = to - crossing.forward - waited;
-                let mut rate = finder.locate(at).of(ring) * class.count;
-                for &(link, offset) in busy.iter() {
-                    let place = finder.locate(at + offset);
-                    let ring = &past[link * places..(link + 1) * places];
-                    let signal =
-                        Signal::between(&ring[place.before], &ring[place.after], place.share);
-                    rate *= signal.passes(sender.ecn);
-                }
-                let signal = &signals[link];
-                let inflow = &mut inflows[link];
-                if crossing.waits {
-                    if self.quiet_from[link] > at || kinds[link] == Kind::Early {
-                        busy.push((link, crossing.forward + waited));
-                    }
-                    waited += signal.delay;
-                }
-                if !crossing.data {
-                    inflow.acks += rate * model.ack;
-                    continue;
-                }
-                let bytes = rate * model.packet;
-                inflow.data += bytes;
-                if !sender.ecn {
-                    inflow.plain += bytes;
-                }
-                match kinds[link] {
-                    Kind::Xcp | Kind::Ixcp
-                        if price > 0.0 && at >= estimate_from && at < state.ended =>
-                    {
-                        let flows = class.count * price;
-                        inflow.flows += flows;
-                        inflow.flow_rtts += flows * state.rtt;
-                        if let Some(own) = self.own.get(first + k) {
-                            inflow.own_flows += own * flows;
-                            inflow.own_data += own * bytes;
-                        }
-                    }
-                    Kind::LoadOverRtt if at >= estimate_from => {
-                        inflow.flows += rate;
-                        inflow.flow_rtts += rate * state.rtt;
-                    }
-                    _ => {}
-                }
-            }
+            ahead.bring(to, (class, sender, state), ring, &mut self.inflows, &mut self.busy);
         }
     }
 
@@ -418,7 +368,7 @@ impl<'a> Solver<'a> {
             let ring = &self.rates[i * places..(i + 1) * places];
             let arriving = self.nodes.finder().locate(to - (seen.rtt - class.ack_delay)).of(ring);
             let state = &mut self.states[i];
-            let error = state.correct(sender, class, &seen, (self.now, to), self.model.packet);
+            let error = state.correct((sender, class), &seen, (self.now, to), self.model.packet);
             worst = worst.max(error);
             state.count((sender, class), &seen, (to, h), arriving * seen.arrived * seen.pace);
             self.rates[i * places + self.nodes.place()] = state.rate;

@@ -79,12 +79,21 @@ impl State {
         }
     }
 
+    /// Predicts the window at the end of a step of `h`; `r` is half of its part of the step before, or 0.
+    #[inline]
+    pub fn predict(&mut self, sender: &Sender, h: f64, r: f64) -> f64 {
+        for k in 0..VARIABLES {
+            let g = (1.0 + r) * self.g[k] - r * self.g_old[k];
+            self.y_predicted[k] = self.y[k] + h * g;
+        }
+        sender.window(&self.y_predicted, self.slow)
+    }
+
     /// Corrects the window at the end of a step; the local error as a part of it.
     #[inline]
     pub fn correct(
         &mut self,
-        sender: &Sender,
-        class: &Class,
+        (sender, class): (&Sender, &Class),
         seen: &Seen,
         (from, to): (f64, f64),
         packet: f64,
