@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,12 +166,13 @@ def same_run(result: cp.Result, job: Job) -> bool:
 
 def _same_origin(result: cp.Result, job: Job) -> bool:
     meta = result.meta
+    decisive = partial(_decisive, engine=job.engine)
     return (
         "branched_from" not in meta
         and (meta["seed"], meta["rep"]) == (job.seed, job.rep)
         and meta["engine"] == job.engine
         and meta["model_version"] == cp.model_version(job.engine)
-        and _decisive(result.scenario_toml, job.engine) == _decisive(job.toml, job.engine)
+        and decisive(result.scenario_toml) == decisive(job.toml)
     )
 
 

@@ -47,7 +47,10 @@ Set = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option(metavar="NAME", help="The engine: packet (every packet) or fluid (delay differential equations)."),
+    typer.Option(
+        metavar="NAME",
+        help="The engine: packet (every packet) or fluid (delay differential equations).",
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -210,7 +213,7 @@ def run(  # noqa: PLR0913 - one for each option
     from clearpipe import batch
 
     if branch_at is not None or variant:
-        _check_packet(_engine(engine), "--branch-at")
+        _check_packet(engine, "--branch-at")
         alone: dict[str, object] = {
             "--reps": reps,
             "--figure": figure,
@@ -227,11 +230,9 @@ def run(  # noqa: PLR0913 - one for each option
     written = recording.Recording(
         tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
     )
-    _check_recording(written, nowhere=as_json and out is None)
+    _check_recording(written, engine, nowhere=as_json and out is None)
     numbers = _replications(rep, reps, figure)
     used = _engine(engine)
-    if written.wanted:
-        _check_packet(used, "--capture and --trace")
     _check_figure(figure)
     jobs, warnings = batch.plan(file, set_ or [], seed, numbers, used)
     for warning in warnings:
@@ -336,8 +337,10 @@ def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Seq
     return range(reps) if reps is not None else [rep or 0]
 
 
-def _check_recording(written: recording.Recording, nowhere: bool) -> None:
+def _check_recording(written: recording.Recording, engine: str, nowhere: bool) -> None:
     """Do the options of captures and traces go together?"""
+    if written.wanted:
+        _check_packet(engine, "--capture and --trace")
     if written.wanted and nowhere:
         raise typer.BadParameter("--capture and --trace with --json need --out")
     if written.headers_only and not written.capture:
@@ -356,8 +359,9 @@ def _engine(name: str) -> EngineName:
     return cast("EngineName", name)
 
 
-def _check_packet(engine: EngineName, what: str) -> None:
+def _check_packet(engine: str, what: str) -> None:
     if engine != "packet":
+        _engine(engine)
         raise typer.BadParameter(f"{what}: only the packet engine has packets and their state")
 
 

@@ -71,7 +71,7 @@ STORE = Path("results/store")
 KEPT = "finished runs are kept, and the same command goes on"
 
 
-def _spec(  # noqa: PLR0913, PLR0917 - one for each option
+def _spec(
     file: Path,
     set_: list[str] | None,
     seed: int | None,

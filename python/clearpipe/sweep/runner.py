@@ -177,9 +177,7 @@ def _texts(value: object) -> Iterator[str]:
 def _identities(spec: Spec, point: Point, reps: Sequence[int]) -> list[str] | str:
     sets = (*spec.sets, *point.sets)
     try:
-        return _core.identities(
-            *spec.source, sets, seed=spec.seed, reps=reps, engine=spec.engine
-        )
+        return _core.identities(*spec.source, sets, seed=spec.seed, reps=reps, engine=spec.engine)
     except ConfigError as error:
         return str(error)
 
