@@ -177,7 +177,7 @@ def _same_origin(result: cp.Result, job: Job) -> bool:
 
 
 def _decisive(toml: str, engine: str) -> dict[str, Any]:
-    """What decides about a run besides seed and replication; only the fluid engine reads [fluid]."""
+    """What decides about a run, but seed and replication; only fluid runs read [fluid]."""
     other = ("seed",) if engine == "fluid" else ("seed", "fluid")
     return {key: value for key, value in tomllib.loads(toml).items() if key not in other}
 
