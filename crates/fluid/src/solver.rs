@@ -230,6 +230,9 @@ impl<'a> Solver<'a> {
                 self.nodes.pop();
                 self.states.clone_from(&self.saved.0);
                 self.links.clone_from(&self.saved.1);
+                for (now, link) in self.signals_now.iter_mut().zip(&self.links) {
+                    *now = link.signal;
+                }
                 self.own.clone_from(&self.saved.2);
                 (to, cut) = (self.now + (h * factor.min(0.7)).max(SHORTEST), false);
                 self.h = to - self.now;
