@@ -29,8 +29,7 @@ impl Ahead<'_> {
         to: f64,
         (class, sender, state): (&Class, &Sender, &State),
         ring: &[f64],
-        inflows: &mut [Inflow],
-        busy: &mut Vec<(usize, f64)>,
+        (inflows, busy): (&mut [Inflow], &mut Vec<(usize, f64)>),
     ) {
         let estimate_from = class.start + class.base_rtt - EPSILON;
         let price = match sender.law {

@@ -132,8 +132,13 @@ pub fn simulate(
     watch: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, Unsupported> {
     let model = model::Model::of(scenario, seed, rep)?;
+    // Some 10^5 class-steps, a hundredth of a second.
+    let every = (100_000 / model.classes.len().max(1)).clamp(1, 64) as u64;
     let mut solver = Solver::new(scenario, model);
-    while solver.step() && (!solver.numerics.steps.is_multiple_of(64) || watch(solver.progress())) {
+    while solver.step() {
+        if solver.numerics.steps.is_multiple_of(every) && !watch(solver.progress()) {
+            break;
+        }
     }
     Ok(tables::outcome(scenario, solver))
 }

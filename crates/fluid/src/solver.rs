@@ -336,7 +336,7 @@ impl<'a> Solver<'a> {
             let w = state.predict(sender, h, r);
             let sends = to < state.ended && to < class.stop;
             ring[place] = if sends { sender.packets(w) / state.rtt } else { 0.0 };
-            ahead.bring(to, (class, sender, state), ring, &mut self.inflows, &mut self.busy);
+            ahead.bring(to, (class, sender, state), ring, (&mut self.inflows, &mut self.busy));
         }
     }
 
