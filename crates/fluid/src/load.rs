@@ -348,7 +348,7 @@ mod tests {
         let vcp = LoadSender::vcp(&Part::defaults());
         // xi = 0.25*0.2/0.8 = 0.0625; (1 + xi)^(0.08/0.2) per RTT is ln(1.0625)/0.2 per second.
         let mi = vcp.growth(vcp.levels[0], (100.0, 100.0), (0.08, 0.08), 0.0);
-        assert!(near(mi, 100.0 * 1.0625_f64.ln() / 0.2));
+        assert!(near(mi, 100.0 * math::ln(1.0625) / 0.2));
         // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s, and half of it with half the ACKs.
         assert!(near(vcp.growth(vcp.levels[1], (100.0, 50.0), (0.08, 0.08), 0.0), 1.0));
         // The limiters: 10 ms is x = 0.05 below L = 0.1: g = 0.005. 1 s: x = 5, R = 2.5: 2.5 + 6.25.
@@ -393,7 +393,7 @@ mod tests {
     fn dpcp_increases_by_both_and_cuts_by_three_levels() {
         let dpcp = LoadSender::dpcp(&Part::defaults());
         // <20 %: xi = 0.25*0.8/0.2 = 1; at 95 to 100 % xi(1) = 0 leaves AI alone.
-        assert!(near(dpcp.levels[0].ln_mi, 2.0_f64.ln()));
+        assert!(near(dpcp.levels[0].ln_mi, math::ln(2.0)));
         assert_eq!(dpcp.levels[5], Act::AI);
         assert_eq!(dpcp.levels[6..].iter().map(|l| l.cut).collect::<Vec<_>>(), [0.875, 0.6, 0.43]);
         let codes = [0.1, 0.9, 1.0, 1.05, 1.5].map(|r| LoadRule::dpcp(&Part::defaults()).code(r));

@@ -323,7 +323,7 @@ mod tests {
         let cubic = Cubic { c: 0.4, beta: 0.7 };
         // W_max = 100: K = cbrt(30/0.4) = 4.217 s.
         assert!(near(cubic.window(100.0, 0.0), 70.0));
-        assert!(near(cubic.window(100.0, 75_f64.cbrt()), 100.0));
+        assert!(near(cubic.window(100.0, math::cbrt(75.0)), 100.0));
         let law = sender(Law::Cubic(cubic));
         let seen = Seen { hit: 0.001, ..SEEN };
         let d = law.derivative(&[50.0, 100.0, 2.0], &seen, (Act::default(), false), (1e3, 0.1));
@@ -336,8 +336,8 @@ mod tests {
     /// distances, has 1.054*31.62 = 33.3.
     #[test]
     fn cubic_stands_still_near_its_response_function() {
-        let w = (0.4_f64 / 0.3).powf(0.25) * 100_f64.powf(0.75);
-        let k = (w * 0.3 / 0.4).cbrt();
+        let w = math::pow(0.4 / 0.3, 0.25) * math::pow(100.0, 0.75);
+        let k = math::cbrt(w * 0.3 / 0.4);
         let law = sender(Law::Cubic(Cubic { c: 0.4, beta: 0.7 }));
         let seen = Seen { hit: 0.001, rate: w / 0.1, ..SEEN };
         let d = law.derivative(&[1.0, w, k], &seen, (Act::default(), false), (1e3, 0.1));
