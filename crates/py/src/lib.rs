@@ -80,6 +80,7 @@ fn resolve(
 /// The identities of the runs of one scenario with these replications.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 fn identities(
     file_name: &str,
     text: &str,
