@@ -104,8 +104,10 @@ pub fn see(
         let place = finder.locate(at);
         let ring = &sight.signals[link * places..(link + 1) * places];
         let signal = Signal::between(&ring[place.before], &ring[place.after], place.share);
-        if crossing.waits && signal.delay > 0.0 {
+        if crossing.waits {
             seen.rtt += signal.delay;
+        }
+        if crossing.waits && at < sight.quiet_from[link] {
             // When it came to the queue.
             let place = finder.locate(at - signal.delay);
             let came = Signal::between(&ring[place.before], &ring[place.after], place.share);

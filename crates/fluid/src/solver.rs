@@ -292,7 +292,8 @@ impl<'a> Solver<'a> {
         for (i, link) in self.links.iter_mut().enumerate() {
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             self.signals_now[i] = link.signal;
-            if link.q > 0.0 {
+            // A byte is no queue: near XCP's equilibrium there is always some part of one.
+            if link.q > 1.0 {
                 self.quiet_from[i] = f64::INFINITY;
             } else if self.quiet_from[i] > to {
                 self.quiet_from[i] = to;
