@@ -9,6 +9,7 @@ use crate::definitions::{ProtocolRef, QueueRef};
 use crate::document::Node;
 use crate::error::{Fault, Problem};
 use crate::files::FileName;
+use crate::fluid::FluidFile;
 use crate::line::DelayLaw;
 use crate::line_file::{Between, JitterForm, LossForm, ReorderFile, StepFile};
 use crate::resolved::{Series, Start};
@@ -51,6 +52,8 @@ table! {
         protocols: Named<ProtocolRef> = optional("registered kinds only");
         /// What is recorded over time.
         probe: ProbeFile = section;
+        /// How the fluid engine solves its equations; no other engine reads it.
+        fluid: FluidFile = section;
         /// Reserved for the sweep runner; a single run does not read it.
         sweep: Opaque = optional("no sweep");
         /// Reserved for the sweep runner; a single run does not read it.
