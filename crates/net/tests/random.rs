@@ -342,21 +342,24 @@ fn bits(transfers: Option<&Transfers>) -> Option<(Transfers, Vec<u64>)> {
     Some((columns, fct.into_iter().map(f64::to_bits).collect()))
 }
 
+/// What each flow has to send; 0 without an end, the largest number if it was drawn, which the table
+/// does not say.
+fn sizes(scenario: &Scenario) -> Vec<u64> {
+    let sizes = scenario.groups.iter().flat_map(|group| {
+        let bytes = match &group.size {
+            Size::Bytes(bytes) => *bytes,
+            Size::Drawn(_) => u64::MAX,
+            Size::Unlimited => 0,
+        };
+        std::iter::repeat_n(bytes, group.count as usize)
+    });
+    sizes.collect()
+}
+
 /// Finite transfers, and those that were stopped, end within an hour unless half of what they send is
 /// lost.
 fn check_completion(scenario: &mut Scenario, seed: u64) {
-    let total: Vec<u64> = scenario
-        .groups
-        .iter()
-        .flat_map(|g| {
-            let bytes = match &g.size {
-                Size::Bytes(bytes) => *bytes,
-                Size::Drawn(_) => u64::MAX, // the table does not say what was drawn
-                Size::Unlimited => 0,
-            };
-            std::iter::repeat_n(bytes, g.count as usize)
-        })
-        .collect();
+    let total = sizes(scenario);
     scenario.duration = Span::from_secs(3600);
     bound_arrivals(scenario);
     let names: Vec<_> = scenario.groups.iter().filter(|g| g.arrivals.is_some()).collect();
