@@ -42,6 +42,7 @@ __all__ = [
     "EveryLoss",
     "FastProtocol",
     "Flows",
+    "Fluid",
     "FqCodelQueue",
     "GaimdProtocol",
     "GilbertElliottLoss",
@@ -736,6 +737,25 @@ class Flows(Model):
     """When they stop sending new data; with `arrivals` when no more come."""
     to: str | None = None
     """With `links` and no `path`: the last node."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fluid(Model):
+    """How the fluid engine solves its equations; no other engine reads it."""
+
+    step: str | None = None
+    """The length of a step. `auto` chooses it again and again so that the tolerance is kept, and a
+    fixed one for more than 20,000 crossings of a link by a class of flows. Examples: "auto", "1ms".
+    Left out: "auto".
+    """
+    tolerance: float | None = None
+    """What a step may add to the error of a window, as a part of the window. 1e-09 to 0.1. Left
+    out: 0.0001.
+    """
+    vcp: Literal["switching", "miaimd"] | None = None
+    """VCP as the protocol (codes that switch) or as the paper's MIAIMD model. Left out:
+    "switching".
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1637,6 +1657,8 @@ class Scenario(Model):
     """Groups of flows."""
     name: str
     """What reports and result directories call the scenario."""
+    fluid: Fluid | None = None
+    """How the fluid engine solves its equations; no other engine reads it."""
     links: Mapping[str, Link] | None = None
     """A network of named links; the alternative is `topology`."""
     packets: Packets | None = None

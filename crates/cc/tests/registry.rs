@@ -72,7 +72,7 @@ impl Host for Toys {
         if let Some(header) = packet.header {
             header.fields[0] = 1.0;
         }
-        if backlog.packets % 2 == 0 { Verdict::Forward } else { Verdict::Drop }
+        if backlog.packets.is_multiple_of(2) { Verdict::Forward } else { Verdict::Drop }
     }
     fn on_departure(&self, _: u32, _: Time, _: Passing<'_, ForeignHeader>, _: Backlog) {}
     fn on_router_timer(&self, _: u32, now: Time, _: Backlog) -> Time {

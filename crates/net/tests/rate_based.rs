@@ -147,13 +147,11 @@ fn arriving_transfers_give_their_slots_back() {
 
 /// A lone TFRC flow over a line that never limits it, RTT 100 ms: rate [packets/s], and the row.
 fn tfrc(loss: &str) -> (f64, FlowRow) {
-    let text = format!(
-        "schema = 1\nname = \"tfrc\"\nduration = \"400s\"\nwarmup = \"50s\"\n\
+    let text = "schema = 1\nname = \"tfrc\"\nduration = \"400s\"\nwarmup = \"50s\"\n\
          [packets]\ndata = \"1000B\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\nrtt = \"100ms\"\nbuffer = \"1000pkt\"\n\
-         [flows.f]\nprotocol = \"tfrc\"\n"
-    );
-    let parsed = scenario::parse("tfrc.toml", &text, &[]);
+         [flows.f]\nprotocol = \"tfrc\"\n";
+    let parsed = scenario::parse("tfrc.toml", text, &[]);
     let mut scenario = parsed.unwrap_or_else(|error| panic!("{error}")).scenario;
     let model = match loss.split_once(' ') {
         Some(("every", n)) => LossModel::Every(n.parse().expect("a number")),

@@ -361,7 +361,7 @@ fn both_hosts_read_each_other_from_any_first_numbers() {
                 assert_eq!(path.sender.misread, 0, "{draw}: {segment}");
             }
         }
-        assert_eq!(path.sender.una, if held.is_none() { 100 } else { held.unwrap() });
+        assert_eq!(path.sender.una, held.unwrap_or(100));
     }
     assert!(stale > 100, "{stale}");
 }
@@ -370,15 +370,15 @@ fn both_hosts_read_each_other_from_any_first_numbers() {
 #[test]
 fn both_ends_start_from_the_same_numbers() {
     let mut seen = [0; 3];
-    for i in 0..3 {
-        let context = SenderContext { stream: stream(i as u32), ..sender_context(1.0) };
+    for (i, first) in (0..).zip(&mut seen) {
+        let context = SenderContext { stream: stream(i), ..sender_context(1.0) };
         let params = DpcpSenderParams { gap: 960.0, ..Default::default() };
         for (params, gap) in [(DpcpSenderParams::default(), None), (params, Some(960))] {
             let s = DpcpSender::new(&params, &context);
             let r = DpcpSender::receiver(&params, &context);
             assert_eq!((r.next, r.own), (s.first_byte(), s.peer));
             assert!(gap.is_none_or(|gap| s.peer.wrapping_sub(s.first_byte()) == gap));
-            seen[i] = s.first_byte();
+            *first = s.first_byte();
         }
     }
     assert!(seen[0] != seen[1] && seen[1] != seen[2]);
