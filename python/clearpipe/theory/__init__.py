@@ -1,0 +1,35 @@
+"""The theory beside the packets: equilibria, stability, convergence and response functions.
+
+    network     links and flows, of a scenario or of arrays
+    maxmin      weighted max-min fair rates, and their certificate
+    lowmodel    XCP's, iXCP's and MIAIMD's equilibrium on any network
+    xcp         XCP's loop: margins, stability map, wrong capacity, mixed RTTs
+    vcp         the MIAIMD fluid model
+    rounds      AIMD, VCP and XCP's shuffling in whole rounds
+    mlcp        how much feedback is enough
+    responses   throughput against loss, for the baselines
+    aqm         TCP with RED, REM, PI, a virtual queue, AVQ
+    delay       systems with delays: roots and trajectories
+    figures     the plots
+
+`clearpipe theory` is the same on the command line; docs/theory.md has formulas and sources.
+"""
+
+from __future__ import annotations
+
+from clearpipe.theory.lowmodel import ixcp_equilibrium, miaimd_equilibrium, xcp_equilibrium
+from clearpipe.theory.maxmin import Allocation, Certificate, certify, maxmin
+from clearpipe.theory.network import Network, of_paths, of_scenario
+
+__all__ = [
+    "Allocation",
+    "Certificate",
+    "Network",
+    "certify",
+    "ixcp_equilibrium",
+    "maxmin",
+    "miaimd_equilibrium",
+    "of_paths",
+    "of_scenario",
+    "xcp_equilibrium",
+]
