@@ -267,7 +267,8 @@ def test_avq_alpha_is_at_the_edge() -> None:
     path = aqm.Path(500.0, 0.08, 50)
     alpha, k = aqm.avq_alpha(path), aqm.rates(path)
     # lambda' = -K11 lambda - K12 lambda_d + K2 C~_d and C~' = -alpha lambda.
-    root = rightmost_root([[-k.k11, 0], [-alpha, 0]], [([[-k.k12, k.k2], [0, 0]], path.rtt)])
+    back = np.array([[-k.k12, k.k2], [0.0, 0.0]])
+    root = rightmost_root([[-k.k11, 0], [-alpha, 0]], [(back, path.rtt)])
     assert root.real == pytest.approx(0, abs=1e-6)
     assert aqm.margin("avq", path, aqm.Tuning(avq_alpha=alpha * 0.99)).stable
     assert not aqm.margin("avq", path, aqm.Tuning(avq_alpha=alpha * 1.01)).stable

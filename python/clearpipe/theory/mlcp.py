@@ -145,10 +145,11 @@ def fixed_point(alpha: float, epoch: Epoch = Epoch()) -> float:
     return float(optimize.brentq(excess, 1e-12, top, xtol=1e-13, rtol=1e-14))
 
 
-def rate_ratio(rtt_ratio: float, epoch: Epoch, t_p: float = 1.0) -> float:
-    """The rate of a flow of RTT t_p over one of `rtt_ratio` t_p, alpha = (rtt / t_p)^2, eq. (12).
+def rate_ratio(rtt_ratio: float, epoch: Epoch) -> float:
+    """The rate of a flow of RTT t_p over that of one of `rtt_ratio` t_p, by eq. (12).
 
-    1 is fair: so it is without II.
+    alpha_f = (rtt / t_p)^2 is added t_p / rtt times in a round of t_p: rtt / t_p. 1 is fair, and so
+    it is without II; with II alone the rate goes as rtt^(-1/3).
     """
-    near, far = (fixed_point(r**2, epoch) / (r * t_p) for r in (1.0, rtt_ratio))
+    near, far = (fixed_point(r, epoch) / r for r in (1.0, rtt_ratio))
     return near / far

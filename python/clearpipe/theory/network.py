@@ -75,7 +75,7 @@ class Network:
 
 def of_paths(  # noqa: PLR0913 - keywords, each with a meaning of its own
     capacity: ArrayLike,
-    paths: Sequence[Sequence[int]] | NDArray[np.integer[Any]],
+    paths: Sequence[Sequence[int] | NDArray[np.integer[Any]]] | NDArray[np.integer[Any]],
     *,
     weight: ArrayLike = 1.0,
     count: ArrayLike = 1.0,

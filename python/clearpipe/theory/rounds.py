@@ -89,7 +89,7 @@ class Rounds:
     """rho in each round."""
 
 
-def vcp(target: float, window: ArrayLike, count: int) -> Rounds:
+def vcp(target: float, window: ArrayLike, count: int, beta: float = BETA) -> Rounds:
     """VCP's own rules in so many rounds, for a link that carries `target` packets per round.
 
     Low load multiplies, high load adds, overload cuts once; after a cut a round is waited out and
@@ -111,5 +111,5 @@ def vcp(target: float, window: ArrayLike, count: int) -> Rounds:
         elif load < LOW:
             w = w * (1 + MI)
         else:
-            w, hold = np.maximum(BETA * w, 1.0), 2
+            w, hold = np.maximum(beta * w, 1.0), 2
     return Rounds(np.array(seen), np.array(loads))
