@@ -41,14 +41,14 @@ def test_vcp_sec3b_transition_c1() -> None:
 
 def test_vcp_sec3b_transition_c2() -> None:
     """beta = 1/2 allows transition points up to 50 %: a cut at full load lands there."""
-    run = rounds.vcp(100.0, [100.0], 2)
-    assert run.load[1] == rounds.BETA  # VCP's own beta, and so with any
-    assert 0.5 * 1.0 == 0.5
+    for beta in (0.5, 0.7, 0.875):
+        lands = rounds.vcp(100.0, [60.0, 40.0], 2, beta=beta).load[1]
+        assert lands == pytest.approx(beta)
 
 
 def test_vcp_sec3b_transition_c3() -> None:
     """0.875 with the transition at 80 % leaves 7.5 %."""
-    assert pytest.approx(0.075) == rounds.BETA - rounds.LOW
+    assert pytest.approx(0.075) == vcp.BETA - rounds.LOW
 
 
 def test_vcp_sec3b_transition_c4() -> None:
@@ -292,9 +292,9 @@ def test_dpcp_tab1_c2() -> None:
     """Cutting from the upper bound of each overload level lands in high load."""
     # From the lower bounds 1.05 and 1.4 it does not: 0.63 and 0.602 are low load.
     for upper, beta in ((1.05, 0.875), (1.4, 0.6), (2.0, 0.43)):
-        assert 0.8 <= upper * beta <= 1.0
-    assert 1.05 * 0.6 < 0.8
-    assert 1.4 * 0.43 < 0.8
+        assert 0.8 <= rounds.vcp(1000.0, [1000 * upper], 2, beta=beta).load[1] <= 1.0
+    for lower, beta in ((1.05, 0.6), (1.4, 0.43)):
+        assert rounds.vcp(1000.0, [1000 * lower], 2, beta=beta).load[1] < 0.8
 
 
 def test_dpcp_tab1_c3() -> None:
