@@ -12,7 +12,7 @@ from theorising import random_network
 
 from clearpipe.errors import ConfigError
 from clearpipe.theory import Network, certify, maxmin, of_paths, of_scenario
-from clearpipe.theory.maxmin import OWN
+from clearpipe.theory.waterfill import OWN
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -1,7 +1,7 @@
 """The theory beside the packets: equilibria, stability, convergence and response functions.
 
     network     links and flows, of a scenario or of arrays
-    maxmin      weighted max-min fair rates, and their certificate
+    waterfill   weighted max-min fair rates, and their certificate
     lowmodel    XCP's, iXCP's and MIAIMD's equilibrium on any network
     xcp         XCP's loop: margins, stability map, wrong capacity, mixed RTTs
     vcp         the MIAIMD fluid model
@@ -17,9 +17,28 @@
 
 from __future__ import annotations
 
-from clearpipe.theory.lowmodel import ixcp_equilibrium, miaimd_equilibrium, xcp_equilibrium
-from clearpipe.theory.maxmin import Allocation, Certificate, certify, maxmin
-from clearpipe.theory.network import Network, of_paths, of_scenario
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clearpipe.theory.lowmodel import ixcp_equilibrium, miaimd_equilibrium, xcp_equilibrium
+    from clearpipe.theory.network import Network, of_paths, of_scenario
+    from clearpipe.theory.waterfill import Allocation, Certificate, certify, maxmin
+
+_PLACES = {
+    "lowmodel": ("ixcp_equilibrium", "miaimd_equilibrium", "xcp_equilibrium"),
+    "network": ("Network", "of_paths", "of_scenario"),
+    "waterfill": ("Allocation", "Certificate", "certify", "maxmin"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when asked for: the command line starts without NumPy."""
+    for module, names in _PLACES.items():
+        if name in names:
+            return getattr(import_module(f"clearpipe.theory.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Allocation",

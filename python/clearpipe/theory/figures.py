@@ -18,7 +18,7 @@ from clearpipe.theory import aqm, mlcp, responses, vcp, xcp
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from clearpipe.theory.maxmin import Allocation
+    from clearpipe.theory.waterfill import Allocation
 
 Target = str | os.PathLike[str]
 

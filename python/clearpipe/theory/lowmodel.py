@@ -23,8 +23,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clearpipe.theory.maxmin import Allocation, fill
 from clearpipe.theory.network import Array, Ints, Network
+from clearpipe.theory.waterfill import Allocation, fill
 
 
 def xcp_equilibrium(network: Network) -> Allocation:
