@@ -20,6 +20,7 @@ from clearpipe.theory.options import (
     Packet,
     Rtt,
     Set,
+    check,
     group,
     time,
 )
@@ -103,6 +104,7 @@ def _equilibrium(  # noqa: PLR0913 - one for each option
 
     from clearpipe.theory import network, output, waterfill
 
+    check(figure)
     net = network.of_scenario(file, set=set_ or [])
     found = solve(net)
     fair = waterfill.maxmin(net).rate
@@ -140,6 +142,7 @@ def mlcp_feedback(  # noqa: PLR0913 - one for each option
     """What 2, 3, 4 and 15 bits of feedback give (MLCP, section 2), and RTT fairness (3.1.2)."""
     from clearpipe.theory import mlcp, network, output
 
+    check(figure)
     seconds = time("--rtt", rtt)
     bdp = network.rate(capacity) * seconds / 8
     rows = []
@@ -197,6 +200,7 @@ def response(
     """Mean windows of the baselines against their loss rate, in packets."""
     from clearpipe.theory import output, responses
 
+    check(figure)
     seconds = time("--rtt", rtt)
     losses = loss or [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
     rows = [[one.name, one.source, *one.window(losses, seconds)] for one in responses.RESPONSES]

@@ -16,6 +16,7 @@ from clearpipe.theory.options import (
     Packet,
     Rtt,
     Rtts,
+    check,
     group,
     time,
     times,
@@ -49,6 +50,7 @@ def xcp_stability(  # noqa: PLR0913 - one for each option
     """Margins of XCP's control loop, exact in the delay (XCP, section 4)."""
     from clearpipe.theory import output, xcp
 
+    check(figure)
     d = time("--rtt", rtt)
     found = xcp.margins(alpha, beta, d)
     facts = [
@@ -117,6 +119,7 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
     """VCP's MIAIMD fluid model: equilibrium, stability, times to converge (VCP, section V)."""
     from clearpipe.theory import network, output, vcp
 
+    check(figure)
     rate = network.rate(capacity) / (8 * packet)
     link = vcp.Link(rate, time("--rtt", rtt), flows, kappa, alpha, gamma)
     told = vcp.stability(kappa, link.push)
@@ -201,6 +204,7 @@ def aqm(
     from clearpipe.theory import aqm as queues
     from clearpipe.theory import network, output, xcp
 
+    check(figure)
     bits = 8 * packet
     path = queues.Path(network.rate(capacity) / bits, time("--rtt", rtt), flows)
     names: tuple[queues.Aqm, ...] = ("red", "rem", "pi", "vq", "avq")

@@ -39,6 +39,14 @@ Flows = Annotated[int, typer.Option(min=1, metavar="N", help="The flows that sha
 Packet = Annotated[int, typer.Option(min=1, metavar="BYTES", help="The size of a packet.")]
 
 
+def check(figure: Path | None) -> None:
+    """Before any work: can this figure be drawn?"""
+    if figure is not None:
+        from clearpipe import figures
+
+        figures.check(figure)
+
+
 def time(option: str, text: str) -> float:
     """A time above 0 in seconds."""
     from clearpipe.cli import _time as seconds
