@@ -77,7 +77,7 @@ def xcp_stability(  # noqa: PLR0913 - one for each option
             output.Fact("mixed_stable", "mixed RTTs: stable", mixed.stable),
             output.Fact("mixed_decay", "mixed RTTs: rightmost root", mixed.decay, "per mean RTT"),
         ]
-    sheets = [_xcp_map()] if map_ else []
+    sheets = [_xcp_map(), _xcp_two_rtts()] if map_ else []
     output.show(f"XCP, alpha {alpha:g}, beta {beta:g}, RTT {rtt}", facts, sheets, as_json)
     if figure is not None:
         from clearpipe.theory import figures
@@ -95,6 +95,17 @@ def _xcp_map() -> Sheet:
     columns = {"beta": "beta \\ alpha"} | {f"alpha_{a:.1f}": f"{a:.1f}" for a in alpha}
     rows = [[f"{b:.1f}", *told.phase_rad[i]] for i, b in enumerate(beta)]
     return output.Sheet("map", "Phase margin (rad), stable above 0", columns, rows)
+
+
+RATIOS = (1.0, 2.0, 4.0, 8.0, 16.0)
+
+
+def _xcp_two_rtts() -> Sheet:
+    from clearpipe.theory import output, xcp
+
+    title = "Two RTTs, half of the flows each: alpha at the edge, beta = alpha^2 sqrt 2"
+    rows = [[f"{ratio:g}", xcp.mixed_edge(ratio)] for ratio in RATIOS]
+    return output.Sheet("two_rtts", title, {"ratio": "ratio of RTTs", "edge": "edge"}, rows)
 
 
 @vcp_app.command("fluid")
@@ -146,7 +157,7 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
             "rounds",
         ),
     ]
-    sheets = [_vcp_map(rate / flows, gamma)] if map_ else []
+    sheets = [_vcp_map(rate / flows, gamma), _vcp_two_rtts(bdp)] if map_ else []
     if rtts is not None:
         sheets.append(_mixed(rtts, t_rho, link, packet))
     elif t_rho is not None:
@@ -166,6 +177,22 @@ def _vcp_map(per_flow: float, gamma: float) -> Sheet:
     columns = {"rtt_s": "RTT (s) \\ alpha"} | {f"alpha_{a:g}": f"{a:g}" for a in alphas}
     rows = [[f"{t:g}", *told.edge[i]] for i, t in enumerate(rtts)]
     return output.Sheet("map", "kappa at the edge of stability", columns, rows)
+
+
+def _vcp_two_rtts(bdp: float) -> Sheet:
+    from clearpipe.theory import output, vcp
+
+    title = "Two flows of different RTTs: kappa at the edge; scaled: t_rho is the mean RTT"
+    rows = [
+        [
+            f"{ratio:g}",
+            vcp.mixed_edge(ratio, 2 * bdp),
+            vcp.mixed_edge(ratio, 2 * bdp, t_rho=(1 + ratio) / 2),
+        ]
+        for ratio in RATIOS
+    ]
+    columns = {"ratio": "ratio of RTTs", "edge": "edge", "edge_scaled": "edge, scaled"}
+    return output.Sheet("two_rtts", title, columns, rows)
 
 
 def _mixed(rtts: str, t_rho: str | None, link: Link, packet: int) -> Sheet:

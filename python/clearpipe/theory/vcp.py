@@ -268,16 +268,19 @@ def mixed_rtts(
 def mixed_edge(ratio: float, bdp: float, *, t_rho: float | None = None) -> float:
     """The kappa at which two RTTs, 1 s and `ratio` s, lose stability.
 
-    `bdp` is the capacity in packets per mean RTT. The search ends at 4.
+    `bdp` is the capacity in packets per mean RTT. Infinite if that is beyond 64.
     """
     capacity = bdp / ((1 + ratio) / 2)
 
     def decay(kappa: float) -> float:
         return mixed_rtts([1.0, ratio], capacity, kappa=kappa, t_rho=t_rho).decay
 
-    if decay(4.0) < 0:
-        return inf
-    return float(optimize.brentq(decay, 0.02, 4.0, xtol=1e-4))
+    top = 2.0
+    while decay(top) < 0:
+        top *= 2
+        if top > 64:
+            return inf
+    return float(optimize.brentq(decay, 0.02, top, xtol=1e-4))
 
 
 def rounds_to_efficiency(

@@ -59,6 +59,10 @@ def maxmin(network: Network) -> Allocation:
 def fill(network: Network, level: Level) -> Allocation:
     """Settles the flows of one link after another, that of the lowest level first.
 
+    Why that is exact: were all open flows of a link held there, its level would be at most what it
+    is at rest, as they can only be slower. At the lowest of these levels no other link can hold a
+    flow of this one lower, so there it is the level at rest.
+
     A link's level is worked out again when it comes first in the heap, from its flows as they are
     then: it can only have risen, so what is stale is too low and comes back.
     """
