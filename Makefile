@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
-.PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers \
+.PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers check-peers-tcp \
 	bench-peers docs-reference models notebook deps-peers deps-dev fuzz clean
 
 help:
@@ -69,6 +69,9 @@ check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 	$(VENV)/bin/python peers/check.py
 
 # BENCH='--only scale= --pairs 3' passes options on.
+check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Linux
+	$(VENV)/bin/python peers/tcp.py
+
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
 

@@ -122,13 +122,17 @@ proc add_host {gateway} {
 
 proc add_flow {from to} {
     global ns opt defaultRNG
-    array set sources {xcp TCP/Reno/XCP reno TCP/Reno sack TCP/Sack1}
-    array set sinks {xcp TCPSink/XCPSink reno TCPSink sack TCPSink/Sack1}
+    array set sources {xcp TCP/Reno/XCP reno TCP/Reno sack TCP/Sack1 linux TCP/Linux}
+    array set sinks {xcp TCPSink/XCPSink reno TCPSink sack TCPSink/Sack1 linux TCPSink/Sack1}
     set source [new Agent/$sources($opt(protocol))]
     set sink [new Agent/$sinks($opt(protocol))]
     $ns attach-agent [add_host $from] $source
     $ns attach-agent [add_host $to] $sink
     $ns connect $source $sink
+    if {$opt(protocol) eq "linux"} {
+        $sink set ts_echo_rfc1323_ true      ;# its RTT samples come from the echoed time
+        $ns at 0 "$source select_ca $opt(congestion)"
+    }
     set application [$source attach-app FTP]
     $ns at [$defaultRNG uniform 0 $opt(start_window)] "$application start"
     return $source

@@ -3,8 +3,22 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-Protocol = Literal["xcp", "vcp", "reno", "newreno", "sack"]
 Queue = Literal["xcp", "vcp", "red-ecn", "droptail", "red", "rem", "avq", "pi"]
+Protocol = Literal[
+    "xcp",
+    "vcp",
+    "reno",
+    "newreno",
+    "sack",
+    "hstcp",
+    "scalable",
+    "htcp",
+    "bic",
+    "cubic",
+    "cubic-2005",
+    "westwood",
+    "illinois",
+]
 
 PACKET_BYTES = 1000
 RED_ECN = """

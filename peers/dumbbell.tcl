@@ -12,6 +12,7 @@ array set opt {
     duration 30       warmup 12          start_window 1
     seed 1            minrto 0.2         data_bytes 1000  initial_window 1
     pi_a 1.822e-5     pi_b 1.816e-5      pi_w 170
+    congestion reno
 }
 source [file join [file dirname [info script]] common.tcl]
 
@@ -125,6 +126,7 @@ $ns at $opt(warmup) end_warmup
 $ns at $opt(duration) finish
 $ns run
 
+puts ""                                      ;# TCP/Linux may have left half a line
 report_direction fwd
 report_direction rev
 puts "packet_hops [packet_hops]"

@@ -221,11 +221,19 @@ impl Hop {
 }
 
 fn arrived(now: Time, header: AnyHeader, ecn: Ecn) -> Arrived<AnyHeader> {
-    Arrived { now, header, ecn, pending: None }
+    Arrived { now, seq: 0, expected: 1, size: PACKET_BYTES, header, ecn, pending: None }
 }
 
 fn departing(now: Time) -> Departing {
-    Departing { now, size: PACKET_BYTES, srtt: Some(RTT), retransmission: false }
+    Departing {
+        now,
+        size: PACKET_BYTES,
+        srtt: Some(RTT),
+        seq: 0,
+        in_flight: IN_FLIGHT,
+        backlogged: true,
+        retransmission: false,
+    }
 }
 
 /// The time goes from packet to packet: for one half of [`RECORD`] packets as fast as 2/3 of the

@@ -63,7 +63,7 @@ fn burst(events: u64) {
 
 /// Data and ACKs in turn through a queue in which some always wait.
 fn serve(service: Service, packets: u64) {
-    let mut queue = Queue::new(service, Limit::Bytes(1_500_000));
+    let mut queue = Queue::new(service, Limit::Bytes(1_500_000), 1000);
     let put = |queue: &mut Queue, n: u64| {
         let ack = n.is_multiple_of(2);
         let (kind, size) = if ack { (PacketKind::Ack, 40) } else { (PacketKind::Data, 1000) };

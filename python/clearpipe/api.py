@@ -20,6 +20,11 @@ Scenario: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | models.Scenario
 """A scenario file's path, TOML text (it has a line break), nested mappings or `cp.Scenario`."""
 
 
+Engine: TypeAlias = Literal["packet", "fluid"]
+"""What runs a scenario."""
+ENGINES = ("packet", "fluid")
+
+
 class Source(NamedTuple):
     """A scenario that was read: what messages call it, and its text."""
 
@@ -33,7 +38,7 @@ MAX_REP = 2**64 - 1
 
 
 class Progress(NamedTuple):
-    """How far a run is."""
+    """How far a run is; the fluid engine's events are its steps, and it has no packet-hops."""
 
     simulated_s: float
     events: int
@@ -124,8 +129,12 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     capture_to: str | None = None,
     trace: bool = False,
     trace_limit: str = TRACE_LIMIT,
+    engine: Engine = "packet",
 ) -> Result:
-    """Run a scenario in the packet engine.
+    """Run a scenario.
+
+    `engine` is "packet", which simulates every packet, or "fluid", which solves delay differential
+    equations and refuses what has none (docs/fluid.md). The tables are the same.
 
     `seed` is the scenario's own unless given, `rep` the replication, and `set` overrides keys as
     the command line does: `set=["topology.rate=45Mbps"]`. `progress` is called about ten times a
@@ -149,7 +158,15 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     names = (capture,) if isinstance(capture, str) else tuple(capture)
     recording = Recording(names, capture_headers, trace, trace_limit, capture_from, capture_to)
     return run_recording(
-        source(scenario), recording, seed, rep, set, progress=progress, out=out, replace=replace
+        source(scenario),
+        recording,
+        seed,
+        rep,
+        set,
+        progress=progress,
+        out=out,
+        replace=replace,
+        engine=engine,
     )
 
 
@@ -163,8 +180,13 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     progress: Callable[[Progress], object] | None,
     out: str | PathLike[str] | None,
     replace: bool,
+    engine: Engine = "packet",
 ) -> Result:
     """As `run`, with what is to be written down in one value."""
+    check_engine(engine)
+    if recording.wanted and engine != "packet":
+        key = "capture" if recording.capture else "trace"
+        raise ConfigError(f"{key}: the {engine} engine has no packets to write down", key=key)
     if recording.wanted and out is None:
         key = "capture" if recording.capture else "trace"
         raise ConfigError(f"{key}: needs out, the directory that the files go to", key=key)
@@ -180,8 +202,21 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             out=None if out is None else fspath(out),
             replace=replace,
             record=recording.as_core() if recording.wanted else None,
+            engine=engine,
         )
     )
+
+
+def check_engine(engine: str) -> None:
+    """Raise ConfigError unless there is an engine of that name."""
+    if engine == "linux":
+        raise ConfigError(
+            "the linux engine is not available in this version; packet and fluid are", key="engine"
+        )
+    if engine not in ENGINES:
+        raise ConfigError(
+            f"no engine is called {engine}; there are {' and '.join(ENGINES)}", key="engine"
+        )
 
 
 def _check(name: str, value: int, most: int) -> None:
@@ -189,13 +224,16 @@ def _check(name: str, value: int, most: int) -> None:
         raise ConfigError(f"{name}: {value} is out of range (allowed: 0 to {most})", key=name)
 
 
-def resolve(scenario: Scenario | Source, *, set: Sequence[str] = ()) -> Resolved:
+def resolve(
+    scenario: Scenario | Source, *, set: Sequence[str] = (), engine: Engine = "packet"
+) -> Resolved:
     """Check a scenario and write out its defaults, without running it.
 
-    Raises ConfigError with file, line and key if it is not valid.
+    Raises ConfigError with file, line and key if it is not valid or the engine cannot run it.
     """
+    check_engine(engine)
     name, text = source(scenario)
-    return Resolved(*_core.resolve(name, text, set))
+    return Resolved(*_core.resolve(name, text, set, engine=engine))
 
 
 def load(dir: str | PathLike[str]) -> Result:
@@ -223,9 +261,9 @@ def version() -> str:
     return _core.version()
 
 
-def model_version() -> str:
-    """The version of the models: equal versions give equal fingerprints."""
-    return _core.model_version()
+def model_version(engine: Engine = "packet") -> str:
+    """The version of an engine's models: equal versions give equal fingerprints."""
+    return _core.model_version(engine)
 
 
 def source(scenario: Scenario | Source) -> Source:

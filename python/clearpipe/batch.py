@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ class Job:
     out: Path | None = None
     force: bool = False
     recording: Recording = NOTHING
+    engine: api.Engine = "packet"
     max_wall: float | None = None
     """Seconds of real time after which the run is stopped and what it has is its result."""
 
@@ -61,13 +63,18 @@ class Stopped(Exception):
 
 
 def plan(
-    scenario: Path, sets: Sequence[str], seed: int | None, reps: Sequence[int]
+    scenario: Path,
+    sets: Sequence[str],
+    seed: int | None,
+    reps: Sequence[int],
+    engine: api.Engine = "packet",
 ) -> tuple[list[Job], list[str]]:
     """A job for each replication, none of which writes anything yet; and the warnings."""
     source = api.source(scenario)
-    resolved = api.resolve(source, set=sets)
+    resolved = api.resolve(source, set=sets, engine=engine)
     used = int(tomllib.loads(resolved.toml).get("seed", 1)) if seed is None else seed
-    jobs = [Job(source, used, rep, resolved.toml, tuple(sets)) for rep in reps]
+    job = Job(source, used, 0, resolved.toml, tuple(sets), engine=engine)
+    jobs = [replace(job, rep=rep) for rep in reps]
     return jobs, list(resolved.warnings)
 
 
@@ -77,8 +84,10 @@ def scenario_directory(job: Job) -> str:
     The digits stand for everything but seed and replication that decides about the result.
     """
     name = re.sub(r"[^\w.+-]+", "-", _name(job.toml))
-    decides = json.dumps([cp.model_version(), _but_seed(job.toml)], sort_keys=True)
-    return f"{name}-{hashlib.blake2b(decides.encode(), digest_size=4).hexdigest()}"
+    scenario = _decisive(job.toml, job.engine)
+    decides = json.dumps([cp.model_version(job.engine), scenario], sort_keys=True)
+    digest = hashlib.blake2b(decides.encode(), digest_size=4).hexdigest()
+    return f"{name}-{digest}" if job.engine == "packet" else f"{name}-{job.engine}-{digest}"
 
 
 def run_directory(job: Job) -> str:
@@ -157,16 +166,20 @@ def same_run(result: cp.Result, job: Job) -> bool:
 
 def _same_origin(result: cp.Result, job: Job) -> bool:
     meta = result.meta
+    decisive = partial(_decisive, engine=job.engine)
     return (
         "branched_from" not in meta
         and (meta["seed"], meta["rep"]) == (job.seed, job.rep)
-        and meta["model_version"] == cp.model_version()
-        and _but_seed(result.scenario_toml) == _but_seed(job.toml)
+        and meta["engine"] == job.engine
+        and meta["model_version"] == cp.model_version(job.engine)
+        and decisive(result.scenario_toml) == decisive(job.toml)
     )
 
 
-def _but_seed(toml: str) -> dict[str, Any]:
-    return {key: value for key, value in tomllib.loads(toml).items() if key != "seed"}
+def _decisive(toml: str, engine: str) -> dict[str, Any]:
+    """What decides about a run, but seed and replication; only fluid runs read [fluid]."""
+    other = ("seed",) if engine == "fluid" else ("seed", "fluid")
+    return {key: value for key, value in tomllib.loads(toml).items() if key not in other}
 
 
 def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
@@ -189,6 +202,7 @@ def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
         progress=watch,
         out=job.out,
         replace=job.force,
+        engine=job.engine,
     )
     if not result.complete and stop.is_set():
         raise Stopped(job.label)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -22,6 +22,7 @@ from clearpipe.theory.cli import app as theory
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from clearpipe.api import Engine as EngineName
     from clearpipe.batch import Done, Job
 
 app = typer.Typer(
@@ -46,7 +47,13 @@ Set = Annotated[
         "--set", metavar="KEY=VALUE", help="Override a key: topology.rate=45Mbps. Repeatable."
     ),
 ]
-Engine = Annotated[str, typer.Option(metavar="NAME", help="The engine: packet.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The engine: packet (every packet) or fluid (delay differential equations).",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(min=0, max=MAX_SEED, help="The experiment; default: the scenario's own."),
@@ -208,7 +215,7 @@ def run(  # noqa: PLR0913 - one for each option
     from clearpipe import batch
 
     if branch_at is not None or variant:
-        _check_engine(engine)
+        _check_packet(engine, "--branch-at")
         alone: dict[str, object] = {
             "--reps": reps,
             "--figure": figure,
@@ -225,11 +232,11 @@ def run(  # noqa: PLR0913 - one for each option
     written = recording.Recording(
         tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
     )
-    _check_recording(written, nowhere=as_json and out is None)
+    _check_recording(written, engine, nowhere=as_json and out is None)
     numbers = _replications(rep, reps, figure)
-    _check_engine(engine)
+    used = _engine(engine)
     _check_figure(figure)
-    jobs, warnings = batch.plan(file, set_ or [], seed, numbers)
+    jobs, warnings = batch.plan(file, set_ or [], seed, numbers, used)
     for warning in warnings:
         _note(f"note: {warning}", quiet)
     if written.wanted:
@@ -332,8 +339,10 @@ def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Seq
     return range(reps) if reps is not None else [rep or 0]
 
 
-def _check_recording(written: recording.Recording, nowhere: bool) -> None:
+def _check_recording(written: recording.Recording, engine: str, nowhere: bool) -> None:
     """Do the options of captures and traces go together?"""
+    if written.wanted:
+        _check_packet(engine, "--capture and --trace")
     if written.wanted and nowhere:
         raise typer.BadParameter("--capture and --trace with --json need --out")
     if written.headers_only and not written.capture:
@@ -345,13 +354,17 @@ def _check_recording(written: recording.Recording, nowhere: bool) -> None:
         raise typer.BadParameter("--trace-limit needs --trace")
 
 
-def _check_engine(engine: str) -> None:
-    from clearpipe.errors import ConfigError
+def _engine(name: str) -> EngineName:
+    from clearpipe.api import check_engine
 
-    if engine not in ("packet", "fluid", "linux"):
-        raise ConfigError(f"no engine is called {engine}; there is packet")
+    check_engine(name)
+    return cast("EngineName", name)
+
+
+def _check_packet(engine: str, what: str) -> None:
     if engine != "packet":
-        raise ConfigError(f"the {engine} engine is not available in this version; packet is")
+        _engine(engine)
+        raise typer.BadParameter(f"{what}: only the packet engine has packets and their state")
 
 
 def _check_figure(figure: Path | None) -> None:

@@ -222,6 +222,27 @@ def _vcp(facts: Facts) -> list[str]:
     ]
 
 
+def _dpcp(facts: Facts) -> list[str]:
+    now = _variables(facts)
+    zone = {1: "low load", 2: "high load", 3: "overload"}[int(now["msp"])]
+    speaks = {
+        0: f"DPCP: load factor {int(now['msp']):02b} {int(now['lsp']):02b}, {zone}",
+        1: f"DPCP has fallen back to VCP for a while: {zone}",
+        2: f"DPCP sends pairs again and waits for the first one: {zone}",
+        3: f"DPCP has fallen back to VCP for good: {zone}",
+    }[int(now["vcp"])]
+    adds = now["alpha_s"] / max(facts["cwnd_pkts"], 1)
+    both = f"MI and AI: an ACK adds xi_s = {now['xi_s']:.4f} and alpha_s/cwnd = {adds:.5f} packets"
+    alone = f"multiplicative increase: an ACK adds xi_s = {now['xi_s']:.4f} packets"
+    does = {
+        0: "the last ACK changed nothing",
+        1: both if int(now["vcp"]) == 0 else alone,
+        2: f"additive increase: an ACK adds alpha_s/cwnd = {adds:.5f} packets",
+        3: "a cut is done: the window is frozen for one t_rho",
+    }[int(now["mode"])]
+    return [speaks, does]
+
+
 def _reno(facts: Facts) -> list[str]:
     ssthresh = _variables(facts).get("ssthresh")
     if ssthresh is None:
@@ -256,6 +277,7 @@ def _bbr(facts: Facts) -> list[str]:
 _STATE: dict[str, Callable[[Facts], list[str]]] = {
     "xcp": _xcp,
     "vcp": _vcp,
+    "dpcp": _dpcp,
     "reno": _reno,
     "newreno": _reno,
     "sack": _reno,
@@ -295,6 +317,9 @@ def _router(kind: str, now: dict[str, float]) -> str:
     if kind == "vcp":
         load = {1: "low load", 2: "high load", 3: "overload"}[int(now["code"])]
         return f"VCP measured {100 * now['rho']:.1f} % of its target load: {load}"
+    if kind == "dpcp":
+        level = f"{int(now['msp1']):02b} {int(now['lsp1']):02b}"
+        return f"DPCP measured {100 * now['rho']:.1f} % of its target load: {level}"
     if kind == "red":
         picks = f"picks the next packet with probability {now['p_a']:.3g}"
         return f"RED {picks}: its average queue is {now['avg']:.1f} packets"

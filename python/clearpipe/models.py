@@ -15,41 +15,309 @@ from typing import Any, Literal, TypeAlias
 from clearpipe.model import Model
 
 __all__ = [
+    "AredQueue",
+    "AvqQueue",
+    "Bbr3Protocol",
+    "BbrProtocol",
+    "BicProtocol",
+    "BinomialProtocol",
+    "BlueQueue",
     "Buffer",
     "Bytes",
     "CdfSize",
+    "ChokeQueue",
+    "CodelQueue",
+    "CompoundProtocol",
+    "CsfqEdgeQueue",
+    "CsfqQueue",
+    "Cubic2005Protocol",
+    "CubicProtocol",
+    "DctcpProtocol",
+    "DpcpProtocol",
+    "DpcpQueue",
+    "DropfrontQueue",
     "DroptailQueue",
+    "DrrQueue",
     "Dumbbell",
     "EveryLoss",
+    "FastProtocol",
     "Flows",
+    "FqCodelQueue",
+    "GaimdProtocol",
     "GilbertElliottLoss",
+    "HstcpProtocol",
+    "HtcpProtocol",
+    "IllinoisProtocol",
+    "JetmaxProtocol",
+    "JetmaxQueue",
     "Jitter",
     "Link",
     "ListLoss",
+    "LtcpProtocol",
     "Map",
+    "MaxnetProtocol",
+    "MaxnetQueue",
+    "MlcpProtocol",
+    "MlcpQueue",
+    "NbitProtocol",
+    "NbitQueue",
     "NewrenoProtocol",
     "Packets",
     "ParkingLot",
+    "PiQueue",
+    "PieQueue",
+    "PriorityQueue",
     "Probe",
     "ProtocolTable",
+    "PythonProtocol",
+    "PythonQueue",
     "QueueTable",
+    "QuickstartProtocol",
+    "QuickstartQueue",
     "RandomLoss",
     "Rate",
+    "RcpProtocol",
+    "RcpQueue",
     "RedQueue",
+    "RemQueue",
     "RenoProtocol",
     "Reorder",
+    "RioQueue",
     "SackProtocol",
+    "ScalableProtocol",
     "Scenario",
     "Share",
     "Step",
+    "TahoeProtocol",
+    "TfrcProtocol",
     "Time",
     "TimeLaw",
     "Transport",
+    "UdpProtocol",
+    "VcpEndhostProtocol",
+    "VcpFriendlyProtocol",
     "VcpProtocol",
     "VcpQueue",
+    "VegasProtocol",
+    "VqQueue",
+    "WestwoodProtocol",
+    "WfqQueue",
     "XcpProtocol",
     "XcpQueue",
 ]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AredQueue(Model):
+    """Adaptive RED: max_p follows the average queue."""
+
+    kind: Literal["ared"] = "ared"
+    alpha: float | None = None
+    """alpha, the increase of max_p, of which at most max_p/4 is taken (section 4). 0.0 to 1.0."""
+    beta: float | None = None
+    """beta, the decrease factor of max_p (section 4). 0.0 to 1.0."""
+    bottom: float | None = None
+    """max_p is decreased only above this; 0: the lesser of 0.01 and 10/C, C in packets/s (ns-2's
+    rule for bottom_). 0.0 to 1.0.
+    """
+    by_size: bool | None = None
+    """Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises no)?"""
+    counts: Literal["buffer", "packets", "bytes"] | None = None
+    """What the average counts."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    gentle: bool | None = None
+    """Does the probability rise to 1 between max_th and 2*max_th, rather than jump?"""
+    interval: Time | None = None
+    """Time between two changes of max_p (section 4)."""
+    mark_p: float | None = None
+    """Above this p_b capable packets are dropped too; 1: never for that reason. 0.0 to 1.0."""
+    max_p: float | None = None
+    """max_p at the start, the probability at max_th. 1e-06 to 1.0."""
+    max_th: float | None = None
+    """max_th, where the probability reaches max_p [packets]; 0: three times min_th. 0.0 to
+    1000000000.0.
+    """
+    mean_size: int | None = None
+    """Size of the packets in which bytes and the capacity are counted (ns-2's mean_pktsize_)
+    [bytes]; 0: a full packet. 0.0 to 65535.0.
+    """
+    min_th: float | None = None
+    """min_th, below which nothing is marked [packets]; 0: by target_delay. 0.0 to 1000000000.0."""
+    preset: Literal["vcp-2005", "ns2"] | None = None
+    """Named values of the parameters; other keys override them. vcp-2005: The comparisons of VCP
+    (Xia et al., SIGCOMM 2005) and MLCP: RED/ECN as its authors advised then, marking and not
+    dropping. ns2: The defaults of ns-2.35 with adaptive_ 1 (ns-default.tcl): packets of 500 bytes,
+    by size, drops.
+    """
+    target_delay: Time | None = None
+    """Mean delay for which the thresholds are set: min_th is half of what the line sends in it, at
+    least 5 packets, and max_th three times min_th (section 5).
+    """
+    top: float | None = None
+    """max_p is increased only below this. 0.0 to 1.0."""
+    w_q: float | None = None
+    """w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s (section 5).
+    0.0 to 1.0.
+    """
+    wait: bool | None = None
+    """Is the first mark held back until count*p_b reaches 1?"""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AvqQueue(Model):
+    """Adaptive virtual queue: marks what a slower queue would drop."""
+
+    kind: Literal["avq"] = "avq"
+    alpha: float | None = None
+    """alpha, the speed of the virtual capacity [1/s]. 0.0 to 1000000.0."""
+    buffer_ratio: float | None = None
+    """The virtual buffer as a part of the buffer (ns-2's buflim_). 0.0 to 10.0."""
+    counts: Literal["buffer", "packets", "bytes"] | None = None
+    """What the virtual queue counts."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    flows: int | None = None
+    """N, the number of flows to choose alpha for; 0: alpha as given. 0.0 to 1000000.0."""
+    gamma: float | None = None
+    """gamma, the utilization to reach. 0.01 to 1.0."""
+    initial_ratio: float | None = None
+    """The virtual capacity at the start as a part of the capacity (ns-2's ecnlim_). 0.0 to 1.0."""
+    preset: Literal["xcp-2002", "ns2"] | None = None
+    """Named values of the parameters; other keys override them. xcp-2002: XCP's comparison (Katabi,
+    Handley, Rohrs, SIGCOMM 2002, section 5): gamma 0.98, alpha 0.15 where the rule has no solution;
+    give flows and rtt for the rule. ns2: The defaults of ns-2.35's Vq (ns-default.tcl, alpha in
+    vq.cc): in bytes, drops.
+    """
+    rtt: Time | None = None
+    """d, the RTT to choose alpha for; 0: alpha as given."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Bbr3Protocol(Model):
+    """BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s."""
+
+    kind: Literal["bbr3"] = "bbr3"
+    beta: float | None = None
+    """BBR.Beta: what a round of losses leaves of the short-term bounds at the least (section 2.10).
+    0.1 to 1.0.
+    """
+    ecn: bool | None = None
+    """Does it use ECN, by Linux's rules for shallow marking (D8)?"""
+    headroom: float | None = None
+    """BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.10). 0.0 to
+    0.9.
+    """
+    loss_thresh: float | None = None
+    """BBR.LossThresh: share of losses per round that a probe for bandwidth may cause (section
+    2.10). 0.0 to 0.9.
+    """
+    pacing_margin: float | None = None
+    """BBR.PacingMarginPercent/100: share of the rate that pacing leaves unused (section 2.5). 0.0
+    to 0.5.
+    """
+    probe_rtt_interval: Time | None = None
+    """BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.13.2)."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BbrProtocol(Model):
+    """BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most."""
+
+    kind: Literal["bbr"] = "bbr"
+    cwnd_gain: float | None = None
+    """Window gain of ProbeBW: BDPs in flight at most (tcp_bbr.c: bbr_cwnd_gain). 1.0 to 10.0."""
+    high_gain: float | None = None
+    """High gain: pacing and window gain of Startup, and the inverse of Drain's pacing gain: 2/ln 2,
+    the least that doubles the rate each round (CACM, "Startup"). 1.1 to 10.0.
+    """
+    min_rtt_window: Time | None = None
+    """W_R: length of the RTprop filter, and so the time between two ProbeRTTs (CACM: 10 s)."""
+    offload: bool | None = None
+    """Is there room in the window for three aggregates of 1 ms each (tcp_bbr.c: bbr_tso_segs_goal,
+    bbr_quantization_budget)?
+    """
+    pacing_margin: float | None = None
+    """Share of the rate that the pacing leaves unused (tcp_bbr.c: bbr_pacing_margin_percent, 1 %
+    since Linux 5.0; 0 in the papers). 0.0 to 0.5.
+    """
+    probe_rtt_time: Time | None = None
+    """Least time in ProbeRTT at four packets (tcp_bbr.c: bbr_probe_rtt_mode_ms)."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BicProtocol(Model):
+    """BIC: binary search for the window of the last loss."""
+
+    kind: Literal["bic"] = "bic"
+    beta: float | None = None
+    """beta, share that a loss takes. 0.01 to 0.9."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    fast_convergence: bool | None = None
+    """Fast convergence: a smaller maximum after two losses with ever smaller windows."""
+    low_window: float | None = None
+    """low_window, below which it is Reno [packets]. 1.0 to 1000000000.0."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    s_max: float | None = None
+    """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
+    s_min: float | None = None
+    """S_min, smallest increase per RTT [packets]. 1e-06 to 1.0."""
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BinomialProtocol(Model):
+    """Binomial congestion control: SQRT, IIAD, or k and l."""
+
+    kind: Literal["binomial"] = "binomial"
+    alpha: float | None = None
+    """alpha, increase per RTT at a window of one [packets] (section II). 1e-06 to 1000.0."""
+    beta: float | None = None
+    """beta, decrease at a window of one [packets] (section II). 0.01 to 100.0."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    k: float | None = None
+    """k, exponent of the increase, with rule = "own" (section II). -1.0 to 3.0."""
+    l: float | None = None
+    """l, exponent of the decrease, with rule = "own" (section II). -1.0 to 1.0."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    rule: Literal["sqrt", "iiad", "own"] | None = None
+    """The rule: SQRT, IIAD, or own with k and l (section II)."""
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BlueQueue(Model):
+    """Blue: a probability from losses and idle times."""
+
+    kind: Literal["blue"] = "blue"
+    d1: float | None = None
+    """delta1, the increase at a loss. 0.0 to 1.0."""
+    d2: float | None = None
+    """delta2, the decrease when the line is idle. 0.0 to 1.0."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    freeze_time: Time | None = None
+    """The least time between two changes."""
+    limit_ratio: float | None = None
+    """L, the part of the buffer above which the probability rises; 1: at a loss. 0.0 to 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,10 +331,282 @@ class CdfSize(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class ChokeQueue(Model):
+    """CHOKe: an arrival and a random waiting packet of its flow are dropped."""
+
+    kind: Literal["choke"] = "choke"
+    max_p: float | None = None
+    """max_p, RED's probability at max_th. 1e-06 to 1.0."""
+    max_th: float | None = None
+    """max_th [packets]; 0: max_th_ratio of the buffer. 0.0 to 1000000000.0."""
+    max_th_ratio: float | None = None
+    """max_th as a part of the buffer. 0.0 to 1.0."""
+    min_th: float | None = None
+    """min_th [packets]; 0: min_th_ratio of the buffer. 0.0 to 1000000000.0."""
+    min_th_ratio: float | None = None
+    """min_th as a part of the buffer. 0.0 to 1.0."""
+    w_q: float | None = None
+    """w_q, the average's weight. 1e-06 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CodelQueue(Model):
+    """Controlled delay: drops at the head while packets wait too long."""
+
+    kind: Literal["codel"] = "codel"
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    interval: Time | None = None
+    """INTERVAL, about the longest usual round-trip time, section 4.2."""
+    target: Time | None = None
+    """TARGET, the waiting time that is accepted, section 4.3."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CompoundProtocol(Model):
+    """Compound TCP: Reno plus a delay-based window."""
+
+    kind: Literal["compound"] = "compound"
+    alpha: float | None = None
+    """alpha, factor of the increase of dwnd. 0.0 to 10.0."""
+    beta: float | None = None
+    """beta, share of the whole window that a loss takes. 0.01 to 0.99."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    gamma: float | None = None
+    """gamma, backlog from which dwnd falls [packets]. 0.0 to 1000000.0."""
+    k: float | None = None
+    """k, exponent of the increase of dwnd. 0.0 to 1.0."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    zeta: float | None = None
+    """zeta, how fast it falls with the backlog. 0.0 to 100.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CsfqEdgeQueue(Model):
+    """CSFQ edge: labels packets with their flow's rate, then acts as a core."""
+
+    kind: Literal["csfq-edge"] = "csfq-edge"
+    k: Time | None = None
+    """K, constant of the estimate of a flow's rate, section 3.2.1; used at the edge."""
+    k_alpha: Time | None = None
+    """K_alpha, constant of the estimates of A and F, section 3.2.2."""
+    k_c: Time | None = None
+    """K_c, time between updates of alpha, section 3.2.2; the authors' code has K_alpha for both."""
+    threshold: float | None = None
+    """Queue below which alpha is forgotten without congestion, as a part of the buffer (16 KB of 64
+    KB), section 4. 0.0 to 1.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CsfqQueue(Model):
+    """CSFQ core: drops by the packet's label and the estimated fair rate."""
+
+    kind: Literal["csfq"] = "csfq"
+    k: Time | None = None
+    """K, constant of the estimate of a flow's rate, section 3.2.1; used at the edge."""
+    k_alpha: Time | None = None
+    """K_alpha, constant of the estimates of A and F, section 3.2.2."""
+    k_c: Time | None = None
+    """K_c, time between updates of alpha, section 3.2.2; the authors' code has K_alpha for both."""
+    threshold: float | None = None
+    """Queue below which alpha is forgotten without congestion, as a part of the buffer (16 KB of 64
+    KB), section 4. 0.0 to 1.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Cubic2005Protocol(Model):
+    """CUBIC as first published, with S_max and beta = 0.2."""
+
+    kind: Literal["cubic-2005"] = "cubic-2005"
+    beta: float | None = None
+    """beta, share that a loss takes (section 3.1). 0.01 to 0.9."""
+    c: float | None = None
+    """C, scale of the cubic function [packets/s^3] (section 3.1). 1e-06 to 1000000.0."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    s_max: float | None = None
+    """S_max, largest growth [packets/s] (section 3.1). 0.01 to 1000000000.0."""
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    tcp_friendly: bool | None = None
+    """The TCP mode (section 3.2)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CubicProtocol(Model):
+    """CUBIC: a cubic function of the time since the last loss."""
+
+    kind: Literal["cubic"] = "cubic"
+    beta: float | None = None
+    """beta_cubic, what a loss leaves of the window (section 4.6). 0.1 to 0.99."""
+    c: float | None = None
+    """C, scale of the cubic function [packets/s^3] (section 5.1). 1e-06 to 1000000.0."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    fast_convergence: bool | None = None
+    """Fast convergence: a smaller W_max after two losses with ever smaller windows (section 4.7).
+    """
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    tcp_friendly: bool | None = None
+    """The Reno-friendly region (section 4.3)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DctcpProtocol(Model):
+    """DCTCP: a cut in proportion to the share of marked packets."""
+
+    kind: Literal["dctcp"] = "dctcp"
+    alpha_0: float | None = None
+    """alpha at the start (section 3.3: 1). 0.0 to 1.0."""
+    g: float | None = None
+    """g, weight of the last window in alpha (section 4.2: 1/16). 0.0001 to 1.0."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DpcpProtocol(Model):
+    """DPCP: four bits of load factor over pairs of packets, two in each."""
+
+    kind: Literal["dpcp"] = "dpcp"
+    ai_limit_high: Time | None = None
+    """The AI scaling limiter's upper end; above it g has slope 1."""
+    ai_limit_low: Time | None = None
+    """The AI scaling limiter's lower end; below it g is linear."""
+    alpha: float | None = None
+    """alpha, the additive increase per t_d [packets] (VCP's eq. 3). 0.0 to 1000.0."""
+    bounds: bool | None = None
+    """Are the increases of very short and very long RTTs limited, as VCP's? Section II-B sees in
+    these bounds what makes VCP slow. Without them xi = 1 makes 32 windows of one in an RTT of 1 s.
+    """
+    decoupled_loss: bool | None = None
+    """Does a loss leave the window alone, timeouts included? Else it is answered as by Reno. Meant
+    to go with the recovery that finds lost retransmissions, too.
+    """
+    downgrade_after: int | None = None
+    """Consecutive MSPs or LSPs that make the sender fall back to VCP (section III-D). 2.0 to
+    1000.0.
+    """
+    gap: float | None = None
+    """How far the receiver's number is ahead of the data's first one [bytes]; both are random, and
+    this is, too, at -1 (section III-B). A multiple of the payload makes a tie. -1.0 to
+    4294967295.0.
+    """
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """
+    mi_limit: float | None = None
+    """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
+    pace_large_rtt: bool | None = None
+    """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    relapses: int | None = None
+    """So many relapses make the fall-back final (section III-D). 0.0 to 1000000.0."""
+    resume_rtts: float | None = None
+    """After so many RTTs it sends pairs again ("several", section III-D). 0.0 to 10000.0."""
+    scale_rtt: Literal["srtt", "min_rtt"] | None = None
+    """The RTT that scales the additive increase."""
+    t_d: Time | None = None
+    """t_d, the common base RTT of the additive increase (VCP's eq. 8)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+    weight: float | None = None
+    """The flow's weight: its alpha is this many times as large. 0.001 to 1000.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DpcpQueue(Model):
+    """DPCP's load factor in nine levels, two bits to the first packet of a pair and two to the
+    second.
+    """
+
+    kind: Literal["dpcp"] = "dpcp"
+    a: float | None = None
+    """a, the weight of the old average of the queue (VCP's). 0.0 to 1.0."""
+    flag_slots: int | None = None
+    """Flags that the router has; flows whose numbers are equal modulo this share one (section
+    III-C). 1.0 to 4096.0.
+    """
+    gamma: float | None = None
+    """gamma, the target utilization (VCP's). 0.01 to 2.0."""
+    kappa_q: float | None = None
+    """kappa_q, how fast the persistent queue drains (VCP's). 0.0 to 10.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    priority: bool | None = None
+    """Are ACKs served before data (VCP's)?"""
+    t_q: Time | None = None
+    """t_q, the period of the queue's samples (VCP's)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor (VCP's)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DropfrontQueue(Model):
+    """First in first out, an arrival beyond the limit drops from the front."""
+
+    kind: Literal["dropfront"] = "dropfront"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DroptailQueue(Model):
     """First in first out, arrivals beyond the limit are dropped."""
 
     kind: Literal["droptail"] = "droptail"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DrrQueue(Model):
+    """Deficit round robin over flows or groups, drops from the longest queue."""
+
+    kind: Literal["drr"] = "drr"
+    by: Literal["flow", "group", "acks"] | None = None
+    """What makes a class: a flow, a group of flows in the order of the scenario, or ACKs (class 0)
+    and data (class 1).
+    """
+    quantum: int | None = None
+    """Q, the quantum of weight 1 [bytes], section 3; 0: a full packet. 0.0 to 1000000.0."""
+    w0: float | None = None
+    """Weight of class 0: its quantum is so many times Q. 0.01 to 100.0."""
+    w1: float | None = None
+    """Weight of class 1. 0.01 to 100.0."""
+    w2: float | None = None
+    """Weight of class 2. 0.01 to 100.0."""
+    w3: float | None = None
+    """Weight of class 3 and all further ones. 0.01 to 100.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,6 +664,22 @@ class EveryLoss(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class FastProtocol(Model):
+    """FAST TCP: keeps alpha packets of its own in the queues."""
+
+    kind: Literal["fast"] = "fast"
+    alpha: float | None = None
+    """alpha, the packets of a flow that are to wait in the queues [packets] (ToN eq. (10)). 0.1 to
+    1000000.0.
+    """
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    gamma: float | None = None
+    """gamma, how far an update goes towards its aim (ToN eq. (10)). 0.001 to 1.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Flows(Model):
     """A group of flows."""
 
@@ -146,6 +702,9 @@ class Flows(Model):
     from_: str | None = field(default=None, metadata={"key": "from"})
     """With `links` and no `path`: the first node. Routes have the least sum of delays, then the
     fewest links, then the links named first.
+    """
+    gaps: Literal["even", "poisson"] | None = None
+    """With `rate`: is the time between two packets always the same, or that of a Poisson process?
     """
     off: TimeLaw | None = None
     """With `rate`: how long a break is."""
@@ -180,6 +739,45 @@ class Flows(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class FqCodelQueue(Model):
+    """Hashed flow queues, new ones first, with CoDel in each."""
+
+    kind: Literal["fq-codel"] = "fq-codel"
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped? Section 5.2.6."""
+    flows: int | None = None
+    """Number of queues, section 5.2.5. 1.0 to 65536.0."""
+    interval: Time | None = None
+    """INTERVAL of each queue's CoDel, section 5.2.1."""
+    quantum: int | None = None
+    """Quantum [bytes], section 5.2.4; 0: a full packet. 0.0 to 1000000.0."""
+    target: Time | None = None
+    """TARGET of each queue's CoDel, section 5.2.2."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GaimdProtocol(Model):
+    """General AIMD(alpha, beta), TCP-friendly with (0.31, 7/8)."""
+
+    kind: Literal["gaimd"] = "gaimd"
+    alpha: float | None = None
+    """alpha, increase per RTT [packets] (section 2). 1e-06 to 1000.0."""
+    beta: float | None = None
+    """beta, what a loss leaves of the window (section 2). 0.01 to 0.999."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GilbertElliottLoss(Model):
     """Bursts: a chain of two states, good at the start, that takes a step with each packet."""
 
@@ -194,6 +792,120 @@ class GilbertElliottLoss(Model):
     """Probability of a loss in the bad state. Left out: "100%"."""
     loss_good: Share | None = None
     """Probability of a loss in the good state. Left out: "0%"."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HstcpProtocol(Model):
+    """HighSpeed TCP: increase and decrease that depend on the window."""
+
+    kind: Literal["hstcp"] = "hstcp"
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    high_decrease: float | None = None
+    """High_Decrease, b(w) at High_Window (section 5). 0.01 to 0.5."""
+    high_window: float | None = None
+    """High_Window, where b(w) is High_Decrease [packets] (section 5). 1000.0 to 1000000000.0."""
+    low_window: float | None = None
+    """Low_Window, up to which it is Reno [packets] (section 5). 2.0 to 1000.0."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HtcpProtocol(Model):
+    """H-TCP: an increase that grows with the time since the last loss, adaptive backoff."""
+
+    kind: Literal["htcp"] = "htcp"
+    bandwidth_switch: bool | None = None
+    """The bandwidth switch: does a loss halve after a change of the rate?"""
+    beta_max: float | None = None
+    """Largest share that a loss leaves (section 3). 0.1 to 0.95."""
+    beta_min: float | None = None
+    """Smallest share that a loss leaves (section 3). 0.1 to 0.9."""
+    delta_b: float | None = None
+    """Delta_B, relative change of the rate from which a loss halves (section 3). 0.0 to 1.0."""
+    delta_l: Time | None = None
+    """Delta_L, time after a loss with Reno's increase (section 3)."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    rtt_scaling: bool | None = None
+    """RTT scaling: alpha times RTT_min/100 ms, a factor between 0.1 and 2."""
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IllinoisProtocol(Model):
+    """TCP-Illinois: AIMD whose parameters follow the queueing delay."""
+
+    kind: Literal["illinois"] = "illinois"
+    alpha_max: float | None = None
+    """alpha_max, increase per RTT without queueing delay [packets]. 1.0 to 1000.0."""
+    alpha_min: float | None = None
+    """alpha_min, increase per RTT at the largest delay [packets]. 0.01 to 1.0."""
+    beta_max: float | None = None
+    """beta_max, share that a loss takes at large delay. 0.5 to 0.9."""
+    beta_min: float | None = None
+    """beta_min, share that a loss takes at small delay. 0.01 to 0.5."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    eta_1: float | None = None
+    """eta_1: below eta_1 d_m the increase is alpha_max. 0.0 to 0.5."""
+    eta_2: float | None = None
+    """eta_2: below eta_2 d_m a loss takes beta_min. 0.0 to 0.5."""
+    eta_3: float | None = None
+    """eta_3: above eta_3 d_m a loss takes beta_max. 0.51 to 1.0."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    theta: int | None = None
+    """theta, RTTs of small delay in a row before the increase is alpha_max again. 1.0 to 1000000.0.
+    """
+    w_thresh: float | None = None
+    """W_thresh, below which it is Reno [packets]. 1.0 to 1000000000.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class JetmaxProtocol(Model):
+    """JetMax: the bottleneck shares what others leave among its own."""
+
+    kind: Literal["jetmax"] = "jetmax"
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    tau: float | None = None
+    """tau, the part of the way to g that a step goes; stable below 2 (R1). 0.001 to 1.999."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class JetmaxQueue(Model):
+    """JetMax's count of a link's own flows, and its offer to them."""
+
+    kind: Literal["jetmax"] = "jetmax"
+    gamma: float | None = None
+    """gamma, the target utilization (R1). 0.01 to 1.0."""
+    interval: Time | None = None
+    """Delta, the interval over which N and u are measured (R1)."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -264,6 +976,28 @@ class ListLoss(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class LtcpProtocol(Model):
+    """Layered TCP: as many packets per RTT as the window has layers."""
+
+    kind: Literal["ltcp"] = "ltcp"
+    beta: float | None = None
+    """beta, share that a loss takes with several layers. 0.01 to 0.9."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    w_t: float | None = None
+    """W_T, the window from which the second layer is there [packets]. 1.0 to 1000000000.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Map(Model):
     """A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by
     their `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and the
@@ -293,13 +1027,151 @@ class Map(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class MaxnetProtocol(Model):
+    """MaxNet: a rate by the largest price of the way."""
+
+    kind: Literal["maxnet"] = "maxnet"
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    weight: float | None = None
+    """w, the flow's weight: its demand is so many times D (D1). 0.001 to 1000.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MaxnetQueue(Model):
+    """MaxNet's price of a link."""
+
+    kind: Literal["maxnet"] = "maxnet"
+    initial_rtt: Time | None = None
+    """d before the first packet with an RTT."""
+    kappa: float | None = None
+    """kappa, how much the price moves in an RTT at twice the target (D2). 0.001 to 2.0."""
+    mu: float | None = None
+    """mu, the target utilization (Comm. Letters 2002, section II). 0.01 to 1.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    period: Time | None = None
+    """T, the time between two updates of the price."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MlcpProtocol(Model):
+    """MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing.
+    """
+
+    kind: Literal["mlcp"] = "mlcp"
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a region's upper edge (eq. 1). 0.0 to 10.0."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MlcpQueue(Model):
+    """MLCP's load factor in sixteen levels, over a period that follows the mean RTT."""
+
+    kind: Literal["mlcp"] = "mlcp"
+    a: float | None = None
+    """a, the weight of the old average of the queue. 0.0 to 1.0."""
+    adapt_t_p: bool | None = None
+    """Does t_p follow the mean RTT? If not, it stays at 200 ms."""
+    first_rtt: bool | None = None
+    """Does T_c start at the first mean RTT rather than at 200 ms?"""
+    gamma: float | None = None
+    """gamma, the target utilization (eq. 13). 0.01 to 2.0."""
+    kappa_q: float | None = None
+    """kappa_q, how fast the persistent queue drains (eq. 13). 0.0 to 10.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    phi: float | None = None
+    """phi, by which the mean RTT falls more slowly than it rises (3.2.2). 0.001 to 1000000.0."""
+    priority: bool | None = None
+    """Are ACKs served before data, as VCP's router does it?"""
+    t: Time | None = None
+    """T, the period of the mean RTT (eq. 14)."""
+    t_q: Time | None = None
+    """t_q, the period of the queue's samples (3.2.1)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NbitProtocol(Model):
+    """MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease."""
+
+    kind: Literal["nbit"] = "nbit"
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    bits: Literal["2", "3", "4", "15", "ideal"] | None = None
+    """n, the bits of the feedback (section 2.1): the router's."""
+    inverse: bool | None = None
+    """Is the increase inversely proportional from 95 % on (section 2.2.3): the router's."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a level's upper edge (eq. 1). 0.0 to 10.0."""
+    md: Literal["A", "B", "C", "D"] | None = None
+    """The scheme of decrease (section 2.2.2): the router's."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NbitQueue(Model):
+    """MLCP's load factor in as many levels as the scheme's bits hold."""
+
+    kind: Literal["nbit"] = "nbit"
+    a: float | None = None
+    """a, the weight of the old average of the queue. 0.0 to 1.0."""
+    adapt_t_p: bool | None = None
+    """Does t_p follow the mean RTT? If not, it stays at 200 ms."""
+    bits: Literal["2", "3", "4", "15", "ideal"] | None = None
+    """n, the bits of the feedback (section 2.1)."""
+    first_rtt: bool | None = None
+    """Does T_c start at the first mean RTT rather than at 200 ms?"""
+    gamma: float | None = None
+    """gamma, the target utilization (eq. 13). 0.01 to 2.0."""
+    inverse: bool | None = None
+    """Is the load from 95 % on told apart (section 2.2.3)?"""
+    kappa_q: float | None = None
+    """kappa_q, how fast the persistent queue drains (eq. 13). 0.0 to 10.0."""
+    md: Literal["A", "B", "C", "D"] | None = None
+    """The scheme of decrease (section 2.2.2)."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    phi: float | None = None
+    """phi, by which the mean RTT falls more slowly than it rises (3.2.2). 0.001 to 1000000.0."""
+    priority: bool | None = None
+    """Are ACKs served before data, as VCP's router does it?"""
+    t: Time | None = None
+    """T, the period of the mean RTT (eq. 14)."""
+    t_q: Time | None = None
+    """t_q, the period of the queue's samples (3.2.1)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NewrenoProtocol(Model):
     """TCP NewReno: Reno's window with recovery from several losses per window."""
 
     kind: Literal["newreno"] = "newreno"
     ecn: bool | None = None
     """Does it use ECN (RFC 3168)?"""
-    recovery: Literal["reno", "newreno", "sack"] | None = None
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -360,6 +1232,93 @@ class ParkingLot(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class PiQueue(Model):
+    """Proportional-integral controller of the queue."""
+
+    kind: Literal["pi"] = "pi"
+    a: float | None = None
+    """a, the weight of the present queue [1/packet]. 0.0 to 1.0."""
+    b: float | None = None
+    """b, the weight of the queue one sample ago [1/packet]. 0.0 to 1.0."""
+    by_size: bool | None = None
+    """Is the probability proportional to the packet's size (ns-2's bytes_)?"""
+    counts: Literal["buffer", "packets", "bytes"] | None = None
+    """What the queue counts."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    flows: int | None = None
+    """N, the least number of flows to design a and b for; 0: a and b as given. 0.0 to 1000000000.0.
+    """
+    frequency: float | None = None
+    """Sampling frequency f [1/s]. 0.001 to 1000000.0."""
+    preset: Literal["hollot-2001", "ns2"] | None = None
+    """Named values of the parameters; other keys override them. hollot-2001: The paper's
+    simulations (section V): 15 Mb/s, 60 flows, RTTs up to 246 ms, 200 packets to wait. ns2: The
+    defaults of ns-2.35 (ns-default.tcl): 170 Hz, 50 packets to wait, drops.
+    """
+    q_ref: float | None = None
+    """q_ref [packets]; 0: by q_ref_ratio. 0.0 to 1000000000.0."""
+    q_ref_ratio: float | None = None
+    """q_ref, the queue that shall wait, as a part of the buffer, unless q_ref is given. 0.0 to 1.0.
+    """
+    rtt: Time | None = None
+    """R, the longest RTT with queueing to design a and b for; 0: a and b as given."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PieQueue(Model):
+    """PIE: proportional-integral controller of the delay."""
+
+    kind: Literal["pie"] = "pie"
+    alpha: float | None = None
+    """alpha, the weight of the distance from the reference [1/s]. 0.0 to 1000.0."""
+    beta: float | None = None
+    """beta, the weight of the trend [1/s]. 0.0 to 1000.0."""
+    cap: bool | None = None
+    """Is an increase above 0.02 cut to that once the probability is 0.1 (section 5.5)?"""
+    derandomize: bool | None = None
+    """Is the gap between drops kept between 0.85 and 8.5 of its mean (section 5.4)?"""
+    dq_threshold: int | None = None
+    """DQ_THRESHOLD, what must leave for a measurement of the rate [bytes] (section 5.2). 1.0 to
+    1000000000.0.
+    """
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped (section 5.1)?"""
+    estimate: Literal["timestamp", "departure-rate"] | None = None
+    """How the delay is found."""
+    mark_ecnth: float | None = None
+    """mark_ecnth, the probability from which on capable packets are dropped too (section 5.1). 0.0
+    to 1.0.
+    """
+    max_burst: Time | None = None
+    """MAX_BURST, the time for which a burst after a quiet time is let through."""
+    preset: Literal["rfc8033-b"] | None = None
+    """Named values of the parameters; other keys override them. rfc8033-b: RFC 8033, appendix B:
+    with all optional enhancements.
+    """
+    qdelay_ref: Time | None = None
+    """QDELAY_REF, the delay to hold."""
+    switches: bool | None = None
+    """Is PIE off until a third of the buffer is full, and again when all is quiet (section 5.3)?"""
+    t_update: Time | None = None
+    """T_UPDATE, time between two changes of the probability."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PriorityQueue(Model):
+    """Strict priority: ACKs before data, or one group before the next."""
+
+    kind: Literal["priority"] = "priority"
+    by: Literal["flow", "group", "acks"] | None = None
+    """What makes a class: ACKs before data, one group of flows before the next in the order of the
+    scenario, or one flow before the next.
+    """
+    per_class: int | None = None
+    """The most that one class may hold [packets]; 0: the link's limit is for all. 0.0 to 1000000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Probe(Model):
     """What is recorded over time."""
 
@@ -379,6 +1338,52 @@ class Probe(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class PythonProtocol(Model):
+    """A prototype: a Python class, a subclass of clearpipe.Sender."""
+
+    kind: Literal["python"] = "python"
+    code: str | None = None
+    """The class: "file.py:Name" beside the scenario, or "package.module:Name"."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PythonQueue(Model):
+    """A prototype: a Python class, a subclass of clearpipe.Router."""
+
+    kind: Literal["python"] = "python"
+    code: str | None = None
+    """The class: "file.py:Name" beside the scenario, or "package.module:Name"."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QuickstartProtocol(Model):
+    """Quick-Start: SACK whose first packet asks the routers for a rate."""
+
+    kind: Literal["quickstart"] = "quickstart"
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    rate: float | None = None
+    """The rate asked for [bit/s]; rounded down to 40 kb/s*2^(n-1), n up to 15 (section 3.1).
+    40000.0 to 1000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QuickstartQueue(Model):
+    """Quick-Start's approval of rate requests."""
+
+    kind: Literal["quickstart"] = "quickstart"
+    interval: Time | None = None
+    """The length of an interval over which utilization is measured (appendix C)."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    threshold: float | None = None
+    """Up to this part of the capacity requests are approved (appendix C, qs_thresh). 0.0 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RandomLoss(Model):
     """Every packet is lost with the same probability, independently of the others."""
 
@@ -390,10 +1395,41 @@ class RandomLoss(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class RcpProtocol(Model):
+    """RCP: every flow paces at the one rate that its links offer."""
+
+    kind: Literal["rcp"] = "rcp"
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RcpQueue(Model):
+    """RCP's rate, the same for all flows."""
+
+    kind: Literal["rcp"] = "rcp"
+    alpha: float | None = None
+    """alpha, the gain of the spare capacity (thesis eq. (2.2); IWQoS 2005 has 0.1). 0.0 to 10.0."""
+    beta: float | None = None
+    """beta, the gain of the queue (thesis eq. (2.2); IWQoS 2005 has 1). 0.0 to 10.0."""
+    eta: float | None = None
+    """eta, the target utilization. 0.01 to 1.0."""
+    initial_rate: float | None = None
+    """R at the start, over the capacity (ns-2 code). 0.001 to 1.0."""
+    initial_rtt: Time | None = None
+    """d0 before the first packet with an RTT."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    period: Time | None = None
+    """The longest T, the time between two updates of R (thesis section 2.2)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RedQueue(Model):
     """Random early detection, gentle, with ECN."""
 
     kind: Literal["red"] = "red"
+    adaptive: bool | None = None
+    """Is max_p adapted as by the queue ared, with its default constants (ns-2's adaptive_)?"""
     by_size: bool | None = None
     """Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises no)?"""
     counts: Literal["buffer", "packets", "bytes"] | None = None
@@ -407,19 +1443,80 @@ class RedQueue(Model):
     max_p: float | None = None
     """max_p, the probability at max_th. 1e-06 to 1.0."""
     max_th: float | None = None
-    """max_th, where the probability reaches max_p [packets]; 0: by max_th_ratio. 0.0 to
-    1000000000.0.
+    """max_th, where the probability reaches max_p [packets]; 0: by target_delay or max_th_ratio.
+    0.0 to 1000000000.0.
     """
     max_th_ratio: float | None = None
-    """max_th as a part of the buffer, unless max_th is given. 0.0 to 1.0."""
+    """max_th as a part of the buffer, unless max_th or target_delay is given. 0.0 to 1.0."""
+    mean_size: int | None = None
+    """Size of the packets in which bytes and the capacity are counted (ns-2's mean_pktsize_)
+    [bytes]; 0: a full packet. 0.0 to 65535.0.
+    """
     min_th: float | None = None
-    """min_th, below which nothing is marked [packets]; 0: by min_th_ratio. 0.0 to 1000000000.0."""
+    """min_th, below which nothing is marked [packets]; 0: by target_delay or min_th_ratio. 0.0 to
+    1000000000.0.
+    """
     min_th_ratio: float | None = None
-    """min_th as a part of the buffer, unless min_th is given. 0.0 to 1.0."""
+    """min_th as a part of the buffer, unless min_th or target_delay is given. 0.0 to 1.0."""
+    preset: Literal["floyd-1993", "xcp-2002", "adaptive", "vcp-2005", "ns2"] | None = None
+    """Named values of the parameters; other keys override them. floyd-1993: The paper's simulations
+    (Floyd, Jacobson, ToN 1993, section V): thresholds 5 and 15 packets, max_p 1/50, a jump above
+    max_th, drops. xcp-2002: XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5):
+    gentle, thresholds at one and two thirds of the buffer, the rest as its authors advise.
+    adaptive: Adaptive RED (Floyd, Gummadi, Shenker 2001): thresholds for a delay of 5 ms, w_q from
+    the capacity, max_p adapted. vcp-2005: The comparisons of VCP (Xia et al., SIGCOMM 2005) and
+    MLCP: RED/ECN with its authors' advice, which was Adaptive RED by then, marking and not
+    dropping. ns2: The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500 bytes, by
+    size, drops.
+    """
+    target_delay: Time | None = None
+    """Mean delay for which the thresholds are set (ns-2's targetdelay_): min_th is half of what the
+    line sends in it, at least 5 packets, and max_th three times min_th; 0: by the ratios.
+    """
     w_q: float | None = None
-    """w_q, the weight of a new sample in the average. 1e-09 to 1.0."""
+    """w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s. 0.0 to 1.0.
+    """
     wait: bool | None = None
     """Is the first mark held back until count*p_b reaches 1?"""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RemQueue(Model):
+    """Random exponential marking: a price from queue and input."""
+
+    kind: Literal["rem"] = "rem"
+    alpha: float | None = None
+    """alpha, the weight of the queue against the input [1/interval]. 0.0 to 1000.0."""
+    by_size: bool | None = None
+    """Is the probability proportional to the packet's size (ns-2's qib_)?"""
+    counts: Literal["buffer", "packets", "bytes"] | None = None
+    """What the queue and the input count."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    gamma: float | None = None
+    """gamma, the step of the price. 0.0 to 1000.0."""
+    interval: Time | None = None
+    """Time between two updates; 0: by interval_packets."""
+    interval_packets: float | None = None
+    """Time between two updates in transmission times of a full packet, unless interval is given.
+    0.01 to 1000000.0.
+    """
+    phi: float | None = None
+    """phi, the base of the marking probability. 1.0 to 1000000.0."""
+    preset: Literal["xcp-2002", "ns2"] | None = None
+    """Named values of the parameters; other keys override them. xcp-2002: XCP's comparison (Katabi,
+    Handley, Rohrs, SIGCOMM 2002, section 5): updates each 10 packets' transmission time, a third of
+    the buffer to wait. ns2: The defaults of ns-2.35 (ns-default.tcl): updates each 2 ms, 20 packets
+    to wait, drops.
+    """
+    q_ref: float | None = None
+    """q_ref [packets]; 0: by q_ref_ratio. 0.0 to 1000000000.0."""
+    q_ref_ratio: float | None = None
+    """q_ref, the queue that shall wait (the paper's b*), as a part of the buffer, unless q_ref is
+    given. 0.0 to 1.0.
+    """
+    w_in: float | None = None
+    """Weight of the last interval in the mean input (ns-2's inw_; 1: no mean). 0.0 to 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -429,7 +1526,15 @@ class RenoProtocol(Model):
     kind: Literal["reno"] = "reno"
     ecn: bool | None = None
     """Does it use ECN (RFC 3168)?"""
-    recovery: Literal["reno", "newreno", "sack"] | None = None
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -443,13 +1548,81 @@ class Reorder(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class RioQueue(Model):
+    """RIO: RED for packets in and out of their flow's profile."""
+
+    kind: Literal["rio"] = "rio"
+    bucket: float | None = None
+    """Depth of the bucket [full packets]. 1.0 to 1000000.0."""
+    max_in: float | None = None
+    """max_in [packets]. 0.0 to 1000000000.0."""
+    max_out: float | None = None
+    """max_out [packets]. 0.0 to 1000000000.0."""
+    max_p_in: float | None = None
+    """P_max_in, the probability at max_in. 1e-06 to 1.0."""
+    max_p_out: float | None = None
+    """P_max_out, the probability at max_out. 1e-06 to 1.0."""
+    min_in: float | None = None
+    """min_in [packets]. 0.0 to 1000000000.0."""
+    min_out: float | None = None
+    """min_out [packets]. 0.0 to 1000000000.0."""
+    profile0: float | None = None
+    """Profile of each flow of the first group [bit/s]: the bucket's rate, section III. 0.0 to
+    1000000000000.0.
+    """
+    profile1: float | None = None
+    """Profile of each flow of the second group [bit/s]. 0.0 to 1000000000000.0."""
+    profile2: float | None = None
+    """Profile of each flow of the third group [bit/s]. 0.0 to 1000000000000.0."""
+    profile3: float | None = None
+    """Profile of each flow of all further groups [bit/s]. 0.0 to 1000000000000.0."""
+    tag: bool | None = None
+    """Is this an edge: are untagged packets tagged?"""
+    w_q: float | None = None
+    """w_q of both averages. 1e-06 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SackProtocol(Model):
     """TCP SACK: Reno's window with selective acknowledgements."""
 
     kind: Literal["sack"] = "sack"
     ecn: bool | None = None
     """Does it use ECN (RFC 3168)?"""
-    recovery: Literal["reno", "newreno", "sack"] | None = None
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ScalableProtocol(Model):
+    """Scalable TCP: a constant increase per ACK, an eighth lost."""
+
+    kind: Literal["scalable"] = "scalable"
+    a: float | None = None
+    """a, increase per ACK [packets] (section 3). 0.0 to 1.0."""
+    b: float | None = None
+    """b, share that a loss takes (section 3). 0.0 to 0.9."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    lwnd: float | None = None
+    """lwnd, the legacy window up to which it is Reno [packets] (section 3.1). 1.0 to 1000000000.0.
+    """
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -501,6 +1674,42 @@ class Step(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class TahoeProtocol(Model):
+    """TCP Tahoe: every loss starts again from one packet."""
+
+    kind: Literal["tahoe"] = "tahoe"
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TfrcProtocol(Model):
+    """TFRC: TCP's rate by an equation, smoothly, with nothing sent again."""
+
+    kind: Literal["tfrc"] = "tfrc"
+    damping: bool | None = None
+    """Is the rate corrected for the last RTT sample, which damps oscillation (section 4.5)?"""
+    discounting: bool | None = None
+    """Are old loss intervals discounted when the present one is long (section 5.5)?"""
+    ecn: bool | None = None
+    """Are packets ECN-capable, and is a mark a loss (section 5.1)?"""
+    q: float | None = None
+    """q, the weight of the old RTT estimate (section 4.3). 0.0 to 1.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    t_mbi: Time | None = None
+    """t_mbi, the longest time between two packets (section 4.3)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Transport(Model):
     """The settings of the reliability machinery, the same for every flow."""
 
@@ -523,6 +1732,58 @@ class Transport(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class UdpProtocol(Model):
+    """UDP: what the application offers, with no ACK and no control."""
+
+    kind: Literal["udp"] = "udp"
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VcpEndhostProtocol(Model):
+    """EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses."""
+
+    kind: Literal["vcp-endhost"] = "vcp-endhost"
+    alpha: float | None = None
+    """alpha, the additive increase per t_rho [packets] (eq. 3). 0.0 to 1000.0."""
+    beta: float | None = None
+    """beta, the factor of the decrease (eq. 4). 0.0 to 1.0."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
+    margin: Time | None = None
+    """The load is high from this queueing delay on, if the other margin is smaller."""
+    margin_ratio: float | None = None
+    """The load is high from this part of the smallest RTT on, if the other margin is smaller. 0.0
+    to 10.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    t_rho: Time | None = None
+    """t_rho, the period of the estimate, MI's base and the length of the freeze."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VcpFriendlyProtocol(Model):
+    """TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = "red"."""
+
+    kind: Literal["vcp-friendly"] = "vcp-friendly"
+    ai_scaling: Literal["rate", "window", "none"] | None = None
+    """How the additive increase depends on the RTT."""
+    alpha: float | None = None
+    """alpha, the additive increase per RTT [packets]; 0.2 = 3*(1 - beta)/(1 + beta) is the other
+    reading (section VI-C). 0.0 to 1000.0.
+    """
+    beta: float | None = None
+    """beta, the factor of the decrease (eq. 4). 0.0 to 1.0."""
+    high_load: float | None = None
+    """The load factor transition point, where MI ends (section III-B). 0.01 to 1.0."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class VcpProtocol(Model):
     """VCP: two bits of load factor, MI, AI or MD at the end host."""
 
@@ -531,8 +1792,12 @@ class VcpProtocol(Model):
     """The AI scaling limiter's upper end; above it g has slope 1."""
     ai_limit_low: Time | None = None
     """The AI scaling limiter's lower end; below it g is linear."""
+    ai_scaling: Literal["rate", "window", "none"] | None = None
+    """How the additive increase depends on the RTT."""
     alpha: float | None = None
     """alpha, the additive increase per t_d [packets] (eq. 3). 0.0 to 1000.0."""
+    base_rtt: Time | None = None
+    """The RTT without queueing, for scale_rtt = "base_rtt" only."""
     beta: float | None = None
     """beta, the factor of the decrease (eq. 4). 0.0 to 1.0."""
     high_load: float | None = None
@@ -545,8 +1810,8 @@ class VcpProtocol(Model):
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
     pace_large_rtt: bool | None = None
     """Are packets spaced when few of them share an RTT much longer than t_rho?"""
-    recovery: Literal["reno", "newreno", "sack"] | None = None
-    scale_rtt: Literal["srtt", "min_rtt"] | None = None
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
     """The RTT that scales the additive increase."""
     t_d: Time | None = None
     """t_d, the common base RTT of the additive increase (eq. 8)."""
@@ -565,12 +1830,27 @@ class VcpQueue(Model):
     kind: Literal["vcp"] = "vcp"
     a: float | None = None
     """a, the weight of the old average of the queue (R.2). 0.0 to 1.0."""
+    adapt_gamma: bool | None = None
+    """Does gamma move until the utilization is u_target (eq. 14)?"""
     gamma: float | None = None
     """gamma, the target utilization (eq. 1). 0.01 to 2.0."""
+    gamma_periods: int | None = None
+    """gamma moves after so many periods of t_rho (eq. 14: much longer than an RTT). 1.0 to
+    100000.0.
+    """
+    gamma_step: float | None = None
+    """mu, by which gamma moves at a time (eq. 14). 0.0 to 1.0."""
     high_load: float | None = None
     """The load factor from which on the load is high (section III-B). 0.0 to 10.0."""
     kappa_q: float | None = None
     """kappa_q, how fast the persistent queue drains (eq. 1). 0.0 to 10.0."""
+    marking: Literal["all", "red"] | None = None
+    """Which packets learn of overload."""
+    max_p: float | None = None
+    """max_p, the probability of a mark at rho = max_rho, if RED picks (section VI-C). 1e-06 to 1.0.
+    """
+    max_rho: float | None = None
+    """The load factor at which the probability of a mark is max_p, if RED picks. 1.001 to 10.0."""
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     overload: float | None = None
@@ -581,6 +1861,83 @@ class VcpQueue(Model):
     """t_q, the period of the queue's samples (R.2)."""
     t_rho: Time | None = None
     """t_rho, the period of the load factor (R.3)."""
+    u_target: float | None = None
+    """U, the utilization that gamma is moved for (eq. 14). 0.01 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VegasProtocol(Model):
+    """TCP Vegas: one packet up or down per RTT by what waits in the queues."""
+
+    kind: Literal["vegas"] = "vegas"
+    alpha: float | None = None
+    """alpha, below so many packets in queues the window grows [packets] (JSAC section IV-B). 0.0 to
+    1000000.0.
+    """
+    beta: float | None = None
+    """beta, above so many it shrinks [packets] (JSAC section IV-B). 0.0 to 1000000.0."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    gamma: float | None = None
+    """gamma, above so many slow start ends [packets] (JSAC section IV-C). 0.0 to 1000000.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VqQueue(Model):
+    """Virtual queue at a fixed part of the capacity."""
+
+    kind: Literal["vq"] = "vq"
+    buffer_ratio: float | None = None
+    """The virtual buffer as a part of the buffer (ns-2's buflim_). 0.0 to 10.0."""
+    capacity_ratio: float | None = None
+    """theta, the virtual capacity as a part of the capacity. 0.001 to 1.0."""
+    counts: Literal["buffer", "packets", "bytes"] | None = None
+    """What the virtual queue counts."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    marks: Literal["overflow", "busy-period"] | None = None
+    """What is marked."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WestwoodProtocol(Model):
+    """TCP Westwood+: a loss leaves what the measured rate needs."""
+
+    kind: Literal["westwood"] = "westwood"
+    alpha: float | None = None
+    """alpha, weight of the old estimate in the new one (section 2.2: 0.9). 0.0 to 0.999."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    slow_start: Literal["standard", "limited", "hystart"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WfqQueue(Model):
+    """Weighted fair queueing by start tags, over flows or groups."""
+
+    kind: Literal["wfq"] = "wfq"
+    by: Literal["flow", "group", "acks"] | None = None
+    """What makes a class: a flow, a group of flows in the order of the scenario, or ACKs (class 0)
+    and data (class 1).
+    """
+    w0: float | None = None
+    """r_0, weight of class 0: its share is its part of the sum of those that wait. 0.01 to 100.0.
+    """
+    w1: float | None = None
+    """r_1, weight of class 1. 0.01 to 100.0."""
+    w2: float | None = None
+    """r_2, weight of class 2. 0.01 to 100.0."""
+    w3: float | None = None
+    """r_3, weight of class 3 and all further ones. 0.01 to 100.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -598,7 +1955,7 @@ class XcpProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["reno", "newreno", "sack"] | None = None
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -650,9 +2007,69 @@ ProtocolTable: TypeAlias = (
     | SackProtocol
     | XcpProtocol
     | VcpProtocol
+    | PythonProtocol
+    | BbrProtocol
+    | Bbr3Protocol
+    | DpcpProtocol
+    | HstcpProtocol
+    | ScalableProtocol
+    | HtcpProtocol
+    | BicProtocol
+    | CubicProtocol
+    | Cubic2005Protocol
+    | TahoeProtocol
+    | DctcpProtocol
+    | WestwoodProtocol
+    | IllinoisProtocol
+    | CompoundProtocol
+    | LtcpProtocol
+    | GaimdProtocol
+    | BinomialProtocol
+    | FastProtocol
+    | VegasProtocol
+    | UdpProtocol
+    | TfrcProtocol
+    | RcpProtocol
+    | QuickstartProtocol
+    | MaxnetProtocol
+    | JetmaxProtocol
+    | VcpFriendlyProtocol
+    | VcpEndhostProtocol
+    | MlcpProtocol
+    | NbitProtocol
 )
 
-QueueTable: TypeAlias = DroptailQueue | RedQueue | XcpQueue | VcpQueue
+QueueTable: TypeAlias = (
+    DroptailQueue
+    | RedQueue
+    | XcpQueue
+    | VcpQueue
+    | PythonQueue
+    | AredQueue
+    | RemQueue
+    | AvqQueue
+    | VqQueue
+    | PiQueue
+    | PieQueue
+    | BlueQueue
+    | DpcpQueue
+    | RcpQueue
+    | QuickstartQueue
+    | MaxnetQueue
+    | JetmaxQueue
+    | DropfrontQueue
+    | ChokeQueue
+    | RioQueue
+    | CsfqQueue
+    | CsfqEdgeQueue
+    | DrrQueue
+    | WfqQueue
+    | PriorityQueue
+    | CodelQueue
+    | FqCodelQueue
+    | MlcpQueue
+    | NbitQueue
+)
 
 Rate: TypeAlias = str
 """a rate with its unit, such as "45Mbps"."""

@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     from clearpipe.plot import Plot
 
 
+class Numerics(TypedDict):
+    """How the fluid engine solved its equations."""
+
+    steps: int
+    rejected_steps: int
+    step_min_s: float
+    step_max_s: float
+    fixed_step: bool
+    step_error_ratio: float
+    """The error estimate: the largest local error of a window in one step, as a part of it."""
+    tolerance_ratio: float
+    classes: int
+
+
 class Meta(TypedDict):
     """Where a result comes from; units are in the names."""
 
@@ -41,6 +55,7 @@ class Meta(TypedDict):
     branch_at_s: NotRequired[float]
     variant: NotRequired[str]
     """Its name and what it changes, as on the command line."""
+    numerics: NotRequired[Numerics]
 
 
 class Spread(TypedDict):

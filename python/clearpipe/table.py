@@ -80,7 +80,9 @@ def count(value: float) -> str:
 
 
 def speed(meta: Meta) -> str:
-    """Packet-hops per second and simulated over real time."""
+    """Packet-hops, or a fluid engine's steps, per second and simulated over real time."""
+    if "numerics" in meta:
+        return f"{count(meta['events'])} steps, {_times_real(meta)} x real time"
     return f"{meta['packet_hops_per_s'] / 1e6:.1f} Mhops/s, {_times_real(meta)} x real time"
 
 
@@ -204,7 +206,8 @@ class Overview:
         link = [f(self.link) if self.link else "-" for _, f in LINK_COLUMNS]
         group = group_cells(self.group, self.sized, transfers)
         meta = self.result.meta
-        pace = f"{meta['packet_hops_per_s'] / 1e6:.1f} / {_times_real(meta)}"
+        hops = "-" if "numerics" in meta else f"{meta['packet_hops_per_s'] / 1e6:.1f}"
+        pace = f"{hops} / {_times_real(meta)}"
         return [self.label, *link, *group, pace]
 
 
@@ -273,7 +276,8 @@ def repeat_command(result: Result, file: str | None = None) -> str:
     """The command that gives the same fingerprint again."""
     meta = result.meta
     name = file or f"{meta['name']}.toml"
-    return f"clearpipe run {name} --seed {meta['seed']} --rep {meta['rep']}"
+    engine = "" if meta["engine"] == "packet" else f" --engine {meta['engine']}"
+    return f"clearpipe run {name}{engine} --seed {meta['seed']} --rep {meta['rep']}"
 
 
 def new_table(title: str, headings: Sequence[str], left: int = 1) -> RichTable:

@@ -25,12 +25,14 @@ QUICK = [
     "flows.fwd.start=uniform(0s, 0.5s)",
     "flows.rev.start=uniform(0s, 0.5s)",
 ]
+DPCP = ["topology.queue=dpcp", "flows.fwd.protocol=dpcp", "flows.rev.protocol=dpcp"]
 CASES = {
     "xcp": ("base-case-xcp", []),
     # A buffer this short loses packets, also those that RED would have marked.
     "sack": ("base-case-sack-red", ["topology.buffer=10pkt", "queues.gentle-red.w_q=0.05"]),
     # A slow link, so that the load has time to become high.
     "vcp": ("base-case-vcp", ["topology.rate=1Mbps", "duration=8s"]),
+    "dpcp": ("base-case-vcp", ["topology.rate=1Mbps", "duration=8s", *DPCP]),
 }
 XCP = str(examples.path("base-case-xcp"))
 RUN = ["run", XCP, *(f"--set={key}" for key in QUICK), "--quiet"]
@@ -135,6 +137,45 @@ def test_losses_show_as_sack_blocks_and_ecn_as_bits(
     waiting = sum(link["queued_end_pkts"] for link in result.summary["links"])
     assert seen > 0
     assert 0 <= marks - seen <= waiting
+
+
+@needs_tshark
+def test_dpcp_orders_its_numbers_and_a_tie_makes_a_checksum_wrong(
+    captured: dict[str, tuple[cp.Result, Path]], tmp_path: Path
+) -> None:
+    _, out = captured["dpcp"]
+    names = ("ip.src", "tcp.seq_raw", "tcp.ack_raw", "ip.dsfield.ecn")
+    packets = [
+        line.split("\t") for line in fields(out / "bottleneck.pcapng", *names, where="tcp.len > 0")
+    ]
+    before: dict[str, bool] = {}
+    parts = {True: set[str](), False: set[str]()}
+    for source, seq, ack, ecn in packets:
+        msp = int(seq) > int(ack)
+        assert before.get(source) != msp, "the parts alternate"
+        before[source] = msp
+        parts[msp].add(ecn)
+    assert len(before) == 3
+    # Low load, and at least one other code.
+    assert "1" in parts[True]
+    assert len(parts[True] | parts[False]) > 1
+    # The receiver's number is that of the data's eleventh packet: one tie there, and one in the ACK
+    # that asks for it.
+    gap = "flows.{}.protocol={{ kind = 'dpcp', gap = 9600 }}"
+    sets = [DPCP[0], *(gap.format(group) for group in ("fwd", "rev"))]
+    tied = tmp_path / "tied"
+    cp.run(examples.path("base-case-vcp"), set=[*QUICK, *sets], out=tied, capture="all")
+    for file in sorted(tied.glob("*.pcapng")):
+        assert tshark(file, "-Y", "_ws.malformed || ip.checksum.status==0") == []
+    lines = [
+        line.split("\t")
+        for file in sorted(tied.glob("*.pcapng"))
+        for line in fields(
+            file, "tcp.seq_raw", "tcp.ack_raw", "tcp.len", where="tcp.checksum.status==0"
+        )
+    ]
+    assert all(abs(int(seq) - int(ack)) == 1 for seq, ack, _ in lines)
+    assert sorted(length == "0" for *_, length in lines) == [False] * 5 + [True] * 5
 
 
 @needs_tshark

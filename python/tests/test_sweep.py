@@ -290,7 +290,7 @@ def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     now = runner.identities(spec, store, range(5))
     identities = _core.identities
     with monkeypatch.context() as older:
-        older.setattr(cp, "model_version", lambda: "0")
+        older.setattr(cp, "model_version", lambda *_: "0")
         # Another model has other identities.
         older.setattr(
             _core, "identities", lambda *args, **kw: [x[::-1] for x in identities(*args, **kw)]

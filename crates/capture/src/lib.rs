@@ -52,6 +52,8 @@ pub struct Segments {
     pub last_seq: u64,
     /// Size of that packet [bytes on the wire].
     pub last_bytes: u32,
+    /// The number of the data's first byte.
+    pub first_byte: u32,
 }
 
 /// A packet on the line of a link.

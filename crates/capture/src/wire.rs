@@ -6,10 +6,13 @@
 //!   2^32. The payload is the packet's size less the headers, and at least one byte.
 //! - There is no handshake, so there are no SYNs, no FINs, and no options that only a SYN has. Data
 //!   packets acknowledge nothing (0), ACKs carry sequence number 0. The window field is 65535.
+//! - DPCP writes sequence and acknowledgment number itself, from random first numbers and switched where
+//!   its order wants it ([`cc::explicit::dpcp`]); where it breaks a tie, the TCP checksum is wrong, as
+//!   the protocol has it. SACK blocks are not switched.
 //! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them.
 //! - Options: the protocol's header in an experimental option (kind 253) under the ExID of
 //!   [`AnyHeader::exid`] (RFC 6994), then SACK blocks (kind 5), most recent first, as many as fit.
-//! - The payload is zeros. Both checksums are right.
+//! - The payload is zeros. Both checksums are right, but for that tie.
 //!
 //! The simulator charges a packet's size whatever its headers would need. Where they need more (an
 //! ACK of 40 bytes with any option), the packet has the length that they need, and a note says what
@@ -17,7 +20,7 @@
 //! payload would be data.
 
 use cc::registry::AnyHeader;
-use cc::roles::{Ecn, PacketKind};
+use cc::roles::{Ecn, PacketKind, TcpFields};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 
 use crate::{Departure, Segments};
@@ -76,6 +79,10 @@ pub fn encode(packet: &Departure) -> Wire {
         }
     };
     tcp.ack = true;
+    let own = packet.header.tcp();
+    if let Some(TcpFields { seq, ack, .. }) = own {
+        (tcp.sequence_number, tcp.acknowledgment_number) = (seq, ack);
+    }
     // `put_sack` and the registry's test keep the options within 40 bytes.
     tcp.set_options_raw(&options).expect("TCP options within 40 bytes");
     let needed = IP_BYTES + TCP_BYTES + options.len() as u32 + payload;
@@ -84,15 +91,17 @@ pub fn encode(packet: &Departure) -> Wire {
     }
     let padding = packet.size.saturating_sub(needed);
     let note = (!notes.is_empty()).then(|| notes.join("; "));
-    let headers = bytes(from, to, packet.ecn, tcp, payload);
+    let tied = own.is_some_and(|own| own.stale);
+    let headers = bytes((from, to), packet.ecn, tcp, payload, tied);
     Wire { headers, zeros: payload + padding, note }
 }
 
 /// The largest payload.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// Both headers with their checksums.
-fn bytes(from: u32, to: u32, ecn: Ecn, mut tcp: TcpHeader, payload: u32) -> Vec<u8> {
+/// Both headers, `way` being from and to, with their checksums; TCP's is that of two equal numbers where
+/// they were `tied`.
+fn bytes(way: (u32, u32), ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: bool) -> Vec<u8> {
     let length = IP_BYTES + tcp.header_len() as u32 + payload;
     let mut ip = Ipv4Header {
         ecn: match ecn {
@@ -106,13 +115,19 @@ fn bytes(from: u32, to: u32, ecn: Ecn, mut tcp: TcpHeader, payload: u32) -> Vec<
         dont_fragment: true,
         time_to_live: 64,
         protocol: IpNumber::TCP,
-        source: from.to_be_bytes(),
-        destination: to.to_be_bytes(),
+        source: way.0.to_be_bytes(),
+        destination: way.1.to_be_bytes(),
         ..Ipv4Header::default()
     };
     ip.header_checksum = ip.calc_header_checksum();
-    tcp.checksum =
-        tcp.calc_checksum_ipv4(&ip, &ZEROS[..payload as usize]).expect("an IPv4 packet's length");
+    let mut summed = tcp.clone();
+    if tied {
+        let both = tcp.sequence_number.max(tcp.acknowledgment_number);
+        (summed.sequence_number, summed.acknowledgment_number) = (both, both);
+    }
+    tcp.checksum = summed
+        .calc_checksum_ipv4(&ip, &ZEROS[..payload as usize])
+        .expect("an IPv4 packet's length");
     [ip.to_bytes().as_slice(), tcp.to_bytes().as_slice()].concat()
 }
 
@@ -166,13 +181,13 @@ impl Cut {
 
     /// Sequence number of a segment's first byte.
     fn position(&self, seq: u64) -> u32 {
-        let Segments { full_bytes, last_seq, last_bytes } = self.segments;
+        let Segments { full_bytes, last_seq, last_bytes, first_byte } = self.segments;
         let full = u64::from(self.payload(full_bytes));
         let position = if seq > last_seq {
             last_seq.wrapping_mul(full).wrapping_add(u64::from(self.payload(last_bytes)))
         } else {
             seq.wrapping_mul(full)
         };
-        position as u32
+        first_byte.wrapping_add(position as u32)
     }
 }

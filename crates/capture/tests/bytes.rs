@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use cc::explicit::dpcp::{DpcpHeader, Part, order::Numbers};
 use cc::explicit::xcp::XcpHeader;
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
@@ -25,7 +26,12 @@ fn data() -> Departure {
         retransmission: false,
         header: AnyHeader::Xcp(XcpHeader { cwnd: 2000.0, rtt: 0.08, feedback: 1.5 }),
         sack: Blocks::default(),
-        segments: Segments { full_bytes: 1000, last_seq: u64::MAX, last_bytes: 1000 },
+        segments: Segments {
+            full_bytes: 1000,
+            last_seq: u64::MAX,
+            last_bytes: 1000,
+            first_byte: 0,
+        },
         life: 1,
         waiting: 0,
     }
@@ -126,6 +132,40 @@ fn a_senders_memory_does_not_show() {
     assert_eq!(stamped, wire::encode(&ack(AnyHeader::None, &[])));
 }
 
+/// DPCP writes both numbers; a switch leaves the checksum as it was, a broken tie makes it wrong by the
+/// one that was subtracted.
+#[test]
+fn numbers_that_the_protocol_writes() {
+    let made = |part, seq, ack| {
+        let header = AnyHeader::Dpcp(DpcpHeader::order(part, Numbers { seq, ack }));
+        let made = wire::encode(&Departure { header, ..data() });
+        assert_eq!((made.headers.len(), made.zeros, made.note), (40, 960, None));
+        made.headers
+    };
+    let numbers = |headers: &[u8]| (number(&headers[24..28]), number(&headers[28..32]));
+    let (most, least) = (made(Part::Msp, 7, 4_000_000_000), made(Part::Lsp, 7, 4_000_000_000));
+    assert_eq!((numbers(&most), numbers(&least)), ((4_000_000_000, 7), (7, 4_000_000_000)));
+    assert_eq!(most[36..38], least[36..38]);
+    for headers in [most, least, made(Part::Msp, 8, 7)] {
+        check(&headers, 960);
+    }
+    for (part, place) in [(Part::Msp, 28), (Part::Lsp, 24)] {
+        let mut headers = made(part, 70_000, 70_000);
+        assert_eq!(number(&headers[place..place + 4]), 69_999);
+        assert_eq!(sum(&headers[..20]), 0xffff);
+        headers[place..place + 4].copy_from_slice(&70_000_u32.to_be_bytes());
+        check(&headers, 960);
+    }
+    // SACK blocks are numbers like the data's, and stay in their place: 3 segments of 960 from 5000 on.
+    let segments = Segments { first_byte: 5000, ..data().segments };
+    let header = AnyHeader::Dpcp(DpcpHeader::order(Part::Lsp, Numbers { seq: 9, ack: 6920 }));
+    let made = wire::encode(&Departure { segments, ..ack(header, &[(3, 4)]) });
+    assert_eq!(numbers(&made.headers), (9, 6920));
+    let edges = (number(&made.headers[44..48]), number(&made.headers[48..52]));
+    assert_eq!(edges, (5000 + 3 * 960, 5000 + 4 * 960));
+    check(&made.headers, 0);
+}
+
 #[test]
 fn ecn_bits_and_flags() {
     for (ecn, bits) in [(Ecn::NotCapable, 0), (Ecn::Ect1, 1), (Ecn::Ect0, 2), (Ecn::Ce, 3)] {
@@ -147,7 +187,7 @@ fn sizes_that_leave_no_room_and_last_segments() {
     assert_eq!(made.note.as_deref(), Some("simulated as 30 bytes, its headers need 61"));
     check(&made.headers, 1);
     // What acknowledges a last packet of 100 bytes ends with its 60.
-    let segments = Segments { full_bytes: 1000, last_seq: 3, last_bytes: 100 };
+    let segments = Segments { last_seq: 3, last_bytes: 100, ..data().segments };
     let made = wire::encode(&Departure { segments, ..ack(AnyHeader::None, &[]) });
     assert_eq!(number(&made.headers[28..32]), 3 * 960 + 60);
     // An ACK of 64 bytes is padded behind the IP packet.

@@ -3,10 +3,13 @@
 
 use units::{Rate, Time};
 
+use crate::boxed::Boxed;
+use crate::classes::Place;
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable,
+    Verdict,
 };
 use crate::tcp::delivery::Stamp;
 
@@ -79,6 +82,12 @@ pub struct ProtocolInfo {
     pub recovery: Recovery,
     /// The queue that must be on the path for it to work as meant.
     pub router: Option<&'static str>,
+    /// As [`Sender::OPEN_LOOP`].
+    pub open_loop: bool,
+    /// Does its receiver choose which packets to acknowledge ([`Reporter`])?
+    pub reports: bool,
+    /// As [`Sender::STATE_BYTES`].
+    pub state_bytes: usize,
     /// Its parameters.
     pub params: &'static [Spec],
     /// Named sets of their values.
@@ -109,7 +118,10 @@ pub struct QueueInfo {
 }
 
 macro_rules! headers {
-    ($( $variant:ident($type:ty) = $exid:literal; )*) => {
+    (
+        $( $variant:ident($type:ty) = $exid:literal; )*
+        $( @tcp $own:ident($own_type:ty); )*
+    ) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
@@ -119,16 +131,19 @@ macro_rules! headers {
             /// What a sender remembers of the packet; nothing on the wire.
             Stamp(Stamp),
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
+            $( #[doc = concat!(stringify!($own), "'s numbers in TCP's fields.")] $own($own_type), )*
         }
 
         impl AnyHeader {
             /// Every header's identifier, in the order of the table.
             pub const EXIDS: &'static [u16] = &[$( $exid ),*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header, and
+            /// for one that is in TCP's own fields.
             pub fn exid(&self) -> Option<u16> {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$own(_) => None, )*
                     $( AnyHeader::$variant(_) => Some($exid), )*
                 }
             }
@@ -136,6 +151,7 @@ macro_rules! headers {
             pub fn wire_bytes(&self) -> usize {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => 0,
+                    $( AnyHeader::$own(_) => <$own_type as Header>::WIRE_BYTES, )*
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
@@ -144,6 +160,15 @@ macro_rules! headers {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
+                    $( AnyHeader::$own(header) => header.encode(wire), )*
+                }
+            }
+            /// As [`Header::tcp`].
+            pub fn tcp(&self) -> Option<TcpFields> {
+                match self {
+                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$variant(header) => header.tcp(), )*
+                    $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
@@ -158,6 +183,7 @@ macro_rules! headers {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
+                    $( AnyHeader::$own(header) => header.probe(sink), )*
                 }
             }
         }
@@ -165,8 +191,9 @@ macro_rules! headers {
 }
 
 macro_rules! protocols {
-    ($( $variant:ident { name: $name:literal, sender: $type:ty, recovery: $recovery:ident,
-        router: $router:expr, summary: $summary:literal, source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, sender: $type:ty, $( reporter: $reporter:ty, )?
+        recovery: $recovery:ident, router: $router:expr, summary: $summary:literal,
+        source: $source:literal } )*) => {
         /// The parameters of any end-host protocol.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnySenderParams {
@@ -193,6 +220,9 @@ macro_rules! protocols {
                 source: $source,
                 recovery: Recovery::$recovery,
                 router: $router,
+                open_loop: <$type as Sender>::OPEN_LOOP,
+                state_bytes: <$type as Sender>::STATE_BYTES,
+                reports: !<[&str]>::is_empty(&[$( stringify!($reporter) )?]),
                 params: <$type as Sender>::Params::specs(),
                 presets: <$type as Sender>::Params::presets(),
                 variables: <$type as Sender>::VARIABLES,
@@ -219,6 +249,16 @@ macro_rules! protocols {
             pub fn get(&self, name: &str) -> Option<Value> {
                 match self { $( AnySenderParams::$variant(p) => p.get(name), )* }
             }
+            /// The receiver that chooses what to acknowledge, if the protocol has one.
+            pub fn reporter(&self, context: &SenderContext) -> Option<AnyReporter> {
+                match self {
+                    $( AnySenderParams::$variant(_params) => {
+                        None $( .or_else(|| {
+                            Some(AnyReporter::$variant(<$reporter>::new(_params, context)))
+                        }) )?
+                    } )*
+                }
+            }
             /// The sender and the receiver that these parameters describe.
             pub fn build(&self, context: &SenderContext) -> (AnySender, AnyReceiver) {
                 match self {
@@ -234,6 +274,10 @@ macro_rules! protocols {
             /// As [`Sender::ecn`].
             pub fn ecn(&self) -> EcnUse {
                 match self { $( AnySender::$variant(s) => s.ecn(), )* }
+            }
+            /// As [`Sender::first_byte`].
+            pub fn first_byte(&self) -> u32 {
+                match self { $( AnySender::$variant(s) => s.first_byte(), )* }
             }
             /// As [`Sender::on_send`].
             #[inline]
@@ -283,6 +327,26 @@ macro_rules! protocols {
                         let back = r.on_data(&received(data));
                         Feedback { header: back.header.wrap(), code: back.code }
                     } )*
+                }
+            }
+        }
+
+        /// Any receiver that chooses what to acknowledge.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant)] // few flows have one, apart from their other state
+        pub enum AnyReporter {
+            $( $( #[doc = $summary] $variant($reporter), )? )*
+        }
+
+        impl AnyReporter {
+            /// As [`Reporter::on_data`].
+            pub fn on_data(&mut self, data: &mut Arrived<AnyHeader>) -> Option<AnyHeader> {
+                match self {
+                    $( $( AnyReporter::$variant(r) => {
+                        let header: Option<<$reporter as Reporter>::Header> =
+                            r.on_data(&received(data));
+                        header.map(Header::wrap)
+                    } )? )*
                 }
             }
         }
@@ -372,6 +436,42 @@ macro_rules! queues {
                     $( AnyRouter::$variant(r) => r.on_departure(now, typed(packet), backlog), )*
                 }
             }
+            /// As [`Router::cell`].
+            pub fn cell(&self, flow: u32) -> u32 {
+                match self { $( AnyRouter::$variant(r) => r.cell(flow), )* }
+            }
+            /// As [`Router::draw`].
+            pub fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
+                match self { $( AnyRouter::$variant(r) => r.draw(now, backlog), )* }
+            }
+            /// As [`Router::classify`].
+            pub fn classify(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> u32 {
+                match self {
+                    $( AnyRouter::$variant(r) => r.classify(now, typed(packet), place), )*
+                }
+            }
+            /// As [`Router::admit`].
+            pub fn admit(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> Verdict {
+                match self {
+                    $( AnyRouter::$variant(r) => r.admit(now, typed(packet), place), )*
+                }
+            }
+            /// As [`Router::weight`].
+            pub fn weight(&self, class: u32) -> f64 {
+                match self { $( AnyRouter::$variant(r) => r.weight(class), )* }
+            }
+            /// As [`Router::on_head`].
+            pub fn on_head(
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+            ) -> Verdict {
+                match self {
+                    $( AnyRouter::$variant(r) => r.on_head(now, typed(packet), place), )*
+                }
+            }
             /// As [`Router::next_timer`].
             pub fn next_timer(&self) -> Time {
                 match self { $( AnyRouter::$variant(r) => r.next_timer(), )* }
@@ -454,20 +554,29 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 }
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1).
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
+// is in fields that TCP has anyway, and no option.
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
     Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
+    Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
+    Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
+    QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
+    MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
+    JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
+    Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
+    Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
+    @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
 protocols! {
-    Reno { name: "reno", sender: crate::tcp::reno::Reno, recovery: Reno, router: None,
+    Reno { name: "reno", sender: crate::tcp::reno::RenoSender, recovery: Reno, router: None,
         summary: "TCP Reno: slow start, congestion avoidance, fast recovery",
         source: "RFC 5681" }
-    NewReno { name: "newreno", sender: crate::tcp::reno::Reno, recovery: NewReno, router: None,
+    NewReno { name: "newreno", sender: crate::tcp::reno::RenoSender, recovery: NewReno, router: None,
         summary: "TCP NewReno: Reno's window with recovery from several losses per window",
         source: "RFC 5681, RFC 6582" }
-    Sack { name: "sack", sender: crate::tcp::reno::Reno, recovery: Sack, router: None,
+    Sack { name: "sack", sender: crate::tcp::reno::RenoSender, recovery: Sack, router: None,
         summary: "TCP SACK: Reno's window with selective acknowledgements",
         source: "RFC 5681, RFC 2018, RFC 6675" }
     Xcp { name: "xcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
@@ -479,12 +588,99 @@ protocols! {
     Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
         summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
         source: "the class that the parameter names" }
-    Bbr { name: "bbr", sender: crate::tcp::bbr::Bbr, recovery: Sack, router: None,
+    Bbr { name: "bbr", sender: Boxed<crate::tcp::bbr::Bbr>, recovery: Sack, router: None,
         summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
-    Bbr3 { name: "bbr3", sender: crate::tcp::bbr3::Bbr3, recovery: Sack, router: None,
+    Bbr3 { name: "bbr3", sender: Boxed<crate::tcp::bbr3::Bbr3>, recovery: Sack, router: None,
         summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
         source: "draft-ietf-ccwg-bbr-05" }
+    Dpcp { name: "dpcp", sender: Boxed<crate::explicit::dpcp::DpcpSender>, recovery: Reno,
+        router: Some("dpcp"),
+        summary: "DPCP: four bits of load factor over pairs of packets, two in each",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
+    Hstcp { name: "hstcp", sender: Boxed<crate::tcp::hstcp::HstcpSender>, recovery: Sack, router: None,
+        summary: "HighSpeed TCP: increase and decrease that depend on the window",
+        source: "RFC 3649" }
+    Scalable { name: "scalable", sender: Boxed<crate::tcp::scalable::ScalableSender>, recovery: Sack, router: None,
+        summary: "Scalable TCP: a constant increase per ACK, an eighth lost",
+        source: "Kelly, CCR 33(2), 2003" }
+    Htcp { name: "htcp", sender: Boxed<crate::tcp::htcp::HtcpSender>, recovery: Sack, router: None,
+        summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
+        source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
+    Bic { name: "bic", sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
+        summary: "BIC: binary search for the window of the last loss",
+        source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
+    Cubic { name: "cubic", sender: Boxed<crate::tcp::cubic::CubicSender>, recovery: Sack, router: None,
+        summary: "CUBIC: a cubic function of the time since the last loss",
+        source: "RFC 9438" }
+    Cubic2005 { name: "cubic-2005", sender: Boxed<crate::tcp::cubic_2005::Cubic2005Sender>, recovery: Sack, router: None,
+        summary: "CUBIC as first published, with S_max and beta = 0.2",
+        source: "Rhee, Xu, PFLDnet 2005" }
+    Tahoe { name: "tahoe", sender: crate::tcp::tahoe::TahoeSender, recovery: Tahoe, router: None,
+        summary: "TCP Tahoe: every loss starts again from one packet",
+        source: "Jacobson, SIGCOMM 1988" }
+    Dctcp { name: "dctcp", sender: Boxed<crate::tcp::dctcp::DctcpSender>, recovery: Sack, router: None,
+        summary: "DCTCP: a cut in proportion to the share of marked packets",
+        source: "RFC 8257" }
+    Westwood { name: "westwood", sender: Boxed<crate::tcp::westwood::WestwoodSender>, recovery: Sack, router: None,
+        summary: "TCP Westwood+: a loss leaves what the measured rate needs",
+        source: "Grieco, Mascolo, CCR 34(2), 2004" }
+    Illinois { name: "illinois", sender: Boxed<crate::tcp::illinois::IllinoisSender>, recovery: Sack, router: None,
+        summary: "TCP-Illinois: AIMD whose parameters follow the queueing delay",
+        source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008" }
+    Compound { name: "compound", sender: Boxed<crate::tcp::compound::CompoundSender>, recovery: Sack, router: None,
+        summary: "Compound TCP: Reno plus a delay-based window",
+        source: "Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02" }
+    Ltcp { name: "ltcp", sender: Boxed<crate::tcp::ltcp::LtcpSender>, recovery: Sack, router: None,
+        summary: "Layered TCP: as many packets per RTT as the window has layers",
+        source: "Bhandarkar, Jain, Reddy, PFLDnet 2005; draft-bhandarkar-ltcp-01" }
+    Gaimd { name: "gaimd", sender: crate::tcp::gaimd::GaimdSender, recovery: Sack, router: None,
+        summary: "General AIMD(alpha, beta), TCP-friendly with (0.31, 7/8)",
+        source: "Yang, Lam, ICNP 2000" }
+    Binomial { name: "binomial", sender: crate::tcp::binomial::BinomialSender, recovery: Sack, router: None,
+        summary: "Binomial congestion control: SQRT, IIAD, or k and l",
+        source: "Bansal, Balakrishnan, INFOCOM 2001" }
+    Fast { name: "fast", sender: crate::tcp::fast::Fast, recovery: Sack, router: None,
+        summary: "FAST TCP: keeps alpha packets of its own in the queues",
+        source: "Wei, Jin, Low, Hegde, ToN 2006" }
+    Vegas { name: "vegas", sender: crate::tcp::vegas::Vegas, recovery: Reno, router: None,
+        summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
+        source: "Brakmo, Peterson, JSAC 1995" }
+    Udp { name: "udp", sender: crate::rate::udp::Udp, reporter: crate::rate::udp::UdpReporter,
+        recovery: None, router: None,
+        summary: "UDP: what the application offers, with no ACK and no control",
+        source: "RFC 768" }
+    Tfrc { name: "tfrc", sender: Boxed<crate::rate::tfrc::Tfrc>,
+        reporter: crate::rate::tfrc::TfrcReporter, recovery: None, router: None,
+        summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
+        source: "RFC 5348" }
+    Rcp { name: "rcp", sender: crate::explicit::rcp::RcpSender, recovery: Sack,
+        router: Some("rcp"), summary: "RCP: every flow paces at the one rate that its links offer",
+        source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005" }
+    QuickStart { name: "quickstart", sender: crate::explicit::quickstart::QuickStartSender,
+        recovery: Sack, router: Some("quickstart"),
+        summary: "Quick-Start: SACK whose first packet asks the routers for a rate",
+        source: "RFC 4782" }
+    MaxNet { name: "maxnet", sender: crate::explicit::maxnet::MaxNetSender, recovery: Sack,
+        router: Some("maxnet"), summary: "MaxNet: a rate by the largest price of the way",
+        source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
+    JetMax { name: "jetmax", sender: crate::explicit::jetmax::JetMaxSender, recovery: Sack,
+        router: Some("jetmax"), summary: "JetMax: the bottleneck shares what others leave among its own",
+        source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
+    VcpFriendly { name: "vcp-friendly", sender: crate::explicit::vcp_friendly::VcpFriendlySender,
+        recovery: Reno, router: Some("vcp"),
+        summary: "TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = \"red\"",
+        source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VI-C" }
+    VcpEndhost { name: "vcp-endhost", sender: Boxed<crate::explicit::vcp_endhost::VcpEndhostSender>,
+        recovery: Sack, router: None,
+        summary: "EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses",
+        source: "after Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VIII: future work" }
+    Mlcp { name: "mlcp", sender: crate::explicit::mlcp::MlcpSender, recovery: Decoupled, router: Some("mlcp"),
+        summary: "MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols" }
+    Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
+        summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }
 
 queues! {
@@ -524,4 +720,56 @@ queues! {
     Blue { name: "blue", router: crate::aqm::blue::Blue, role: Policy,
         summary: "Blue: a probability from losses and idle times",
         source: "Feng, Shin, Kandlur, Saha, ToN 2002" }
+    Dpcp { name: "dpcp", router: crate::explicit::dpcp::DpcpRouter, role: Feedback,
+        summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
+            the second",
+        source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
+    Rcp { name: "rcp", router: crate::explicit::rcp::RcpRouter, role: Feedback,
+        summary: "RCP's rate, the same for all flows",
+        source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005, section 3" }
+    QuickStart { name: "quickstart", router: crate::explicit::quickstart::QuickStartRouter,
+        role: Feedback, summary: "Quick-Start's approval of rate requests",
+        source: "RFC 4782, section 3.3 and appendix C" }
+    MaxNet { name: "maxnet", router: crate::explicit::maxnet::MaxNetRouter, role: Feedback,
+        summary: "MaxNet's price of a link",
+        source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
+    JetMax { name: "jetmax", router: crate::explicit::jetmax::JetMaxRouter, role: Feedback,
+        summary: "JetMax's count of a link's own flows, and its offer to them",
+        source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
+    DropFront { name: "dropfront", router: crate::aqm::dropfront::DropFront, role: Policy,
+        summary: "First in first out, an arrival beyond the limit drops from the front",
+        source: "Lakshman, Neidhardt, Ott, INFOCOM 1996" }
+    Choke { name: "choke", router: crate::aqm::choke::Choke, role: Policy,
+        summary: "CHOKe: an arrival and a random waiting packet of its flow are dropped",
+        source: "Pan, Prabhakar, Psounis, INFOCOM 2000" }
+    Rio { name: "rio", router: crate::aqm::rio::Rio, role: Policy,
+        summary: "RIO: RED for packets in and out of their flow's profile",
+        source: "Clark, Fang, ToN 1998" }
+    Csfq { name: "csfq", router: crate::aqm::csfq::Csfq, role: Policy,
+        summary: "CSFQ core: drops by the packet's label and the estimated fair rate",
+        source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
+    CsfqEdge { name: "csfq-edge", router: crate::aqm::csfq::CsfqEdge, role: Policy,
+        summary: "CSFQ edge: labels packets with their flow's rate, then acts as a core",
+        source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
+    Drr { name: "drr", router: crate::aqm::drr::Drr, role: Policy,
+        summary: "Deficit round robin over flows or groups, drops from the longest queue",
+        source: "Shreedhar, Varghese, SIGCOMM 1995" }
+    Wfq { name: "wfq", router: crate::aqm::wfq::Wfq, role: Policy,
+        summary: "Weighted fair queueing by start tags, over flows or groups",
+        source: "Goyal, Vin, Cheng, SIGCOMM 1996" }
+    Priority { name: "priority", router: crate::aqm::priority::Priority, role: Policy,
+        summary: "Strict priority: ACKs before data, or one group before the next",
+        source: "RFC 2475, RFC 3246" }
+    CoDel { name: "codel", router: crate::aqm::codel::CoDel, role: Policy,
+        summary: "Controlled delay: drops at the head while packets wait too long",
+        source: "RFC 8289" }
+    FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
+        summary: "Hashed flow queues, new ones first, with CoDel in each",
+        source: "RFC 8290" }
+    Mlcp { name: "mlcp", router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
+        summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }
+    Nbit { name: "nbit", router: crate::explicit::nbit::NbitRouter, role: Feedback,
+        summary: "MLCP's load factor in as many levels as the scheme's bits hold",
+        source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
 }

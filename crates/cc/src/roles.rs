@@ -4,6 +4,7 @@
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::classes::{Place, Plan};
 use crate::foreign::Host;
 use crate::params::Params;
 use crate::registry::AnyHeader;
@@ -54,6 +55,17 @@ impl Variable {
     }
 }
 
+/// The fields of a TCP header that a protocol writes itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpFields {
+    /// The sequence number.
+    pub seq: u32,
+    /// The acknowledgment number.
+    pub ack: u32,
+    /// Is the checksum wrong? It is that of two numbers as large as the larger then.
+    pub stale: bool,
+}
+
 /// What a protocol adds to its packets.
 pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     /// Bytes that [`Header::encode`] writes.
@@ -64,6 +76,10 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     fn encode(&self, wire: &mut [u8]);
     /// Reads the wire form; `None` when it is too short or makes no sense.
     fn decode(wire: &[u8]) -> Option<Self>;
+    /// What it writes into fields that TCP has anyway; it takes no bytes of its own then.
+    fn tcp(&self) -> Option<TcpFields> {
+        None
+    }
     /// Its fields by the paper's names.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.
@@ -187,12 +203,22 @@ pub trait Sender: Sized {
 
     /// What [`Sender::probe`] shows, in its order.
     const VARIABLES: &'static [Variable];
+    /// Does it send what the application offers at once, whatever becomes of it? Then the
+    /// application must have a rate.
+    const OPEN_LOOP: bool = false;
+    /// What one flow's state takes [bytes].
+    const STATE_BYTES: usize = size_of::<Self>();
 
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
     /// The other end's state at the start of a flow.
     fn receiver(_params: &Self::Params, _context: &SenderContext) -> Self::Receiver {
         Self::Receiver::default()
+    }
+    /// The number of its data's first byte on the wire, if the protocol needs that to be another than
+    /// 0 ([`Header::tcp`]).
+    fn first_byte(&self) -> u32 {
+        0
     }
     /// How it uses the ECN bits; asked once.
     fn ecn(&self) -> EcnUse {
@@ -271,6 +297,21 @@ impl<H: Header> Receiver for Echo<H> {
     }
 }
 
+/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
+/// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
+/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`]. It lies apart from the other state of a
+/// flow and may be large.
+pub trait Reporter: Sized + Clone {
+    /// Its protocol's parameters.
+    type Params: Params;
+    /// The protocol's header.
+    type Header: Header;
+    /// The state at the start of a flow.
+    fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// A data packet arrived: the header of the ACK that leaves at once, if one does.
+    fn on_data(&mut self, data: &Arrived<Self::Header>) -> Option<Self::Header>;
+}
+
 /// What a buffer's limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -339,6 +380,8 @@ pub enum Verdict {
     Forward,
     /// Drop it.
     Drop,
+    /// Drop it and the waiting packet that was drawn ([`Router::draw`]). Links with classes only.
+    DropBoth,
 }
 
 /// The order of service that a router wants of its queue.
@@ -348,6 +391,8 @@ pub enum Service {
     Fifo,
     /// Two, the one of ACKs served first; they share one limit.
     AcksFirst,
+    /// Several, or one that is left otherwise than by service: [`crate::classes`]. Policies only.
+    Classes(Plan),
 }
 
 /// The router's part: a policy on the queue of one output link.
@@ -378,6 +423,48 @@ pub trait Router: Sized {
     }
     /// A packet leaves the queue and its first bit goes out; `backlog` no longer holds it.
     fn on_departure(&mut self, _now: Time, _packet: Passing<'_, Self::Header>, _backlog: Backlog) {}
+    /// Which cell ([`Place::cell`]) belongs to a flow. Asked, as all up to [`Router::on_head`], of the
+    /// policy of a link with classes only ([`Service::Classes`]).
+    fn cell(&self, _flow: u32) -> u32 {
+        0
+    }
+    /// Which waiting packet to draw for an arrival ([`Place::drawn`]), as its place in the order of
+    /// arrival. Comes first.
+    fn draw(&mut self, _now: Time, _backlog: Backlog) -> Option<u32> {
+        None
+    }
+    /// The class of an arriving packet. Tables grow to the largest number.
+    fn classify(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_>,
+    ) -> u32 {
+        0
+    }
+    /// As [`Router::on_arrival`], with the packet's place.
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, Self::Header>,
+        place: &mut Place<'_>,
+    ) -> Verdict {
+        self.on_arrival(now, packet, place.backlog)
+    }
+    /// A class's weight, asked at each service and turn, so that it may change. Above 0.
+    fn weight(&self, _class: u32) -> f64 {
+        1.0
+    }
+    /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
+    /// next of its queue; let go, it comes to [`Router::on_departure`].
+    fn on_head(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_>,
+    ) -> Verdict {
+        Verdict::Forward
+    }
     /// When it wants [`Router::on_timer`]; read again after each such call only.
     fn next_timer(&self) -> Time {
         Time::NEVER

@@ -1,6 +1,6 @@
 //! A protocol fetches nothing: no clock, no file, no randomness that was not handed to it.
 //!
-//! The compiler holds most of it: `no_std` without `alloc`, `forbid(unsafe_code)` and no dependency
+//! The compiler holds most of it: `no_std`, `forbid(unsafe_code)` and no dependency
 //! but `units`. This suite holds the rest: that those three lines are still there, that no source
 //! outside its test module names a way around them, and that the check notices when one does.
 
@@ -166,7 +166,14 @@ fn no_source_fetches_anything() {
         sources(&crate_dir(name).join("src"), &mut files);
         assert!(files.len() >= 4, "{files:?}");
         for file in files {
-            let found = offences(name, &fs::read_to_string(&file).unwrap());
+            let source = fs::read_to_string(&file).unwrap();
+            // The one allocation there is: a flow's large sender, when it starts.
+            let source = match file.file_name().and_then(|name| name.to_str()) {
+                Some("lib.rs") if name == "cc" => source.replacen("extern crate alloc;\n", "", 1),
+                Some("boxed.rs") => source.replacen("use alloc::boxed::Box;\n", "", 1),
+                _ => source,
+            };
+            let found = offences(name, &source);
             assert!(found.is_empty(), "{}: {found:#?}", file.display());
         }
     }

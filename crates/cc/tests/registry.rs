@@ -1,11 +1,19 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::dpcp::DpcpHeader;
+use clearpipe_cc::explicit::jetmax::JetMaxHeader;
+use clearpipe_cc::explicit::maxnet::MaxNetHeader;
+use clearpipe_cc::explicit::mlcp::MlcpHeader;
+use clearpipe_cc::explicit::nbit::NbitHeader;
+use clearpipe_cc::explicit::quickstart::QuickStartHeader;
+use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
 use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
+use clearpipe_cc::rate::tfrc::TfrcHeader;
 use clearpipe_cc::registry::{
-    AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, ProtocolInfo,
-    QueueInfo, Role, protocols, queues,
+    AnyHeader, AnyReceiver, AnyReporter, AnyRouter, AnyRouterParams, AnySender, AnySenderParams,
+    ProtocolInfo, QueueInfo, Role, protocols, queues,
 };
 use clearpipe_cc::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Limit, Loss, LossKind,
@@ -131,9 +139,25 @@ fn header() -> impl Strategy<Value = AnyHeader> {
     let xcp = (number(), number(), number());
     prop_oneof![
         1 => Just(AnyHeader::None),
+        1 => (number(), number(), number())
+            .prop_map(|(rtt, x_recv, p)| TfrcHeader { rtt, x_recv, p }.wrap()),
+        1 => (number(), number())
+            .prop_map(|(price, rtt)| MaxNetHeader { price, rtt }.wrap()),
+        1 => (0..5_u32, 0..5_u32, number(), number()).prop_map(|(link, proposed, gap, offer)| {
+            JetMaxHeader { link, proposed, gap, offer }.wrap()
+        }),
+        1 => (number(), number()).prop_map(|(rate, rtt)| RcpHeader { rate, rtt }.wrap()),
+        1 => (any::<u8>(), any::<bool>())
+            .prop_map(|(request, seen)| QuickStartHeader { request, seen }.wrap()),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
         1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
         4 => stamp(),
+        2 => (any::<u32>(), any::<u32>(), any::<bool>())
+            .prop_map(|(seq, ack, stale)| DpcpHeader { seq, ack, stale }.wrap()),
+        2 => (any::<u8>(), any::<u8>(), span())
+            .prop_map(|(load, t_p, rtt)| MlcpHeader::new(load, t_p, Some(rtt)).wrap()),
+        2 => (any::<u32>(), any::<u8>(), span())
+            .prop_map(|(load, t_p, rtt)| NbitHeader::new(load, t_p, Some(rtt)).wrap()),
     ]
 }
 
@@ -261,6 +285,19 @@ fn sender(info: &ProtocolInfo, tuning: Option<&[f64]>, window: f64) -> (AnySende
     params.build(&context)
 }
 
+fn reporter(info: &ProtocolInfo, tuning: Option<&[f64]>) -> Option<AnyReporter> {
+    let mut params = AnySenderParams::named(info.name).unwrap();
+    for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
+        assert_eq!(params.set(spec.name, place(spec, at)), Ok(()), "{}", spec.name);
+    }
+    params.reporter(&SenderContext {
+        packet_bytes: 1000,
+        initial_window: 1.0,
+        stream: stream(),
+        host: &Toys,
+    })
+}
+
 fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit) -> AnyRouter {
     let mut params = AnyRouterParams::named(info.name).unwrap();
     for (spec, &at) in info.params.iter().zip(tuning.unwrap_or_default()) {
@@ -282,7 +319,8 @@ fn router(info: &QueueInfo, tuning: Option<&[f64]>, capacity: u64, limit: Limit)
 
 fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
     match operation.clone() {
-        Operation::Advance(span) => *now = *now + span,
+        // Up to some days: the end of time is no instant of a run.
+        Operation::Advance(span) => *now = *now + Span(span.0 % Span::from_secs(1_000_000).0),
         Operation::Send { size, srtt, retransmission } => {
             let header = sender.on_send(&departing(*now, size, srtt, retransmission));
             check_codec(header);
@@ -373,6 +411,26 @@ proptest! {
                     pending,
                 });
                 check_codec(back.header);
+            }
+        }
+    }
+
+    #[test]
+    fn reporters_take_any_packets(
+        packets in proptest::collection::vec((header(), ecn(), span(), any::<u64>()), 1..80),
+        tuning in tuning(),
+    ) {
+        for info in protocols().filter(|info| info.reports) {
+            let mut reporter = reporter(&info, tuning.as_deref()).expect("it has one");
+            let mut now = Time::ZERO;
+            for &(header, ecn, gap, seq) in &packets {
+                now = now + gap;
+                let (seq, size) = (seq >> (seq % 64), 40 + (seq % 1500) as u32);
+                let expected = seq / 2;
+                let mut data = Arrived { now, seq, expected, size, header, ecn, pending: None };
+                if let Some(header) = reporter.on_data(&mut data) {
+                    check_codec(header);
+                }
             }
         }
     }
@@ -534,6 +592,39 @@ fn check_codec(header: AnyHeader) {
             let sane = h.fields.iter().all(|field| !field.is_nan());
             assert_eq!(round_trip(h), sane.then_some(h));
         }
+        AnyHeader::MaxNet(h) => {
+            let Some(back) = round_trip(h) else { return };
+            check_fields([
+                (back.price, h.price, 1.0 / 16_777_216.0, 0.0..255.0),
+                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
+            ]);
+        }
+        AnyHeader::JetMax(h) => {
+            let Some(back) = round_trip(h) else { return };
+            assert_eq!((back.link, back.proposed), (h.link, h.proposed));
+            check_fields([
+                (back.gap, h.gap, 1e-9, 0.0..4e6),
+                (back.offer, h.offer, 1.0, 0.0..1e18),
+            ]);
+        }
+        AnyHeader::Rcp(h) => {
+            let Some(back) = round_trip(h) else { return };
+            check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
+        }
+        AnyHeader::QuickStart(h) => {
+            let Some(back) = round_trip(h) else { return };
+            assert_eq!((back.request, back.seen), (h.request.min(15), h.seen));
+        }
+        AnyHeader::Tfrc(h) => {
+            let Some(back) = round_trip(h) else { return };
+            check_fields([
+                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
+                (back.x_recv, h.x_recv, 1.0, 0.0..4e9),
+                (back.p, h.p, 1.0 / f64::from(u32::MAX), 0.0..1.0),
+            ]);
+        }
+        AnyHeader::Mlcp(h) => assert_eq!(round_trip(h), Some(h)),
+        AnyHeader::Nbit(h) => assert_eq!(round_trip(h), Some(h)),
         AnyHeader::Xcp(h) => {
             // A window of 0 with an RTT makes no sense and may be refused.
             let Some(back) = round_trip(h) else { return };
@@ -548,6 +639,20 @@ fn check_codec(header: AnyHeader) {
                 assert!(near || !range.contains(&sent), "{h:?} {back:?}");
             }
         }
+        // In TCP's fields, and no option.
+        AnyHeader::Dpcp(h) => {
+            let fields = header.tcp().expect("TCP's numbers");
+            assert_eq!((fields.seq, fields.ack, fields.stale), (h.seq, h.ack, h.stale));
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
+        }
+    }
+}
+
+/// Each field of a header is back within a unit, where it was in the wire's range.
+fn check_fields<const N: usize>(fields: [(f64, f64, f64, std::ops::Range<f64>); N]) {
+    for (got, sent, unit, range) in fields {
+        let near = (got - sent).abs() <= unit.max(sent.abs() * f64::EPSILON);
+        assert!(near || !range.contains(&sent), "{got} for {sent}");
     }
 }
 
@@ -589,8 +694,17 @@ proptest! {
 /// and Fast Open.
 #[test]
 fn headers_fit_into_tcp_options() {
-    let headers =
-        [AnyHeader::Xcp(XcpHeader::default()), AnyHeader::Foreign(ForeignHeader::default())];
+    let headers = [
+        AnyHeader::Xcp(XcpHeader::default()),
+        AnyHeader::Foreign(ForeignHeader::default()),
+        AnyHeader::Tfrc(TfrcHeader::default()),
+        AnyHeader::Rcp(RcpHeader::default()),
+        AnyHeader::QuickStart(QuickStartHeader::default()),
+        AnyHeader::MaxNet(MaxNetHeader::default()),
+        AnyHeader::JetMax(JetMaxHeader::default()),
+        AnyHeader::Mlcp(MlcpHeader::default()),
+        AnyHeader::Nbit(NbitHeader::default()),
+    ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {
         let exid = header.exid().unwrap();
@@ -705,7 +819,10 @@ fn every_queue_is_described() {
 
 #[test]
 fn a_sender_stays_small() {
-    // Four cache lines: the state of 10^5 flows fits into 26 MB.
+    for info in protocols() {
+        assert!(info.state_bytes <= 256 + 8, "{}: {} bytes", info.name, info.state_bytes);
+    }
+    // What every flow has room for; what needs more is boxed.
     let size = std::mem::size_of::<AnySender>();
-    assert!(size <= 256, "{size} bytes");
+    assert!(size <= 160, "{size} bytes");
 }

@@ -1,7 +1,8 @@
 //! What the applications of flows offer to their transports, where that is not all at once.
 //!
 //! An application offers one packet's worth at a time; what the window holds back stays offered. The
-//! first packet is offered when the flow starts, the next ones each `size / rate` later. With on and
+//! first packet is offered when the flow starts, the next ones each `size / rate` later; those of a
+//! Poisson process each an exponential time with that mean later, the first one, too. With on and
 //! off periods that clock stands still while the application is off, so that the long-run mean is the
 //! rate times the share of time on, however short the periods are.
 //!
@@ -16,8 +17,10 @@ use units::{Span, Time};
 /// How the applications of a group behave.
 #[derive(Clone, Copy, Debug)]
 struct Pattern {
-    /// From one packet to the next while the application is on.
+    /// From one packet to the next while the application is on; the mean where it is drawn.
     gap: Span,
+    /// Is the gap drawn from an exponential distribution?
+    poisson: bool,
     /// The laws of on and off periods; `None`: always on.
     periods: Option<(DelayLaw, DelayLaw)>,
 }
@@ -49,13 +52,26 @@ impl Pattern {
     fn of(app: &App, packet_bytes: u32) -> Option<Pattern> {
         match *app {
             App::Greedy => None,
-            App::Rate(rate) => {
-                Some(Pattern { gap: rate.serialization(packet_bytes), periods: None })
+            App::Rate(rate) => Some(Pattern::even(rate, packet_bytes)),
+            App::Poisson(rate) => {
+                Some(Pattern { poisson: true, ..Pattern::even(rate, packet_bytes) })
             }
             App::OnOff { rate, on, off } => {
-                Some(Pattern { gap: rate.serialization(packet_bytes), periods: Some((on, off)) })
+                Some(Pattern { periods: Some((on, off)), ..Pattern::even(rate, packet_bytes) })
             }
         }
+    }
+
+    fn even(rate: units::Rate, packet_bytes: u32) -> Pattern {
+        Pattern { gap: rate.serialization(packet_bytes), poisson: false, periods: None }
+    }
+
+    /// The time from one packet to the next while the application is on.
+    fn gap(&self, stream: &mut Stream) -> Span {
+        if !self.poisson {
+            return self.gap;
+        }
+        Span::from_secs_f64(stream.exponential(self.gap.as_secs()))
     }
 }
 
@@ -90,7 +106,9 @@ impl Apps {
             None => Time::NEVER,
             Some((on, _)) => now + on.draw(&mut stream),
         };
-        let talk = Talk { offered: 0, next: now, on_until, stream };
+        // A Poisson process has no packet at its start.
+        let next = if pattern.poisson { now + pattern.gap(&mut stream) } else { now };
+        let talk = Talk { offered: 0, next, on_until, stream };
         let flow = flow as usize;
         if self.talks.len() <= flow {
             self.talks.resize(flow + 1, talk.clone());
@@ -108,7 +126,7 @@ impl Apps {
         let talk = &mut self.talks[flow as usize];
         while talk.next <= now {
             talk.offered += 1;
-            talk.next = talk.next + pattern.gap;
+            talk.next = talk.next + pattern.gap(&mut talk.stream);
             talk.skip_off(&pattern, self.end);
         }
         outbound.offer(talk.offered);
@@ -171,6 +189,18 @@ mod tests {
         let times = offers(App::OnOff { rate: Rate(2_000_000), on, off }, 1);
         let expected = [0, 4, 18, 32, 36, 50].map(|t| Time::ZERO + ms(t));
         assert_eq!(times[..6], expected);
+    }
+
+    /// 1000 packets/s for 100 s: 10^5 with a standard deviation of sqrt(10^5) = 316; gaps of mean 1 ms
+    /// of which the part above it is 1/e = 0.3679, give or take sqrt(0.3679*0.6321/10^5) = 0.0015.
+    #[test]
+    fn a_poisson_process_has_exponential_gaps() {
+        let times = offers(App::Poisson(Rate(8_000_000)), 100);
+        assert!((times.len() as f64 - 1e5).abs() < 1300.0, "{}", times.len());
+        let gaps = times.windows(2).map(|pair| pair[1].since(pair[0]));
+        let long = gaps.filter(|gap| *gap > ms(1)).count() as f64 / times.len() as f64;
+        assert!((long - 0.3679).abs() < 0.006, "{long}");
+        assert!(times[0] > Time::ZERO);
     }
 
     /// On for 2 s and off for 6 s on average at 8 Mb/s: a quarter of 1000 packets/s. The standard

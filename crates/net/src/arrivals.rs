@@ -177,13 +177,14 @@ impl World {
         let birth = comers.birth(now, row);
         let group = comers.mould.group;
         let bytes = birth.bytes.unwrap_or(u64::MAX);
-        let ends = comers.mould.flow(birth);
+        let (ends, reporter) = (comers.mould.flow(birth), comers.mould.reporter());
         let app = self.apps.any(group).then(|| comers.stream(".app"));
         if let Some(next) = comers.next(now) {
             self.agenda.at(next, event(Due::Arrival, index));
         }
         self.arrivals.transfers.push(group, now.as_secs(), bytes);
         let flow = self.take_slot(ends);
+        self.reporters.set(flow, reporter);
         self.probes.forget_flow(flow);
         if let Some(stream) = app {
             let outbound = &mut self.sources[flow as usize].outbound;

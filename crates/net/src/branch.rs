@@ -190,7 +190,7 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
         let group = source.group as usize;
         hold_source(source, !probe::samples_source(new, group));
         let at_once = new.transport.delayed_ack.is_none();
-        hold_sink(sink, at_once && !probe::samples_sink(new, group));
+        hold_sink(sink, (at_once || sink.reports) && !probe::samples_sink(new, group));
     }
     let ends = Ends { sources: &world.sources, sinks: &world.sinks };
     world.probes.change(new, at, &world.links, ends);
@@ -198,7 +198,7 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
         world.agenda.at(next, event(Due::Probe, 0));
     }
     for (i, link) in world.links.iter_mut().enumerate() {
-        link.plain = link.line.is_none() && !world.probes.watches_link(i as u32);
+        link.plain = link.could_be_plain() && !world.probes.watches_link(i as u32);
     }
     world.probes.start(at, &world.links);
 }

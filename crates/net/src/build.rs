@@ -1,11 +1,11 @@
 //! From a scenario to a world that is ready to run.
 
-use cc::registry::AnySenderParams;
-use cc::roles::{Limit, RouterContext, SenderContext, Service};
+use cc::registry::{AnyReceiver, AnyReporter, AnySenderParams, Recovery, protocols};
+use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{Group, RouterPart, Scenario};
+use scenario::{App, Group, RouterPart, Scenario};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -20,6 +20,7 @@ use crate::lookahead;
 use crate::packet::{NONE, Pipe, Pool};
 use crate::probe::{self, Probes};
 use crate::prototypes;
+use crate::reports::Reporters;
 use crate::tap::Taps;
 use crate::world::{Due, World, event};
 
@@ -63,6 +64,8 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         accesses: flows.accesses,
         apps: flows.apps,
         arrivals,
+        reporters: flows.reporters,
+        gone: Vec::new(),
     };
     schedule(scenario, &mut world);
     world
@@ -107,7 +110,7 @@ fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     };
     let (packets, bytes) = limits(scenario, named.limit);
     let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
-    let queue = Queue::new(service(queue), named.limit);
+    let queue = Queue::new(service(queue), named.limit, scenario.packets.data_bytes);
     Link::new(named.rate, named.owd, queue, routers, occupancy).with_line(Line::new(
         named.rate,
         &named.line,
@@ -138,7 +141,7 @@ pub fn router_context(scenario: &Scenario, i: usize, draw: Draw, part: &str) -> 
 pub fn service(queue: &scenario::Queue) -> Service {
     let asked = queue.feedback.as_ref().map_or(Service::Fifo, |part| part.params.service());
     match (asked, queue.policy.params.service()) {
-        (Service::Fifo, service) => service,
+        (Service::Fifo, service) | (_, service @ Service::Classes(_)) => service,
         (service, _) => service,
     }
 }
@@ -177,13 +180,15 @@ struct Flows {
     /// Where each group's access hops begin.
     first_access: Vec<u32>,
     apps: Apps,
+    reporters: Reporters,
 }
 
 impl Flows {
     fn of(scenario: &Scenario, apps: Apps, draw: Draw) -> Flows {
         let (sources, sinks, annals) = (Vec::new(), Vec::new(), Vec::new());
         let (accesses, first_access) = (Vec::new(), Vec::new());
-        let mut flows = Flows { sources, sinks, annals, accesses, first_access, apps };
+        let reporters = Reporters::default();
+        let mut flows = Flows { sources, sinks, annals, accesses, first_access, apps, reporters };
         for (number, group) in scenario.groups.iter().enumerate() {
             let first = flows.accesses.len() as u32;
             flows.first_access.push(first);
@@ -214,6 +219,7 @@ impl Flows {
         self.sources.push(source);
         self.sinks.push(sink);
         self.annals.push(annals);
+        self.reporters.set(flow, mould.reporter());
         if self.apps.any(mould.group) {
             let outbound = &mut self.sources[flow as usize].outbound;
             self.apps.start((flow, mould.group), start, outbound, stream(".app"));
@@ -262,7 +268,7 @@ impl Mould {
             initial_window: scenario.transport.initial_window,
             config,
             source_prompt: !probe::samples_source(scenario, number),
-            sink_prompt: config.delayed_ack.is_none() && !probe::samples_sink(scenario, number),
+            sink_prompt: at_once(&config) && !probe::samples_sink(scenario, number),
         }
     }
 
@@ -270,8 +276,44 @@ impl Mould {
     pub fn watch(&mut self, scenario: &Scenario) {
         let group = self.group as usize;
         self.source_prompt = !probe::samples_source(scenario, group);
-        let at_once = self.config.delayed_ack.is_none();
-        self.sink_prompt = at_once && !probe::samples_sink(scenario, group);
+        self.sink_prompt = at_once(&self.config) && !probe::samples_sink(scenario, group);
+    }
+
+    /// The receiver that chooses what to acknowledge, if the protocol has one.
+    pub fn reporter(&self) -> Option<AnyReporter> {
+        let Mould { packet_bytes, initial_window, .. } = *self;
+        // It draws nothing.
+        let stream = Stream::new(0, 0, "");
+        self.params.reporter(&SenderContext {
+            packet_bytes,
+            initial_window,
+            stream,
+            host: prototypes::host(),
+        })
+    }
+
+    /// The receiving end of a flow with these access hops.
+    fn sink(&self, access: u32, ecn: EcnUse, receiver: AnyReceiver) -> Sink {
+        Sink {
+            ack_up: Pipe::EMPTY,
+            down: Pipe::EMPTY,
+            group: self.group,
+            access,
+            down_hop: Hop::FREE,
+            up_hop: Hop::FREE,
+            unanswered: NONE,
+            ecn,
+            prompt: self.sink_prompt,
+            held: false,
+            receiver,
+            inbound: Inbound::new(&self.config),
+            arrived: 0,
+            delivered_bytes: 0,
+            fresh_bytes: 0,
+            acks_sent: 0,
+            armed: Time::NEVER,
+            reports: self.config.reports,
+        }
     }
 
     /// Both ends of a flow that is about to start.
@@ -305,25 +347,7 @@ impl Mould {
             finished: false,
             sender,
         };
-        let sink = Sink {
-            ack_up: Pipe::EMPTY,
-            down: Pipe::EMPTY,
-            group,
-            access,
-            down_hop: Hop::FREE,
-            up_hop: Hop::FREE,
-            unanswered: NONE,
-            ecn,
-            prompt: self.sink_prompt,
-            held: false,
-            receiver,
-            inbound: Inbound::new(&self.config),
-            arrived: 0,
-            delivered_bytes: 0,
-            fresh_bytes: 0,
-            acks_sent: 0,
-            armed: Time::NEVER,
-        };
+        let sink = self.sink(access, ecn, receiver);
         let annals = Annals {
             start,
             stop,
@@ -335,6 +359,8 @@ impl Mould {
             last_bytes: transfer.last_bytes,
             row,
             quiet: start,
+            last_data: Time::ZERO,
+            reports: self.config.reports,
         };
         (source, sink, annals)
     }
@@ -350,10 +376,20 @@ fn access(scenario: &Scenario, hops: scenario::Access) -> Access {
     }
 }
 
+/// Does a sink acknowledge at the arrival of a packet, if it does?
+fn at_once(config: &Config) -> bool {
+    config.delayed_ack.is_none() || config.reports
+}
+
 fn config(scenario: &Scenario, group: &Group) -> Config {
     let transport = &scenario.transport;
+    let info = protocols().find(|info| info.name == group.protocol.kind);
+    let reports = info.is_some_and(|info| info.reports);
+    let open_loop = info.is_some_and(|info| info.open_loop);
+    assert!(!open_loop || group.app != App::Greedy, "{}: it needs a rate", group.name);
     Config {
-        recovery: group.protocol.recovery,
+        recovery: if reports { Recovery::None } else { group.protocol.recovery },
+        reports,
         dup_thresh: transport.dup_thresh,
         min_rto: transport.min_rto,
         max_rto: transport.max_rto,

@@ -1,6 +1,7 @@
 //! What one flow's sender and the routers on its way knew at an instant, as facts; python/clearpipe
 //! puts them into words. The run is repeated up to that instant with the flow watched.
 
+use cc::explicit::dpcp::Part;
 use cc::registry::{AnyHeader, ProtocolInfo, protocols, queues};
 use cc::roles::{Ecn, EcnUse, Limit, LossKind, Variable};
 use scenario::{RouterPart, Scenario};
@@ -322,7 +323,7 @@ impl Teller<'_> {
             sack: ack.sack,
             rtt_s: ack.rtt.map(Span::as_secs),
             ece: (ecn == EcnUse::Classic).then_some(ack.ece),
-            code: matches!(ecn, EcnUse::Codes(_)).then(|| code(ack.code, ecn)),
+            code: matches!(ecn, EcnUse::Codes(_)).then(|| code(ack.code, ecn, &ack.header)),
             header: header(&ack.header, info),
             cwnd_before_pkts: ack.before.cwnd,
             cwnd_after_pkts: ack.after.cwnd,
@@ -378,8 +379,8 @@ fn packet(seen: &PacketSeen, ecn: EcnUse, info: Option<&ProtocolInfo>) -> Packet
         lost: seen.lost,
         queued_s: seen.served.map(|(_, queued)| queued.as_secs()),
         marked: seen.marked,
-        code_before: seen.code_in.map(|bits| code(bits, ecn)),
-        code_after: code(seen.code_out, ecn),
+        code_before: seen.code_in.map(|bits| code(bits, ecn, &seen.header_in)),
+        code_after: code(seen.code_out, ecn, &seen.header_out),
         header_before: header(&seen.header_in, info),
         header_after: header(&seen.header_out, info),
     }
@@ -415,9 +416,13 @@ fn shown(table: &[Variable], probe: impl FnOnce(&mut dyn FnMut(&'static str, f64
     all
 }
 
-fn code(bits: Ecn, ecn: EcnUse) -> Code {
+fn code(bits: Ecn, ecn: EcnUse, header: &AnyHeader) -> Code {
+    let lsp = matches!(header, AnyHeader::Dpcp(header) if header.part() == Part::Lsp);
     let name = match (ecn, bits) {
         (_, Ecn::NotCapable) => "not ECN-capable",
+        (_, Ecn::Ect1) if lsp => "lowest level of the zone",
+        (_, Ecn::Ect0) if lsp => "middle level of the zone",
+        (_, Ecn::Ce) if lsp => "highest level of the zone",
         (EcnUse::Codes(_), Ecn::Ect1) => "low load",
         (EcnUse::Codes(_), Ecn::Ect0) => "high load",
         (EcnUse::Codes(_), Ecn::Ce) => "overload",

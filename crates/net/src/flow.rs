@@ -120,6 +120,8 @@ pub struct Sink {
     pub acks_sent: u64,
     /// Earliest pending event of the delayed ACK.
     pub armed: Time,
+    /// Does the receiver choose what to acknowledge ([`crate::reports`])?
+    pub reports: bool,
 }
 
 impl Sink {
@@ -148,8 +150,13 @@ pub struct Annals {
     pub last_bytes: u32,
     /// The row of an arriving flow's transfer, or [`crate::packet::NONE`].
     pub row: u32,
-    /// An arriving flow: the last instant at which something of it came to its end.
+    /// An arriving flow, or one whose ACKs are reports: the last instant at which something of it
+    /// came to its end.
     pub quiet: Time,
+    /// Where ACKs are reports: the last instant at which a data packet did; else zero.
+    pub last_data: Time,
+    /// Are its ACKs reports ([`transport::Config::reports`])?
+    pub reports: bool,
 }
 
 impl Source {

@@ -94,7 +94,13 @@ impl Link {
 
     /// The same link with a line that does more than serve.
     pub fn with_line(self, line: Option<Line>) -> Link {
-        Link { plain: line.is_none(), line: line.map(Box::new), ..self }
+        let link = Link { line: line.map(Box::new), ..self };
+        Link { plain: link.could_be_plain(), ..link }
+    }
+
+    /// Would it be plain if nobody watched?
+    pub fn could_be_plain(&self) -> bool {
+        self.line.is_none() && !self.queue.has_classes()
     }
 
     /// A packet arrives, and perhaps the link takes none now; all departures up to now are worked
@@ -198,19 +204,19 @@ impl Link {
     }
 
     #[inline]
-    fn note_queue(&mut self, now: Time) {
+    pub(crate) fn note_queue(&mut self, now: Time) {
         let Backlog { packets, bytes } = self.queue.backlog();
         self.occupancy.change(now, u64::from(packets), bytes);
     }
 
-    fn count_drop(&mut self, now: Time, packet: &Packet) {
+    pub(crate) fn count_drop(&mut self, now: Time, packet: &Packet) {
         self.counts.drops += 1;
         self.counts.data_drops += u64::from(packet.kind == PacketKind::Data);
         self.fingerprint.record(Kind::Drop, now, packet);
     }
 
     #[inline(always)]
-    fn count_mark(&mut self, now: Time, packet: &Packet, before: cc::roles::Ecn) {
+    pub(crate) fn count_mark(&mut self, now: Time, packet: &Packet, before: cc::roles::Ecn) {
         if packet.ecn != before {
             self.counts.marks += 1;
             self.fingerprint.record(Kind::Mark, now, packet);

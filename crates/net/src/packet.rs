@@ -26,6 +26,8 @@ pub struct Packet {
     next: u32,
     /// Size on the wire [bytes].
     pub size: u32,
+    /// What routers wrote on it ([`cc::classes::Place::label`]).
+    pub label: f32,
     /// SACK blocks of an ACK in the pool's side table, or [`NONE`].
     pub sack: u32,
     /// Data or ACK.
@@ -52,6 +54,7 @@ impl Packet {
             flow,
             next: NONE,
             size,
+            label: 0.0,
             sack: NONE,
             kind: PacketKind::Data,
             ecn: Ecn::NotCapable,

@@ -263,6 +263,15 @@ impl Probes {
         self.on_link(at.now, at.link, l);
     }
 
+    /// A packet that waited at a link with classes is dropped.
+    #[cold]
+    pub fn on_dropped(&mut self, at: Visit, l: &Link, id: u32) {
+        if let Some(watch) = &mut self.watch {
+            watch.on_dropped(at.link, id);
+        }
+        self.on_link(at.now, at.link, l);
+    }
+
     /// A packet that has just been served is lost on the line.
     pub fn on_lost(&mut self, link: u32, packet: &Packet) {
         if let Some(watch) = &mut self.watch {

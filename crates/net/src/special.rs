@@ -18,6 +18,9 @@ impl World {
     #[inline(never)]
     pub(crate) fn arrive_special(&mut self, now: Time, link: u32, id: u32) {
         let l = &mut self.links[link as usize];
+        if l.queue.has_classes() {
+            return self.arrive_at_classes(now, link, id);
+        }
         let refused = l.refuses(now);
         let fate = l.arrive(now, &mut self.pool, id, refused);
         self.probes.on_arrival(Visit { now, link }, l, (id, &self.pool[id]), fate);
@@ -79,10 +82,11 @@ impl World {
             PacketKind::Data => annals.lost += 1,
             PacketKind::Ack => annals.acks_lost += 1,
         }
-        let arriving = annals.row != NONE;
+        let followed = annals.row != NONE || annals.reports;
+        let kind = packet.kind;
         self.pool.remove(id);
-        if arriving {
-            self.came_to_end(out, flow);
+        if followed {
+            self.packet_ended(out, flow, kind);
         }
     }
 

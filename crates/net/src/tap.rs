@@ -120,6 +120,7 @@ impl World {
                 full_bytes: *data_bytes,
                 last_seq: sources[flow].last_seq,
                 last_bytes: annals[flow].last_bytes,
+                first_byte: sources[flow].sender.first_byte(),
             },
             life,
             waiting: line.queue.backlog().packets,

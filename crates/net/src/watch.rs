@@ -227,6 +227,14 @@ impl Watch {
         });
     }
 
+    /// A packet is dropped out of a link's queue.
+    pub fn on_dropped(&mut self, link: u32, id: u32) {
+        let Some(seen) = self.links.iter_mut().find(|seen| seen.link == link) else { return };
+        if let Some(i) = seen.waiting.iter().position(|&(waiting, _)| waiting == id) {
+            seen.last = Some(seen.waiting.remove(i).1);
+        }
+    }
+
     /// The line has lost the packet that left the link's queue last.
     pub fn on_lost(&mut self, link: u32, packet: &Packet) {
         let Some(seen) = self.links.iter_mut().find(|seen| seen.link == link) else { return };

@@ -15,6 +15,7 @@
 
 use cc::roles::{Arrived, Departing, Ecn, EcnUse, Feedback, PacketKind};
 use engine::Agenda;
+use queue::Waiting;
 use transport::{AckIn, Segment};
 use units::{Span, Time};
 
@@ -25,6 +26,7 @@ use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
+use crate::reports::Reporters;
 use crate::tap::Taps;
 
 /// What an event is about, in the order in which events of one instant are handled.
@@ -103,6 +105,9 @@ pub struct World {
     pub access_hops: u64,
     pub apps: Apps,
     pub arrivals: Arrivals,
+    pub reporters: Reporters,
+    /// Scratch: what a link with classes drops of what waits.
+    pub gone: Vec<Waiting>,
 }
 
 impl World {
@@ -226,9 +231,17 @@ impl World {
         }
     }
 
+    /// The same for any link, where it may take a little longer.
+    fn settle(&mut self, now: Time, link: u32) {
+        self.catch_up(now, link);
+        if self.links[link as usize].queue.has_classes() {
+            self.catch_up_classes(now, link);
+        }
+    }
+
     pub fn catch_up_all(&mut self, now: Time) {
         for link in 0..self.links.len() {
-            self.catch_up(now, link as u32);
+            self.settle(now, link as u32);
         }
     }
 
@@ -243,7 +256,7 @@ impl World {
     }
 
     fn on_guard(&mut self, now: Time, link: u32) {
-        self.catch_up(now, link);
+        self.settle(now, link);
         self.set_guard(link);
     }
 
@@ -270,10 +283,11 @@ impl World {
             PacketKind::Data => annals.dropped += 1,
             PacketKind::Ack => annals.acks_dropped += 1,
         }
-        let arriving = annals.row != NONE;
+        let followed = annals.row != NONE || annals.reports;
+        let kind = packet.kind;
         self.pool.remove(id);
-        if arriving {
-            self.came_to_end(now, flow);
+        if followed {
+            self.packet_ended(now, flow, kind);
         }
     }
 
@@ -336,7 +350,7 @@ impl World {
     }
 
     fn on_router_event(&mut self, now: Time, link: u32, due: Due) {
-        self.catch_up(now, link);
+        self.settle(now, link);
         let l = &mut self.links[link as usize];
         let next = match due {
             Due::Capacity => l.on_capacity(now),
@@ -498,10 +512,16 @@ impl World {
 
     #[cold]
     #[inline(never)]
-    fn finish(&mut self, now: Time, flow: u32) {
-        self.sources[flow as usize].finished = true;
-        let annals = &mut self.annals[flow as usize];
-        annals.finish.get_or_insert(now);
+    pub(crate) fn finish(&mut self, now: Time, flow: u32) {
+        let (source, annals) = (&mut self.sources[flow as usize], &mut self.annals[flow as usize]);
+        if annals.reports {
+            annals.quiet = annals.quiet.max(now);
+            if !source.outbound.finished() {
+                return; // a report, of which there may be more
+            }
+        }
+        source.finished = true;
+        annals.finish.get_or_insert(now.max(annals.last_data));
         if annals.row != NONE {
             self.came_to_end(now, flow);
         }
@@ -555,13 +575,13 @@ impl World {
         if seen.ack_now {
             self.acknowledge(now, flow, id);
         } else {
-            self.delay_ack(flow, id);
+            self.withhold_ack(now, flow, id);
         }
     }
 
     /// Turns a data packet round as the ACK of what has arrived.
     #[inline]
-    fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         if sink.unanswered != NONE && sink.unanswered != id {
             self.pool.remove(sink.unanswered);
@@ -579,14 +599,20 @@ impl World {
         packet.sack = sack;
         packet.size = self.ack_bytes;
         packet.hop = 0;
+        packet.label = 0.0;
         let due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
         if sink.ack_up.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckUp, flow));
         }
     }
 
-    fn delay_ack(&mut self, flow: u32, id: u32) {
+    /// No ACK leaves now: it is delayed, or the protocol decides.
+    #[inline(never)]
+    fn withhold_ack(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
+        if sink.reports {
+            return self.report(now, flow, id);
+        }
         if sink.unanswered != NONE {
             self.pool.remove(sink.unanswered);
         }

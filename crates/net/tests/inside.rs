@@ -247,7 +247,9 @@ fn sack_over_red_hears_of_its_marks_and_drops() {
     let told = facts(&base, 3, 12.0);
     let link = &told.links[0];
     assert_eq!(link.kinds, ["red"]);
-    assert!(link.variables.iter().map(|shown| shown.name).eq(["avg", "p_b", "p_a", "count"]));
+    assert!(
+        link.variables.iter().map(|shown| shown.name).eq(["avg", "max_p", "p_b", "p_a", "count"])
+    );
     let loss = told.last_loss.as_ref().expect("congestion");
     assert!(drops > 0 || loss.kind == "ECN echo");
     assert!(loss.cwnd_after_pkts < loss.cwnd_before_pkts);

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::path::Path;
 
 use capture::RecordError;
+use fluid::Unsupported;
 use net::Refused;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
@@ -36,6 +37,12 @@ pub fn config(error: ScenarioError) -> PyErr {
 pub fn refused(about: &str, Refused { key, reason }: Refused) -> PyErr {
     let message = format!("{about}{key}: {reason}");
     ConfigError::new_err((message, None::<String>, None::<u32>, Some(key)))
+}
+
+/// A scenario that an engine cannot run.
+pub fn unsupported(file_name: &str, Unsupported { key, reason }: Unsupported) -> PyErr {
+    let message = format!("{file_name}: {key}: {reason}");
+    ConfigError::new_err((message, Some(file_name.to_owned()), None::<u32>, Some(key)))
 }
 
 /// A variant that cannot be read.

@@ -44,10 +44,11 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The models' version: equal versions give equal fingerprints.
+/// The version of an engine's models: equal versions give equal fingerprints.
 #[pyfunction]
-fn model_version() -> &'static str {
-    net::MODEL_VERSION
+#[pyo3(signature = (engine="packet"))]
+fn model_version(engine: &str) -> PyResult<&'static str> {
+    run::Engine::named(engine).map(run::Engine::model_version)
 }
 
 /// How this module was built.
@@ -66,25 +67,35 @@ fn schema_json() -> String {
     scenario::json_schema().to_string()
 }
 
-/// The scenario with every default written out, and what its author should know.
+/// The scenario with every default written out, and what its author should know; an error if the engine
+/// cannot run it.
 #[pyfunction]
-#[pyo3(signature = (file_name, text, sets=Vec::new()))]
-fn resolve(file_name: &str, text: &str, sets: Vec<String>) -> PyResult<(String, Vec<String>)> {
+#[pyo3(signature = (file_name, text, sets=Vec::new(), *, engine="packet"))]
+fn resolve(
+    file_name: &str,
+    text: &str,
+    sets: Vec<String>,
+    engine: &str,
+) -> PyResult<(String, Vec<String>)> {
     let parsed = run::parse(file_name, text, sets, None)?;
+    run::Engine::named(engine)?.check(file_name, &parsed.scenario)?;
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
 /// The identities of the runs of one scenario with these replications. Prototypes have none: it would
 /// stay the same when the class changes.
 #[pyfunction]
-#[pyo3(signature = (file_name, text, sets, *, seed, reps))]
+#[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 fn identities(
     file_name: &str,
     text: &str,
     sets: Vec<String>,
     seed: u64,
     reps: Vec<u64>,
+    engine: &str,
 ) -> PyResult<Vec<String>> {
+    let engine = run::Engine::named(engine)?;
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
     if let Some(prototype) = net::prototypes(&scenario).first() {
         let table = if prototype.router { "queues" } else { "protocols" };
@@ -93,6 +104,7 @@ fn identities(
             "a sweep's store cannot tell versions of a Python class apart; use `clearpipe run`";
         return Err(errors::refused("", net::Refused { key, reason: reason.to_owned() }));
     }
-    let name = |rep| scenario::identity(&scenario, net::MODEL_VERSION, seed, rep);
+    engine.check(file_name, &scenario)?;
+    let name = |rep| engine.identity(&scenario, seed, rep);
     Ok(reps.into_iter().map(name).collect())
 }

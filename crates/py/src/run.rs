@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use capture::Recorded;
 use net::{Outcome, Progress};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use results::{Batches, Draft, Meta, Stored, Summary};
 use scenario::{Parsed, Scenario};
@@ -116,12 +116,12 @@ pub fn check_writable(dir: PathBuf, replace: bool) -> PyResult<()> {
     results::check_writable(&dir, replace).map_err(errors::store)
 }
 
-/// Runs a scenario in the packet engine without holding the interpreter. With `out` the result
-/// directory is written too, unless the run is stopped; `record` needs it.
+/// Runs a scenario without holding the interpreter. With `out` the result
+/// directory is written too, unless the run is stopped; `record` needs it and the packet engine.
 #[pyfunction]
 #[pyo3(signature = (
     file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1, out=None,
-    replace=false, record=None,
+    replace=false, record=None, engine="packet",
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn simulate(
@@ -136,18 +136,30 @@ pub fn simulate(
     out: Option<PathBuf>,
     replace: bool,
     record: Option<Wanted>,
+    engine: &str,
 ) -> PyResult<Run> {
+    let engine = Engine::named(engine)?;
     let Parsed { scenario, warnings } = parse(file_name, text, sets, seed)?;
     let plan = record.map(|wanted| Plan::new(&wanted, &scenario, file_name)).transpose()?;
     let open = |dir: &PathBuf| Draft::open(dir, replace).map(|draft| Output { draft, plan });
     let out = out.as_ref().map(open).transpose().map_err(errors::store)?;
     let every = Duration::try_from_secs_f64(every_s).unwrap_or_default();
     let mut watch = Watch::new(on_progress, every);
-    let (outcome, recorded, wall) = prototypes::run_with(py, &scenario, file_name, || {
-        timed(&scenario, rep, &mut watch, out.as_ref())
-    })??;
+    let texts = errors::texts(&warnings);
+    let (mut result, recorded) = match engine {
+        Engine::Packet => {
+            let (outcome, recorded, wall) =
+                prototypes::run_with(py, &scenario, file_name, || {
+                    timed(&scenario, rep, &mut watch, out.as_ref())
+                })??;
+            (stored(&scenario, rep, texts, outcome, wall), recorded)
+        }
+        Engine::Fluid => {
+            let result = py.detach(|| solved(file_name, &scenario, rep, texts, &mut watch))?;
+            (result, Recorded::default())
+        }
+    };
     watch.raised.map_or(Ok(()), Err)?;
-    let mut result = stored(&scenario, rep, errors::texts(&warnings), outcome, wall);
     if let Some(Output { draft, plan }) = out {
         if let Some(plan) = plan {
             result.meta.warnings.extend(plan.warning(&recorded));
@@ -156,6 +168,55 @@ pub fn simulate(
         py.detach(|| draft.publish(&result)).map_err(errors::store)?;
     }
     Ok(Run(result))
+}
+
+/// What runs a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Every packet.
+    Packet,
+    /// Delay differential equations.
+    Fluid,
+}
+
+impl Engine {
+    /// The engine of that name.
+    pub fn named(name: &str) -> PyResult<Engine> {
+        match name {
+            "packet" => Ok(Engine::Packet),
+            "fluid" => Ok(Engine::Fluid),
+            _ => {
+                let message = format!("no engine is called {name:?}; there are packet and fluid");
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+
+    pub fn model_version(self) -> &'static str {
+        match self {
+            Engine::Packet => net::MODEL_VERSION,
+            Engine::Fluid => fluid::MODEL_VERSION,
+        }
+    }
+
+    /// The name of a run. What `[fluid]` says is part of it for the fluid engine alone.
+    pub fn identity(self, scenario: &Scenario, seed: u64, rep: u64) -> String {
+        let model = match self {
+            Engine::Packet => net::MODEL_VERSION.to_owned(),
+            Engine::Fluid => fluid::model_version(scenario),
+        };
+        scenario::identity(scenario, &model, seed, rep)
+    }
+
+    /// Raises `ConfigError` if it cannot run the scenario.
+    pub fn check(self, file_name: &str, scenario: &Scenario) -> PyResult<()> {
+        match self {
+            Engine::Packet => Ok(()),
+            Engine::Fluid => {
+                fluid::check(scenario).map_err(|error| errors::unsupported(file_name, error))
+            }
+        }
+    }
 }
 
 /// Where a run's result goes, and what else is written there.
@@ -206,6 +267,47 @@ fn timed(
     let done = catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))?;
     let (outcome, recorded) = done.map_err(|error| errors::record(&error))?;
     Ok((outcome, recorded, start.elapsed()))
+}
+
+/// One run of the fluid engine.
+fn solved(
+    file_name: &str,
+    scenario: &Scenario,
+    rep: u64,
+    mut warnings: Vec<String>,
+    watch: &mut Watch,
+) -> PyResult<Stored> {
+    let start = now();
+    let mut goes_on = |progress: fluid::Progress| {
+        watch.goes_on(Progress { now: progress.now, events: progress.steps, packet_hops: 0 })
+    };
+    let run = || fluid::simulate(scenario, scenario.seed, rep, &mut goes_on);
+    let done = catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))?;
+    let outcome = done.map_err(|error| errors::unsupported(file_name, error))?;
+    let wall_s = start.elapsed().as_secs_f64();
+    warnings.extend(outcome.warnings);
+    let meta = Meta {
+        name: scenario.name.clone(),
+        engine: "fluid".to_owned(),
+        state: if outcome.complete { "done" } else { "partial" }.to_owned(),
+        version: crate::version().to_owned(),
+        model_version: fluid::MODEL_VERSION.to_owned(),
+        seed: scenario.seed,
+        rep,
+        identity: Engine::Fluid.identity(scenario, scenario.seed, rep),
+        fingerprint: format!("{:032x}", outcome.fingerprint),
+        simulated_s: outcome.end.now.as_secs(),
+        warmup_s: scenario.warmup.as_secs(),
+        events: outcome.end.steps,
+        wall_s,
+        peak_rss_bytes: peak_rss_bytes(),
+        warnings,
+        numerics: Some(outcome.numerics),
+        ..Meta::default()
+    };
+    let summary = Summary::of(&outcome.tables, meta.warmup_s..meta.simulated_s);
+    let batches = Batches::from(outcome.tables);
+    Ok(Stored { run_toml: scenario.to_toml(), meta, summary, batches })
 }
 
 /// What a run does now and then: let Ctrl-C through and report.
@@ -285,6 +387,7 @@ pub fn stored(
         branched_from: None,
         branch_at_s: None,
         variant: None,
+        numerics: None,
     };
     let summary = Summary::of(&outcome.tables, meta.warmup_s..meta.simulated_s);
     Stored { run_toml: scenario.to_toml(), meta, summary, batches: Batches::from(outcome.tables) }

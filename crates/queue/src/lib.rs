@@ -7,6 +7,10 @@ use std::collections::VecDeque;
 use cc::roles::{Backlog, Limit, PacketKind, Service};
 use units::Time;
 
+mod classes;
+
+pub use classes::Classes;
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
@@ -21,19 +25,27 @@ pub struct Waiting {
 /// The queue of one link. The packet in service is not part of it.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    service: Service,
+    acks_first: bool,
     backlog: Backlog,
     limit: Limit,
     /// ACKs under [`Service::AcksFirst`]; unused otherwise.
     first: VecDeque<Waiting>,
     rest: VecDeque<Waiting>,
+    /// Under [`Service::Classes`] everything that waits, and nothing is in the two above: they look
+    /// empty to whoever pops.
+    classes: Option<Box<Classes>>,
 }
 
 impl Queue {
-    /// An empty queue.
-    pub fn new(service: Service, limit: Limit) -> Queue {
+    /// An empty queue; `packet_bytes` is the size of a full packet, the quantum unless one is told.
+    pub fn new(service: Service, limit: Limit, packet_bytes: u32) -> Queue {
         let (first, rest) = (VecDeque::new(), VecDeque::new());
-        Queue { service, backlog: Backlog::default(), limit, first, rest }
+        let classes = match service {
+            Service::Classes(plan) => Some(Box::new(Classes::new(plan, packet_bytes))),
+            Service::Fifo | Service::AcksFirst => None,
+        };
+        let acks_first = service == Service::AcksFirst;
+        Queue { acks_first, backlog: Backlog::default(), limit, first, rest, classes }
     }
 
     /// What waits, over both bands.
@@ -61,8 +73,8 @@ impl Queue {
     pub fn push(&mut self, kind: PacketKind, packet: Waiting) {
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.size);
-        match (self.service, kind) {
-            (Service::AcksFirst, PacketKind::Ack) => self.first.push_back(packet),
+        match (self.acks_first, kind) {
+            (true, PacketKind::Ack) => self.first.push_back(packet),
             _ => self.rest.push_back(packet),
         }
     }
@@ -70,9 +82,9 @@ impl Queue {
     /// The packet to be served next, taken out.
     #[inline]
     pub fn pop(&mut self) -> Option<Waiting> {
-        let packet = match self.service {
-            Service::Fifo => self.rest.pop_front(),
-            Service::AcksFirst => self.first.pop_front().or_else(|| self.rest.pop_front()),
+        let packet = match self.acks_first {
+            false => self.rest.pop_front(),
+            true => self.first.pop_front().or_else(|| self.rest.pop_front()),
         }?;
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(packet.size);
@@ -91,7 +103,8 @@ impl Queue {
 
     /// Everything that waits, in no promised order.
     pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
-        self.first.iter().chain(&self.rest)
+        let classes = self.classes.iter().flat_map(|classes| classes.iter());
+        self.first.iter().chain(&self.rest).chain(classes)
     }
 }
 
@@ -107,7 +120,7 @@ mod tests {
     fn acks_overtake_data_only_where_asked() {
         for (service, order) in [(Service::Fifo, [1, 2, 3, 4]), (Service::AcksFirst, [2, 4, 1, 3])]
         {
-            let mut queue = Queue::new(service, Limit::Packets(9));
+            let mut queue = Queue::new(service, Limit::Packets(9), 1000);
             for handle in 1..=4 {
                 let kind = if handle % 2 == 0 { PacketKind::Ack } else { PacketKind::Data };
                 queue.push(kind, packet(handle, 100));
@@ -123,11 +136,11 @@ mod tests {
 
     #[test]
     fn the_limit_counts_bytes_or_packets_of_both_bands() {
-        let mut queue = Queue::new(Service::AcksFirst, Limit::Bytes(1080));
+        let mut queue = Queue::new(Service::AcksFirst, Limit::Bytes(1080), 1000);
         queue.push(PacketKind::Data, packet(1, 1000));
         queue.push(PacketKind::Ack, packet(2, 40));
         assert!(queue.fits(40) && !queue.fits(41));
-        let mut queue = Queue::new(Service::Fifo, Limit::Packets(1));
+        let mut queue = Queue::new(Service::Fifo, Limit::Packets(1), 1000);
         assert!(queue.fits(u32::MAX));
         queue.push(PacketKind::Data, packet(1, 1));
         assert!(!queue.fits(1));

@@ -22,4 +22,4 @@ pub use store::{
     Draft, StoreError, Stored, check_writable, read_result, write_loose, write_result,
 };
 pub use summary::{GroupSummary, LinkSummary, Spread, Summary};
-pub use tables::{FlowRow, LinkRow, Meta, Series, SeriesOf, Tables};
+pub use tables::{FlowRow, LinkRow, Meta, Numerics, Series, SeriesOf, Tables};

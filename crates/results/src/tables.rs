@@ -199,6 +199,30 @@ pub struct Meta {
     /// The variant's name and what it changes, as on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// How the fluid engine solved its equations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numerics: Option<Numerics>,
+}
+
+/// How the fluid engine solved its equations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Numerics {
+    /// Steps taken.
+    pub steps: u64,
+    /// Steps taken back because their error was too large.
+    pub rejected_steps: u64,
+    /// Shortest step.
+    pub step_min_s: f64,
+    /// Longest step.
+    pub step_max_s: f64,
+    /// Do all steps have one length?
+    pub fixed_step: bool,
+    /// The error estimate: the largest local error of a window in one step, as a part of the window.
+    pub step_error_ratio: f64,
+    /// What a step was allowed; steps of one length are not held to it.
+    pub tolerance_ratio: f64,
+    /// Classes of equal flows.
+    pub classes: u64,
 }
 
 /// A run's tables.

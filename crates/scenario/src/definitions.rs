@@ -7,6 +7,7 @@ use cc::params::{Kind, Preset, Refused, Spec, Value};
 use cc::registry::{
     AnyRouterParams, AnySenderParams, ProtocolInfo, QueueInfo, Recovery, Role, protocols, queues,
 };
+use cc::roles::Service;
 use serde_json::{Map, Value as Json, json};
 use units::Span;
 
@@ -187,7 +188,17 @@ impl Catalog {
             return Ok(Queue { name, policy: part, feedback: None });
         }
         let over = entries.iter().find(|(key, _)| key == "over").map(|(_, node)| node);
-        Ok(Queue { name, policy: self.over(over, spot)?, feedback: Some(part) })
+        let policy = self.over(over, spot)?;
+        if part.params.service() == Service::AcksFirst
+            && matches!(policy.params.service(), Service::Classes(_))
+        {
+            return Err(spot.rule(format!(
+                "{} is to serve ACKs first, but {} has an order of its own; switch the former off or \
+                 take another policy",
+                part.kind, policy.kind,
+            )));
+        }
+        Ok(Queue { name, policy, feedback: Some(part) })
     }
 
     /// The policy that a feedback queue stands over.
@@ -241,6 +252,13 @@ fn protocol_of(
     set_preset(info.name, info.presets, entries, &mut set)?;
     set_all(info.params, &reserved(&["kind", "recovery"], info.presets), entries, set)?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
+    if let Some((_, node)) = recovery
+        && info.reports
+        && Recovery::read(node)? != Recovery::None
+    {
+        let kind = info.name;
+        return Err(node.spot.rule(format!("\"{kind}\" sends nothing again: it must be \"none\"")));
+    }
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
     let recovery = recovery.unwrap_or(info.recovery);
     Ok(Protocol { name: name.to_owned(), kind: info.name, params, recovery })

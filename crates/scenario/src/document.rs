@@ -38,6 +38,12 @@ impl From<i64> for Raw {
     }
 }
 
+impl From<f64> for Raw {
+    fn from(value: f64) -> Raw {
+        Raw::Float(value)
+    }
+}
+
 impl From<bool> for Raw {
     fn from(value: bool) -> Raw {
         Raw::Flag(value)

@@ -9,6 +9,7 @@ use crate::definitions::{ProtocolRef, QueueRef};
 use crate::document::Node;
 use crate::error::{Fault, Problem};
 use crate::files::FileName;
+use crate::fluid::FluidFile;
 use crate::line::DelayLaw;
 use crate::line_file::{Between, JitterForm, LossForm, ReorderFile, StepFile};
 use crate::resolved::{Series, Start};
@@ -51,6 +52,8 @@ table! {
         protocols: Named<ProtocolRef> = optional("registered kinds only");
         /// What is recorded over time.
         probe: ProbeFile = section;
+        /// How the fluid engine solves its equations; no other engine reads it.
+        fluid: FluidFile = section;
         /// Reserved for the sweep runner; a single run does not read it.
         sweep: Opaque = optional("no sweep");
         /// Reserved for the sweep runner; a single run does not read it.
@@ -280,6 +283,8 @@ table! {
         size: SizeForm = default("unlimited");
         /// Rate at which the application offers data, a packet at a time.
         rate: Rate = optional("all at once");
+        /// With `rate`: is the time between two packets always the same, or that of a Poisson process?
+        gaps: Gaps = optional("even");
         /// With `rate`: how long the application offers data before a break. It starts with this.
         on: DelayLaw = optional("always");
         /// With `rate`: how long a break is.
@@ -363,6 +368,20 @@ impl Word for Direction {
     }
 }
 
+/// The time between two packets of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gaps {
+    Even,
+    Poisson,
+}
+
+impl Word for Gaps {
+    const WHAT: &'static str = "gaps";
+    fn all() -> Vec<(&'static str, Gaps)> {
+        vec![("even", Gaps::Even), ("poisson", Gaps::Poisson)]
+    }
+}
+
 /// Defaults of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preset {
@@ -386,4 +405,4 @@ impl Word for Recovery {
     }
 }
 
-word_values!(TopologyKind, Direction, Preset, Recovery);
+word_values!(TopologyKind, Direction, Gaps, Preset, Recovery);

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use cc::registry::protocols;
 use units::{Rate, Span};
 
 use crate::definitions::Catalog;
@@ -16,6 +17,7 @@ use crate::routing::{check_node, ends, follow, route};
 use crate::sources::{app, arrivals, expected};
 use crate::spread::{Flows, Spread};
 use crate::table::{At, Named, check_name};
+use crate::traffic::App;
 use crate::values::{Quantity, Way};
 
 /// What the groups are resolved against.
@@ -109,12 +111,19 @@ impl Context<'_> {
             None => (count, Flows::Count(count)),
         };
         let access = self.access(entry, &course, flows)?;
+        let (protocol, app) = (self.catalog.protocol(&file.protocol)?, app(file)?);
+        let open_loop = |kind| protocols().any(|info| info.name == kind && info.open_loop);
+        if app == App::Greedy && open_loop(protocol.kind) {
+            let kind = protocol.kind;
+            let text = format!("\"{kind}\" sends what its application offers: rate must be there");
+            return Err(file.protocol.spot.rule(text));
+        }
         Ok(Group {
             name: format!("{name}{}", course.suffix),
-            protocol: self.catalog.protocol(&file.protocol)?,
+            protocol,
             count,
             arrivals,
-            app: app(file)?,
+            app,
             path: course.path,
             reverse: course.reverse,
             access,

@@ -15,6 +15,7 @@ mod document;
 mod error;
 mod file;
 mod files;
+mod fluid;
 mod formula;
 mod graphml;
 mod groups;
@@ -42,6 +43,7 @@ mod write;
 
 pub use error::{Place, Problem, ScenarioError};
 pub use files::{Load, MAX_FILE_BYTES, beside};
+pub use fluid::{Fluid, VcpForm};
 pub use identity::identity;
 pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
 pub use reference::reference_markdown;

@@ -62,6 +62,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         links,
         groups,
         probe,
+        fluid: file.fluid.value.resolved(),
     })
 }
 

@@ -7,6 +7,7 @@ use cc::roles::Limit;
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::fluid::Fluid;
 use crate::line::Line;
 use crate::traffic::{App, Arrivals, Size};
 
@@ -31,6 +32,8 @@ pub struct Scenario {
     pub groups: Vec<Group>,
     /// What is recorded over time.
     pub probe: Probe,
+    /// How the fluid engine solves its equations.
+    pub fluid: Fluid,
 }
 
 impl Scenario {

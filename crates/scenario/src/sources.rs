@@ -6,7 +6,7 @@ use units::{Rate, Span};
 use crate::cdf::{CdfForm, MAX_DRAWN};
 use crate::document::{Node, Raw};
 use crate::error::{Fault, Problem, Spot};
-use crate::file::FlowFile;
+use crate::file::{FlowFile, Gaps};
 use crate::files::Files;
 use crate::laws::{is_never, pareto_shape, percent, plain_number, share};
 use crate::line::DelayLaw;
@@ -309,6 +309,16 @@ pub(crate) fn app(file: &FlowFile) -> Result<App, Fault> {
     let wants = |spot: &Spot, key: &str, other: &str| {
         spot.rule(format!("{key} belongs to {other}, which is not there"))
     };
+    let poisson = file.gaps.as_ref().filter(|gaps| gaps.value == Gaps::Poisson);
+    if let (Some(gaps), None) = (&file.gaps, &file.rate) {
+        return Err(wants(&gaps.spot, "gaps", "rate"));
+    }
+    if let (Some(gaps), Some(rate)) = (poisson, &file.rate) {
+        return match (&file.on, &file.off) {
+            (None, None) => app_rate(rate).map(App::Poisson),
+            _ => Err(gaps.spot.rule("\"poisson\" goes without on and off")),
+        };
+    }
     match (&file.rate, &file.on, &file.off) {
         (None, None, None) => Ok(App::Greedy),
         (None, Some(law), _) => Err(wants(&law.spot, "on", "rate")),

@@ -150,6 +150,8 @@ pub enum App {
     Greedy,
     /// A packet at a time, at this rate.
     Rate(Rate),
+    /// A packet at a time, by a Poisson process with this mean rate of full packets.
+    Poisson(Rate),
     /// A packet at a time at this rate while it is on, nothing while it is off. It starts on.
     OnOff {
         /// The rate while it is on.

@@ -6,6 +6,7 @@ use cc::params::{Spec, Value};
 use cc::roles::Limit;
 use units::{Rate, Span};
 
+use crate::fluid::Fluid;
 use crate::laws::{law_text, percent};
 use crate::line::{Capacity, DelayLaw, Line, Loss, LossModel};
 use crate::quantity::{BYTES, RATE, TIME};
@@ -52,6 +53,7 @@ impl Scenario {
         if let Some(links) = &self.probe.links {
             out.key("links", &names(links, &|i| self.links[i].name.clone()));
         }
+        write_fluid(&mut out, &self.fluid);
         out.0
     }
 
@@ -86,6 +88,14 @@ impl Out {
         let name = name.map_or_else(String::new, |name| format!(".{}", key_name(name)));
         let _ = writeln!(self.0, "\n[{table}{name}]");
     }
+}
+
+fn write_fluid(out: &mut Out, fluid: &Fluid) {
+    out.table("fluid", None);
+    out.key("step", &fluid.step.map_or(quoted("auto"), span));
+    // The shortest text that reads back as the same bits; TOML wants a dot or an exponent.
+    out.key("tolerance", &format!("{:?}", fluid.tolerance));
+    out.key("vcp", &quoted(fluid.vcp.name()));
 }
 
 fn transport(out: &mut Out, transport: &Transport) {
@@ -197,6 +207,10 @@ fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
     match &group.app {
         App::Greedy => {}
         App::Rate(offered) => out.key("rate", &rate(*offered)),
+        App::Poisson(offered) => {
+            out.key("rate", &rate(*offered));
+            out.key("gaps", &quoted("poisson"));
+        }
         App::OnOff { rate: offered, on, off } => {
             out.key("rate", &rate(*offered));
             out.key("on", &law(on));

@@ -35,7 +35,7 @@ impl Case {
                     case.files.insert(rest, String::new());
                 }
                 "| " => *case.files.get_mut(&file).unwrap() += &(rest + "\n"),
-                "! " => case.message = rest,
+                "! " => case.message = with_names(&rest),
                 _ => panic!("not a line of a case: {line}"),
             }
         }
@@ -61,6 +61,18 @@ impl Case {
         };
         parse_with("base.toml", &self.text(), &self.sets, &load)
     }
+}
+
+/// A message with the registry's names, in its order, in place of `<protocols>`, `<queues>` and
+/// `<policies>`.
+fn with_names(message: &str) -> String {
+    use cc::registry::{Role, protocols, queues};
+    let list = |names: Vec<&str>| names.join(", ");
+    let policies = queues().filter(|info| info.role == Role::Policy);
+    message
+        .replace("<protocols>", &list(protocols().map(|info| info.name).collect()))
+        .replace("<queues>", &list(queues().map(|info| info.name).collect()))
+        .replace("<policies>", &list(policies.map(|info| info.name).collect()))
 }
 
 fn cases() -> Vec<Case> {

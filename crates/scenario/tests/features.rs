@@ -193,6 +193,16 @@ fn applications_have_rates_and_breaks() {
         group("rate = \"2Mbps\"\non = \"exponential(1s)\"\noff = \"2s\"").app,
         App::OnOff { rate: Rate(2_000_000), on, off }
     );
+    let poisson = "rate = \"2Mbps\"\ngaps = \"poisson\"";
+    assert_eq!(group(poisson).app, App::Poisson(Rate(2_000_000)));
+    assert_eq!(group("rate = \"2Mbps\"\ngaps = \"even\"").app, App::Rate(Rate(2_000_000)));
+    let refused = |flows: &str| {
+        clearpipe_scenario::parse("f.toml", &text("", flows), &[]).expect_err("refused").to_string()
+    };
+    let said = refused("gaps = \"poisson\"");
+    assert!(said.contains("gaps belongs to rate"), "{said}");
+    let said = refused(&format!("{poisson}\non = \"1s\"\noff = \"1s\""));
+    assert!(said.contains("\"poisson\" goes without on and off"), "{said}");
 }
 
 #[test]

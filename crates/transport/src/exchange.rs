@@ -44,7 +44,8 @@ pub struct AckOutcome {
     pub loss: Option<LossEvent>,
     /// Is fast recovery under way after it?
     pub recovering: bool,
-    /// Is everything delivered and nothing more to come?
+    /// Is everything delivered and nothing more to come? Always true of a report: ask
+    /// [`crate::Outbound::finished`].
     pub finished: bool,
 }
 

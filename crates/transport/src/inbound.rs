@@ -33,6 +33,8 @@ const RECENT: usize = 8;
 
 /// No delay of ACKs.
 const AT_ONCE: Span = Span(u64::MAX);
+/// No ACKs but those that are asked for: a delay that is never over.
+const UNASKED: Span = Span(u64::MAX - 1);
 
 /// The segments above the cumulative number.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +55,7 @@ pub struct Inbound {
     /// Segments above it.
     waiting: u64,
     deadline: Time,
-    /// [`Span`]'s largest: an ACK does not wait.
+    /// Or [`AT_ONCE`], or [`UNASKED`].
     delayed_ack: Span,
     recovery: Recovery,
     ece: bool,
@@ -72,7 +74,10 @@ impl Inbound {
             cumulative: 0,
             waiting: 0,
             deadline: Time::NEVER,
-            delayed_ack: config.delayed_ack.unwrap_or(AT_ONCE),
+            delayed_ack: match config.delayed_ack {
+                _ if config.reports => UNASKED,
+                delay => delay.unwrap_or(AT_ONCE),
+            },
             recovery: config.recovery,
             ece: false,
             duplicates: 0,
@@ -188,7 +193,7 @@ impl Inbound {
         } else {
             self.skipped = self.skipped.saturating_sub(1);
         }
-        DataOutcome { new: true, ack_now: true }
+        DataOutcome { new: true, ack_now: self.delayed_ack != UNASKED }
     }
 
     /// The gap below the lowest block is closed, or has got shorter.

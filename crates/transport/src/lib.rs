@@ -74,6 +74,10 @@ pub struct Config {
     pub delayed_ack: Option<Span>,
     /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
     pub limited_transmit: bool,
+    /// Are there no ACKs but reports, which the receiver's protocol sends when it likes? Goes with
+    /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the window
+    /// counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
+    pub reports: bool,
 }
 
 impl Default for Config {
@@ -86,6 +90,7 @@ impl Default for Config {
             initial_rto: Span::from_secs(1),
             delayed_ack: None,
             limited_transmit: false,
+            reports: false,
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct Outbound {
     quiet: bool,
     phase: Phase,
     recovery: Recovery,
+    /// [`Config::reports`].
+    reports: bool,
     /// Retransmit `una`, whatever the window.
     force: bool,
     /// The next new segment carries CWR.
@@ -72,9 +74,9 @@ pub struct Outbound {
     limited: u32,
     /// Segments found lost by ACKs, of which no [`AckOutcome`] has told yet; none while `quiet`.
     untold: u32,
-    /// `nxt` at the last loss.
+    /// `nxt` at the last loss; with reports what has been reported.
     recover: u64,
-    /// `nxt` at the last reduction of the window.
+    /// `nxt` at the last reduction of the window; with reports how many segments have ended.
     reduced: u64,
     board: Option<Box<Scoreboard>>,
     /// A scoreboard of an earlier transfer: memory for `board`.
@@ -96,9 +98,10 @@ impl Outbound {
             total,
             deadline: Time::NEVER,
             rto: Rto::new(config),
-            quiet: true,
+            quiet: !config.reports,
             phase: Phase::Open,
             recovery: config.recovery,
+            reports: config.reports,
             force: false,
             cwr: false,
             backed_off: false,
@@ -141,6 +144,23 @@ impl Outbound {
     pub fn stop(&mut self) {
         self.limit = self.limit.min(self.nxt);
         self.total = self.limit;
+        self.end_reports();
+    }
+
+    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]). The source may
+    /// be told before it happens, so this opens no room in the window: with reports the window
+    /// counts all that was ever sent.
+    pub fn ended(&mut self) {
+        self.reduced += 1;
+        debug_assert!(self.reports && self.reduced <= self.nxt);
+        self.end_reports();
+    }
+
+    /// Nothing is out any more, and nothing will be.
+    fn end_reports(&mut self) {
+        if self.reports && self.reduced == self.total {
+            self.una = self.total;
+        }
     }
 
     /// Takes over what `old`, which is done with, has allocated; for a sender that has sent nothing.
@@ -350,7 +370,7 @@ impl Outbound {
     /// what is still out at the end.
     #[inline]
     fn waits_for_acks(&self) -> bool {
-        self.recovery != Recovery::None || self.nxt == self.total
+        self.recovery != Recovery::None || self.nxt == self.total && !self.reports
     }
 
     /// Everything outstanding and not SACKed counts as lost and is sent again in order.
@@ -381,6 +401,9 @@ impl Outbound {
 
     #[inline(never)]
     fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: &AckIn<'_>) -> AckOutcome {
+        if self.reports {
+            return self.on_report(cumulative);
+        }
         let acked = cumulative.saturating_sub(self.una);
         let duplicate = cumulative == self.una && self.una < self.nxt;
         let mut delivered = acked;
@@ -404,6 +427,14 @@ impl Outbound {
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
         self.outcome(count(delivered), count(acked), lost, loss)
+    }
+
+    /// A report of all below `cumulative`. It may be the last that is left of the transfer, which
+    /// [`Outbound::finished`] tells.
+    fn on_report(&mut self, cumulative: u64) -> AckOutcome {
+        let news = count(cumulative.saturating_sub(self.recover));
+        self.recover = self.recover.max(cumulative);
+        AckOutcome { finished: true, ..self.outcome(news, news, 0, None) }
     }
 
     /// The cumulative number moves; returns how many segments it moves over that were SACKed.

@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -56,6 +56,7 @@ UntilOption = Annotated[
         "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
     ),
 ]
+Engine = Annotated[str, typer.Option(metavar="NAME", help="The engine: packet or fluid.")]
 StoreOption = Annotated[
     Path, typer.Option("--store", metavar="DIR", help="Where all runs are kept.")
 ]
@@ -71,13 +72,21 @@ KEPT = "finished runs are kept, and the same command goes on"
 
 
 def _spec(
-    file: Path, set_: list[str] | None, seed: int | None, reps: int | None, until: str | None
+    file: Path,
+    set_: list[str] | None,
+    seed: int | None,
+    reps: int | None,
+    until: str | None,
+    engine: str,
 ) -> Spec:
+    from clearpipe import api
     from clearpipe.sweep import spec
 
+    api.check_engine(engine)
+    used = cast("api.Engine", engine)
     if reps is not None and until is not None:
         raise typer.BadParameter("give either --reps or --until")
-    return spec.load(file, sets=set_ or [], seed=seed, reps=reps, until=until)
+    return spec.load(file, sets=set_ or [], seed=seed, reps=reps, until=until, engine=used)
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:
@@ -113,6 +122,7 @@ def run(  # noqa: PLR0913 - one for each option
     seed: Seed = None,
     reps: Reps = None,
     until: UntilOption = None,
+    engine: Engine = "packet",
     store: StoreOption = STORE,
     jobs: Jobs = None,
     shard: Annotated[
@@ -150,7 +160,7 @@ def run(  # noqa: PLR0913 - one for each option
     """Do the runs that are missing. Interrupt it at will: the same command goes on."""
     from clearpipe.sweep.runner import Options
 
-    wanted = _spec(file, set_, seed, reps, until)
+    wanted = _spec(file, set_, seed, reps, until, engine)
     place = _Place(executor, scheduler, jobs)
     options = Options(_shard(shard), retry)
     if dry_run:
@@ -290,6 +300,7 @@ def status(  # noqa: PLR0913 - one for each option
     seed: Seed = None,
     reps: Reps = None,
     until: UntilOption = None,
+    engine: Engine = "packet",
     store: StoreOption = STORE,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every file and compare it with its seal.")
@@ -297,7 +308,7 @@ def status(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
 ) -> None:
     """Say how many runs are done, failed and missing, and why runs failed."""
-    _status(_spec(file, set_, seed, reps, until), store, verify, as_json)
+    _status(_spec(file, set_, seed, reps, until, engine), store, verify, as_json)
 
 
 def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
@@ -355,6 +366,7 @@ def report(  # noqa: PLR0913 - one for each option
     seed: Seed = None,
     reps: Reps = None,
     until: UntilOption = None,
+    engine: Engine = "packet",
     store: StoreOption = STORE,
     out: Annotated[
         Path | None,
@@ -368,7 +380,7 @@ def report(  # noqa: PLR0913 - one for each option
     quiet: Quiet = False,
 ) -> None:
     """Draw the figures of [plot] (PNG, SVG, PDF) and write one HTML page and runs.csv."""
-    _report(_spec(file, set_, seed, reps, until), store, out, as_json, quiet)
+    _report(_spec(file, set_, seed, reps, until, engine), store, out, as_json, quiet)
 
 
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:

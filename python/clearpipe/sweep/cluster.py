@@ -102,7 +102,7 @@ class Dask:
                     break
                 future = client.submit(
                     _on_worker,
-                    (place, name, cp.model_version()),
+                    (place, name, cp.model_version(spec.engine)),
                     source,
                     run,
                     spec.keep,
@@ -175,8 +175,9 @@ def _on_worker(
     store = _stores.setdefault(path, Store(Path(path)))
     if store.identify() != name:
         raise RunError(f"{path}: another store than the one that the sweep was started with")
-    if cp.model_version() != model:
-        here = f"{socket.gethostname()} has model {cp.model_version()}"
+    own = cp.model_version(run.engine)
+    if own != model:
+        here = f"{socket.gethostname()} has model {own}"
         raise RunError(f"the worker on {here}, the sweep was started with model {model}")
 
     def goes_on(_simulated_s: float) -> bool:

@@ -32,6 +32,7 @@ class Run:
     seed: int
     sets: tuple[str, ...]
     label: str
+    engine: api.Engine = "packet"
 
 
 @dataclass
@@ -100,14 +101,15 @@ def runs(
             continue
         sets = (*spec.sets, *point.sets)
         for rep, identity in zip(reps, mine, strict=True):
-            yield Run(identity, point.number, rep, spec.seed, sets, point.label)
+            yield Run(identity, point.number, rep, spec.seed, sets, point.label, spec.engine)
 
 
 def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[list[str] | str]:
     """For each point the identities of its runs, or the message of what is wrong with it."""
     if store is None:
         return [_identities(spec, point, reps) for point in spec.points]
-    asked = [list(reps), spec.source, _files(spec), cp.version(), cp.model_version()]
+    model = cp.model_version(spec.engine)
+    asked = [list(reps), spec.source, _files(spec), cp.version(), model]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
         known: list[list[str] | str] = json.loads(path.read_text(encoding="utf-8"))["points"]
@@ -121,13 +123,14 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     if store.plans.is_dir():
         # It saves time, no more: a store that cannot be written can be read.
         with contextlib.suppress(OSError):
-            write_whole(path, {"model_version": cp.model_version(), "points": found})
+            write_whole(path, {"model_version": model, "points": found})
     return found
 
 
 def _name(spec: Spec) -> str:
     """What a sweep is known by, whatever the version and the number of replications."""
-    return _hash([spec.resolved, spec.sets, spec.seed, [p.sets for p in spec.points]])
+    engine = [] if spec.engine == "packet" else [spec.engine]
+    return _hash([spec.resolved, spec.sets, spec.seed, [p.sets for p in spec.points], *engine])
 
 
 def _hash(value: object) -> str:
@@ -144,7 +147,7 @@ def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
             version, points = str(plan["model_version"]), plan["points"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if version != cp.model_version():
+        if version != cp.model_version(spec.engine):
             for mine in points:
                 found.setdefault(version, set()).update(there.intersection(mine))
     return {version: sorted(mine) for version, mine in sorted(found.items()) if mine}
@@ -174,7 +177,7 @@ def _texts(value: object) -> Iterator[str]:
 def _identities(spec: Spec, point: Point, reps: Sequence[int]) -> list[str] | str:
     sets = (*spec.sets, *point.sets)
     try:
-        return _core.identities(*spec.source, sets, seed=spec.seed, reps=reps)
+        return _core.identities(*spec.source, sets, seed=spec.seed, reps=reps, engine=spec.engine)
     except ConfigError as error:
         return str(error)
 
@@ -203,6 +206,7 @@ def do(
                 rep=run.rep,
                 set=run.sets,
                 progress=lambda now: watch(now.simulated_s),
+                engine=run.engine,
             )
         except (ClearpipeError, MemoryError) as error:
             store.fail(run.identity, failure(run, error))
@@ -226,7 +230,7 @@ def failure(run: Run, error: BaseException) -> dict[str, Any]:
         "sets": list(run.sets),
         "kind": type(error).__name__,
         "error": str(error),
-        "model_version": cp.model_version(),
+        "model_version": cp.model_version(run.engine),
     }
 
 
@@ -346,9 +350,10 @@ class Sweep:
 def invalid_run(spec: Spec, point: Point, rep: int) -> Run:
     """A run that cannot be: its scenario has no identity, so its options stand for it."""
     sets = (*spec.sets, *point.sets)
-    text = json.dumps([spec.source.text, sets, spec.seed, rep])
+    engine = [] if spec.engine == "packet" else [spec.engine]
+    text = json.dumps([spec.source.text, sets, spec.seed, rep, *engine])
     identity = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
-    return Run(identity, point.number, rep, spec.seed, sets, point.label)
+    return Run(identity, point.number, rep, spec.seed, sets, point.label, spec.engine)
 
 
 class _Checked:

@@ -116,6 +116,7 @@ class Spec:
     until: Until | None = None
     keep: str = "all"
     plots: tuple[Plot, ...] = ()
+    engine: api.Engine = "packet"
 
 
 def load(
@@ -125,6 +126,7 @@ def load(
     seed: int | None = None,
     reps: int | None = None,
     until: str | None = None,
+    engine: api.Engine = "packet",
 ) -> Spec:
     """Read the sweep in `file`; options come before what the file says.
 
@@ -138,7 +140,9 @@ def load(
     document = tomllib.loads(source.text)
     reader = _Reader(str(file), document)
     used = base["seed"] if seed is None else seed
-    spec = reader.spec(Spec(source, resolved, base["name"], used, tuple(sets)))
+    api.check_engine(engine)
+    plain = Spec(source, resolved, base["name"], used, tuple(sets), engine=engine)
+    spec = reader.spec(plain)
     changes: dict[str, Any] = {}
     if reps is not None:
         changes |= {"reps": reps, "until": None}

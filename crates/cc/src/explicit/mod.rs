@@ -1,4 +1,16 @@
 //! Protocols whose routers tell the end hosts what to do.
 
+pub mod dpcp;
+mod levels;
+pub mod load;
+pub mod mlcp;
+pub mod nbit;
 pub mod vcp;
+pub mod vcp_endhost;
+pub mod vcp_friendly;
 pub mod xcp;
+
+pub mod jetmax;
+pub mod maxnet;
+pub mod quickstart;
+pub mod rcp;

@@ -8,25 +8,26 @@
 //! with an RTT of t_rho would, and rates come out equal.
 //!
 //! Deviations:
-//! - D1: rho is taken over the real length of the period, which is t_rho unless a timer is late; at
-//!   the end of a period the queue is sampled first.
-//! - D2: xi_s = exp(z) - 1 with z = ln(1 + xi)*srtt/t_rho by a series whose relative error is below
-//!   4e-9 for z <= 1/6 (2.5 periods: 0.152), and by `exp` above; z is at most 40, which matters
-//!   without limiter only.
+//! - D1, D2: rho's period and (1 + xi)^x - 1 as in [`load`](super::load).
 //! - D3: an ACK whose code is 00 (not capable) changes nothing.
 //! - D4: before the first RTT sample the increases are not scaled.
 //! - D5: the srtt of the additive increase that follows a freeze is that of its first ACK.
 //! - D6: an ACK that answers several packets (delayed ACKs) takes back the highest of their codes,
 //!   and is one ACK to the sender: its increases are then half as fast.
+//! - D7: the utilization of eq. (14) is what arrived over what the line could carry, at most 1 per period,
+//!   and its mean over the periods since gamma moved last; gamma stays in [0.1, 0.999].
 //!
 //! Reconstructed:
 //! - R1: the weight of the queue's average, a = 0.875.
 //! - R2: the common base RTT t_d: the text has t_rho; the authors' released code uses 100 ms.
 //! - R3: the limiters' figures, 2.5 periods for MI, 20 ms and 500 ms for AI, and the pacing of large
 //!   RTTs, from the released code.
+//! - R4: the step and the pace of eq. (14), 0.01 every ten periods.
 
 use units::{Rate, Span, Time, math};
 
+use super::load::{LoadMeter, LoadParams, growth, limited_square, ratio, xi};
+use super::vcp_friendly::Marker;
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -51,6 +52,30 @@ params! {
         overload: f64 = 1.0 => (0.0, 10.0);
         /// Are ACKs served before data (section III-E)?
         priority: bool = true;
+        /// Which packets learn of overload.
+        marking: Marking = Marking::All;
+        /// max_p, the probability of a mark at rho = max_rho, if RED picks (section VI-C).
+        max_p: f64 = 0.1 => (1e-6, 1.0);
+        /// The load factor at which the probability of a mark is max_p, if RED picks.
+        max_rho: f64 = 1.2 => (1.001, 10.0);
+        /// Does gamma move until the utilization is u_target (eq. 14)?
+        adapt_gamma: bool = false;
+        /// U, the utilization that gamma is moved for (eq. 14).
+        u_target: f64 = 0.95 => (0.01, 1.0);
+        /// mu, by which gamma moves at a time (eq. 14).
+        gamma_step: f64 = 0.01 => (0.0, 1.0);
+        /// gamma moves after so many periods of t_rho (eq. 14: much longer than an RTT).
+        gamma_periods: u64 = 10 => (1.0, 100000.0);
+    }
+}
+
+choice! {
+    /// Which packets learn of overload.
+    pub enum Marking {
+        /// All.
+        All = "all",
+        /// Some, as RED picks them; the others carry high load (section VI-C).
+        Red = "red",
     }
 }
 
@@ -59,8 +84,22 @@ choice! {
     pub enum ScaleRtt {
         /// The smoothed RTT, queueing included.
         Srtt = "srtt",
-        /// The smallest RTT seen.
+        /// The smallest RTT seen. A flow that comes to a standing queue has never seen another.
         MinRtt = "min_rtt",
+        /// base_rtt, which a simulation may know.
+        BaseRtt = "base_rtt",
+    }
+}
+
+choice! {
+    /// How the additive increase per t_d depends on the RTT.
+    pub enum AiScaling {
+        /// alpha*(rtt/t_d)^2: equal rates (eq. 8).
+        Rate = "rate",
+        /// alpha*rtt/t_d: equal windows, so rates as 1/rtt (eq. 7).
+        Window = "window",
+        /// alpha per RTT, as TCP's (section VI-C).
+        None = "none",
     }
 }
 
@@ -81,8 +120,12 @@ params! {
         beta: f64 = 0.875 => (0.0, 1.0);
         /// The flow's weight: its alpha is this many times as large (end of section IV).
         weight: f64 = 1.0 => (0.001, 1000.0);
+        /// How the additive increase depends on the RTT.
+        ai_scaling: AiScaling = AiScaling::Rate;
         /// The RTT that scales the additive increase.
         scale_rtt: ScaleRtt = ScaleRtt::Srtt;
+        /// The RTT without queueing, for scale_rtt = "base_rtt" only.
+        base_rtt: Span = Span::from_millis(80) => (1e-6, 100.0);
         /// Are the increases of very short and very long RTTs limited (S.1, S.2)?
         limiters: bool = true;
         /// The MI scaling limiter: srtt/t_rho counts up to this.
@@ -100,40 +143,51 @@ params! {
 #[derive(Clone, Debug)]
 pub struct VcpRouter {
     params: VcpRouterParams,
-    /// gamma*C [bytes/s].
-    target: f64,
-    /// lambda: bytes that arrived in the running period.
-    lambda: u64,
-    /// The persistent queue [bytes].
-    q: f64,
-    rho: f64,
+    meter: LoadMeter,
     code: Ecn,
-    period_start: Time,
-    period_end: Time,
-    next_sample: Time,
+    marker: Marker,
+    /// u, the mean utilization since gamma moved last: its sum over the periods, and how many they are.
+    u: (f64, u64),
 }
 
 impl VcpRouter {
-    /// The load factor and its code (R.3).
-    fn end_period(&mut self, now: Time) {
-        let period = now.since(self.period_start).as_secs();
-        self.rho = if period > 0.0 {
-            (self.lambda as f64 + self.params.kappa_q * self.q) / (self.target * period) // eq. (1)
-        } else {
-            0.0
-        };
-        self.code = if self.rho < self.params.high_load {
+    fn meter(params: &VcpRouterParams) -> LoadParams {
+        let VcpRouterParams { t_q, a, kappa_q, gamma, .. } = *params;
+        LoadParams { t_q, a, kappa_q, gamma }
+    }
+
+    /// The load factor's code (R.3).
+    fn end_period(&mut self) {
+        let rho = self.meter.rho();
+        self.code = if rho < self.params.high_load {
             Ecn::Ect1
-        } else if self.rho < self.params.overload {
+        } else if rho < self.params.overload {
             Ecn::Ect0
         } else {
+            self.marker.load(rho, self.params.max_p, self.params.max_rho);
             Ecn::Ce
         };
-        self.lambda = 0;
-        self.period_start = now;
-        self.period_end = now + self.params.t_rho;
+        if self.params.adapt_gamma {
+            self.adapt_gamma();
+        }
+    }
+
+    /// gamma += mu*sgn(U - u) (eq. 14).
+    fn adapt_gamma(&mut self) {
+        self.u = (self.u.0 + self.meter.offered().min(1.0), self.u.1 + 1);
+        if self.u.1 < self.params.gamma_periods {
+            return;
+        }
+        let missing = self.params.u_target - self.u.0 / self.u.1 as f64;
+        let step = if missing > 0.0 { self.params.gamma_step } else { -self.params.gamma_step };
+        let gamma = self.meter.gamma() + if missing == 0.0 { 0.0 } else { step };
+        self.meter.set_gamma(gamma.clamp(GAMMA_RANGE.0, GAMMA_RANGE.1));
+        self.u = (0.0, 0);
     }
 }
+
+/// Where eq. (14) may move gamma.
+const GAMMA_RANGE: (f64, f64) = (0.1, 0.999);
 
 impl Router for VcpRouter {
     type Params = VcpRouterParams;
@@ -141,14 +195,10 @@ impl Router for VcpRouter {
 
     fn new(params: &VcpRouterParams, context: &RouterContext) -> VcpRouter {
         VcpRouter {
-            target: params.gamma * context.capacity.bytes_per_sec(),
-            lambda: 0,
-            q: 0.0,
-            rho: 0.0,
+            meter: LoadMeter::new(Self::meter(params), params.t_rho, context.capacity),
             code: Ecn::Ect1,
-            period_start: Time::ZERO,
-            period_end: Time::ZERO + params.t_rho,
-            next_sample: Time::ZERO + params.t_q,
+            marker: Marker::new(context.stream.clone()),
+            u: (0.0, 0),
             params: params.clone(),
         }
     }
@@ -159,7 +209,7 @@ impl Router for VcpRouter {
 
     #[inline]
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, ()>, _backlog: Backlog) -> Verdict {
-        self.lambda += u64::from(packet.size); // R.1
+        self.meter.arrive(packet.size); // R.1
         Verdict::Forward
     }
 
@@ -167,33 +217,38 @@ impl Router for VcpRouter {
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, ()>, _backlog: Backlog) {
         // R.4. 00 is a host that knows no load factor.
         if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
-            *packet.ecn = self.code.max(*packet.ecn);
+            let mut code = self.code;
+            if code == Ecn::Ce && self.params.marking == Marking::Red && !self.marker.picks() {
+                code = Ecn::Ect0;
+            }
+            *packet.ecn = code.max(*packet.ecn);
         }
     }
 
     fn next_timer(&self) -> Time {
-        self.period_end.min(self.next_sample)
+        self.meter.next_timer()
     }
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.next_sample {
-            let a = self.params.a;
-            self.q = a * self.q + (1.0 - a) * backlog.bytes as f64; // R.2
-            self.next_sample = now + self.params.t_q;
-        }
-        if now >= self.period_end {
-            self.end_period(now);
+        if self.meter.on_timer(now, backlog) {
+            self.end_period();
         }
     }
 
     /// The running period ends as planned; its load is taken over the new capacity.
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.target = self.params.gamma * capacity.bytes_per_sec();
+        self.meter.set_capacity(capacity);
     }
 
     fn retune(&mut self, params: &VcpRouterParams, context: &RouterContext) {
+        let gamma = self.meter.gamma();
+        let adapts = self.params.adapt_gamma && params.adapt_gamma;
         self.params = params.clone();
-        self.target = params.gamma * context.capacity.bytes_per_sec();
+        self.meter.retune(Self::meter(params), context.capacity);
+        if adapts {
+            self.meter.set_gamma(gamma); // it was measured
+        }
+        self.meter.set_period(params.t_rho);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -204,12 +259,16 @@ impl Router for VcpRouter {
         ),
         Variable::new("q", "bytes", "persistent queue, an average of samples"),
         Variable::new("code", "", "load code: 1 low load, 2 high load, 3 overload"),
+        Variable::new("gamma", "", "target utilization, which eq. (14) may move"),
+        Variable::new("p_b", "", "probability of a mark in overload, if RED picks"),
     ];
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("rho", self.rho);
-        sink("q", self.q);
+        sink("rho", self.meter.rho());
+        sink("q", self.meter.q());
         sink("code", f64::from(self.code as u8));
+        sink("gamma", self.meter.gamma());
+        sink("p_b", self.marker.p_b());
     }
 }
 
@@ -259,7 +318,9 @@ pub struct VcpSender {
     t_d: Span,
     /// L and R, the AI limiter's ends over t_d.
     ai_limits: Option<(f64, f64)>,
+    ai_scaling: AiScaling,
     scale_rtt: ScaleRtt,
+    base_rtt: Span,
     paces: bool,
     packet_bits: f64,
 }
@@ -269,29 +330,23 @@ impl VcpSender {
     #[inline]
     fn xi_s(&self) -> f64 {
         let periods = ratio(self.srtt, self.t_rho).min(self.mi_limit);
-        let z = self.ln_mi * periods;
-        if z > 1.0 / 6.0 {
-            return math::exp(z.min(40.0)) - 1.0;
-        }
-        // z + z^2/2! + ... + z^6/6!
-        let tail = 1.0 + z * (1.0 / 5.0) * (1.0 + z * (1.0 / 6.0));
-        z * (1.0 + z * 0.5 * (1.0 + z * (1.0 / 3.0) * (1.0 + z * 0.25 * tail)))
+        growth(self.ln_mi * periods)
     }
 
-    /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2.
+    /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2, or another form.
     #[inline]
     fn alpha_s(&self) -> f64 {
         let rtt = match self.scale_rtt {
             ScaleRtt::Srtt => self.srtt,
             ScaleRtt::MinRtt => self.min_rtt,
+            ScaleRtt::BaseRtt => Some(self.base_rtt),
         };
         let x = ratio(rtt, self.t_d);
-        let g = match self.ai_limits {
-            Some((low, _)) if x < low => x * low,
-            Some((_, high)) if x > high => (x - high) + high * high,
-            _ => x * x,
-        };
-        self.alpha * g
+        match self.ai_scaling {
+            AiScaling::Rate => self.alpha * limited_square(x, self.ai_limits),
+            AiScaling::Window => self.alpha * x,
+            AiScaling::None => self.alpha,
+        }
     }
 
     /// What the last ACK made of its code: 1 MI, 2 AI, 3 MD or the freeze after it, 0 nothing.
@@ -303,16 +358,49 @@ impl VcpSender {
         }
     }
 
+    /// An ACK arrives whose code is this one.
+    #[inline]
+    pub(super) fn hear(&mut self, ack: &Ack<()>, code: Ecn) {
+        self.srtt = ack.srtt;
+        self.min_rtt = ack.min_rtt;
+        self.code = code as u8;
+        if let Phase::Frozen(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Additive(until + ack.srtt.unwrap_or(self.t_rho));
+        }
+        if let Phase::Additive(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Free;
+        }
+        match (self.phase, code) {
+            (Phase::Frozen(_), _) | (Phase::Free, Ecn::NotCapable) => {}
+            (Phase::Additive(_), _) | (Phase::Free, Ecn::Ect0) => self.increase_additively(),
+            (Phase::Free, Ecn::Ect1) => self.cwnd += self.xi_s(), // S.1
+            (Phase::Free, Ecn::Ce) => {
+                self.decrease(ack.now);
+            }
+        }
+    }
+
+    #[inline]
+    fn decrease(&mut self, now: Time) {
+        self.cwnd = (self.beta * self.cwnd).max(1.0); // S.3
+        self.phase = Phase::Frozen(now + self.t_rho);
+    }
+
+    /// Overload that no ACK tells of.
+    pub(super) fn overload(&mut self, now: Time) {
+        if self.phase == Phase::Free {
+            self.decrease(now);
+        }
+    }
+
     #[inline]
     fn increase_additively(&mut self) {
         self.cwnd += self.alpha_s() / self.cwnd; // S.2
     }
-}
-
-/// `rtt/base`; 1 before the first sample.
-#[inline]
-fn ratio(rtt: Option<Span>, base: Span) -> f64 {
-    rtt.map_or(1.0, |rtt| rtt.0 as f64 / base.0 as f64)
 }
 
 impl Sender for VcpSender {
@@ -321,7 +409,7 @@ impl Sender for VcpSender {
     type Receiver = VcpReceiver;
 
     fn new(params: &VcpSenderParams, context: &SenderContext) -> VcpSender {
-        let xi = params.kappa * (1.0 - params.high_load) / params.high_load; // eq. (5)
+        let xi = xi(params.kappa, params.high_load); // eq. (5)
         let over_t_d = |limit: Span| ratio(Some(limit), params.t_d);
         let ai_limits = (over_t_d(params.ai_limit_low), over_t_d(params.ai_limit_high));
         VcpSender {
@@ -337,7 +425,9 @@ impl Sender for VcpSender {
             beta: params.beta,
             t_d: params.t_d,
             ai_limits: params.limiters.then_some(ai_limits),
+            ai_scaling: params.ai_scaling,
             scale_rtt: params.scale_rtt,
+            base_rtt: params.base_rtt,
             paces: params.pace_large_rtt,
             packet_bits: f64::from(context.packet_bytes) * 8.0,
         }
@@ -351,28 +441,7 @@ impl Sender for VcpSender {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<()>) {
-        self.srtt = ack.srtt;
-        self.min_rtt = ack.min_rtt;
-        self.code = ack.code as u8;
-        if let Phase::Frozen(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Additive(until + ack.srtt.unwrap_or(self.t_rho));
-        }
-        if let Phase::Additive(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Free;
-        }
-        match (self.phase, ack.code) {
-            (Phase::Frozen(_), _) | (Phase::Free, Ecn::NotCapable) => {}
-            (Phase::Additive(_), _) | (Phase::Free, Ecn::Ect0) => self.increase_additively(),
-            (Phase::Free, Ecn::Ect1) => self.cwnd += self.xi_s(), // S.1
-            (Phase::Free, Ecn::Ce) => {
-                self.cwnd = (self.beta * self.cwnd).max(1.0); // S.3
-                self.phase = Phase::Frozen(ack.now + self.t_rho);
-            }
-        }
+        self.hear(ack, ack.code);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -440,7 +509,6 @@ impl Sender for VcpSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Limit;
     use crate::tests::{ms, router_context, sender_context};
 
     fn near(a: f64, b: f64) -> bool {
@@ -449,8 +517,7 @@ mod tests {
 
     /// A router at 10 Mb/s: gamma*C*t_rho = 0.98*1.25e6*0.2 = 245 000 bytes.
     fn router() -> VcpRouter {
-        let limit = Limit::Bytes(100_000);
-        let context = RouterContext { limit, ..router_context(Rate(10_000_000), 0) };
+        let context = router_context(Rate(10_000_000), 100);
         VcpRouter::new(&VcpRouterParams::default(), &context)
     }
 
@@ -479,7 +546,7 @@ mod tests {
         let codes = [(195, Ecn::Ect1), (197, Ecn::Ect0), (244, Ecn::Ect0), (246, Ecn::Ce)];
         for (i, (arrivals, code)) in (0..).zip(codes) {
             after(&mut router, 200 * i, arrivals, 0);
-            assert!(near(router.rho, f64::from(arrivals) / 245.0));
+            assert!(near(router.meter.rho(), f64::from(arrivals) / 245.0));
             assert_eq!(router.code, code);
         }
     }
@@ -490,7 +557,55 @@ mod tests {
         // Half of 10 Mb/s halves what fills the period: 196 000 bytes of 122 500.
         router.on_capacity(ms(0), Rate(5_000_000));
         after(&mut router, 0, 196, 0);
-        assert!(near(router.rho, 1.6) && router.code == Ecn::Ce);
+        assert!(near(router.meter.rho(), 1.6) && router.code == Ecn::Ce);
+    }
+
+    #[test]
+    fn who_is_not_capable_is_load_and_nothing_else() {
+        let mut router = router();
+        for _ in 0..250 {
+            let mut ecn = Ecn::NotCapable;
+            let arriving = passing(PacketKind::Data, &mut ecn);
+            assert_eq!(router.on_arrival(ms(0), arriving, Backlog::default()), Verdict::Forward);
+        }
+        after(&mut router, 0, 0, 0);
+        // 250 of 245 kB: overload, which the others are told.
+        assert!(near(router.meter.rho(), 250.0 / 245.0) && router.code == Ecn::Ce);
+        let mut ecn = Ecn::NotCapable;
+        router.on_departure(ms(200), passing(PacketKind::Data, &mut ecn), Backlog::default());
+        assert_eq!(ecn, Ecn::NotCapable);
+    }
+
+    #[test]
+    fn a_tcp_sender_sees_overload_only() {
+        // TCP with ECN sends 10: low and high load leave it, overload makes 11 of it (RFC 3168's CE).
+        let mut router = router();
+        for (i, (arrivals, seen)) in (0..).zip([(100, 2), (220, 2), (300, 3)]) {
+            after(&mut router, 200 * i, arrivals, 0);
+            let mut ecn = Ecn::Ect0;
+            let now = ms(200 * (i + 1));
+            router.on_departure(now, passing(PacketKind::Data, &mut ecn), Backlog::default());
+            assert_eq!(ecn as u8, seen);
+        }
+    }
+
+    #[test]
+    fn gamma_moves_by_its_step_towards_the_target_utilization() {
+        let params = VcpRouterParams { adapt_gamma: true, ..Default::default() };
+        let context = router_context(Rate(10_000_000), 100);
+        let mut router = VcpRouter::new(&params, &context);
+        // 230 of the 250 kB that the line can carry in a period: u = 0.92 < 0.95 after ten of them.
+        for i in 0..10 {
+            assert_eq!(router.meter.gamma(), 0.98);
+            after(&mut router, 200 * i, 230, 0);
+        }
+        assert!(near(router.meter.gamma(), 0.99));
+        // 240 kB: 0.96. The tenth period from now moves it back.
+        (10..20).for_each(|i| after(&mut router, 200 * i, 240, 0));
+        assert!(near(router.meter.gamma(), 0.98));
+        // Never above 0.999.
+        (20..60).for_each(|i| after(&mut router, 200 * i, 0, 0));
+        assert_eq!(router.meter.gamma(), 0.999);
     }
 
     #[test]
@@ -498,10 +613,10 @@ mod tests {
         let mut router = router();
         // One sample of 8000 B after none: q = 0.125*8000 = 1000; rho = (244 000 + 500)/245 000.
         after(&mut router, 0, 244, 8000);
-        assert!(near(router.q, 1000.0) && near(router.rho, 244.5 / 245.0));
+        assert!(near(router.meter.q(), 1000.0) && near(router.meter.rho(), 244.5 / 245.0));
         // The next sample: 0.875*1000 + 0.125*16 000.
         router.on_timer(ms(210), Backlog { packets: 0, bytes: 16_000 });
-        assert!(near(router.q, 2875.0));
+        assert!(near(router.meter.q(), 2875.0));
     }
 
     #[test]
@@ -580,8 +695,21 @@ mod tests {
         let scale_rtt = ScaleRtt::MinRtt;
         let heavy = VcpSenderParams { weight: 3.0, scale_rtt, ..Default::default() };
         assert!(near(step(&heavy, 80), 0.12));
+        let scale_rtt = ScaleRtt::BaseRtt;
+        assert!(near(step(&VcpSenderParams { scale_rtt, ..Default::default() }, 500), 0.16));
         let free = VcpSenderParams { limiters: false, ..Default::default() };
         assert!(near(step(&free, 1000), 25.0));
+    }
+
+    #[test]
+    fn equal_windows_and_tcp_like_increase_are_other_scalings() {
+        let step = |ai_scaling, srtt| {
+            let params = VcpSenderParams { ai_scaling, weight: 2.0, ..Default::default() };
+            4.0 * ack(&mut sender(&params, 4.0), 0, srtt, Ecn::Ect0)
+        };
+        // Eq. (7): 2*80/200; without limiter at 10 ms: 2*0.05. Per RTT: 2.
+        assert!(near(step(AiScaling::Window, 80), 0.8) && near(step(AiScaling::Window, 10), 0.1));
+        assert!(near(step(AiScaling::None, 80), 2.0) && near(step(AiScaling::None, 1000), 2.0));
     }
 
     #[test]

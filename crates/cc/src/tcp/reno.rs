@@ -4,105 +4,52 @@
 //! RTT, a loss halves it and a timeout starts again from one packet. Which loss recovery goes with
 //! it (Reno's, NewReno's or SACK's) is the transport's affair; the window is the same.
 //!
-//! Deviations:
-//! - D1: the window is counted in packets of one size, real-valued, not in bytes.
-//! - D2: no window inflation: during recovery `cwnd` stands at ssthresh and the transport decides
-//!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
-//! - D3: the window grows only at an ACK that found it full to the last whole packet, so not while the
-//!   application leaves it unused (RFC 7661 section 4 allows growth from half a window on); it is kept
-//!   over an idle time (RFC 5681 section 4.1 restarts from the initial window, RFC 7661 lets it decay).
-//! - D4: on ECE the same halving as on duplicate ACKs, of FlightSize, not below 2 packets unless the
-//!   window is; a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
+//! Deviations: F1 to F4 and F6 of [`crate::tcp::window`].
 
-use crate::roles::{Ack, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
+use crate::roles::{Ack, Loss, SenderContext, Variable};
+use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, window_params};
 
-params! {
+window_params! {
     /// The sender's parameters.
-    pub struct RenoParams {
-        /// Does it use ECN (RFC 3168)?
-        ecn: bool = false;
-    }
+    pub struct RenoParams {}
 }
 
 /// The end host's part.
+pub type RenoSender = Window<Reno>;
+
+/// Additive increase, halving.
 #[derive(Clone, Debug)]
-pub struct Reno {
-    /// [packets]
-    cwnd: f64,
-    /// [packets]; infinite until the first loss.
-    ssthresh: f64,
-    ecn: bool,
-}
+pub struct Reno;
 
-impl Sender for Reno {
+impl Avoidance for Reno {
     type Params = RenoParams;
-    type Header = ();
-    type Receiver = Echo<()>;
+    type Receiver = Plain;
 
-    fn new(params: &RenoParams, context: &SenderContext) -> Reno {
-        Reno { cwnd: context.initial_window.max(1.0), ssthresh: f64::INFINITY, ecn: params.ecn }
-    }
+    const VARIABLES: &'static [Variable] = &[CWND, SSTHRESH];
 
-    fn ecn(&self) -> EcnUse {
-        if self.ecn { EcnUse::Classic } else { EcnUse::None }
+    fn new(_: &RenoParams, _: &SenderContext) -> Reno {
+        Reno
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack<()>) {
-        // RFC 3168 section 6.1.2: an ACK that echoes congestion does not open the window.
-        if ack.acked == 0 || ack.recovering || ack.ece {
-            return;
-        }
-        // D3: the flight that this ACK found was short of the window by a packet or more.
-        if f64::from(ack.in_flight.saturating_add(ack.delivered)) + 1.0 <= self.cwnd {
-            return;
-        }
-        self.cwnd += if self.cwnd < self.ssthresh {
-            1.0 // eq. (2): min(N, SMSS), once per ACK however much it acknowledges
-        } else {
-            1.0 / self.cwnd // eq. (3)
-        };
+    fn increase(&mut self, _: &Ack<()>, frame: &Frame) -> f64 {
+        1.0 / frame.cwnd // eq. (3)
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        // A timer that backs off holds ssthresh (section 3.1).
-        if !(loss.kind == LossKind::Timeout && loss.repeated) {
-            self.ssthresh = (f64::from(loss.in_flight) / 2.0).max(2.0); // eq. (4)
-        }
-        self.cwnd = match loss.kind {
-            LossKind::DupAcks => self.ssthresh,
-            LossKind::EcnEcho => self.cwnd.min(self.ssthresh),
-            LossKind::Timeout => 1.0,
-        };
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("cwnd", "pkts", "congestion window"),
-        Variable::new(
-            "ssthresh",
-            "pkts",
-            "slow-start threshold: below it the window doubles per RTT",
-        ),
-    ];
-
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("cwnd", self.cwnd);
-        sink("ssthresh", self.ssthresh);
+    fn decrease(&mut self, loss: &Loss, _: &Frame) -> f64 {
+        f64::from(loss.in_flight) / 2.0 // eq. (4)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roles::{EcnUse, LossKind, Sender};
     use crate::tests::{ack, loss, sender_context};
 
-    fn reno(initial_window: f64, ecn: bool) -> Reno {
-        Reno::new(&RenoParams { ecn }, &sender_context(initial_window))
+    fn reno(initial_window: f64, ecn: bool) -> RenoSender {
+        let params = RenoParams { ecn, ..RenoParams::default() };
+        RenoSender::new(&params, &sender_context(initial_window))
     }
 
     #[test]
@@ -152,9 +99,9 @@ mod tests {
         for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
             let mut reno = reno(100.0, true);
             reno.on_loss(&loss(kind, 21));
-            assert_eq!((reno.cwnd(), reno.ssthresh), (10.5, 10.5));
+            assert_eq!((reno.cwnd(), reno.frame.ssthresh), (10.5, 10.5));
             reno.on_loss(&loss(kind, 3));
-            assert_eq!((reno.cwnd(), reno.ssthresh), (2.0, 2.0));
+            assert_eq!((reno.cwnd(), reno.frame.ssthresh), (2.0, 2.0));
         }
     }
 
@@ -173,9 +120,9 @@ mod tests {
     fn a_timeout_starts_again_and_a_repeated_one_holds_ssthresh() {
         let mut reno = reno(40.0, false);
         reno.on_loss(&loss(LossKind::Timeout, 40));
-        assert_eq!((reno.cwnd(), reno.ssthresh), (1.0, 20.0));
+        assert_eq!((reno.cwnd(), reno.frame.ssthresh), (1.0, 20.0));
         reno.on_loss(&Loss { repeated: true, ..loss(LossKind::Timeout, 1) });
-        assert_eq!((reno.cwnd(), reno.ssthresh), (1.0, 20.0));
+        assert_eq!((reno.cwnd(), reno.frame.ssthresh), (1.0, 20.0));
         for _ in 0..19 {
             reno.on_ack(&ack(1));
         }

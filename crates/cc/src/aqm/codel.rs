@@ -1,0 +1,318 @@
+//! CoDel, controlled delay. RFC 8289 (January 2018), section 5.
+//!
+//! Packets are timed while they wait. When all that left for an INTERVAL had waited longer than TARGET,
+//! the packet at the head is dropped, and further ones at times that come closer with the square root
+//! of their count, until one has waited less or no more than one packet is left.
+//!
+//! Deviations:
+//! - D1: capable packets are marked instead of dropped unless `ecn` is off; a mark takes the place of
+//!   the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has it).
+//! - D2: MAXPACKET is the size of a full data packet.
+
+use units::{Rate, Span, Time, math};
+
+use crate::classes::{Place, Plan};
+use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict};
+
+params! {
+    /// The two times of section 4.
+    pub struct CoDelParams {
+        /// TARGET, the waiting time that is accepted, section 4.3.
+        target: Span = Span::from_millis(5) => (1e-6, 10.0);
+        /// INTERVAL, about the longest usual round-trip time, section 4.2.
+        interval: Span = Span::from_millis(100) => (1e-5, 100.0);
+        /// Are capable packets marked instead of dropped?
+        ecn: bool = true;
+    }
+}
+
+/// TARGET, INTERVAL and MAXPACKET.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    pub target: Span,
+    pub interval: Span,
+    /// [bytes]
+    pub max_packet: u64,
+}
+
+impl Law {
+    /// The control law: INTERVAL/sqrt(count) later.
+    fn next(&self, time: Time, count: u32) -> Time {
+        time + Span::from_secs_f64(self.interval.as_secs() / math::sqrt(f64::from(count.max(1))))
+    }
+}
+
+/// The head of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub now: Time,
+    /// How long it waited.
+    pub sojourn: Span,
+    /// What is left of its queue behind it [bytes].
+    pub behind: u64,
+    /// May it be marked?
+    pub capable: bool,
+    /// Was the packet before it dropped for the same service?
+    pub again: bool,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Forward,
+    Mark,
+    Drop,
+}
+
+/// The state of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Control {
+    /// When the packets at the head will have been late for an INTERVAL, if they are.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    /// Dropping began with the packet before: the one behind it goes out whatever it waited.
+    entered: bool,
+}
+
+impl Control {
+    /// Section 5.6's test: late for an INTERVAL?
+    fn late(&mut self, law: &Law, head: &Head) -> bool {
+        if head.sojourn < law.target || head.behind <= law.max_packet {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(head.now + law.interval);
+                false
+            }
+            Some(time) => head.now >= time,
+        }
+    }
+
+    /// Section 5.5, one packet at a time.
+    pub(crate) fn decide(&mut self, law: &Law, head: Head) -> Act {
+        let late = self.late(law, &head);
+        if core::mem::take(&mut self.entered) && head.again {
+            return Act::Forward;
+        }
+        if self.dropping {
+            if !late {
+                self.dropping = false;
+                return Act::Forward;
+            }
+            if head.again {
+                self.drop_next = law.next(self.drop_next, self.count);
+            }
+            if head.now < self.drop_next {
+                return Act::Forward;
+            }
+            self.count = self.count.saturating_add(1);
+            if head.capable {
+                self.drop_next = law.next(self.drop_next, self.count);
+                return Act::Mark;
+            }
+            return Act::Drop;
+        }
+        if !late {
+            return Act::Forward;
+        }
+        self.dropping = true;
+        // Soon after the last time: go on with the rate that had been reached.
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = head.now.since(self.drop_next) < law.interval * 16;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = law.next(head.now, self.count);
+        self.last_count = self.count;
+        self.entered = !head.capable;
+        if head.capable { Act::Mark } else { Act::Drop }
+    }
+
+    /// Shows its variables.
+    pub(crate) fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("count", f64::from(self.count));
+        sink("dropping", f64::from(u8::from(self.dropping)));
+    }
+}
+
+/// Asks `control` about a packet and marks it if that is the answer.
+#[inline]
+pub(crate) fn at_head(
+    control: &mut Control,
+    (law, ecn): (&Law, bool),
+    now: Time,
+    packet: Passing<'_, ()>,
+    place: (u64, bool),
+) -> Verdict {
+    let (behind, again) = place;
+    let capable = ecn && packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable;
+    let head = Head { now, sojourn: packet.queued_for, behind, capable, again };
+    match control.decide(law, head) {
+        Act::Forward => Verdict::Forward,
+        Act::Mark => {
+            *packet.ecn = Ecn::Ce;
+            Verdict::Forward
+        }
+        Act::Drop => Verdict::Drop,
+    }
+}
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct CoDel {
+    law: Law,
+    ecn: bool,
+    control: Control,
+    sojourn: Span,
+}
+
+impl Router for CoDel {
+    type Params = CoDelParams;
+    type Header = ();
+
+    fn new(params: &CoDelParams, context: &RouterContext) -> CoDel {
+        let (target, interval) = (params.target, params.interval);
+        let law = Law { target, interval, max_packet: u64::from(context.packet_bytes) };
+        CoDel { law, ecn: params.ecn, control: Control::default(), sojourn: Span::ZERO }
+    }
+
+    fn service(_: &CoDelParams) -> Service {
+        Service::Classes(Plan::FIFO)
+    }
+
+    fn on_head(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
+        self.sojourn = packet.queued_for;
+        let behind = (place.queue.bytes, place.again);
+        at_head(&mut self.control, (&self.law, self.ecn), now, packet, behind)
+    }
+
+    /// Times do not depend on the capacity.
+    fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
+
+    fn retune(&mut self, params: &CoDelParams, context: &RouterContext) {
+        let (control, sojourn) = (self.control, self.sojourn);
+        *self = CoDel { control, sojourn, ..CoDel::new(params, context) };
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("sojourn", "s", "how long the last head had waited"),
+        Variable::new("count", "pkts", "drops since dropping began, which set the next one's time"),
+        Variable::new("dropping", "", "1 while packets are dropped"),
+    ];
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("sojourn", self.sojourn.as_secs());
+        self.control.probe(sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ms, near};
+
+    const LAW: Law =
+        Law { target: Span::from_millis(5), interval: Span::from_millis(100), max_packet: 1000 };
+
+    fn head(now: u64, sojourn: u64) -> Head {
+        let sojourn = Span::from_millis(sojourn);
+        Head { now: ms(now), sojourn, behind: 9000, capable: false, again: false }
+    }
+
+    #[test]
+    fn the_control_law_is_interval_over_the_root_of_count() {
+        // 100 ms, then 100/sqrt(2) = 70.711 ms, 100/sqrt(4) = 50 ms, 100/sqrt(25) = 20 ms.
+        for (count, gap) in [(1, 0.1), (2, 0.070_710_678_118_654_76), (4, 0.05), (25, 0.02)] {
+            let next = LAW.next(ms(1000), count);
+            assert!((next.as_secs() - 1.0 - gap).abs() < 2e-12, "{count}");
+        }
+        assert!(near(LAW.next(Time::ZERO, 0).as_secs(), 0.1));
+    }
+
+    /// A packet each ms that has waited 20 ms: late from 0, so the first is dropped at 100 ms, the
+    /// second 100 ms later (count 1), the next after 100/sqrt(2) = 70.7, 100/sqrt(3) = 57.7 and
+    /// 100/sqrt(4) = 50 ms: at 270.7, 328.4 and 378.4 ms, so with the packets of 271, 329 and 379 ms.
+    #[test]
+    fn drops_come_closer_with_the_root_of_their_count() {
+        let mut control = Control::default();
+        let mut due = [100, 200, 271, 329, 379].into_iter();
+        for now in 0..400 {
+            let mut again = false;
+            while control.decide(&LAW, Head { again, ..head(now, 20) }) == Act::Drop {
+                assert_eq!(due.next(), Some(now));
+                again = true;
+            }
+        }
+        assert_eq!(due.next(), None);
+    }
+
+    /// With a mark nothing leaves the queue; the times are the same.
+    #[test]
+    fn marks_take_the_place_of_drops() {
+        let mut control = Control::default();
+        let act = |control: &mut Control, now| {
+            control.decide(&LAW, Head { capable: true, ..head(now, 20) })
+        };
+        let marks = (0..400).filter(|&t| act(&mut control, t) == Act::Mark);
+        assert!(marks.eq([100, 200, 271, 329, 379]));
+    }
+
+    #[test]
+    fn a_short_wait_or_a_short_queue_ends_it() {
+        for end in [head(150, 4), Head { behind: 1000, ..head(150, 20) }] {
+            let mut control = Control::default();
+            let drops = (0..=100).filter(|&t| control.decide(&LAW, head(t, 20)) == Act::Drop);
+            assert_eq!(drops.count(), 1);
+            assert!(control.dropping);
+            assert_eq!(control.decide(&LAW, end), Act::Forward);
+            assert!(!control.dropping && control.first_above.is_none());
+            // Late again from 151 ms on: an INTERVAL must pass.
+            assert_eq!(control.decide(&LAW, head(151, 20)), Act::Forward);
+            assert_eq!(control.decide(&LAW, head(250, 20)), Act::Forward);
+            assert_eq!(control.decide(&LAW, head(251, 20)), Act::Drop);
+        }
+    }
+
+    /// Five drops (count 5, began with 1), a pause, and late again within 16 INTERVALs: count is
+    /// 5 - 1 = 4, the next drop after 100/sqrt(4) = 50 ms. Later than that it starts from 1.
+    #[test]
+    fn a_rate_that_was_reached_is_taken_up_again() {
+        for (pause, count) in [(1000, 4), (2000, 1)] {
+            let mut control = Control::default();
+            for now in 0..400 {
+                let mut again = false;
+                while control.decide(&LAW, Head { again, ..head(now, 20) }) == Act::Drop {
+                    again = true;
+                }
+            }
+            assert_eq!((control.count, control.last_count), (5, 1));
+            assert_eq!(control.decide(&LAW, head(400, 0)), Act::Forward);
+            let start = 400 + pause;
+            assert_eq!(control.decide(&LAW, head(start, 20)), Act::Forward);
+            assert_eq!(control.decide(&LAW, head(start + 100, 20)), Act::Drop);
+            assert_eq!(control.count, count);
+            let next = (control.drop_next.as_secs() - ms(start + 100).as_secs()) * 1000.0;
+            assert!(near(next, if count == 4 { 50.0 } else { 100.0 }), "{next}");
+        }
+    }
+
+    /// The packet behind the first one dropped goes out though it is late; later in the state, all
+    /// that are due are dropped at one service.
+    #[test]
+    fn dropping_begins_with_one_packet() {
+        let mut control = Control::default();
+        control.decide(&LAW, head(0, 20));
+        assert_eq!(control.decide(&LAW, head(100, 20)), Act::Drop);
+        assert_eq!(control.decide(&LAW, Head { again: true, ..head(100, 20) }), Act::Forward);
+        // 200, 270.7 and 328.4 ms are past at 330 ms, 378.4 ms is not: three drops.
+        let mut again = false;
+        let mut drops = 0;
+        while control.decide(&LAW, Head { again, ..head(330, 20) }) == Act::Drop {
+            (again, drops) = (true, drops + 1);
+        }
+        assert_eq!(drops, 3);
+    }
+}

@@ -1,0 +1,120 @@
+//! FQ-CoDel. RFC 8290 (January 2018), sections 4 and 5.
+//!
+//! Flows are hashed into queues. A queue that was empty goes to the list of new ones, which is served
+//! before that of the old ones, each by deficit round robin; so flows that send less than their share
+//! wait for nobody. Each queue has CoDel's state of its own. When the limit is reached, the queue with
+//! the most bytes loses half its packets from the front, 64 at most.
+//!
+//! Deviations:
+//! - D1: the hash is over the flow's number and a random salt, where the RFC hashes the 5-tuple.
+//! - D2: the limit is the link's buffer (the RFC's default is 10240 packets).
+//! - D3: a quantum of 0 is a full packet (the RFC's default is the MTU of 1514 bytes).
+
+use units::{Span, Time};
+
+use crate::aqm::codel::{Control, Law, at_head};
+use crate::classes::{Kept, Order, Overflow, Place, Plan};
+use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
+
+params! {
+    /// Sections 5.2.1 to 5.2.7.
+    pub struct FqCoDelParams {
+        /// TARGET of each queue's CoDel, section 5.2.2.
+        target: Span = Span::from_millis(5) => (1e-6, 10.0);
+        /// INTERVAL of each queue's CoDel, section 5.2.1.
+        interval: Span = Span::from_millis(100) => (1e-5, 100.0);
+        /// Number of queues, section 5.2.5.
+        flows: u64 = 1024 => (1.0, 65536.0);
+        /// Quantum [bytes], section 5.2.4; 0: a full packet.
+        quantum: u64 = 0 => (0.0, 1e6);
+        /// Are capable packets marked instead of dropped? Section 5.2.6.
+        ecn: bool = true;
+    }
+}
+
+/// RFC 8290 section 4.1: packets that one overflow drops at most.
+const BATCH: u32 = 64;
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct FqCoDel {
+    law: Law,
+    ecn: bool,
+    queues: u64,
+    salt: u64,
+    sojourn: Span,
+}
+
+impl Router for FqCoDel {
+    type Params = FqCoDelParams;
+    type Header = ();
+
+    fn new(params: &FqCoDelParams, context: &RouterContext) -> FqCoDel {
+        let (target, interval) = (params.target, params.interval);
+        FqCoDel {
+            law: Law { target, interval, max_packet: u64::from(context.packet_bytes) },
+            ecn: params.ecn,
+            queues: params.flows,
+            salt: context.stream.clone().bits(),
+            sojourn: Span::ZERO,
+        }
+    }
+
+    fn service(params: &FqCoDelParams) -> Service {
+        Service::Classes(Plan {
+            order: Order::NewFirst,
+            quantum: params.quantum as u32,
+            overflow: Overflow::LongestFront(BATCH),
+            per_class: None,
+        })
+    }
+
+    /// The queue of a flow: its number and the salt through splitmix64's finisher.
+    fn cell(&self, flow: u32) -> u32 {
+        let mut z = self.salt ^ u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % self.queues) as u32
+    }
+
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, _: &mut Place<'_>) -> u32 {
+        self.cell(packet.flow)
+    }
+
+    fn on_head(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
+        self.sojourn = packet.queued_for;
+        let control = Control::open(place.cell);
+        at_head(control, (&self.law, self.ecn), now, packet, (place.queue.bytes, place.again))
+    }
+
+    /// The number of queues stays as it was: flows do not move.
+    fn retune(&mut self, params: &FqCoDelParams, context: &RouterContext) {
+        let FqCoDel { queues, salt, sojourn, .. } = *self;
+        *self = FqCoDel { queues, salt, sojourn, ..FqCoDel::new(params, context) };
+    }
+
+    const VARIABLES: &'static [Variable] =
+        &[Variable::new("sojourn", "s", "how long the last head had waited")];
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("sojourn", self.sojourn.as_secs());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::router_context;
+    use units::Rate;
+
+    /// 1024 flows into 1024 queues: a random hash leaves a share of 1/e empty, 377 of them, with a
+    /// standard deviation of sqrt(1024 (1/e - 2/e^2)) = 10.
+    #[test]
+    fn flows_spread_over_the_queues_as_at_random() {
+        let fq = FqCoDel::new(&FqCoDelParams::default(), &router_context(Rate(10_000_000), 100));
+        let mut taken = [false; 1024];
+        (0..1024).for_each(|flow| taken[fq.cell(flow) as usize] = true);
+        let empty = taken.iter().filter(|&&taken| !taken).count();
+        assert!((empty as f64 - 377.0).abs() < 50.0, "{empty}");
+    }
+}

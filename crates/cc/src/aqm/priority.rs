@@ -1,0 +1,49 @@
+//! Strict priority: of the classes that wait, the one with the lowest number is served, in order of
+//! arrival within it; a packet in service is not interrupted. It is the usual implementation of
+//! expedited forwarding (RFC 3246, appendix; RFC 2475 for classes by marks of the edge).
+//!
+//! Classes share the link's limit, so low ones that fill the buffer keep high ones out unless each has
+//! a limit of its own.
+
+use crate::classes::{By, Order, Place, Plan};
+use crate::roles::{Limit, Passing, Router, RouterContext, Service};
+use units::Time;
+
+params! {
+    /// What makes a class.
+    pub struct PriorityParams {
+        /// What makes a class: ACKs before data, one group of flows before the next in the order of
+        /// the scenario, or one flow before the next.
+        by: By = By::Acks;
+        /// The most that one class may hold [packets]; 0: the link's limit is for all.
+        per_class: u64 = 0 => (0.0, 1e6);
+    }
+}
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct Priority {
+    by: By,
+}
+
+impl Router for Priority {
+    type Params = PriorityParams;
+    type Header = ();
+
+    fn new(params: &PriorityParams, _: &RouterContext) -> Priority {
+        Priority { by: params.by }
+    }
+
+    fn service(params: &PriorityParams) -> Service {
+        let per_class = (params.per_class > 0).then_some(Limit::Packets(params.per_class as u32));
+        Service::Classes(Plan { order: Order::Priority, per_class, ..Plan::FIFO })
+    }
+
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
+        self.by.class(packet.flow, packet.kind, place.group)
+    }
+
+    fn retune(&mut self, params: &PriorityParams, context: &RouterContext) {
+        *self = Priority::new(params, context);
+    }
+}

@@ -1,0 +1,66 @@
+//! Senders whose state lies apart from their flow's.
+//!
+//! The flows of a run lie in one array, each as large as the largest sender. The few large ones are
+//! kept on the heap, so that the others stay small; it is the one allocation of a flow's start.
+
+use alloc::boxed::Box;
+
+use units::{Rate, Time};
+
+use crate::roles::{Ack, Departing, EcnUse, Loss, Sender, SenderContext, Variable};
+
+/// A sender on the heap.
+#[derive(Clone, Debug)]
+pub struct Boxed<S>(Box<S>);
+
+impl<S: Sender> Sender for Boxed<S> {
+    type Params = S::Params;
+    type Header = S::Header;
+    type Receiver = S::Receiver;
+
+    const VARIABLES: &'static [Variable] = S::VARIABLES;
+    const OPEN_LOOP: bool = S::OPEN_LOOP;
+    const STATE_BYTES: usize = size_of::<Self>() + S::STATE_BYTES;
+
+    fn new(params: &S::Params, context: &SenderContext) -> Boxed<S> {
+        Boxed(Box::new(S::new(params, context)))
+    }
+    fn receiver(params: &S::Params, context: &SenderContext) -> S::Receiver {
+        S::receiver(params, context)
+    }
+    fn first_byte(&self) -> u32 {
+        self.0.first_byte()
+    }
+    fn ecn(&self) -> EcnUse {
+        self.0.ecn()
+    }
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) -> S::Header {
+        self.0.on_send(segment)
+    }
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<S::Header>) {
+        self.0.on_ack(ack);
+    }
+    fn on_loss(&mut self, loss: &Loss) {
+        self.0.on_loss(loss);
+    }
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.0.next_timer()
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.0.on_timer(now);
+    }
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.0.cwnd()
+    }
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        self.0.pacing()
+    }
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        self.0.probe(sink);
+    }
+}

@@ -1,0 +1,5 @@
+//! Protocols that set a rate rather than a window.
+
+pub mod tfrc;
+mod tfrc_history;
+pub mod udp;

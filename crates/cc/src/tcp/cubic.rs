@@ -1,0 +1,242 @@
+//! CUBIC. RFC 9438, section 4.
+//!
+//! The window is a cubic function of the time since congestion avoidance began: concave up to the
+//! window of the last loss, flat there, convex beyond. Where Reno would be faster, an estimate of its
+//! window takes over. A loss leaves 0.7.
+//!
+//! Deviations: F1 to F6 of [`crate::tcp::window`], and
+//! - D1: a stage of congestion avoidance begins with the first ACK that opens the window in it; time
+//!   while the window is unused does not count (section 5.8).
+//! - D2: no undo of spurious losses (section 4.9): the transport does not detect them.
+//!
+//! The form of the 2005 paper is `cubic-2005`.
+
+use units::math::cbrt;
+use units::{Span, Time};
+
+use crate::roles::{Ack, Loss, LossKind, SenderContext, Variable};
+use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, in_use, window_params};
+
+window_params! {
+    /// The sender's parameters.
+    pub struct CubicParams {
+        /// C, scale of the cubic function [packets/s^3] (section 5.1).
+        c: f64 = 0.4 => (1e-6, 1e6);
+        /// beta_cubic, what a loss leaves of the window (section 4.6).
+        beta: f64 = 0.7 => (0.1, 0.99);
+        /// Fast convergence: a smaller W_max after two losses with ever smaller windows (section 4.7).
+        fast_convergence: bool = true;
+        /// The Reno-friendly region (section 4.3).
+        tcp_friendly: bool = true;
+    }
+}
+
+/// The end host's part.
+pub type CubicSender = Window<Cubic>;
+
+/// RFC 9438's state, by its names.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    params: CubicParams,
+    /// alpha_cubic = 3 (1 - beta)/(1 + beta) (section 4.3).
+    alpha: f64,
+    /// W_max [packets]; 0 before the first loss and after a timeout.
+    w_max: f64,
+    /// cwnd_prior [packets].
+    cwnd_prior: f64,
+    /// W_est [packets].
+    w_est: f64,
+    /// K [s].
+    k: f64,
+    /// epoch_start; [`Time::NEVER`] until congestion avoidance begins.
+    epoch: Time,
+    /// The last ACK in the stage.
+    last: Time,
+}
+
+impl Cubic {
+    /// The stage begins with a window of `cwnd`: eq. (2), or K = 0 when there was no loss to return
+    /// to (section 4.8).
+    fn begin(&mut self, now: Time, cwnd: f64) {
+        (self.epoch, self.w_est) = (now, cwnd);
+        if cwnd >= self.w_max {
+            (self.w_max, self.k) = (cwnd, 0.0);
+        } else {
+            self.k = cbrt((self.w_max - cwnd) / self.params.c);
+        }
+    }
+
+    /// Eq. (1): W_cubic at `t` seconds into the stage.
+    fn w_cubic(&self, t: f64) -> f64 {
+        let x = t - self.k;
+        self.params.c * x * x * x + self.w_max
+    }
+
+    /// Eq. (4): Reno's window after `acked` packets more.
+    fn estimate(&mut self, acked: u32, cwnd: f64) {
+        let alpha = if self.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
+        self.w_est += alpha * f64::from(acked) / cwnd;
+    }
+}
+
+impl Avoidance for Cubic {
+    type Params = CubicParams;
+    type Receiver = Plain;
+
+    const VARIABLES: &'static [Variable] = &[
+        CWND,
+        SSTHRESH,
+        Variable::new("w_max", "pkts", "window where the cubic function is flat"),
+        Variable::new("k", "s", "time from the start of the stage to w_max"),
+        Variable::new("w_est", "pkts", "window that Reno would have"),
+    ];
+
+    fn new(params: &CubicParams, _: &SenderContext) -> Cubic {
+        Cubic {
+            alpha: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
+            params: params.clone(),
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            w_est: 0.0,
+            k: 0.0,
+            epoch: Time::NEVER,
+            last: Time::ZERO,
+        }
+    }
+
+    fn unused(&mut self, ack: &Ack<()>) {
+        if self.epoch != Time::NEVER {
+            self.epoch = (self.epoch + ack.now.since(self.last)).min(ack.now);
+            self.last = ack.now;
+        }
+    }
+
+    fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64 {
+        let cwnd = frame.cwnd;
+        if self.epoch == Time::NEVER {
+            self.begin(ack.now, cwnd);
+        }
+        self.last = ack.now;
+        let t = ack.now.since(self.epoch).as_secs();
+        if self.params.tcp_friendly {
+            self.estimate(ack.acked, cwnd);
+            if self.w_cubic(t) < self.w_est {
+                return (self.w_est - cwnd).max(0.0);
+            }
+        }
+        let rtt = ack.srtt.unwrap_or(Span::ZERO).as_secs();
+        let target = self.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd); // section 4.2
+        (target - cwnd) / cwnd
+    }
+
+    fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
+        let w = in_use(frame.cwnd, loss);
+        let falls = self.params.fast_convergence && w < self.w_max;
+        self.w_max = if falls { w * (1.0 + self.params.beta) / 2.0 } else { w };
+        if loss.kind == LossKind::Timeout {
+            self.w_max = 0.0; // section 4.8: W_max is the window at the start of the stage
+        }
+        self.cwnd_prior = w;
+        self.epoch = Time::NEVER;
+        self.params.beta * w
+    }
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("w_max", self.w_max);
+        sink("k", self.k);
+        sink("w_est", self.w_est);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::roles::Sender;
+    use crate::tests::{avoiding, loss, lost, near, timed};
+
+    /// A window that a loss has brought from 1000 to 700 at 0 s, its stage begun at 1 s.
+    fn after_loss() -> CubicSender {
+        let mut window = avoiding::<Cubic>(1000.0, &[("tcp_friendly", Value::Flag(false))]);
+        window.on_loss(&lost(0, 1000));
+        assert_eq!(window.cwnd(), 700.0);
+        window.on_ack(&timed(1000, 100, 100));
+        window
+    }
+
+    /// K = cbrt((1000 - 700)/0.4) = cbrt(750) = 9.085603 s.
+    #[test]
+    fn k_is_the_time_back_to_the_last_maximum() {
+        let window = after_loss();
+        assert!((window.avoidance.k - 9.085_603).abs() < 1e-6);
+    }
+
+    /// W(0) = 0.4*(-9.085603)^3 + 1000 = 700; W(5) = 0.4*(-4.085603)^3 + 1000 = 972.7209; W(K) = 1000;
+    /// W(10) = 0.4*0.914397^3 + 1000 = 1000.3058; W(15) = 0.4*5.914397^3 + 1000 = 1082.7542.
+    #[test]
+    fn w_cubic_is_eq_1() {
+        let window = after_loss();
+        for (t, w) in [(0.0, 700.0), (5.0, 972.7209), (10.0, 1000.3058), (15.0, 1082.7542)] {
+            let got = window.avoidance.w_cubic(t);
+            assert!((got - w).abs() < 1e-3, "{t}: {got}");
+        }
+        assert!(near(window.avoidance.w_cubic(window.avoidance.k), 1000.0));
+    }
+
+    /// The first ACK of the stage: target W(0.1 s) = 0.4*(-8.985603)^3 + 1000 = 709.7971, so
+    /// 9.7971/700 = 0.0139959 more. With an RTT of 100 s the target is 1.5 windows: 0.5 more.
+    #[test]
+    fn an_ack_moves_towards_the_window_an_rtt_later() {
+        let window = after_loss();
+        assert!((window.cwnd() - 700.013_996).abs() < 1e-5, "{}", window.cwnd());
+        let mut window = avoiding::<Cubic>(1000.0, &[("tcp_friendly", Value::Flag(false))]);
+        window.on_loss(&lost(0, 1000));
+        window.on_ack(&timed(1000, 100_000, 100));
+        assert!(near(window.cwnd(), 700.5));
+    }
+
+    /// alpha = 3*0.3/1.7 = 0.529412: 7 packets, after a loss at 10, grow by it over 7 until W_est is
+    /// 10; then by 1. W_cubic lags: C is small here.
+    #[test]
+    fn small_windows_follow_renos_estimate() {
+        let mut window = avoiding::<Cubic>(10.0, &[("c", Value::Number(1e-6))]);
+        window.on_loss(&lost(0, 10));
+        window.on_ack(&timed(0, 100, 100));
+        assert!((window.cwnd() - (7.0 + 0.529_411_76 / 7.0)).abs() < 1e-7, "{}", window.cwnd());
+        window.avoidance.w_est = 10.0;
+        window.on_ack(&timed(0, 100, 100));
+        assert!((window.cwnd() - (10.0 + 1.0 / 7.075_630)).abs() < 1e-6, "{}", window.cwnd());
+    }
+
+    /// A loss at 800 after one at 1000: W_max = 800*1.7/2 = 680.
+    #[test]
+    fn fast_convergence_lowers_w_max() {
+        for (on, w_max) in [(true, 680.0), (false, 800.0)] {
+            let mut window = avoiding::<Cubic>(1000.0, &[("fast_convergence", Value::Flag(on))]);
+            window.on_loss(&lost(0, 1000));
+            window.frame.cwnd = 800.0;
+            window.on_loss(&lost(1000, 800));
+            assert!(near(window.avoidance.w_max, w_max));
+            assert!(near(window.cwnd(), 560.0));
+        }
+    }
+
+    /// After a timeout K = 0 and W_max is the window at the start of congestion avoidance.
+    #[test]
+    fn after_a_timeout_it_starts_flat() {
+        let mut window = avoiding::<Cubic>(100.0, &[]);
+        window.on_loss(&loss(LossKind::Timeout, 100));
+        assert_eq!((window.cwnd(), window.frame.ssthresh), (1.0, 70.0));
+        window.frame.cwnd = 70.0;
+        window.on_ack(&timed(5000, 100, 100));
+        assert_eq!((window.avoidance.w_max, window.avoidance.k), (70.0, 0.0));
+    }
+
+    /// 4 s without a full window do not count.
+    #[test]
+    fn time_unused_does_not_count() {
+        let mut window = after_loss();
+        window.on_ack(&Ack { in_flight: 10, ..timed(5000, 100, 100) });
+        assert!(near(window.avoidance.epoch.as_secs(), 5.0));
+    }
+}

@@ -1,0 +1,193 @@
+//! DCTCP, data center TCP. RFC 8257, section 3.
+//!
+//! The switch marks packets as soon as the queue exceeds a threshold, the receiver echoes each mark,
+//! and the sender cuts the window in proportion to the share of marked packets in the last windows. A
+//! step marker is `red` with min_th = max_th, max_p = 1, w_q = 1, wait = false, gentle = true (not gentle it drops).
+//!
+//! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's ECE,
+//! which would stay set until CWR and so tell less than section 3.2's receiver does.
+//!
+//! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
+//! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change; this
+//!   one marks an ACK if any packet that it answers was marked, so alpha is too large then. Without
+//!   delayed ACKs both are the same.
+//! - D2: the share is of packets, not bytes; ACKs of all packets count, in recovery too.
+//! - D3: marks cut the window once per window of data (section 3.3), an ACK with a mark does not open
+//!   it, the others do.
+//! - D4: a lost packet halves the window as in Reno (section 3.4).
+
+use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderContext, Variable};
+use crate::tcp::window::{Avoidance, CWND, Frame, Round, SSTHRESH, Window, in_use, window_params};
+
+window_params! {
+    ecn = EcnUse::Codes(Ecn::Ect0);
+    /// The sender's parameters.
+    pub struct DctcpParams {
+        /// g, weight of the last window in alpha (section 4.2: 1/16).
+        g: f64 = 0.0625 => (1e-4, 1.0);
+        /// alpha at the start (section 3.3: 1).
+        alpha_0: f64 = 1.0 => (0.0, 1.0);
+    }
+}
+
+/// The end host's part.
+pub type DctcpSender = Window<Dctcp>;
+
+/// The other end: an ACK is marked if what it answers was (D1).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DctcpReceiver;
+
+impl Receiver for DctcpReceiver {
+    type Header = ();
+
+    #[inline]
+    fn on_data(&mut self, data: &Arrived<()>) -> Feedback<()> {
+        let pending = data.pending.map_or(Ecn::NotCapable, |pending| pending.code);
+        Feedback { header: (), code: if pending == Ecn::Ce { Ecn::Ce } else { data.ecn } }
+    }
+}
+
+/// RFC 8257's state, by its names.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    g: f64,
+    /// DCTCP.Alpha.
+    alpha: f64,
+    /// Packets acknowledged in this observation window, and those of them that were marked.
+    acked: f64,
+    marked: f64,
+    window: Round,
+    /// Marks up to here belong to a window that was cut.
+    cut: u64,
+}
+
+impl Avoidance for Dctcp {
+    type Params = DctcpParams;
+    type Receiver = DctcpReceiver;
+
+    const VARIABLES: &'static [Variable] =
+        &[CWND, SSTHRESH, Variable::new("alpha", "", "estimated share of marked packets")];
+
+    fn new(params: &DctcpParams, _: &SenderContext) -> Dctcp {
+        Dctcp {
+            g: params.g,
+            alpha: params.alpha_0,
+            acked: 0.0,
+            marked: 0.0,
+            window: Round::default(),
+            cut: 0,
+        }
+    }
+
+    fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
+        let marked = ack.code == Ecn::Ce;
+        self.acked += f64::from(ack.delivered);
+        if marked {
+            self.marked += f64::from(ack.delivered);
+        }
+        if self.window.is_over(frame) && self.acked > 0.0 {
+            self.alpha += self.g * (self.marked / self.acked - self.alpha);
+            (self.acked, self.marked) = (0.0, 0.0);
+        }
+        if marked && !ack.recovering && frame.una > self.cut {
+            frame.cwnd = (frame.cwnd * (1.0 - self.alpha / 2.0)).max(frame.cwnd.min(2.0));
+            frame.ssthresh = frame.cwnd.max(2.0);
+            self.cut = frame.nxt;
+        }
+    }
+
+    fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64 {
+        if ack.code == Ecn::Ce { 0.0 } else { 1.0 / frame.cwnd }
+    }
+
+    fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
+        self.cut = frame.nxt;
+        in_use(frame.cwnd, loss) / 2.0
+    }
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("alpha", self.alpha);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+    use crate::roles::Sender;
+    use crate::tests::{ack, avoiding, lost, near, round_trip};
+
+    fn marked() -> Ack<()> {
+        Ack { code: Ecn::Ce, ..ack(1) }
+    }
+
+    fn plain() -> Ack<()> {
+        Ack { code: Ecn::Ect0, ..ack(1) }
+    }
+
+    /// alpha = (1 - g) alpha + g F: from 0 with F = 1/4 and g = 1/16 it is 1/64, then 15/16/64 + 1/64 =
+    /// 0.0302734375.
+    #[test]
+    fn alpha_averages_the_share_of_marks() {
+        let mut window = avoiding::<Dctcp>(8.0, &[("alpha_0", Value::Number(0.0))]);
+        // The first ACK of all is a window of its own.
+        window.frame.nxt = 8;
+        window.on_ack(&plain());
+        for alpha in [0.015_625, 0.030_273_437_5] {
+            window.frame.nxt = window.frame.una + 8;
+            window.avoidance.window = Round::default();
+            assert!(window.avoidance.window.is_over(&window.frame));
+            for i in 0..8 {
+                window.on_ack(&if i < 2 { marked() } else { plain() });
+            }
+            assert!(near(window.avoidance.alpha, alpha), "{}", window.avoidance.alpha);
+        }
+    }
+
+    /// alpha = 0.5: 100 packets become 75, once per window of data.
+    #[test]
+    fn marks_cut_once_per_window() {
+        let set = [("alpha_0", Value::Number(0.5)), ("g", Value::Number(1e-4))];
+        let mut window = avoiding::<Dctcp>(100.0, &set);
+        window.frame.nxt = 100;
+        for _ in 0..100 {
+            window.on_ack(&marked());
+            assert!((window.cwnd() - 75.0).abs() < 0.01, "{}", window.cwnd());
+        }
+        window.frame.nxt = 200;
+        window.on_ack(&marked());
+        assert!((window.cwnd() - 56.25).abs() < 0.02, "{}", window.cwnd());
+    }
+
+    #[test]
+    fn without_marks_and_at_a_loss_it_is_reno() {
+        let mut window = avoiding::<Dctcp>(10.0, &[]);
+        round_trip(&mut window, 1, &plain());
+        assert!(near(window.cwnd(), 10.1));
+        window.on_loss(&lost(0, 10));
+        assert!(near(window.cwnd(), 5.05));
+        assert_eq!(window.ecn(), EcnUse::Codes(Ecn::Ect0));
+    }
+
+    #[test]
+    fn an_ack_is_marked_if_any_of_its_packets_was() {
+        use units::Time;
+        let arrived = |ecn, pending: Option<Ecn>| Arrived {
+            now: Time::ZERO,
+            seq: 0,
+            expected: 1,
+            size: 1000,
+            header: (),
+            ecn,
+            pending: pending.map(|code| Feedback { header: (), code }),
+        };
+        for (ecn, pending, code) in [
+            (Ecn::Ce, None, Ecn::Ce),
+            (Ecn::Ect0, None, Ecn::Ect0),
+            (Ecn::Ect0, Some(Ecn::Ce), Ecn::Ce),
+            (Ecn::Ce, Some(Ecn::Ect0), Ecn::Ce),
+        ] {
+            assert_eq!(DctcpReceiver.on_data(&arrived(ecn, pending)).code, code);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Slow start, for every window that has one: RFC 5681's, RFC 3742's limited one, and RFC 9406's
+//! HyStart++.
+//!
+//! Deviations:
+//! - D1: windows are counted in packets, real-valued.
+//! - D2: RFC 9406 counts acknowledged bytes up to L packets per ACK (section 4.2: 8, no limit for a
+//!   sender that paces); so does this, but the other two take an ACK for one packet, as RFC 5681 does.
+//! - D3: after the first loss, and after a timeout, slow start is RFC 5681's (RFC 9406 section 4.3
+//!   recommends HyStart++ for the initial slow start only).
+
+use units::Span;
+
+use crate::roles::Ack;
+use crate::tcp::window::{Frame, Round};
+
+choice! {
+    /// How the window grows below ssthresh.
+    pub enum SlowStartKind {
+        /// RFC 5681 section 3.1: one packet per ACK.
+        Standard = "standard",
+        /// RFC 3742: at most max_ssthresh/2 packets per RTT above max_ssthresh.
+        Limited = "limited",
+        /// RFC 9406: leaves slow start when the RTT grows.
+        Hystart = "hystart",
+    }
+}
+
+/// MIN_RTT_THRESH (RFC 9406 section 4.3).
+const MIN_RTT_THRESH: Span = Span::from_millis(4);
+/// MAX_RTT_THRESH (section 4.3).
+const MAX_RTT_THRESH: Span = Span::from_millis(16);
+/// MIN_RTT_DIVISOR (section 4.3).
+const MIN_RTT_DIVISOR: u64 = 8;
+/// N_RTT_SAMPLE (section 4.3).
+const N_RTT_SAMPLE: u32 = 8;
+/// CSS_GROWTH_DIVISOR (section 4.3).
+const CSS_GROWTH_DIVISOR: f64 = 4.0;
+/// CSS_ROUNDS (section 4.3).
+const CSS_ROUNDS: u32 = 5;
+/// L for a sender that does not pace (section 4.3).
+const L: u32 = 8;
+
+/// Slow start's state.
+#[derive(Clone, Debug)]
+pub enum SlowStart {
+    /// RFC 5681.
+    Standard,
+    /// RFC 3742, with max_ssthresh [packets].
+    Limited(f64),
+    /// RFC 9406.
+    Hystart(Hystart),
+}
+
+impl SlowStart {
+    /// Slow start at the start of a flow; `max_ssthresh` [packets] is RFC 3742's.
+    pub fn new(kind: SlowStartKind, max_ssthresh: f64, paced: bool) -> SlowStart {
+        match kind {
+            SlowStartKind::Standard => SlowStart::Standard,
+            SlowStartKind::Limited => SlowStart::Limited(max_ssthresh),
+            SlowStartKind::Hystart => SlowStart::Hystart(Hystart::new(paced)),
+        }
+    }
+
+    /// Opens the window for an ACK of new data.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
+        match self {
+            // RFC 5681 eq. (2): min(N, SMSS), once per ACK however much it acknowledges.
+            SlowStart::Standard => frame.cwnd += 1.0,
+            SlowStart::Limited(max_ssthresh) => frame.cwnd += limited(frame.cwnd, *max_ssthresh),
+            SlowStart::Hystart(hystart) if frame.ssthresh == f64::INFINITY => {
+                hystart.on_ack(ack, frame);
+            }
+            SlowStart::Hystart(_) => frame.cwnd += 1.0,
+        }
+    }
+}
+
+/// RFC 3742 section 2: 1/K packets per ACK, K = int(cwnd/(0.5 max_ssthresh)), above max_ssthresh.
+fn limited(cwnd: f64, max_ssthresh: f64) -> f64 {
+    if cwnd <= max_ssthresh {
+        return 1.0;
+    }
+    1.0 / units::math::floor(cwnd / (0.5 * max_ssthresh)).max(1.0)
+}
+
+/// RFC 9406's state, by its names.
+#[derive(Clone, Debug)]
+pub struct Hystart {
+    round: Round,
+    /// lastRoundMinRTT; `Span(u64::MAX)` is infinity.
+    last_min: Span,
+    /// currentRoundMinRTT.
+    current_min: Span,
+    /// cssBaselineMinRtt; infinite outside of conservative slow start.
+    css_baseline: Span,
+    /// rttSampleCount.
+    samples: u32,
+    /// Rounds of conservative slow start so far.
+    css_rounds: u32,
+    css: bool,
+    /// L [packets].
+    limit: u32,
+}
+
+const INFINITY: Span = Span(u64::MAX);
+
+impl Hystart {
+    fn new(paced: bool) -> Hystart {
+        Hystart {
+            round: Round::default(),
+            last_min: INFINITY,
+            current_min: INFINITY,
+            css_baseline: INFINITY,
+            samples: 0,
+            css_rounds: 0,
+            css: false,
+            limit: if paced { u32::MAX } else { L },
+        }
+    }
+
+    /// Section 4.2.
+    fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
+        if self.round.is_over(frame) {
+            self.start_round();
+            if self.css {
+                self.css_rounds += 1;
+                if self.css_rounds >= CSS_ROUNDS {
+                    frame.ssthresh = frame.cwnd;
+                    return;
+                }
+            }
+        }
+        let packets = f64::from(ack.acked.min(self.limit));
+        frame.cwnd += if self.css { packets / CSS_GROWTH_DIVISOR } else { packets };
+        if let Some(rtt) = ack.rtt {
+            self.current_min = self.current_min.min(rtt);
+            self.samples = self.samples.saturating_add(1);
+        }
+        if self.samples < N_RTT_SAMPLE {
+            return;
+        }
+        if self.css {
+            if self.current_min < self.css_baseline {
+                self.css_baseline = INFINITY;
+                self.css = false;
+            }
+        } else if self.has_grown() {
+            self.css_baseline = self.current_min;
+            self.css = true;
+            self.css_rounds = 0;
+        }
+    }
+
+    fn start_round(&mut self) {
+        self.last_min = self.current_min;
+        self.current_min = INFINITY;
+        self.samples = 0;
+    }
+
+    /// currentRoundMinRTT >= lastRoundMinRTT + RttThresh.
+    fn has_grown(&self) -> bool {
+        if self.current_min == INFINITY || self.last_min == INFINITY {
+            return false;
+        }
+        let eighth = Span(self.last_min.0 / MIN_RTT_DIVISOR);
+        let threshold = eighth.clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+        self.current_min.0 >= self.last_min.0.saturating_add(threshold.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ack, ms, near};
+
+    fn frame(cwnd: f64) -> Frame {
+        Frame { cwnd, ..Frame::new(1.0) }
+    }
+
+    /// RFC 3742 section 2 with max_ssthresh = 100: below and at it 1 per ACK; at 101 K = int(2.02) =
+    /// 2, at 149 K = 2, at 150 K = 3, at 200 K = 4, at 1000 K = 20.
+    #[test]
+    fn limited_slow_start_adds_fifty_packets_per_window() {
+        let cases =
+            [(2.0, 1.0), (100.0, 1.0), (101.0, 2.0), (149.0, 2.0), (150.0, 3.0), (1000.0, 20.0)];
+        for (cwnd, k) in cases {
+            assert!(near(limited(cwnd, 100.0), 1.0 / k), "{cwnd}");
+            let mut frame = frame(cwnd);
+            SlowStart::new(SlowStartKind::Limited, 100.0, false).on_ack(&ack(1), &mut frame);
+            assert!(near(frame.cwnd, cwnd + 1.0 / k), "{cwnd}");
+        }
+    }
+
+    /// `count` ACKs whose RTT is `rtt` ms, with 10 packets out after each: ten of them are a round.
+    fn round(slow_start: &mut SlowStart, frame: &mut Frame, count: u64, rtt: u64) {
+        for _ in 0..count {
+            frame.una += 1;
+            frame.nxt = frame.una + 10;
+            let rtt = Some(Span::from_millis(rtt));
+            slow_start.on_ack(&Ack { now: ms(0), rtt, ..ack(1) }, frame);
+        }
+    }
+
+    fn in_css(slow_start: &SlowStart) -> bool {
+        matches!(slow_start, SlowStart::Hystart(hystart) if hystart.css)
+    }
+
+    /// With a minimum of 100 ms in the round before, RttThresh = 100/8 = 12.5 ms: 112 ms pass, 113 ms
+    /// do not. With 16 ms it is 4 ms (not 2), with 800 ms 16 ms (not 100).
+    #[test]
+    fn the_threshold_is_an_eighth_of_the_rtt_between_4_and_16_ms() {
+        for (before, fine, grown) in [(100, 112, 113), (16, 19, 20), (800, 815, 816)] {
+            for (rtt, css) in [(fine, false), (grown, true)] {
+                let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, false);
+                let mut frame = frame(10.0);
+                round(&mut slow_start, &mut frame, 10, before);
+                round(&mut slow_start, &mut frame, 10, before);
+                round(&mut slow_start, &mut frame, 10, rtt);
+                assert_eq!(in_css(&slow_start), css, "{before} {rtt}");
+            }
+        }
+    }
+
+    /// Eight samples are needed.
+    #[test]
+    fn seven_samples_tell_nothing() {
+        for (count, css) in [(7, false), (8, true)] {
+            let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, false);
+            let mut frame = frame(10.0);
+            round(&mut slow_start, &mut frame, 10, 50);
+            round(&mut slow_start, &mut frame, 10, 50);
+            round(&mut slow_start, &mut frame, count, 100);
+            assert_eq!(in_css(&slow_start), css, "{count}");
+        }
+    }
+
+    /// Conservative slow start adds a quarter per packet; after five rounds, the one that it
+    /// began in included, ssthresh is the window.
+    #[test]
+    fn five_conservative_rounds_end_slow_start() {
+        let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, false);
+        let mut frame = frame(10.0);
+        for rtt in [50, 50, 100] {
+            round(&mut slow_start, &mut frame, 10, rtt);
+        }
+        // 10 + 10 + 10 + 8 in full, 2 quarters.
+        assert!(near(frame.cwnd, 10.0 + 28.0 + 0.5), "{}", frame.cwnd);
+        for _ in 0..4 {
+            round(&mut slow_start, &mut frame, 10, 100);
+            assert_eq!(frame.ssthresh, f64::INFINITY);
+        }
+        assert!(near(frame.cwnd, 48.5), "{}", frame.cwnd);
+        round(&mut slow_start, &mut frame, 1, 100);
+        assert_eq!(frame.ssthresh, frame.cwnd);
+        assert!(near(frame.cwnd, 48.5));
+    }
+
+    /// A round whose smallest RTT is below the baseline takes it back.
+    #[test]
+    fn a_spike_does_not_end_slow_start() {
+        let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, false);
+        let mut frame = frame(10.0);
+        for rtt in [50, 50, 100] {
+            round(&mut slow_start, &mut frame, 10, rtt);
+        }
+        assert!(in_css(&slow_start));
+        round(&mut slow_start, &mut frame, 10, 99);
+        assert!(!in_css(&slow_start));
+    }
+
+    /// L = 8 packets per ACK, without limit when pacing; after a loss it is RFC 5681's.
+    #[test]
+    fn an_ack_opens_the_window_by_eight_packets_at_most() {
+        for (paced, grows) in [(false, 8.0), (true, 20.0)] {
+            let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, paced);
+            let mut window = frame(30.0);
+            slow_start.on_ack(&ack(20), &mut window);
+            assert_eq!(window.cwnd, 30.0 + grows);
+            window.ssthresh = 100.0;
+            slow_start.on_ack(&ack(20), &mut window);
+            assert_eq!(window.cwnd, 31.0 + grows);
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! What all window-based end hosts share: slow start up to ssthresh, the answer to losses, ECN and
+//! pacing. A congestion control says how its window grows above ssthresh and what a loss leaves of it
+//! ([`Avoidance`]); [`Window`] makes a sender of that.
+//!
+//! Deviations of them all:
+//! - F1: the window is counted in packets of one size, real-valued, not in bytes.
+//! - F2: no window inflation: during recovery `cwnd` stands at ssthresh and the transport decides
+//!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
+//! - F3: the window grows only at an ACK that found it full to the last whole packet, so not while the
+//!   application leaves it unused (RFC 7661 section 4 allows growth from half a window on, and a
+//!   sender that paces does so); it is kept over an idle time (RFC 5681 section 4.1 restarts from the
+//!   initial window, RFC 7661 lets it decay).
+//! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is; a
+//!   window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
+//! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full, FlightSize
+//!   where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left unused. Reno keeps
+//!   to the letter, which costs it the fraction of a packet.
+//! - F6: a sender that paces sends at 2 cwnd/srtt while cwnd < ssthresh/2 and at 1.2 cwnd/srtt then
+//!   (Linux's factors); before the first RTT sample it does not pace.
+
+use units::{Rate, Span};
+
+use crate::params::Params;
+use crate::roles::{
+    Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
+};
+use crate::tcp::slow_start::{SlowStart, SlowStartKind};
+
+/// The pacing rate in windows per srtt, in slow start (Linux's tcp_pacing_ss_ratio).
+const PACING_SLOW_START: f64 = 2.0;
+/// The same in congestion avoidance (tcp_pacing_ca_ratio).
+const PACING_AVOIDANCE: f64 = 1.2;
+
+/// What the parameters of all windows say.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// How the window grows below ssthresh.
+    pub slow_start: SlowStartKind,
+    /// RFC 3742's max_ssthresh [packets].
+    pub max_ssthresh: f64,
+    /// Does it pace?
+    pub paced: bool,
+    /// How it uses the ECN bits.
+    pub ecn: EcnUse,
+}
+
+/// Parameters declared with `window_params!`.
+pub trait WindowParams: Params {
+    /// The part that all windows share.
+    fn common(&self) -> Common;
+}
+
+/// As `params!`, with the parameters that all windows share at the end. With `ecn = ...;` in front the
+/// use of ECN is that, and not the user's choice.
+macro_rules! window_params {
+    (@declare [$($ecn:tt)*] $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        params! {
+            $(#[$meta])*
+            pub struct $name {
+                $($own)*
+                $($ecn)*
+                /// How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406.
+                slow_start: $crate::tcp::slow_start::SlowStartKind =
+                    $crate::tcp::slow_start::SlowStartKind::Standard;
+                /// max_ssthresh, from which limited slow start is slower [packets] (RFC 3742).
+                max_ssthresh: f64 = 100.0 => (2.0, 1e9);
+                /// Does it pace, at 2 (slow start) and 1.2 windows per srtt?
+                paced: bool = false;
+            }
+        }
+    };
+    (@common $name:ident, $params:ident => $ecn:expr) => {
+        impl $crate::tcp::window::WindowParams for $name {
+            fn common(&self) -> $crate::tcp::window::Common {
+                let $params = self;
+                $crate::tcp::window::Common {
+                    slow_start: $params.slow_start,
+                    max_ssthresh: $params.max_ssthresh,
+                    paced: $params.paced,
+                    ecn: $ecn,
+                }
+            }
+        }
+    };
+    (ecn = $ecn:expr; $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        window_params! { @declare [] $(#[$meta])* pub struct $name { $($own)* } }
+        window_params! { @common $name, _params => $ecn }
+    };
+    ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        window_params! { @declare [
+            /// Does it use ECN (RFC 3168)?
+            ecn: bool = false;
+        ] $(#[$meta])* pub struct $name { $($own)* } }
+        window_params! { @common $name, params => if params.ecn {
+            $crate::roles::EcnUse::Classic
+        } else {
+            $crate::roles::EcnUse::None
+        } }
+    };
+}
+pub(crate) use window_params;
+
+/// Where the window and the sequence space stand.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// [packets]
+    pub cwnd: f64,
+    /// [packets]; infinite until the first loss.
+    pub ssthresh: f64,
+    /// One past the last packet cumulatively acknowledged.
+    pub una: u64,
+    /// One past the highest packet sent.
+    pub nxt: u64,
+}
+
+impl Frame {
+    /// The start of a flow.
+    pub fn new(initial_window: f64) -> Frame {
+        Frame { cwnd: initial_window.max(1.0), ssthresh: f64::INFINITY, una: 0, nxt: 0 }
+    }
+}
+
+/// A round trip told by sequence numbers: over when what was sent last at its start is acknowledged.
+#[derive(Clone, Debug, Default)]
+pub struct Round {
+    end: u64,
+}
+
+impl Round {
+    /// Is it over with the present ACK? Then the next begins.
+    pub fn is_over(&mut self, frame: &Frame) -> bool {
+        if frame.una < self.end || frame.una == 0 {
+            return false;
+        }
+        self.end = frame.nxt.max(frame.una + 1);
+        true
+    }
+}
+
+/// The window that a loss reduces [packets]: `cwnd` if what was out filled it, else what was out. ECE
+/// comes with an ACK that has taken up to two packets out already.
+pub fn in_use(cwnd: f64, loss: &Loss) -> f64 {
+    let flight = f64::from(loss.in_flight);
+    if flight + 3.0 > cwnd { cwnd } else { flight }
+}
+
+/// Variables that all windows show.
+pub const CWND: Variable = Variable::new("cwnd", "pkts", "congestion window");
+/// As [`CWND`].
+pub const SSTHRESH: Variable =
+    Variable::new("ssthresh", "pkts", "slow-start threshold: below it the window doubles per RTT");
+
+/// A congestion control: how the window grows above ssthresh and what a loss leaves of it.
+pub trait Avoidance: Sized {
+    /// Its parameters.
+    type Params: WindowParams;
+    /// The other end's part.
+    type Receiver: Receiver<Header = ()>;
+    /// [`CWND`], [`SSTHRESH`] and what [`Avoidance::probe`] shows.
+    const VARIABLES: &'static [Variable];
+    /// Does the window restart from one packet after every loss?
+    const RESTARTS: bool = false;
+
+    /// The state at the start of a flow.
+    fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// Any ACK, before the window grows.
+    #[inline]
+    fn measure(&mut self, _ack: &Ack<()>, _frame: &mut Frame) {}
+    /// An ACK that found the window unused (F3).
+    #[inline]
+    fn unused(&mut self, _ack: &Ack<()>) {}
+    /// By how much an ACK opens the window above ssthresh [packets].
+    fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64;
+    /// The new ssthresh [packets]; the caller keeps it at 2 or above. Not asked at a timeout that
+    /// backs off (RFC 5681 section 3.1).
+    fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64;
+    /// Its own variables, besides `cwnd` and `ssthresh`.
+    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A sender with the congestion control `A`.
+#[derive(Clone, Debug)]
+pub struct Window<A> {
+    pub(crate) frame: Frame,
+    pub(crate) avoidance: A,
+    slow_start: SlowStart,
+    pacer: Option<Pacer>,
+    ecn: EcnUse,
+}
+
+/// F6's state.
+#[derive(Clone, Debug)]
+struct Pacer {
+    packet_bits: f64,
+    /// Zero before the first RTT sample.
+    srtt: Span,
+}
+
+impl Pacer {
+    fn rate(&self, frame: &Frame) -> Option<Rate> {
+        if self.srtt == Span::ZERO {
+            return None;
+        }
+        let in_slow_start = frame.cwnd < frame.ssthresh / 2.0;
+        let gain = if in_slow_start { PACING_SLOW_START } else { PACING_AVOIDANCE };
+        // The cast saturates.
+        Some(Rate(((gain * frame.cwnd * self.packet_bits / self.srtt.as_secs()) as u64).max(1)))
+    }
+}
+
+impl<A: Avoidance> Window<A> {
+    /// F3: was the flight that this ACK found within a packet of the window? With pacing: half of it.
+    #[inline]
+    fn is_used(&self, ack: &Ack<()>) -> bool {
+        let flight = f64::from(ack.in_flight.saturating_add(ack.delivered));
+        if self.pacer.is_some() {
+            return 2.0 * flight >= self.frame.cwnd;
+        }
+        flight + 1.0 > self.frame.cwnd
+    }
+}
+
+impl<A: Avoidance> Sender for Window<A> {
+    type Params = A::Params;
+    type Header = ();
+    type Receiver = A::Receiver;
+
+    fn new(params: &A::Params, context: &SenderContext) -> Window<A> {
+        let Common { slow_start, max_ssthresh, paced, ecn } = params.common();
+        let packet_bits = 8.0 * f64::from(context.packet_bytes);
+        Window {
+            frame: Frame::new(context.initial_window),
+            avoidance: A::new(params, context),
+            slow_start: SlowStart::new(slow_start, max_ssthresh, paced),
+            pacer: paced.then_some(Pacer { packet_bits, srtt: Span::ZERO }),
+            ecn,
+        }
+    }
+
+    fn ecn(&self) -> EcnUse {
+        self.ecn
+    }
+
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) {
+        self.frame.nxt = self.frame.nxt.max(segment.seq.saturating_add(1));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<()>) {
+        self.frame.una = self.frame.una.saturating_add(u64::from(ack.acked));
+        if let Some(pacer) = &mut self.pacer {
+            pacer.srtt = ack.srtt.unwrap_or(Span::ZERO);
+        }
+        self.avoidance.measure(ack, &mut self.frame);
+        // RFC 3168 section 6.1.2: an ACK that echoes congestion does not open the window.
+        if ack.acked == 0 || ack.recovering || ack.ece {
+            return;
+        }
+        if !self.is_used(ack) {
+            self.avoidance.unused(ack);
+            return;
+        }
+        if self.frame.cwnd < self.frame.ssthresh {
+            self.slow_start.on_ack(ack, &mut self.frame);
+        } else {
+            let increase = self.avoidance.increase(ack, &self.frame);
+            debug_assert!(increase.is_finite(), "{increase}");
+            self.frame.cwnd = (self.frame.cwnd + increase).max(1.0);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        // A timer that backs off holds ssthresh (section 3.1).
+        if !(loss.kind == LossKind::Timeout && loss.repeated) {
+            self.frame.ssthresh = self.avoidance.decrease(loss, &self.frame).max(2.0);
+        }
+        self.frame.cwnd = match loss.kind {
+            LossKind::DupAcks if A::RESTARTS => 1.0,
+            LossKind::DupAcks => self.frame.ssthresh,
+            LossKind::EcnEcho => self.frame.cwnd.min(self.frame.ssthresh),
+            LossKind::Timeout => 1.0,
+        };
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.frame.cwnd
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        self.pacer.as_ref().and_then(|pacer| pacer.rate(&self.frame))
+    }
+
+    const VARIABLES: &'static [Variable] = A::VARIABLES;
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("cwnd", self.frame.cwnd);
+        sink("ssthresh", self.frame.ssthresh);
+        self.avoidance.probe(sink);
+    }
+}
+
+/// The other end of a window that needs nothing of it.
+pub type Plain = Echo<()>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ack, loss, sender_context, timed};
+
+    type Reno = Window<crate::tcp::reno::Reno>;
+
+    fn paced() -> Reno {
+        Reno::new(
+            &crate::tcp::reno::RenoParams { paced: true, ..Default::default() },
+            &sender_context(10.0),
+        )
+    }
+
+    /// 10 packets of 8000 bits per 100 ms are 800 kb/s: times 2 in slow start and 1.2 after a loss.
+    #[test]
+    fn pacing_has_linux_factors() {
+        let mut reno = paced();
+        assert_eq!(reno.pacing(), None);
+        reno.on_ack(&Ack { in_flight: 0, ..timed(0, 100, 100) });
+        assert_eq!(reno.pacing(), Some(Rate(1_600_000)));
+        reno.frame.ssthresh = 19.0;
+        assert_eq!(reno.pacing(), Some(Rate(960_000)));
+        let unpaced = Reno::new(&Default::default(), &sender_context(10.0));
+        assert_eq!(unpaced.pacing(), None);
+    }
+
+    /// With pacing half a window in use lets it grow: 4 + 1 of 10, not 3 + 1.
+    #[test]
+    fn a_paced_window_grows_from_half_its_use_on() {
+        for (in_flight, cwnd) in [(4, 11.0), (3, 10.0)] {
+            let mut reno = paced();
+            reno.on_ack(&Ack { in_flight, ..ack(1) });
+            assert_eq!(reno.cwnd(), cwnd);
+        }
+    }
+
+    #[test]
+    fn a_round_ends_with_what_was_sent_before_it() {
+        let mut frame = Frame { nxt: 10, ..Frame::new(10.0) };
+        let mut round = Round::default();
+        assert!(!round.is_over(&frame));
+        frame.una = 1;
+        assert!(round.is_over(&frame));
+        (frame.una, frame.nxt) = (9, 18);
+        assert!(!round.is_over(&frame));
+        frame.una = 10;
+        assert!(round.is_over(&frame));
+        frame.una = 17;
+        assert!(!round.is_over(&frame));
+        frame.una = 18;
+        assert!(round.is_over(&frame));
+    }
+
+    /// Of 10.5 packets 10 are out when the third duplicate ACK comes, 9 when an ACK echoes congestion.
+    #[test]
+    fn a_loss_reduces_what_was_in_use() {
+        assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 10)), 10.5);
+        assert_eq!(in_use(10.5, &loss(LossKind::EcnEcho, 9)), 10.5);
+        assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 4)), 4.0);
+        assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 40)), 10.5);
+    }
+}

@@ -1,0 +1,144 @@
+//! The fluid engine: a scenario as delay differential equations.
+//!
+//! A window is a real number that moves as the mean of what its protocol's packets would do to it; a
+//! queue is the integral of what arrives beyond the capacity; what a link tells or loses reaches a
+//! source after the delay that the path has at that moment. Equal flows are one class, so a million of
+//! them cost as much as one. docs/fluid.md has the equations.
+#![forbid(unsafe_code)]
+
+mod ahead;
+mod history;
+mod link;
+mod load;
+mod model;
+mod parts;
+mod sender;
+mod series;
+mod sight;
+mod solver;
+mod state;
+mod tables;
+#[cfg(test)]
+mod unregistered;
+
+use results::{Numerics, Tables};
+use scenario::Scenario;
+use units::Time;
+
+use crate::solver::Solver;
+
+/// Equal model versions, with equal settings of `[fluid]`, give equal results.
+pub const MODEL_VERSION: &str = "fluid-1";
+
+/// What has no fluid form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The key of the resolved scenario.
+    pub key: String,
+    /// What it is, and what there is instead.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.key, self.reason)
+    }
+}
+
+impl Unsupported {
+    fn protocol(key: &str, kind: &str) -> Unsupported {
+        let reason = format!("{kind:?} has no fluid form; {}", Unsupported::supported());
+        Unsupported { key: key.to_owned(), reason }
+    }
+
+    fn queue(key: &str, kind: &str) -> Unsupported {
+        Unsupported::protocol(key, kind)
+    }
+
+    /// What the engine supports, as far as the registry has it.
+    fn supported() -> String {
+        let registered: Vec<&str> = cc::registry::protocols().map(|p| p.name).collect();
+        let protocols = sender::PROTOCOLS.iter().map(|(name, _)| *name);
+        let protocols: Vec<&str> = protocols.filter(|name| registered.contains(name)).collect();
+        let registered: Vec<&str> = cc::registry::queues().map(|q| q.name).collect();
+        let feedback = link::FEEDBACK.iter().map(|(name, _)| *name);
+        let queues: Vec<&str> = ["droptail", "red"]
+            .into_iter()
+            .chain(feedback)
+            .filter(|name| registered.contains(name))
+            .collect();
+        format!(
+            "the fluid engine has the protocols {}, the queues {}, capacity steps, starts, stops and \
+             sizes",
+            protocols.join(", "),
+            queues.join(", ")
+        )
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Steps taken.
+    pub steps: u64,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result tables, the same as the packet engine's.
+    pub tables: Tables,
+    /// 128-bit hash of the trajectory: every link's queue and load at every step, and the windows at the
+    /// end.
+    pub fingerprint: u128,
+    /// Where the run ended.
+    pub end: Progress,
+    /// False when it was stopped before its duration.
+    pub complete: bool,
+    /// How it was solved.
+    pub numerics: Numerics,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// The model version with all that `[fluid]` says: what names a run besides scenario, seed and
+/// replication.
+pub fn model_version(scenario: &Scenario) -> String {
+    let fluid = &scenario.fluid;
+    let step = fluid.step.map_or("auto".to_owned(), |step| format!("{}ps", step.0));
+    format!("{MODEL_VERSION} step={step} tolerance={:?} vcp={}", fluid.tolerance, fluid.vcp.name())
+}
+
+/// Refuses a scenario that has no fluid form.
+///
+/// # Errors
+/// [`Unsupported`] names the first key that has none and what is supported.
+pub fn check(scenario: &Scenario) -> Result<(), Unsupported> {
+    model::Model::of(scenario, scenario.seed, 0).map(|_| ())
+}
+
+/// Runs `scenario` to its end; the start times are those that the packet engine draws for replication
+/// `rep` of the experiment `seed`. `watch` is called every few steps and stops the run by returning false;
+/// what it has by then is the outcome.
+///
+/// # Errors
+/// [`Unsupported`] names the first key that has no fluid form and what is supported.
+pub fn simulate(
+    scenario: &Scenario,
+    seed: u64,
+    rep: u64,
+    watch: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, Unsupported> {
+    let model = model::Model::of(scenario, seed, rep)?;
+    // Some 10^5 class-steps, a hundredth of a second.
+    let every = (100_000 / model.classes.len().max(1)).clamp(1, 64) as u64;
+    let mut solver = Solver::new(scenario, model);
+    while solver.step() {
+        if solver.numerics.steps.is_multiple_of(every) && !watch(solver.progress()) {
+            break;
+        }
+    }
+    Ok(tables::outcome(scenario, solver))
+}

@@ -1,0 +1,414 @@
+//! Protocols that answer a quantised load factor: VCP, MLCP and DPCP. Each is a list of levels.
+//!
+//! A router takes its load factor over a period, as the packets' protocol does: the code is constant
+//! between two periods' ends, and windows switch when it comes back to them.
+
+use units::math;
+
+use crate::parts::Part;
+
+/// What a window does while a level holds. Rates of growth are those of the logarithm of the window,
+/// so that ln(1 + xi_s) per RTT is the growth by 1 + xi_s that packets give.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Act {
+    /// ln(1 + xi), the MI of one period; 0: none.
+    pub ln_mi: f64,
+    /// Additive increase?
+    pub ai: bool,
+    /// MLCP's inversely proportional increase?
+    pub ii: bool,
+    /// The factor of the decrease; 1: none.
+    pub cut: f64,
+}
+
+impl Act {
+    fn mi(kappa: f64, edge: f64) -> Act {
+        Act { ln_mi: math::ln(1.0 + kappa * (1.0 - edge) / edge), cut: 1.0, ..Act::default() }
+    }
+
+    fn cut(cut: f64) -> Act {
+        Act { cut, ..Act::default() }
+    }
+
+    const AI: Act = Act { ln_mi: 0.0, ai: true, ii: false, cut: 1.0 };
+    const II: Act = Act { ln_mi: 0.0, ai: false, ii: true, cut: 1.0 };
+    const NOTHING: Act = Act { ln_mi: 0.0, ai: false, ii: false, cut: 1.0 };
+}
+
+/// The sender's part.
+#[derive(Clone, Debug)]
+pub struct LoadSender {
+    pub levels: Vec<Act>,
+    /// The period that scales MI and says how long a freeze is [s].
+    pub t_rho: f64,
+    /// The RTT at which an additive increase is alpha [s].
+    pub t_d: f64,
+    /// alpha*weight [packets].
+    pub alpha: f64,
+    /// The largest rtt/t_rho that MI counts.
+    pub mi_limit: f64,
+    /// L and R, where g(x) stops being x^2.
+    pub ai_limits: Option<(f64, f64)>,
+    /// Is the AI scaled by the propagation time alone?
+    pub base_rtt: bool,
+    /// After a cut: freeze, then AI for one RTT? Otherwise no further cut for a period.
+    pub freezes: bool,
+    /// Does the router say what the period is?
+    pub told_period: bool,
+}
+
+/// Where a sender stands after a cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Phase {
+    /// Obeys the codes.
+    #[default]
+    Free,
+    /// Leaves the window alone until then.
+    Frozen(f64),
+    /// Increases additively until then.
+    Additive(f64),
+    /// Obeys all codes but those that cut until then.
+    Cut(f64),
+}
+
+impl LoadSender {
+    /// VCP: section III-C, table I.
+    pub fn vcp(part: &Part) -> LoadSender {
+        let (kappa, edge) = (part.number("kappa", 0.25), part.number("high_load", 0.8));
+        let levels = vec![Act::mi(kappa, edge), Act::AI, Act::cut(part.number("beta", 0.875))];
+        part.no_matter(&["pace_large_rtt"]);
+        LoadSender::like_vcp(part, levels)
+    }
+
+    /// DPCP: table I of its paper, MI and AI together.
+    pub fn dpcp(part: &Part) -> LoadSender {
+        let kappa = part.number("kappa", 0.25);
+        let edges = [0.2, 0.4, 0.8, 0.85, 0.95, 1.0];
+        let up = edges.map(|edge| Act { ai: true, ..Act::mi(kappa, edge) });
+        let down = [0.875, 0.6, 0.43].map(Act::cut);
+        LoadSender::like_vcp(part, up.into_iter().chain(down).collect())
+    }
+
+    fn like_vcp(part: &Part, levels: Vec<Act>) -> LoadSender {
+        let t_d = part.number("t_d", 0.2);
+        let limiters = part.flag("limiters", true);
+        let (low, high) = (part.number("ai_limit_low", 0.02), part.number("ai_limit_high", 0.5));
+        let mi_limit = part.number("mi_limit", 2.5);
+        LoadSender {
+            levels,
+            t_rho: part.number("t_rho", 0.2),
+            t_d,
+            alpha: part.number("alpha", 1.0) * part.number("weight", 1.0),
+            mi_limit: if limiters { mi_limit } else { f64::INFINITY },
+            ai_limits: limiters.then_some((low / t_d, high / t_d)),
+            base_rtt: part.word("scale_rtt", "srtt") == "min_rtt",
+            freezes: true,
+            told_period: false,
+        }
+    }
+
+    /// MLCP: section 3 of its paper, four bits.
+    pub fn mlcp(part: &Part) -> LoadSender {
+        let kappa = part.number("kappa", 0.35);
+        let mut levels: Vec<Act> =
+            [0.16, 0.32, 0.48, 0.64, 0.8].map(|edge| Act::mi(kappa, edge)).to_vec();
+        levels.extend([Act::AI, Act::II]);
+        levels.extend((0..8).map(|k| Act::cut(0.875 - f64::from(k) * 0.2 / 7.0)));
+        LoadSender {
+            levels,
+            t_rho: 0.2,
+            t_d: 0.2,
+            alpha: part.number("alpha", 1.0),
+            mi_limit: f64::INFINITY,
+            ai_limits: None,
+            base_rtt: false,
+            freezes: false,
+            told_period: true,
+        }
+    }
+
+    /// alpha*g(rtt/t_d), the additive increase of one RTT [packets].
+    pub fn alpha_s(&self, rtt: f64, t_d: f64) -> f64 {
+        let x = rtt / t_d;
+        let g = match self.ai_limits {
+            Some((low, _)) if x < low => x * low,
+            Some((_, high)) if x > high => (x - high) + high * high,
+            _ => x * x,
+        };
+        self.alpha * g
+    }
+
+    /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router says.
+    #[inline]
+    pub fn growth(
+        &self,
+        act: Act,
+        (w, sent): (f64, f64),
+        (rtt, base_rtt): (f64, f64),
+        period: f64,
+    ) -> f64 {
+        let (t_rho, t_d) = match self.told_period {
+            true => (period, period),
+            false => (self.t_rho, self.t_d),
+        };
+        let mut growth = 0.0;
+        if act.ln_mi > 0.0 {
+            growth += sent * act.ln_mi * (rtt / t_rho).min(self.mi_limit) / rtt;
+        }
+        if act.ai || act.ii {
+            let scale = if self.base_rtt { base_rtt } else { rtt };
+            let increase = self.alpha_s(scale, t_d) / rtt * (sent / w);
+            growth += if act.ii { increase / math::sqrt(w) } else { increase };
+        }
+        growth
+    }
+
+    /// What the window does at `now` with `code`, and by what it is multiplied first.
+    pub fn obey(
+        &self,
+        phase: &mut Phase,
+        now: f64,
+        code: u8,
+        (rtt, period): (f64, f64),
+    ) -> (Act, f64) {
+        if let Phase::Frozen(until) = *phase
+            && now >= until
+        {
+            *phase = Phase::Additive(until + rtt);
+        }
+        if let Phase::Additive(until) | Phase::Cut(until) = *phase
+            && now >= until
+        {
+            *phase = Phase::Free;
+        }
+        let act = self.levels[usize::from(code).min(self.levels.len() - 1)];
+        match *phase {
+            Phase::Frozen(_) => (Act::NOTHING, 1.0),
+            Phase::Additive(_) => (Act::AI, 1.0),
+            Phase::Cut(_) if act.cut < 1.0 => (Act::NOTHING, 1.0),
+            Phase::Free if act.cut < 1.0 && self.freezes => {
+                *phase = Phase::Frozen(now + self.t_rho);
+                (Act::NOTHING, act.cut)
+            }
+            Phase::Free if act.cut < 1.0 => {
+                *phase = Phase::Cut(now + period);
+                (Act::NOTHING, act.cut)
+            }
+            Phase::Cut(_) | Phase::Free => (act, 1.0),
+        }
+    }
+}
+
+/// How MLCP's router chooses its period.
+const PERIODS: [f64; 8] = [0.08, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4];
+
+/// The router's part: what does not change.
+#[derive(Clone, Debug)]
+pub struct LoadRule {
+    /// Load factors at which the next level begins.
+    pub edges: Vec<f64>,
+    pub gamma: f64,
+    pub kappa_q: f64,
+    /// The queue's average forgets a share e in this time [s]; 0: no average.
+    pub tau_q: f64,
+    /// The period [s], or the first one.
+    pub t_rho: f64,
+    /// Does the period follow the mean RTT?
+    pub follows: bool,
+}
+
+impl LoadRule {
+    /// VCP's router.
+    pub fn vcp(part: &Part) -> LoadRule {
+        part.no_matter(&["priority"]);
+        LoadRule::like_vcp(part, vec![part.number("high_load", 0.8), part.number("overload", 1.0)])
+    }
+
+    /// DPCP's router: measures as VCP's.
+    pub fn dpcp(part: &Part) -> LoadRule {
+        LoadRule::like_vcp(part, vec![0.2, 0.4, 0.8, 0.85, 0.95, 1.0, 1.05, 1.4])
+    }
+
+    fn like_vcp(part: &Part, edges: Vec<f64>) -> LoadRule {
+        LoadRule {
+            edges,
+            gamma: part.number("gamma", 0.98),
+            kappa_q: part.number("kappa_q", 0.5),
+            tau_q: average_time(part),
+            t_rho: part.number("t_rho", 0.2),
+            follows: false,
+        }
+    }
+
+    /// MLCP's router.
+    pub fn mlcp(part: &Part) -> LoadRule {
+        let mut edges = vec![0.16, 0.32, 0.48, 0.64, 0.8, 0.95, 1.0];
+        edges.extend((1..8).map(|k| 1.0 + f64::from(k) * 0.2 / 7.0));
+        LoadRule {
+            gamma: part.number("gamma", 0.98),
+            kappa_q: part.number("kappa_q", 0.75),
+            follows: true,
+            ..LoadRule::like_vcp(part, edges)
+        }
+    }
+
+    /// The level of a load factor.
+    pub fn code(&self, rho: f64) -> u8 {
+        // There are at most 15 levels.
+        self.edges.iter().filter(|&&edge| rho >= edge).count() as u8
+    }
+}
+
+/// The time constant of an average with weight `a` of the old value every `t_q` [s].
+fn average_time(part: &Part) -> f64 {
+    let (a, t_q) = (part.number("a", 0.875), part.number("t_q", 0.01));
+    if a <= 0.0 {
+        0.0
+    } else if a >= 1.0 {
+        f64::INFINITY
+    } else {
+        -t_q / math::ln(a)
+    }
+}
+
+/// The router's part: what changes.
+#[derive(Clone, Debug)]
+pub struct LoadState {
+    /// Bytes that arrived in the running period.
+    pub lambda: f64,
+    /// The queue's average [bytes].
+    pub q: f64,
+    pub rho: f64,
+    pub code: u8,
+    /// The running period and its end [s].
+    pub period: f64,
+    pub end: f64,
+    /// MLCP's average of the packets' RTT [s].
+    pub t_c: f64,
+}
+
+impl LoadState {
+    pub fn new(rule: &LoadRule) -> LoadState {
+        LoadState {
+            lambda: 0.0,
+            q: 0.0,
+            rho: 0.0,
+            code: 0,
+            period: rule.t_rho,
+            end: rule.t_rho,
+            t_c: 0.2,
+        }
+    }
+
+    /// A step of `h` in which `bytes` arrived, the mean queue was `queue` and the packets' mean RTT
+    /// `rtt`.
+    pub fn advance(
+        &mut self,
+        rule: &LoadRule,
+        h: f64,
+        (bytes, queue): (f64, f64),
+        rtt: Option<f64>,
+    ) {
+        self.lambda += bytes;
+        let keep = if rule.tau_q > 0.0 { math::exp(-h / rule.tau_q) } else { 0.0 };
+        self.q = queue + keep * (self.q - queue);
+        if let Some(rtt) = rtt.filter(|_| rule.follows) {
+            // theta per 10 ms, section 3.1: T/T_c upwards, T*T_d/(50*T_c^2) downwards.
+            let pace = match rtt >= self.t_c {
+                true => 1.0 / self.t_c,
+                false => rtt / (50.0 * self.t_c * self.t_c),
+            };
+            self.t_c += (1.0 - math::exp(-pace * h)) * (rtt - self.t_c);
+        }
+    }
+
+    /// Ends the period at `now`; `capacity` in bytes/s.
+    pub fn end_period(&mut self, rule: &LoadRule, now: f64, capacity: f64) {
+        self.rho = (self.lambda + rule.kappa_q * self.q) / (rule.gamma * capacity * self.period);
+        self.code = rule.code(self.rho);
+        self.lambda = 0.0;
+        if rule.follows {
+            let longest = PERIODS[PERIODS.len() - 1];
+            self.period = PERIODS.into_iter().find(|&p| p >= self.t_c).unwrap_or(longest);
+        }
+        self.end = now + self.period;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-12 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn vcp_grows_cuts_freezes_and_grows_again() {
+        let vcp = LoadSender::vcp(&Part::defaults());
+        // xi = 0.25*0.2/0.8 = 0.0625; (1 + xi)^(0.08/0.2) per RTT is ln(1.0625)/0.2 per second.
+        let mi = vcp.growth(vcp.levels[0], (100.0, 100.0), (0.08, 0.08), 0.0);
+        assert!(near(mi, 100.0 * math::ln(1.0625) / 0.2));
+        // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s, and half of it with half the ACKs.
+        assert!(near(vcp.growth(vcp.levels[1], (100.0, 50.0), (0.08, 0.08), 0.0), 1.0));
+        // The limiters: 10 ms is x = 0.05 below L = 0.1: g = 0.005. 1 s: x = 5, R = 2.5: 2.5 + 6.25.
+        assert!(near(vcp.alpha_s(0.01, 0.2), 0.005));
+        assert!(near(vcp.alpha_s(1.0, 0.2), 8.75));
+        let mut phase = Phase::Free;
+        assert_eq!(vcp.obey(&mut phase, 1.0, 2, (0.08, 0.2)), (Act::NOTHING, 0.875));
+        assert_eq!(vcp.obey(&mut phase, 1.1, 2, (0.08, 0.2)), (Act::NOTHING, 1.0));
+        assert_eq!(vcp.obey(&mut phase, 1.21, 2, (0.08, 0.2)), (Act::AI, 1.0));
+        assert_eq!(vcp.obey(&mut phase, 1.29, 0, (0.08, 0.2)), (vcp.levels[0], 1.0));
+    }
+
+    #[test]
+    fn mlcp_has_fifteen_levels_and_cuts_once_per_period() {
+        let (mlcp, rule) = (LoadSender::mlcp(&Part::defaults()), LoadRule::mlcp(&Part::defaults()));
+        let codes = [0.1, 0.16, 0.79, 0.8, 0.95, 1.0, 1.1, 2.0].map(|rho| rule.code(rho));
+        // 1.1 is 3.5 of 7 parts of 0.2.
+        assert_eq!(codes, [0, 1, 4, 5, 6, 7, 10, 14]);
+        assert_eq!(mlcp.levels.len(), 15);
+        assert!(near(mlcp.levels[14].cut, 0.675));
+        // II at w = 100, rtt = t_p = 200 ms: 1/sqrt(100) packets per RTT.
+        assert!(near(mlcp.growth(mlcp.levels[6], (100.0, 100.0), (0.2, 0.2), 0.2), 0.5));
+        let mut phase = Phase::Free;
+        assert_eq!(mlcp.obey(&mut phase, 1.0, 7, (0.2, 0.4)).1, 0.875);
+        assert_eq!(mlcp.obey(&mut phase, 1.3, 14, (0.2, 0.4)).1, 1.0);
+        assert_eq!(mlcp.obey(&mut phase, 1.3, 0, (0.2, 0.4)).0, mlcp.levels[0]);
+        assert!(near(mlcp.obey(&mut phase, 1.4, 14, (0.2, 0.4)).1, 0.675));
+    }
+
+    #[test]
+    fn mlcps_period_is_the_next_above_the_mean_rtt() {
+        let rule = LoadRule::mlcp(&Part::defaults());
+        let mut state = LoadState::new(&rule);
+        for _ in 0..1000 {
+            state.advance(&rule, 0.01, (0.0, 0.0), Some(0.5));
+        }
+        state.end_period(&rule, 10.0, 1e6);
+        assert_eq!(state.period, 0.6);
+    }
+
+    #[test]
+    fn dpcp_increases_by_both_and_cuts_by_three_levels() {
+        let dpcp = LoadSender::dpcp(&Part::defaults());
+        // <20 %: xi = 0.25*0.8/0.2 = 1; at 95 to 100 % xi(1) = 0 leaves AI alone.
+        assert!(near(dpcp.levels[0].ln_mi, math::ln(2.0)));
+        assert_eq!(dpcp.levels[5], Act::AI);
+        assert_eq!(dpcp.levels[6..].iter().map(|l| l.cut).collect::<Vec<_>>(), [0.875, 0.6, 0.43]);
+        let codes = [0.1, 0.9, 1.0, 1.05, 1.5].map(|r| LoadRule::dpcp(&Part::defaults()).code(r));
+        assert_eq!(codes, [0, 4, 6, 7, 8]);
+    }
+
+    #[test]
+    fn the_load_factor_is_equation_1() {
+        let rule = LoadRule::vcp(&Part::defaults());
+        let mut state = LoadState::new(&rule);
+        state.advance(&rule, 0.2, (19_600.0, 0.0), None);
+        state.q = 9800.0;
+        // (19600 + 0.5*9800)/(0.98*100000*0.2) = 24500/19600 = 1.25: overload.
+        state.end_period(&rule, 0.2, 1e5);
+        assert!(near(state.rho, 1.25));
+        assert_eq!((state.code, state.lambda, state.end), (2, 0.0, 0.4));
+    }
+}

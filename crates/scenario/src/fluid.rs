@@ -1,0 +1,122 @@
+//! The `[fluid]` table: what only the fluid engine reads.
+
+use serde_json::{Value as Json, json};
+use units::Span;
+
+use crate::document::{Node, Raw};
+use crate::error::{Fault, Problem};
+use crate::table::{Definitions, FileValue, Word, table, word_values};
+
+/// How the fluid engine solves its equations. No other engine reads it, and it is not in a run's
+/// identity unless that run is the fluid engine's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fluid {
+    /// The length of a step; `None`: as the tolerance allows.
+    pub step: Option<Span>,
+    /// What a step may add to the error of a window, as a part of the window.
+    pub tolerance: f64,
+    /// Which form VCP has.
+    pub vcp: VcpForm,
+}
+
+impl Default for Fluid {
+    fn default() -> Fluid {
+        Fluid { step: None, tolerance: 1e-4, vcp: VcpForm::Switching }
+    }
+}
+
+/// VCP's two fluid forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VcpForm {
+    /// The load factor is measured once per period and quantised, and the window switches between
+    /// MI, AI and MD, as in the protocol.
+    Switching,
+    /// The MIAIMD model of the paper's section V: the load factor is known exactly and all the time.
+    Miaimd,
+}
+
+impl VcpForm {
+    /// The word in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            VcpForm::Switching => "switching",
+            VcpForm::Miaimd => "miaimd",
+        }
+    }
+}
+
+impl Word for VcpForm {
+    const WHAT: &'static str = "form of VCP";
+    fn all() -> Vec<(&'static str, VcpForm)> {
+        [VcpForm::Switching, VcpForm::Miaimd].map(|form| (form.name(), form)).to_vec()
+    }
+}
+
+word_values!(VcpForm);
+
+table! {
+    /// How the fluid engine solves its equations; no other engine reads it.
+    pub(crate) struct FluidFile {
+        /// The length of a step. `auto` chooses it again and again so that the tolerance is kept, and
+        /// a fixed one for more than 20,000 crossings of a link by a class of flows.
+        step: StepForm = default("auto");
+        /// What a step may add to the error of a window, as a part of the window.
+        tolerance: Tolerance = default(0.0001);
+        /// VCP as the protocol (codes that switch) or as the paper's MIAIMD model.
+        vcp: VcpForm = default("switching");
+    }
+}
+
+impl FluidFile {
+    /// The table's values.
+    pub fn resolved(&self) -> Fluid {
+        Fluid { step: self.step.value.0, tolerance: self.tolerance.value.0, vcp: self.vcp.value }
+    }
+}
+
+/// `"auto"` or a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepForm(pub Option<Span>);
+
+impl FileValue for StepForm {
+    fn form() -> String {
+        "\"auto\" or time".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        json!({ "type": "string", "description": "auto, or a time", "examples": ["auto", "1ms"] })
+    }
+    fn read(node: &Node) -> Result<StepForm, Fault> {
+        if matches!(&node.raw, Raw::Text(text) if text == "auto") {
+            return Ok(StepForm(None));
+        }
+        let step = Span::read(node)?;
+        if (Span::from_micros(1)..=Span::from_secs(10)).contains(&step) {
+            return Ok(StepForm(Some(step)));
+        }
+        let value = format!("{} s", step.as_secs());
+        Err(node.spot.fault(Problem::Range { value, allowed: "1us to 10s".to_owned() }))
+    }
+}
+
+/// A relative error, 1e-9 to 0.1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tolerance(pub f64);
+
+impl FileValue for Tolerance {
+    fn form() -> String {
+        "number, 1e-9 to 0.1".to_owned()
+    }
+    fn schema(_: &mut Definitions) -> Json {
+        json!({ "type": "number", "minimum": 1e-9, "maximum": 0.1 })
+    }
+    fn read(node: &Node) -> Result<Tolerance, Fault> {
+        let Raw::Float(value) = node.raw else {
+            return Err(node.mismatch("a number such as 1e-4"));
+        };
+        if (1e-9..=0.1).contains(&value) {
+            return Ok(Tolerance(value));
+        }
+        let (value, allowed) = (format!("{value:?}"), "1e-9 to 0.1".to_owned());
+        Err(node.spot.fault(Problem::Range { value, allowed }))
+    }
+}
