@@ -7,6 +7,7 @@ import pytest
 from theorising import base_rtts, random_network
 
 import clearpipe as cp
+from clearpipe.errors import ConfigError
 from clearpipe.theory import (
     Network,
     certify,
@@ -249,6 +250,8 @@ to = "b"
 """
     from clearpipe.theory import of_scenario
 
+    with pytest.raises(ConfigError, match="without shuffling there is no one equilibrium"):
+        xcp_equilibrium(of_scenario(text.replace("gamma = 0.2", "gamma = 0.0")))
     network = of_scenario(text)
     assert network.gamma[:1].tolist() == [0.2]
     # 5 r (0.6 (100+r) - 62) = 0.2 (100+r)^2: 2.8 r^2 - 50 r - 2000 = 0.

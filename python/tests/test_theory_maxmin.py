@@ -150,6 +150,10 @@ def test_overrides_weights_and_access_lines() -> None:
     slow = of_scenario(text, set=["flows.fwd.access_rate=1Mbps"])
     found = dict(zip(slow.flows, maxmin(slow).rate, strict=True))
     assert found["fwd"] == 1e6
+    asked = 'flows.fwd.protocol={ kind = "xcp", rate = 2e5, price = 3.0 }'
+    modest = of_scenario(text, set=[asked])
+    assert modest.weight[modest.flows.index("fwd")] == 3.0
+    assert dict(zip(modest.flows, maxmin(modest).rate, strict=True))["fwd"] == 2e5
 
 
 @pytest.mark.parametrize(

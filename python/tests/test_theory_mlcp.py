@@ -53,9 +53,11 @@ def test_mlcp_fig01_c4() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bits", "printed", "exact"), [(2, 118, 117.78), (3, 15, 14.70), (4, 11, 10.28), (15, 8, 7.16)]
+    ("bits", "printed", "exact"),
+    [(2, 118, 117.78), (3, 15, 14.70), (4, 11, 10.28), (15, 8, 7.16)],
+    ids=[f"mlcp-sec2.1-rl-c{k}" for k in (1, 2, 3, 4)],
 )
-def test_mlcp_sec2_1_rl_c1_to_c4(bits: int, printed: int, exact: float) -> None:
+def test_mlcp_sec2_1_rl(bits: int, printed: int, exact: float) -> None:
     """118, 15, 11 and 8 RTTs to 80 % of 1 Gb/s with 2, 3, 4, 15 bits."""
     assert mlcp.rounds(bits, BDP) == pytest.approx(exact, abs=0.005)
     assert mlcp.whole_rounds(bits, BDP) == printed

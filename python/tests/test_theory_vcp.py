@@ -343,7 +343,7 @@ def test_mixed_rtts() -> None:
 
 
 def test_the_edge_of_two_rtts_by_hand() -> None:
-    # Scaled, alpha -> 0, RTTs 1 and 8 around t_rho = 4.5: s + (k / 4.5) (e^-s + e^-8s) / 2 = 0. With s =
+    # Scaled, alpha -> 0, RTTs 1 and 8, t_rho 4.5: s + (k / 4.5) (e^-s + e^-8s) / 2 = 0. With s =
     # j w the mean is cos(3.5 w) e^(-4.5 j w): w = pi / 9, k = 4.5 w / cos(3.5 w) = 4.593.
     w = pi / 9
     assert vcp.mixed_edge(8.0, 1e7, t_rho=4.5) == pytest.approx(4.5 * w / np.cos(3.5 * w), rel=1e-3)

@@ -23,12 +23,19 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clearpipe.errors import ConfigError
 from clearpipe.theory.network import Array, Ints, Network
 from clearpipe.theory.waterfill import Allocation, fill
 
 
 def xcp_equilibrium(network: Network) -> Allocation:
-    """XCP's equilibrium rates; proportional to the weights (price) among flows held together."""
+    """XCP's equilibrium rates; proportional to the weights (price) among flows held together.
+
+    Raises ConfigError where gamma is 0: without shuffling any rates that fill the links stay.
+    """
+    if np.any(network.gamma == 0):
+        name = network.links[int(np.argmin(network.gamma))]
+        raise ConfigError(f"gamma: 0 at {name}: without shuffling there is no one equilibrium")
     total = network.load(network.weight)
 
     def level(link: int, settled: float, weight: float) -> float:

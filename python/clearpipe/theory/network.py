@@ -103,7 +103,7 @@ def of_paths(  # noqa: PLR0913 - keywords, each with a meaning of its own
         weight=_positive("weight", weight, len(lengths)),
         limit=_positive("limit", limit, len(lengths)),
         alpha=_positive("alpha", alpha, len(capacities)),
-        gamma=_positive("gamma", gamma, len(capacities)),
+        gamma=_positive("gamma", gamma, len(capacities), zero=True),
     )
     _check_paths(network, lengths)
     return network
@@ -114,7 +114,8 @@ def of_scenario(scenario: Scenario, *, set: Sequence[str] = ()) -> Network:
 
     Transfers that arrive and finite ones have no equilibrium and are left out, and so is the load
     of ACKs; `notes` says what was left out. The weight is VCP's `weight` or XCP's `price`, the
-    limit the access line's rate. A link whose capacity changes counts with its first one.
+    limit the access line's rate or, if lower, XCP's `rate`. A link whose capacity changes counts
+    with its first one, a group of several access lines with its slowest.
 
     Raises ConfigError if the scenario is not valid or no flow is left.
     """
@@ -129,6 +130,8 @@ def of_scenario(scenario: Scenario, *, set: Sequence[str] = ()) -> Network:
         elif "rate" in group:
             notes.append(f"group {name} left out: its application has a rate of its own")
         else:
+            if isinstance(group.get("access_rate"), list):
+                notes.append(f"group {name}: its slowest access line")
             groups.append((name, group))
     if not groups:
         raise ConfigError("no group of flows without end: an equilibrium needs one", key="flows")
@@ -139,7 +142,10 @@ def of_scenario(scenario: Scenario, *, set: Sequence[str] = ()) -> Network:
         paths,
         weight=[_weight(resolved["protocols"], group["protocol"]) for _, group in groups],
         count=[group.get("count", 1) for _, group in groups],
-        limit=[_access(group) for _, group in groups],
+        limit=[
+            min(_access(group), _demand(resolved["protocols"], group["protocol"]))
+            for _, group in groups
+        ],
         alpha=[_xcp(queue, "alpha", XCP_ALPHA) for queue in queues],
         gamma=[_xcp(queue, "gamma", XCP_GAMMA) for queue in queues],
     )
@@ -162,6 +168,13 @@ def _access(group: Mapping[str, Any]) -> float:
     return min(map(rate, [lines] if isinstance(lines, str) else lines), default=np.inf)
 
 
+def _demand(protocols: Mapping[str, Any], name: str) -> float:
+    """The rate that an XCP application asks for; its parameter is 0 where that is everything."""
+    parameters = protocols.get(name, {})
+    wanted = parameters.get("rate", 0.0) if "xcp" in parameters.get("kind", "") else 0.0
+    return float(wanted) or np.inf
+
+
 def _changes(link: Mapping[str, Any]) -> bool:
     return bool({"steps", "trace", "down"} & set(link))
 
@@ -174,18 +187,20 @@ def _weight(protocols: Mapping[str, Any], name: str) -> float:
 def _xcp(queue: Mapping[str, Any], name: str, default: float) -> float:
     """A parameter of an XCP router; other queues have parameters of these names too."""
     value = queue.get(name, default) if "xcp" in queue.get("kind", "") else default
-    return float(value) or default
+    return float(value)
 
 
-def _positive(name: str, values: ArrayLike, length: int | None) -> Array:
+def _positive(name: str, values: ArrayLike, length: int | None, *, zero: bool = False) -> Array:
     array = np.atleast_1d(np.asarray(values, dtype=float))
     if length is not None and array.shape != (length,):
         if array.size != 1:
             raise ConfigError(f"{name}: {array.size} values for {length} entries", key=name)
         array = np.full(length, array[0])
-    if not np.all(array > 0):
-        worst = array[~(array > 0)][0]
-        raise ConfigError(f"{name}: {worst:g} is not allowed (allowed: above 0)", key=name)
+    fine = (array >= 0) if zero else (array > 0)
+    if not np.all(fine):
+        allowed = "at least 0" if zero else "above 0"
+        message = f"{name}: {array[~fine][0]:g} is not allowed (allowed: {allowed})"
+        raise ConfigError(message, key=name)
     return array
 
 
