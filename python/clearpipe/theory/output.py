@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """A number with four significant digits."""
+    """A number with five significant digits."""
     if value is None:
         return "-"
     if isinstance(value, bool | np.bool_):
@@ -86,7 +86,7 @@ def text(value: Any) -> str:
         return "-" if number != number else "unlimited"  # noqa: PLR0124 - NaN
     if number == round(number) and abs(number) < 1e6:
         return f"{number:.0f}"
-    return f"{number:.4g}"
+    return f"{number:.5g}"
 
 
 def allocation(found: Allocation, fair: Array | None = None) -> list[Sheet]:
