@@ -17,6 +17,7 @@ from clearpipe import recording
 from clearpipe.api import MAX_REP, MAX_SEED
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.sweep.cli import app as sweeps
+from clearpipe.theory.cli import app as theory
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 
 app.add_typer(sweeps, name="sweep")
+app.add_typer(theory, name="theory")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
 Set = Annotated[

@@ -1,0 +1,189 @@
+"""The plots of `clearpipe theory`, drawn with matplotlib."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import pi
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clearpipe import figures
+from clearpipe.figures import COLORS
+from clearpipe.theory import aqm, mlcp, responses, vcp, xcp
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from clearpipe.theory.waterfill import Allocation
+
+Target = str | os.PathLike[str]
+
+MOST_BARS = 40
+
+
+@contextmanager
+def canvas(path: Target, columns: int = 2, rows: int = 1) -> Iterator[tuple[Figure, Any]]:
+    """A figure with so many panels; it is written when the block ends.
+
+    Raises ConfigError for a format that cannot be drawn, UnsupportedError without matplotlib.
+    """
+    figures.check(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    target = Path(path)
+    with rc_context(figures.STYLE):
+        figure = Figure(figsize=(3.6 * columns, 2.7 * rows), layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(target, dpi=110, metadata=figures.undated(target))
+
+
+def xcp_loop(path: Target, alpha: float, beta: float, d: float) -> None:
+    """Bode and Nyquist plots of XCP's open loop, and the stability map (XCP, Figures 14 and 15)."""
+    omega = np.geomspace(0.05, 10, 2000) / d
+    g = xcp.open_loop(omega, alpha, beta, d)
+    phase = np.degrees(np.arctan2(alpha * omega * d, beta) - omega * d) - 180
+    told = xcp.margins(alpha, beta, d)
+    with canvas(path, 2, 2) as (_, axes):
+        gain, angle, nyquist, where = axes.flat
+        gain.loglog(omega, np.abs(g), color=COLORS[0])
+        gain.axhline(1, color="#777777", linewidth=0.7)
+        gain.set(ylabel="|G|", xlabel="Frequency (rad/s)", title="Bode: gain")
+        angle.semilogx(omega, phase, color=COLORS[0])
+        angle.axhline(-180, color="#777777", linewidth=0.7)
+        angle.set(ylabel="Phase (degrees)", xlabel="Frequency (rad/s)", ylim=(-360, -90))
+        angle.set_title(f"phase margin {np.degrees(told.phase_rad):.1f} degrees")
+        for panel in (gain, angle):
+            panel.axvline(told.crossover, color=COLORS[1], linewidth=0.8, linestyle="--")
+        nyquist.plot(g.real, g.imag, color=COLORS[0])
+        nyquist.plot(g.real, -g.imag, color=COLORS[0], linewidth=0.6)
+        nyquist.plot([-1], [0], "+", color=COLORS[1], markersize=9)
+        nyquist.set(xlim=(-3, 1), ylim=(-2, 2), xlabel="Re G", ylabel="Im G")
+        nyquist.set_title(f"Nyquist: gain margin {told.gain:.2f}")
+        _xcp_map(where, alpha, beta)
+
+
+def _xcp_map(axes: Any, alpha: float, beta: float) -> None:
+    grid = xcp.stability_map(np.linspace(0.01, 1.7, 170), np.linspace(0.01, 0.8, 160))
+    levels = np.degrees(grid.phase_rad)
+    shown = axes.contourf(grid.alpha, grid.beta, levels, [0, 15, 30, 45, 60, 90], cmap="Blues")
+    axes.figure.colorbar(shown, ax=axes, label="Phase margin (degrees)")
+    edge = xcp.boundary()
+    axes.plot(*edge, color=COLORS[1], label="edge")
+    a = np.linspace(0, xcp.ALPHA_MAX, 50)
+    axes.plot(a, a**2 * np.sqrt(2), color=COLORS[2], linestyle="--", label="Theorem 1")
+    axes.plot([alpha], [beta], "o", color="black", markersize=4)
+    axes.set(xlabel="alpha", ylabel="beta", xlim=(0, 1.7), ylim=(0, 0.8), title="Stability map")
+    axes.legend(loc="upper right")
+
+
+def allocation(path: Target, found: Allocation, title: str) -> None:
+    """The rates of the flows and the utilization of the links, the first MOST_BARS of each."""
+    net = found.network
+    with canvas(path, 2) as (figure, axes):
+        left, right = axes.flat
+        names, links = net.flows[:MOST_BARS], net.links[:MOST_BARS]
+        left.barh(range(len(names)), found.rate[:MOST_BARS] / 1e6, color=COLORS[0])
+        left.set(xlabel="Rate of each flow (Mb/s)", yticks=range(len(names)), yticklabels=names)
+        right.barh(range(len(links)), 100 * found.utilization[:MOST_BARS], color=COLORS[2])
+        right.set(xlabel="Utilization (%)", yticks=range(len(links)), yticklabels=links)
+        right.set_xlim(0, 105)
+        for panel in (left, right):
+            panel.invert_yaxis()
+        figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
+
+
+def vcp_fluid(path: Target, link: vcp.Link, rounds: float) -> None:
+    """The load in time from three starts, and the edge of stability over N alpha / (gamma C T)."""
+    with canvas(path, 2) as (_, axes):
+        left, right = axes.flat
+        for number, load in enumerate((0.1, 1.0, 3.0)):
+            run = vcp.windows(link, load * link.target, rounds=rounds, steps_per_rtt=10)
+            left.plot(
+                run.t / link.rtt, run.x[:, 0] / link.target, color=COLORS[number], label=f"{load:g}"
+            )
+        left.axhline(link.window / link.target, color="#777777", linewidth=0.7, linestyle="--")
+        left.set(xlabel="Time (RTTs)", ylabel="Load factor")
+        left.set_title(f"From three loads, kappa = {link.kappa:g}")
+        left.legend(ncols=3)
+        push = np.geomspace(1e-3, 3, 120)
+        right.semilogx(push, [vcp.edge(float(a)) for a in push], color=COLORS[1], label="edge")
+        right.axhline(vcp.KAPPA_MAX, color=COLORS[2], linestyle="--", label="Theorem 1")
+        right.axhline(pi / 2, color="#777777", linewidth=0.7, linestyle=":", label="pi / 2")
+        right.plot([link.push], [link.kappa], "o", color="black", markersize=4)
+        right.set(xlabel="N alpha / (gamma C T)", ylabel="kappa", ylim=(0, 4))
+        right.set_title("Stable below the edge")
+        right.legend()
+
+
+def mlcp_feedback(path: Target, rtt: float) -> None:
+    """MLCP's Figures 1, 2 and 6."""
+    load = np.linspace(0.01, 0.8, 800)
+    with canvas(path, 3) as (_, axes):
+        gains, times, cuts = axes.flat
+        gains.plot(100 * load, 1 + mlcp.gain(load), color="#777777", label="ideal")
+        for number, bits in enumerate((2, 3, 4)):
+            gains.plot(
+                100 * load, mlcp.factor(load, bits), color=COLORS[number], label=f"{bits} bits"
+            )
+        gains.set(xlabel="Load factor (%)", ylabel="MI factor", ylim=(1, 7), title="Figure 1")
+        gains.legend()
+        capacity = np.geomspace(1e6, 1e10, 41)
+        for number, bits in enumerate((2, 3, 4, 15)):
+            taken = [rtt * mlcp.rounds(bits, c * rtt / 8) for c in capacity]
+            times.semilogx(capacity / 1e6, taken, color=COLORS[number], label=f"{bits} bits")
+        times.set(xlabel="Capacity (Mb/s)", ylabel="Time to 80 % (s)", ylim=(0, None))
+        times.set_title("Figure 2")
+        times.legend()
+        over = np.linspace(1, 1.4, 800)
+        schemes: tuple[mlcp.Scheme, ...] = ("A", "B", "C", "D")
+        for number, scheme in enumerate(schemes):
+            cuts.plot(100 * over, mlcp.beta(over, scheme), color=COLORS[number], label=scheme)
+        cuts.plot(100 * over, 0.8 / over, color="#777777", linestyle=":", label="80 %")
+        cuts.set(xlabel="Load factor (%)", ylabel="beta", title="Figure 6", ylim=(0.55, 0.95))
+        cuts.legend(ncols=2)
+
+
+def response(path: Target, rtt: float) -> None:
+    """Mean window against loss rate, of every baseline."""
+    p = np.geomspace(1e-8, 1e-1, 200)
+    with canvas(path, 2) as (_, axes):
+        axes[0, 1].axis("off")
+        panel = axes[0, 0]
+        for number, one in enumerate(responses.RESPONSES):
+            style = "-" if number < len(COLORS) else "--"
+            color = COLORS[number % len(COLORS)]
+            panel.loglog(p, one.window(p, rtt), style, color=color, label=one.name)
+        panel.set(xlabel="Loss or mark rate p", ylabel="Mean window (packets)")
+        panel.set_title(f"RTT {1e3 * rtt:g} ms")
+        panel.set_ylim(1, 1e7)
+        panel.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+
+
+def aqm_margins(path: Target, rtt: float, flows: int, packet_bits: float) -> None:
+    """The phase margin of TCP with each AQM, against capacity and against RTT."""
+    names: tuple[aqm.Aqm, ...] = ("red", "rem", "pi", "avq")
+    mbps = np.geomspace(1, 4000, 80)
+    rtts = np.geomspace(0.005, 1.0, 80)
+    with canvas(path, 2) as (_, axes):
+        left, right = axes.flat
+        for number, name in enumerate(names):
+            by_capacity = [aqm.Path(c * 1e6 / packet_bits, rtt, flows) for c in mbps]
+            by_rtt = [aqm.Path(45e6 / packet_bits, d, flows) for d in rtts]
+            for panel, x, cases in ((left, mbps, by_capacity), (right, 1e3 * rtts, by_rtt)):
+                values = [np.degrees(aqm.margin(name, case).phase_rad) for case in cases]
+                panel.semilogx(x, values, color=COLORS[number], label=name.upper())
+        loop = np.degrees(xcp.margins().phase_rad)
+        for panel in (left, right):
+            panel.axhline(loop, color="black", linestyle="--", label="XCP")
+            panel.axhline(0, color="#777777", linewidth=0.7)
+            panel.set_ylim(-180, 190)
+        left.set(xlabel="Capacity (Mb/s)", ylabel="Phase margin (degrees)")
+        left.set_title(f"{flows} flows, {1e3 * rtt:g} ms")
+        right.set(xlabel="RTT (ms)", title=f"{flows} flows, 45 Mb/s")
+        right.legend(ncols=2)
