@@ -38,7 +38,7 @@ def run(point: Point, seed: int) -> Figures:
 def _result(name: str, scenario: str, seed: int) -> Any:
     """The JSON that `clearpipe run --json` prints."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"{name}.toml")
+        file = Path(folder, f"{name.replace('/', '-')}.toml")
         file.write_text(scenario, encoding="utf-8")
         command = [find(), "run", str(file), "--json", "--seed", str(seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)

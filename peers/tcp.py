@@ -27,9 +27,9 @@ PAIRS: list[tuple[Protocol, str, str]] = [
     ("hstcp", "highspeed", ""),
     ("scalable", "scalable", ""),
     ("htcp", "htcp", ""),
-    ("bic", "bic", "s_max = 16.0, beta = 0.2"),
+    ("bic", "bic", 'preset = "linux-2-6-22"'),
     ("cubic-2005", "cubic", ""),
-    ("cubic", "cubic", ""),
+    ("cubic", "cubic", 'preset = "linux-2-6-22"'),
     ("westwood", "westwood", ""),
     ("illinois", "illinois", ""),
 ]

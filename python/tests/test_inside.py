@@ -127,7 +127,8 @@ def test_sack_over_red_in_words() -> None:
 def test_bbr_in_words(kind: str) -> None:
     arguments = base("sack-red", f'flows.fwd.protocol="{kind}"')
     text = invoke("explain", *arguments, "--flow", "3", "--at", "6s").stdout
-    said = re.search(r"BBR: (\w[\w ]*), pacing gain [\d.]+; the model's path holds (.*) packets", text)
+    model = r"BBR: (\w[\w ]*), pacing gain [\d.]+; the model's path holds (.*) packets"
+    said = re.search(model, text)
     assert said is not None, text
     assert re.search(r"packets are spaced at [\d.]+ [kM]?b/s", text)
 

@@ -9,6 +9,8 @@
 //! - DPCP writes sequence and acknowledgment number itself, from random first numbers and switched where
 //!   its order wants it ([`cc::explicit::dpcp`]); where it breaks a tie, the TCP checksum is wrong, as
 //!   the protocol has it. SACK blocks are not switched.
+//! - BMCC writes the identification field, packet numbers on data and its estimate on ACKs
+//!   ([`cc::explicit::bmcc`]); it is 0 elsewhere.
 //! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them.
 //! - Options: the protocol's header in an experimental option (kind 253) under the ExID of
 //!   [`AnyHeader::exid`] (RFC 6994), then SACK blocks (kind 5), most recent first, as many as fit.
@@ -92,19 +94,27 @@ pub fn encode(packet: &Departure) -> Wire {
     let padding = packet.size.saturating_sub(needed);
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     let tied = own.is_some_and(|own| own.stale);
-    let headers = bytes((from, to), packet.ecn, tcp, payload, tied);
+    let ip = IpPart { from, to, ecn: packet.ecn, id: packet.header.ip_id().unwrap_or(0) };
+    let headers = bytes(&ip, tcp, payload, tied);
     Wire { headers, zeros: payload + padding, note }
 }
 
 /// The largest payload.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// Both headers, `way` being from and to, with their checksums; TCP's is that of two equal numbers where
-/// they were `tied`.
-fn bytes(way: (u32, u32), ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: bool) -> Vec<u8> {
+/// What a packet's IP header says.
+struct IpPart {
+    from: u32,
+    to: u32,
+    ecn: Ecn,
+    id: u16,
+}
+
+/// Both headers with their checksums; TCP's is that of two equal numbers where they were `tied`.
+fn bytes(part: &IpPart, mut tcp: TcpHeader, payload: u32, tied: bool) -> Vec<u8> {
     let length = IP_BYTES + tcp.header_len() as u32 + payload;
     let mut ip = Ipv4Header {
-        ecn: match ecn {
+        ecn: match part.ecn {
             Ecn::NotCapable => IpEcn::ZERO,
             Ecn::Ect1 => IpEcn::ONE,
             Ecn::Ect0 => IpEcn::TWO,
@@ -115,8 +125,9 @@ fn bytes(way: (u32, u32), ecn: Ecn, mut tcp: TcpHeader, payload: u32, tied: bool
         dont_fragment: true,
         time_to_live: 64,
         protocol: IpNumber::TCP,
-        source: way.0.to_be_bytes(),
-        destination: way.1.to_be_bytes(),
+        identification: part.id,
+        source: part.from.to_be_bytes(),
+        destination: part.to.to_be_bytes(),
         ..Ipv4Header::default()
     };
     ip.header_checksum = ip.calc_header_checksum();

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use cc::explicit::bmcc::BmccHeader;
 use cc::explicit::dpcp::{DpcpHeader, Part, order::Numbers};
 use cc::explicit::xcp::XcpHeader;
 use cc::registry::AnyHeader;
@@ -163,6 +164,18 @@ fn numbers_that_the_protocol_writes() {
     assert_eq!(numbers(&made.headers), (9, 6920));
     let edges = (number(&made.headers[44..48]), number(&made.headers[48..52]));
     assert_eq!(edges, (5000 + 3 * 960, 5000 + 4 * 960));
+    check(&made.headers, 0);
+}
+
+/// BMCC's 16 bits are in IP's identification field, bytes 4 and 5, and cost no option.
+#[test]
+fn an_identification_that_the_protocol_writes() {
+    let header = AnyHeader::Bmcc(BmccHeader { id: 0x1234 });
+    let made = wire::encode(&Departure { header, ..data() });
+    assert_eq!((made.headers[4..6].to_vec(), made.headers.len()), (vec![0x12, 0x34], 40));
+    check(&made.headers, made.zeros);
+    let made = wire::encode(&ack(header, &[]));
+    assert_eq!((made.headers[4..6].to_vec(), made.note), (vec![0x12, 0x34], None));
     check(&made.headers, 0);
 }
 

@@ -171,6 +171,14 @@ macro_rules! headers {
                     $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
+            /// As [`Header::ip_id`].
+            pub fn ip_id(&self) -> Option<u16> {
+                match self {
+                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    $( AnyHeader::$variant(header) => header.ip_id(), )*
+                    $( AnyHeader::$own(header) => header.ip_id(), )*
+                }
+            }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
             pub fn decode(exid: u16, wire: &[u8]) -> Option<AnyHeader> {
                 match exid {
@@ -555,7 +563,7 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
 // is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
-// is in fields that TCP has anyway, and no option.
+// is in fields that TCP or IP has anyway, and no option.
 headers! {
     Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
     Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
@@ -567,6 +575,7 @@ headers! {
     Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
     Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
+    @tcp Bmcc(crate::explicit::bmcc::BmccHeader);
 }
 
 protocols! {
@@ -681,6 +690,10 @@ protocols! {
     Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
         summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
+    Bmcc { name: "bmcc", sender: Boxed<crate::explicit::bmcc::BmccSender>, recovery: Sack,
+        router: Some("bmcc"),
+        summary: "BMCC: a load factor told bit by bit, each packet's IP identification being a threshold",
+        source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
 }
 
 queues! {
@@ -772,4 +785,7 @@ queues! {
     Nbit { name: "nbit", router: crate::explicit::nbit::NbitRouter, role: Feedback,
         summary: "MLCP's load factor in as many levels as the scheme's bits hold",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
+    Bmcc { name: "bmcc", router: crate::explicit::bmcc::BmccRouter, role: Feedback,
+        summary: "BMCC's load factor, compared with each packet's threshold; ACKs are served first",
+        source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
 }

@@ -80,6 +80,10 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     fn tcp(&self) -> Option<TcpFields> {
         None
     }
+    /// What it writes into the identification field of the IP header.
+    fn ip_id(&self) -> Option<u16> {
+        None
+    }
     /// Its fields by the paper's names.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.

@@ -1,5 +1,6 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
+use clearpipe_cc::explicit::bmcc::BmccHeader;
 use clearpipe_cc::explicit::dpcp::DpcpHeader;
 use clearpipe_cc::explicit::jetmax::JetMaxHeader;
 use clearpipe_cc::explicit::maxnet::MaxNetHeader;
@@ -152,6 +153,7 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
         1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
         4 => stamp(),
+        1 => any::<u16>().prop_map(|id| BmccHeader { id }.wrap()),
         2 => (any::<u32>(), any::<u32>(), any::<bool>())
             .prop_map(|(seq, ack, stale)| DpcpHeader { seq, ack, stale }.wrap()),
         2 => (any::<u8>(), any::<u8>(), span())
@@ -643,6 +645,11 @@ fn check_codec(header: AnyHeader) {
         AnyHeader::Dpcp(h) => {
             let fields = header.tcp().expect("TCP's numbers");
             assert_eq!((fields.seq, fields.ack, fields.stale), (h.seq, h.ack, h.stale));
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
+        }
+        // In IP's identification field.
+        AnyHeader::Bmcc(h) => {
+            assert_eq!(header.ip_id(), Some(h.id));
             assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
         }
     }

@@ -418,8 +418,12 @@ fn shown(table: &[Variable], probe: impl FnOnce(&mut dyn FnMut(&'static str, f64
 
 fn code(bits: Ecn, ecn: EcnUse, header: &AnyHeader) -> Code {
     let lsp = matches!(header, AnyHeader::Dpcp(header) if header.part() == Part::Lsp);
+    let compared = matches!(header, AnyHeader::Bmcc(_));
     let name = match (ecn, bits) {
         (_, Ecn::NotCapable) => "not ECN-capable",
+        (_, Ecn::Ect1) if compared => "below the packet's threshold and 1",
+        (_, Ecn::Ect0) if compared => "between the packet's threshold and 1",
+        (_, Ecn::Ce) if compared => "not below the packet's threshold and 1",
         (_, Ecn::Ect1) if lsp => "lowest level of the zone",
         (_, Ecn::Ect0) if lsp => "middle level of the zone",
         (_, Ecn::Ce) if lsp => "highest level of the zone",

@@ -185,3 +185,134 @@ fn jetmax_needs_as_many_steps_at_any_capacity() {
         assert!((last - 1.0).abs() < 0.01, "{last}");
     }
 }
+
+// BMCC.
+
+/// A dumbbell of that rate and RTT with BMCC, or VCP, at both ends and routers.
+fn load_factor(kind: &str, path: &str, duration: u64, groups: &str) -> Outcome {
+    let text = format!(
+        "schema = 1\nname = \"{kind}\"\nduration = \"{duration}s\"\nwarmup = \"10s\"\n\
+         [packets]\ndata = \"1000B\"\n[topology]\nkind = \"dumbbell\"\n{path}\n\
+         buffer = \"1bdp\"\nqueue = \"{kind}\"\n{groups}\n\
+         [probe]\nevery = \"20ms\"\nseries = [\"goodput\"]\n"
+    );
+    let parsed = scenario::parse("bmcc.toml", &text, &[]);
+    common::run(&parsed.unwrap_or_else(|error| panic!("{error}")).scenario, 1, 0)
+}
+
+/// Two links in a row. The routers' periods end every 200 ms; 190 ms later the ACKs of all packets that
+/// came between 50 and 150 ms are back, and they passed both links in the new period. Of n packets in a
+/// row at least 2^k = n/2 leave an error below 2*1.28/2^k (ADPM: crates/cc/src/explicit/bmcc.rs).
+#[test]
+fn bmcc_learns_the_largest_load_of_its_way() {
+    let link = |name: &str, from: &str, to: &str, rate: &str| {
+        format!(
+            "[links.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\nowd = \"5ms\"\n\
+             buffer = \"400pkt\"\nqueue = \"bmcc\"\nduplex = true\n"
+        )
+    };
+    let text = [
+        "schema = 1\nname = \"bmcc\"\nduration = \"60s\"\nwarmup = \"0s\"\n\
+         [packets]\ndata = \"1000B\"\n"
+            .to_owned(),
+        link("one", "a", "b", "30Mbps"),
+        link("two", "b", "c", "20Mbps"),
+        "[flows.long]\nprotocol = \"bmcc\"\nfrom = \"a\"\nto = \"c\"\nrtt = \"40ms\"\nstart = \"0s\"\n\
+         [flows.first]\nprotocol = \"udp\"\nrate = \"22Mbps\"\nfrom = \"a\"\nto = \"b\"\nstart = \"30s\"\n\
+         [probe]\nevery = \"10ms\"\nseries = [\"goodput\", \"sender\", \"router\"]\n"
+            .to_owned(),
+    ];
+    let parsed = scenario::parse("bmcc.toml", &text.concat(), &[]);
+    let outcome = common::run(&parsed.unwrap_or_else(|e| panic!("{e}")).scenario, 1, 0);
+    let (goodput, f) = (series(&outcome, "goodput_bps"), series(&outcome, "router_f"));
+    let estimate = series(&outcome, "sender_f_hat");
+    let at = |series: &Series, t: f64| {
+        let rows = series.t_s.iter().zip(&series.value).zip(&series.id);
+        let values = rows.filter(move |((time, _), _)| (**time - t).abs() < 1e-6);
+        values.map(|((_, value), id)| (*id, *value)).collect::<Vec<_>>()
+    };
+    let (mut worst, mut bounds, mut by_link) = (0.0_f64, vec![], [0, 0]);
+    for period in 2..299 {
+        let end = f64::from(period) * 0.2;
+        let loads = at(f, end + 0.19);
+        let &(link, load) =
+            loads.iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("the links' loads");
+        let n = mean(goodput, 0, (end + 0.05, end + 0.15)) * 0.1 / 8000.0;
+        let cells = 2_f64.powi(n.max(1.0).log2().floor() as i32);
+        let bound = 2.0 * 1.28 / cells;
+        let told = at(estimate, end + 0.19)[0].1;
+        let error = (told - load.min(1.28)).abs();
+        assert!(error < bound, "{end} s: {told} for {load} after {n} packets");
+        worst = worst.max(error / bound);
+        bounds.push(bound);
+        by_link[usize::from(link == loads[0].0)] += 1;
+    }
+    bounds.sort_by(f64::total_cmp);
+    let median = bounds[bounds.len() / 2];
+    println!("    error up to {worst:.2} of the bound, whose median is {median:.4}; {by_link:?}");
+    // Not for want of packets, and either link was the fuller one.
+    assert!(median < 0.05 && by_link.iter().all(|&n| n > 50));
+    assert_eq!(outcome.tables.links.iter().map(|link| link.total_drops_pkts).sum::<u64>(), 0);
+}
+
+/// The abstract's claims: high utilization, a low queue and next to no losses. Shares: after 0.125 of its
+/// 41 packets are taken a flow needs 5.1/0.16 RTTs of 80 ms to have them again, 2.6 s, and each time what
+/// divides two flows shrinks to 0.875; in 110 s to 0.4 % of what it was.
+#[test]
+fn bmcc_fills_a_link_and_not_its_queue() {
+    let groups = "[flows.f]\nprotocol = \"bmcc\"\ncount = 30\nstart = \"uniform(0s, 2s)\"";
+    let path = "rate = \"100Mbps\"\nrtt = \"80ms\"";
+    let outcome = load_factor("bmcc", path, 120, groups);
+    let link = common::link(&outcome, "bottleneck");
+    let goodput = series(&outcome, "goodput_bps");
+    let rates = (0..30).map(|flow| mean(goodput, flow, (110.0, 120.0)));
+    let (least, most) = rates.fold((f64::MAX, 0.0_f64), |(l, m), r| (l.min(r), m.max(r)));
+    println!(
+        "    utilization {:.4}, queue {:.1} packets of 1000, {} drops, goodput {:.3} to {:.3} Mb/s",
+        link.utilization_ratio,
+        link.queue_mean_pkts,
+        link.total_drops_pkts,
+        least / 1e6,
+        most / 1e6
+    );
+    assert!(link.utilization_ratio >= 0.9 && link.queue_mean_pkts < 50.0);
+    assert_eq!(link.drops_pkts, 0);
+    assert!(least > 0.9 * most, "{least} {most}");
+}
+
+/// Increases are scaled with the RTT, so rates come out near to equal; TCP's would be as 1 to 5.
+#[test]
+fn bmcc_is_fair_to_long_round_trips() {
+    let group = |rtt: u64| {
+        format!(
+            "[flows.r{rtt}]\nprotocol = \"bmcc\"\nrtt = \"{rtt}ms\"\ncount = 3\nstart = \"uniform(0s, 1s)\"\n"
+        )
+    };
+    let groups = [40, 80, 120, 160, 200].map(group).concat();
+    let outcome = load_factor("bmcc", "rate = \"100Mbps\"\nrtt = \"40ms\"", 120, &groups);
+    let means = [40, 80, 120, 160, 200].map(|rtt| {
+        let name = format!("r{rtt}");
+        let rates: Vec<f64> = common::group(&outcome, &name).map(|flow| flow.goodput_bps).collect();
+        rates.iter().sum::<f64>() / rates.len() as f64
+    });
+    println!("    {means:?}");
+    let (least, most) = means.iter().fold((f64::MAX, 0.0_f64), |(l, m), &r| (l.min(r), m.max(r)));
+    assert!(most < 1.5 * least, "{means:?}");
+}
+
+/// A lone flow's time to 80 % of a link.
+#[test]
+fn bmcc_starts_faster_than_vcp() {
+    let time = |kind: &str| {
+        let groups = format!("[flows.f]\nprotocol = \"{kind}\"\nstart = \"0s\"");
+        let path = "rate = \"100Mbps\"\nrtt = \"80ms\"";
+        let outcome = load_factor(kind, path, 60, &groups);
+        let goodput = series(&outcome, "goodput_bps");
+        let there = goodput.value.iter().position(|&rate| rate > 80e6).expect("it gets there");
+        assert_eq!(common::link(&outcome, "bottleneck").total_drops_pkts, 0);
+        goodput.t_s[there]
+    };
+    let [bmcc, vcp] = ["bmcc", "vcp"].map(time);
+    println!("    80 % after {bmcc:.2} s, VCP after {vcp:.2} s");
+    assert!(3.0 * bmcc < vcp);
+}

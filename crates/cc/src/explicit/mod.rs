@@ -1,5 +1,6 @@
 //! Protocols whose routers tell the end hosts what to do.
 
+pub mod bmcc;
 pub mod dpcp;
 mod levels;
 pub mod load;

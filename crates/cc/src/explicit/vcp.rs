@@ -360,7 +360,7 @@ impl VcpSender {
 
     /// An ACK arrives whose code is this one.
     #[inline]
-    pub(super) fn hear(&mut self, ack: &Ack<()>, code: Ecn) {
+    pub(super) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
         self.srtt = ack.srtt;
         self.min_rtt = ack.min_rtt;
         self.code = code as u8;
@@ -388,6 +388,11 @@ impl VcpSender {
     fn decrease(&mut self, now: Time) {
         self.cwnd = (self.beta * self.cwnd).max(1.0); // S.3
         self.phase = Phase::Frozen(now + self.t_rho);
+    }
+
+    /// Other laws from now on: ln(1 + xi) and beta.
+    pub(super) fn set_laws(&mut self, ln_mi: f64, beta: f64) {
+        (self.ln_mi, self.beta) = (ln_mi, beta);
     }
 
     /// Overload that no ACK tells of.

@@ -26,6 +26,11 @@ window_params! {
         /// Fast convergence: a smaller maximum after two losses with ever smaller windows.
         fast_convergence: bool = true;
     }
+    presets {
+        /// Linux 2.6.22's numbers (net/ipv4/tcp_bic.c); its search goes a quarter of the way, and near
+        /// the maximum by 0.2 packets per RTT, which are laws and no numbers of this one.
+        "linux-2-6-22" { s_max = Number(16.0), beta = Number(0.2) }
+    }
 }
 
 /// The end host's part.
@@ -116,7 +121,7 @@ impl Avoidance for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
+    use crate::params::{Params, Value};
     use crate::roles::Sender;
     use crate::tests::{ack, avoiding, loss, lost, near};
 
@@ -169,6 +174,18 @@ mod tests {
             window.on_loss(&lost(0, 900));
             assert_eq!((window.cwnd(), window.avoidance.max_win), (787.5, max_win));
         }
+    }
+
+    /// Linux 2.6.22: beta = 819/1024 and max_increment = 16: 1000 leaves 800, and 200 below the step is 16.
+    #[test]
+    fn linux_has_other_numbers() {
+        let preset = BicParams::presets().iter().find(|p| p.name == "linux-2-6-22").expect("it");
+        let mut window = avoiding::<Bic>(1000.0, preset.values);
+        window.on_loss(&lost(0, 1000));
+        assert!((window.cwnd() - 819.0 * 1000.0 / 1024.0).abs() < 0.5);
+        let before = window.cwnd();
+        window.on_ack(&ack(1));
+        assert!(near(window.cwnd(), before + 16.0 / before));
     }
 
     #[test]

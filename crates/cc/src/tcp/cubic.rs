@@ -29,6 +29,10 @@ window_params! {
         /// The Reno-friendly region (section 4.3).
         tcp_friendly: bool = true;
     }
+    presets {
+        /// Linux 2.6.22's numbers (net/ipv4/tcp_cubic.c, version 2.1): a loss leaves 819/1024.
+        "linux-2-6-22" { beta = Number(0.8) }
+    }
 }
 
 /// The end host's part.
@@ -151,7 +155,7 @@ impl Avoidance for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
+    use crate::params::{Params, Value};
     use crate::roles::Sender;
     use crate::tests::{avoiding, loss, lost, near, timed};
 
@@ -169,6 +173,17 @@ mod tests {
     fn k_is_the_time_back_to_the_last_maximum() {
         let window = after_loss();
         assert!((window.avoidance.k - 9.085_603).abs() < 1e-6);
+    }
+
+    /// Linux 2.6.22: beta = 819/1024, so 1000 leaves 800 and K = cbrt(200/0.4) = cbrt(500) = 7.937005 s.
+    #[test]
+    fn linux_has_another_beta() {
+        let preset = CubicParams::presets().iter().find(|p| p.name == "linux-2-6-22").expect("it");
+        let mut window = avoiding::<Cubic>(1000.0, preset.values);
+        window.on_loss(&lost(0, 1000));
+        assert!((window.cwnd() - 819.0 * 1000.0 / 1024.0).abs() < 0.5);
+        window.on_ack(&timed(1000, 100, 100));
+        assert!((window.avoidance.k - 7.937_005).abs() < 1e-6);
     }
 
     /// W(0) = 0.4*(-9.085603)^3 + 1000 = 700; W(5) = 0.4*(-4.085603)^3 + 1000 = 972.7209; W(K) = 1000;

@@ -53,7 +53,9 @@ pub trait WindowParams: Params {
 /// As `params!`, with the parameters that all windows share at the end. With `ecn = ...;` in front the
 /// use of ECN is that, and not the user's choice.
 macro_rules! window_params {
-    (@declare [$($ecn:tt)*] $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+    (@declare [$($ecn:tt)*] $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }
+        $( presets { $($presets:tt)* } )?
+    ) => {
         params! {
             $(#[$meta])*
             pub struct $name {
@@ -67,6 +69,7 @@ macro_rules! window_params {
                 /// Does it pace, at 2 (slow start) and 1.2 windows per srtt?
                 paced: bool = false;
             }
+            $( presets { $($presets)* } )?
         }
     };
     (@common $name:ident, $params:ident => $ecn:expr) => {
@@ -86,11 +89,13 @@ macro_rules! window_params {
         window_params! { @declare [] $(#[$meta])* pub struct $name { $($own)* } }
         window_params! { @common $name, _params => $ecn }
     };
-    ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+    ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }
+        $( presets { $($presets:tt)* } )?
+    ) => {
         window_params! { @declare [
             /// Does it use ECN (RFC 3168)?
             ecn: bool = false;
-        ] $(#[$meta])* pub struct $name { $($own)* } }
+        ] $(#[$meta])* pub struct $name { $($own)* } $( presets { $($presets)* } )? }
         window_params! { @common $name, params => if params.ecn {
             $crate::roles::EcnUse::Classic
         } else {
