@@ -22,6 +22,8 @@ __all__ = [
     "BicProtocol",
     "BinomialProtocol",
     "BlueQueue",
+    "BmccProtocol",
+    "BmccQueue",
     "Buffer",
     "Bytes",
     "CdfSize",
@@ -267,6 +269,11 @@ class BicProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    preset: Literal["linux-2-6-22"] | None = None
+    """Named values of the parameters; other keys override them. linux-2-6-22: Linux 2.6.22's
+    numbers (net/ipv4/tcp_bic.c); its search goes a quarter of the way, and near the maximum by 0.2
+    packets per RTT, which are laws and no numbers of this one.
+    """
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
     s_max: float | None = None
     """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
@@ -319,6 +326,51 @@ class BlueQueue(Model):
     """The least time between two changes."""
     limit_ratio: float | None = None
     """L, the part of the buffer above which the probability rises; 1: at a loss. 0.0 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BmccProtocol(Model):
+    """BMCC: a load factor told bit by bit, each packet's IP identification being a threshold."""
+
+    kind: Literal["bmcc"] = "bmcc"
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets]. 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the decrease at f = 1. 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the decrease at f = f_max. 0.0 to 1.0."""
+    f_max: float | None = None
+    """f_max, the load factor of the strongest decrease. 1.001 to 1.28."""
+    f_min: float | None = None
+    """The load factor below which xi grows no more. 0.001 to 1.0."""
+    high_load: float | None = None
+    """The load factor where multiplicative increase ends. 0.01 to 1.0."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - f)/f. 0.0 to 10.0."""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    t_p: Time | None = None
+    """t_p, the period of the load factor: MI's base and the length of the freeze."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BmccQueue(Model):
+    """BMCC's load factor, compared with each packet's threshold; ACKs are served first."""
+
+    kind: Literal["bmcc"] = "bmcc"
+    a: float | None = None
+    """a, the weight of the old average of the queue. 0.0 to 1.0."""
+    gamma: float | None = None
+    """gamma, the target utilization. 0.01 to 2.0."""
+    kappa_q: float | None = None
+    """kappa_q, how fast the persistent queue drains. 0.0 to 10.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    priority: bool | None = None
+    """Are ACKs served before data, as VCP's router does it?"""
+    t_p: Time | None = None
+    """t_p, the period of the load factor."""
+    t_q: Time | None = None
+    """t_q, the period of the queue's samples."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -471,6 +523,10 @@ class CubicProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    preset: Literal["linux-2-6-22"] | None = None
+    """Named values of the parameters; other keys override them. linux-2-6-22: Linux 2.6.22's
+    numbers (net/ipv4/tcp_cubic.c, version 2.1): a loss leaves 819/1024.
+    """
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
@@ -2059,6 +2115,7 @@ ProtocolTable: TypeAlias = (
     | VcpEndhostProtocol
     | MlcpProtocol
     | NbitProtocol
+    | BmccProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -2091,6 +2148,7 @@ QueueTable: TypeAlias = (
     | FqCodelQueue
     | MlcpQueue
     | NbitQueue
+    | BmccQueue
 )
 
 Rate: TypeAlias = str
