@@ -44,13 +44,14 @@ fn ask<T>(
     let Known { class, drawn, idle, fits, again } = known;
     let (backlog, of_class) = (queue.backlog(), queue.class_backlog(class));
     let mut none = AnyCell::Empty;
-    let Packet { flow, size, kind, ref mut ecn, ref mut header, ref mut label, .. } = *packet;
+    let mut label = packet.label();
+    let Packet { flow, size, kind, ref mut ecn, ref mut header, .. } = *packet;
     let mut place = Place {
         backlog,
         class,
         queue: of_class,
         group: here.group,
-        label,
+        label: &mut label,
         cell: queue.cell(cell).unwrap_or(&mut none),
         drawn,
         idle,
@@ -58,7 +59,9 @@ fn ask<T>(
         again,
     };
     let header = Some(header);
-    ask(Passing { flow, size, kind, queued_for, ecn, header }, &mut place)
+    let answer = ask(Passing { flow, size, kind, queued_for, ecn, header }, &mut place);
+    packet.set_label(label);
+    answer
 }
 
 impl Link {

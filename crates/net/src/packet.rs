@@ -26,10 +26,8 @@ pub struct Packet {
     next: u32,
     /// Size on the wire [bytes].
     pub size: u32,
-    /// What routers wrote on it ([`cc::classes::Place::label`]).
-    pub label: f32,
-    /// SACK blocks of an ACK in the pool's side table, or [`NONE`].
-    pub sack: u32,
+    /// Data: what routers wrote on it ([`Packet::label`]). ACK: its SACK blocks ([`Packet::sack`]).
+    extra: u32,
     /// Data or ACK.
     pub kind: PacketKind,
     /// The two ECN bits.
@@ -54,14 +52,37 @@ impl Packet {
             flow,
             next: NONE,
             size,
-            label: 0.0,
-            sack: NONE,
+            extra: 0,
             kind: PacketKind::Data,
             ecn: Ecn::NotCapable,
             hop: 0,
             retransmission: false,
             signal: false,
         }
+    }
+
+    /// What routers wrote on a data packet ([`cc::classes::Place::label`]); 0 on an ACK.
+    pub fn label(&self) -> f32 {
+        if self.kind == PacketKind::Data { f32::from_bits(self.extra) } else { 0.0 }
+    }
+
+    /// Writes the label of a data packet; an ACK has none.
+    pub fn set_label(&mut self, label: f32) {
+        if self.kind == PacketKind::Data {
+            self.extra = label.to_bits();
+        }
+    }
+
+    /// SACK blocks of an ACK in the pool's side table, or [`NONE`].
+    #[inline]
+    pub fn sack(&self) -> u32 {
+        if self.kind == PacketKind::Ack { self.extra } else { NONE }
+    }
+
+    /// Becomes an ACK with these SACK blocks, which are [`NONE`] or the pool's.
+    #[inline]
+    pub fn turn_round(&mut self, sack: u32) {
+        (self.kind, self.extra) = (PacketKind::Ack, sack);
     }
 }
 
@@ -102,8 +123,9 @@ impl Pool {
         let packet = &mut self.packets[id as usize];
         packet.next = self.free;
         self.free = id;
-        if packet.sack != NONE {
-            self.free_sacks.push(packet.sack);
+        match packet.sack() {
+            NONE => {}
+            blocks => self.free_sacks.push(blocks),
         }
     }
 

@@ -97,8 +97,8 @@ impl World {
             return;
         };
         let mut sack = Blocks::default();
-        if packet.sack != NONE {
-            let blocks = pool.sack(packet.sack).as_slice();
+        if packet.sack() != NONE {
+            let blocks = pool.sack(packet.sack()).as_slice();
             blocks.iter().for_each(|block| sack.push(block.start, block.end));
         }
         let line = &links[link as usize];

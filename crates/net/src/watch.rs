@@ -145,7 +145,7 @@ impl Watch {
         self.ack_now = Some(AckSeen {
             at: now,
             cumulative: ack.seq,
-            sack: ack.sack != NONE,
+            sack: ack.sack() != NONE,
             rtt: (!ack.retransmission).then(|| now.since(ack.sent_at)),
             ece: ack.signal,
             code: ack.ecn,

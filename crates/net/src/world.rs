@@ -485,7 +485,7 @@ impl World {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
         source.acks_arrived += 1;
-        let sack = match packet.sack {
+        let sack = match packet.sack() {
             NONE => &[][..],
             blocks => self.pool.sack(blocks).as_slice(),
         };
@@ -593,13 +593,11 @@ impl World {
         let sack = if ack.sack { self.pool.insert_sack(sink.inbound.sack_blocks()) } else { NONE };
         let access = &self.accesses[sink.access as usize];
         let packet = &mut self.pool[id];
-        packet.kind = PacketKind::Ack;
+        packet.turn_round(sack);
         packet.seq = ack.cumulative;
         packet.signal = ack.ece;
-        packet.sack = sack;
         packet.size = self.ack_bytes;
         packet.hop = 0;
-        packet.label = 0.0;
         let due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
         if sink.ack_up.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckUp, flow));
