@@ -142,7 +142,7 @@ def compare(point: Point, ours: Figures, theirs: Figures) -> list[check.Row]:
 
 def run(options: argparse.Namespace) -> list[check.Row]:
     """Runs and compares, and prints the rows as they come."""
-    print(f"{'point':20} {'measure':20} {'clearpipe':>12} {'ns2':>12} {'difference':>12}  verdict")
+    print(f"{'point':26} {'measure':20} {'clearpipe':>12} {'ns2':>12} {'difference':>12}  verdict")
     store = check.Ns2Store(options.ns2_json)
     rows = []
     for point in points(options.duration):
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> list[check.Row]:
         for row in compare(point, cli.run(point, 1), store.run(point, 1)):
             rows.append(row)
             values = f"{row.clearpipe:12.5f} {row.ns2:12.5f} {row.difference:+12.5f}"
-            print(f"{row.point:20} {row.measure:20} {values}  {row.verdict}", flush=True)
+            print(f"{row.point:26} {row.measure:20} {values}  {row.verdict}", flush=True)
     return rows
 
 
