@@ -1,9 +1,10 @@
 """Congestion controls against ns-2's TCP-Linux, Linux's own code (`make check-peers-tcp`).
 
 One dumbbell (150 Mb/s, 80 ms, 30 flows each way, one BDP of buffer, 60 s). Two-way traffic differs
-between seeds and the two recoveries are not the same, so the bounds are wide. BIC and CUBIC run for
-150 s, of which 90 s count: at the start the two differ, and ns-2's drop four times as many. Exit
-status as check.py's.
+between seeds and the two recoveries are not the same, so the bounds are wide. BIC and CUBIC run
+150 s, of which 90 s count: ns-2's fall into a storm of retransmissions at the start. Laws that the
+two recoveries keep apart are compared once more without the other way, where no timer expires.
+Exit status as check.py's.
 """
 
 import argparse
@@ -22,6 +23,25 @@ DROP_FACTOR = 2.0
 FEW_DROPS = 1e-4
 LONGER = 2.5
 
+_TIMEOUTS = "timeouts, after which ns-2 resends 2 packets for each dropped; see one way"
+_PROBING = "beyond the maximum Linux's BIC probes by 0.2 per RTT, the paper's by 1, 2, 4"
+
+# Why the simulators differ. Two-way: of what CUBIC, BIC and Westwood send after the warmup in
+# ns-2, 6.2, 16.6 and 1.1 % are retransmissions, where 2.9, 8.0 and 0.65 % are dropped, ACKs inside;
+# Reno, which has no timeouts there, resends what is dropped, and so do CUBIC and BIC one way. It is
+# not the law: Linux's CUBIC, BIC and Westwood+ as prototypes here have queues of 0.522, 0.539 and
+# 0.534, the built-in ones 0.492, 0.578 and 0.524, ns-2's 0.648, 0.693 and 0.564. One way Linux's
+# BIC has 0.949 here and 0.936 in ns-2, so there it is the law.
+KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
+    ("bic/bic", "queue_mean_ratio"): _TIMEOUTS,
+    ("cubic/cubic", "queue_mean_ratio"): _TIMEOUTS,
+    ("westwood/westwood", "drop_ratio"): _TIMEOUTS,
+    ("bic/bic one way", "drop_ratio"): _PROBING,
+}
+
+# Compared without the other way as well.
+ONE_WAY = ("bic", "cubic", "westwood")
+
 # Ours, Linux's name, and Linux's parameters where they are not the paper's.
 PAIRS: list[tuple[Protocol, str, str]] = [
     ("sack", "reno", ""),
@@ -34,6 +54,15 @@ PAIRS: list[tuple[Protocol, str, str]] = [
     ("westwood", "westwood", ""),
     ("illinois", "illinois", ""),
 ]
+
+
+class LinuxRow(check.Row):
+    """A row whose known differences are those of this table."""
+
+    @property
+    def known(self) -> str | None:
+        """The traced cause of a difference outside the tolerance."""
+        return KNOWN_DIFFERENCES.get((self.point, self.measure))
 
 
 @dataclass(frozen=True)
@@ -57,21 +86,22 @@ class LinuxPoint(Point):
 
 
 def points(duration_s: float) -> list[LinuxPoint]:
-    """One for each pair."""
+    """One for each pair, and those without the other way."""
+    cases = [(pair, 30) for pair in PAIRS] + [(pair, 0) for pair in PAIRS if pair[0] in ONE_WAY]
     return [
         LinuxPoint(
-            f"{ours}/{linux}",
+            f"{ours}/{linux}" + ("" if reverse else " one way"),
             150,
             80,
             30,
-            30,
+            reverse,
             ours,
             "droptail",
             duration_s * (LONGER if linux in ("bic", "cubic") else 1.0),
             linux=linux,
             options=options,
         )
-        for ours, linux, options in PAIRS
+        for (ours, linux, options), reverse in cases
     ]
 
 
@@ -82,24 +112,37 @@ def _drop_ratio(link: LinkFigures) -> float:
 def compare(point: Point, ours: Figures, theirs: Figures) -> list[check.Row]:
     """The rows of one point, of the forward direction."""
     mine, other = ours.forward, theirs.forward
-    mean, their_mean = (link.queue_mean_bytes / point.buffer_bytes for link in (mine, other))
-    drop, their_drop = _drop_ratio(mine), _drop_ratio(other)
-    most, least = max(drop, their_drop), min(drop, their_drop)
-    close = most < FEW_DROPS or most <= DROP_FACTOR * least
-    used = abs(mine.utilization_ratio - other.utilization_ratio) <= UTILIZATION
-    name = point.name
+    queue, their_queue = (link.queue_mean_bytes / point.buffer_bytes for link in (mine, other))
+    drops, their_drops = (_drop_ratio(link) for link in (mine, other))
+    most, least = max(drops, their_drops), min(drops, their_drops)
     return [
-        check.Row(name, "utilization_ratio", mine.utilization_ratio, other.utilization_ratio, used),
-        check.Row(
-            name, "queue_mean_ratio", mean, their_mean, abs(mean - their_mean) <= QUEUE_RATIO
+        LinuxRow(
+            point.name,
+            "utilization_ratio",
+            mine.utilization_ratio,
+            other.utilization_ratio,
+            abs(mine.utilization_ratio - other.utilization_ratio) <= UTILIZATION,
         ),
-        check.Row(name, "drop_ratio", drop, their_drop, close),
+        LinuxRow(
+            point.name,
+            "queue_mean_ratio",
+            queue,
+            their_queue,
+            abs(queue - their_queue) <= QUEUE_RATIO,
+        ),
+        LinuxRow(
+            point.name,
+            "drop_ratio",
+            drops,
+            their_drops,
+            most < FEW_DROPS or most <= DROP_FACTOR * least,
+        ),
     ]
 
 
 def run(options: argparse.Namespace) -> list[check.Row]:
     """Runs and compares, and prints the rows as they come."""
-    print(f"{'point':20} {'measure':20} {'clearpipe':>12} {'ns2':>12} {'difference':>12}  verdict")
+    print(f"{'point':26} {'measure':20} {'clearpipe':>12} {'ns2':>12} {'difference':>12}  verdict")
     store = check.Ns2Store(options.ns2_json)
     rows = []
     for point in points(options.duration):
@@ -108,7 +151,7 @@ def run(options: argparse.Namespace) -> list[check.Row]:
         for row in compare(point, cli.run(point, 1), store.run(point, 1)):
             rows.append(row)
             values = f"{row.clearpipe:12.5f} {row.ns2:12.5f} {row.difference:+12.5f}"
-            print(f"{row.point:20} {row.measure:20} {values}  {row.verdict}", flush=True)
+            print(f"{row.point:26} {row.measure:20} {values}  {row.verdict}", flush=True)
     return rows
 
 

@@ -238,8 +238,8 @@ fn bmcc_learns_the_largest_load_of_its_way() {
         let &(link, load) =
             loads.iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("the links' loads");
         let n = mean(goodput, 0, (end + 0.05, end + 0.15)) * 0.1 / 8000.0;
-        let cells = 2_f64.powi(n.max(1.0).log2().floor() as i32);
-        let bound = 2.0 * 1.28 / cells;
+        let cells = 1_u32 << (n.max(1.0) as u32).ilog2();
+        let bound = 2.0 * 1.28 / f64::from(cells);
         let told = at(estimate, end + 0.19)[0].1;
         let error = (told - load.min(1.28)).abs();
         assert!(error < bound, "{end} s: {told} for {load} after {n} packets");
