@@ -12,6 +12,7 @@ mod link;
 mod load;
 mod model;
 mod parts;
+mod quick;
 mod sender;
 mod series;
 mod sight;
