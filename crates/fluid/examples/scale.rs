@@ -108,13 +108,22 @@ fn peak_mb() -> u64 {
 }
 
 fn compare(a: &Outcome, b: &Outcome) {
-    let pairs = a.tables.flows.iter().zip(&b.tables.flows);
-    let mut off: Vec<f64> =
-        pairs.map(|(a, b)| (a.goodput_bps / b.goodput_bps.max(1.0) - 1.0).abs()).collect();
+    let pairs = || a.tables.flows.iter().zip(&b.tables.flows);
+    let off = |a: f64, b: f64| (a / b.max(1.0) - 1.0).abs();
+    spread(
+        "mean rates in the second half",
+        pairs().map(|(a, b)| off(a.goodput_bps, b.goodput_bps)),
+    );
+    let volume = pairs().map(|(a, b)| off(a.delivered_bytes as f64, b.delivered_bytes as f64));
+    spread("volumes since the start", volume);
+}
+
+fn spread(what: &str, off: impl Iterator<Item = f64>) {
+    let mut off: Vec<f64> = off.collect();
     off.sort_by(f64::total_cmp);
     let at = |share: f64| off[((off.len() - 1) as f64 * share) as usize] * 100.0;
     println!(
-        "mean rates differ by {:.4} % (median), {:.4} % (99 %), {:.4} % (most)",
+        "{what} differ by {:.4} % (median), {:.4} % (99 %), {:.4} % (most)",
         at(0.5),
         at(0.99),
         at(1.0)
