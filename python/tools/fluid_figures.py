@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -30,7 +31,7 @@ class Figure(NamedTuple):
     scenario: dict[str, Any]
 
 
-def scenario(  # noqa: PLR0913 - what the figures differ in
+def scenario(
     protocol: str,
     *,
     duration: str,
@@ -65,7 +66,7 @@ FIGURES = [
             duration="10s",
             rate="45Mbps",
             rtt="40ms",
-            every="50ms",
+            every="200ms",
             flows={"a": {"count": 5, "start": "every(2s)"}},
         ),
     ),
@@ -109,9 +110,7 @@ FIGURES = [
         "goodput_bps",
         "Mb/s",
         1e-6,
-        scenario(
-            "mlcp", duration="6s", rate="1Gbps", rtt="80ms", every="50ms", flows={"a": {}}
-        ),
+        scenario("mlcp", duration="6s", rate="1Gbps", rtt="80ms", every="50ms", flows={"a": {}}),
     ),
     Figure(
         "ixcp-fig01",
@@ -149,15 +148,15 @@ FIGURES = [
 def draw(figure: Figure, path: Path) -> None:
     """One colour for each forward flow: packets pale, the fluid dashed on top."""
     fig, ax = plt.subplots(figsize=(8, 3.2))
-    styles = {
+    styles: dict[str, dict[str, Any]] = {
         "packet": {"alpha": 0.4, "linewidth": 2.2},
         "fluid": {"linestyle": "--", "linewidth": 1.0},
     }
     for engine, style in styles.items():
         result = cp.run(figure.scenario, engine=engine)  # type: ignore[arg-type]
         table = result.series(figure.column)
-        ids, times = table.column("flow"), table.column("t_s")
-        values = table.column(figure.column)
+        columns = [table.column(name) for name in ("flow", "t_s", figure.column)]
+        ids, times, values = (np.asarray(column) for column in columns)
         names = result.flows.column("group")
         seen = [flow for flow, name in enumerate(names) if name != "rev"]
         for k, flow in enumerate(seen):
@@ -176,7 +175,7 @@ def draw(figure: Figure, path: Path) -> None:
 
 def main() -> None:
     """Draws what this build has the protocols for."""
-    known = {protocol.name for protocol in cp.protocols()}
+    known = {protocol["name"] for protocol in cp.protocols()}
     for figure in FIGURES:
         protocol = figure.name.split("-", maxsplit=1)[0]
         if protocol in known:
