@@ -174,12 +174,11 @@ impl Quick {
         before - lane.base_rtt >= self.quiet[path as usize] && before >= lane.settled
     }
 
-    /// Adds to `inflows` what the class brings, by the rates in its ring.
+    /// Adds to `inflows` what class `number` brings, by the rates in its ring.
     #[inline]
     pub fn bring(
         &self,
-        number: usize,
-        newest: usize,
+        (number, newest): (usize, usize),
         (count, rtt): (f64, f64),
         ring: &[f64],
         inflows: &mut [Inflow],
