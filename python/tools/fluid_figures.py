@@ -110,7 +110,7 @@ FIGURES = [
         "goodput_bps",
         "Mb/s",
         1e-6,
-        scenario("mlcp", duration="6s", rate="1Gbps", rtt="80ms", every="50ms", flows={"a": {}}),
+        scenario("mlcp", duration="6s", rate="1Gbps", rtt="80ms", every="80ms", flows={"a": {}}),
     ),
     Figure(
         "ixcp-fig01",
