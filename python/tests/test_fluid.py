@@ -83,6 +83,13 @@ def test_what_has_no_fluid_form_exits_with_3(small: str, tmp_path: Path) -> None
     assert out.exit_code == 3
     assert "links.bottleneck.loss: loss on the line has no fluid form" in out.output
     assert "the fluid engine has the protocols reno," in out.output
+    prototype = Path(__file__).parents[2] / "examples/prototype.toml"
+    out = _run("run", prototype, "--engine", "fluid", "--out", tmp_path / "prototype", "--json")
+    assert out.exit_code == 3
+    assert "queues.half-full: a prototype" in out.output
+    protocol = 'flows.long.protocol={kind="dpcp", gap=5.0}'
+    with pytest.raises(cp.ConfigError, match="gap: has no fluid form"):
+        cp.run(small, engine="fluid", set=[protocol])
     with pytest.raises(cp.ConfigError, match="no packets to write down"):
         cp.run(small, engine="fluid", capture="all", out=tmp_path / "x")
     with pytest.raises(cp.ConfigError, match="no engine is called magic"):

@@ -67,17 +67,18 @@ fn timed(flows: usize, links: usize, seconds: usize, step: Option<&str>) -> Outc
     let text = text(flows, links, seconds, step);
     let parsed = scenario::parse("scale", &text, &[]).expect("a scenario");
     let scenario = parsed.scenario;
-    let start = now();
+    let (start, before) = (now(), processor_seconds());
     let outcome = simulate(&scenario, 1, 0, &mut |_| true).expect("a fluid form");
     let (wall, n) = (start.elapsed().as_secs_f64(), outcome.numerics);
+    let processor = processor_seconds() - before;
     println!(
-        "{flows} flows, {links} links, {seconds} s: {} classes, {} steps of {:.2} to {:.2} ms in {wall:.1} s, \
-         {:.1} ns per class and step, {} MB",
+        "{flows} flows, {links} links, {seconds} s: {} classes, {} steps of {:.2} to {:.2} ms in {processor:.1} s of \
+         processor time ({wall:.1} s), {:.1} ns per class and step, {} MB",
         n.classes,
         n.steps,
         n.step_min_s * 1e3,
         n.step_max_s * 1e3,
-        wall * 1e9 / (n.classes * n.steps) as f64,
+        processor * 1e9 / (n.classes * n.steps) as f64,
         peak_mb()
     );
     outcome
@@ -88,6 +89,17 @@ fn now() -> Instant {
     Instant::now()
 }
 
+/// What this process has used, in user mode (field 14 of Linux's proc(5), in hundredths of a second).
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    fields
+        .split(' ')
+        .nth(11)
+        .and_then(|ticks| ticks.parse::<f64>().ok())
+        .map_or(f64::NAN, |t| t / 100.0)
+}
+
 fn peak_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -96,13 +108,22 @@ fn peak_mb() -> u64 {
 }
 
 fn compare(a: &Outcome, b: &Outcome) {
-    let pairs = a.tables.flows.iter().zip(&b.tables.flows);
-    let mut off: Vec<f64> =
-        pairs.map(|(a, b)| (a.goodput_bps / b.goodput_bps.max(1.0) - 1.0).abs()).collect();
+    let pairs = || a.tables.flows.iter().zip(&b.tables.flows);
+    let off = |a: f64, b: f64| (a / b.max(1.0) - 1.0).abs();
+    spread(
+        "mean rates in the second half",
+        pairs().map(|(a, b)| off(a.goodput_bps, b.goodput_bps)),
+    );
+    let volume = pairs().map(|(a, b)| off(a.delivered_bytes as f64, b.delivered_bytes as f64));
+    spread("volumes since the start", volume);
+}
+
+fn spread(what: &str, off: impl Iterator<Item = f64>) {
+    let mut off: Vec<f64> = off.collect();
     off.sort_by(f64::total_cmp);
     let at = |share: f64| off[((off.len() - 1) as f64 * share) as usize] * 100.0;
     println!(
-        "mean rates differ by {:.4} % (median), {:.4} % (99 %), {:.4} % (most)",
+        "{what} differ by {:.4} % (median), {:.4} % (99 %), {:.4} % (most)",
         at(0.5),
         at(0.99),
         at(1.0)

@@ -47,6 +47,16 @@ impl Nodes {
         self.count == self.times.len() && self.times[(self.newest + 2) & self.mask()] >= time
     }
 
+    /// The newest node's number.
+    pub fn newest(&self) -> usize {
+        self.newest
+    }
+
+    /// Have all steps one length, this last one too?
+    pub fn on_time(&self, to: f64) -> bool {
+        self.per_second.is_some_and(|pace| to * pace >= self.newest as f64 - 1e-6)
+    }
+
     fn mask(&self) -> usize {
         self.times.len() - 1
     }

@@ -12,6 +12,7 @@ mod link;
 mod load;
 mod model;
 mod parts;
+mod quick;
 mod sender;
 mod series;
 mod sight;
@@ -47,7 +48,11 @@ impl std::fmt::Display for Unsupported {
 
 impl Unsupported {
     fn protocol(key: &str, kind: &str) -> Unsupported {
-        let reason = format!("{kind:?} has no fluid form; {}", Unsupported::supported());
+        let what = match kind {
+            "python" => "a prototype, which decides packet by packet,".to_owned(),
+            _ => format!("{kind:?}"),
+        };
+        let reason = format!("{what} has no fluid form; {}", Unsupported::supported());
         Unsupported { key: key.to_owned(), reason }
     }
 

@@ -89,6 +89,7 @@ pub struct RedRule {
     min_th: f64,
     max_th: f64,
     max_p: f64,
+    /// 0: 1 - exp(-1/C), C in packets/s.
     w_q: f64,
     gentle: bool,
     wait: bool,
@@ -98,19 +99,19 @@ pub struct RedRule {
 
 impl RedRule {
     fn new(part: &Part, buffer_pkts: f64) -> RedRule {
-        let threshold = |name, ratio, third: f64| {
-            let absolute = part.number(name, 0.0);
-            let ratio = part.number(ratio, third / 3.0) * buffer_pkts;
+        let threshold = |name, ratio| {
+            let absolute = part.number(name);
+            let ratio = part.number(ratio) * buffer_pkts;
             if absolute > 0.0 { absolute } else { ratio }
         };
         RedRule {
-            min_th: threshold("min_th", "min_th_ratio", 1.0),
-            max_th: threshold("max_th", "max_th_ratio", 2.0),
-            max_p: part.number("max_p", 0.1),
-            w_q: part.number("w_q", 0.002),
-            gentle: part.flag("gentle", true),
-            wait: part.flag("wait", true),
-            marks: part.flag("ecn", true),
+            min_th: threshold("min_th", "min_th_ratio"),
+            max_th: threshold("max_th", "max_th_ratio"),
+            max_p: part.number("max_p"),
+            w_q: part.number("w_q"),
+            gentle: part.flag("gentle"),
+            wait: part.flag("wait"),
+            marks: part.flag("ecn"),
         }
     }
 
@@ -151,18 +152,12 @@ pub struct XcpRule {
 
 impl XcpRule {
     fn new(part: &Part, own: bool) -> XcpRule {
-        part.no_matter(&[
-            "initial_interval",
-            "min_interval",
-            "min_queue_window",
-            "acks_first",
-            "overdraw",
-        ]);
+        part.used("acks_first"); // by the model's crossings
         XcpRule {
-            alpha: part.number("alpha", 0.4),
-            beta: part.number("beta", 0.226),
-            gamma: part.number("gamma", 0.1),
-            target_queue: part.number("target_queue", 0.0),
+            alpha: part.number("alpha"),
+            beta: part.number("beta"),
+            gamma: part.number("gamma"),
+            target_queue: part.number("target_queue"),
             own,
         }
     }
@@ -228,9 +223,6 @@ impl Rule {
             "droptail" => None,
             other => return Err(Unsupported::queue(&key, other)),
         };
-        if red.is_some() {
-            policy.no_matter(&["counts", "by_size", "mark_p"]);
-        }
         policy.all_read()?;
         let feedback = match &queue.feedback {
             None => Feedback::None,
@@ -404,7 +396,11 @@ impl Link {
         let idle = before <= 0.0 && self.q <= 0.0;
         let arrivals = y.data / rule.packet + y.acks / rule.ack;
         let pace = if idle { self.c / rule.packet } else { arrivals };
-        let keep = math::exp(math::ln(1.0 - red.w_q.min(1.0 - 1e-12)) * pace * h);
+        let forgets = match red.w_q > 0.0 {
+            true => math::ln(1.0 - red.w_q.min(1.0 - 1e-12)),
+            false => -rule.packet / self.c,
+        };
+        let keep = math::exp(forgets * pace * h);
         self.average = mean / rule.packet + keep * (self.average - mean / rule.packet);
     }
 
@@ -491,7 +487,7 @@ mod tests {
 
     #[test]
     fn red_is_floyds_line_and_picks_one_in_a_mean_gap() {
-        let red = RedRule::new(&Part::defaults(), 300.0);
+        let red = RedRule::new(&Part::of_router("red"), 300.0);
         // Thresholds 100 and 200: 0.1 at 200, gentle up to 1 at 400: 0.55 at 300.
         assert!(near(red.p_b(150.0), 0.05) && near(red.p_b(300.0), 0.55));
         assert!(red.p_b(99.0) == 0.0 && near(red.p_b(500.0), 1.0));
@@ -501,7 +497,7 @@ mod tests {
 
     #[test]
     fn xcp_hands_out_phi_and_shuffles() {
-        let rule = XcpRule::new(&Part::defaults(), false);
+        let rule = XcpRule::new(&Part::of_router("xcp"), false);
         // Two flows of RTT 0.1 s, 800 of 1000 bytes/s used, no queue: phi/d = 0.4*200 = 80, h = 0:
         // xi_p = 80/(0.1*2) = 400, xi_n = 0.
         let y = Inflow { data: 800.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };

@@ -11,8 +11,8 @@ use crate::parts::Part;
 /// so that ln(1 + xi_s) per RTT is the growth by 1 + xi_s that packets give.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Act {
-    /// ln(1 + xi), the MI of one period; 0: none.
-    pub ln_mi: f64,
+    /// ln(1 + xi), the MI of one period, for each half of the ACKs (DPCP's MSPs and LSPs); 0: none.
+    pub ln_mi: [f64; 2],
     /// Additive increase?
     pub ai: bool,
     /// MLCP's inversely proportional increase?
@@ -23,16 +23,32 @@ pub struct Act {
 
 impl Act {
     fn mi(kappa: f64, edge: f64) -> Act {
-        Act { ln_mi: math::ln(1.0 + kappa * (1.0 - edge) / edge), cut: 1.0, ..Act::default() }
+        Act { ln_mi: [ln_mi(kappa, edge); 2], cut: 1.0, ..Act::default() }
     }
 
     fn cut(cut: f64) -> Act {
         Act { cut, ..Act::default() }
     }
 
-    const AI: Act = Act { ln_mi: 0.0, ai: true, ii: false, cut: 1.0 };
-    const II: Act = Act { ln_mi: 0.0, ai: false, ii: true, cut: 1.0 };
-    const NOTHING: Act = Act { ln_mi: 0.0, ai: false, ii: false, cut: 1.0 };
+    const AI: Act = Act { ai: true, ..Act::NOTHING };
+    const II: Act = Act { ii: true, ..Act::NOTHING };
+    const NOTHING: Act = Act { ln_mi: [0.0; 2], ai: false, ii: false, cut: 1.0 };
+}
+
+/// ln(1 + xi), xi = kappa*(1 - rho)/rho at the upper edge of a level.
+fn ln_mi(kappa: f64, edge: f64) -> f64 {
+    math::ln(1.0 + kappa * (1.0 - edge) / edge)
+}
+
+/// The RTT that scales the additive increase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ScaleRtt {
+    /// The present one.
+    Seen,
+    /// Without queues.
+    Least,
+    /// This one [s].
+    Given(f64),
 }
 
 /// The sender's part.
@@ -49,8 +65,8 @@ pub struct LoadSender {
     pub mi_limit: f64,
     /// L and R, where g(x) stops being x^2.
     pub ai_limits: Option<(f64, f64)>,
-    /// Is the AI scaled by the propagation time alone?
-    pub base_rtt: bool,
+    /// The RTT that scales the AI.
+    pub scale: ScaleRtt,
     /// After a cut: freeze, then AI for one RTT? Otherwise no further cut for a period.
     pub freezes: bool,
     /// Does the router say what the period is?
@@ -74,54 +90,75 @@ pub enum Phase {
 impl LoadSender {
     /// VCP: section III-C, table I.
     pub fn vcp(part: &Part) -> LoadSender {
-        let (kappa, edge) = (part.number("kappa", 0.25), part.number("high_load", 0.8));
-        let levels = vec![Act::mi(kappa, edge), Act::AI, Act::cut(part.number("beta", 0.875))];
-        part.no_matter(&["pace_large_rtt"]);
-        LoadSender::like_vcp(part, levels)
+        let (kappa, edge) = (part.number("kappa"), part.number("high_load"));
+        let levels = vec![Act::mi(kappa, edge), Act::AI, Act::cut(part.number("beta"))];
+        LoadSender::like_vcp(part, levels, "limiters").with_mi_limit(part, "limiters")
     }
 
-    /// DPCP: table I of its paper, MI and AI together.
+    /// VCP's additive increase alone, for its model.
+    pub fn vcps_increase(part: &Part) -> LoadSender {
+        LoadSender::like_vcp(part, Vec::new(), "limiters")
+    }
+
+    /// DPCP: table I of its paper, MI and AI together. To an MSP's ACK the level is the last of its zone,
+    /// to an LSP's it is known.
     pub fn dpcp(part: &Part) -> LoadSender {
-        let kappa = part.number("kappa", 0.25);
-        let edges = [0.2, 0.4, 0.8, 0.85, 0.95, 1.0];
-        let up = edges.map(|edge| Act { ai: true, ..Act::mi(kappa, edge) });
-        let down = [0.875, 0.6, 0.43].map(Act::cut);
-        LoadSender::like_vcp(part, up.into_iter().chain(down).collect())
+        let kappa = part.number("kappa");
+        let zones = [[0.2, 0.4, 0.8], [0.85, 0.95, 1.0]];
+        let up = zones.into_iter().flat_map(|zone| {
+            let act = move |edge| {
+                let ln_mi = [ln_mi(kappa, zone[2]), ln_mi(kappa, edge)];
+                Act { ln_mi, ai: true, ..Act::NOTHING }
+            };
+            zone.map(act)
+        });
+        let levels = up.chain([0.875, 0.6, 0.43].map(Act::cut)).collect();
+        LoadSender::like_vcp(part, levels, "bounds").with_mi_limit(part, "bounds")
     }
 
-    fn like_vcp(part: &Part, levels: Vec<Act>) -> LoadSender {
-        let t_d = part.number("t_d", 0.2);
-        let limiters = part.flag("limiters", true);
-        let (low, high) = (part.number("ai_limit_low", 0.02), part.number("ai_limit_high", 0.5));
-        let mi_limit = part.number("mi_limit", 2.5);
+    /// What VCP and DPCP share; `limits` says whether increases are limited.
+    fn like_vcp(part: &Part, levels: Vec<Act>, limits: &'static str) -> LoadSender {
+        let t_d = part.number("t_d");
+        let (low, high) = (part.number("ai_limit_low"), part.number("ai_limit_high"));
+        let scale = match part.word("scale_rtt") {
+            "min_rtt" => ScaleRtt::Least,
+            "base_rtt" => ScaleRtt::Given(part.number("base_rtt")),
+            _ => ScaleRtt::Seen,
+        };
         LoadSender {
             levels,
-            t_rho: part.number("t_rho", 0.2),
+            t_rho: part.number("t_rho"),
             t_d,
-            alpha: part.number("alpha", 1.0) * part.number("weight", 1.0),
-            mi_limit: if limiters { mi_limit } else { f64::INFINITY },
-            ai_limits: limiters.then_some((low / t_d, high / t_d)),
-            base_rtt: part.word("scale_rtt", "srtt") == "min_rtt",
+            alpha: part.number("alpha") * part.number("weight"),
+            mi_limit: f64::INFINITY,
+            ai_limits: part.flag(limits).then_some((low / t_d, high / t_d)),
+            scale,
             freezes: true,
             told_period: false,
         }
     }
 
+    fn with_mi_limit(self, part: &Part, limits: &'static str) -> LoadSender {
+        let limit = part.number("mi_limit");
+        LoadSender { mi_limit: if part.flag(limits) { limit } else { f64::INFINITY }, ..self }
+    }
+
     /// MLCP: section 3 of its paper, four bits.
     pub fn mlcp(part: &Part) -> LoadSender {
-        let kappa = part.number("kappa", 0.35);
+        let kappa = part.number("kappa");
         let mut levels: Vec<Act> =
             [0.16, 0.32, 0.48, 0.64, 0.8].map(|edge| Act::mi(kappa, edge)).to_vec();
         levels.extend([Act::AI, Act::II]);
-        levels.extend((0..8).map(|k| Act::cut(0.875 - f64::from(k) * 0.2 / 7.0)));
+        let (max, min) = (part.number("beta_max"), part.number("beta_min"));
+        levels.extend((0..8).map(|k| Act::cut(max - f64::from(k) * (max - min) / 7.0)));
         LoadSender {
             levels,
             t_rho: 0.2,
             t_d: 0.2,
-            alpha: part.number("alpha", 1.0),
-            mi_limit: f64::INFINITY,
+            alpha: part.number("alpha"),
+            mi_limit: part.number("mi_limit"),
             ai_limits: None,
-            base_rtt: false,
+            scale: ScaleRtt::Seen,
             freezes: false,
             told_period: true,
         }
@@ -138,6 +175,16 @@ impl LoadSender {
         self.alpha * g
     }
 
+    /// The RTT that scales the additive increase [s].
+    #[inline]
+    pub fn scaling_rtt(&self, rtt: f64, base_rtt: f64) -> f64 {
+        match self.scale {
+            ScaleRtt::Seen => rtt,
+            ScaleRtt::Least => base_rtt,
+            ScaleRtt::Given(given) => given,
+        }
+    }
+
     /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router says.
     #[inline]
     pub fn growth(
@@ -152,11 +199,14 @@ impl LoadSender {
             false => (self.t_rho, self.t_d),
         };
         let mut growth = 0.0;
-        if act.ln_mi > 0.0 {
-            growth += sent * act.ln_mi * (rtt / t_rho).min(self.mi_limit) / rtt;
+        let [a, b] = act.ln_mi;
+        if a > 0.0 || b > 0.0 {
+            let periods = (rtt / t_rho).min(self.mi_limit);
+            let halves = || math::ln(f64::midpoint(math::exp(a * periods), math::exp(b * periods)));
+            growth += sent * if a == b { a * periods } else { halves() } / rtt;
         }
         if act.ai || act.ii {
-            let scale = if self.base_rtt { base_rtt } else { rtt };
+            let scale = self.scaling_rtt(rtt, base_rtt);
             let increase = self.alpha_s(scale, t_d) / rtt * (sent / w);
             growth += if act.ii { increase / math::sqrt(w) } else { increase };
         }
@@ -215,13 +265,16 @@ pub struct LoadRule {
     pub t_rho: f64,
     /// Does the period follow the mean RTT?
     pub follows: bool,
+    /// phi, by which the mean RTT falls more slowly than it rises.
+    pub phi: f64,
+    /// Does the mean RTT start with the first packets', and not at 200 ms?
+    pub first_rtt: bool,
 }
 
 impl LoadRule {
     /// VCP's router.
     pub fn vcp(part: &Part) -> LoadRule {
-        part.no_matter(&["priority"]);
-        LoadRule::like_vcp(part, vec![part.number("high_load", 0.8), part.number("overload", 1.0)])
+        LoadRule::like_vcp(part, vec![part.number("high_load"), part.number("overload")])
     }
 
     /// DPCP's router: measures as VCP's.
@@ -230,13 +283,21 @@ impl LoadRule {
     }
 
     fn like_vcp(part: &Part, edges: Vec<f64>) -> LoadRule {
+        LoadRule { t_rho: part.number("t_rho"), ..LoadRule::of(part, edges) }
+    }
+
+    /// What all measure with.
+    fn of(part: &Part, edges: Vec<f64>) -> LoadRule {
+        part.used("priority"); // by the model's crossings
         LoadRule {
             edges,
-            gamma: part.number("gamma", 0.98),
-            kappa_q: part.number("kappa_q", 0.5),
+            gamma: part.number("gamma"),
+            kappa_q: part.number("kappa_q"),
             tau_q: average_time(part),
-            t_rho: part.number("t_rho", 0.2),
+            t_rho: 0.2,
             follows: false,
+            phi: 1.0,
+            first_rtt: false,
         }
     }
 
@@ -245,10 +306,10 @@ impl LoadRule {
         let mut edges = vec![0.16, 0.32, 0.48, 0.64, 0.8, 0.95, 1.0];
         edges.extend((1..8).map(|k| 1.0 + f64::from(k) * 0.2 / 7.0));
         LoadRule {
-            gamma: part.number("gamma", 0.98),
-            kappa_q: part.number("kappa_q", 0.75),
-            follows: true,
-            ..LoadRule::like_vcp(part, edges)
+            follows: part.flag("adapt_t_p"),
+            phi: part.number("phi"),
+            first_rtt: part.flag("first_rtt"),
+            ..LoadRule::of(part, edges)
         }
     }
 
@@ -261,7 +322,7 @@ impl LoadRule {
 
 /// The time constant of an average with weight `a` of the old value every `t_q` [s].
 fn average_time(part: &Part) -> f64 {
-    let (a, t_q) = (part.number("a", 0.875), part.number("t_q", 0.01));
+    let (a, t_q) = (part.number("a"), part.number("t_q"));
     if a <= 0.0 {
         0.0
     } else if a >= 1.0 {
@@ -283,8 +344,8 @@ pub struct LoadState {
     /// The running period and its end [s].
     pub period: f64,
     pub end: f64,
-    /// MLCP's average of the packets' RTT [s].
-    pub t_c: f64,
+    /// MLCP's average of the packets' RTT [s]; none before the first.
+    pub t_c: Option<f64>,
 }
 
 impl LoadState {
@@ -296,7 +357,7 @@ impl LoadState {
             code: 0,
             period: rule.t_rho,
             end: rule.t_rho,
-            t_c: 0.2,
+            t_c: (!rule.first_rtt).then_some(0.2),
         }
     }
 
@@ -313,12 +374,10 @@ impl LoadState {
         let keep = if rule.tau_q > 0.0 { math::exp(-h / rule.tau_q) } else { 0.0 };
         self.q = queue + keep * (self.q - queue);
         if let Some(rtt) = rtt.filter(|_| rule.follows) {
-            // theta per 10 ms, section 3.1: T/T_c upwards, T*T_d/(50*T_c^2) downwards.
-            let pace = match rtt >= self.t_c {
-                true => 1.0 / self.t_c,
-                false => rtt / (50.0 * self.t_c * self.t_c),
-            };
-            self.t_c += (1.0 - math::exp(-pace * h)) * (rtt - self.t_c);
+            // theta per T, section 3.2.2: T/T_c upwards, T*T_d/(phi*T_c^2) downwards.
+            let t_c = self.t_c.unwrap_or(rtt);
+            let pace = if rtt >= t_c { 1.0 / t_c } else { rtt / (rule.phi * t_c * t_c) };
+            self.t_c = Some(t_c + (1.0 - math::exp(-pace * h)) * (rtt - t_c));
         }
     }
 
@@ -329,7 +388,8 @@ impl LoadState {
         self.lambda = 0.0;
         if rule.follows {
             let longest = PERIODS[PERIODS.len() - 1];
-            self.period = PERIODS.into_iter().find(|&p| p >= self.t_c).unwrap_or(longest);
+            let t_c = self.t_c.unwrap_or(0.2);
+            self.period = PERIODS.into_iter().find(|&p| p >= t_c).unwrap_or(longest);
         }
         self.end = now + self.period;
     }
@@ -345,7 +405,7 @@ mod tests {
 
     #[test]
     fn vcp_grows_cuts_freezes_and_grows_again() {
-        let vcp = LoadSender::vcp(&Part::defaults());
+        let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
         // xi = 0.25*0.2/0.8 = 0.0625; (1 + xi)^(0.08/0.2) per RTT is ln(1.0625)/0.2 per second.
         let mi = vcp.growth(vcp.levels[0], (100.0, 100.0), (0.08, 0.08), 0.0);
         assert!(near(mi, 100.0 * math::ln(1.0625) / 0.2));
@@ -363,7 +423,8 @@ mod tests {
 
     #[test]
     fn mlcp_has_fifteen_levels_and_cuts_once_per_period() {
-        let (mlcp, rule) = (LoadSender::mlcp(&Part::defaults()), LoadRule::mlcp(&Part::defaults()));
+        let (mlcp, rule) =
+            (LoadSender::mlcp(&Part::of_sender("mlcp")), LoadRule::mlcp(&Part::of_router("mlcp")));
         let codes = [0.1, 0.16, 0.79, 0.8, 0.95, 1.0, 1.1, 2.0].map(|rho| rule.code(rho));
         // 1.1 is 3.5 of 7 parts of 0.2.
         assert_eq!(codes, [0, 1, 4, 5, 6, 7, 10, 14]);
@@ -380,7 +441,7 @@ mod tests {
 
     #[test]
     fn mlcps_period_is_the_next_above_the_mean_rtt() {
-        let rule = LoadRule::mlcp(&Part::defaults());
+        let rule = LoadRule::mlcp(&Part::of_router("mlcp"));
         let mut state = LoadState::new(&rule);
         for _ in 0..1000 {
             state.advance(&rule, 0.01, (0.0, 0.0), Some(0.5));
@@ -391,18 +452,24 @@ mod tests {
 
     #[test]
     fn dpcp_increases_by_both_and_cuts_by_three_levels() {
-        let dpcp = LoadSender::dpcp(&Part::defaults());
-        // <20 %: xi = 0.25*0.8/0.2 = 1; at 95 to 100 % xi(1) = 0 leaves AI alone.
-        assert!(near(dpcp.levels[0].ln_mi, math::ln(2.0)));
+        let dpcp = LoadSender::dpcp(&Part::of_sender("dpcp"));
+        // <20 %: xi = 0.25*0.8/0.2 = 1, and 0.0625 (that of 80 %) for an MSP; at 95 to 100 % xi(1) = 0
+        // leaves AI alone.
+        let [msp, lsp] = dpcp.levels[0].ln_mi;
+        assert!(near(lsp, math::ln(2.0)) && near(msp, math::ln(1.0625)));
+        // At an RTT of t_rho with 100 ACKs: half gain 0.0625, half 1: ln(1.53125)*100 per 0.2 s, and AI 5.
+        let growth = dpcp.growth(dpcp.levels[0], (100.0, 100.0), (0.2, 0.2), 0.0);
+        assert!(near(growth, 500.0 * math::ln(1.53125) + 5.0));
         assert_eq!(dpcp.levels[5], Act::AI);
         assert_eq!(dpcp.levels[6..].iter().map(|l| l.cut).collect::<Vec<_>>(), [0.875, 0.6, 0.43]);
-        let codes = [0.1, 0.9, 1.0, 1.05, 1.5].map(|r| LoadRule::dpcp(&Part::defaults()).code(r));
+        let codes =
+            [0.1, 0.9, 1.0, 1.05, 1.5].map(|r| LoadRule::dpcp(&Part::of_router("dpcp")).code(r));
         assert_eq!(codes, [0, 4, 6, 7, 8]);
     }
 
     #[test]
     fn the_load_factor_is_equation_1() {
-        let rule = LoadRule::vcp(&Part::defaults());
+        let rule = LoadRule::vcp(&Part::of_router("vcp"));
         let mut state = LoadState::new(&rule);
         state.advance(&rule, 0.2, (19_600.0, 0.0), None);
         state.q = 9800.0;

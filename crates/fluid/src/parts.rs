@@ -32,50 +32,70 @@ impl Part {
         Part::of(format!("queues.{name}"), values.collect())
     }
 
-    /// For tests, none at all: every parameter has the default that is given where it is read.
+    /// A protocol's of that name, all at their defaults.
     #[cfg(test)]
-    pub fn defaults() -> Part {
-        Part::of(String::new(), Vec::new())
+    pub fn of_sender(name: &str) -> Part {
+        let plain = AnySenderParams::named(name).expect("a protocol");
+        let specs = cc::registry::protocols().find(|info| info.name == name).map(|p| p.params);
+        let specs = specs.unwrap_or_default().iter();
+        let values =
+            specs.filter_map(|spec| Some((spec, plain.get(spec.name)?, plain.get(spec.name))));
+        Part::of(format!("protocols.{name}"), values.collect())
+    }
+
+    /// A queue's of that name, all at their defaults.
+    #[cfg(test)]
+    pub fn of_router(name: &str) -> Part {
+        let plain = AnyRouterParams::named(name).expect("a queue");
+        let specs = cc::registry::queues().find(|info| info.name == name).map(|q| q.params);
+        let specs = specs.unwrap_or_default().iter();
+        let values =
+            specs.filter_map(|spec| Some((spec, plain.get(spec.name)?, plain.get(spec.name))));
+        Part::of(format!("queues.{name}"), values.collect())
     }
 
     fn of(key: String, values: Vec<(&'static Spec, Value, Option<Value>)>) -> Part {
         Part { key, values, read: RefCell::default() }
     }
 
-    fn value(&self, name: &'static str) -> Option<Value> {
+    fn value(&self, name: &'static str) -> Value {
         self.read.borrow_mut().push(name);
-        self.values.iter().find(|(spec, ..)| spec.name == name).map(|(_, value, _)| *value)
+        match self.values.iter().find(|(spec, ..)| spec.name == name) {
+            Some((_, value, _)) => *value,
+            // A test reads all that any fluid form reads.
+            None => unreachable!("{} has no parameter {name}", self.key),
+        }
     }
 
-    /// A number, or a time in seconds; `default` where the part has none of that name.
-    pub fn number(&self, name: &'static str, default: f64) -> f64 {
+    /// A number, or a time in seconds.
+    pub fn number(&self, name: &'static str) -> f64 {
         match self.value(name) {
-            Some(Value::Number(value)) => value,
-            Some(Value::Count(value)) => value as f64,
-            Some(Value::Span(span)) => span.as_secs(),
-            _ => default,
+            Value::Number(value) => value,
+            Value::Count(value) => value as f64,
+            Value::Span(span) => span.as_secs(),
+            other => unreachable!("{}.{name}: {other:?}", self.key),
         }
     }
 
     /// A flag.
-    pub fn flag(&self, name: &'static str, default: bool) -> bool {
+    pub fn flag(&self, name: &'static str) -> bool {
         match self.value(name) {
-            Some(Value::Flag(value)) => value,
-            _ => default,
+            Value::Flag(value) => value,
+            other => unreachable!("{}.{name}: {other:?}", self.key),
         }
     }
 
     /// A word.
-    pub fn word(&self, name: &'static str, default: &'static str) -> &'static str {
+    pub fn word(&self, name: &'static str) -> &'static str {
         match self.value(name) {
-            Some(Value::Choice(value)) => value,
-            _ => default,
+            Value::Choice(value) => value,
+            other => unreachable!("{}.{name}: {other:?}", self.key),
         }
     }
 
-    /// These have no meaning without packets, whatever they are.
-    pub fn no_matter(&self, names: &[&'static str]) {
-        self.read.borrow_mut().extend(names);
+    /// This one is used, but not read here.
+    pub fn used(&self, name: &'static str) {
+        self.value(name);
     }
 
     /// Refuses a parameter that was changed and that nothing has read.

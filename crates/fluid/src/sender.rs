@@ -81,6 +81,8 @@ pub struct Miaimd {
 pub struct Cubic {
     c: f64,
     beta: f64,
+    /// The Reno-friendly region?
+    friendly: bool,
 }
 
 /// A protocol as the engine has it.
@@ -118,33 +120,39 @@ pub const PROTOCOLS: &[(&str, MakeLaw)] = &[
 ];
 
 fn reno(part: &Part) -> Law {
-    part.no_matter(&["ecn"]);
+    part.used("ecn");
     Law::Reno
 }
 
 fn explicit(part: &Part) -> Law {
-    Law::Explicit { price: part.number("price", 1.0) }
+    Law::Explicit { price: part.number("price") }
 }
 
 impl Miaimd {
     fn new(part: &Part) -> Miaimd {
-        let scale = LoadSender::vcp(part);
-        let least_rho = part.number("high_load", 0.8);
-        Miaimd { kappa: part.number("kappa", 0.25), least_rho, scale }
+        let scale = LoadSender::vcps_increase(part);
+        let least_rho = part.number("high_load");
+        Miaimd { kappa: part.number("kappa"), least_rho, scale }
     }
 
     fn growth(&self, w: f64, rho: f64, (rtt, base_rtt): (f64, f64)) -> f64 {
         let rho = rho.max(self.least_rho);
         let xi = self.kappa * (1.0 - rho) / rho;
-        let scale = if self.scale.base_rtt { base_rtt } else { rtt };
+        let scale = self.scale.scaling_rtt(rtt, base_rtt);
         w * xi / self.scale.t_rho + self.scale.alpha_s(scale, self.scale.t_d) / rtt
     }
 }
 
 impl Cubic {
     fn new(part: &Part) -> Cubic {
-        part.no_matter(&["fast_convergence", "hystart", "ecn"]);
-        Cubic { c: part.number("c", 0.4), beta: part.number("beta", 0.7) }
+        part.used("ecn");
+        // There is no fast convergence here: off is exact, on is the mean of losses at equal windows.
+        part.used("fast_convergence");
+        Cubic {
+            c: part.number("c"),
+            beta: part.number("beta"),
+            friendly: part.flag("tcp_friendly"),
+        }
     }
 
     /// W_cubic(s) = C*(s - K)^3 + W_max, K = cbrt(W_max*(1 - beta)/C) (RFC 9438, section 4.2).
@@ -164,12 +172,17 @@ impl Sender {
         let part = Part::protocol(protocol);
         let law = make(&part, form);
         let classic = matches!(law, Law::Reno | Law::Cubic(_));
-        let marked = part.flag("ecn", false);
+        let marked = classic && part.flag("ecn");
+        let decoupled = match *name {
+            "mlcp" => true,
+            "dpcp" => part.flag("decoupled_loss"),
+            _ => false,
+        };
         part.all_read()?;
-        let decoupled = matches!(protocol.recovery.name(), "decoupled" | "none");
+        let decoupled = decoupled || matches!(protocol.recovery.name(), "decoupled" | "none");
         Ok(Sender {
             ecn: if classic { marked } else { codes_only(name) },
-            heeds_marks: classic && marked,
+            heeds_marks: marked,
             loss_cuts: !decoupled,
             silent_rtts: if matches!(law, Law::Explicit { .. }) { 2.0 } else { 1.0 },
             slow_start: classic,
@@ -186,7 +199,8 @@ impl Sender {
     #[inline]
     pub fn window(&self, y: &[f64; VARIABLES], slow: bool) -> f64 {
         let w = match &self.law {
-            Law::Cubic(cubic) if !slow => cubic.window(y[1], y[2]).max(y[0]),
+            Law::Cubic(cubic) if !slow && cubic.friendly => cubic.window(y[1], y[2]).max(y[0]),
+            Law::Cubic(cubic) if !slow => cubic.window(y[1], y[2]),
             _ => y[0],
         };
         w.max(1.0)
@@ -313,14 +327,14 @@ mod tests {
     fn vcps_model_stands_still_at_its_equilibrium() {
         // rho = 1.1: xi = -0.25/11; w = 10 at T = 0.1: 0.25*10/(11*0.2) = 1.1364 lost per second;
         // gained: (0.1/0.2)^2/0.1 = 2.5.
-        let law = Law::Miaimd(Miaimd::new(&Part::defaults()));
+        let law = Law::Miaimd(Miaimd::new(&Part::of_sender("vcp")));
         let want = 2.5 - 10.0 * 0.25 * (0.1 / 1.1) / 0.2;
         assert!(near(dw(law, 10.0, Seen { rho: 1.1, ..SEEN }), want));
     }
 
     #[test]
     fn cubic_begins_at_beta_and_is_back_at_k() {
-        let cubic = Cubic { c: 0.4, beta: 0.7 };
+        let cubic = Cubic { c: 0.4, beta: 0.7, friendly: true };
         // W_max = 100: K = cbrt(30/0.4) = 4.217 s.
         assert!(near(cubic.window(100.0, 0.0), 70.0));
         assert!(near(cubic.window(100.0, math::cbrt(75.0)), 100.0));
@@ -338,7 +352,7 @@ mod tests {
     fn cubic_stands_still_near_its_response_function() {
         let w = math::pow(0.4 / 0.3, 0.25) * math::pow(100.0, 0.75);
         let k = math::cbrt(w * 0.3 / 0.4);
-        let law = sender(Law::Cubic(Cubic { c: 0.4, beta: 0.7 }));
+        let law = sender(Law::Cubic(Cubic { c: 0.4, beta: 0.7, friendly: true }));
         let seen = Seen { hit: 0.001, rate: w / 0.1, ..SEEN };
         let d = law.derivative(&[1.0, w, k], &seen, (Act::default(), false), (1e3, 0.1));
         assert!(near(law.window(&[1.0, w, k], false), w));
@@ -346,10 +360,18 @@ mod tests {
         assert!((w - 33.3).abs() < 0.025 * w);
     }
 
+    /// What a fluid form reads is what the registry has, and the names are the registry's.
     #[test]
     fn every_registered_name_of_the_table_is_a_protocol() {
         let known: Vec<&str> = cc::registry::protocols().map(|p| p.name).collect();
-        let there = PROTOCOLS.iter().filter(|(name, _)| known.contains(name)).count();
-        assert!(there >= 5, "{known:?}");
+        for (name, make) in PROTOCOLS.iter().filter(|(name, _)| *name != "ixcp") {
+            assert!(known.contains(name), "{name}");
+            for form in [VcpForm::Switching, VcpForm::Miaimd] {
+                make(&Part::of_sender(name), form);
+            }
+        }
+        for (name, make) in crate::link::FEEDBACK.iter().filter(|(name, _)| *name != "ixcp") {
+            make(&Part::of_router(name));
+        }
     }
 }

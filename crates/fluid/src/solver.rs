@@ -19,6 +19,7 @@ use crate::ahead::Ahead;
 use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
+use crate::quick::{Quick, Step};
 use crate::sender::Law;
 use crate::series::Recorder;
 use crate::sight::{Kind, Sight, Told, first_told, see};
@@ -72,6 +73,8 @@ pub struct Solver<'a> {
     kinds: Vec<Kind>,
     quiet_from: Vec<f64>,
     signals_now: Vec<Signal>,
+    /// With steps of one length; else empty.
+    quick: Quick,
     scratch: Vec<(usize, f64, f64)>,
     /// Links before the present one that change what passes, and the way there [s].
     busy: Vec<(usize, f64)>,
@@ -106,6 +109,9 @@ impl<'a> Solver<'a> {
         let explicit_own =
             model.rules.iter().any(|rule| matches!(&rule.feedback, Feedback::Xcp(xcp) if xcp.own));
         let h_most = (shortest / 4.0).min(0.05);
+        let kinds: Vec<Kind> = model.rules.iter().map(Kind::of).collect();
+        let quick = fixed.filter(|_| !explicit_own);
+        let quick = quick.map(|h| Quick::new(&model, &kinds, h, places)).unwrap_or_default();
         let mut solver = Solver {
             now: 0.0,
             end: scenario.duration.as_secs(),
@@ -118,7 +124,8 @@ impl<'a> Solver<'a> {
             before: vec![Totals::default(); links.len()],
             q_before: vec![0.0; links.len()],
             inflows: vec![Inflow::default(); links.len()],
-            kinds: model.rules.iter().map(Kind::of).collect(),
+            kinds,
+            quick,
             quiet_from: vec![0.0; links.len()],
             signals_now: vec![Signal::default(); links.len()],
             scratch: Vec::new(),
@@ -288,7 +295,10 @@ impl<'a> Solver<'a> {
         for (i, signal) in self.signals_now.iter().enumerate() {
             self.signals[i * places + place] = *signal;
         }
-        self.look_forward(to, h);
+        let step = Step { to, h, r: self.extrapolates(h), newest: self.nodes.newest() };
+        // The last step may be shorter.
+        let rests = self.nodes.on_time(to);
+        self.look_forward(&step, rests);
         for (i, link) in self.links.iter_mut().enumerate() {
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             self.signals_now[i] = link.signal;
@@ -299,8 +309,15 @@ impl<'a> Solver<'a> {
                 self.quiet_from[i] = to;
             }
             self.signals[i * places + place] = link.signal;
+            self.quick.tell(i, place, link.signal.f);
         }
-        self.look_back(to, h)
+        self.look_back(&step, rests)
+    }
+
+    /// Half of what the step is of the step before, for the predictor, or 0: one whose steps grow fast
+    /// goes wrong, and Euler's does not.
+    fn extrapolates(&self, h: f64) -> f64 {
+        self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 })
     }
 
     fn grow(&mut self) {
@@ -311,11 +328,11 @@ impl<'a> Solver<'a> {
     }
 
     /// Predicts every class's rate at `to` and sums up what reaches each link then.
-    fn look_forward(&mut self, to: f64, h: f64) {
+    fn look_forward(&mut self, step: &Step, rests: bool) {
+        let Step { to, h, r, newest } = *step;
         self.inflows.fill(Inflow::default());
+        self.quick.settle(&self.quiet_from);
         let (places, place) = (self.nodes.places(), self.nodes.place());
-        // A predictor whose steps grow fast goes wrong; Euler's does not.
-        let r = self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 });
         let ahead = Ahead {
             model: &self.model,
             nodes: self.nodes.finder(),
@@ -334,6 +351,15 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let sender = &self.model.senders[class.group as usize];
+            if rests && to < state.ended && self.quick.rests(i, step) {
+                ring[place] = if self.quick.moves(i) {
+                    Quick::predict(state, step) / state.rtt
+                } else {
+                    sender.packets(state.predict(sender, h, r)) / state.rtt
+                };
+                self.quick.bring((i, newest), (class.count, state.rtt), ring, &mut self.inflows);
+                continue;
+            }
             let w = state.predict(sender, h, r);
             let sends = to < state.ended && to < class.stop;
             ring[place] = if sends { sender.packets(w) / state.rtt } else { 0.0 };
@@ -342,10 +368,21 @@ impl<'a> Solver<'a> {
     }
 
     /// What the ACKs that arrive at `to` say, and what the windows make of it.
-    fn look_back(&mut self, to: f64, h: f64) -> f64 {
+    fn look_back(&mut self, step: &Step, rests: bool) -> f64 {
+        let Step { to, h, r, .. } = *step;
         let mut worst: f64 = 0.0;
+        self.quick.settle(&self.quiet_from);
         let places = self.nodes.places();
         for i in 0..self.states.len() {
+            if rests
+                && to < self.states[i].ended
+                && self.quick.rests(i, step)
+                && self.quick.moves(i)
+            {
+                let ring = &mut self.rates[i * places..(i + 1) * places];
+                worst = worst.max(self.quick.correct(i, &mut self.states[i], ring, step));
+                continue;
+            }
             let class = &self.model.classes[i];
             if to < class.start || to > self.states[i].ended + class.reach {
                 let state = &mut self.states[i];
@@ -372,6 +409,10 @@ impl<'a> Solver<'a> {
             let ring = &self.rates[i * places..(i + 1) * places];
             let arriving = self.nodes.finder().locate(to - (seen.rtt - class.ack_delay)).of(ring);
             let state = &mut self.states[i];
+            if self.quick.moves(i) {
+                // Its path was at rest when the step began, and nothing was noted.
+                state.predict(sender, h, r);
+            }
             let error = state.correct((sender, class), &seen, (self.now, to), self.model.packet);
             worst = worst.max(error);
             state.count((sender, class), &seen, (to, h), arriving * seen.arrived * seen.pace);
@@ -467,3 +508,6 @@ pub fn fold(hash: &mut [u64; 2], word: u64) {
     hash[0] = (hash[0] ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
     hash[1] = (hash[1] ^ word.rotate_left(17)).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31);
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,21 +7,34 @@ use crate::sender::{Law, Seen, Sender, VARIABLES};
 /// Instants nearer than this are one [s].
 pub const EPSILON: f64 = 1e-10;
 
-/// A class: what changes.
+/// A class: what changes. What every step of a class at rest touches comes first, in two cache lines;
+/// then what others read.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct State {
     /// The protocol's variables, their derivatives at the last node and at the one before.
     pub y: [f64; VARIABLES],
     pub g: [f64; VARIABLES],
     pub g_old: [f64; VARIABLES],
-    pub y_predicted: [f64; VARIABLES],
-    /// Window [packets], RTT [s] and rate [packets/s] at the last node, and the first two at the one
-    /// before.
+    /// Window [packets], RTT [s] and rate [packets/s] at the last node.
     pub w: f64,
     pub rtt: f64,
     pub rate: f64,
+    /// When it sent its last packet.
+    pub ended: f64,
+    /// At the last node [packets/s].
+    pub delivering: f64,
+    /// Totals [packets].
+    pub sent: f64,
+    pub delivered: f64,
+    /// At the node before.
     pub w_old: f64,
     pub rtt_old: f64,
+    /// What the last step added to the totals.
+    pub step_sent: f64,
+    pub step_delivered: f64,
+    pub least_rtt: f64,
+    pub y_predicted: [f64; VARIABLES],
     act: Act,
     phase: Phase,
     pub slow: bool,
@@ -29,21 +42,12 @@ pub struct State {
     losses: f64,
     /// What is left to send [packets].
     left: f64,
-    /// When it sent its last packet.
-    pub ended: f64,
     /// When the last ACK came.
     pub finish: Option<f64>,
-    /// Totals [packets], and what the last step added.
-    pub sent: f64,
-    pub delivered: f64,
     pub dropped: f64,
-    pub step_sent: f64,
-    pub step_delivered: f64,
     /// At the last node [packets/s].
-    delivering: f64,
     dropping: f64,
     pub hits: f64,
-    pub least_rtt: f64,
 }
 
 impl State {

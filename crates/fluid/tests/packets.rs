@@ -139,3 +139,69 @@ fn vcp_fig13_two_rtts_leave_mi() {
         }
     }
 }
+
+/// One flow on 1 Gb/s: five levels of MI, then AI up to the target.
+#[test]
+fn mlcp_starts_up_at_a_gigabit() {
+    let text = "schema = 1\nname = \"mlcp\"\nduration = \"4s\"\n[topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\n\
+                rtt = \"80ms\"\nqueue = \"mlcp\"\n[flows.a]\nprotocol = \"mlcp\"\n"
+        .to_owned()
+        + PROBE;
+    let runs = both(&parse(&text, &[]));
+    let [fluid, packet] = runs.each_ref().map(|tables| series(tables, "goodput_bps", 0));
+    let [a, b] = [&fluid, &packet].map(|rows| mean(rows, 3.0, 4.0));
+    assert!(near(a, b, 0.05) && b > 7e8, "{a} {b}");
+    for part in [0.1, 0.3, 0.5, 0.75] {
+        let [a, b] = [&fluid, &packet].map(|rows| reaches(rows, 0.0, 1e9, part));
+        assert!(settles_alike(a, b, 0.0, 0.08), "{part}: {a} {b}");
+    }
+}
+
+/// Three flows, one every 10 s.
+#[test]
+fn dpcp_flows_join() {
+    let text = "schema = 1\nname = \"dpcp\"\nduration = \"60s\"\n[topology]\nkind = \"dumbbell\"\nrate = \"20Mbps\"\n\
+                rtt = \"80ms\"\nqueue = \"dpcp\"\n[flows.a]\nprotocol = \"dpcp\"\ncount = 3\n\
+                start = \"every(10s)\"\n"
+        .to_owned()
+        + PROBE;
+    let runs = both(&parse(&text, &[]));
+    let totals = runs.each_ref().map(|tables| tables.links[0].utilization_ratio);
+    assert!(near(totals[0], totals[1], 0.05), "{totals:?}");
+    for flow in 0..3_u32 {
+        let [fluid, packet] = runs.each_ref().map(|tables| series(tables, "goodput_bps", flow));
+        let [a, b] = [&fluid, &packet].map(|rows| mean(rows, 30.0, 60.0));
+        assert!(near(a, b, 0.05), "flow {flow}: {a} {b}");
+    }
+    let [a, b] =
+        runs.each_ref().map(|tables| reaches(&series(tables, "goodput_bps", 0), 0.0, 2e7, 0.8));
+    assert!(settles_alike(a, b, 0.0, 0.08), "{a} {b}");
+}
+
+/// A buffer of one bandwidth-delay product keeps the link busy; what CUBIC's flows lose and share.
+#[test]
+fn cubic_over_droptail() {
+    let text = "schema = 1\nname = \"cubic\"\nduration = \"60s\"\nwarmup = \"50%\"\n[topology]\nkind = \"dumbbell\"\n\
+                rate = \"20Mbps\"\nrtt = \"80ms\"\nbuffer = \"1bdp\"\nqueue = \"droptail\"\n[flows.a]\n\
+                protocol = \"cubic\"\ncount = 4\nstart = \"uniform(0s, 1s)\"\n"
+        .to_owned()
+        + PROBE;
+    let [fluid, packet] = both(&parse(&text, &[]));
+    let [a, b] = [&fluid, &packet].map(|tables| &tables.links[0]);
+    assert!(near(fluid.groups[0].goodput_bps, packet.groups[0].goodput_bps, 0.05));
+    assert!(near(a.utilization_ratio, b.utilization_ratio, 0.05));
+    // How often they lose decides CUBIC's windows; who loses is chance with packets.
+    assert!(near(a.drop_ratio, b.drop_ratio, 0.5), "{} {}", a.drop_ratio, b.drop_ratio);
+    let [a, b] = [&fluid, &packet].map(|tables| {
+        let mut sum = series(tables, "goodput_bps", 0);
+        for flow in 1..4 {
+            for (row, more) in
+                sum.iter_mut().rev().zip(series(tables, "goodput_bps", flow).iter().rev())
+            {
+                row.1 += more.1;
+            }
+        }
+        reaches(&sum, 0.0, 2e7, 0.9)
+    });
+    assert!(settles_alike(a, b, 0.0, 0.08), "{a} {b}");
+}

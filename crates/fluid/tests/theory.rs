@@ -146,6 +146,26 @@ fn what_has_no_fluid_form_is_refused_by_name() {
         ("transport.delayed_ack=200ms", "transport.delayed_ack"),
         ("probe.series=[\"sender\"]", "probe.series"),
         ("flows.a.protocol={kind=\"xcp\", header_cwnd=\"floor\"}", "header_cwnd"),
+        ("flows.a.protocol={kind=\"xcp\", rate=5e6}", "rate"),
+        (
+            "flows.a.protocol={kind=\"mlcp\", kappa=0.3}\ntopology.queue={kind=\"mlcp\", t=\"20ms\"}",
+            "t",
+        ),
+        ("flows.a.protocol={kind=\"dpcp\", gap=5.0}", "gap"),
+        ("flows.a.protocol={kind=\"dpcp\", downgrade_after=9}", "downgrade_after"),
+        ("flows.a.protocol={kind=\"dpcp\", pace_large_rtt=false}", "pace_large_rtt"),
+        ("topology.queue={kind=\"dpcp\", flag_slots=9}", "flag_slots"),
+        ("topology.queue={kind=\"vcp\", marking=\"red\"}", "marking"),
+        ("topology.queue={kind=\"vcp\", adapt_gamma=true}", "adapt_gamma"),
+        ("flows.a.protocol={kind=\"vcp\", ai_scaling=\"window\"}", "ai_scaling"),
+        ("flows.a.protocol={kind=\"vcp\", beta=0.7}\nfluid.vcp=miaimd", "beta"),
+        ("flows.a.protocol={kind=\"cubic\", slow_start=\"hystart\"}", "slow_start"),
+        ("flows.a.protocol={kind=\"reno\", paced=true}", "paced"),
+        ("topology.queue={kind=\"red\", by_size=true}", "by_size"),
+        ("topology.queue={kind=\"red\", target_delay=\"5ms\"}", "target_delay"),
+        ("topology.queue={kind=\"xcp\", overdraw=true}", "overdraw"),
+        ("flows.a.protocol=vegas", "flows.a.protocol"),
+        ("topology.queue=codel", "queues.codel"),
     ];
     for (sets, key) in cases {
         let sets: Vec<&str> = sets.split('\n').collect();
@@ -164,4 +184,72 @@ fn probes_change_nothing() {
     let probed = fluid(&parse(&text, &sets));
     assert_eq!(plain.fingerprint, probed.fingerprint);
     assert_eq!(plain.tables.flows, probed.tables.flows);
+}
+
+/// A parameter that has a fluid form moves the result: each of these matters in its scenario.
+#[test]
+fn what_is_read_is_used() {
+    let scenario = |protocol: &str, rtt: &str, sets: &[&str]| {
+        let text = dumbbell(protocol, "2Mbps", rtt, "");
+        fluid(&parse(&text, &[&["duration=60s", "warmup=0s"], sets].concat())).fingerprint
+    };
+    let cases = [
+        ("mlcp", "80ms", &["kappa=0.3", "alpha=2.0", "beta_max=0.8", "beta_min=0.5"][..]),
+        ("mlcp", "900ms", &["mi_limit=1.5"]),
+        ("dpcp", "80ms", &["kappa=0.3", "alpha=2.0", "weight=2.0", "t_rho=100ms", "t_d=100ms"]),
+        ("dpcp", "800ms", &["mi_limit=1.5", "bounds=false", "ai_limit_high=400ms"]),
+        ("cubic", "80ms", &["c=0.2", "beta=0.8"]),
+        ("cubic", "10ms", &["tcp_friendly=false"]),
+        ("vcp", "80ms", &["t_rho=100ms", "t_d=100ms", "kappa=0.3", "alpha=2.0"]),
+        ("vcp", "200ms", &["beta=0.8"]),
+    ];
+    for (protocol, rtt, changes) in cases {
+        let queue = if protocol == "cubic" { "droptail" } else { protocol };
+        let queue = format!("topology.queue={queue}");
+        let plain = scenario(protocol, rtt, &[&queue]);
+        for change in changes {
+            let (key, value) = change.split_once('=').expect("key=value");
+            let value =
+                if value.ends_with('s') { format!("\"{value}\"") } else { value.to_owned() };
+            let set = format!("flows.a.protocol={{kind=\"{protocol}\", {key}={value}}}");
+            assert_ne!(scenario(protocol, rtt, &[&queue, &set]), plain, "{protocol} {change}");
+        }
+    }
+    for (kind, changes) in [
+        ("mlcp", &["adapt_t_p=false", "first_rtt=true", "phi=5.0", "gamma=0.9", "kappa_q=0.0"][..]),
+        ("dpcp", &["t_rho=\"100ms\"", "gamma=0.9", "priority=false"]),
+        ("vcp", &["high_load=0.7", "overload=0.9"]),
+    ] {
+        // MLCP's period moves only where the RTT is far from 200 ms.
+        let (rtt, queue) = ("60ms", format!("topology.queue={kind}"));
+        let reverse = "flows.b={protocol=\"xcp\", direction=\"reverse\"}".replace("xcp", kind);
+        let plain = scenario(kind, rtt, &[&queue, &reverse]);
+        for change in changes {
+            let set = format!("topology.queue={{kind=\"{kind}\", {change}}}");
+            assert_ne!(scenario(kind, rtt, &[&set, &reverse]), plain, "{kind} {change}");
+        }
+    }
+}
+
+/// Two flows from different instants on a link of 10 Mb/s: they use what their protocol aims at, equally.
+#[test]
+fn mlcp_and_dpcp_fill_a_link_and_share_it() {
+    for (name, least) in [("mlcp", 0.9), ("dpcp", 0.75)] {
+        let text = dumbbell(name, "10Mbps", "100ms", "count = 2\nstart = \"every(5s)\"");
+        let tables = fluid(&parse(&text, &["duration=400s"])).tables;
+        let used = tables.links[0].utilization_ratio;
+        assert!((least..=1.0).contains(&used), "{name}: {used}");
+        let rates = goodputs(&tables);
+        assert!(near(rates[0], rates[1], 0.1), "{name}: {rates:?}");
+        assert_eq!(tables.links[0].total_drops_pkts, 0, "{name}");
+    }
+}
+
+#[test]
+fn cubic_fills_a_droptail_link() {
+    let text = dumbbell("cubic", "50Mbps", "100ms", "count = 5");
+    let tables = fluid(&parse(&text, &["duration=120s", "topology.queue=droptail"])).tables;
+    let link = &tables.links[0];
+    assert!(link.utilization_ratio > 0.95, "{}", link.utilization_ratio);
+    assert!((1e-6..0.01).contains(&link.drop_ratio), "{}", link.drop_ratio);
 }
