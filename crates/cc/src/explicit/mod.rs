@@ -9,6 +9,7 @@ pub mod vcp;
 pub mod vcp_endhost;
 pub mod vcp_friendly;
 pub mod xcp;
+mod xcp_common;
 
 pub mod jetmax;
 pub mod maxnet;
