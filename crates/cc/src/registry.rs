@@ -566,6 +566,7 @@ headers! {
     JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
     Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
     Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
+    Ixcp(crate::explicit::ixcp::IxcpHeader) = 0x4958; // "IX"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
 }
 
@@ -681,6 +682,12 @@ protocols! {
     Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
         summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
+    Ixcp { name: "ixcp", sender: crate::explicit::ixcp::IxcpSender, recovery: Reno, router: Some("ixcp"),
+        summary: "iXCP: XCP whose packets name their bottleneck, the only link that shuffles them",
+        source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
+    Pxcp { name: "pxcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
+        summary: "P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b",
+        source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
 }
 
 queues! {
@@ -772,4 +779,10 @@ queues! {
     Nbit { name: "nbit", router: crate::explicit::nbit::NbitRouter, role: Feedback,
         summary: "MLCP's load factor in as many levels as the scheme's bits hold",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
+    Ixcp { name: "ixcp", router: crate::explicit::ixcp::IxcpRouter, role: Feedback,
+        summary: "iXCP: XCP's controllers, the fairness controller for the link's own flows only",
+        source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
+    Pxcp { name: "pxcp", router: crate::explicit::pxcp::PxcpRouter, role: Feedback,
+        summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
+        source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
 }

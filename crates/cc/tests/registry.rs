@@ -1,6 +1,7 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
 use clearpipe_cc::explicit::dpcp::DpcpHeader;
+use clearpipe_cc::explicit::ixcp::IxcpHeader;
 use clearpipe_cc::explicit::jetmax::JetMaxHeader;
 use clearpipe_cc::explicit::maxnet::MaxNetHeader;
 use clearpipe_cc::explicit::mlcp::MlcpHeader;
@@ -158,6 +159,11 @@ fn header() -> impl Strategy<Value = AnyHeader> {
             .prop_map(|(load, t_p, rtt)| MlcpHeader::new(load, t_p, Some(rtt)).wrap()),
         2 => (any::<u32>(), any::<u8>(), span())
             .prop_map(|(load, t_p, rtt)| NbitHeader::new(load, t_p, Some(rtt)).wrap()),
+        2 => ((number(), number(), number()), (0..4_u32, 0..4_u32)).prop_map(
+            |((cwnd, rtt, feedback), (bottleneck, next_bottleneck))| {
+                let rtt = rtt as f32;
+                IxcpHeader { cwnd, feedback, rtt, bottleneck, next_bottleneck }.wrap()
+            }),
     ]
 }
 
@@ -639,6 +645,16 @@ fn check_codec(header: AnyHeader) {
                 assert!(near || !range.contains(&sent), "{h:?} {back:?}");
             }
         }
+        AnyHeader::Ixcp(h) => {
+            let Some(back) = round_trip(h) else { return };
+            let ids = |h: IxcpHeader| (h.bottleneck, h.next_bottleneck);
+            assert_eq!(ids(back), ids(h));
+            assert_eq!({ back.rtt }, { h.rtt });
+            check_fields([
+                (back.cwnd, h.cwnd, 1.0, 0.0..4e9),
+                (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
+            ]);
+        }
         // In TCP's fields, and no option.
         AnyHeader::Dpcp(h) => {
             let fields = header.tcp().expect("TCP's numbers");
@@ -704,6 +720,7 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::JetMax(JetMaxHeader::default()),
         AnyHeader::Mlcp(MlcpHeader::default()),
         AnyHeader::Nbit(NbitHeader::default()),
+        AnyHeader::Ixcp(IxcpHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

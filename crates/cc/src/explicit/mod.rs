@@ -1,10 +1,12 @@
 //! Protocols whose routers tell the end hosts what to do.
 
 pub mod dpcp;
+pub mod ixcp;
 mod levels;
 pub mod load;
 pub mod mlcp;
 pub mod nbit;
+pub mod pxcp;
 pub mod vcp;
 pub mod vcp_endhost;
 pub mod vcp_friendly;

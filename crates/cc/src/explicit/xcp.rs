@@ -134,7 +134,7 @@ const RTT_UNITS: f64 = 1e6;
 impl XcpHeader {
     /// Are all fields in the range that the formulas are made for? Not without an RTT (D1, D3).
     #[inline]
-    fn has_estimate(&self) -> bool {
+    pub(super) fn has_estimate(&self) -> bool {
         has_estimate(self.cwnd, self.rtt, self.feedback)
     }
 }
@@ -407,6 +407,11 @@ impl XcpSender {
 
     fn halve(&mut self) {
         self.cwnd = (self.cwnd / 2.0).max(self.packet);
+    }
+
+    /// The window [bytes].
+    pub(super) fn window(&self) -> f64 {
+        self.cwnd
     }
 
     /// The last header whose feedback was taken.
