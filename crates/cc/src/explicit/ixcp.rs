@@ -427,3 +427,234 @@ impl Sender for IxcpSender {
         sink("bottleneck", f64::from(self.bottleneck));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::{Ecn, LossKind};
+    use crate::tests::{
+        ack as plain_ack, departing, loss, ms, near, router_context, sender_context,
+    };
+
+    const LINK: u32 = 8;
+    const ELSEWHERE: u32 = 3;
+
+    /// A packet of 1000 B of a flow that `bottleneck` holds back.
+    fn packet(bottleneck: u32, cwnd: f64, rtt: f32) -> IxcpHeader {
+        IxcpHeader { cwnd, feedback: f64::INFINITY, rtt, bottleneck, next_bottleneck: 0 }
+    }
+
+    fn passing<'a>(header: &'a mut IxcpHeader, ecn: &'a mut Ecn) -> Passing<'a, IxcpHeader> {
+        Passing { header: Some(header), ..crate::tests::passing(ecn) }
+    }
+
+    fn arrive(router: &mut IxcpRouter, n: u32, mut header: IxcpHeader, bytes: u64) {
+        let mut ecn = Ecn::NotCapable;
+        for _ in 0..n {
+            let backlog = Backlog { packets: 0, bytes };
+            router.on_arrival(ms(1), passing(&mut header, &mut ecn), backlog);
+        }
+    }
+
+    fn depart(router: &mut IxcpRouter, mut header: IxcpHeader) -> IxcpHeader {
+        let mut ecn = Ecn::NotCapable;
+        router.on_departure(ms(60), passing(&mut header, &mut ecn), Backlog::default());
+        header
+    }
+
+    /// A router at 10 Mb/s, C = 1.25e6 bytes/s, that is link 8. In the first 50 ms come 20 packets of
+    /// its own flows (cwnd 10 000 B) and 30 of flows that another link holds back (cwnd 5000 B), all
+    /// with an RTT of 62.5 ms (a binary fraction), the queue never below `queue`.
+    fn router(params: &IxcpRouterParams, queue: u64) -> IxcpRouter {
+        let context = RouterContext { link: LINK - 1, ..router_context(Rate(10_000_000), 100) };
+        let mut router = IxcpRouter::new(params, &context);
+        arrive(&mut router, 20, packet(LINK, 10_000.0, 0.0625), queue);
+        arrive(&mut router, 30, packet(ELSEWHERE, 5000.0, 0.0625), queue);
+        router.on_timer(ms(50), Backlog::default());
+        router
+    }
+
+    fn shuffling() -> IxcpRouter {
+        router(&IxcpRouterParams { alpha: 0.04, ..Default::default() }, 0)
+    }
+
+    #[test]
+    fn only_own_flows_are_shuffled() {
+        let r = shuffling();
+        // y = 50 000/0.05 = 1e6, y_shuffle = 20 000/0.05 = 4e5, d = 0.0625.
+        // phi = 0.04*0.0625*250 000 = 625; h = 0.1*4e5*0.0625 - 625 = 1875.
+        assert!(near(r.meter.y, 1e6) && near(r.y_shuffle, 4e5) && near(r.meter.avg_rtt, 0.0625));
+        assert!(near(r.phi, 625.0) && near(r.h, 1875.0));
+        // sum rtt*s/cwnd: own 20*0.00625 = 0.125, others 30*0.0125 = 0.375, together 0.5.
+        // xi_p_spare = 625/(0.0625*0.5), xi_p_shuffle = 1875/(0.0625*0.125),
+        // xi_n_shuffle = 1875/(0.0625*20 000).
+        let Shares { xi_p, xi_n, residue_pos, residue_neg } = r.spare;
+        assert!(near(xi_p, 20_000.0) && near(residue_pos, 10_000.0));
+        assert_eq!((xi_n, residue_neg), (0.0, 0.0));
+        let Shares { xi_p, xi_n, residue_pos, residue_neg } = r.shuffle;
+        assert!(near(xi_p, 240_000.0) && near(xi_n, 1.5));
+        assert!(near(residue_pos, 30_000.0) && near(residue_neg, 30_000.0));
+    }
+
+    #[test]
+    fn a_packet_of_this_link_gets_both_and_another_spare_only() {
+        let mut r = shuffling();
+        // Own: pos = (20 000 + 240 000)*0.0625*0.00625, neg = 1.5*0.0625*1000.
+        let own = depart(&mut r, packet(LINK, 10_000.0, 0.0625));
+        assert!(near(own.feedback, 101.5625 - 93.75) && { own.next_bottleneck } == LINK);
+        // It paid 20 000*0.00625 = 125 of spare, 240 000*0.00625 = 1500 and 1500 of the shuffle.
+        assert!(near(r.spare.residue_pos, 9875.0));
+        assert!(near(r.shuffle.residue_pos, 28_500.0) && near(r.shuffle.residue_neg, 28_500.0));
+        // Another: 20 000*0.0625*0.0125 = 15.625, of residue_pos_spare 250.
+        let other = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
+        assert!(near(other.feedback, 15.625) && { other.next_bottleneck } == LINK);
+        assert!(near(r.spare.residue_pos, 9625.0) && near(r.shuffle.residue_pos, 28_500.0));
+    }
+
+    /// The interval's packets together carry phi/d, and the shuffle sums to nothing.
+    #[test]
+    fn feedback_sums_to_phi_over_d() {
+        let mut r = shuffling();
+        let mut rate = 0.0;
+        for _ in 0..19 {
+            rate += depart(&mut r, packet(LINK, 10_000.0, 0.0625)).feedback / 0.0625;
+        }
+        for _ in 0..29 {
+            rate += depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625)).feedback / 0.0625;
+        }
+        // 19*125 + 29*250 of phi/d = 10 000.
+        assert!(near(rate, 9625.0), "{rate}");
+    }
+
+    #[test]
+    fn overload_is_taken_from_all_and_ends_the_shuffle() {
+        let r = router(&IxcpRouterParams::default(), 100_000);
+        // phi = 0.4*0.0625*250 000 - 0.226*100 000 = 6250 - 22 600; h = max(0, 2500 - 16 350).
+        assert!(near(r.phi, -16_350.0));
+        assert_eq!((r.h, r.shuffle), (0.0, Shares::default()));
+        // xi_n_spare = 16 350/(0.0625*50 000).
+        assert!(near(r.spare.xi_n, 5.232) && near(r.spare.residue_neg, 261_600.0));
+        assert_eq!((r.spare.xi_p, r.spare.residue_pos), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_first_of_equal_routers_keeps_the_flow() {
+        let mut r = shuffling();
+        let ours = depart(&mut r.clone(), packet(ELSEWHERE, 5000.0, 0.0625)).feedback;
+        let equal = IxcpHeader {
+            feedback: ours,
+            next_bottleneck: ELSEWHERE,
+            ..packet(ELSEWHERE, 5000.0, 0.0625)
+        };
+        assert_eq!(depart(&mut r, equal), equal);
+        let more = IxcpHeader { feedback: ours * 1.01, ..equal };
+        assert_eq!({ depart(&mut r, more).next_bottleneck }, LINK);
+    }
+
+    #[test]
+    fn what_is_kept_is_charged_in_the_classes_ratio() {
+        // An own packet's offer over its RTT: 125 + 1500 - 1500 = 125. It holds 50: XCP charges
+        // residue_pos 50, split 125:1500, and residue_neg 125 - 50 = 75, split 0:1500.
+        let mut r = shuffling();
+        let held = IxcpHeader { feedback: 50.0 * 0.0625, ..packet(LINK, 10_000.0, 0.0625) };
+        assert_eq!(depart(&mut r, held), held);
+        assert!(near(r.spare.residue_pos, 10_000.0 - 50.0 * 125.0 / 1625.0));
+        assert!(near(r.shuffle.residue_pos, 30_000.0 - 50.0 * 1500.0 / 1625.0));
+        assert!(near(r.spare.residue_neg, 0.0) && near(r.shuffle.residue_neg, 29_925.0));
+        // It gives 80 while this router would hand out 125: residue_neg pays both, 205.
+        let mut r = shuffling();
+        let held = IxcpHeader { feedback: -80.0 * 0.0625, ..held };
+        assert_eq!(depart(&mut r, held), held);
+        assert!(near(r.spare.residue_pos, 10_000.0) && near(r.shuffle.residue_pos, 30_000.0));
+        assert!(near(r.shuffle.residue_neg, 30_000.0 - 205.0));
+        // Another link's flow, offered 250, holds 100: all to spare, 100 and 150.
+        let mut r = shuffling();
+        let held = IxcpHeader { feedback: 100.0 * 0.0625, ..packet(ELSEWHERE, 5000.0, 0.0625) };
+        assert_eq!(depart(&mut r, held), held);
+        assert!(near(r.spare.residue_pos, 9900.0) && near(r.spare.residue_neg, -150.0));
+        assert!(near(r.shuffle.residue_pos, 30_000.0) && near(r.shuffle.residue_neg, 30_000.0));
+        assert_eq!(split(7.0, 0.0, 0.0), (0.0, 7.0));
+    }
+
+    #[test]
+    fn each_class_ends_with_its_own_residue() {
+        let mut r = shuffling();
+        // 40 packets of 250 are residue_pos_spare; a rounding may leave the next one a trace.
+        for _ in 0..41 {
+            depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
+        }
+        let none = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
+        assert_eq!((r.spare.xi_p, { none.feedback }), (0.0, 0.0));
+        assert!(r.shuffle.xi_p > 0.0 && r.shuffle.xi_n > 0.0);
+    }
+
+    #[test]
+    fn a_link_without_flows_of_its_own_shuffles_nothing() {
+        let mut r = shuffling();
+        arrive(&mut r, 50, packet(ELSEWHERE, 5000.0, 0.0625), 0);
+        r.on_timer(r.meter.interval_end, Backlog::default());
+        assert_eq!((r.y_shuffle, r.h, r.shuffle), (0.0, 0.0, Shares::default()));
+    }
+
+    #[test]
+    fn a_packet_without_an_rtt_names_no_bottleneck() {
+        let mut r = shuffling();
+        let before = (r.spare, r.shuffle);
+        let first = depart(&mut r, packet(0, 1000.0, 0.0));
+        assert_eq!(({ first.feedback }, { first.next_bottleneck }), (0.0, 0));
+        assert_eq!(before, (r.spare, r.shuffle));
+    }
+
+    fn sender(rounding: Rounding) -> IxcpSender {
+        let params = IxcpSenderParams { rounding, ..IxcpSenderParams::default() };
+        IxcpSender::new(&params, &sender_context(1.0))
+    }
+
+    fn ack(sender: &mut IxcpSender, feedback: f64, next_bottleneck: u32) {
+        let header = IxcpHeader { feedback, next_bottleneck, ..packet(77, 1000.0, 0.0625) };
+        sender.on_ack(&Ack { header, ..plain_ack(1) });
+    }
+
+    #[test]
+    fn the_sender_copies_the_bottleneck_and_starts_with_its_access_link() {
+        let mut sender = sender(Rounding::Floor);
+        let srtt = Some(Span::from_secs_f64(0.0625));
+        let first = sender.on_send(&departing());
+        assert_eq!(first, packet(0, 1000.0, 0.0));
+        ack(&mut sender, 6500.0, LINK);
+        assert_eq!(sender.cwnd(), 7.5);
+        let next = sender.on_send(&Departing { srtt, ..departing() });
+        assert_eq!(next, packet(LINK, 7500.0, 0.0625));
+        sender.on_loss(&loss(LossKind::DupAcks, 7));
+        assert_eq!((sender.cwnd(), sender.bottleneck, sender.pacing()), (3.75, LINK, None));
+    }
+
+    #[test]
+    fn a_paced_sender_sends_the_whole_window() {
+        let mut sender = sender(Rounding::Paced);
+        assert_eq!((sender.cwnd(), sender.pacing()), (1.0, None));
+        ack(&mut sender, 6500.0, LINK);
+        // 7500 B per 62.5 ms are 960 kb/s; the eighth packet may be out.
+        assert_eq!((sender.cwnd(), sender.pacing()), (8.0, Some(Rate(960_000))));
+        assert_eq!(sender.xcp.cwnd(), 7.5);
+    }
+
+    #[test]
+    fn the_wire_form_is_xcps_and_eight_bytes() {
+        let header = IxcpHeader {
+            cwnd: 258.0,
+            feedback: -1.0,
+            rtt: 0.0625,
+            bottleneck: 259,
+            next_bottleneck: 7,
+        };
+        let mut wire = [0; 24];
+        header.encode(&mut wire);
+        // 0.0625 = 2^-4: exponent 123, no fraction.
+        assert_eq!(wire[..8], [0x3d, 0x80, 0, 0, 0, 0, 1, 2]);
+        assert_eq!(wire[8..], [255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 1, 3, 0, 0, 0, 7]);
+        assert_eq!(IxcpHeader::decode(&wire), Some(header));
+        assert_eq!(IxcpHeader::WIRE_BYTES, XcpHeader::WIRE_BYTES + 8);
+        assert_eq!((size_of::<IxcpHeader>(), size_of::<AnyHeader>()), (28, 32));
+    }
+}

@@ -195,3 +195,82 @@ impl Router for PxcpRouter {
         sink("input_traffic", self.meter.y);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Ecn;
+    use crate::tests::{ms, near, router_context};
+
+    /// A packet of 1000 B with a window of 5000 B and an RTT of 100 ms: rtt*s/cwnd = 0.02 s.
+    fn packet(feedback: f64) -> XcpHeader {
+        XcpHeader { cwnd: 5000.0, rtt: 0.1, feedback }
+    }
+
+    fn depart(router: &mut PxcpRouter, mut header: XcpHeader) -> f64 {
+        let mut ecn = Ecn::NotCapable;
+        let packet = Passing { header: Some(&mut header), ..crate::tests::passing(&mut ecn) };
+        router.on_departure(ms(40), packet, Backlog::default());
+        header.feedback
+    }
+
+    /// A router at 10 Mb/s to which `n` packets come in the first 50 ms, of which `held` leave with
+    /// more feedback than its own, which is 0, and the others with less.
+    fn router(shuffle: Shuffle, n: u32, held: u32) -> PxcpRouter {
+        let params = PxcpRouterParams { shuffle, alpha: 0.04, ..Default::default() };
+        let mut router = PxcpRouter::new(&params, &router_context(Rate(10_000_000), 100));
+        let mut ecn = Ecn::NotCapable;
+        for i in 0..n {
+            let mut header = packet(f64::INFINITY);
+            let passing = Passing { header: Some(&mut header), ..crate::tests::passing(&mut ecn) };
+            router.on_arrival(ms(1), passing, Backlog::default());
+            depart(&mut router, packet(if i < held { 1.0 } else { -1.0 }));
+        }
+        router.on_timer(ms(50), Backlog::default());
+        router
+    }
+
+    #[test]
+    fn spare_bandwidth_is_scaled_by_all_over_those_held_back() {
+        let mut r = router(Shuffle::Unscaled, 50, 20);
+        // d = 0.1, N = 50*0.02/0.1 = 10, N_b = 4. y = 1e6: eq. (1) is 0.04*0.1*250 000 = 1000.
+        assert!(near(r.n, 10.0) && near(r.n_b, 4.0) && near(r.phi, 2500.0));
+        // h = 0.1*1e6*0.1 - 1000; residue_pos = (2500 + 9000)/0.1, residue_neg = 9000/0.1.
+        assert!(near(r.h, 9000.0));
+        assert!(near(r.shares.residue_pos, 115_000.0) && near(r.shares.residue_neg, 90_000.0));
+        // xi_p = 11 500/(0.1*1), xi_n = 9000/(0.1*50 000): f = 0.1*(115 000*0.02 - 1.8*1000).
+        assert!(near(depart(&mut r, packet(f64::INFINITY)), 50.0));
+    }
+
+    #[test]
+    fn the_shuffle_may_take_the_scaled_phi() {
+        // h = 0.1*1e6*0.1 - 2500.
+        let r = router(Shuffle::Scaled, 50, 20);
+        assert!(near(r.phi, 2500.0) && near(r.h, 7500.0));
+    }
+
+    #[test]
+    fn nobody_held_back_makes_the_factor_one() {
+        let r = router(Shuffle::Unscaled, 50, 0);
+        assert_eq!(r.n_b, 0.0);
+        assert!(near(r.phi, 1000.0) && near(r.h, 9000.0));
+    }
+
+    #[test]
+    fn overload_is_not_scaled() {
+        // 100 packets: y = 2e6, phi = 0.04*0.1*(-750 000).
+        let r = router(Shuffle::Unscaled, 100, 20);
+        assert!(near(r.n / r.n_b, 5.0) && near(r.phi, -3000.0));
+    }
+
+    #[test]
+    fn equal_feedback_does_not_count_as_held_back() {
+        let mut r = router(Shuffle::Unscaled, 50, 20);
+        r.sum_held = 0.0;
+        let ours = depart(&mut r.clone(), packet(f64::INFINITY));
+        assert_eq!(depart(&mut r, packet(ours)), ours);
+        assert_eq!(r.sum_held, 0.0);
+        depart(&mut r, packet(ours * 1.01));
+        assert!(near(r.sum_held, 0.02));
+    }
+}
