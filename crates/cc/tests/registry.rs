@@ -9,6 +9,7 @@ use clearpipe_cc::explicit::nbit::NbitHeader;
 use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
+use clearpipe_cc::explicit::xcp_division_free::DivisionFreeHeader;
 use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
 use clearpipe_cc::rate::tfrc::TfrcHeader;
@@ -159,6 +160,8 @@ fn header() -> impl Strategy<Value = AnyHeader> {
             .prop_map(|(load, t_p, rtt)| MlcpHeader::new(load, t_p, Some(rtt)).wrap()),
         2 => (any::<u32>(), any::<u8>(), span())
             .prop_map(|(load, t_p, rtt)| NbitHeader::new(load, t_p, Some(rtt)).wrap()),
+        2 => (number(), number(), number())
+            .prop_map(|(a, rtt, feedback)| DivisionFreeHeader { a, rtt, feedback }.wrap()),
         2 => ((number(), number(), number()), (0..4_u32, 0..4_u32)).prop_map(
             |((cwnd, rtt, feedback), (bottleneck, next_bottleneck))| {
                 let rtt = rtt as f32;
@@ -655,6 +658,10 @@ fn check_codec(header: AnyHeader) {
                 (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
             ]);
         }
+        AnyHeader::DivisionFree(h) => {
+            let sane = ![h.a, h.rtt, h.feedback].iter().any(|field| field.is_nan());
+            assert_eq!(round_trip(h), sane.then_some(h));
+        }
         // In TCP's fields, and no option.
         AnyHeader::Dpcp(h) => {
             let fields = header.tcp().expect("TCP's numbers");
@@ -721,6 +728,7 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::Mlcp(MlcpHeader::default()),
         AnyHeader::Nbit(NbitHeader::default()),
         AnyHeader::Ixcp(IxcpHeader::default()),
+        AnyHeader::DivisionFree(DivisionFreeHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

@@ -12,6 +12,7 @@ pub mod vcp_endhost;
 pub mod vcp_friendly;
 pub mod xcp;
 mod xcp_common;
+pub mod xcp_division_free;
 
 pub mod jetmax;
 pub mod maxnet;
