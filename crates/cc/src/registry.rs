@@ -574,6 +574,8 @@ headers! {
     JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
     Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
     Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
+    Ixcp(crate::explicit::ixcp::IxcpHeader) = 0x4958; // "IX"
+    DivisionFree(crate::explicit::xcp_division_free::DivisionFreeHeader) = 0x5844; // "XD"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
     @tcp Bmcc(crate::explicit::bmcc::BmccHeader);
 }
@@ -694,6 +696,16 @@ protocols! {
         router: Some("bmcc"),
         summary: "BMCC: a load factor told bit by bit, each packet's IP identification being a threshold",
         source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
+    Ixcp { name: "ixcp", sender: crate::explicit::ixcp::IxcpSender, recovery: Reno, router: Some("ixcp"),
+        summary: "iXCP: XCP whose packets name their bottleneck, the only link that shuffles them",
+        source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
+    DivisionFree { name: "xcp-division-free", sender: crate::explicit::xcp_division_free::DivisionFreeSender,
+        recovery: Reno, router: Some("xcp-division-free"),
+        summary: "XCP with the header that spares routers the division",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, appendix A" }
+    Pxcp { name: "pxcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
+        summary: "P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b",
+        source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
 }
 
 queues! {
@@ -788,4 +800,13 @@ queues! {
     Bmcc { name: "bmcc", router: crate::explicit::bmcc::BmccRouter, role: Feedback,
         summary: "BMCC's load factor, compared with each packet's threshold; ACKs are served first",
         source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
+    Ixcp { name: "ixcp", router: crate::explicit::ixcp::IxcpRouter, role: Feedback,
+        summary: "iXCP: XCP's controllers, the fairness controller for the link's own flows only",
+        source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
+    DivisionFree { name: "xcp-division-free", router: crate::explicit::xcp_division_free::DivisionFreeRouter,
+        role: Feedback, summary: "XCP's controllers for the header without divisions",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, appendix A" }
+    Pxcp { name: "pxcp", router: crate::explicit::pxcp::PxcpRouter, role: Feedback,
+        summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
+        source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
 }

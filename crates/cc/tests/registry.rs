@@ -2,6 +2,7 @@
 
 use clearpipe_cc::explicit::bmcc::BmccHeader;
 use clearpipe_cc::explicit::dpcp::DpcpHeader;
+use clearpipe_cc::explicit::ixcp::IxcpHeader;
 use clearpipe_cc::explicit::jetmax::JetMaxHeader;
 use clearpipe_cc::explicit::maxnet::MaxNetHeader;
 use clearpipe_cc::explicit::mlcp::MlcpHeader;
@@ -9,6 +10,7 @@ use clearpipe_cc::explicit::nbit::NbitHeader;
 use clearpipe_cc::explicit::quickstart::QuickStartHeader;
 use clearpipe_cc::explicit::rcp::RcpHeader;
 use clearpipe_cc::explicit::xcp::XcpHeader;
+use clearpipe_cc::explicit::xcp_division_free::DivisionFreeHeader;
 use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
 use clearpipe_cc::rate::tfrc::TfrcHeader;
@@ -160,6 +162,13 @@ fn header() -> impl Strategy<Value = AnyHeader> {
             .prop_map(|(load, t_p, rtt)| MlcpHeader::new(load, t_p, Some(rtt)).wrap()),
         2 => (any::<u32>(), any::<u8>(), span())
             .prop_map(|(load, t_p, rtt)| NbitHeader::new(load, t_p, Some(rtt)).wrap()),
+        2 => (number(), number(), number())
+            .prop_map(|(a, rtt, feedback)| DivisionFreeHeader { a, rtt, feedback }.wrap()),
+        2 => ((number(), number(), number()), (0..4_u32, 0..4_u32)).prop_map(
+            |((cwnd, rtt, feedback), (bottleneck, next_bottleneck))| {
+                let rtt = rtt as f32;
+                IxcpHeader { cwnd, feedback, rtt, bottleneck, next_bottleneck }.wrap()
+            }),
     ]
 }
 
@@ -641,6 +650,20 @@ fn check_codec(header: AnyHeader) {
                 assert!(near || !range.contains(&sent), "{h:?} {back:?}");
             }
         }
+        AnyHeader::Ixcp(h) => {
+            let Some(back) = round_trip(h) else { return };
+            let ids = |h: IxcpHeader| (h.bottleneck, h.next_bottleneck);
+            assert_eq!(ids(back), ids(h));
+            assert_eq!({ back.rtt }, { h.rtt });
+            check_fields([
+                (back.cwnd, h.cwnd, 1.0, 0.0..4e9),
+                (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
+            ]);
+        }
+        AnyHeader::DivisionFree(h) => {
+            let sane = ![h.a, h.rtt, h.feedback].iter().any(|field| field.is_nan());
+            assert_eq!(round_trip(h), sane.then_some(h));
+        }
         // In TCP's fields, and no option.
         AnyHeader::Dpcp(h) => {
             let fields = header.tcp().expect("TCP's numbers");
@@ -711,6 +734,8 @@ fn headers_fit_into_tcp_options() {
         AnyHeader::JetMax(JetMaxHeader::default()),
         AnyHeader::Mlcp(MlcpHeader::default()),
         AnyHeader::Nbit(NbitHeader::default()),
+        AnyHeader::Ixcp(IxcpHeader::default()),
+        AnyHeader::DivisionFree(DivisionFreeHeader::default()),
     ];
     assert_eq!(headers.len(), AnyHeader::EXIDS.len(), "a header is missing here");
     for (i, header) in headers.iter().enumerate() {

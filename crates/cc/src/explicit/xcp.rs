@@ -24,15 +24,20 @@
 
 use units::{Rate, Span, Time, math};
 
+use crate::explicit::xcp_common::{
+    FEEDBACK_UNITS, LARGEST_FEEDBACK, Meter, Shares, believed, charge, has_estimate,
+};
 use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, Passing, Receiver, Router,
     RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
-params! {
-    /// The router's parameters.
-    pub struct XcpRouterParams {
+/// The parameters of XCP's router, and what a relative's router has besides.
+macro_rules! xcp_router_params {
+    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }) => { params! {
+    $(#[$meta])*
+    pub struct $name {
         /// alpha, share of the spare bandwidth handed out per interval; stable below
         /// pi/(4*sqrt(2)) = 0.555 (sections 3.5.1 and 4).
         alpha: f64 = 0.4 => (0.0, 10.0);
@@ -54,7 +59,17 @@ params! {
         /// May one packet get more feedback than is left for the interval? Appendix A as printed says
         /// yes, the authors' code (ns-2's XCP queue) no.
         overdraw: bool = false;
+        /// e: the router takes its capacity for C*(1 + e), as one that shares its medium may.
+        capacity_error: f64 = 0.0 => (-0.99, 10.0);
+        $($more)*
     }
+    } };
+}
+pub(super) use xcp_router_params;
+
+xcp_router_params! {
+    /// The router's parameters.
+    pub struct XcpRouterParams {}
 }
 
 choice! {
@@ -67,16 +82,39 @@ choice! {
     }
 }
 
-params! {
-    /// The sender's parameters.
-    pub struct XcpSenderParams {
+choice! {
+    /// What a loss is taken for.
+    pub enum Losses {
+        /// Congestion: every loss cuts the window as Reno's does.
+        Congestion = "congestion",
+        /// An error of the line, and no cut, if the feedback before and after it is an increase; a
+        /// timeout cuts always.
+        Explicit = "explicit",
+    }
+}
+
+/// The parameters of XCP's sender, and what a relative's sender has besides.
+macro_rules! xcp_sender_params {
+    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }) => { params! {
+    $(#[$meta])*
+    pub struct $name {
         /// H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2).
         header_cwnd: HeaderCwnd = HeaderCwnd::Real;
         /// r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3).
         rate: f64 = 0.0 => (0.0, 1e15);
         /// The sender writes cwnd/price; rates become proportional to the price (section 6).
         price: f64 = 1.0 => (0.001, 1000.0);
+        /// Is a loss between two increases taken for one of the line (section 1)?
+        losses: Losses = Losses::Congestion;
+        $($more)*
     }
+    } };
+}
+pub(super) use xcp_sender_params;
+
+xcp_sender_params! {
+    /// The sender's parameters.
+    pub struct XcpSenderParams {}
 }
 
 /// The congestion header (figure 1).
@@ -92,18 +130,12 @@ pub struct XcpHeader {
 
 /// Wire units per second of H_rtt.
 const RTT_UNITS: f64 = 1e6;
-/// Wire units per byte of H_feedback.
-const FEEDBACK_UNITS: f64 = 65536.0;
-/// H_feedback from here on is "the largest value": the top of the wire's range [bytes].
-const LARGEST_FEEDBACK: f64 = i64::MAX as f64 / FEEDBACK_UNITS;
 
 impl XcpHeader {
     /// Are all fields in the range that the formulas are made for? Not without an RTT (D1, D3).
     #[inline]
-    fn has_estimate(&self) -> bool {
-        (1e-9..=1e4).contains(&self.rtt)
-            && (1e-6..=1e15).contains(&self.cwnd)
-            && self.feedback >= -LARGEST_FEEDBACK
+    pub(super) fn has_estimate(&self) -> bool {
+        has_estimate(self.cwnd, self.rtt, self.feedback)
     }
 }
 
@@ -168,72 +200,26 @@ impl Header for XcpHeader {
 #[derive(Clone, Debug)]
 pub struct XcpRouter {
     params: XcpRouterParams,
-    /// C [bytes/s].
-    capacity: f64,
-
-    // Sums over the arrivals of the running interval.
-    input_traffic: f64,
-    sum_rtt_by_cwnd: f64,
-    sum_rtt2_by_cwnd: f64,
-    /// The fewest bytes waiting that an arrival of the running queue window met.
-    lowest_queue: Option<u64>,
-
-    interval_start: Time,
-    interval_end: Time,
-    window_end: Time,
-
+    meter: Meter,
     // The outcome of the last interval, by the paper's names.
-    avg_rtt: f64,
-    y: f64,
-    persistent_queue: f64,
     phi: f64,
     h: f64,
-    xi_p: f64,
-    xi_n: f64,
-    residue_pos: f64,
-    residue_neg: f64,
+    shares: Shares,
 }
 
 impl XcpRouter {
-    /// The persistent queue: what did not drain within one propagation delay (section 3.5.1).
-    fn end_queue_window(&mut self, now: Time, backlog: Backlog) {
-        self.persistent_queue = self.lowest_queue.take().map_or(0.0, |bytes| bytes as f64);
-        let queueing = backlog.bytes as f64 / self.capacity;
-        let propagation = Span::from_secs_f64(self.avg_rtt - queueing);
-        self.window_end = now + propagation.max(self.params.min_queue_window);
-    }
-
     /// The control decision (appendix A, "on estimation-control timeout").
     fn end_interval(&mut self, now: Time) {
         let XcpRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
-        if self.sum_rtt_by_cwnd > 0.0 {
-            self.avg_rtt = self.sum_rtt2_by_cwnd / self.sum_rtt_by_cwnd;
-        }
-        let d = self.avg_rtt;
-        let length = now.since(self.interval_start).as_secs();
-        self.y = if length > 0.0 { self.input_traffic / length } else { 0.0 };
-
-        let spare = self.capacity - self.y;
-        self.phi = alpha * d * spare - beta * (self.persistent_queue - target_queue); // eq. (1)
-        self.h = (gamma * self.y * d - self.phi.abs()).max(0.0); // eq. (2)
-        let pos = self.phi.max(0.0) + self.h;
-        let neg = (-self.phi).max(0.0) + self.h;
-        self.xi_p = ratio(pos, d * self.sum_rtt_by_cwnd); // eq. (6)
-        self.xi_n = ratio(neg, d * self.input_traffic); // eq. (9)
-        self.residue_pos = pos / d;
-        self.residue_neg = neg / d;
-
-        self.input_traffic = 0.0;
-        self.sum_rtt_by_cwnd = 0.0;
-        self.sum_rtt2_by_cwnd = 0.0;
-        self.interval_start = now;
-        self.interval_end = now + Span::from_secs_f64(d).max(self.params.min_interval);
+        let meter = &mut self.meter;
+        meter.measure(now);
+        let d = meter.avg_rtt;
+        self.phi = meter.phi(alpha, beta, target_queue);
+        self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0); // eq. (2)
+        let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
+        self.shares = Shares::new(handed, d, meter.sum_rtt_by_cwnd, meter.input_traffic);
+        meter.restart(now, self.params.min_interval);
     }
-}
-
-/// `numerator / sum`; nothing when nothing was summed.
-fn ratio(numerator: f64, sum: f64) -> f64 {
-    if sum > 0.0 { numerator / sum } else { 0.0 }
 }
 
 impl Router for XcpRouter {
@@ -241,25 +227,13 @@ impl Router for XcpRouter {
     type Header = XcpHeader;
 
     fn new(params: &XcpRouterParams, context: &RouterContext) -> XcpRouter {
-        let first = params.initial_interval;
+        let capacity = believed(context.capacity, params.capacity_error);
+        let shortest = (params.min_interval, params.min_queue_window);
         XcpRouter {
-            capacity: context.capacity.bytes_per_sec(),
-            input_traffic: 0.0,
-            sum_rtt_by_cwnd: 0.0,
-            sum_rtt2_by_cwnd: 0.0,
-            lowest_queue: None,
-            interval_start: Time::ZERO,
-            interval_end: Time::ZERO + first.max(params.min_interval),
-            window_end: Time::ZERO + first.max(params.min_queue_window),
-            avg_rtt: first.as_secs(),
-            y: 0.0,
-            persistent_queue: 0.0,
+            meter: Meter::new(capacity, params.initial_interval, shortest),
             phi: 0.0,
             h: 0.0,
-            xi_p: 0.0,
-            xi_n: 0.0,
-            residue_pos: 0.0,
-            residue_neg: 0.0,
+            shares: Shares::default(),
             params: params.clone(),
         }
     }
@@ -276,14 +250,11 @@ impl Router for XcpRouter {
         backlog: Backlog,
     ) -> Verdict {
         let size = f64::from(packet.size);
-        self.input_traffic += size;
-        self.lowest_queue = Some(self.lowest_queue.map_or(backlog.bytes, |q| q.min(backlog.bytes)));
+        self.meter.arrive(size, backlog);
         if let Some(header) = packet.header
             && header.has_estimate()
         {
-            let rtt_by_cwnd = header.rtt * size / header.cwnd;
-            self.sum_rtt_by_cwnd += rtt_by_cwnd;
-            self.sum_rtt2_by_cwnd += header.rtt * rtt_by_cwnd;
+            self.meter.sample(header.rtt, header.rtt * size / header.cwnd);
         }
         Verdict::Forward
     }
@@ -296,57 +267,39 @@ impl Router for XcpRouter {
             return;
         }
         let size = f64::from(packet.size);
-        let mut pos_by_rtt = self.xi_p * (header.rtt * size / header.cwnd); // eq. (4) over rtt
-        let mut neg_by_rtt = self.xi_n * size; // eq. (7) over rtt
-        if !self.params.overdraw {
-            pos_by_rtt = pos_by_rtt.min(self.residue_pos.max(0.0));
-            neg_by_rtt = neg_by_rtt.min(self.residue_neg.max(0.0));
-        }
-        let feedback = header.rtt * (pos_by_rtt - neg_by_rtt); // eq. (3)
-        if header.feedback >= feedback {
+        let rtt_by_cwnd = header.rtt * size / header.cwnd;
+        let (pos, neg) = self.shares.offer(rtt_by_cwnd, size, self.params.overdraw);
+        let feedback = header.rtt * (pos - neg); // eq. (3)
+        let paid = if header.feedback >= feedback {
             header.feedback = feedback;
-            self.residue_pos -= pos_by_rtt;
-            self.residue_neg -= neg_by_rtt;
+            (pos, neg)
         } else {
-            // A router before this one, or the sender, asks for less.
-            let held_by_rtt = header.feedback / header.rtt;
-            let ours_by_rtt = pos_by_rtt - neg_by_rtt;
-            if header.feedback > 0.0 {
-                self.residue_pos -= held_by_rtt;
-                self.residue_neg -= ours_by_rtt - held_by_rtt;
-            } else {
-                self.residue_neg += held_by_rtt - ours_by_rtt.max(0.0);
-            }
-        }
-        if self.residue_pos <= 0.0 {
-            self.xi_p = 0.0;
-        }
-        if self.residue_neg <= 0.0 {
-            self.xi_n = 0.0;
-        }
+            charge(header.feedback / header.rtt, pos - neg)
+        };
+        self.shares.pay(paid);
     }
 
     fn next_timer(&self) -> Time {
-        self.interval_end.min(self.window_end)
+        self.meter.next_timer()
     }
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.window_end {
-            self.end_queue_window(now, backlog);
+        if now >= self.meter.window_end {
+            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
         }
-        if now >= self.interval_end {
+        if now >= self.meter.interval_end {
             self.end_interval(now);
         }
     }
 
     /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.capacity = capacity.bytes_per_sec();
+        self.meter.capacity = believed(capacity, self.params.capacity_error);
     }
 
     fn retune(&mut self, params: &XcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
-        self.capacity = context.capacity.bytes_per_sec();
+        self.meter.capacity = believed(context.capacity, params.capacity_error);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -380,13 +333,13 @@ impl Router for XcpRouter {
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
-        sink("xi_p", self.xi_p);
-        sink("xi_n", self.xi_n);
-        sink("residue_pos", self.residue_pos);
-        sink("residue_neg", self.residue_neg);
-        sink("persistent_queue", self.persistent_queue);
-        sink("avg_rtt", self.avg_rtt);
-        sink("input_traffic", self.y);
+        sink("xi_p", self.shares.xi_p);
+        sink("xi_n", self.shares.xi_n);
+        sink("residue_pos", self.shares.residue_pos);
+        sink("residue_neg", self.shares.residue_neg);
+        sink("persistent_queue", self.meter.persistent_queue);
+        sink("avg_rtt", self.meter.avg_rtt);
+        sink("input_traffic", self.meter.y);
     }
 }
 
@@ -421,7 +374,50 @@ pub struct XcpSender {
     rate: Option<f64>,
     /// 1/price.
     by_price: f64,
+    /// Feedback below this is taken at once: less than the largest value, and none while a loss waits
+    /// for the feedback after it.
+    at_once: f64,
     header_cwnd: HeaderCwnd,
+    losses: Losses,
+}
+
+impl XcpSender {
+    /// A header came back.
+    #[inline(always)]
+    pub(super) fn take(&mut self, header: &XcpHeader) {
+        if header.feedback < self.at_once {
+            self.seen = *header;
+            self.cwnd = (self.cwnd + header.feedback).max(self.packet);
+        } else {
+            self.take_after_loss(header);
+        }
+    }
+
+    /// The first feedback after a loss says what the loss was; the largest value says nothing.
+    #[cold]
+    fn take_after_loss(&mut self, header: &XcpHeader) {
+        if self.at_once < 0.0 && header.feedback < LARGEST_FEEDBACK {
+            self.at_once = LARGEST_FEEDBACK;
+            if header.feedback <= 0.0 {
+                self.halve();
+            }
+            self.take(header);
+        }
+    }
+
+    fn halve(&mut self) {
+        self.cwnd = (self.cwnd / 2.0).max(self.packet);
+    }
+
+    /// The window [bytes].
+    pub(super) fn window(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// The last header whose feedback was taken.
+    pub(super) fn seen(&self) -> &XcpHeader {
+        &self.seen
+    }
 }
 
 impl Sender for XcpSender {
@@ -437,7 +433,9 @@ impl Sender for XcpSender {
             packet,
             rate: (params.rate > 0.0).then_some(params.rate / 8.0),
             by_price: 1.0 / params.price,
+            at_once: LARGEST_FEEDBACK,
             header_cwnd: params.header_cwnd,
+            losses: params.losses,
         }
     }
 
@@ -458,17 +456,17 @@ impl Sender for XcpSender {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<XcpHeader>) {
-        if ack.header.feedback < LARGEST_FEEDBACK {
-            self.seen = ack.header;
-            self.cwnd = (self.cwnd + ack.header.feedback).max(self.packet);
-        }
+        self.take(&ack.header);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.cwnd = match loss.kind {
-            LossKind::Timeout => self.packet,
-            LossKind::DupAcks | LossKind::EcnEcho => (self.cwnd / 2.0).max(self.packet),
-        };
+        match loss.kind {
+            LossKind::Timeout => (self.cwnd, self.at_once) = (self.packet, LARGEST_FEEDBACK),
+            LossKind::DupAcks if self.losses == Losses::Explicit && self.seen.feedback > 0.0 => {
+                self.at_once = f64::NEG_INFINITY;
+            }
+            LossKind::DupAcks | LossKind::EcnEcho => self.halve(),
+        }
     }
 
     #[inline]
@@ -553,18 +551,20 @@ mod tests {
         let mut router = underloaded();
         // y = 10 000 B / 50 ms = 200 000 B/s. sum rtt/cwnd = 10*0.1*1000/5000 = 0.2, sum rtt^2/cwnd
         // = 0.02, d = 0.1. phi = 0.4*0.1*(1 250 000 - 200 000) - 0.226*2000 = 42 000 - 452.
-        assert!(near(router.avg_rtt, 0.1) && near(router.y, 200_000.0));
+        assert!(near(router.meter.avg_rtt, 0.1) && near(router.meter.y, 200_000.0));
         assert!(near(router.phi, 41_548.0));
         // gamma*y*d = 2000 is below phi: nothing is shuffled.
-        assert_eq!((router.h, router.xi_n, router.residue_neg), (0.0, 0.0, 0.0));
+        assert_eq!((router.h, router.shares.xi_n, router.shares.residue_neg), (0.0, 0.0, 0.0));
         // xi_p = 41 548/(0.1*0.2); residue_pos = 41 548/0.1.
-        assert!(near(router.xi_p, 2_077_400.0) && near(router.residue_pos, 415_480.0));
-        assert_eq!(router.interval_end, ms(150));
+        assert!(
+            near(router.shares.xi_p, 2_077_400.0) && near(router.shares.residue_pos, 415_480.0)
+        );
+        assert_eq!(router.meter.interval_end, ms(150));
         // Each of ten identical packets of the next interval gets a tenth.
         for _ in 0..9 {
             assert!(near(depart(&mut router, demand(5000.0, 0.1)), 4154.8));
         }
-        assert!(near(router.residue_pos, 41_548.0));
+        assert!(near(router.shares.residue_pos, 41_548.0));
     }
 
     #[test]
@@ -574,8 +574,10 @@ mod tests {
         // phi = 0.4*0.05*(-350 000) - 0.226*4000 = -7000 - 904. h = 0.1*1.6e6*0.05 - 7904 = 96.
         assert!(near(router.phi, -7904.0) && near(router.h, 96.0));
         // xi_p = 96/(0.05*0.2), xi_n = 8000/(0.05*80 000); residues 96/0.05 and 8000/0.05.
-        assert!(near(router.xi_p, 9600.0) && near(router.xi_n, 2.0));
-        assert!(near(router.residue_pos, 1920.0) && near(router.residue_neg, 160_000.0));
+        assert!(near(router.shares.xi_p, 9600.0) && near(router.shares.xi_n, 2.0));
+        assert!(
+            near(router.shares.residue_pos, 1920.0) && near(router.shares.residue_neg, 160_000.0)
+        );
         // pos = 9600*0.05^2*1000/20 000 = 1.2, neg = 2*0.05*1000 = 100; 80 times -98.8 is phi.
         let handed: f64 = (0..80).map(|_| depart(&mut router, demand(20_000.0, 0.05))).sum();
         assert!((handed + 7904.0).abs() < 99.0, "{handed}");
@@ -593,7 +595,11 @@ mod tests {
         router.on_timer(ms(50), queued(0));
         // rtt*s/cwnd is 0.004 for both: sums 0.24 and 0.0032 + 0.0256 = 0.0288, d = 0.12.
         // y = 1.2e6, phi = 0.4*0.12*50 000 = 2400, h = 0.1*1.2e6*0.12 - 2400 = 12 000.
-        assert!(near(router.avg_rtt, 0.12) && near(router.phi, 2400.0) && near(router.h, 12_000.0));
+        assert!(
+            near(router.meter.avg_rtt, 0.12)
+                && near(router.phi, 2400.0)
+                && near(router.h, 12_000.0)
+        );
         let mut rate = 0.0;
         for (n, cwnd, rtt) in flows {
             (0..n - 1).for_each(|_| rate += depart(&mut router, demand(cwnd, rtt)) / rtt);
@@ -609,18 +615,23 @@ mod tests {
         let mut r = underloaded();
         let kept = depart(&mut r, XcpHeader { feedback: 1000.0, ..demand(5000.0, 0.1) });
         assert_eq!(kept, 1000.0);
-        assert!(near(r.residue_pos, 415_480.0 - 10_000.0) && near(r.residue_neg, -31_548.0));
+        assert!(
+            near(r.shares.residue_pos, 415_480.0 - 10_000.0)
+                && near(r.shares.residue_neg, -31_548.0)
+        );
         // Negative while this router would give: residue_neg pays both.
         let mut r = underloaded();
         assert_eq!(depart(&mut r, XcpHeader { feedback: -100.0, ..demand(5000.0, 0.1) }), -100.0);
-        assert!(near(r.residue_pos, 415_480.0) && near(r.residue_neg, -1000.0 - 41_548.0));
+        assert!(
+            near(r.shares.residue_pos, 415_480.0) && near(r.shares.residue_neg, -1000.0 - 41_548.0)
+        );
         // Negative while this router would take 98.8: residue_neg pays what is held, 200/0.05.
         let mut r = overloaded();
         assert_eq!(
             depart(&mut r, XcpHeader { feedback: -200.0, ..demand(20_000.0, 0.05) }),
             -200.0
         );
-        assert!(near(r.residue_pos, 1920.0) && near(r.residue_neg, 156_000.0));
+        assert!(near(r.shares.residue_pos, 1920.0) && near(r.shares.residue_neg, 156_000.0));
     }
 
     #[test]
@@ -644,7 +655,7 @@ mod tests {
         for _ in 0..82 {
             depart(&mut router, demand(20_000.0, 0.05));
         }
-        assert_eq!((router.xi_p, router.xi_n), (0.0, 0.0));
+        assert_eq!((router.shares.xi_p, router.shares.xi_n), (0.0, 0.0));
         assert_eq!(depart(&mut router, demand(20_000.0, 0.05)), 0.0);
     }
 
@@ -655,11 +666,11 @@ mod tests {
         let mut limited = underloaded();
         let feedback = depart(&mut limited, demand(100.0, 0.1));
         assert!(near(feedback, 41_548.0), "rtt times what is left: {feedback}");
-        assert_eq!((limited.residue_pos, limited.xi_p), (0.0, 0.0));
+        assert_eq!((limited.shares.residue_pos, limited.shares.xi_p), (0.0, 0.0));
         let mut printed = underloaded();
         printed.params.overdraw = true;
         assert!(near(depart(&mut printed, demand(100.0, 0.1)), 207_740.0));
-        assert_eq!(printed.xi_p, 0.0);
+        assert_eq!(printed.shares.xi_p, 0.0);
     }
 
     #[test]
@@ -672,29 +683,31 @@ mod tests {
         router.on_timer(ms(50), queued(0));
         // d stays 50 ms: phi = 0.4*0.05*(1 250 000 - 60 000).
         assert!(
-            near(router.y, 60_000.0) && near(router.phi, 23_800.0) && near(router.avg_rtt, 0.05)
+            near(router.meter.y, 60_000.0)
+                && near(router.phi, 23_800.0)
+                && near(router.meter.avg_rtt, 0.05)
         );
-        assert_eq!(router.xi_p, 0.0);
-        let before = (router.residue_pos, router.residue_neg);
+        assert_eq!(router.shares.xi_p, 0.0);
+        let before = (router.shares.residue_pos, router.shares.residue_neg);
         assert_eq!(depart(&mut router, demand(1000.0, 0.0)), 0.0);
         assert_eq!(depart(&mut router, XcpHeader { feedback: -5.0, ..demand(1000.0, 0.0) }), -5.0);
-        assert_eq!(before, (router.residue_pos, router.residue_neg));
+        assert_eq!(before, (router.shares.residue_pos, router.shares.residue_neg));
     }
 
     #[test]
     fn the_persistent_queue_is_the_minimum_of_the_last_finished_window() {
         let mut router = underloaded();
         // avg_rtt was 50 ms when the window ended, nothing waited: the next one ends at 100 ms.
-        assert_eq!((router.persistent_queue, router.window_end), (2000.0, ms(100)));
+        assert_eq!((router.meter.persistent_queue, router.meter.window_end), (2000.0, ms(100)));
         for queue in [9000, 7000, 8000] {
             arrive(&mut router, demand(5000.0, 0.1), queue);
         }
         // 100 ms less 37 500 B / 1.25e6 B/s = 30 ms of queueing.
         router.on_timer(ms(100), queued(37_500));
-        assert_eq!((router.persistent_queue, router.window_end), (7000.0, ms(170)));
+        assert_eq!((router.meter.persistent_queue, router.meter.window_end), (7000.0, ms(170)));
         // Nothing arrived; 250 000 B are 200 ms, more than avg_rtt: the shortest window.
         router.on_timer(ms(170), queued(250_000));
-        assert_eq!((router.persistent_queue, router.window_end), (0.0, ms(172)));
+        assert_eq!((router.meter.persistent_queue, router.meter.window_end), (0.0, ms(172)));
     }
 
     #[test]
@@ -706,7 +719,7 @@ mod tests {
         router.on_timer(ms(50), queued(0));
         // d = 0.5 ms: phi = 0.4*0.0005*(1 250 000 - 20 000) - 0.226*(3000 - 1000) = 246 - 452.
         assert!(near(router.phi, -206.0));
-        assert_eq!(router.interval_end, ms(51));
+        assert_eq!(router.meter.interval_end, ms(51));
     }
 
     fn sender(params: &XcpSenderParams) -> XcpSender {
@@ -751,6 +764,64 @@ mod tests {
         ack(&mut sender, 4000.0);
         ack(&mut sender, -9000.0);
         assert_eq!(sender.cwnd(), 1.0);
+    }
+
+    #[test]
+    fn a_loss_between_two_increases_cuts_nothing() {
+        let params = XcpSenderParams { losses: Losses::Explicit, ..Default::default() };
+        let loss = |kind| Loss { now: ms(1), kind, in_flight: 7, lost: 1, repeated: false };
+        // Feedback before and after a loss, and the window of 8 packets that it leaves: 1 + 7 = 8,
+        // then 8 or 4, then what the feedback after it says.
+        for (before, after, cwnd) in
+            [(7000.0, 500.0, 8.5), (7000.0, -500.0, 3.5), (7000.0, 0.0, 4.0), (-1.0, 500.0, 4.5)]
+        {
+            let mut sender = sender(&params);
+            ack(&mut sender, 7000.0 - before);
+            ack(&mut sender, before);
+            assert_eq!(sender.cwnd(), 8.0);
+            sender.on_loss(&loss(LossKind::DupAcks));
+            ack(&mut sender, f64::INFINITY);
+            ack(&mut sender, after);
+            assert_eq!(sender.cwnd(), cwnd, "{before} {after}");
+            ack(&mut sender, -500.0);
+            assert_eq!(sender.cwnd(), cwnd - 0.5);
+        }
+        // The timer leaves one packet, and no verdict is awaited any longer.
+        let mut sender = sender(&params);
+        ack(&mut sender, 7000.0);
+        sender.on_loss(&loss(LossKind::DupAcks));
+        sender.on_loss(&loss(LossKind::Timeout));
+        ack(&mut sender, 3000.0);
+        ack(&mut sender, -1000.0);
+        assert_eq!(sender.cwnd(), 3.0);
+    }
+
+    #[test]
+    fn a_router_may_believe_in_another_capacity() {
+        let params = XcpRouterParams { capacity_error: -0.1, ..XcpRouterParams::default() };
+        let mut router = router(&params);
+        for _ in 0..10 {
+            arrive(&mut router, demand(5000.0, 0.1), 2000);
+        }
+        router.on_timer(ms(50), queued(0));
+        // C = 0.9*1.25e6: phi = 0.4*0.1*(1 125 000 - 200 000) - 0.226*2000.
+        assert!(near(router.phi, 36_548.0));
+        router.on_capacity(ms(60), Rate(20_000_000));
+        assert!(near(router.meter.capacity, 2.25e6));
+    }
+
+    #[test]
+    fn without_shuffling_nothing_is_taken_from_a_full_link() {
+        // gamma = 0 (section 3.5.2): underloaded() as before, and where phi < 0 only phi is taken.
+        let params = XcpRouterParams { gamma: 0.0, ..XcpRouterParams::default() };
+        let mut router = router(&params);
+        for _ in 0..80 {
+            arrive(&mut router, demand(20_000.0, 0.05), 4000);
+        }
+        router.on_timer(ms(50), queued(0));
+        // overloaded()'s phi = -7904: xi_n = 7904/(0.05*80 000).
+        assert_eq!((router.h, router.shares.xi_p), (0.0, 0.0));
+        assert!(near(router.shares.xi_n, 1.976));
     }
 
     #[test]
