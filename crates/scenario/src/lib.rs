@@ -19,6 +19,7 @@ mod formula;
 mod graphml;
 mod groups;
 mod identity;
+mod islands;
 mod laws;
 mod line;
 mod line_file;
@@ -46,7 +47,7 @@ pub use identity::identity;
 pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
 pub use reference::reference_markdown;
 pub use resolved::{
-    Access, Every, Group, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series,
+    Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series,
     Start, Transport,
 };
 pub use schema::json_schema;
