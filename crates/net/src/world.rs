@@ -23,6 +23,7 @@ use crate::app::Apps;
 use crate::arrivals::Arrivals;
 use crate::fingerprint::{Fingerprint, Kind};
 use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
+use crate::islands::Islands;
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
@@ -63,6 +64,8 @@ pub enum Due {
     Leave = 13,
     /// A group's next flow comes.
     Arrival = 14,
+    /// Packets go on from a macro-flow's egress to the next link.
+    Island = 15,
 }
 
 /// Bits of an event that name the link or flow.
@@ -108,6 +111,7 @@ pub struct World {
     pub reporters: Reporters,
     /// Scratch: what a link with classes drops of what waits.
     pub gone: Vec<Waiting>,
+    pub islands: Islands,
 }
 
 impl World {
@@ -142,12 +146,14 @@ impl World {
         const PROBE: u32 = Due::Probe as u32;
         const LEAVE: u32 = Due::Leave as u32;
         const ARRIVAL: u32 = Due::Arrival as u32;
+        const ISLAND: u32 = Due::Island as u32;
         let index = event & (MAX_INDEX - 1);
-        // What arrives at a link does so below, for three kinds of events: called once, it is inlined.
+        // What arrives at a link does so below, for four kinds of events: called once, it is inlined.
         let arrival = match event >> INDEX_BITS {
             UP => self.off_source(index),
             ACK_UP => self.off_sink(index),
             LINK_PIPE => self.off_link(now, index),
+            ISLAND => self.off_island(index),
             GUARD => return self.on_guard(now, index),
             CAPACITY => return self.on_router_event(now, index, Due::Capacity),
             ROUTER_TIMER => return self.on_router_event(now, index, Due::RouterTimer),
@@ -203,7 +209,7 @@ impl World {
 
     /// The link that a packet comes to next; there must be one.
     #[inline]
-    fn next_link(&self, id: u32) -> u32 {
+    pub(crate) fn next_link(&self, id: u32) -> u32 {
         let packet = &self.pool[id];
         let path = &self.paths[self.sources[packet.flow as usize].group as usize];
         let links = match packet.kind {
@@ -232,7 +238,7 @@ impl World {
     }
 
     /// The same for any link, where it may take a little longer.
-    fn settle(&mut self, now: Time, link: u32) {
+    pub(crate) fn settle(&mut self, now: Time, link: u32) {
         self.catch_up(now, link);
         if self.links[link as usize].queue.has_classes() {
             self.catch_up_classes(now, link);
@@ -287,7 +293,7 @@ impl World {
         let kind = packet.kind;
         self.pool.remove(id);
         if followed {
-            self.packet_ended(now, flow, kind);
+            self.packet_ended(now, flow, (kind, id));
         }
     }
 
@@ -375,7 +381,9 @@ impl World {
             return; // another event took its place
         }
         source.armed = Time::NEVER;
-        if source.deadline() <= now {
+        if self.islands.owns(flow) {
+            self.on_macro_timer(now, flow);
+        } else if source.deadline() <= now {
             self.on_source_timers(now, flow);
             self.look_at_source(now, flow);
         } else {
@@ -401,6 +409,9 @@ impl World {
         let source = &mut self.sources[flow as usize];
         if source.pace_armed == now {
             source.pace_armed = Time::NEVER;
+            if self.islands.owns(flow) {
+                return self.release(now, flow);
+            }
             self.send(now, flow);
             self.look_at_source(now, flow);
         }
@@ -463,6 +474,9 @@ impl World {
         source.end_hold(next);
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckDown, flow));
+        }
+        if self.islands.owns(flow) {
+            return self.on_feedback(now, flow, id);
         }
         if !source.prompt && self.probes.looks_at_sources() {
             self.probes.before_ack(now, flow, source, &self.pool[id]);
@@ -647,6 +661,7 @@ impl World {
             return; // another event took its place
         }
         self.catch_up_all(now);
+        self.show_macros(now);
         if let Some(next) = self.probes.sample(
             now,
             &self.links,

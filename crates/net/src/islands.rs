@@ -1,0 +1,392 @@
+//! Islands: what the border routers do. VCP, ToN 2008, section VI-D; XCP, SIGCOMM 2002, section 8.1.
+//!
+//! All packets that cross an island on one way, data and ACKs of whatever protocol, are those of one
+//! macro-flow: they wait in its queue at the ingress, leave it as its window and its pacer let them, and
+//! are its data packets up to the egress. There they go on as they were, and the egress acknowledges.
+//!
+//! A macro-flow is a flow like others: it has a number, a source, a sink and a path, and links, captures
+//! and the books know nothing more. Its packets are packets of their own, and what they carry lies
+//! still meanwhile ([`Cargo`]). So what is inside is written upon by nobody, and an island's links see
+//! outer sizes, outer ECN bits and outer headers alone. What a macro-flow is not: started
+//! ([`crate::flow::Source::started`]). Its source sends nothing by itself, and what its timers and its
+//! feedback do is here.
+//!
+//! An island's links are not plain, so that a packet at its ingress is met in [`crate::special`].
+
+mod found;
+mod gaps;
+mod rows;
+
+use cc::roles::{Ack, Departing, Ecn, EcnUse, LossKind, PacketKind};
+use queue::{Queue, Waiting};
+use results::metrics::Occupancy;
+use transport::{AckIn, LossEvent, Segment};
+use units::{Span, Time};
+
+use crate::fingerprint::{Fingerprint, Kind};
+use crate::islands::gaps::Gaps;
+use crate::packet::{Packet, Pipe, Pool};
+use crate::world::{Due, World, arm, event};
+
+pub use found::{Found, crossings, found};
+pub use rows::rows;
+
+/// What a macro-flow's packet has with it, by its place in the pool.
+#[derive(Clone, Copy, Debug)]
+enum Cargo {
+    None,
+    /// Data: the packet that it carries.
+    Packet(u32),
+    /// An acknowledgement: how many packets have arrived.
+    Received(u64),
+}
+
+/// The border routers' part of a macro-flow.
+#[derive(Clone, Debug)]
+struct Macro {
+    /// Its island's number, and its crossing's there.
+    of: (usize, usize),
+    /// Links from ingress to egress.
+    links: u16,
+    outer_bytes: u32,
+    queue: Queue,
+    occupancy: Occupancy,
+    gaps: Gaps,
+    /// Packets that go on from the egress, at once.
+    out: Pipe,
+    counts: Counts,
+}
+
+/// What happened to the packets that a macro-flow carries.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    arrivals: u64,
+    drops: u64,
+    /// Of those, after the warm-up; so the next.
+    fresh_arrivals: u64,
+    fresh_drops: u64,
+    fresh_released: u64,
+    fresh_wait: u128,
+    delivered_bytes: u64,
+    fresh_bytes: u64,
+    loss_events: u64,
+}
+
+/// All islands of a run.
+#[derive(Clone, Debug)]
+pub struct Islands {
+    /// The flow number of the first macro-flow; the others follow.
+    first: u32,
+    macros: Vec<Macro>,
+    /// By group, for data and for ACKs: after how many links a macro-flow begins, and its flow number.
+    entries: Vec<[Vec<(u16, u32)>; 2]>,
+    cargo: Vec<Cargo>,
+    /// By link: whose was what the packet carried that the line lost last, and what was it?
+    lost: Vec<Option<(u32, PacketKind)>>,
+    /// What was dropped at ingresses.
+    fingerprint: Fingerprint,
+}
+
+impl Islands {
+    /// How many macro-flows there are.
+    pub fn len(&self) -> usize {
+        self.macros.len()
+    }
+
+    /// Is this the number of a macro-flow?
+    #[inline]
+    pub fn owns(&self, flow: u32) -> bool {
+        (flow.wrapping_sub(self.first) as usize) < self.macros.len()
+    }
+
+    /// What was dropped at ingresses; `None` where there are none.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        (!self.macros.is_empty()).then_some(self.fingerprint)
+    }
+
+    /// The macro-flow that a packet of this group enters where it is.
+    pub fn entry(&self, group: u32, packet: &Packet) -> Option<u32> {
+        let [data, acks] = self.entries.get(group as usize)?;
+        let entries = if packet.kind == PacketKind::Data { data } else { acks };
+        entries.iter().find(|(hop, _)| *hop == packet.hop).map(|&(_, flow)| flow)
+    }
+
+    /// What was lost last on a link, if a macro-flow carried it.
+    pub fn lost_last(&self, link: usize) -> Option<(u32, PacketKind)> {
+        self.lost.get(link).copied().flatten()
+    }
+
+    /// All packets that wait at an ingress, are carried, or have just come out.
+    pub fn held<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
+        let carried = self.cargo.iter().filter_map(|cargo| match cargo {
+            Cargo::Packet(id) => Some(&pool[*id]),
+            Cargo::None | Cargo::Received(_) => None,
+        });
+        let queued = self.macros.iter().flat_map(|own| own.queue.iter());
+        let queued = queued.map(|waiting| &pool[waiting.handle]);
+        carried.chain(queued).chain(self.macros.iter().flat_map(|own| own.out.iter(pool)))
+    }
+
+    fn own(&mut self, flow: u32) -> &mut Macro {
+        &mut self.macros[(flow - self.first) as usize]
+    }
+
+    fn load(&mut self, id: u32, cargo: Cargo) {
+        let place = id as usize;
+        if place >= self.cargo.len() {
+            self.cargo.resize(place + 1, Cargo::None);
+        }
+        self.cargo[place] = cargo;
+    }
+
+    fn unload(&mut self, id: u32) -> Cargo {
+        self.cargo.get_mut(id as usize).map_or(Cargo::None, |c| std::mem::replace(c, Cargo::None))
+    }
+}
+
+impl World {
+    // The ingress.
+
+    /// A packet that a macro-flow will carry is at its ingress.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn at_ingress(&mut self, now: Time, flow: u32, id: u32) {
+        let fresh = now > self.warmup;
+        let packet = &self.pool[id];
+        let own = self.islands.own(flow);
+        own.counts.arrivals += 1;
+        own.counts.fresh_arrivals += u64::from(fresh);
+        if !own.queue.fits(packet.size) {
+            own.counts.drops += 1;
+            own.counts.fresh_drops += u64::from(fresh);
+            self.islands.fingerprint.record(Kind::Drop, now, packet);
+            return self.dropped(now, id);
+        }
+        let waiting = Waiting { handle: id, size: packet.size, since: now };
+        own.queue.push(PacketKind::Data, waiting);
+        self.release(now, flow);
+    }
+
+    /// Sends what window and pacer of a macro-flow allow, and sets its timers.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn release(&mut self, now: Time, flow: u32) {
+        while let Some((waiting, segment)) = self.next_release(now, flow) {
+            let id = self.wrap(now, flow, waiting, segment);
+            let link = self.paths[self.sources[flow as usize].group as usize].forward[0];
+            self.settle(now, link);
+            self.arrive_special(now, link, id);
+        }
+        let source = &mut self.sources[flow as usize];
+        if source.outbound.outstanding() == 0 {
+            source.boundary = Time::NEVER;
+        } else if source.boundary == Time::NEVER {
+            source.boundary = now + source.outbound.rto();
+        }
+        arm(&mut self.agenda, source, flow);
+        let own = self.islands.own(flow);
+        let backlog = own.queue.backlog();
+        own.occupancy.change(now, u64::from(backlog.packets), backlog.bytes);
+        if self.probes.looks_at_sources() {
+            self.show_macro(now, flow, true);
+        }
+    }
+
+    /// The packet that leaves the queue of an ingress now, and its number in the macro-flow.
+    fn next_release(&mut self, now: Time, flow: u32) -> Option<(Waiting, Segment)> {
+        let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
+        if own.queue.backlog().packets == 0 {
+            return None;
+        }
+        let cwnd = source.sender.cwnd();
+        if source.sender.pacing().is_some() && source.pace_free > now {
+            if source.outbound.has_room(cwnd) && source.pace_free < source.pace_armed {
+                source.pace_armed = source.pace_free;
+                self.agenda.at(source.pace_free, event(Due::Pace, flow));
+            }
+            return None;
+        }
+        let segment = source.outbound.next_segment(cwnd)?;
+        own.queue.pop().map(|waiting| (waiting, segment))
+    }
+
+    /// Puts a packet into one of the macro-flow.
+    fn wrap(&mut self, now: Time, flow: u32, waiting: Waiting, segment: Segment) -> u32 {
+        let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
+        self.pool[waiting.handle].hop += own.links;
+        if now > self.warmup {
+            own.counts.fresh_released += 1;
+            own.counts.fresh_wait += u128::from(now.since(waiting.since).0);
+        }
+        let size = waiting.size + own.outer_bytes;
+        if let Some(rate) = source.sender.pacing() {
+            source.pace_free = now + rate.serialization(size);
+        }
+        source.sent += 1;
+        let header = source.sender.on_send(&Departing {
+            now,
+            size,
+            srtt: source.outbound.srtt(),
+            seq: segment.seq,
+            in_flight: source.outbound.in_flight().saturating_sub(1),
+            backlogged: own.queue.backlog().packets > 0,
+            retransmission: false,
+        });
+        let ecn = match source.ecn {
+            EcnUse::None => Ecn::NotCapable,
+            EcnUse::Classic => Ecn::Ect0,
+            EcnUse::Codes(code) => code,
+        };
+        let mut packet = Packet::data(flow, segment.seq, size, now);
+        (packet.header, packet.ecn, packet.signal) = (header, ecn, segment.cwr);
+        let id = self.pool.insert(packet);
+        self.islands.load(id, Cargo::Packet(waiting.handle));
+        id
+    }
+
+    /// An acknowledgement is at the ingress.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_feedback(&mut self, now: Time, flow: u32, id: u32) {
+        let Cargo::Received(received) = self.islands.unload(id) else {
+            unreachable!("the egress has put it there");
+        };
+        let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
+        let Packet { header, ecn: code, seq, sent_at, signal: ece, .. } = self.pool[id];
+        self.pool.remove(id);
+        source.acks_arrived += 1;
+        let (rtt, in_flight) = (Some(now.since(sent_at)), source.outbound.in_flight());
+        let used = own.queue.backlog().packets > 0
+            || f64::from(in_flight) >= 0.5 * source.sender.cwnd();
+        let ack = AckIn { cumulative: seq, sack: &[], rtt, ece };
+        let seen = source.outbound.on_ack(now, &ack);
+        let news = own.gaps.on_feedback((seq, received), source.outbound.nxt());
+        let gap = LossEvent { kind: LossKind::DupAcks, in_flight, lost: news.lost, repeated: false };
+        own.counts.loss_events += u64::from(news.event);
+        for loss in seen.loss.iter().chain(news.event.then_some(&gap)) {
+            source.report_loss(now, loss);
+        }
+        if news.delivered > 0 {
+            let before = (!used).then(|| source.sender.clone());
+            source.sender.on_ack(&mut Ack {
+                now,
+                delivered: news.delivered,
+                acked: seen.acked,
+                lost: news.lost,
+                rtt,
+                srtt: source.outbound.srtt(),
+                min_rtt: source.outbound.min_rtt(),
+                in_flight: source.outbound.in_flight(),
+                recovering: own.gaps.recovering(),
+                header,
+                code,
+                ece,
+            });
+            // RFC 7661, section 4.3: a window of which not half is used does not grow. The controllers
+            // do not know what an application uses, but their window is the proof.
+            if let Some(before) = before
+                && source.sender.cwnd() > before.cwnd()
+            {
+                source.sender = before;
+            }
+        }
+        source.boundary = Time::NEVER;
+        self.release(now, flow);
+    }
+
+    /// A timer of a macro-flow is due: its controller's, or no acknowledgement has come.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_macro_timer(&mut self, now: Time, flow: u32) {
+        let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
+        if source.sender.next_timer() <= now {
+            source.sender.on_timer(now);
+        }
+        if source.boundary <= now {
+            source.boundary = Time::NEVER;
+            let loss = source.outbound.on_timeout(now);
+            own.gaps.on_timeout(source.outbound.nxt());
+            source.report_loss(now, &loss);
+        }
+        self.release(now, flow);
+    }
+
+    // Inside.
+
+    /// A macro-flow's packet was dropped, and with it what it carried.
+    pub(crate) fn outer_dropped(&mut self, now: Time, id: u32) {
+        if let Cargo::Packet(inner) = self.islands.unload(id) {
+            self.dropped(now, inner);
+        }
+    }
+
+    /// What a macro-flow's packet carried, which a link has lost.
+    pub(crate) fn lost_with(&mut self, link: u32, id: u32) -> Option<u32> {
+        let Cargo::Packet(inner) = self.islands.unload(id) else { return None };
+        let Packet { flow, kind, .. } = self.pool[inner];
+        self.islands.lost[link as usize] = Some((flow, kind));
+        Some(inner)
+    }
+
+    // The egress.
+
+    /// A macro-flow's packet is at its egress.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn at_egress(&mut self, now: Time, flow: u32, id: u32) {
+        let Cargo::Packet(inner) = self.islands.unload(id) else {
+            unreachable!("the ingress has put it there");
+        };
+        let bytes = u64::from(self.pool[inner].size);
+        let own = self.islands.own(flow);
+        own.counts.delivered_bytes += bytes;
+        if now > self.warmup {
+            own.counts.fresh_bytes += bytes;
+        }
+        let received = self.sinks[flow as usize].inbound.delivered();
+        self.islands.load(id, Cargo::Received(received));
+        self.acknowledge(now, flow, id);
+        if self.leaves_last_link(inner) {
+            self.leave_last_link(now, inner);
+        } else if self.islands.own(flow).out.push(&mut self.pool, inner, now) {
+            self.agenda.at(now, event(Due::Island, flow));
+        }
+    }
+
+    /// A packet goes on from an egress to the next link, which is returned.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn off_island(&mut self, flow: u32) -> Option<(u32, u32)> {
+        let (id, next) = self.islands.own(flow).out.pop(&self.pool)?;
+        if let Some(next) = next {
+            self.agenda.again(next, event(Due::Island, flow));
+        }
+        Some((self.next_link(id), id))
+    }
+
+    // Measurements.
+
+    /// Shows the probes all macro-flows.
+    pub(crate) fn show_macros(&mut self, now: Time) {
+        for k in 0..self.islands.len() {
+            self.show_macro(now, self.islands.first + k as u32, false);
+        }
+    }
+
+    fn show_macro(&mut self, now: Time, flow: u32, changed: bool) {
+        let own = self.islands.own(flow);
+        let (waiting, bytes) = (own.queue.backlog().packets, own.counts.delivered_bytes);
+        let source = &self.sources[flow as usize];
+        self.probes.on_macro((now, changed), (flow, source), waiting, bytes);
+    }
+
+    /// The probes' means begin now.
+    pub(crate) fn restart_macros(&mut self) {
+        for (flow, own) in (self.islands.first..).zip(&self.islands.macros) {
+            self.probes.restart_macro(flow, own.counts.delivered_bytes);
+        }
+    }
+}
+
+/// Nothing lies between a border router and its island.
+const NO_TIME: Span = Span::ZERO;
