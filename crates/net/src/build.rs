@@ -41,8 +41,7 @@ impl Draw {
 /// The world at time zero.
 pub fn world(scenario: &Scenario, draw: Draw) -> World {
     let end = Time::ZERO + scenario.duration;
-    let mut links: Vec<Link> =
-        (0..scenario.links.len()).map(|i| link(scenario, i, draw)).collect();
+    let mut links: Vec<Link> = (0..scenario.links.len()).map(|i| link(scenario, i, draw)).collect();
     for &link in scenario.islands.iter().flat_map(|island| &island.links) {
         links[link].island = true;
         links[link].plain = false;

@@ -256,12 +256,13 @@ impl World {
         self.pool.remove(id);
         source.acks_arrived += 1;
         let (rtt, in_flight) = (Some(now.since(sent_at)), source.outbound.in_flight());
-        let used = own.queue.backlog().packets > 0
-            || f64::from(in_flight) >= 0.5 * source.sender.cwnd();
+        let used =
+            own.queue.backlog().packets > 0 || f64::from(in_flight) >= 0.5 * source.sender.cwnd();
         let ack = AckIn { cumulative: seq, sack: &[], rtt, ece };
         let seen = source.outbound.on_ack(now, &ack);
         let news = own.gaps.on_feedback((seq, received), source.outbound.nxt());
-        let gap = LossEvent { kind: LossKind::DupAcks, in_flight, lost: news.lost, repeated: false };
+        let gap =
+            LossEvent { kind: LossKind::DupAcks, in_flight, lost: news.lost, repeated: false };
         own.counts.loss_events += u64::from(news.event);
         for loss in seen.loss.iter().chain(news.event.then_some(&gap)) {
             source.report_loss(now, loss);

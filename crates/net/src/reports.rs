@@ -67,12 +67,7 @@ impl World {
     /// macro-flow. Its place in the pool is free, but not taken.
     #[cold]
     #[inline(never)]
-    pub(crate) fn packet_ended(
-        &mut self,
-        now: Time,
-        flow: u32,
-        (kind, id): (PacketKind, u32),
-    ) {
+    pub(crate) fn packet_ended(&mut self, now: Time, flow: u32, (kind, id): (PacketKind, u32)) {
         if self.islands.owns(flow) {
             return self.outer_dropped(now, id);
         }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearpipe_results::{
-    Batches, Draft, FlowRow, GroupRow, LinkRow, MacroRow, Meta, Series, SeriesOf, StoreError, Stored,
-    Summary, Tables, Transfers, check_writable, read_result, write_result,
+    Batches, Draft, FlowRow, GroupRow, LinkRow, MacroRow, Meta, Series, SeriesOf, StoreError,
+    Stored, Summary, Tables, Transfers, check_writable, read_result, write_result,
 };
 
 /// An empty directory of this test's own.

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use cc::params::{Spec, Value};
 use cc::roles::Limit;
 
-use crate::resolved::{Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start};
+use crate::resolved::{
+    Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
+};
 
 /// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the version of the
 /// model, the seed and the replication. `scenario.seed` does not enter: `seed` is what is run.

@@ -74,9 +74,8 @@ impl Land<'_> {
 
     fn protocol(&self, file: &IslandFile) -> Result<Protocol, Fault> {
         let protocol = self.catalog.protocol(&file.protocol)?;
-        let windowless = |kind| {
-            protocols().any(|info| info.name == kind && (info.open_loop || info.reports))
-        };
+        let windowless =
+            |kind| protocols().any(|info| info.name == kind && (info.open_loop || info.reports));
         if windowless(protocol.kind) {
             let text = format!(
                 "\"{}\" has no window by which an ingress could release packets; take a protocol \
@@ -151,7 +150,8 @@ impl Land<'_> {
                     // A crossing has at least one link.
                     let (from, to) = ends(self.links, path).unwrap_or_default();
                     let feedback = self.feedback(island, (to, from)).ok_or_else(|| {
-                        let text = format!("no way back from \"{to}\" to \"{from}\" for the feedback");
+                        let text =
+                            format!("no way back from \"{to}\" to \"{from}\" for the feedback");
                         entry.spot.rule(text)
                     })?;
                     crossings.push(Crossing { path: path.to_vec(), feedback });
@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let scenario = scenario("links = [\"b\", \"c.reverse\"]\nouter = \"0B\"\nnative = [\"part\"]\n");
+        let scenario =
+            scenario("links = [\"b\", \"c.reverse\"]\nouter = \"0B\"\nnative = [\"part\"]\n");
         let again = parse("run.toml", &scenario.to_toml(), &[]).unwrap().scenario;
         assert_eq!(again, scenario);
     }

@@ -84,8 +84,7 @@ fn entries(scenario: &Scenario, first: u32) -> Vec<[Vec<(u16, u32)>; 2]> {
     let mut entries = vec![[Vec::new(), Vec::new()]; scenario.groups.len()];
     for (flow, (_, island, _, crossing)) in (first..).zip(crossings(scenario)) {
         for (number, group) in island.mapped(&scenario.groups) {
-            for (kind, path) in
-                [(PacketKind::Data, &group.path), (PacketKind::Ack, &group.reverse)]
+            for (kind, path) in [(PacketKind::Data, &group.path), (PacketKind::Ack, &group.reverse)]
             {
                 let runs = island.runs(path).into_iter();
                 let own = runs.filter(|run| path[run.clone()] == crossing.path);

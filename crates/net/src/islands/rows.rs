@@ -19,7 +19,10 @@ pub fn rows(
     let numbers: Vec<(usize, usize)> = world.islands.macros.iter().map(|own| own.of).collect();
     debug_assert_eq!(numbers.len(), crossings(scenario).count());
     let first = world.islands.first;
-    (first..).zip(numbers).map(|(flow, of)| row(scenario, world, (flow, of), waiting, end)).collect()
+    (first..)
+        .zip(numbers)
+        .map(|(flow, of)| row(scenario, world, (flow, of), waiting, end))
+        .collect()
 }
 
 fn row(
