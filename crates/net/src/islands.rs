@@ -17,10 +17,11 @@ mod found;
 mod gaps;
 mod rows;
 
-use cc::roles::{Ack, Departing, Ecn, EcnUse, LossKind, PacketKind};
+use cc::registry::AnySender;
+use cc::roles::{Departing, Ecn, EcnUse, LossKind, PacketKind};
 use queue::{Queue, Waiting};
 use results::metrics::Occupancy;
-use transport::{AckIn, LossEvent, Segment};
+use transport::{LossEvent, Segment};
 use units::{Span, Time};
 
 use crate::fingerprint::{Fingerprint, Kind};
@@ -52,6 +53,8 @@ struct Macro {
     queue: Queue,
     occupancy: Occupancy,
     gaps: Gaps,
+    /// The sender before an acknowledgement by which it may not grow.
+    before: Option<AnySender>,
     /// Packets that go on from the egress, at once.
     out: Pipe,
     counts: Counts,
@@ -244,52 +247,36 @@ impl World {
         id
     }
 
-    /// An acknowledgement is at the ingress.
+    /// An acknowledgement is at the ingress, where what all sources do comes next.
     #[cold]
     #[inline(never)]
-    pub(crate) fn on_feedback(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn before_feedback(&mut self, now: Time, flow: u32, id: u32) {
         let Cargo::Received(received) = self.islands.unload(id) else {
             unreachable!("the egress has put it there");
         };
         let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
-        let Packet { header, ecn: code, seq, sent_at, signal: ece, .. } = self.pool[id];
-        self.pool.remove(id);
-        source.acks_arrived += 1;
-        let (rtt, in_flight) = (Some(now.since(sent_at)), source.outbound.in_flight());
-        let used =
-            own.queue.backlog().packets > 0 || f64::from(in_flight) >= 0.5 * source.sender.cwnd();
-        let ack = AckIn { cumulative: seq, sack: &[], rtt, ece };
-        let seen = source.outbound.on_ack(now, &ack);
-        let news = own.gaps.on_feedback((seq, received), source.outbound.nxt());
-        let gap =
-            LossEvent { kind: LossKind::DupAcks, in_flight, lost: news.lost, repeated: false };
-        own.counts.loss_events += u64::from(news.event);
-        for loss in seen.loss.iter().chain(news.event.then_some(&gap)) {
-            source.report_loss(now, loss);
+        let (cwnd, in_flight) = (source.sender.cwnd(), source.outbound.in_flight());
+        let used = own.queue.backlog().packets > 0 || f64::from(in_flight) >= 0.5 * cwnd;
+        let news = own.gaps.on_feedback((self.pool[id].seq, received), source.outbound.nxt());
+        if news.event {
+            own.counts.loss_events += 1;
+            let (kind, lost) = (LossKind::DupAcks, news.lost);
+            source.report_loss(now, &LossEvent { kind, in_flight, lost, repeated: false });
         }
-        if news.delivered > 0 {
-            let before = (!used).then(|| source.sender.clone());
-            source.sender.on_ack(&mut Ack {
-                now,
-                delivered: news.delivered,
-                acked: seen.acked,
-                lost: news.lost,
-                rtt,
-                srtt: source.outbound.srtt(),
-                min_rtt: source.outbound.min_rtt(),
-                in_flight: source.outbound.in_flight(),
-                recovering: own.gaps.recovering(),
-                header,
-                code,
-                ece,
-            });
-            // RFC 7661, section 4.3: a window of which not half is used does not grow. The controllers
-            // do not know what an application uses, but their window is the proof.
-            if let Some(before) = before
-                && source.sender.cwnd() > before.cwnd()
-            {
-                source.sender = before;
-            }
+        own.before = (!used).then(|| source.sender.clone());
+    }
+
+    /// Its source has heard of the acknowledgement.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn after_feedback(&mut self, now: Time, flow: u32) {
+        let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
+        // RFC 7661, section 4.3: a window of which not half is used does not grow. Controllers are not
+        // told what is used, so one that grew then is put back as it was.
+        if let Some(before) = own.before.take()
+            && source.sender.cwnd() > before.cwnd()
+        {
+            source.sender = before;
         }
         source.boundary = Time::NEVER;
         self.release(now, flow);

@@ -475,13 +475,18 @@ impl World {
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckDown, flow));
         }
-        if self.islands.owns(flow) {
-            return self.on_feedback(now, flow, id);
+        let of_island = self.islands.owns(flow);
+        if of_island {
+            self.before_feedback(now, flow, id);
         }
+        let source = &self.sources[flow as usize];
         if !source.prompt && self.probes.looks_at_sources() {
             self.probes.before_ack(now, flow, source, &self.pool[id]);
         }
         self.acknowledged(now, flow, id);
+        if of_island {
+            return self.after_feedback(now, flow);
+        }
         self.look_at_source(now, flow);
     }
 

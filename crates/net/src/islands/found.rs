@@ -75,6 +75,7 @@ fn border(scenario: &Scenario, island: &Island, of: (usize, usize)) -> Macro {
         queue: Queue::new(cc::roles::Service::Fifo, island.limit, scenario.packets.data_bytes),
         occupancy: Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes),
         gaps: Gaps::new(scenario.transport.dup_thresh),
+        before: None,
         out: Pipe::EMPTY,
         counts: Counts::default(),
     }

@@ -23,8 +23,6 @@ pub struct Gaps {
 /// What an acknowledgement changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
-    /// Packets that have arrived and were not known to have.
-    pub delivered: u32,
     /// Packets newly taken for lost.
     pub lost: u32,
     /// Is that the first loss of a window?
@@ -40,13 +38,12 @@ impl Gaps {
 
     /// Feedback comes that says (highest, received); `nxt` packets were sent so far.
     pub fn on_feedback(&mut self, (highest, received): (u64, u64), nxt: u64) -> News {
-        let delivered = received.saturating_sub(self.received);
-        self.received += delivered;
+        self.received = self.received.max(received);
         self.highest = self.highest.max(highest);
         let missing = self.highest - self.received;
         // What was given up may have come late.
         self.known = self.known.min(missing);
-        let mut news = News { delivered: count(delivered), lost: 0, event: false };
+        let mut news = News { lost: 0, event: false };
         if missing == self.known {
             self.suspected = None;
             return news;
@@ -69,11 +66,6 @@ impl Gaps {
         (self.highest, self.recover) = (nxt, nxt);
         (self.known, self.suspected) = (nxt - self.received, None);
     }
-
-    /// Is what was sent at the last loss not yet passed?
-    pub fn recovering(&self) -> bool {
-        self.highest < self.recover
-    }
 }
 
 fn count(packets: u64) -> u32 {
@@ -84,56 +76,54 @@ fn count(packets: u64) -> u32 {
 mod tests {
     use super::*;
 
-    fn news(delivered: u32, lost: u32, event: bool) -> News {
-        News { delivered, lost, event }
+    fn news(lost: u32, event: bool) -> News {
+        News { lost, event }
     }
 
     #[test]
     fn three_packets_above_a_hole_make_a_loss_once_a_window() {
         let mut gaps = Gaps::new(3);
-        assert_eq!(gaps.on_feedback((1, 1), 20), news(1, 0, false));
+        assert_eq!(gaps.on_feedback((1, 1), 20), news(0, false));
         // 1 is missing: 2 and 3 arrive, then 4.
-        assert_eq!(gaps.on_feedback((3, 2), 20), news(1, 0, false));
-        assert_eq!(gaps.on_feedback((4, 3), 20), news(1, 0, false));
-        assert_eq!(gaps.on_feedback((5, 4), 20), news(1, 1, true));
-        assert!(gaps.recovering());
+        assert_eq!(gaps.on_feedback((3, 2), 20), news(0, false));
+        assert_eq!(gaps.on_feedback((4, 3), 20), news(0, false));
+        assert_eq!(gaps.on_feedback((5, 4), 20), news(1, true));
         // 5 and 6 are missing as well: of the same window, 20 packets.
         for (highest, received) in [(8, 5), (9, 6)] {
-            assert_eq!(gaps.on_feedback((highest, received), 22), news(1, 0, false));
+            assert_eq!(gaps.on_feedback((highest, received), 22), news(0, false));
         }
-        assert_eq!(gaps.on_feedback((10, 7), 22), news(1, 2, false));
+        assert_eq!(gaps.on_feedback((10, 7), 22), news(2, false));
         // 20 is missing, of the next one.
-        assert_eq!(gaps.on_feedback((20, 17), 30), news(10, 0, false));
-        assert!(!gaps.recovering());
+        assert_eq!(gaps.on_feedback((20, 17), 30), news(0, false));
         for (highest, received) in [(22, 18), (23, 19)] {
-            assert_eq!(gaps.on_feedback((highest, received), 30), news(1, 0, false));
+            assert_eq!(gaps.on_feedback((highest, received), 30), news(0, false));
         }
-        assert_eq!(gaps.on_feedback((24, 20), 30), news(1, 1, true));
+        assert_eq!(gaps.on_feedback((24, 20), 30), news(1, true));
     }
 
     #[test]
     fn a_late_packet_and_a_lost_acknowledgement_are_no_loss() {
         let mut gaps = Gaps::new(3);
-        assert_eq!(gaps.on_feedback((1, 1), 9), news(1, 0, false));
+        assert_eq!(gaps.on_feedback((1, 1), 9), news(0, false));
         // 1 is overtaken by 2 and 3.
-        assert_eq!(gaps.on_feedback((3, 2), 9), news(1, 0, false));
-        assert_eq!(gaps.on_feedback((4, 3), 9), news(1, 0, false));
-        assert_eq!(gaps.on_feedback((4, 4), 9), news(1, 0, false));
+        assert_eq!(gaps.on_feedback((3, 2), 9), news(0, false));
+        assert_eq!(gaps.on_feedback((4, 3), 9), news(0, false));
+        assert_eq!(gaps.on_feedback((4, 4), 9), news(0, false));
         // The feedback of 4 to 6 is lost.
-        assert_eq!(gaps.on_feedback((8, 8), 9), news(4, 0, false));
+        assert_eq!(gaps.on_feedback((8, 8), 9), news(0, false));
         // Feedback that was overtaken is no news.
-        assert_eq!(gaps.on_feedback((7, 7), 9), news(0, 0, false));
+        assert_eq!(gaps.on_feedback((7, 7), 9), news(0, false));
     }
 
     #[test]
     fn what_a_timeout_gave_up_is_not_lost_again() {
         let mut gaps = Gaps::new(1);
-        assert_eq!(gaps.on_feedback((2, 2), 10), news(2, 0, false));
+        assert_eq!(gaps.on_feedback((2, 2), 10), news(0, false));
         gaps.on_timeout(10);
         // Of 2 to 9, 4 comes late all the same; then 10, the first of later.
-        assert_eq!(gaps.on_feedback((5, 3), 10), news(1, 0, false));
-        assert_eq!(gaps.on_feedback((11, 4), 12), news(1, 0, false));
+        assert_eq!(gaps.on_feedback((5, 3), 10), news(0, false));
+        assert_eq!(gaps.on_feedback((11, 4), 12), news(0, false));
         // 11 is missing.
-        assert_eq!(gaps.on_feedback((13, 5), 14), news(1, 1, true));
+        assert_eq!(gaps.on_feedback((13, 5), 14), news(1, true));
     }
 }
