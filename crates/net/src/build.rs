@@ -14,7 +14,7 @@ use crate::app::Apps;
 use crate::arrivals::Arrivals;
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
-use crate::islands::{Found, Islands, found};
+use crate::islands::{Found, Islands, found, of_island};
 use crate::line::{Line, Streams};
 use crate::link::{Link, Routers};
 use crate::lookahead;
@@ -42,9 +42,8 @@ impl Draw {
 pub fn world(scenario: &Scenario, draw: Draw) -> World {
     let end = Time::ZERO + scenario.duration;
     let mut links: Vec<Link> = (0..scenario.links.len()).map(|i| link(scenario, i, draw)).collect();
-    for &link in scenario.islands.iter().flat_map(|island| &island.links) {
-        links[link].island = true;
-        links[link].plain = false;
+    for link in scenario.islands.iter().flat_map(of_island) {
+        (links[link].island, links[link].plain) = (true, false);
     }
     let mut flows = Flows::of(scenario, Apps::new(scenario, end), draw);
     let arrivals = Arrivals::new(scenario, &flows.first_access, draw);

@@ -17,6 +17,8 @@ mod found;
 mod gaps;
 mod rows;
 
+use std::collections::VecDeque;
+
 use cc::registry::AnySender;
 use cc::roles::{Departing, Ecn, EcnUse, LossKind, PacketKind};
 use queue::{Queue, Waiting};
@@ -26,10 +28,11 @@ use units::{Span, Time};
 
 use crate::fingerprint::{Fingerprint, Kind};
 use crate::islands::gaps::Gaps;
-use crate::packet::{Packet, Pipe, Pool};
+use crate::link::Fate;
+use crate::packet::{Packet, Pool};
 use crate::world::{Due, World, arm, event};
 
-pub use found::{Found, crossings, found};
+pub use found::{Found, crossings, found, of_island};
 pub use rows::rows;
 
 /// What a macro-flow's packet has with it, by its place in the pool.
@@ -53,10 +56,10 @@ struct Macro {
     queue: Queue,
     occupancy: Occupancy,
     gaps: Gaps,
+    /// Acknowledgements on the last way to the ingress, and when they are there.
+    feedback: VecDeque<(Time, u32)>,
     /// The sender before an acknowledgement by which it may not grow.
     before: Option<AnySender>,
-    /// Packets that go on from the egress, at once.
-    out: Pipe,
     counts: Counts,
 }
 
@@ -119,7 +122,7 @@ impl Islands {
         self.lost.get(link).copied().flatten()
     }
 
-    /// All packets that wait at an ingress, are carried, or have just come out.
+    /// All packets that wait at an ingress or are carried, and feedback that has left the last link.
     pub fn held<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let carried = self.cargo.iter().filter_map(|cargo| match cargo {
             Cargo::Packet(id) => Some(&pool[*id]),
@@ -127,7 +130,8 @@ impl Islands {
         });
         let queued = self.macros.iter().flat_map(|own| own.queue.iter());
         let queued = queued.map(|waiting| &pool[waiting.handle]);
-        carried.chain(queued).chain(self.macros.iter().flat_map(|own| own.out.iter(pool)))
+        let feedback = self.macros.iter().flat_map(|own| &own.feedback).map(|&(_, id)| &pool[id]);
+        carried.chain(queued).chain(feedback)
     }
 
     fn own(&mut self, flow: u32) -> &mut Macro {
@@ -205,7 +209,7 @@ impl World {
         if source.sender.pacing().is_some() && source.pace_free > now {
             if source.outbound.has_room(cwnd) && source.pace_free < source.pace_armed {
                 source.pace_armed = source.pace_free;
-                self.agenda.at(source.pace_free, event(Due::Pace, flow));
+                self.agenda.at(source.pace_free, event(Due::FlowTimer, flow));
             }
             return None;
         }
@@ -247,10 +251,31 @@ impl World {
         id
     }
 
-    /// An acknowledgement is at the ingress, where what all sources do comes next.
+    /// An acknowledgement has left its last link, and is at the ingress at `out`.
+    pub(crate) fn feed_back(&mut self, out: Time, flow: u32, id: u32) {
+        self.islands.own(flow).feedback.push_back((out, id));
+        self.agenda.at(out, event(Due::FlowTimer, flow));
+    }
+
+    /// Something is due at an ingress: acknowledgements are there, a timer of the controller's, the
+    /// pacer's, or no acknowledgement has come.
     #[cold]
     #[inline(never)]
-    pub(crate) fn before_feedback(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn on_macro_event(&mut self, now: Time, flow: u32) {
+        let source = &mut self.sources[flow as usize];
+        let never = |armed: Time| if armed <= now { Time::NEVER } else { armed };
+        (source.armed, source.pace_armed) = (never(source.armed), never(source.pace_armed));
+        while let Some((_, id)) = self.islands.own(flow).feedback.pop_front_if(|f| f.0 <= now) {
+            self.before_feedback(now, flow, id);
+            self.acknowledged(now, flow, id);
+            self.after_feedback(flow);
+        }
+        self.on_macro_timers(now, flow);
+        self.release(now, flow);
+    }
+
+    /// What only the ingress of a macro-flow makes of an acknowledgement.
+    fn before_feedback(&mut self, now: Time, flow: u32, id: u32) {
         let Cargo::Received(received) = self.islands.unload(id) else {
             unreachable!("the egress has put it there");
         };
@@ -267,9 +292,7 @@ impl World {
     }
 
     /// Its source has heard of the acknowledgement.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn after_feedback(&mut self, now: Time, flow: u32) {
+    fn after_feedback(&mut self, flow: u32) {
         let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
         // RFC 7661, section 4.3: a window of which not half is used does not grow. Controllers are not
         // told what is used, so one that grew then is put back as it was.
@@ -279,13 +302,9 @@ impl World {
             source.sender = before;
         }
         source.boundary = Time::NEVER;
-        self.release(now, flow);
     }
 
-    /// A timer of a macro-flow is due: its controller's, or no acknowledgement has come.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn on_macro_timer(&mut self, now: Time, flow: u32) {
+    fn on_macro_timers(&mut self, now: Time, flow: u32) {
         let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
         if source.sender.next_timer() <= now {
             source.sender.on_timer(now);
@@ -296,7 +315,6 @@ impl World {
             own.gaps.on_timeout(source.outbound.nxt());
             source.report_loss(now, &loss);
         }
-        self.release(now, flow);
     }
 
     // Inside.
@@ -336,20 +354,24 @@ impl World {
         self.acknowledge(now, flow, id);
         if self.leaves_last_link(inner) {
             self.leave_last_link(now, inner);
-        } else if self.islands.own(flow).out.push(&mut self.pool, inner, now) {
-            self.agenda.at(now, event(Due::Island, flow));
+        } else {
+            self.leave_island(now, self.next_link(inner), inner);
         }
     }
 
-    /// A packet goes on from an egress to the next link, which is returned.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn off_island(&mut self, flow: u32) -> Option<(u32, u32)> {
-        let (id, next) = self.islands.own(flow).out.pop(&self.pool)?;
-        if let Some(next) = next {
-            self.agenda.again(next, event(Due::Island, flow));
+    /// A packet goes on from an egress to a link: as [`World::arrive`], which has one caller.
+    fn leave_island(&mut self, now: Time, link: u32, id: u32) {
+        self.settle(now, link);
+        let l = &mut self.links[link as usize];
+        if !l.plain {
+            return self.arrive_special(now, link, id);
         }
-        Some((self.next_link(id), id))
+        match l.arrive(now, &mut self.pool, id, false) {
+            Fate::Serve => self.serve(now, link, id, Span::ZERO),
+            Fate::Wait if l.guarded => {}
+            Fate::Wait => self.set_guard(link),
+            Fate::Dropped => self.dropped(now, id),
+        }
     }
 
     // Measurements.

@@ -140,6 +140,9 @@ impl World {
     /// A packet leaves the last named link at `out`. Its host gets an event though it may be prompt.
     pub(crate) fn leave_last_link(&mut self, out: Time, id: u32) {
         let Packet { flow, size, kind, .. } = self.pool[id];
+        if kind == PacketKind::Ack && self.islands.owns(flow) {
+            return self.feed_back(out, flow, id);
+        }
         let (source, sink) = (&mut self.sources[flow as usize], &mut self.sinks[flow as usize]);
         let access = &self.accesses[sink.access as usize];
         let (hop, pipe, time, owd, due) = match kind {

@@ -64,8 +64,6 @@ pub enum Due {
     Leave = 13,
     /// A group's next flow comes.
     Arrival = 14,
-    /// Packets go on from a macro-flow's egress to the next link.
-    Island = 15,
 }
 
 /// Bits of an event that name the link or flow.
@@ -146,14 +144,12 @@ impl World {
         const PROBE: u32 = Due::Probe as u32;
         const LEAVE: u32 = Due::Leave as u32;
         const ARRIVAL: u32 = Due::Arrival as u32;
-        const ISLAND: u32 = Due::Island as u32;
         let index = event & (MAX_INDEX - 1);
-        // What arrives at a link does so below, for four kinds of events: called once, it is inlined.
+        // What arrives at a link does so below, for three kinds of events: called once, it is inlined.
         let arrival = match event >> INDEX_BITS {
             UP => self.off_source(index),
             ACK_UP => self.off_sink(index),
             LINK_PIPE => self.off_link(now, index),
-            ISLAND => self.off_island(index),
             GUARD => return self.on_guard(now, index),
             CAPACITY => return self.on_router_event(now, index, Due::Capacity),
             ROUTER_TIMER => return self.on_router_event(now, index, Due::RouterTimer),
@@ -299,7 +295,7 @@ impl World {
 
     /// A packet starts over a link's plain line; where it comes out, and when, is known at once.
     #[inline]
-    fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
+    pub(crate) fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
         l.serve(now, packet, queued_for);
@@ -376,14 +372,15 @@ impl World {
     // The source.
 
     fn on_flow_timer(&mut self, now: Time, flow: u32) {
+        if self.islands.owns(flow) {
+            return self.on_macro_event(now, flow);
+        }
         let source = &mut self.sources[flow as usize];
         if source.armed != now {
             return; // another event took its place
         }
         source.armed = Time::NEVER;
-        if self.islands.owns(flow) {
-            self.on_macro_timer(now, flow);
-        } else if source.deadline() <= now {
+        if source.deadline() <= now {
             self.on_source_timers(now, flow);
             self.look_at_source(now, flow);
         } else {
@@ -409,9 +406,6 @@ impl World {
         let source = &mut self.sources[flow as usize];
         if source.pace_armed == now {
             source.pace_armed = Time::NEVER;
-            if self.islands.owns(flow) {
-                return self.release(now, flow);
-            }
             self.send(now, flow);
             self.look_at_source(now, flow);
         }
@@ -475,18 +469,10 @@ impl World {
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckDown, flow));
         }
-        let of_island = self.islands.owns(flow);
-        if of_island {
-            self.before_feedback(now, flow, id);
-        }
-        let source = &self.sources[flow as usize];
         if !source.prompt && self.probes.looks_at_sources() {
             self.probes.before_ack(now, flow, source, &self.pool[id]);
         }
         self.acknowledged(now, flow, id);
-        if of_island {
-            return self.after_feedback(now, flow);
-        }
         self.look_at_source(now, flow);
     }
 
@@ -500,7 +486,7 @@ impl World {
 
     /// An ACK is at its source, at `now`.
     #[inline]
-    fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
         source.acks_arrived += 1;

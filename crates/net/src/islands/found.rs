@@ -1,5 +1,7 @@
 //! From a scenario's islands to macro-flows that have sent nothing.
 
+use std::collections::VecDeque;
+
 use cc::roles::PacketKind;
 use queue::Queue;
 use results::metrics::Occupancy;
@@ -11,7 +13,7 @@ use crate::build::{Birth, Draw, Mould, limits};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Path, Sink, Source};
 use crate::islands::gaps::Gaps;
-use crate::packet::{NONE, Pipe};
+use crate::packet::NONE;
 
 /// What the macro-flows add to the world's flows.
 #[derive(Debug)]
@@ -29,6 +31,12 @@ pub fn crossings(scenario: &Scenario) -> impl Iterator<Item = (usize, &Island, u
         let crossings = island.crossings.iter().enumerate();
         crossings.map(move |(k, crossing)| (number, island, k, crossing))
     })
+}
+
+/// The links that are not plain for an island's sake: its own, and those where its feedback arrives.
+pub fn of_island(island: &Island) -> impl Iterator<Item = usize> {
+    let last = island.crossings.iter().filter_map(|crossing| crossing.feedback.last());
+    island.links.iter().chain(last).copied()
 }
 
 /// The islands at time zero; macro-flows are numbered from `first`, and `access` is the number of
@@ -76,7 +84,7 @@ fn border(scenario: &Scenario, island: &Island, of: (usize, usize)) -> Macro {
         occupancy: Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes),
         gaps: Gaps::new(scenario.transport.dup_thresh),
         before: None,
-        out: Pipe::EMPTY,
+        feedback: VecDeque::new(),
         counts: Counts::default(),
     }
 }
