@@ -124,6 +124,10 @@ fn ways_share_evenly_and_the_core_stays_empty(protocol: &str) {
     assert!(one.queue_mean_pkts > 10.0 && ten.queue_mean_pkts > 10.0);
     // Two macro-flows carry the ACKs back.
     assert_eq!(outcome.tables.macroflows.len(), 4);
+    // What carries the ACKs has as many packets on the way as the core has data in 30 ms, 74 at most; its
+    // window, which nothing limits, has not grown beyond twice that, by RFC 7661.
+    let acks = from(&outcome, "r3");
+    assert!(acks.cwnd_pkts < 2.0 * 20e6 / 8160.0 * 0.030 + 10.0, "{acks:?}");
     // The core's bytes are the packets' and 20 for each, and 40 for each packet that goes the other
     // way; an RTT's packets may be on either side of the ends of the measured time.
     let packets = (one.goodput_bps + ten.goodput_bps) / 8000.0;
