@@ -4,12 +4,13 @@
 
 mod common;
 
+use capture::{CaptureOf, Recorder, TraceOf, Window};
 use cc::roles::Limit;
-use clearpipe_net::Outcome;
+use clearpipe_net::{Outcome, simulate_recorded};
 use common::{group, link, run};
 use results::{GroupRow, MacroRow};
 use scenario::{Capacity, Line, Loss, LossModel, Outage, Scenario, parse};
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
 
 /// Two ways across a core of 20 Mb/s, `a` to `b` and `c` to `d`, 60 ms there and back; `text` has the
 /// flows and the island, if there is one.
@@ -333,6 +334,36 @@ fn macro_flows_have_series() {
             assert!(series.id.iter().all(|&id| id == 2 || id == 3));
         }
     }
+}
+
+/// Captures show outer packets inside, and looking changes nothing.
+#[test]
+fn captures_show_outer_packets() {
+    let text = flows("some", "sack", 2, ("a", "b")) + &island("vcp", "");
+    let mut scenario = crossroads("vcp", &text);
+    (scenario.duration, scenario.warmup) = (Span::from_secs(5), Span::from_secs(1));
+    let mut recorder =
+        Recorder::new(scenario.links.len(), Window { from: Time::ZERO, to: Time::NEVER });
+    for name in ["core", "in1"] {
+        let link = scenario.links.iter().position(|link| link.name == name).expect("it has one");
+        let wanted = CaptureOf {
+            link: link as u32,
+            name,
+            rate_bps: scenario.links[link].rate.0,
+            headers_only: true,
+            file: format!("{name}.pcapng"),
+        };
+        recorder.capture(wanted, Box::new(std::io::sink())).expect("a sink takes everything");
+    }
+    let (groups, links) = (vec!["some".to_owned()], vec![String::new(); scenario.links.len()]);
+    let wanted = TraceOf { links, groups, limit: 1 << 30, file: "trace".to_owned() };
+    recorder.trace(wanted, Box::new(std::io::sink())).expect("a sink takes everything");
+    let recorded = simulate_recorded(&scenario, (1, 0), recorder, &mut |_| true);
+    let (outcome, recorded) = recorded.expect("a sink takes everything");
+    assert_eq!(outcome.fingerprint, run(&scenario, 1, 0).fingerprint);
+    let captured: Vec<u64> = recorded.captures.iter().map(|(_, packets)| *packets).collect();
+    let departed = ["core", "in1"].map(|name| link(&outcome, name).total_departures_pkts);
+    assert_eq!(captured, departed);
 }
 
 #[test]
