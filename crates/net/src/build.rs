@@ -315,13 +315,13 @@ impl Mould {
         }
     }
 
-    /// Both ends of a macro-flow: a source that starts nothing, a sink that does not acknowledge by
+    /// Both ends of a macro-flow: a source that starts nothing and has no timers, a sink that does not acknowledge by
     /// itself, and annals whose packets' ends are told of.
     pub fn carrier(&self, birth: Birth) -> (Source, Sink, Annals) {
         let (source, sink, annals) = self.flow(birth);
         let inbound = Inbound::new(&Config { reports: true, ..self.config });
         (
-            Source { boundary: Time::NEVER, ..source },
+            Source { boundary: Time::NEVER, finished: true, ..source },
             Sink { inbound, reports: true, ..sink },
             Annals { reports: true, ..annals },
         )

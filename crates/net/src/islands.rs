@@ -7,9 +7,9 @@
 //! A macro-flow is a flow like others: it has a number, a source, a sink and a path, and links, captures
 //! and the books know nothing more. Its packets are packets of their own, and what they carry lies
 //! still meanwhile ([`Cargo`]). So what is inside is written upon by nobody, and an island's links see
-//! outer sizes, outer ECN bits and outer headers alone. What a macro-flow is not: started
-//! ([`crate::flow::Source::started`]). Its source sends nothing by itself, and what its timers and its
-//! feedback do is here.
+//! outer sizes, outer ECN bits and outer headers alone. What a macro-flow's source is not: started, and
+//! with timers ([`crate::flow::Source`]). It sends nothing by itself, and what is due at its ingress is an
+//! event of its own.
 //!
 //! An island's links are not plain, so that a packet at its ingress is met in [`crate::special`].
 
@@ -30,7 +30,7 @@ use crate::fingerprint::{Fingerprint, Kind};
 use crate::islands::gaps::Gaps;
 use crate::link::Fate;
 use crate::packet::{Packet, Pool};
-use crate::world::{Due, World, arm, event};
+use crate::world::{Due, World, event};
 
 pub use found::{Found, crossings, found, of_island};
 pub use rows::rows;
@@ -190,7 +190,11 @@ impl World {
         } else if source.boundary == Time::NEVER {
             source.boundary = now + source.outbound.rto();
         }
-        arm(&mut self.agenda, source, flow);
+        let deadline = source.boundary.min(source.sender.next_timer()).max(now);
+        if deadline < source.armed {
+            source.armed = deadline;
+            self.agenda.at(deadline, event(Due::Island, flow));
+        }
         let own = self.islands.own(flow);
         let backlog = own.queue.backlog();
         own.occupancy.change(now, u64::from(backlog.packets), backlog.bytes);
@@ -209,7 +213,7 @@ impl World {
         if source.sender.pacing().is_some() && source.pace_free > now {
             if source.outbound.has_room(cwnd) && source.pace_free < source.pace_armed {
                 source.pace_armed = source.pace_free;
-                self.agenda.at(source.pace_free, event(Due::FlowTimer, flow));
+                self.agenda.at(source.pace_free, event(Due::Island, flow));
             }
             return None;
         }
@@ -254,7 +258,7 @@ impl World {
     /// An acknowledgement has left its last link, and is at the ingress at `out`.
     pub(crate) fn feed_back(&mut self, out: Time, flow: u32, id: u32) {
         self.islands.own(flow).feedback.push_back((out, id));
-        self.agenda.at(out, event(Due::FlowTimer, flow));
+        self.agenda.at(out, event(Due::Island, flow));
     }
 
     /// Something is due at an ingress: acknowledgements are there, a timer of the controller's, the

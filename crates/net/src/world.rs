@@ -64,6 +64,8 @@ pub enum Due {
     Leave = 13,
     /// A group's next flow comes.
     Arrival = 14,
+    /// Something is due at the ingress of a macro-flow.
+    Island = 15,
 }
 
 /// Bits of an event that name the link or flow.
@@ -161,7 +163,7 @@ impl World {
             PROBE => return self.on_probe(now),
             LEAVE => return self.on_leave(now, index),
             ARRIVAL => return self.on_arrival(now, index),
-            _ => return self.on_warmup(now),
+            _ => return self.on_rare_event(now, event),
         };
         if let Some((link, id)) = arrival {
             self.arrive(now, link, id);
@@ -372,9 +374,6 @@ impl World {
     // The source.
 
     fn on_flow_timer(&mut self, now: Time, flow: u32) {
-        if self.islands.owns(flow) {
-            return self.on_macro_event(now, flow);
-        }
         let source = &mut self.sources[flow as usize];
         if source.armed != now {
             return; // another event took its place
@@ -659,6 +658,16 @@ impl World {
             Ends { sources: &self.sources, sinks: &self.sinks },
         ) {
             self.agenda.at(next, event(Due::Probe, 0));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_rare_event(&mut self, now: Time, event: u32) {
+        if event == self::event(Due::Warmup, 0) {
+            self.on_warmup(now);
+        } else {
+            self.on_macro_event(now, event & (MAX_INDEX - 1));
         }
     }
 
