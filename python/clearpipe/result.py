@@ -170,6 +170,12 @@ class Result:
         return None if found is None else Table(found)
 
     @property
+    def macroflows(self) -> Table | None:
+        """One row per macro-flow; None where the scenario has no islands."""
+        found = self._run.macroflows()
+        return None if found is None else Table(found)
+
+    @property
     def series_names(self) -> Sequence[str]:
         """The series that the scenario asked for, such as `cwnd_pkts`."""
         return self._run.series_names

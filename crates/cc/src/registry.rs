@@ -288,7 +288,7 @@ macro_rules! protocols {
                 match self { $( AnySender::$variant(s) => s.first_byte(), )* }
             }
             /// As [`Sender::on_send`].
-            #[inline]
+            #[inline(always)] // for the hot path, which is not the only caller
             pub fn on_send(&mut self, segment: &Departing) -> AnyHeader {
                 match self { $( AnySender::$variant(s) => s.on_send(segment).wrap(), )* }
             }

@@ -46,6 +46,7 @@ pub fn check(old: &Scenario, new: &Scenario, draw: Draw, at: Time) -> Result<(),
     fixed("transport", &old.transport, &new.transport)?;
     let names = |s: &Scenario| s.links.iter().map(|l| l.name.clone()).collect::<Vec<_>>();
     fixed("links", &names(old), &names(new))?;
+    fixed("islands", &old.islands, &new.islands)?;
     let names = |s: &Scenario| s.groups.iter().map(|g| g.name.clone()).collect::<Vec<_>>();
     fixed("flows", &names(old), &names(new))?;
     for (old, new) in old.links.iter().zip(&new.links) {
@@ -188,12 +189,16 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
     world.arrivals.watch(new);
     for (source, sink) in world.sources.iter_mut().zip(&mut world.sinks) {
         let group = source.group as usize;
+        if group >= new.groups.len() {
+            continue; // a macro-flow
+        }
         hold_source(source, !probe::samples_source(new, group));
         let at_once = new.transport.delayed_ack.is_none();
         hold_sink(sink, (at_once || sink.reports) && !probe::samples_sink(new, group));
     }
     let ends = Ends { sources: &world.sources, sinks: &world.sinks };
     world.probes.change(new, at, &world.links, ends);
+    world.restart_macros();
     if let Some(next) = world.probes.next() {
         world.agenda.at(next, event(Due::Probe, 0));
     }

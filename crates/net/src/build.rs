@@ -5,7 +5,7 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{App, Group, RouterPart, Scenario};
+use scenario::{App, Group, Island, RouterPart, Scenario};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -14,6 +14,7 @@ use crate::app::Apps;
 use crate::arrivals::Arrivals;
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
+use crate::islands::{Found, Islands, found, of_island};
 use crate::line::{Line, Streams};
 use crate::link::{Link, Routers};
 use crate::lookahead;
@@ -40,13 +41,18 @@ impl Draw {
 /// The world at time zero.
 pub fn world(scenario: &Scenario, draw: Draw) -> World {
     let end = Time::ZERO + scenario.duration;
-    let links: Vec<Link> = (0..scenario.links.len()).map(|i| link(scenario, i, draw)).collect();
-    let flows = Flows::of(scenario, Apps::new(scenario, end), draw);
+    let mut links: Vec<Link> = (0..scenario.links.len()).map(|i| link(scenario, i, draw)).collect();
+    for link in scenario.islands.iter().flat_map(of_island) {
+        (links[link].island, links[link].plain) = (true, false);
+    }
+    let mut flows = Flows::of(scenario, Apps::new(scenario, end), draw);
     let arrivals = Arrivals::new(scenario, &flows.first_access, draw);
+    let mut paths: Vec<Path> = scenario.groups.iter().map(path).collect();
+    let islands = flows.carriers(scenario, &mut paths, draw);
     let mut world = World {
         agenda: Agenda::default(),
         pool: Pool::new(),
-        paths: scenario.groups.iter().map(path).collect(),
+        paths,
         deliveries: Fingerprint::default(),
         probes: Probes::new(scenario),
         taps: Taps::default(),
@@ -66,6 +72,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         arrivals,
         reporters: flows.reporters,
         gone: Vec::new(),
+        islands,
     };
     schedule(scenario, &mut world);
     world
@@ -93,7 +100,9 @@ fn schedule(scenario: &Scenario, world: &mut World) {
     }
     for (i, source) in world.sources.iter_mut().enumerate() {
         source.armed = source.boundary;
-        world.agenda.at(source.armed, event(Due::FlowTimer, i as u32));
+        if source.armed != Time::NEVER {
+            world.agenda.at(source.armed, event(Due::FlowTimer, i as u32));
+        }
     }
 }
 
@@ -203,6 +212,20 @@ impl Flows {
         flows
     }
 
+    /// The macro-flows, after the flows.
+    fn carriers(&mut self, scenario: &Scenario, paths: &mut Vec<Path>, draw: Draw) -> Islands {
+        let (first, access) = (self.sources.len() as u32, self.accesses.len() as u32);
+        let Found { islands, ends, paths: own, access } = found(scenario, (first, access), draw);
+        for (source, sink, annals) in ends {
+            self.sources.push(source);
+            self.sinks.push(sink);
+            self.annals.push(annals);
+        }
+        paths.extend(own);
+        self.accesses.push(access);
+        islands
+    }
+
     fn add(&mut self, group: &Group, mould: &Mould, (i, access): (u32, u32), draw: Draw) {
         let name = format!("flow.{}.{i}", group.name);
         let stream = |part: &str| draw.stream(&format!("{name}{part}"));
@@ -270,6 +293,38 @@ impl Mould {
             source_prompt: !probe::samples_source(scenario, number),
             sink_prompt: at_once(&config) && !probe::samples_sink(scenario, number),
         }
+    }
+
+    /// That of a macro-flow of an island; `group` is the number of its path.
+    pub fn carrying(scenario: &Scenario, island: &Island, group: u32) -> Mould {
+        let transport = &scenario.transport;
+        Mould {
+            group,
+            params: island.protocol.params.clone(),
+            packet_bytes: scenario.packets.data_bytes + island.outer_bytes,
+            initial_window: transport.initial_window,
+            config: Config {
+                recovery: Recovery::None,
+                min_rto: transport.min_rto,
+                max_rto: transport.max_rto,
+                initial_rto: transport.initial_rto,
+                ..Config::default()
+            },
+            source_prompt: false,
+            sink_prompt: false,
+        }
+    }
+
+    /// Both ends of a macro-flow: a source that starts nothing and has no timers, a sink that does not acknowledge by
+    /// itself, and annals whose packets' ends are told of.
+    pub fn carrier(&self, birth: Birth) -> (Source, Sink, Annals) {
+        let (source, sink, annals) = self.flow(birth);
+        let inbound = Inbound::new(&Config { reports: true, ..self.config });
+        (
+            Source { boundary: Time::NEVER, finished: true, ..source },
+            Sink { inbound, reports: true, ..sink },
+            Annals { reports: true, ..annals },
+        )
     }
 
     /// Flows are watched as `scenario` says.

@@ -218,6 +218,10 @@ pub fn explain(
         let reason = format!("{at} is beyond the run (allowed: 0 s to {end})");
         return refused("at", reason);
     }
+    if !scenario.islands.is_empty() {
+        let reason = "packets cross islands inside others, which explain does not follow";
+        return refused("islands", reason.to_owned());
+    }
     let mut run = Run::new(scenario, seed, rep);
     let flows = run.world.sources.len();
     if flow as usize >= flows {

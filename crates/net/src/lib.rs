@@ -14,6 +14,7 @@ mod classes;
 mod explain;
 mod fingerprint;
 mod flow;
+mod islands;
 mod line;
 mod link;
 mod lookahead;
@@ -202,7 +203,7 @@ impl<'a> Run<'a> {
     /// Slots for flows: how many there are, and how many of them hold a flow. Static flows hold theirs
     /// from start to end, arriving ones while anything of them is left.
     pub fn flow_slots(&self) -> (usize, usize) {
-        let slots = self.world.sources.len();
+        let slots = self.world.sources.len() - self.world.islands.len();
         (slots, slots - self.world.arrivals.free_slots())
     }
 
@@ -224,6 +225,9 @@ impl<'a> Run<'a> {
             fingerprint.combine(link.fingerprint);
         }
         fingerprint.combine(self.world.deliveries);
+        if let Some(ingresses) = self.world.islands.fingerprint() {
+            fingerprint.combine(ingresses);
+        }
         let warnings = self.world.probes.rows.warning().into_iter().collect();
         let tables = tables::tables(self.scenario, &mut self.world, end.now);
         let complete = end.now == self.last();

@@ -51,6 +51,8 @@ pub struct Link {
     in_service: u32,
     /// What the line does besides serving.
     pub line: Option<Box<Line>>,
+    /// Is it inside an island?
+    pub island: bool,
 }
 
 /// What an arriving packet met.
@@ -89,6 +91,7 @@ impl Link {
             fingerprint: Fingerprint::default(),
             in_service: 0,
             line: None,
+            island: false,
         }
     }
 
@@ -100,7 +103,7 @@ impl Link {
 
     /// Would it be plain if nobody watched?
     pub fn could_be_plain(&self) -> bool {
-        self.line.is_none() && !self.queue.has_classes()
+        self.line.is_none() && !self.queue.has_classes() && !self.island
     }
 
     /// A packet arrives, and perhaps the link takes none now; all departures up to now are worked

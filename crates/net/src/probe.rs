@@ -245,6 +245,52 @@ impl Probes {
         }
     }
 
+    /// Something has happened to a macro-flow, or all are sampled. They are few, so that they are all
+    /// recorded, whatever flows and links are chosen.
+    #[cold]
+    pub fn on_macro(
+        &mut self,
+        (now, changed): (Time, bool),
+        (flow, source): (u32, &Source),
+        waiting: u32,
+        delivered_bytes: u64,
+    ) {
+        if changed != self.on_change() {
+            return;
+        }
+        let at = At { now, of: SeriesOf::Flow, id: flow };
+        let over = now.since(self.last).as_secs();
+        let totals = grown(&mut self.flow_totals, flow as usize);
+        let slots = grown(&mut self.of_flow, flow as usize);
+        slots.begin();
+        let rows = &mut self.rows;
+        let mut put = |prefix: &'static str, name: &str, value: Option<f64>| {
+            rows.put(slots, (prefix, name), at, (value, changed));
+        };
+        for &series in self.wanted_of_flows.iter().chain(&self.wanted_of_links) {
+            match series {
+                Series::Cwnd => put("macro_", "cwnd_pkts", Some(source.sender.cwnd())),
+                Series::Srtt => {
+                    put("macro_", "srtt_s", source.outbound.srtt().map(Span::as_secs));
+                }
+                Series::Goodput => {
+                    let fresh = advance(&mut totals.delivered_bytes, delivered_bytes);
+                    put("macro_", "goodput_bps", Some(fresh * 8.0 / over));
+                }
+                Series::Sender => {
+                    source.sender.probe(&mut |name, inner| put("macro_sender_", name, Some(inner)));
+                }
+                Series::Queue => put("macro_", "queue_pkts", Some(f64::from(waiting))),
+                _ => {}
+            }
+        }
+    }
+
+    /// A macro-flow's means begin now.
+    pub fn restart_macro(&mut self, flow: u32, delivered_bytes: u64) {
+        grown(&mut self.flow_totals, flow as usize).delivered_bytes = delivered_bytes;
+    }
+
     /// A packet has arrived at a link; all departures up to then are worked out.
     #[cold]
     pub fn on_arrival(&mut self, at: Visit, l: &Link, packet: (u32, &Packet), fate: Fate) {

@@ -39,6 +39,9 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(crate) fn report(&mut self, now: Time, flow: u32, id: u32) {
+        if self.islands.owns(flow) {
+            return self.at_egress(now, flow, id);
+        }
         let packet = &self.pool[id];
         let mut data = Arrived {
             now,
@@ -60,10 +63,14 @@ impl World {
         self.data_ended(now, flow);
     }
 
-    /// A packet is gone, at `now`, that belongs to an arriving flow or to one with reports.
+    /// A packet is gone, at `now`, that belongs to an arriving flow, to one with reports or to a
+    /// macro-flow. Its place in the pool is free, but not taken.
     #[cold]
     #[inline(never)]
-    pub(crate) fn packet_ended(&mut self, now: Time, flow: u32, kind: PacketKind) {
+    pub(crate) fn packet_ended(&mut self, now: Time, flow: u32, (kind, id): (PacketKind, u32)) {
+        if self.islands.owns(flow) {
+            return self.outer_dropped(now, id);
+        }
         let annals = &self.annals[flow as usize];
         if annals.reports && kind == PacketKind::Data {
             self.data_ended(now, flow);

@@ -17,6 +17,14 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(crate) fn arrive_special(&mut self, now: Time, link: u32, id: u32) {
+        let l = &self.links[link as usize];
+        if l.island {
+            let packet = &self.pool[id];
+            let group = self.sources[packet.flow as usize].group;
+            if let Some(flow) = self.islands.entry(group, packet) {
+                return self.at_ingress(now, flow, id);
+            }
+        }
         let l = &mut self.links[link as usize];
         if l.queue.has_classes() {
             return self.arrive_at_classes(now, link, id);
@@ -51,7 +59,7 @@ impl World {
         if line.loses(packet.flow, packet.kind) {
             l.count_lost(packet);
             self.probes.on_lost(link, packet);
-            self.lost(due, id);
+            self.lost(due, (link, id));
             return;
         }
         let out = line.out(due);
@@ -74,9 +82,15 @@ impl World {
     }
 
     /// A packet is lost that would have come out of the link's delay at `out`.
-    fn lost(&mut self, out: Time, id: u32) {
+    fn lost(&mut self, out: Time, (link, id): (u32, u32)) {
         let packet = &self.pool[id];
         let flow = packet.flow;
+        if self.islands.owns(flow)
+            && let Some(inner) = self.lost_with(link, id)
+        {
+            self.lost(out, (link, inner));
+        }
+        let packet = &self.pool[id];
         let annals = &mut self.annals[flow as usize];
         match packet.kind {
             PacketKind::Data => annals.lost += 1,
@@ -86,7 +100,7 @@ impl World {
         let kind = packet.kind;
         self.pool.remove(id);
         if followed {
-            self.packet_ended(out, flow, kind);
+            self.packet_ended(out, flow, (kind, id));
         }
     }
 
@@ -113,7 +127,7 @@ impl World {
     }
 
     /// Is the link whose delay the packet is in the last named one of its path?
-    fn leaves_last_link(&self, id: u32) -> bool {
+    pub(crate) fn leaves_last_link(&self, id: u32) -> bool {
         let packet = &self.pool[id];
         let path = &self.paths[self.sources[packet.flow as usize].group as usize];
         let links = match packet.kind {
@@ -124,13 +138,19 @@ impl World {
     }
 
     /// A packet leaves the last named link at `out`. Its host gets an event though it may be prompt.
-    fn leave_last_link(&mut self, out: Time, id: u32) {
+    pub(crate) fn leave_last_link(&mut self, out: Time, id: u32) {
         let Packet { flow, size, kind, .. } = self.pool[id];
+        if kind == PacketKind::Ack && self.islands.owns(flow) {
+            return self.feed_back(out, flow, id);
+        }
         let (source, sink) = (&mut self.sources[flow as usize], &mut self.sinks[flow as usize]);
         let access = &self.accesses[sink.access as usize];
         let (hop, pipe, time, owd, due) = match kind {
             PacketKind::Data => {
-                let time = serialization(access, size, self.data_bytes);
+                let time = match self.islands.owns(flow) {
+                    true => Span::ZERO,
+                    false => serialization(access, size, self.data_bytes),
+                };
                 (&mut sink.down_hop, &mut sink.down, time, access.sink_owd, Due::Down)
             }
             PacketKind::Ack => {
@@ -142,6 +162,6 @@ impl World {
         if pipe.push(&mut self.pool, id, there) {
             self.agenda.at(there, event(due, flow));
         }
-        self.access_hops += 1;
+        self.access_hops += u64::from(!self.islands.owns(flow));
     }
 }

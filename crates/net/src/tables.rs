@@ -7,6 +7,7 @@ use results::{FlowRow, GroupRow, LinkRow, Tables};
 use scenario::Scenario;
 use units::{Span, Time};
 
+use crate::islands;
 use crate::packet::{Packet, Pool};
 use crate::world::World;
 
@@ -14,7 +15,7 @@ use crate::world::World;
 pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
     let mut waiting = in_flight(world);
     // A packet that the line will lose is not lost before its last bit has left.
-    for (flow, kind) in world.links.iter().filter_map(|link| link.losing(end)) {
+    for (flow, kind) in losing(world, end) {
         let annals = &mut world.annals[flow as usize];
         let (data, acks) = &mut waiting[flow as usize];
         let (lost, found) = match kind {
@@ -40,8 +41,23 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
         }
     }
     let groups = groups(scenario, world, &flows, &waiting, end);
+    let macroflows = islands::rows(scenario, world, &waiting, end);
     let transfers = world.arrivals.any().then(|| std::mem::take(&mut world.arrivals.transfers));
-    Tables { flows, links, groups, transfers, series: world.probes.finish() }
+    Tables { flows, links, groups, transfers, macroflows, series: world.probes.finish() }
+}
+
+/// Whose packets the lines will lose that are in service at `end`, and what they are; with a
+/// macro-flow's the one that it carries.
+fn losing(world: &World, end: Time) -> Vec<(u32, PacketKind)> {
+    let links = world.links.iter().enumerate();
+    let losing = links.filter_map(|(i, link)| Some((i, link.losing(end)?)));
+    losing
+        .flat_map(|(i, (flow, kind))| {
+            let carries = world.islands.owns(flow) && kind == PacketKind::Data;
+            let carried = world.islands.lost_last(i).filter(|_| carries);
+            std::iter::once((flow, kind)).chain(carried)
+        })
+        .collect()
 }
 
 /// One row per group; writes down what has become of the transfers that are under way.
@@ -126,6 +142,7 @@ fn in_flight(world: &World) -> Vec<(u64, u64)> {
             pipe.iter(pool).for_each(&mut count);
         }
     }
+    world.islands.held(pool).for_each(&mut count);
     found
 }
 

@@ -23,6 +23,7 @@ use crate::app::Apps;
 use crate::arrivals::Arrivals;
 use crate::fingerprint::{Fingerprint, Kind};
 use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
+use crate::islands::Islands;
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
 use crate::probe::{Ends, Probes};
@@ -63,6 +64,8 @@ pub enum Due {
     Leave = 13,
     /// A group's next flow comes.
     Arrival = 14,
+    /// Something is due at the ingress of a macro-flow.
+    Island = 15,
 }
 
 /// Bits of an event that name the link or flow.
@@ -108,6 +111,7 @@ pub struct World {
     pub reporters: Reporters,
     /// Scratch: what a link with classes drops of what waits.
     pub gone: Vec<Waiting>,
+    pub islands: Islands,
 }
 
 impl World {
@@ -159,7 +163,7 @@ impl World {
             PROBE => return self.on_probe(now),
             LEAVE => return self.on_leave(now, index),
             ARRIVAL => return self.on_arrival(now, index),
-            _ => return self.on_warmup(now),
+            _ => return self.on_rare_event(now, event),
         };
         if let Some((link, id)) = arrival {
             self.arrive(now, link, id);
@@ -203,7 +207,7 @@ impl World {
 
     /// The link that a packet comes to next; there must be one.
     #[inline]
-    fn next_link(&self, id: u32) -> u32 {
+    pub(crate) fn next_link(&self, id: u32) -> u32 {
         let packet = &self.pool[id];
         let path = &self.paths[self.sources[packet.flow as usize].group as usize];
         let links = match packet.kind {
@@ -232,7 +236,7 @@ impl World {
     }
 
     /// The same for any link, where it may take a little longer.
-    fn settle(&mut self, now: Time, link: u32) {
+    pub(crate) fn settle(&mut self, now: Time, link: u32) {
         self.catch_up(now, link);
         if self.links[link as usize].queue.has_classes() {
             self.catch_up_classes(now, link);
@@ -287,13 +291,13 @@ impl World {
         let kind = packet.kind;
         self.pool.remove(id);
         if followed {
-            self.packet_ended(now, flow, kind);
+            self.packet_ended(now, flow, (kind, id));
         }
     }
 
     /// A packet starts over a link's plain line; where it comes out, and when, is known at once.
     #[inline]
-    fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
+    pub(crate) fn serve(&mut self, now: Time, link: u32, id: u32, queued_for: Span) {
         let l = &mut self.links[link as usize];
         let packet = &mut self.pool[id];
         l.serve(now, packet, queued_for);
@@ -481,7 +485,7 @@ impl World {
 
     /// An ACK is at its source, at `now`.
     #[inline]
-    fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
         source.acks_arrived += 1;
@@ -645,12 +649,23 @@ impl World {
             return; // another event took its place
         }
         self.catch_up_all(now);
+        self.show_macros(now);
         if let Some(next) = self.probes.sample(
             now,
             &self.links,
             Ends { sources: &self.sources, sinks: &self.sinks },
         ) {
             self.agenda.at(next, event(Due::Probe, 0));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_rare_event(&mut self, now: Time, event: u32) {
+        if event == self::event(Due::Warmup, 0) {
+            self.on_warmup(now);
+        } else {
+            self.on_macro_event(now, event & (MAX_INDEX - 1));
         }
     }
 

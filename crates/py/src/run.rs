@@ -77,6 +77,11 @@ impl Run {
         self.0.batches.transfers.clone().map(Table)
     }
 
+    /// One row per macro-flow; `None` where the scenario has no islands.
+    fn macroflows(&self) -> Option<Table> {
+        self.0.batches.macroflows.clone().map(Table)
+    }
+
     /// One row per instant and flow or link.
     fn series(&self, name: &str) -> PyResult<Table> {
         let series = self.0.batches.series.iter().find(|(known, _)| known == name);

@@ -10,6 +10,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema};
 
 use crate::groups::{GroupRow, Transfers};
+use crate::macroflows::MacroRow;
 use crate::tables::{FlowRow, LinkRow, Series, SeriesOf, Tables};
 
 /// A run's tables as record batches, one batch each.
@@ -23,6 +24,8 @@ pub struct Batches {
     pub groups: RecordBatch,
     /// One row per transfer that came while the run went on, where a group has such.
     pub transfers: Option<RecordBatch>,
+    /// One row per macro-flow, where the scenario has islands.
+    pub macroflows: Option<RecordBatch>,
     /// Name and table of each series, sorted by name.
     pub series: Vec<(String, RecordBatch)>,
 }
@@ -37,6 +40,7 @@ impl From<Tables> for Batches {
             links: links(&tables.links),
             transfers: tables.transfers.map(|rows| transfers(rows, &tables.groups)),
             groups: groups(&tables.groups),
+            macroflows: (!tables.macroflows.is_empty()).then(|| macroflows(&tables.macroflows)),
             series,
         }
     }
@@ -191,6 +195,44 @@ table!(
         fct_p95_s,
         fct_p99_s,
         fct_max_s,
+    }
+);
+
+table!(
+    macroflows,
+    MacroRow {
+        flow,
+        island,
+        protocol,
+        ingress,
+        egress,
+        base_rtt_s,
+        arrivals_pkts,
+        queue_drops_pkts,
+        queued_end_pkts,
+        sent_pkts,
+        arrived_pkts,
+        delivered_bytes,
+        dropped_pkts,
+        lost_pkts,
+        in_flight_pkts,
+        acks_sent_pkts,
+        acks_arrived_pkts,
+        acks_dropped_pkts,
+        acks_lost_pkts,
+        acks_in_flight_pkts,
+        goodput_bps,
+        queue_drop_ratio,
+        queue_mean_pkts,
+        queue_mean_ratio,
+        queue_p90_pkts,
+        queue_max_pkts,
+        wait_mean_s,
+        loss_events,
+        timeouts,
+        cwnd_pkts,
+        srtt_s,
+        min_rtt_s,
     }
 );
 

@@ -8,6 +8,7 @@
 #[cfg(feature = "arrow")]
 mod columns;
 mod groups;
+mod macroflows;
 pub mod metrics;
 #[cfg(feature = "arrow")]
 mod store;
@@ -17,6 +18,7 @@ mod tables;
 #[cfg(feature = "arrow")]
 pub use columns::Batches;
 pub use groups::{GroupRow, Transfers};
+pub use macroflows::MacroRow;
 #[cfg(feature = "arrow")]
 pub use store::{
     Draft, StoreError, Stored, check_writable, read_result, write_loose, write_result,

@@ -30,12 +30,13 @@ pub struct Stored {
     pub meta: Meta,
     /// `summary.json`.
     pub summary: Summary,
-    /// `flows.parquet`, `links.parquet`, `groups.parquet`, where flows arrive `transfers.parquet`, and
-    /// `series/*.parquet`.
+    /// `flows.parquet`, `links.parquet`, `groups.parquet`, where flows arrive `transfers.parquet`,
+    /// where there are islands `macroflows.parquet`, and `series/*.parquet`.
     pub batches: Batches,
 }
 
 const TRANSFERS: &str = "transfers.parquet";
+const MACROFLOWS: &str = "macroflows.parquet";
 
 /// Why a result was not written or read.
 #[derive(Debug, thiserror::Error)]
@@ -166,6 +167,9 @@ fn write_files(dir: &Path, result: &Stored, flush: Flush) -> Result<(), StoreErr
     if let Some(transfers) = &result.batches.transfers {
         write_table(&dir.join(TRANSFERS), transfers, flush)?;
     }
+    if let Some(macroflows) = &result.batches.macroflows {
+        write_table(&dir.join(MACROFLOWS), macroflows, flush)?;
+    }
     let series = dir.join("series");
     fs::create_dir(&series).map_err(io_at(&series))?;
     for (name, batch) in &result.batches.series {
@@ -183,7 +187,7 @@ pub fn read_result(dir: &Path) -> Result<Stored, StoreError> {
         return Err(StoreError::NotAResult(dir.to_owned()));
     }
     let toml = dir.join("run.toml");
-    let transfers = dir.join(TRANSFERS);
+    let (transfers, macroflows) = (dir.join(TRANSFERS), dir.join(MACROFLOWS));
     Ok(Stored {
         run_toml: fs::read_to_string(&toml).map_err(io_at(&toml))?,
         meta: read_json(&dir.join("meta.json"))?,
@@ -193,6 +197,7 @@ pub fn read_result(dir: &Path) -> Result<Stored, StoreError> {
             links: read_table(&dir.join("links.parquet"))?,
             groups: read_table(&dir.join("groups.parquet"))?,
             transfers: transfers.is_file().then(|| read_table(&transfers)).transpose()?,
+            macroflows: macroflows.is_file().then(|| read_table(&macroflows)).transpose()?,
             series: read_series(&dir.join("series"))?,
         },
     })

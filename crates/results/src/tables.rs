@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::groups::{GroupRow, Transfers};
+use crate::macroflows::MacroRow;
 
 /// One flow of a run. Packets are data packets unless the name says ACK.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -236,6 +237,8 @@ pub struct Tables {
     pub groups: Vec<GroupRow>,
     /// One row per transfer that came while the run went on, where a group has such.
     pub transfers: Option<Transfers>,
+    /// One row per macro-flow, where the scenario has islands.
+    pub macroflows: Vec<MacroRow>,
     /// The series that the scenario asked for.
     pub series: Vec<Series>,
 }

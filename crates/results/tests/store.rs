@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clearpipe_results::{
-    Batches, Draft, FlowRow, GroupRow, LinkRow, Meta, Series, SeriesOf, StoreError, Stored,
-    Summary, Tables, Transfers, check_writable, read_result, write_result,
+    Batches, Draft, FlowRow, GroupRow, LinkRow, MacroRow, Meta, Series, SeriesOf, StoreError,
+    Stored, Summary, Tables, Transfers, check_writable, read_result, write_result,
 };
 
 /// An empty directory of this test's own.
@@ -108,6 +108,20 @@ fn transfers_are_read_back_where_there_are_any() {
     // Replaced by a result without transfers, there are none.
     write_result(&parent.join("run"), &result(1), true).unwrap();
     assert_eq!(read_result(&parent.join("run")).unwrap().batches.transfers, None);
+}
+
+#[test]
+fn macro_flows_are_read_back_where_there_are_any() {
+    let parent = directory("macroflows");
+    let mut stored = result(1);
+    let rows = vec![MacroRow { island: "core".into(), cwnd_pkts: 2.5, ..MacroRow::default() }];
+    stored.batches = Batches::from(Tables { macroflows: rows, ..Tables::default() });
+    write_result(&parent.join("run"), &stored, false).unwrap();
+    let back = read_result(&parent.join("run")).unwrap();
+    assert_eq!(back, stored);
+    assert_eq!(back.batches.macroflows.unwrap().num_rows(), 1);
+    write_result(&parent.join("run"), &result(1), true).unwrap();
+    assert_eq!(read_result(&parent.join("run")).unwrap().batches.macroflows, None);
 }
 
 #[test]

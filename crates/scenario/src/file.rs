@@ -46,6 +46,8 @@ table! {
         links: Named<LinkFile> = optional("`topology` must be there");
         /// Groups of flows.
         flows: Named<FlowFile> = required;
+        /// Parts of the network whose border routers map what passes onto flows of their own.
+        islands: Named<IslandFile> = optional("none");
         /// Queues with parameters, to be used by name.
         queues: Named<QueueRef> = optional("registered kinds only");
         /// Protocols with parameters, to be used by name.
@@ -289,6 +291,25 @@ table! {
         on: DelayLaw = optional("always");
         /// With `rate`: how long a break is.
         off: DelayLaw = optional("no breaks");
+    }
+}
+
+table! {
+    /// Links between border routers: all packets that cross them from one ingress to one egress are
+    /// those of one macro-flow. They wait at the ingress in a queue of their own, leave it as the
+    /// macro-flow's window lets them, and have an outer header inside.
+    pub(crate) struct IslandFile {
+        /// Its links, in both directions if it is to work in both; no link has two islands.
+        links: Vec<At<String>> = required;
+        /// The macro-flows' protocol, one with a window: a registered protocol, a name under
+        /// `protocols` or a table.
+        protocol: ProtocolRef = required;
+        /// The outer header.
+        outer: ByteCount = default("20B");
+        /// The limit of each macro-flow's queue at its ingress.
+        buffer: PlainAmount = required;
+        /// The groups that cross it as they are, since they speak its protocol themselves.
+        native: Vec<At<String>> = optional("none");
     }
 }
 

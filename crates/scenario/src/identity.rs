@@ -5,7 +5,9 @@ use std::fmt::Write;
 use cc::params::{Spec, Value};
 use cc::roles::Limit;
 
-use crate::resolved::{Access, Group, Link, Probe, Protocol, RouterPart, Scenario, Start};
+use crate::resolved::{
+    Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
+};
 
 /// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the version of the
 /// model, the seed and the replication. `scenario.seed` does not enter: `seed` is what is run.
@@ -46,6 +48,9 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     }
     for group in &scenario.groups {
         group_lines(text, group);
+    }
+    for island in &scenario.islands {
+        island_lines(text, island);
     }
     let series: Vec<&str> = scenario.probe.series.iter().map(|series| series.name()).collect();
     let Probe { every, groups, links, .. } = &scenario.probe;
@@ -89,6 +94,15 @@ fn group_lines(text: &mut Lines, group: &Group) {
     text.line("stop_ps", &[&group.stop.map(|stop| stop.0)]);
     // Debug writes numbers so that they read back to the same bits.
     text.line("traffic", &[&group.size, &group.arrivals, &group.app]);
+}
+
+fn island_lines(text: &mut Lines, island: &Island) {
+    let Island { name, links, protocol, outer_bytes, limit, native, crossings } = island;
+    text.line("island", &[name, links, native, outer_bytes, limit]);
+    protocol_lines(text, protocol);
+    for Crossing { path, feedback } in crossings {
+        text.line("crossing", &[path, feedback]);
+    }
 }
 
 fn protocol_lines(text: &mut Lines, protocol: &Protocol) {

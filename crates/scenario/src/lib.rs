@@ -20,6 +20,7 @@ mod formula;
 mod graphml;
 mod groups;
 mod identity;
+mod islands;
 mod laws;
 mod line;
 mod line_file;
@@ -48,8 +49,8 @@ pub use identity::identity;
 pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
 pub use reference::reference_markdown;
 pub use resolved::{
-    Access, Every, Group, Link, Of, Packets, Probe, Protocol, Queue, RouterPart, Scenario, Series,
-    Start, Transport,
+    Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart,
+    Scenario, Series, Start, Transport,
 };
 pub use schema::json_schema;
 pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};

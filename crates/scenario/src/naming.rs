@@ -2,7 +2,7 @@
 //! means something else in this scenario, as what they belong to and their kind.
 
 use crate::definitions::{Catalog, IN_PLACE, protocol_names, queue_names};
-use crate::resolved::{Group, Link, Protocol, Queue};
+use crate::resolved::{Group, Island, Link, Protocol, Queue};
 use crate::table::NAME_LENGTH;
 
 /// A queue or a protocol. Two that share a name are equal, or a file could not hold both.
@@ -45,11 +45,16 @@ impl Part for Protocol {
 }
 
 /// Gives every queue and protocol that was written in place its name.
-pub(crate) fn name_what_is_in_place(catalog: &Catalog, links: &mut [Link], groups: &mut [Group]) {
+pub(crate) fn name_what_is_in_place(
+    catalog: &Catalog,
+    links: &mut [Link],
+    (groups, islands): (&mut [Group], &mut [Island]),
+) {
     let queues = links.iter_mut().map(|Link { name, queue, .. }| (&**name, queue));
     name_all(&catalog.queues, queues.collect());
     let protocols = groups.iter_mut().map(|Group { name, protocol, .. }| (&**name, protocol));
-    name_all(&catalog.protocols, protocols.collect());
+    let cores = islands.iter_mut().map(|Island { name, protocol, .. }| (&**name, protocol));
+    name_all(&catalog.protocols, protocols.chain(cores).collect());
 }
 
 /// Names the nameless `parts`; each comes with what it belongs to.

@@ -12,6 +12,7 @@ use crate::error::{Fault, Problem, Spot};
 use crate::file::{File, PacketsFile, Preset, TransportFile};
 use crate::files::{Files, Load};
 use crate::groups::{Context, MAX_STEPS};
+use crate::islands::Land;
 use crate::naming::name_what_is_in_place;
 use crate::network::{Network, Shape};
 use crate::quantity::TIME;
@@ -38,6 +39,8 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
     };
     let mut groups = context.groups(&file.flows)?;
     let shape = network.shape.clone();
+    let land = Land { links: &network.links, groups: &groups, catalog: &catalog, packets };
+    let mut islands = land.islands(file.islands.as_ref())?;
     let limits = limits(&network, &groups, packets)?;
     let links = network.links.into_iter().zip(limits).map(|(draft, limit)| Link {
         name: draft.name,
@@ -50,7 +53,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         line: draft.line,
     });
     let mut links: Vec<Link> = links.collect();
-    name_what_is_in_place(&catalog, &mut links, &mut groups);
+    name_what_is_in_place(&catalog, &mut links, (&mut groups, &mut islands));
     let probe = probe(file, duration, &shape, (&links, &groups))?;
     Ok(Scenario {
         name: file.name.value.clone(),
@@ -61,6 +64,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         transport,
         links,
         groups,
+        islands,
         probe,
         fluid: file.fluid.value.resolved(),
     })

@@ -1,6 +1,8 @@
 //! What a scenario file means once every name is looked up, every default filled in and every
 //! quantity an integer: what the engines run.
 
+use std::ops::Range;
+
 use cc::params::{Spec, Value};
 use cc::registry::{AnyRouterParams, AnySenderParams, Recovery};
 use cc::roles::Limit;
@@ -30,6 +32,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// The groups of flows; flows are numbered through in this order.
     pub groups: Vec<Group>,
+    /// The islands; macro-flows are numbered after the flows, in this order.
+    pub islands: Vec<Island>,
     /// What is recorded over time.
     pub probe: Probe,
     /// How the fluid engine solves its equations.
@@ -166,6 +170,54 @@ impl Group {
     /// The access hops of the `i`-th flow.
     pub fn access(&self, i: u32) -> Access {
         self.access[i as usize % self.access.len()]
+    }
+}
+
+/// Links between border routers that map what passes onto one macro-flow for each way through them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Island {
+    /// Its name.
+    pub name: String,
+    /// Its links; no link has two islands.
+    pub links: Vec<usize>,
+    /// The protocol of its macro-flows.
+    pub protocol: Protocol,
+    /// The outer header of a packet inside [bytes].
+    pub outer_bytes: u32,
+    /// The limit of each macro-flow's queue at its ingress.
+    pub limit: Limit,
+    /// The groups that cross it as they are, ascending.
+    pub native: Vec<usize>,
+    /// One for each macro-flow.
+    pub crossings: Vec<Crossing>,
+}
+
+/// A way through an island, from its ingress to its egress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The links that the macro-flow crosses.
+    pub path: Vec<usize>,
+    /// The links that its acknowledgements cross.
+    pub feedback: Vec<usize>,
+}
+
+impl Island {
+    /// Where a path runs through the island, as places in the path; each run is as long as can be.
+    pub fn runs(&self, path: &[usize]) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (place, link) in path.iter().enumerate() {
+            match runs.last_mut() {
+                _ if !self.links.contains(link) => {}
+                Some(run) if run.end == place => run.end += 1,
+                _ => runs.push(place..place + 1),
+            }
+        }
+        runs
+    }
+
+    /// The groups whose packets it maps, where they cross it, with their numbers.
+    pub fn mapped<'a>(&self, groups: &'a [Group]) -> impl Iterator<Item = (usize, &'a Group)> {
+        groups.iter().enumerate().filter(|(number, _)| !self.native.contains(number))
     }
 }
 

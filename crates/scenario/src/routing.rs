@@ -79,7 +79,8 @@ pub(crate) fn follow(
     if path.is_empty() { Err(spot.rule("a path has at least one link")) } else { Ok(path) }
 }
 
-fn find_link(links: &[Draft], name: &At<String>) -> Result<usize, Fault> {
+/// The number of the link of this name.
+pub(crate) fn find_link(links: &[Draft], name: &At<String>) -> Result<usize, Fault> {
     links.iter().position(|link| link.name == name.value).ok_or_else(|| {
         let allowed = links.iter().map(|link| link.name.clone()).collect();
         name.spot.fault(Problem::Name { what: "link", name: name.value.clone(), allowed })

@@ -55,10 +55,18 @@ pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
         messages.push(format!("link \"{link}\"{more}: {text}"));
     }
     for group in &scenario.groups {
-        messages.extend(missing_router(scenario, group));
+        let key = format!("flows.{}", group.name);
+        messages.extend(missing_router(scenario, (&key, group.protocol.kind), &group.path));
         messages.extend(slow_access(scenario, group));
         messages.extend(too_much_offered(scenario, group));
         messages.extend(late_stop(scenario, group));
+    }
+    for island in &scenario.islands {
+        if island.crossings.is_empty() {
+            messages.push(format!("islands.{}: no flow crosses it", island.name));
+        }
+        let key = format!("islands.{}", island.name);
+        messages.extend(missing_router(scenario, (&key, island.protocol.kind), &island.links));
     }
     for (key, chosen, of) in [
         ("flows", scenario.probe.groups.is_some(), Of::Flow),
@@ -121,21 +129,25 @@ fn late_stop(scenario: &Scenario, group: &Group) -> Option<String> {
     Some(format!("flows.{}: the arrivals stop at {stop}, after the end at {end}", group.name))
 }
 
-fn missing_router(scenario: &Scenario, group: &Group) -> Option<String> {
-    let info = cc::registry::protocols().find(|info| info.name == group.protocol.kind)?;
+/// What has a protocol of this kind crosses these links.
+fn missing_router(
+    scenario: &Scenario,
+    (key, kind): (&str, &str),
+    links: &[usize],
+) -> Option<String> {
+    let info = cc::registry::protocols().find(|info| info.name == kind)?;
     let router = info.router?;
     let lacks = |link: &&Link| {
         let queue = &link.queue;
         let kinds = [Some(&queue.policy), queue.feedback.as_ref()];
         !kinds.into_iter().flatten().any(|part| part.kind == router)
     };
-    let path = group.path.iter().map(|&i| &scenario.links[i]);
+    let path = links.iter().map(|&i| &scenario.links[i]);
     let mut lacking = path.filter(lacks);
     let (first, more) = (format!("\"{}\"", lacking.next()?.name), lacking.count());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Some(format!(
-        "flows.{}: protocol \"{}\" needs queue \"{router}\", which is not on link {first}{more}",
-        group.name, group.protocol.kind
+        "{key}: protocol \"{kind}\" needs queue \"{router}\", which is not on link {first}{more}"
     ))
 }
 

@@ -11,7 +11,7 @@ use crate::laws::{law_text, percent};
 use crate::line::{Capacity, DelayLaw, Line, Loss, LossModel};
 use crate::quantity::{BYTES, RATE, TIME};
 use crate::resolved::{
-    Every, Group, Link, Protocol, Queue, RouterPart, Scenario, Start, Transport,
+    Every, Group, Island, Link, Protocol, Queue, RouterPart, Scenario, Start, Transport,
 };
 use crate::sources::{gap_text, size_text};
 use crate::traffic::{App, Size};
@@ -36,6 +36,9 @@ impl Scenario {
         for group in &self.groups {
             write_group(&mut out, group, &self.links);
         }
+        for island in &self.islands {
+            self.write_island(&mut out, island);
+        }
         self.write_definitions(&mut out);
         out.table("probe", None);
         out.key("series", &list(self.probe.series.iter().map(|series| quoted(series.name()))));
@@ -57,6 +60,23 @@ impl Scenario {
         out.0
     }
 
+    fn write_island(&self, out: &mut Out, island: &Island) {
+        let links = island.links.iter().map(|&link| quoted(&self.links[link].name));
+        out.table("islands", Some(&island.name));
+        out.key("links", &list(links));
+        out.key("protocol", &quoted(&island.protocol.name));
+        out.key("outer", &bytes(u64::from(island.outer_bytes)));
+        let buffer = match island.limit {
+            Limit::Bytes(limit) => bytes(limit),
+            Limit::Packets(limit) => quoted(&format!("{limit}pkt")),
+        };
+        out.key("buffer", &buffer);
+        if !island.native.is_empty() {
+            let names = island.native.iter().map(|&group| quoted(&self.groups[group].name));
+            out.key("native", &list(names));
+        }
+    }
+
     /// Every queue and protocol once.
     fn write_definitions(&self, out: &mut Out) {
         let mut seen: Vec<&str> = Vec::new();
@@ -67,7 +87,8 @@ impl Scenario {
             }
         }
         seen.clear();
-        for protocol in self.groups.iter().map(|group| &group.protocol) {
+        let islands = self.islands.iter().map(|island| &island.protocol);
+        for protocol in self.groups.iter().map(|group| &group.protocol).chain(islands) {
             if !seen.contains(&protocol.name.as_str()) {
                 seen.push(&protocol.name);
                 write_protocol(out, protocol);
