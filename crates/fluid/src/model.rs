@@ -180,6 +180,9 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     let refuse = |key: String, what: &str| {
         Err(Unsupported { key, reason: format!("{what}; {}", Unsupported::supported()) })
     };
+    if let Some(island) = scenario.islands.first() {
+        return refuse(format!("islands.{}", island.name), "an island has no fluid form");
+    }
     for link in &scenario.links {
         let key = |part: &str| format!("links.{}.{part}", link.name);
         let line = &link.line;

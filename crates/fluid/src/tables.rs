@@ -34,7 +34,7 @@ pub fn outcome(scenario: &Scenario, mut solver: Solver<'_>) -> Outcome {
         numerics: solver.numerics,
         warnings: warnings(&solver),
         end,
-        tables: Tables { flows, links, groups, transfers: None, series },
+        tables: Tables { flows, links, groups, transfers: None, macroflows: Vec::new(), series },
     }
 }
 
