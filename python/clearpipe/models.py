@@ -51,6 +51,9 @@ __all__ = [
     "HstcpProtocol",
     "HtcpProtocol",
     "IllinoisProtocol",
+    "Island",
+    "IxcpProtocol",
+    "IxcpQueue",
     "JetmaxProtocol",
     "JetmaxQueue",
     "Jitter",
@@ -72,6 +75,8 @@ __all__ = [
     "PriorityQueue",
     "Probe",
     "ProtocolTable",
+    "PxcpProtocol",
+    "PxcpQueue",
     "PythonProtocol",
     "PythonQueue",
     "QueueTable",
@@ -105,6 +110,8 @@ __all__ = [
     "VqQueue",
     "WestwoodProtocol",
     "WfqQueue",
+    "XcpDivisionFreeProtocol",
+    "XcpDivisionFreeQueue",
     "XcpProtocol",
     "XcpQueue",
 ]
@@ -962,6 +969,88 @@ class IllinoisProtocol(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Island(Model):
+    """Links between border routers: all packets that cross them from one ingress to one egress are
+    those of one macro-flow. They wait at the ingress in a queue of their own, leave it as the
+    macro-flow's window lets them, and have an outer header inside.
+    """
+
+    buffer: str
+    """The limit of each macro-flow's queue at its ingress. Examples: "2pkt", "2kB"."""
+    links: Sequence[str]
+    """Its links, in both directions if it is to work in both; no link has two islands."""
+    protocol: str | ProtocolTable
+    """The macro-flows' protocol, one with a window: a registered protocol, a name under `protocols`
+    or a table.
+    """
+    native: Sequence[str] | None = None
+    """The groups that cross it as they are, since they speak its protocol themselves."""
+    outer: Bytes | None = None
+    """The outer header. Left out: "20B"."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IxcpProtocol(Model):
+    """iXCP: XCP whose packets name their bottleneck, the only link that shuffles them."""
+
+    kind: Literal["ixcp"] = "ixcp"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    rounding: Literal["floor", "paced"] | None = None
+    """What becomes of the part of the window that is no whole packet (section IV-A)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IxcpQueue(Model):
+    """iXCP: XCP's controllers, the fairness controller for the link's own flows only."""
+
+    kind: Literal["ixcp"] = "ixcp"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class JetmaxProtocol(Model):
     """JetMax: the bottleneck shares what others leave among its own."""
 
@@ -1414,6 +1503,67 @@ class Probe(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class PxcpProtocol(Model):
+    """P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b."""
+
+    kind: Literal["pxcp"] = "pxcp"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PxcpQueue(Model):
+    """P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b."""
+
+    kind: Literal["pxcp"] = "pxcp"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    shuffle: Literal["unscaled", "scaled"] | None = None
+    """Which phi stands in eq. (2): the unscaled one or N/N_b times that."""
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PythonProtocol(Model):
     """A prototype: a Python class, a subclass of clearpipe.Sender."""
 
@@ -1715,6 +1865,8 @@ class Scenario(Model):
     """What reports and result directories call the scenario."""
     fluid: Fluid | None = None
     """How the fluid engine solves its equations; no other engine reads it."""
+    islands: Mapping[str, Island] | None = None
+    """Parts of the network whose border routers map what passes onto flows of their own."""
     links: Mapping[str, Link] | None = None
     """A network of named links; the alternative is `topology`."""
     packets: Packets | None = None
@@ -2019,12 +2171,73 @@ class WfqQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class XcpDivisionFreeProtocol(Model):
+    """XCP with the header that spares routers the division."""
+
+    kind: Literal["xcp-division-free"] = "xcp-division-free"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpDivisionFreeQueue(Model):
+    """XCP's controllers for the header without divisions."""
+
+    kind: Literal["xcp-division-free"] = "xcp-division-free"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class XcpProtocol(Model):
     """XCP: the router writes each packet's change of window."""
 
     kind: Literal["xcp"] = "xcp"
     header_cwnd: Literal["real", "floor"] | None = None
     """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
     price: float | None = None
     """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
     1000.0.
@@ -2050,6 +2263,10 @@ class XcpQueue(Model):
     beta: float | None = None
     """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
     choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
     """
     gamma: float | None = None
     """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
@@ -2116,6 +2333,9 @@ ProtocolTable: TypeAlias = (
     | MlcpProtocol
     | NbitProtocol
     | BmccProtocol
+    | IxcpProtocol
+    | XcpDivisionFreeProtocol
+    | PxcpProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -2149,6 +2369,9 @@ QueueTable: TypeAlias = (
     | MlcpQueue
     | NbitQueue
     | BmccQueue
+    | IxcpQueue
+    | XcpDivisionFreeQueue
+    | PxcpQueue
 )
 
 Rate: TypeAlias = str
