@@ -26,6 +26,7 @@ fn result(seed: u64) -> Stored {
             .map(|group| GroupRow { group: group.to_owned(), ..GroupRow::default() })
             .to_vec(),
         transfers: None,
+        macroflows: Vec::new(),
         series: vec![
             Series {
                 name: "queue_pkts".to_owned(),
