@@ -603,6 +603,35 @@ fn check_codec(header: AnyHeader) {
             let sane = h.fields.iter().all(|field| !field.is_nan());
             assert_eq!(round_trip(h), sane.then_some(h));
         }
+        AnyHeader::DivisionFree(h) => {
+            let sane = ![h.a, h.rtt, h.feedback].iter().any(|field| field.is_nan());
+            assert_eq!(round_trip(h), sane.then_some(h));
+        }
+        AnyHeader::QuickStart(h) => {
+            let Some(back) = round_trip(h) else { return };
+            assert_eq!((back.request, back.seen), (h.request.min(15), h.seen));
+        }
+        AnyHeader::Mlcp(h) => assert_eq!(round_trip(h), Some(h)),
+        AnyHeader::Nbit(h) => assert_eq!(round_trip(h), Some(h)),
+        // In TCP's fields, and no option.
+        AnyHeader::Dpcp(h) => {
+            let fields = header.tcp().expect("TCP's numbers");
+            assert_eq!((fields.seq, fields.ack, fields.stale), (h.seq, h.ack, h.stale));
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
+        }
+        // In IP's identification field.
+        AnyHeader::Bmcc(h) => {
+            assert_eq!(header.ip_id(), Some(h.id));
+            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
+        }
+        _ => check_numbers(header),
+    }
+}
+
+/// The headers of rounded numbers. Some that make no sense may be refused, as a window of 0 with an
+/// RTT.
+fn check_numbers(header: AnyHeader) {
+    match header {
         AnyHeader::MaxNet(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([
@@ -622,10 +651,6 @@ fn check_codec(header: AnyHeader) {
             let Some(back) = round_trip(h) else { return };
             check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
         }
-        AnyHeader::QuickStart(h) => {
-            let Some(back) = round_trip(h) else { return };
-            assert_eq!((back.request, back.seen), (h.request.min(15), h.seen));
-        }
         AnyHeader::Tfrc(h) => {
             let Some(back) = round_trip(h) else { return };
             check_fields([
@@ -634,21 +659,13 @@ fn check_codec(header: AnyHeader) {
                 (back.p, h.p, 1.0 / f64::from(u32::MAX), 0.0..1.0),
             ]);
         }
-        AnyHeader::Mlcp(h) => assert_eq!(round_trip(h), Some(h)),
-        AnyHeader::Nbit(h) => assert_eq!(round_trip(h), Some(h)),
         AnyHeader::Xcp(h) => {
-            // A window of 0 with an RTT makes no sense and may be refused.
             let Some(back) = round_trip(h) else { return };
-            for (got, sent, unit, range) in [
+            check_fields([
                 (back.cwnd, h.cwnd, 1.0, 0.0..4e9),
                 (back.rtt, h.rtt, 1e-6, 0.0..4e3),
                 (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
-            ] {
-                // Beyond 2^53 units a f64 is itself coarser than a unit.
-                let unit: f64 = unit;
-                let near = (got - sent).abs() <= unit.max(sent.abs() * f64::EPSILON);
-                assert!(near || !range.contains(&sent), "{h:?} {back:?}");
-            }
+            ]);
         }
         AnyHeader::Ixcp(h) => {
             let Some(back) = round_trip(h) else { return };
@@ -660,21 +677,7 @@ fn check_codec(header: AnyHeader) {
                 (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
             ]);
         }
-        AnyHeader::DivisionFree(h) => {
-            let sane = ![h.a, h.rtt, h.feedback].iter().any(|field| field.is_nan());
-            assert_eq!(round_trip(h), sane.then_some(h));
-        }
-        // In TCP's fields, and no option.
-        AnyHeader::Dpcp(h) => {
-            let fields = header.tcp().expect("TCP's numbers");
-            assert_eq!((fields.seq, fields.ack, fields.stale), (h.seq, h.ack, h.stale));
-            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
-        }
-        // In IP's identification field.
-        AnyHeader::Bmcc(h) => {
-            assert_eq!(header.ip_id(), Some(h.id));
-            assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
-        }
+        _ => panic!("nobody checks {header:?}"),
     }
 }
 
