@@ -45,8 +45,8 @@ class Sender:
     `cwnd` is the window in packets, 1 to 10000000: up to its whole part is sent. `pacing`, in
     bit/s, is the rate that packets must not exceed one by one, or None. `timer` is when `on_timer`
     is to be called, or None; a time that is over means a microsecond from now. It is None again
-    when `on_timer` is called, which must leave None or a time after now. Which recovery finds and resends lost
-    packets is the scenario's affair (`recovery`, by default "sack").
+    when `on_timer` is called, which must leave None or a time after now. Which recovery finds and
+    resends lost packets is the scenario's affair (`recovery`, by default "sack").
     """
 
     ecn: ClassVar[Literal["none", "classic", "codes"]] = "none"
