@@ -313,7 +313,8 @@ impl PythonHost {
             });
             Ok(wishes)
         });
-        told.unwrap_or_else(|| Self::last(id))
+        // The timer of one that failed never fires again: the run must come to its end.
+        told.unwrap_or_else(|| Wishes { timer: Time::NEVER, ..Self::last(id) })
     }
 
     fn create<'py, C: PyTypeInfo>(
