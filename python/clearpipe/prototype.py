@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 class Sender:
     """An end host's congestion control; one instance per flow.
 
-    `cwnd` is the window in packets, at least 1: up to its whole part is sent. `pacing`, in bit/s,
-    is the rate that packets must not exceed one by one, or None. `timer` is when `on_timer` is to
-    be called, or None; it is None again when it is called. Which recovery finds and resends lost
-    packets is the scenario's affair (`recovery`, by default "sack").
+    `cwnd` is the window in packets, 1 to 10000000: up to its whole part is sent. `pacing`, in
+    bit/s, is the rate that packets must not exceed one by one, or None. `timer` is when `on_timer`
+    is to be called, or None; a time that is over means a microsecond from now. It is None again
+    when `on_timer` is called, which must leave None or a time after now. Which recovery finds and
+    resends lost packets is the scenario's affair (`recovery`, by default "sack").
     """
 
     ecn: ClassVar[Literal["none", "classic", "codes"]] = "none"
@@ -77,7 +78,7 @@ class Router:
     """A policy on the queue of a link; one instance per link.
 
     `timer` is when `on_timer` is to be called, or None. It is read after the start and after each
-    `on_timer`.
+    `on_timer`, which must leave None or a time after now.
     """
 
     def __init__(self, context: RouterContext) -> None:

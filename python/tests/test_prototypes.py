@@ -191,17 +191,72 @@ def test_an_exception_ends_the_run(toys: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("self.cwnd = 0.5", "cwnd is 0.5: a finite number of packets, at least 1"),
-        ("self.cwnd = float('nan')", "cwnd is NaN"),
-        ("self.pacing = 0.0", "pacing is 0: None or 1 bit/s"),
-        ("self.timer = float('nan')", "timer is nan"),
-        ("self.cwnd = 'wide'", "real number"),
+        ("self.cwnd = 0.5", r"cwnd is 0\.5: a finite number of packets, 1 to 10000000, is allowed"),
+        ("self.cwnd = float('nan')", "cwnd is nan: a finite number"),
+        ("self.cwnd = 10000001", "cwnd is 10000001: a finite number"),
+        ("self.cwnd = 'a'", "cwnd is 'a': a finite number of packets, 1 to 10000000, is allowed"),
+        ("self.pacing = 0.0", r"pacing is 0\.0: None or a number of bit/s, 1 to 1e18, is allowed"),
+        ("self.pacing = 'a'", "pacing is 'a': None or a number"),
+        ("self.timer = float('nan')", "timer is nan: None or a time in seconds is allowed"),
+        ("self.timer = 'a'", "timer is 'a': None or a time in seconds is allowed"),
     ],
 )
 def test_senseless_wishes_are_refused(toys: Path, body: str, said: str) -> None:
     add(toys, f"class Senseless(Reno):\n    def on_ack(self, ack):\n        {body}\n")
-    with pytest.raises((ValueError, TypeError), match=said):
+    with pytest.raises(ValueError, match=rf"^Senseless\.{said}"):
         run(scenario(python("toys.py:Senseless")))
+
+
+@pytest.mark.parametrize(("ecn", "shown"), [("'often'", "'often'"), ("1", "1")])
+def test_a_senseless_use_of_ecn_is_refused(toys: Path, ecn: str, shown: str) -> None:
+    add(toys, f"class Senseless(Reno):\n    ecn = {ecn}\n")
+    said = f'^Senseless\\.ecn is {shown}: "none", "classic" or "codes" is allowed'
+    with pytest.raises(ValueError, match=said):
+        run(scenario(python("toys.py:Senseless")))
+
+
+@pytest.mark.parametrize("at", ["now", "now - 1.0"])
+def test_a_timer_that_stands_still_is_refused(toys: Path, at: str) -> None:
+    """It would be called again and again, and the clock would stand."""
+    body = """
+        class {name}:
+            def __init__(self, context):
+                super().__init__(context)
+                self.timer = 1.5
+
+            def on_timer(self, now{more}):
+                self.timer = {at}
+        """
+    add(toys, body.format(name="Still(Reno)", more="", at=at))
+    add(toys, body.format(name="StillQueue(HalfFull)", more=", backlog", at=at))
+    said = r"\.timer is (1|0)\.5: None or a time after now \(1\.5\) is allowed"
+    with pytest.raises(ValueError, match=f"^Still{said}"):
+        run(scenario(python("toys.py:Still")))
+    with pytest.raises(ValueError, match=f"^StillQueue{said}"):
+        run(scenario(queue=python("toys.py:StillQueue")))
+
+
+def test_a_timer_that_is_over_fires_soon(toys: Path) -> None:
+    """Set in on_ack to the ACK's own time, or before it: a microsecond later it is there."""
+    add(
+        toys,
+        """
+        class Late(Reno):
+            def on_ack(self, ack):
+                super().on_ack(ack)
+                self.set_at, self.timer = ack.now, ack.now - 1.0
+
+            def on_timer(self, now):
+                assert 0.999e-6 < now - self.set_at < 1.001e-6
+                self.fired = True
+
+            def on_loss(self, loss):
+                super().on_loss(loss)
+                assert self.fired
+        """,
+    )
+    late = run(scenario(python("toys.py:Late")), seed=5)
+    assert late.summary["links"][0]["drops_pkts"] > 0
 
 
 @pytest.mark.parametrize(

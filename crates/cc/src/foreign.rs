@@ -120,7 +120,7 @@ pub trait Host: Sync + Debug {
     fn on_ack(&self, object: u32, ack: &Ack<ForeignHeader>) -> Wishes;
     /// As [`Sender::on_loss`].
     fn on_loss(&self, object: u32, loss: &Loss) -> Wishes;
-    /// As [`Sender::on_timer`].
+    /// As [`Sender::on_timer`]; the timer it wishes for is later than now, or the clock stood still.
     fn on_timer(&self, object: u32, now: Time) -> Wishes;
     /// A router of this class.
     fn router(&self, class: &'static str, context: &RouterContext) -> HostedRouter;
@@ -140,7 +140,7 @@ pub trait Host: Sync + Debug {
         packet: Passing<'_, ForeignHeader>,
         backlog: Backlog,
     );
-    /// As [`Router::on_timer`].
+    /// As [`Router::on_timer`]; gives the next time, later than now.
     fn on_router_timer(&self, object: u32, now: Time, backlog: Backlog) -> Time;
     /// As [`Router::on_capacity`].
     fn on_capacity(&self, object: u32, now: Time, capacity: Rate);
@@ -248,10 +248,6 @@ impl Sender for ForeignSender {
 
     fn on_timer(&mut self, now: Time) {
         self.hosted.wishes = self.host.on_timer(self.hosted.object, now);
-        // A timer that stood still would stop the clock.
-        if self.hosted.wishes.timer <= now {
-            self.hosted.wishes.timer = Time::NEVER;
-        }
     }
 
     fn cwnd(&self) -> f64 {
@@ -317,9 +313,6 @@ impl Router for ForeignRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         self.hosted.timer = self.host.on_router_timer(self.hosted.object, now, backlog);
-        if self.hosted.timer <= now {
-            self.hosted.timer = Time::NEVER;
-        }
     }
 
     fn on_capacity(&mut self, now: Time, capacity: Rate) {

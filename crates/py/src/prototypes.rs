@@ -297,11 +297,15 @@ impl PythonHost {
     }
 
     /// Calls a method of a sender and reads what it wishes then.
-    fn tell(id: u32, now: Time, call: impl FnOnce(Python<'_>, &Methods) -> PyResult<()>) -> Wishes {
+    fn tell(
+        id: u32,
+        (now, asked): (Time, Asked),
+        call: impl FnOnce(Python<'_>, &Methods) -> PyResult<()>,
+    ) -> Wishes {
         let told = Self::attempt(|py| {
             let methods = Methods::of(py, id)?;
             call(py, &methods)?;
-            let wishes = wishes(methods.instance.bind(py), now)?;
+            let wishes = wishes(methods.instance.bind(py), now, asked)?;
             with_table(|table| {
                 if let Some(Some(object)) = table.objects.get_mut(id as usize) {
                     object.wishes = wishes;
@@ -309,7 +313,8 @@ impl PythonHost {
             });
             Ok(wishes)
         });
-        told.unwrap_or_else(|| Self::last(id))
+        // The timer of one that failed never fires again: the run must come to its end.
+        told.unwrap_or_else(|| Wishes { timer: Time::NEVER, ..Self::last(id) })
     }
 
     fn create<'py, C: PyTypeInfo>(
@@ -357,39 +362,62 @@ fn seconds(span: Option<Span>) -> Option<f64> {
     span.map(Span::as_secs)
 }
 
-/// What a sender's attributes say.
-fn wishes(sender: &Bound<'_, PyAny>, now: Time) -> PyResult<Wishes> {
-    let py = sender.py();
-    let cwnd: f64 = sender.getattr(intern!(py, "cwnd"))?.extract()?;
-    if !(cwnd.is_finite() && cwnd >= 1.0) {
-        let class = sender.get_type().qualname()?;
-        let text =
-            format!("{class}.cwnd is {cwnd}: a finite number of packets, at least 1, is allowed");
-        return Err(PyValueError::new_err(text));
-    }
-    let pacing: Option<f64> = sender.getattr(intern!(py, "pacing"))?.extract()?;
-    let pacing = match pacing {
-        None => None,
-        Some(bps) if bps.is_finite() && (1.0..1e18).contains(&bps) => Some(Rate(bps as u64)),
-        Some(bps) => {
-            let class = sender.get_type().qualname()?;
-            let text = format!("{class}.pacing is {bps}: None or 1 bit/s and more is allowed");
-            return Err(PyValueError::new_err(text));
-        }
-    };
-    Ok(Wishes { cwnd, timer: timer(sender, now)?, pacing })
+/// The error of an attribute that has no allowed value: "S.cwnd is 0.5: ... is allowed".
+fn refused(object: &Bound<'_, PyAny>, attribute: &str, allowed: &str) -> PyErr {
+    let text = object.get_type().qualname().and_then(|class| {
+        let value = object.getattr(attribute)?.repr()?;
+        Ok(format!("{class}.{attribute} is {value}: {allowed} is allowed"))
+    });
+    text.map_or_else(|error| error, PyValueError::new_err)
 }
 
+/// Largest window of a prototype [packets].
+const MAX_CWND: f64 = 1e7;
+
+/// What a sender's attributes say.
+fn wishes(sender: &Bound<'_, PyAny>, now: Time, asked: Asked) -> PyResult<Wishes> {
+    let py = sender.py();
+    let cwnd = sender.getattr(intern!(py, "cwnd"))?.extract::<f64>().ok();
+    let cwnd = cwnd.filter(|cwnd| (1.0..=MAX_CWND).contains(cwnd)).ok_or_else(|| {
+        refused(sender, "cwnd", &format!("a finite number of packets, 1 to {MAX_CWND},"))
+    })?;
+    let pacing = match sender.getattr(intern!(py, "pacing"))?.extract::<Option<f64>>() {
+        Ok(None) => None,
+        Ok(Some(bps)) if (1.0..1e18).contains(&bps) => Some(Rate(bps as u64)),
+        _ => return Err(refused(sender, "pacing", "None or a number of bit/s, 1 to 1e18,")),
+    };
+    Ok(Wishes { cwnd, timer: timer(sender, now, asked)?, pacing })
+}
+
+/// After which call an object's timer is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    /// `on_timer`, before which the timer was taken back: what stands there is new.
+    OnTimer,
+    /// Another one.
+    Otherwise,
+}
+
+/// A time that is over before the call has ended means so much later.
+const SOON: Span = Span::from_micros(1);
+
 /// When an object wants its timer: later than now, or never.
-fn timer(object: &Bound<'_, PyAny>, now: Time) -> PyResult<Time> {
-    let py = object.py();
-    let at: Option<f64> = object.getattr(intern!(py, "timer"))?.extract()?;
-    let Some(at) = at else { return Ok(Time::NEVER) };
-    if at.is_nan() {
-        return Err(PyValueError::new_err("timer is nan: None or a time in seconds is allowed"));
+fn timer(object: &Bound<'_, PyAny>, now: Time, asked: Asked) -> PyResult<Time> {
+    let secs = match object.getattr(intern!(object.py(), "timer"))?.extract::<Option<f64>>() {
+        Ok(None) => return Ok(Time::NEVER),
+        Ok(Some(secs)) if !secs.is_nan() => secs,
+        _ => return Err(refused(object, "timer", "None or a time in seconds")),
+    };
+    let at = Time::ZERO + Span::from_secs_f64(secs.max(0.0));
+    // As Python sees it too: now in seconds may be rounded up.
+    if at > now && secs > now.as_secs() {
+        return Ok(at);
     }
-    let at = Time::ZERO + Span::from_secs_f64(at);
-    Ok(if at > now { at } else { now + Span(1) })
+    if asked == Asked::OnTimer {
+        let allowed = format!("None or a time after now ({})", now.as_secs());
+        return Err(refused(object, "timer", &allowed));
+    }
+    Ok(now + SOON)
 }
 
 /// Is this method another than that of the base class?
@@ -400,15 +428,12 @@ fn overridden(instance: &Bound<'_, PyAny>, base: &str, method: &str) -> PyResult
 }
 
 fn ecn_use(sender: &Bound<'_, PyAny>) -> PyResult<EcnUse> {
-    let word: String = sender.getattr("ecn")?.extract()?;
-    match word.as_str() {
-        "none" => Ok(EcnUse::None),
-        "classic" => Ok(EcnUse::Classic),
-        "codes" => Ok(EcnUse::Codes(Ecn::Ect1)),
-        _ => {
-            let text = format!("ecn is {word:?}: \"none\", \"classic\" or \"codes\" is allowed");
-            Err(PyValueError::new_err(text))
-        }
+    let word = sender.getattr("ecn")?.extract::<String>();
+    match word.as_deref() {
+        Ok("none") => Ok(EcnUse::None),
+        Ok("classic") => Ok(EcnUse::Classic),
+        Ok("codes") => Ok(EcnUse::Codes(Ecn::Ect1)),
+        _ => Err(refused(sender, "ecn", "\"none\", \"classic\" or \"codes\"")),
     }
 }
 
@@ -423,7 +448,7 @@ impl Host for PythonHost {
             let context = Bound::new(py, context)?;
             let key = (false, class);
             let (sender, object) = Self::create(py, key, context, ["on_ack", "on_send"])?;
-            let (wishes, ecn) = (wishes(&sender, Time::ZERO)?, ecn_use(&sender)?);
+            let (wishes, ecn) = (wishes(&sender, Time::ZERO, Asked::Otherwise)?, ecn_use(&sender)?);
             let writes = overridden(&sender, "Sender", "on_send")?;
             let object = Self::add(Object { wishes, ..object });
             Ok(Hosted { object, wishes, ecn, writes })
@@ -435,7 +460,7 @@ impl Host for PythonHost {
 
     fn on_send(&self, object: u32, segment: &Departing) -> (Wishes, ForeignHeader) {
         let mut header = ForeignHeader::default();
-        let wishes = Self::tell(object, segment.now, |py, methods| {
+        let wishes = Self::tell(object, (segment.now, Asked::Otherwise), |py, methods| {
             let segment = PyDeparting {
                 now: segment.now.as_secs(),
                 size: segment.size,
@@ -455,7 +480,7 @@ impl Host for PythonHost {
     }
 
     fn on_ack(&self, object: u32, ack: &Ack<ForeignHeader>) -> Wishes {
-        Self::tell(object, ack.now, |py, methods| {
+        Self::tell(object, (ack.now, Asked::Otherwise), |py, methods| {
             let ack = PyAck {
                 now: ack.now.as_secs(),
                 delivered: ack.delivered,
@@ -474,7 +499,7 @@ impl Host for PythonHost {
     }
 
     fn on_loss(&self, object: u32, loss: &Loss) -> Wishes {
-        Self::tell(object, loss.now, |py, methods| {
+        Self::tell(object, (loss.now, Asked::Otherwise), |py, methods| {
             let loss = PyLoss {
                 now: loss.now.as_secs(),
                 kind: match loss.kind {
@@ -491,7 +516,7 @@ impl Host for PythonHost {
     }
 
     fn on_timer(&self, object: u32, now: Time) -> Wishes {
-        Self::tell(object, now, |py, methods| {
+        Self::tell(object, (now, Asked::OnTimer), |py, methods| {
             let sender = methods.instance.bind(py);
             sender.setattr(intern!(py, "timer"), py.None())?;
             sender.call_method1(intern!(py, "on_timer"), (now.as_secs(),)).map(drop)
@@ -515,7 +540,7 @@ impl Host for PythonHost {
             let context = Bound::new(py, context)?;
             let methods = ["on_arrival", "on_departure"];
             let (router, object) = Self::create(py, (true, class), context, methods)?;
-            let timer = timer(&router, Time::ZERO)?;
+            let timer = timer(&router, Time::ZERO, Asked::Otherwise)?;
             let departures = overridden(&router, "Router", "on_departure")?;
             Ok(HostedRouter { object: Self::add(object), timer, departures })
         });
@@ -559,7 +584,7 @@ impl Host for PythonHost {
             router.setattr(intern!(py, "timer"), py.None())?;
             let backlog = PyBacklog { packets: backlog.packets, bytes: backlog.bytes };
             router.call_method1(intern!(py, "on_timer"), (now.as_secs(), backlog))?;
-            timer(router, now)
+            timer(router, now, Asked::OnTimer)
         });
         next.unwrap_or(Time::NEVER)
     }

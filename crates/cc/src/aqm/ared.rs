@@ -9,7 +9,9 @@
 //! Deviations:
 //! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival
 //!   that is more than an interval after the last change.
-//! - D2: the thresholds and w_q follow a change of the capacity; ns-2.35 keeps them.
+//! - D2: max_p still rises at `top` and still shrinks at `bottom`, as in the paper (<= 0.5, >= 0.01);
+//!   ns-2.35 stops there.
+//! - D3: the thresholds and w_q follow a change of the capacity; ns-2.35 keeps them.
 
 use units::{Rate, Span, Time};
 
@@ -46,10 +48,10 @@ params! {
         alpha: f64 = 0.01 => (0.0, 1.0);
         /// beta, the decrease factor of max_p (section 4).
         beta: f64 = 0.9 => (0.0, 1.0);
-        /// max_p is decreased only above this; 0: the lesser of 0.01 and 10/C, C in packets/s
+        /// max_p is decreased from this on; 0: the lesser of 0.01 and 10/C, C in packets/s
         /// (ns-2's rule for bottom_).
         bottom: f64 = 0.01 => (0.0, 1.0);
-        /// max_p is increased only below this.
+        /// max_p is increased up to this.
         top: f64 = 0.5 => (0.0, 1.0);
         /// Does the probability rise to 1 between max_th and 2*max_th, rather than jump?
         gentle: bool = true;
@@ -155,9 +157,9 @@ impl Adaptation {
     pub fn adapt(&mut self, now: Time, average: f64, (min, max): (f64, f64), max_p: f64) -> f64 {
         self.next = now + self.interval;
         let part = 0.4 * (max - min);
-        if average > max - part && max_p < self.top {
-            max_p + self.alpha.min(max_p / 4.0)
-        } else if average < min + part && max_p > self.bottom {
+        if average > max - part && max_p <= self.top {
+            (max_p + self.alpha.min(max_p / 4.0)).min(1.0)
+        } else if average < min + part && max_p >= self.bottom {
             max_p * self.beta
         } else {
             max_p
@@ -228,9 +230,12 @@ mod tests {
         assert!(near(next(0.02, 221.0), 0.025));
         assert!(near(next(0.1, 179.0), 0.09));
         assert!(near(next(0.1, 181.0), 0.1) && near(next(0.1, 219.0), 0.1));
-        // From 0.5 on it rises no more, from 0.01 on it shrinks no more.
-        assert!(near(next(0.5, 400.0), 0.5) && near(next(0.499, 400.0), 0.509));
-        assert!(near(next(0.01, 0.0), 0.01) && near(next(0.0101, 0.0), 0.00909));
+        // max_p <= 0.5 rises, max_p >= 0.01 shrinks.
+        assert!(near(next(0.5, 400.0), 0.51) && near(next(0.501, 400.0), 0.501));
+        assert!(near(next(0.01, 0.0), 0.009) && near(next(0.0099, 0.0), 0.0099));
+        // A probability it stays, whatever the top.
+        let mut high = Adaptation { top: 1.0, ..Adaptation::default() };
+        assert!(near(high.adapt(ms(500), 400.0, (100.0, 300.0), 0.995), 1.0));
     }
 
     #[test]

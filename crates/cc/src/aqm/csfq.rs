@@ -192,9 +192,9 @@ impl Core {
     }
 
     const VARIABLES: &'static [Variable] = &[
-        Variable::new("alpha", "b/s", "the fair rate; 0 while none is needed"),
-        Variable::new("arrival_rate", "b/s", "A, all that arrives"),
-        Variable::new("accepted_rate", "b/s", "F, what is let in"),
+        Variable::new("alpha", "bit/s", "the fair rate; 0 while none is needed"),
+        Variable::new("arrival_rate", "bit/s", "A, all that arrives"),
+        Variable::new("accepted_rate", "bit/s", "F, what is let in"),
     ];
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -16,16 +16,18 @@
 //!   one ACK to the sender.
 //! - D6: t_p changes at the end of a period only, and what a packet is told is the t_p over which its
 //!   code was measured.
+//! - D7: multiplicative increase counts at most `mi_limit` = 2.5 periods per RTT, VCP's figure and the most
+//!   that the paper's runs have once t_p has followed the mean RTT (3520 ms of 1400 ms). The paper has no
+//!   limiter, and the reading of it that is followed here (A8: "no limiter") none either; but at t_p =
+//!   200 ms, where it starts, one ACK after 1.5 s would open the window by 2500 packets, and the second RTT
+//!   by 10^7.
 //!
 //! Reconstructed:
 //! - R1: gamma = 0.98, and the weight of the queue's average, a = 0.875: VCP's.
 //! - R2: the levels of decrease, from Fig. 6: beta_k = 0.875 - k*0.2/7 from sigma = 1 + k*0.2/7 on.
 //! - R3: T_c starts at 200 ms, as t_p does (`first_rtt`: at the first mean).
 //! - R4: after a timeout the window is one packet.
-//! - R5: multiplicative increase counts at most 2.5 periods per RTT, VCP's figure and the most that the
-//!   paper's runs have once t_p has followed the mean RTT (3520 ms of 1400 ms). Before that, at t_p = 200 ms,
-//!   an RTT of 1.5 s would add 2500 packets at the first ACK, and 10^7 after the second RTT.
-//! - R6: ACKs are served first, as by VCP's router. In one FIFO (`priority = false`) data of the other way
+//! - R5: ACKs are served first, as by VCP's router. In one FIFO (`priority = false`) data of the other way
 //!   bunches them: 10 + 10 flows at 200 Mb/s and 80 ms then get a utilization of 0.75 with 27 % of the
 //!   buffer waiting, against 0.94 and 0.02 %; the paper reports at least 0.9 and next to nothing.
 
@@ -76,7 +78,7 @@ params! {
         kappa: f64 = 0.35 => (0.0, 10.0);
         /// alpha, the additive increase per t_p [packets] (eqs. 6, 7).
         alpha: f64 = 1.0 => (0.0, 1000.0);
-        /// srtt/t_p counts up to this in multiplicative increase.
+        /// srtt/t_p counts up to this in multiplicative increase (D7).
         mi_limit: f64 = 2.5 => (0.001, 1000.0);
         /// beta_max, the factor of the mildest decrease (2.2.2).
         beta_max: f64 = 0.875 => (0.0, 1.0);

@@ -11,8 +11,9 @@
 //! symbols filling four bits.
 //!
 //! Deviations: those of [`mlcp`](super::mlcp), and
-//! - D7: the ideal scheme tells a number of 32 bits (24 of them significant), and a load below the finest level of 15
+//! - D8: the ideal scheme tells a number of 32 bits (24 of them significant), and a load below the finest level of 15
 //!   bits, 0.8/32765, as that; a router that has not measured yet tells this one as well.
+//! - D9: the header has a field of 32 bits for the load, of which a scheme of n bits uses its lowest.
 //!
 //! Reconstructed:
 //! - R7: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the decrease.

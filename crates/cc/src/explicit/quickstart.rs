@@ -38,8 +38,8 @@ params! {
 params! {
     /// The sender's parameters.
     pub struct QuickStartSenderParams {
-        /// The rate asked for [bit/s]; rounded down to 40 kb/s*2^(n-1), n up to 15 (section 3.1).
-        rate: f64 = 10e6 => (40e3, 1e9);
+        /// The rate asked for [bit/s]; rounded down to 40 kb/s*2^n, n from 1 to 15 (section 3.1).
+        rate: f64 = 10e6 => (80e3, 1.310_72e9);
         /// Does it use ECN (RFC 3168)?
         ecn: bool = false;
     }
@@ -48,15 +48,15 @@ params! {
 /// The IP option (section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QuickStartHeader {
-    /// n of the rate 40 kb/s*2^(n-1); 0 is no rate.
+    /// n of the rate 40 kb/s*2^n; 0 is no rate.
     pub request: u8,
     /// Has a router seen the request (D2)?
     pub seen: bool,
 }
 
-/// The rate that a request stands for [bit/s].
+/// The rate that a request stands for: K*2^n with K = 40 kb/s [bit/s] (section 3.1).
 fn rate_of(request: u8) -> u64 {
-    if request == 0 { 0 } else { 40_000 << (request.min(15) - 1) }
+    if request == 0 { 0 } else { 40_000 << request.min(15) }
 }
 
 /// The highest request not above a rate [bit/s].
@@ -68,7 +68,7 @@ impl Header for QuickStartHeader {
     /// The request in the lower four bits, whether it was seen in the highest.
     const WIRE_BYTES: usize = 1;
     const VARIABLES: &'static [Variable] = &[
-        Variable::new("h_request", "", "n of the rate 40 kb/s*2^(n-1); 0 is none"),
+        Variable::new("h_request", "", "n of the rate 40 kb/s*2^n; 0 is none"),
         Variable::new("h_seen", "", "1 if a router has seen the request"),
     ];
 
@@ -340,8 +340,9 @@ mod tests {
 
     #[test]
     fn requests_are_powers_of_two_of_40_kb_s() {
-        assert_eq!([0, 1, 2, 15].map(rate_of), [0, 40_000, 80_000, 655_360_000]);
-        assert_eq!([39e3, 40e3, 1e6, 1e9].map(request_for), [0, 1, 5, 15]);
+        assert_eq!([0, 1, 2, 15].map(rate_of), [0, 80_000, 160_000, 1_310_720_000]);
+        // 40 kb/s*2^4 = 640 kb/s is the highest below 1 Mb/s.
+        assert_eq!([79e3, 80e3, 1e6, 1.310_72e9].map(request_for), [0, 1, 4, 15]);
     }
 
     fn ask(router: &mut QuickStartRouter, request: u8) -> QuickStartHeader {
@@ -353,12 +354,12 @@ mod tests {
 
     #[test]
     fn a_router_approves_what_fits_under_its_threshold() {
-        // 0.95*10 Mb/s = 9.5 Mb/s: 5.12 Mb/s (n = 8), then of the 4.38 Mb/s left 2.56 (n = 7), then
-        // of 1.82 Mb/s 1.28 (n = 6), of 0.54 Mb/s 0.32 (n = 4).
+        // 0.95*10 Mb/s = 9.5 Mb/s: 5.12 Mb/s (n = 7), then of the 4.38 Mb/s left 2.56 (n = 6), then
+        // of 1.82 Mb/s 1.28 (n = 5), of 0.54 Mb/s 0.32 (n = 3).
         let context = router_context(Rate(10_000_000), 100);
         let mut router = QuickStartRouter::new(&QuickStartRouterParams::default(), &context);
-        let asked = [8, 8, 8, 8].map(|n| ask(&mut router, n));
-        assert_eq!(asked.map(|header| header.request), [8, 7, 6, 4]);
+        let asked = [7, 7, 7, 7].map(|n| ask(&mut router, n));
+        assert_eq!(asked.map(|header| header.request), [7, 6, 5, 3]);
         assert!(asked.iter().all(|header| header.seen));
         assert!(!ask(&mut router, 0).seen);
         // Two intervals later they are forgotten, and what leaves counts: 100,000 B in 150 ms are
@@ -370,14 +371,14 @@ mod tests {
         }
         router.on_timer(ms(300), Backlog::default());
         assert!(near(router.spare(), (9.5e6 - 1e5 * 8.0 / 0.15) / 8.0));
-        assert_eq!(ask(&mut router, 8).request, 7);
+        assert_eq!(ask(&mut router, 7).request, 6);
     }
 
     fn asking() -> QuickStartSender {
         let params = QuickStartSenderParams::default();
         let mut s = QuickStartSender::new(&params, &sender_context(2.0));
         // 10 Mb/s: 5.12 Mb/s is the highest below.
-        assert_eq!(s.on_send(&departing()), QuickStartHeader { request: 8, seen: false });
+        assert_eq!(s.on_send(&departing()), QuickStartHeader { request: 7, seen: false });
         assert_eq!(s.on_send(&departing()), QuickStartHeader::default());
         assert_eq!(s.cwnd(), 1.0);
         s
@@ -391,7 +392,7 @@ mod tests {
     #[test]
     fn an_approved_rate_is_paced_out_over_one_round_trip() {
         let mut s = asking();
-        answer(&mut s, 7, true);
+        answer(&mut s, 6, true);
         // 2.56 Mb/s*0.1 s are 32 packets of 8000 bits.
         assert_eq!((s.cwnd(), s.pacing()), (32.0, Some(Rate(2_560_000))));
         s.on_ack(&Ack { now: ms(199), ..ack(1) });
@@ -406,9 +407,9 @@ mod tests {
 
     #[test]
     fn a_request_that_is_denied_or_unseen_leaves_slow_start() {
-        for (request, seen) in [(0, true), (8, false), (1, true)] {
+        for (request, seen) in [(0, true), (7, false), (1, true)] {
             let mut s = asking();
-            // 40 kb/s over 100 ms is half a packet: less than the initial window.
+            // 80 kb/s over 100 ms is one packet: less than the initial window.
             answer(&mut s, request, seen);
             assert_eq!((s.cwnd(), s.pacing()), (2.0, None), "{request} {seen}");
             s.on_ack(&ack(1));

@@ -169,10 +169,11 @@ impl History {
         self.event.map_or(0.0, |(start, _)| self.end.saturating_sub(start) as f64)
     }
 
-    /// Sums of weighted intervals and of weights, from I_1 on with weights from w_`shift` on.
-    fn sums(&self, shift: usize, discount: f64) -> (f64, f64) {
+    /// Sums of weighted intervals and of weights, of the first `count` from I_1 on with weights from
+    /// w_`shift` on.
+    fn sums(&self, count: usize, shift: usize, discount: f64) -> (f64, f64) {
         let weights = WEIGHTS.iter().skip(shift);
-        let known = self.intervals.iter().zip(&self.discounts).take(self.known);
+        let known = self.intervals.iter().zip(&self.discounts).take(count);
         known.zip(weights).fold((0.0, 0.0), |(total, sum), ((interval, factor), weight)| {
             let weight = weight * factor * discount;
             (total + interval * weight, sum + weight)
@@ -181,7 +182,7 @@ impl History {
 
     /// DF, what a long interval without loss leaves of the older ones (section 5.5).
     fn discount(&self) -> f64 {
-        let (total, weights) = self.sums(0, 1.0);
+        let (total, weights) = self.sums(self.known, 0, 1.0);
         let mean = total / weights;
         if !self.discounting || self.known == 0 || self.open() <= 2.0 * mean {
             return 1.0;
@@ -194,9 +195,10 @@ impl History {
         if self.known == 0 {
             return 0.0;
         }
-        let (older, older_weights) = self.sums(1, self.discount());
+        // I_tot0 of I_0 to I_(k-1), I_tot1 of I_1 to I_k: both have the weights w_0 to w_(k-1).
+        let (older, older_weights) = self.sums(self.known - 1, 1, self.discount());
         let with_open = (self.open() * WEIGHTS[0] + older) / (WEIGHTS[0] + older_weights);
-        let (closed, weights) = self.sums(0, 1.0);
+        let (closed, weights) = self.sums(self.known, 0, 1.0);
         1.0 / with_open.max(closed / weights)
     }
 }
@@ -279,12 +281,19 @@ mod tests {
         // 300 packets since, weights one further: (300 + 3*100 + 80 + 30 + 20 + 10)/6 = 740/6.
         history.end = 300;
         assert!(near(history.rate(), 6.0 / 740.0));
-        // One interval only: 1/I_1, until I_0 makes the mean longer: (120 + 100)/2.
+        // k = 1, one weight: I_tot1/W_tot = I_1 = 100, I_tot0/W_tot = I_0, so 1/max(I_0, I_1).
         history.known = 1;
         history.end = 50;
         assert!(near(history.rate(), 0.01));
         history.end = 120;
-        assert!(near(history.rate(), 1.0 / 110.0));
+        assert!(near(history.rate(), 1.0 / 120.0));
+        // k = 2, weights 1 and 1: (I_0 + I_1)/2 = (40 + 90)/2 = 65 and (I_1 + I_2)/2 = (90 + 10)/2 = 50.
+        (history.known, history.end) = (2, 40);
+        (history.intervals[0], history.intervals[1]) = (90.0, 10.0);
+        assert!(near(history.rate(), 1.0 / 65.0));
+        // I_0 = 5: (5 + 90)/2 = 47.5 is less than 50.
+        history.end = 5;
+        assert!(near(history.rate(), 1.0 / 50.0));
     }
 
     #[test]
@@ -292,14 +301,14 @@ mod tests {
         let mut history = History::new(true);
         (history.known, history.intervals[0], history.intervals[1]) = (2, 100.0, 100.0);
         (history.event, history.end) = (Some((0, ms(0))), 250);
-        // DF = 2*100/250 = 0.8: (250 + 0.8*100 + 0.8*100)/(1 + 1.6) = 410/2.6.
+        // DF = 2*100/250 = 0.8, k = 2: (250 + 0.8*100)/(1 + 0.8) = 330/1.8.
         assert!(near(history.discount(), 0.8));
-        assert!(near(history.rate(), 2.6 / 410.0));
-        // At most to a half: (1000 + 50 + 50)/2.
+        assert!(near(history.rate(), 1.8 / 330.0));
+        // At most to a half: (1000 + 50)/(1 + 0.5).
         history.end = 1000;
-        assert!(near(history.rate(), 2.0 / 1100.0));
+        assert!(near(history.rate(), 1.5 / 1050.0));
         // An event closes it: 1000 with factor 1, the older ones keep their half:
-        // I_mean = (1000 + 50 + 50)/2.
+        // k = 3, I_tot1 = 1000 + 50 + 50 of weights 1, 0.5, 0.5 (I_tot0 = 1 + 1000 + 50 of 1, 1, 0.5).
         history.close(1000.0);
         (history.event, history.end) = (Some((1000, ms(1))), 1001);
         assert_eq!(history.discounts[..3], [1.0, 0.5, 0.5]);

@@ -20,6 +20,8 @@
 //! - D7: without SACK (`recovery` of another kind) what was delivered becomes known late and all at
 //!   once: the samples then exceed the path's rate, by ten times and more. The draft (section 4.1.2)
 //!   says to use SACK.
+//! - D8: an ACK that delivers nothing sets the window as any other does: losses come off, recovery begins
+//!   or ends, the target caps it. Linux (bbr_set_cwnd) leaves the window as it is, but for ProbeRTT's.
 
 use units::{Rate, Span, Time};
 

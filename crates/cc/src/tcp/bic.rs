@@ -8,6 +8,9 @@
 //! - D1: as in the paper's code (section III.C) the midpoint is that of the maximum and the present
 //!   window, at every ACK; a step is never below S_min, with which the search ends at the maximum.
 //! - D2: after a timeout there is no maximum: the window grows by S_max per RTT once above ssthresh.
+//! - D3: once max probing is over there is no maximum, and the next loss finds no smaller one than before:
+//!   fast convergence waits for the loss after it. In the paper's code the maximum is then a large
+//!   number (default_max_win), against which every window is smaller.
 
 use crate::roles::{Ack, Loss, LossKind, SenderContext, Variable};
 use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, in_use, window_params};

@@ -16,6 +16,8 @@
 //! - D4: no burstiness control (ToN section III-D).
 //! - D5: a window that the application leaves unused by a packet or more does not grow.
 //! - D6: with ECN, ECE halves the window as a loss does; the papers have no ECN.
+//! - D7: a loss halves the window even where the application leaves a part of it unused; RFC 5681 would
+//!   halve what is in flight.
 
 use units::Span;
 

@@ -15,6 +15,8 @@
 //!   say.
 //! - D4: a window that the application leaves unused by a packet or more does not grow.
 //! - D5: with ECN, ECE reduces the window as a loss does; the papers have no ECN.
+//! - D6: a fast retransmit reduces the window even where the application leaves a part of it unused; RFC
+//!   5681 would reduce what is in flight.
 
 use crate::roles::{Ack, Departing, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::rounds::Rounds;
