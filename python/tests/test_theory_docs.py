@@ -96,13 +96,25 @@ def test_figures_are_drawn(command: str) -> None:
 @pytest.mark.parametrize(
     ("command", "expected", "told"),
     [
-        ("theory xcp stability --rtt 0s", 2, "--rtt 0s: allowed is above 0"),
-        ("theory xcp stability --rtts 40ms,x", 2, "--rtts 'x' is not a time"),
+        ("theory xcp stability --rtt 0s", 3, "--rtt: 0s is not allowed (allowed: above 0)"),
+        ("theory xcp stability --rtt 80", 3, "--rtt: '80' is not one such as 80ms (units: ps, ns,"),
+        ("theory xcp stability --beta 0", 3, "beta: 0 is not allowed (allowed: above 0)"),
+        ("theory xcp stability --rtts 40ms,x", 3, "--rtts: 'x' is not one such as 80ms"),
         ("theory xcp stability --alpha 0", 3, "alpha: 0 is not allowed (allowed: above 0)"),
         ("theory xcp stability --capacity-error -1", 3, "capacity error -1 is not allowed"),
         ("theory vcp fluid --kappa 0", 3, "kappa: 0 is not allowed (allowed: above 0)"),
         ("theory vcp fluid --t-rho 1s", 2, "--t-rho goes with --rtts"),
-        ("theory vcp fluid --capacity 3", 3, "'3' is not a rate such as 45Mbps"),
+        ("theory vcp fluid --capacity 3", 3, "--capacity: '3' is not one such as 45Mbps"),
+        ("theory vcp fluid --capacity 1bps", 3, "(allowed: at least one packet of 1000B per RTT)"),
+        ("theory vcp fluid --kappa 1e300", 3, "kappa: 1e+300 is not allowed (allowed: above 0,"),
+        ("theory mlcp feedback --kappa 0", 3, "kappa: 0 is not allowed (allowed: above 0)"),
+        (
+            "theory mlcp feedback --additive 0 --inverse 0",
+            3,
+            "additive and inverse: 0 and 0 rounds",
+        ),
+        ("theory aqm --capacity 0Mbps", 3, "--capacity: 0Mbps is not allowed (allowed: above 0)"),
+        ("theory response --packet 0B", 3, "--packet: 0B is not allowed (allowed: above 0)"),
         ("theory response --loss 2", 3, "loss: allowed is above 0 and below 1"),
         ("theory maxmin nowhere.toml", 3, "nowhere.toml: no such scenario file"),
         ("theory aqm --figure a.bmp", 3, "a.bmp: a figure ends in .png, .svg, .pdf"),
@@ -112,3 +124,25 @@ def test_bad_input_gets_one_clear_error(command: str, expected: int, told: str) 
     code, _, err = invoke(f"clearpipe {command}")
     assert code == expected
     assert told in " ".join(err.split())
+
+
+def test_sizes_have_units() -> None:
+    told = [invoke(f"clearpipe theory response --packet {size}")[1] for size in ("1kB", "1000B")]
+    assert told[0] == told[1]
+    assert "times 0.08 in Mb/s" in " ".join(told[0].split())
+
+
+def test_no_number_is_impossible() -> None:
+    # Windows of 0.0015 packets: filling takes what it takes, fair they are at once.
+    crowd = json.loads(invoke("clearpipe theory vcp fluid --flows 1000000 --map --json")[1])
+    assert crowd["rounds_to_efficiency"] == pytest.approx(116.95, abs=0.01)
+    assert crowd["rounds_to_fairness"] == 0
+    # Two equal RTTs are one RTT.
+    assert crowd["two_rtts"][0]["edge"] == pytest.approx(crowd["kappa_edge"], rel=1e-4)
+    # 25 bytes are less than the first packet: the link is full.
+    slow = json.loads(invoke("clearpipe theory mlcp feedback --capacity 1kbps --json")[1])
+    assert [row["rounds"] for row in slow["schemes"]] == [0, 0, 0, 0]
+    # Less than a packet per window: no loop gain reaches 1.
+    idle = json.loads(invoke("clearpipe theory aqm --capacity 1kbps --json")[1])
+    assert [row["phase_margin_rad"] for row in idle["aqms"][:5]] == [None] * 5
+    assert all(row["stable"] for row in idle["aqms"])

@@ -192,7 +192,7 @@ def test_bad_constants_are_refused() -> None:
 def test_roots_of_a_single_delay() -> None:
     # s + b exp(-s): b = pi/2 has the root j pi/2, b = 1/e the double root -1; b = 0.5: Lambert's.
     assert rightmost_root([[0.0]], [([[-pi / 2]], 1.0)]) == pytest.approx(1j * pi / 2, abs=1e-9)
-    assert rightmost_root([[0.0]], [([[-1 / np.e]], 1.0)]).real == pytest.approx(-1, abs=1e-6)
+    assert rightmost_root([[0.0]], [([[-np.exp(-1)]], 1.0)]).real == pytest.approx(-1, abs=1e-6)
     from scipy.special import lambertw
 
     root = rightmost_root([[0.0]], [([[-0.5]], 2.0)])

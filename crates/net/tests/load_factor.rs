@@ -461,19 +461,19 @@ fn table_demand_steps() {
     );
 }
 
-/// Adaptive target utilization (eq. 14): few packets per flow make gamma = 0.98 overshoot 0.95, many
-/// undershoot it; the step brings both near.
+/// Adaptive target utilization (eq. 14), to its default of 0.95: two packets per flow and RTT make gamma = 0.98
+/// overshoot it (2 Mb/s), five undershoot it (5 Mb/s); the step brings both near.
 #[test]
 fn vcp_gamma_follows_the_target_utilization() {
     let run = |queue: &str, rate: &str| {
         let text = dumbbell((400.0, "200s"), (rate, "80ms"), queue, &vcp_pair("\"vcp\"", 10, ""));
         bottleneck(&common::run(&scenario(&text), 1, 0)).utilization_ratio
     };
-    for rate in ["5Mbps", "20Mbps"] {
+    for rate in ["2Mbps", "5Mbps"] {
         let fixed = run("\"vcp\"", rate);
-        let moved = run("{ kind = \"vcp\", adapt_gamma = true, u_target = 0.85 }", rate);
-        assert!((moved - 0.85).abs() < 0.02, "{rate}: {fixed} {moved}");
-        assert!((fixed - 0.85).abs() > 0.03, "{rate}: {fixed}");
+        let moved = run("{ kind = \"vcp\", adapt_gamma = true }", rate);
+        assert!((moved - 0.95).abs() < 0.01, "{rate}: {fixed} {moved}");
+        assert!((fixed - 0.95).abs() > 0.02, "{rate}: {fixed}");
     }
 }
 
@@ -511,10 +511,11 @@ fn mlcp_t_p_follows_the_mean_rtt_and_stays() {
     }
 }
 
-/// RTTs of 40 to 1140 ms (Fig. 15 at delta 10, a third of the flows): Jain's index at least 0.75 and more
-/// than VCP's with its limiters.
+/// Ten flows with RTTs of 40 to 1120 ms, one way, the second half of 600 s: Jain's index at least 0.75 and more
+/// than VCP's with its limiters. This is not the set-up of Fig. 15 (30 + 30 flows on 60 Mb/s): there we measure
+/// 0.67 at delta 10 and 0.20 at delta 30, less than VCP (record/2026-11-20/load-factor.md).
 #[test]
-fn mlcp_is_fair_among_very_different_rtts() {
+fn mlcp_is_fair_among_ten_rtts_one_way_in_the_second_half() {
     let index = |kind: &str| {
         let more = "count = 10\nrtt = \"formula(40ms + 120ms * i)\"\nstart = \"uniform(0s, 1s)\"";
         let text = dumbbell((600.0, "50%"), ("20Mbps", "40ms"), &format!("\"{kind}\""), "")

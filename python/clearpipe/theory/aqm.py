@@ -60,6 +60,7 @@ class Margin:
     """The phase margin, and the edge of what is stable."""
 
     phase_rad: float
+    """Infinite if there is no crossover."""
     crossover: float
     """Where the loop's gain is 1 [1/s]; 0 if it is below 1 everywhere."""
 
@@ -76,7 +77,7 @@ def margin(aqm: Aqm, path: Path, tuning: Tuning = Tuning()) -> Margin:
     loop = _window(omega, path) * _controller(aqm, omega, path, tuning)
     above = np.flatnonzero(np.abs(loop) > 1)
     if not len(above):
-        return Margin(pi, 0.0)
+        return Margin(inf, 0.0)
     # The gains fall with frequency: one crossover, between two points of the grid.
     last = min(int(above[-1]), len(omega) - 2)
     gain = np.log(np.abs(loop[last : last + 2]))
@@ -128,7 +129,7 @@ def _virtual(path: Path, alpha: float, gamma: float) -> Margin:
     b = k.k11**2 - k.k12**2
     square = (-b + sqrt(b * b + 4 * (alpha * k.k2) ** 2)) / 2
     if square <= 0:
-        return Margin(pi, 0.0)
+        return Margin(inf, 0.0)
     w = sqrt(square)
     lag = pi / 2 + atan(w / k.k11) - atan2(k.k12 * w, alpha * k.k2)
     return Margin(pi - lag - w * path.rtt, w)
@@ -138,7 +139,7 @@ def avq_alpha(path: Path, gamma: float = 0.98) -> float:
     """The largest alpha for which AVQ is stable (Kunniyur, Srikant, theorem 2.1); 0 if none is."""
 
     def room(alpha: float) -> float:
-        return _virtual(path, alpha, gamma).phase_rad
+        return min(_virtual(path, alpha, gamma).phase_rad, pi)
 
     if room(1e-12) <= 0:
         return 0.0
@@ -152,7 +153,7 @@ def edge_capacity(aqm: Aqm, rtt: float, flows: int, tuning: Tuning = Tuning()) -
     """The capacity [packets/s] from which on TCP with this AQM is unstable; infinite if none."""
 
     def room(exponent: float) -> float:
-        return margin(aqm, Path(10.0**exponent, rtt, flows), tuning).phase_rad
+        return min(margin(aqm, Path(10.0**exponent, rtt, flows), tuning).phase_rad, pi)
 
     grid = np.linspace(1, 9, 161)
     unstable = [e for e in grid if room(float(e)) <= 0]

@@ -22,6 +22,8 @@ from clearpipe.theory.options import (
     Set,
     check,
     group,
+    rate,
+    size,
     time,
 )
 
@@ -65,7 +67,7 @@ def vcp_equilibrium(
     file: File,
     *,
     rtt: Rtt = "80ms",
-    packet: Packet = 1000,
+    packet: Packet = "1000B",
     set_: Set = None,
     figure: Figure = None,
     as_json: Json = False,
@@ -73,7 +75,7 @@ def vcp_equilibrium(
     """Rates of VCP's MIAIMD model on a network, all RTTs being equal (VCP, Theorem 2)."""
     from clearpipe.theory import lowmodel, vcp
 
-    increment = vcp.ALPHA * 8 * packet / time("--rtt", rtt)
+    increment = vcp.ALPHA * 8 * size("--packet", packet) / time("--rtt", rtt)
 
     def solve(network: Network) -> Allocation:
         return lowmodel.miaimd_equilibrium(network, increment)
@@ -140,11 +142,11 @@ def mlcp_feedback(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
 ) -> None:
     """What 2, 3, 4 and 15 bits of feedback give (MLCP, section 2), and RTT fairness (3.1.2)."""
-    from clearpipe.theory import mlcp, network, output
+    from clearpipe.theory import mlcp, output
 
     check(figure)
     seconds = time("--rtt", rtt)
-    bdp = network.rate(capacity) * seconds / 8
+    bdp = rate("--capacity", capacity) * seconds / 8
     rows = []
     for bits in (2, 3, 4, 15):
         table = mlcp.factor(mlcp.edges(bits), bits, kappa)
@@ -193,7 +195,7 @@ def response(
         list[float] | None, typer.Option(metavar="P", help="A loss rate. Repeatable.")
     ] = None,
     rtt: Rtt = "100ms",
-    packet: Packet = 1000,
+    packet: Packet = "1000B",
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -205,7 +207,7 @@ def response(
     losses = loss or [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
     rows = [[one.name, one.source, *one.window(losses, seconds)] for one in responses.RESPONSES]
     columns = {"name": "protocol", "source": "source"} | {f"p_{p:g}": f"{p:g}" for p in losses}
-    scale = packet * 8e-6 / seconds
+    scale = size("--packet", packet) * 8e-6 / seconds
     title = f"Mean window (packets) at a loss rate, RTT {rtt}; times {scale:.3g} in Mb/s"
     sheets = [output.Sheet("responses", title, columns, rows, left=2)]
     output.show("", [], sheets, as_json)

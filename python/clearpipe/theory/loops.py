@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clearpipe.errors import ConfigError
 from clearpipe.exits import reports_errors
 from clearpipe.theory.options import (
     Capacity,
@@ -18,6 +19,8 @@ from clearpipe.theory.options import (
     Rtts,
     check,
     group,
+    rate,
+    size,
     time,
     times,
 )
@@ -118,7 +121,7 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
     kappa: Annotated[float, typer.Option(help="The stability coefficient.")] = 0.25,
     alpha: Annotated[float, typer.Option(help="The additive increase per RTT, in packets.")] = 1.0,
     gamma: Annotated[float, typer.Option(help="The target utilization.")] = 0.98,
-    packet: Packet = 1000,
+    packet: Packet = "1000B",
     rtts: Rtts = None,
     t_rho: Annotated[
         str | None, typer.Option(metavar="TIME", help="Scale gains as VCP does, for --rtts.")
@@ -128,16 +131,22 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
 ) -> None:
     """VCP's MIAIMD fluid model: equilibrium, stability, times to converge (VCP, section V)."""
-    from clearpipe.theory import network, output, vcp
+    from clearpipe.theory import output, vcp
 
     check(figure)
-    rate = network.rate(capacity) / (8 * packet)
-    link = vcp.Link(rate, time("--rtt", rtt), flows, kappa, alpha, gamma)
+    octets = size("--packet", packet)
+    rate_pkts = rate("--capacity", capacity) / (8 * octets)
+    link = vcp.Link(rate_pkts, time("--rtt", rtt), flows, kappa, alpha, gamma)
+    if rate_pkts * link.rtt < 1:
+        raise ConfigError(
+            f"--capacity: {capacity} is not allowed with an RTT of {rtt} "
+            f"(allowed: at least one packet of {packet} per RTT)"
+        )
     told = vcp.stability(kappa, link.push)
-    bdp = rate * link.rtt / flows
+    bdp = rate_pkts * link.rtt / flows
     facts = [
         output.Fact("window_pkts", "window of each flow at rest", link.window / flows, "packets"),
-        output.Fact("rate_mbps", "rate of each flow at rest", link.rate * packet * 8e-6, "Mb/s"),
+        output.Fact("rate_mbps", "rate of each flow at rest", link.rate * octets * 8e-6, "Mb/s"),
         output.Fact("utilization", "utilization at rest", link.utilization),
         output.Fact("smallest_bdp_pkts", "at most 1 for BDPs from", link.smallest_bdp, "packets"),
         output.Fact("stable", "stable", told.stable),
@@ -147,7 +156,7 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
         output.Fact(
             "rounds_to_efficiency",
             "one packet to 80 % of the link",
-            vcp.rounds_to_efficiency(rate * link.rtt),
+            vcp.rounds_to_efficiency(rate_pkts * link.rtt),
             "rounds",
         ),
         output.Fact(
@@ -157,9 +166,9 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
             "rounds",
         ),
     ]
-    sheets = [_vcp_map(rate / flows, gamma), _vcp_two_rtts(bdp)] if map_ else []
+    sheets = [_vcp_map(rate_pkts / flows, gamma), _vcp_two_rtts(bdp)] if map_ else []
     if rtts is not None:
-        sheets.append(_mixed(rtts, t_rho, link, packet))
+        sheets.append(_mixed(rtts, t_rho, link, octets))
     elif t_rho is not None:
         raise typer.BadParameter("--t-rho goes with --rtts")
     output.show(f"MIAIMD, {flows} flows, {capacity}, {rtt}", facts, sheets, as_json)
@@ -195,7 +204,7 @@ def _vcp_two_rtts(bdp: float) -> Sheet:
     return output.Sheet("two_rtts", title, columns, rows)
 
 
-def _mixed(rtts: str, t_rho: str | None, link: Link, packet: int) -> Sheet:
+def _mixed(rtts: str, t_rho: str | None, link: Link, packet: float) -> Sheet:
     from clearpipe.theory import output, vcp
 
     delays = times("--rtts", rtts)
@@ -223,17 +232,17 @@ def aqm(
     capacity: Capacity = "45Mbps",
     rtt: Rtt = "80ms",
     flows: Flows = 50,
-    packet: Packet = 1000,
+    packet: Packet = "1000B",
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
     """Is TCP with RED, REM, PI, a virtual queue or AVQ stable? (XCP, section 1)"""
     from clearpipe.theory import aqm as queues
-    from clearpipe.theory import network, output, xcp
+    from clearpipe.theory import output, xcp
 
     check(figure)
-    bits = 8 * packet
-    path = queues.Path(network.rate(capacity) / bits, time("--rtt", rtt), flows)
+    bits = 8 * size("--packet", packet)
+    path = queues.Path(rate("--capacity", capacity) / bits, time("--rtt", rtt), flows)
     names: tuple[queues.Aqm, ...] = ("red", "rem", "pi", "vq", "avq")
     rows: list[list[Any]] = []
     for name in names:

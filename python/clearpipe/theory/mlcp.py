@@ -7,7 +7,7 @@ has l = 2^n - 3 levels below the target utilization and uses the gain of each le
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil, inf, log
 from typing import Literal
 
 import numpy as np
@@ -36,6 +36,8 @@ def levels(bits: int) -> int:
 
 def gain(load: ArrayLike, kappa: float = KAPPA) -> Array:
     """xi(sigma) of the ideal protocol, eq. (1)."""
+    if not 0 < kappa < inf:
+        raise ConfigError(f"kappa: {kappa:g} is not allowed (allowed: above 0)", key="kappa")
     sigma = np.asarray(load, dtype=float)
     return np.asarray(kappa * (1 - sigma) / sigma)
 
@@ -66,10 +68,11 @@ def rounds(
 ) -> float:
     """r(l), eq. (4): RTTs from the initial window to the target utilization of an empty link.
 
-    The paper prints the next whole number. `bdp_bytes` is k = C RTT.
+    The paper prints the next whole number. `bdp_bytes` is k = C RTT. Levels below the initial
+    window take no time: their terms would be negative.
     """
     upper = edges(bits, target)
-    window = np.concatenate(([initial_bytes], upper * bdp_bytes))
+    window = np.maximum(np.concatenate(([0.0], upper * bdp_bytes)), initial_bytes)
     return float(np.sum(np.log(window[1:] / window[:-1]) / np.log1p(gain(upper, kappa))))
 
 
@@ -135,6 +138,13 @@ def fixed_point(alpha: float, epoch: Epoch = Epoch()) -> float:
     the increment alpha / sqrt(c) is not linear, and with II alone windows go as alpha^(2/3). The
     paper's proof takes 1 / sqrt(c_1) and 1 / sqrt(c_2) for equal.
     """
+    n, m = epoch.additive, epoch.inverse
+    if min(n, m) < 0 or n + m == 0:
+        raise ConfigError(
+            f"additive and inverse: {n} and {m} rounds are not allowed (allowed: at least 0, and "
+            "one of them above 0; without increases windows go to 0)",
+            key="additive",
+        )
 
     def excess(c: float) -> float:
         return float(after_epochs(c, alpha, epoch, 1)) - c

@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 KAPPA, ALPHA, BETA, GAMMA, T_RHO = 0.25, 1.0, 0.875, 0.98, 0.2
 """VCP's constants (Table I); t_rho in seconds."""
 
+LARGEST = 1e6
+"""The largest kappa whose roots are computed."""
+
 KAPPA_MAX = 0.5
 """Theorem 1: globally stable up to this kappa, whatever C, T and N are."""
 
@@ -105,6 +108,9 @@ def stability(kappa: float, push: float) -> Stability:
     (kappa + a): with B > A roots cross the axis at omega = sqrt(B^2 - A^2) = acos(-A / B). For a =
     0 that is Wright's equation, and kappa = pi / 2.
     """
+    if not 0 < kappa <= LARGEST:
+        allowed = f"above 0, up to {LARGEST:g}"
+        raise ConfigError(f"kappa: {kappa:g} is not allowed (allowed: {allowed})", key="kappa")
     a, b = _slopes(kappa, push)
     return Stability(
         stable=_excess(kappa, push) < 0,
@@ -128,9 +134,13 @@ def edge(push: float) -> float:
     """The kappa at which the equilibrium loses stability."""
     if push == 0:
         return pi / 2
-    return float(
-        optimize.brentq(lambda k: _excess(k, push), push * (1 + 1e-12), push + 10 * pi, xtol=1e-13)
-    )
+
+    # In what kappa exceeds push by, which is 2 pi^2 / push for a large push.
+    def excess(over: float) -> float:
+        k = push + over
+        return k * sqrt(over / (k + push)) - acos(-push / k)
+
+    return push + float(optimize.brentq(excess, 0.0, 10 * pi, xtol=1e-13))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +278,11 @@ def mixed_rtts(
 def mixed_edge(ratio: float, bdp: float, *, t_rho: float | None = None) -> float:
     """The kappa at which two RTTs, 1 s and `ratio` s, lose stability.
 
-    `bdp` is the capacity in packets per mean RTT. Infinite if that is beyond 64.
+    `bdp` is the capacity in packets per mean RTT. Infinite if that is beyond 64 (1 + a), a = N
+    alpha / (gamma C T).
     """
     capacity = bdp / ((1 + ratio) / 2)
+    highest = 64 * (1 + 2 * ALPHA / (GAMMA * bdp))
 
     def decay(kappa: float) -> float:
         return mixed_rtts([1.0, ratio], capacity, kappa=kappa, t_rho=t_rho).decay
@@ -278,7 +290,7 @@ def mixed_edge(ratio: float, bdp: float, *, t_rho: float | None = None) -> float
     top = 2.0
     while decay(top) < 0:
         top *= 2
-        if top > 64:
+        if top > highest:
             return inf
     return float(optimize.brentq(decay, 0.02, top, xtol=1e-4))
 
@@ -288,9 +300,10 @@ def rounds_to_efficiency(
 ) -> float:
     """Theorem 3: load intervals of MI from `start` packets to that part of the capacity [packets].
 
-    ln(part C / start) / ln(1 + xi): 1 / log10(1.0625) = 38 for each power of ten.
+    ln(part C / start) / ln(1 + xi): 1 / log10(1.0625) = 38 for each power of ten. 0 if `start` is
+    enough.
     """
-    return log(part * capacity / start) / log(1 + gain)
+    return max(log(part * capacity / start), 0.0) / log(1 + gain)
 
 
 def rounds_to_release(over_use: float, beta: float = BETA) -> float:
@@ -305,9 +318,10 @@ def rounds_to_fairness(bdp: float, difference: float, beta: float = BETA) -> flo
     """Theorem 4: load intervals until two windows differ by one packet.
 
     `bdp` is P, the BDP per flow, and `difference` the first one, both in packets. A cut leaves beta
-    of it, ln(dP) / ln(1 / beta) of them are needed, and (1 - beta) P rounds of AI lie between.
+    of it, ln(dP) / ln(1 / beta) of them are needed, and (1 - beta) P rounds of AI lie between. 0 if
+    they do not differ by more.
     """
-    return (1 - beta) * bdp * log(difference) / log(1 / beta)
+    return (1 - beta) * bdp * max(log(difference), 0.0) / log(1 / beta)
 
 
 def xcp_rounds_to_fairness(difference: float, gamma: float = 0.1) -> float:

@@ -94,8 +94,6 @@ def _crossover(alpha: float, beta: float) -> float:
 
 def _turnover(alpha: float, beta: float) -> float:
     """The u in (0, pi/2] with atan(alpha u / beta) = u, 0 if there is none."""
-    if beta == 0:
-        return pi / 2
     if alpha <= beta:
         return 0.0
     return float(
@@ -279,7 +277,7 @@ def trajectory(  # noqa: PLR0913, PLR0917 - the model's own quantities
 
 
 def _check(alpha: float, beta: float, d: float) -> None:
-    for name, value, lowest in (("alpha", alpha, False), ("beta", beta, True), ("delay", d, False)):
-        if not (value > 0 or (lowest and value == 0)) or value == inf:
-            allowed = "at least 0" if lowest else "above 0"
-            raise ConfigError(f"{name}: {value:g} is not allowed (allowed: {allowed})", key=name)
+    # Without beta the queue is not controlled: a root at 0.
+    for name, value in (("alpha", alpha), ("beta", beta), ("delay", d)):
+        if not 0 < value < inf:
+            raise ConfigError(f"{name}: {value:g} is not allowed (allowed: above 0)", key=name)
