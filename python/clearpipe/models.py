@@ -127,8 +127,8 @@ class AredQueue(Model):
     beta: float | None = None
     """beta, the decrease factor of max_p (section 4). 0.0 to 1.0."""
     bottom: float | None = None
-    """max_p is decreased only above this; 0: the lesser of 0.01 and 10/C, C in packets/s (ns-2's
-    rule for bottom_). 0.0 to 1.0.
+    """max_p is decreased from this on; 0: the lesser of 0.01 and 10/C, C in packets/s (ns-2's rule
+    for bottom_). 0.0 to 1.0.
     """
     by_size: bool | None = None
     """Is the probability proportional to the packet's size (ns-2's bytes_; RFC 7141 advises no)?"""
@@ -165,7 +165,7 @@ class AredQueue(Model):
     least 5 packets, and max_th three times min_th (section 5).
     """
     top: float | None = None
-    """max_p is increased only below this. 0.0 to 1.0."""
+    """max_p is increased up to this. 0.0 to 1.0."""
     w_q: float | None = None
     """w_q, the weight of a new sample in the average; 0: 1 - exp(-1/C), C in packets/s (section 5).
     0.0 to 1.0.
@@ -886,8 +886,14 @@ class HstcpProtocol(Model):
     """Does it use ECN (RFC 3168)?"""
     high_decrease: float | None = None
     """High_Decrease, b(w) at High_Window (section 5). 0.01 to 0.5."""
+    high_p: float | None = None
+    """High_P, the loss rate p(w) at High_Window (section 5). 1e-12 to 1e-05."""
     high_window: float | None = None
-    """High_Window, where b(w) is High_Decrease [packets] (section 5). 1000.0 to 1000000000.0."""
+    """High_Window, where b(w) is High_Decrease and p(w) is High_P [packets] (section 5). 1000.0 to
+    1000000000.0.
+    """
+    low_p: float | None = None
+    """Low_P, the loss rate p(w) at Low_Window (section 5). 1e-05 to 0.1."""
     low_window: float | None = None
     """Low_Window, up to which it is Reno [packets] (section 5). 2.0 to 1000.0."""
     max_ssthresh: float | None = None
@@ -1233,7 +1239,7 @@ class MlcpProtocol(Model):
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - sigma)/sigma at a region's upper edge (eq. 1). 0.0 to 10.0."""
     mi_limit: float | None = None
-    """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
+    """srtt/t_p counts up to this in multiplicative increase (D7). 0.001 to 1000.0."""
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
 
 
@@ -1590,8 +1596,8 @@ class QuickstartProtocol(Model):
     ecn: bool | None = None
     """Does it use ECN (RFC 3168)?"""
     rate: float | None = None
-    """The rate asked for [bit/s]; rounded down to 40 kb/s*2^(n-1), n up to 15 (section 3.1).
-    40000.0 to 1000000000.0.
+    """The rate asked for [bit/s]; rounded down to 40 kb/s*2^n, n from 1 to 15 (section 3.1).
+    80000.0 to 1310720000.0.
     """
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
 
