@@ -293,15 +293,18 @@ def test_max_wall_keeps_what_there_is(endless: str) -> None:
     assert invoke("run", "endless.toml", "--max-wall", "x").exit_code == 2
 
 
+EARLIER = {
+    "dpcp-fig01": ["flows.local2.start=10s"],
+    "ixcp-fig12": ["flows.s567.start=10s"],
+}
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_can_be_captured_and_branched(tmp_path: Path, file: Path) -> None:
     """Also those that name other files, and those whose flows arrive."""
-    # The last flow of the examples starts within 11 s, but for this one's.
-    short = ["duration=11s", "warmup=0s"]
-    short += ["flows.local2.start=10s"] if file.stem == "dpcp-fig01" else []
+    # The last flow of the examples starts within 11 s, but for these.
+    short = ["duration=11s", "warmup=0s", *EARLIER.get(file.stem, ())]
     out = tmp_path / "run"
     whole = cp.run(file, set=short, out=out, capture="all", capture_headers=True, capture_to="2s")
     branched = cp.branch(file, at=5.5, variants={"same": []}, set=short)["same"]
