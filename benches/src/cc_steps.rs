@@ -51,7 +51,7 @@ fn send(protocol: &str, router: Option<&str>, packets: u64) {
     flow.exchange(router);
     let mut clock = Clock::default();
     for _ in 0..packets {
-        black_box(flow.sender.on_send(&departing(clock.tick())));
+        black_box(flow.sender.on_send(departing(clock.tick())));
         black_box(&mut flow.sender);
     }
 }
@@ -63,7 +63,7 @@ fn data(protocol: &str, router: Option<&str>, packets: u64) {
     let mut clock = Clock::default();
     for n in 0..packets as usize {
         let Feedback { header, code } = heard[n % RECORD];
-        black_box(receiver.on_data(&mut arrived(clock.tick(), header, code)));
+        black_box(receiver.on_data(arrived(clock.tick(), header, code)));
         black_box(&mut receiver);
     }
 }
@@ -91,7 +91,7 @@ fn pass(queue: &str, kind: PacketKind, packets: u64) {
         let mut flow = Flow::new(protocol.name);
         flow.exchange(protocol.router);
         sent.ecn = flow.ecn();
-        sent.header = flow.sender.on_send(&departing(Time::ZERO));
+        sent.header = flow.sender.on_send(departing(Time::ZERO));
     }
     let (mut hop, mut clock) = (Hop::new(queue), Clock::default());
     for _ in 0..packets {
@@ -140,19 +140,19 @@ impl Flow {
 
     fn round_trip(&mut self, clock: &mut Clock, hop: Option<&mut Hop>) -> Feedback<AnyHeader> {
         let now = clock.tick();
-        let header = self.sender.on_send(&departing(now));
+        let header = self.sender.on_send(departing(now));
         let mut packet = Packet { kind: PacketKind::Data, ecn: self.ecn(), header };
         if let Some(hop) = hop {
             hop.pass(clock, &mut packet);
         }
-        let back = self.receiver.on_data(&mut arrived(now, packet.header, packet.ecn));
+        let back = self.receiver.on_data(arrived(now, packet.header, packet.ecn));
         self.hear(now, &back);
         back
     }
 
     fn hear(&mut self, now: Time, back: &Feedback<AnyHeader>) {
         let rtt = Some(RTT);
-        self.sender.on_ack(&mut Ack {
+        self.sender.on_ack(Ack {
             now,
             delivered: 1,
             acked: 1,

@@ -130,6 +130,6 @@ impl Delays {
 const BURST: u64 = 50;
 const STANDING: u64 = 64;
 /// [segments]
-const WINDOW: f64 = 64.0;
+const WINDOW: u64 = 64;
 const RTT: Span = Span::from_millis(64);
 const SEGMENT_TIME: Span = Span::from_millis(1);

@@ -208,10 +208,25 @@ macro_rules! protocols {
             $( #[doc = $summary] $variant(<$type as Sender>::Params), )*
         }
 
-        /// Any sender.
         #[derive(Clone, Debug)]
-        pub enum AnySender {
-            $( #[doc = $summary] $variant($type), )*
+        enum SenderKind {
+            $( $variant($type), )*
+        }
+
+        impl SenderKind {
+            fn answers(&self) -> Answers {
+                match self { $( SenderKind::$variant(s) => Answers::of(s), )* }
+            }
+        }
+
+        /// Any sender.
+        ///
+        /// What it answers changes with the events it is told of, and is asked for more often than
+        /// that: it is kept.
+        #[derive(Clone, Debug)]
+        pub struct AnySender {
+            answers: Answers,
+            kind: SenderKind,
         }
 
         /// Any receiver.
@@ -271,7 +286,7 @@ macro_rules! protocols {
             pub fn build(&self, context: &SenderContext) -> (AnySender, AnyReceiver) {
                 match self {
                     $( AnySenderParams::$variant(p) => (
-                        AnySender::$variant(Sender::new(p, context)),
+                        AnySender::of(SenderKind::$variant(Sender::new(p, context))),
                         AnyReceiver::$variant(<$type as Sender>::receiver(p, context)),
                     ), )*
                 }
@@ -279,60 +294,95 @@ macro_rules! protocols {
         }
 
         impl AnySender {
+            fn of(kind: SenderKind) -> AnySender {
+                AnySender { answers: kind.answers(), kind }
+            }
             /// As [`Sender::ecn`].
             pub fn ecn(&self) -> EcnUse {
-                match self { $( AnySender::$variant(s) => s.ecn(), )* }
+                match &self.kind { $( SenderKind::$variant(s) => s.ecn(), )* }
             }
             /// As [`Sender::first_byte`].
             pub fn first_byte(&self) -> u32 {
-                match self { $( AnySender::$variant(s) => s.first_byte(), )* }
+                match &self.kind { $( SenderKind::$variant(s) => s.first_byte(), )* }
             }
-            /// As [`Sender::on_send`].
+            /// As [`Sender::on_send`]. What the segment is turned into is made for the one protocol
+            /// that reads it: what that does not read is never worked out. So with the other events
+            /// of packets.
             #[inline(always)] // for the hot path, which is not the only caller
-            pub fn on_send(&mut self, segment: &Departing) -> AnyHeader {
-                match self { $( AnySender::$variant(s) => s.on_send(segment).wrap(), )* }
+            pub fn on_send<S>(&mut self, segment: S) -> AnyHeader
+            where
+                Departing: From<S>,
+            {
+                match &mut self.kind {
+                    $( SenderKind::$variant(s) => {
+                        let header = s.on_send(&Departing::from(segment)).wrap();
+                        if <$type as Sender>::STEADY {
+                            debug_assert_eq!(self.answers, Answers::of(s));
+                        } else {
+                            self.answers = Answers::of(s);
+                        }
+                        header
+                    } )*
+                }
             }
             /// As [`Sender::on_ack`]; a header of another protocol reads as the default one.
-            #[inline]
-            pub fn on_ack(&mut self, ack: &mut Ack<AnyHeader>) {
-                match self { $( AnySender::$variant(s) => s.on_ack(&opened(ack)), )* }
+            #[inline(always)] // as above
+            pub fn on_ack<A>(&mut self, ack: A)
+            where
+                Ack<AnyHeader>: From<A>,
+            {
+                match &mut self.kind {
+                    $( SenderKind::$variant(s) => {
+                        s.on_ack(&opened(&mut Ack::from(ack)));
+                        self.answers = Answers::of(s);
+                    } )*
+                }
             }
             /// As [`Sender::on_loss`].
             pub fn on_loss(&mut self, loss: &Loss) {
-                match self { $( AnySender::$variant(s) => s.on_loss(loss), )* }
+                match &mut self.kind { $( SenderKind::$variant(s) => s.on_loss(loss), )* }
+                self.answers = self.kind.answers();
             }
             /// As [`Sender::next_timer`].
             #[inline]
             pub fn next_timer(&self) -> Time {
-                match self { $( AnySender::$variant(s) => s.next_timer(), )* }
+                self.answers.next_timer
             }
             /// As [`Sender::on_timer`].
             pub fn on_timer(&mut self, now: Time) {
-                match self { $( AnySender::$variant(s) => s.on_timer(now), )* }
+                match &mut self.kind { $( SenderKind::$variant(s) => s.on_timer(now), )* }
+                self.answers = self.kind.answers();
             }
             /// As [`Sender::cwnd`].
-            #[inline]
             pub fn cwnd(&self) -> f64 {
-                match self { $( AnySender::$variant(s) => s.cwnd(), )* }
+                match &self.kind { $( SenderKind::$variant(s) => s.cwnd(), )* }
+            }
+            /// The same in whole packets, at least one.
+            #[inline]
+            pub fn window(&self) -> u64 {
+                u64::from(self.answers.window)
             }
             /// As [`Sender::pacing`].
             #[inline]
             pub fn pacing(&self) -> Option<Rate> {
-                match self { $( AnySender::$variant(s) => s.pacing(), )* }
+                (self.answers.pacing != Rate(0)).then_some(self.answers.pacing)
             }
             /// As [`Sender::probe`].
             pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-                match self { $( AnySender::$variant(s) => s.probe(sink), )* }
+                match &self.kind { $( SenderKind::$variant(s) => s.probe(sink), )* }
             }
         }
 
         impl AnyReceiver {
             /// As [`Receiver::on_data`].
-            #[inline]
-            pub fn on_data(&mut self, data: &mut Arrived<AnyHeader>) -> Feedback<AnyHeader> {
+            #[inline(always)]
+            pub fn on_data<D>(&mut self, data: D) -> Feedback<AnyHeader>
+            where
+                Arrived<AnyHeader>: From<D>,
+            {
                 match self {
                     $( AnyReceiver::$variant(r) => {
-                        let back = r.on_data(&received(data));
+                        let back = r.on_data(&received(&mut Arrived::from(data)));
                         Feedback { header: back.header.wrap(), code: back.code }
                     } )*
                 }
@@ -373,6 +423,7 @@ macro_rules! queues {
         /// Any router.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant)] // one per link, never moved after the start
+        #[repr(u8)] // a tag of its own: to read one that lies in a niche takes longer
         pub enum AnyRouter {
             $( #[doc = $summary] $variant($type), )*
         }
@@ -506,6 +557,29 @@ macro_rules! queues {
             }
         }
     };
+}
+
+/// What a sender answers until its next event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Answers {
+    /// The window in whole packets, at least one.
+    window: u32,
+    /// Zero: none.
+    pacing: Rate,
+    next_timer: Time,
+}
+
+impl Answers {
+    #[inline(always)]
+    fn of(sender: &impl Sender) -> Answers {
+        let pacing = sender.pacing();
+        debug_assert!(pacing != Some(Rate(0)), "a pace of nothing");
+        Answers {
+            window: (sender.cwnd() as u32).max(1), // rounds down and saturates
+            pacing: pacing.unwrap_or(Rate(0)),
+            next_timer: sender.next_timer(),
+        }
+    }
 }
 
 /// The ACK as its own protocol reads it.

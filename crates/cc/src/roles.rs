@@ -210,6 +210,9 @@ pub trait Sender: Sized {
     /// Does it send what the application offers at once, whatever becomes of it? Then the
     /// application must have a rate.
     const OPEN_LOOP: bool = false;
+    /// Does [`Sender::on_send`] leave what the sender answers, its window, its pace and its timer, as
+    /// it was?
+    const STEADY: bool = false;
     /// What one flow's state takes [bytes].
     const STATE_BYTES: usize = size_of::<Self>();
 

@@ -333,12 +333,12 @@ fn apply(sender: &mut AnySender, now: &mut Time, operation: &Operation) {
         // Up to some days: the end of time is no instant of a run.
         Operation::Advance(span) => *now = *now + Span(span.0 % Span::from_secs(1_000_000).0),
         Operation::Send { size, srtt, retransmission } => {
-            let header = sender.on_send(&departing(*now, size, srtt, retransmission));
+            let header = sender.on_send(departing(*now, size, srtt, retransmission));
             check_codec(header);
         }
         Operation::Ack(mut ack) => {
             ack.now = *now;
-            sender.on_ack(&mut ack);
+            sender.on_ack(*ack);
         }
         Operation::Loss { kind, in_flight, lost, repeated } => {
             sender.on_loss(&Loss { now: *now, kind, in_flight, lost, repeated });
@@ -412,7 +412,7 @@ proptest! {
             let now = Time::ZERO + at;
             let pending = Feedback { header: waiting.0, code: waiting.1 };
             for pending in [None, Some(pending)] {
-                let back = receiver.on_data(&mut Arrived {
+                let back = receiver.on_data(Arrived {
                     now,
                     seq: at.0,
                     expected: at.0 / 2,
@@ -541,7 +541,7 @@ fn every_variable_is_described() {
         sender.probe(&mut |name, _| shown.push(name));
         assert_eq!(shown, names(info.variables), "{}", info.name);
         let (now, srtt) = (Time::ZERO, None);
-        let header = sender.on_send(&departing(now, 1000, srtt, false));
+        let header = sender.on_send(departing(now, 1000, srtt, false));
         shown.clear();
         header.probe(&mut |name, _| shown.push(name));
         assert_eq!(shown, names(info.header), "{}'s header", info.name);
@@ -857,7 +857,7 @@ fn a_sender_stays_small() {
     for info in protocols() {
         assert!(info.state_bytes <= 256 + 8, "{}: {} bytes", info.name, info.state_bytes);
     }
-    // What every flow has room for; what needs more is boxed.
+    // What every flow has room for, 24 bytes of answers among it; what needs more is boxed.
     let size = std::mem::size_of::<AnySender>();
-    assert!(size <= 160, "{size} bytes");
+    assert!(size <= 184, "{size} bytes");
 }

@@ -7,10 +7,11 @@
 //! packet lies together, in the order of first use, and what is seldom needed lies elsewhere.
 
 use cc::registry::{AnyReceiver, AnySender};
-use cc::roles::{Ack, Ecn, EcnUse, Loss};
+use cc::roles::{EcnUse, Loss};
 use transport::{AckOutcome, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
 
+use crate::events::{Echoed, Heard};
 use crate::packet::Pipe;
 
 /// One access hop.
@@ -213,23 +214,9 @@ impl Source {
 
     /// Tells the protocol of delivered data: `rtt`, header and code of the ACK, and what the
     /// transport makes of it.
-    #[inline]
+    #[inline(always)] // for the hot path, which is not the only caller
     pub fn report_ack(&mut self, now: Time, ack: Echoed, seen: &AckOutcome) {
-        let Echoed { rtt, header, code, ece } = ack;
-        self.sender.on_ack(&mut Ack {
-            now,
-            delivered: seen.delivered,
-            acked: seen.acked,
-            lost: seen.lost,
-            rtt,
-            srtt: self.outbound.srtt(),
-            min_rtt: self.outbound.min_rtt(),
-            in_flight: self.outbound.in_flight(),
-            recovering: seen.recovering,
-            header,
-            code,
-            ece,
-        });
+        self.sender.on_ack(Heard { now, ack, seen, outbound: &self.outbound });
     }
 }
 
@@ -239,13 +226,4 @@ impl Sink {
         self.armed = old.armed;
         self.inbound.take_memory(old.inbound);
     }
-}
-
-/// What an ACK brings back of its data packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Echoed {
-    pub rtt: Option<Span>,
-    pub header: cc::registry::AnyHeader,
-    pub code: Ecn,
-    pub ece: bool,
 }

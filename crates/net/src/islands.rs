@@ -209,15 +209,15 @@ impl World {
         if own.queue.backlog().packets == 0 {
             return None;
         }
-        let cwnd = source.sender.cwnd();
+        let window = source.sender.window();
         if source.sender.pacing().is_some() && source.pace_free > now {
-            if source.outbound.has_room(cwnd) && source.pace_free < source.pace_armed {
+            if source.outbound.has_room(window) && source.pace_free < source.pace_armed {
                 source.pace_armed = source.pace_free;
                 self.agenda.at(source.pace_free, event(Due::Island, flow));
             }
             return None;
         }
-        let segment = source.outbound.next_segment(cwnd)?;
+        let segment = source.outbound.next_segment(window)?;
         own.queue.pop().map(|waiting| (waiting, segment))
     }
 
@@ -234,12 +234,13 @@ impl World {
             source.pace_free = now + rate.serialization(size);
         }
         source.sent += 1;
-        let header = source.sender.on_send(&Departing {
+        let outbound = &source.outbound;
+        let header = source.sender.on_send(Departing {
             now,
             size,
-            srtt: source.outbound.srtt(),
+            srtt: outbound.srtt(),
             seq: segment.seq,
-            in_flight: source.outbound.in_flight().saturating_sub(1),
+            in_flight: outbound.in_flight().saturating_sub(1),
             backlogged: own.queue.backlog().packets > 0,
             retransmission: false,
         });

@@ -11,6 +11,7 @@ mod branch;
 mod build;
 mod capacity;
 mod classes;
+mod events;
 mod explain;
 mod fingerprint;
 mod flow;

@@ -13,7 +13,7 @@
 //!
 //! What is left: the arrival of the head of each delay line at a queue, and timers.
 
-use cc::roles::{Arrived, Departing, Ecn, EcnUse, Feedback, PacketKind};
+use cc::roles::{Ecn, EcnUse, PacketKind};
 use engine::Agenda;
 use queue::Waiting;
 use transport::{AckIn, Segment};
@@ -21,8 +21,9 @@ use units::{Span, Time};
 
 use crate::app::Apps;
 use crate::arrivals::Arrivals;
+use crate::events::{Echoed, Leaving, Taken};
 use crate::fingerprint::{Fingerprint, Kind};
-use crate::flow::{Access, Annals, Echoed, Path, Sink, Source};
+use crate::flow::{Access, Annals, Path, Sink, Source};
 use crate::islands::Islands;
 use crate::link::{Counts, Fate, Link};
 use crate::packet::{NONE, Packet, Pool};
@@ -433,15 +434,15 @@ impl World {
     fn send(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         while source.started {
-            let cwnd = source.sender.cwnd();
+            let window = source.sender.window();
             if source.sender.pacing().is_some() && source.pace_free > now {
-                if source.outbound.has_room(cwnd) && source.pace_free < source.pace_armed {
+                if source.outbound.has_room(window) && source.pace_free < source.pace_armed {
                     source.pace_armed = source.pace_free;
                     self.agenda.at(source.pace_free, event(Due::Pace, flow));
                 }
                 break;
             }
-            let Some(segment) = source.outbound.next_segment(cwnd) else { break };
+            let Some(segment) = source.outbound.next_segment(window) else { break };
             source.outbound.on_sent(now);
             let last = segment.seq == source.last_seq;
             let size = if last { self.annals[flow as usize].last_bytes } else { self.data_bytes };
@@ -559,20 +560,9 @@ impl World {
                 sink.fresh_bytes += u64::from(packet.size);
             }
         }
-        let mut data = Arrived {
-            now,
-            seq: packet.seq,
-            expected: sink.inbound.cumulative(),
-            size: packet.size,
-            header: packet.header,
-            ecn: packet.ecn,
-            pending: None,
-        };
-        if sink.unanswered != NONE {
-            let waiting = &self.pool[sink.unanswered];
-            data.pending = Some(Feedback { header: waiting.header, code: waiting.ecn });
-        }
-        let back = sink.receiver.on_data(&mut data);
+        let taken =
+            Taken { now, id, waiting: sink.unanswered, pool: &self.pool, inbound: &sink.inbound };
+        let back = sink.receiver.on_data(taken);
         let packet = &mut self.pool[id];
         packet.header = back.header;
         packet.ecn = if matches!(sink.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
@@ -683,18 +673,11 @@ pub(crate) fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span
 /// Fills in what the source's protocol and transport put into a packet.
 #[inline]
 fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
-    let Segment { seq, retransmission, cwr } = segment;
+    let Segment { retransmission, cwr, .. } = segment;
     let (now, size) = (packet.sent_at, packet.size);
     source.sent += 1;
-    packet.header = source.sender.on_send(&Departing {
-        now,
-        size,
-        srtt: source.outbound.srtt(),
-        seq,
-        in_flight: source.outbound.in_flight().saturating_sub(1),
-        backlogged: source.outbound.backlogged(),
-        retransmission,
-    });
+    let leaving = Leaving { now, size, segment, outbound: &source.outbound };
+    packet.header = source.sender.on_send(leaving);
     packet.ecn = match source.ecn {
         EcnUse::None => Ecn::NotCapable,
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.

@@ -2,7 +2,7 @@
 //! timer, sans-I/O.
 //!
 //! The one decision: how much may be sent is somebody else's affair. A congestion controller says
-//! `cwnd`, a real number that it alone writes; this crate says what the next segment is, which
+//! the window, which it alone writes; this crate says what the next segment is, which
 //! segments are lost, and when the timer runs out. RFC 5681 writes the inflation of the window by
 //! duplicate ACKs as an assignment to cwnd; here it is a count of segments that have left the
 //! network and is taken off the amount in flight, so that a rate-based or explicit controller runs

@@ -169,26 +169,26 @@ impl Outbound {
         self.spare = old.board.or(old.spare);
     }
 
-    /// The next segment that the window of `cwnd` segments lets through; it counts as sent. Call
+    /// The next segment that a window of so many segments lets through; it counts as sent. Call
     /// [`Outbound::on_sent`] when it goes out.
     #[inline]
-    pub fn next_segment(&mut self, cwnd: f64) -> Option<Segment> {
+    pub fn next_segment(&mut self, window: u64) -> Option<Segment> {
         if self.phase != Phase::Open {
-            return self.next_in_recovery(cwnd);
+            return self.next_in_recovery(window);
         }
-        if !self.open_room(cwnd) {
+        if !self.open_room(window) {
             return None;
         }
-        self.limited += u32::from(self.nxt - self.una >= window(cwnd));
+        self.limited += u32::from(self.nxt - self.una >= window);
         Some(self.new_segment())
     }
 
     /// Would [`Outbound::next_segment`] return one?
     #[inline]
-    pub fn has_room(&self, cwnd: f64) -> bool {
+    pub fn has_room(&self, window: u64) -> bool {
         match self.phase {
-            Phase::Open => self.open_room(cwnd),
-            Phase::Fast | Phase::Timeout => self.choose(cwnd).is_some(),
+            Phase::Open => self.open_room(window),
+            Phase::Fast | Phase::Timeout => self.choose(window).is_some(),
         }
     }
 
@@ -209,7 +209,8 @@ impl Outbound {
         debug_assert!(ack.cumulative <= self.nxt, "ACK of what was not sent");
         let cumulative = ack.cumulative.min(self.nxt);
         if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
-            return self.on_eventful_ack(now, cumulative, ack);
+            // Field by field, so that the outcome of the ACKs below need not lie in memory.
+            return AckOutcome { ..self.on_eventful_ack(now, cumulative, *ack) };
         }
         let acked = count(cumulative - self.una);
         self.una = cumulative;
@@ -252,7 +253,7 @@ impl Outbound {
 
     /// Segments in the network, as the recovery estimates it: RFC 6675's pipe; for Reno and NewReno
     /// what is outstanding less one for each duplicate ACK. At most [`Outbound::outstanding`].
-    #[inline]
+    #[inline(always)] // two instructions while nothing is lost
     pub fn in_flight(&self) -> u32 {
         let outstanding = self.outstanding();
         let pipe = if self.quiet { outstanding } else { self.pipe() };
@@ -335,8 +336,8 @@ impl Outbound {
     }
 
     #[inline]
-    fn open_room(&self, cwnd: f64) -> bool {
-        let room = window(cwnd).saturating_add(u64::from(self.bonus));
+    fn open_room(&self, window: u64) -> bool {
+        let room = window.saturating_add(u64::from(self.bonus));
         self.nxt < self.limit && self.nxt - self.una < room
     }
 
@@ -400,7 +401,7 @@ impl Outbound {
     }
 
     #[inline(never)]
-    fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: &AckIn<'_>) -> AckOutcome {
+    fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: AckIn<'_>) -> AckOutcome {
         if self.reports {
             return self.on_report(cumulative);
         }
@@ -594,8 +595,8 @@ impl Outbound {
     }
 
     #[inline(never)]
-    fn next_in_recovery(&mut self, cwnd: f64) -> Option<Segment> {
-        let seq = match self.choose(cwnd)? {
+    fn next_in_recovery(&mut self, window: u64) -> Option<Segment> {
+        let seq = match self.choose(window)? {
             Choice::New => return Some(self.new_segment()),
             Choice::First => self.retransmit_first(),
             Choice::Again => self.board.as_mut()?.retransmit_again(self.nxt)?,
@@ -632,11 +633,11 @@ impl Outbound {
     }
 
     /// What to send next in recovery.
-    fn choose(&self, cwnd: f64) -> Option<Choice> {
+    fn choose(&self, window: u64) -> Option<Choice> {
         if self.force {
             return Some(Choice::First);
         }
-        if self.pipe().saturating_sub(u64::from(self.dupacks)) >= window(cwnd) {
+        if self.pipe().saturating_sub(u64::from(self.dupacks)) >= window {
             return None;
         }
         let board = self.board.as_deref();
@@ -685,13 +686,6 @@ impl Outbound {
             Phase::Open | Phase::Fast => count(self.outstanding() - u64::from(self.limited)),
         }
     }
-}
-
-/// A window in whole segments, at least one.
-#[inline]
-fn window(cwnd: f64) -> u64 {
-    // The cast rounds down and saturates.
-    (cwnd as u64).max(1)
 }
 
 /// A number of outstanding segments, of which there are fewer than 2^32.

@@ -143,7 +143,7 @@ impl Run {
             let holes = (naive.una..naive.nxt).filter(|seq| !naive.sacked.contains(seq));
             assert_eq!(holes.filter(|&seq| naive.is_lost(seq)).count(), loss.lost as usize);
             // (4.3), whatever the window.
-            let segment = self.sender.next_segment(0.0).expect("fast retransmit");
+            let segment = self.sender.next_segment(1).expect("fast retransmit");
             assert_eq!((segment.seq, segment.retransmission), (self.sender.una(), true));
             self.transmit(segment.seq, true, segment.cwr);
         }
@@ -156,7 +156,7 @@ impl Run {
         let Some(naive) = &mut self.naive else { return };
         naive.on_timeout();
         let first = naive.resend_first();
-        assert_eq!(self.sender.next_segment(0.0).map(|segment| segment.seq), Some(first));
+        assert_eq!(self.sender.next_segment(1).map(|segment| segment.seq), Some(first));
         self.transmit(first, true, false);
     }
 
@@ -164,9 +164,9 @@ impl Run {
         let cwnd = self.stream.uniform(0.5, self.channel.max_cwnd);
         let window = (cwnd as u64).max(1);
         loop {
-            let room = self.sender.has_room(cwnd);
+            let room = self.sender.has_room(window);
             let nxt = self.sender.nxt();
-            let segment = self.sender.next_segment(cwnd);
+            let segment = self.sender.next_segment(window);
             assert_eq!(room, segment.is_some());
             if let Some(naive) = &mut self.naive {
                 assert_eq!(segment.map(|segment| segment.seq), naive.next(window));

@@ -14,9 +14,9 @@ fn at(seconds: f64) -> Time {
 }
 
 /// Sends all that the window allows; the segments' numbers.
-fn send(sender: &mut Outbound, now: Time, cwnd: f64) -> Vec<u64> {
+fn send(sender: &mut Outbound, now: Time, window: u64) -> Vec<u64> {
     let mut sent = Vec::new();
-    while let Some(segment) = sender.next_segment(cwnd) {
+    while let Some(segment) = sender.next_segment(window) {
         sender.on_sent(now);
         sent.push(segment.seq);
     }
@@ -42,18 +42,18 @@ fn dup_acks(in_flight: u32, lost: u32) -> Option<LossEvent> {
 fn what_is_offered_limits_what_is_sent() {
     let mut tcp = Outbound::new(&Config::default(), Some(6));
     tcp.offer(0);
-    assert!(!tcp.has_room(10.0) && !tcp.finished());
+    assert!(!tcp.has_room(10) && !tcp.finished());
     tcp.offer(2);
-    assert_eq!(send(&mut tcp, at(0.0), 10.0), [0, 1]);
+    assert_eq!(send(&mut tcp, at(0.0), 10), [0, 1]);
     assert!(!ack(&mut tcp, 2).finished);
     assert_eq!(tcp.deadline(), Time::NEVER);
     tcp.offer(5);
-    assert_eq!(send(&mut tcp, at(0.1), 2.0), [2, 3]);
+    assert_eq!(send(&mut tcp, at(0.1), 2), [2, 3]);
     assert!(!tcp.all_offered());
     // Offered and held back, then let out; more than the transfer has is not offered.
     tcp.offer(7);
     assert!(tcp.all_offered());
-    assert_eq!(send(&mut tcp, at(0.1), 10.0), [4, 5]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [4, 5]);
     assert!(ack(&mut tcp, 6).finished);
 }
 
@@ -62,9 +62,9 @@ fn what_is_offered_limits_what_is_sent() {
 fn a_stop_ends_an_offer() {
     let mut tcp = Outbound::new(&Config::default(), None);
     tcp.offer(5);
-    assert_eq!(send(&mut tcp, at(0.0), 2.0), [0, 1]);
+    assert_eq!(send(&mut tcp, at(0.0), 2), [0, 1]);
     tcp.stop();
-    assert!(!tcp.has_room(10.0) && !tcp.finished());
+    assert!(!tcp.has_room(10) && !tcp.finished());
     assert!(ack(&mut tcp, 2).finished);
 }
 
@@ -72,43 +72,43 @@ fn a_stop_ends_an_offer() {
 #[test]
 fn third_duplicate_retransmits_and_inflates() {
     let mut tcp = sender(Recovery::Reno);
-    assert_eq!(send(&mut tcp, at(0.0), 8.0), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(send(&mut tcp, at(0.0), 8), [0, 1, 2, 3, 4, 5, 6, 7]);
     for _ in 0..2 {
         let outcome = ack(&mut tcp, 0);
         assert_eq!((outcome.loss, outcome.delivered), (None, 0));
-        assert!(!tcp.has_room(8.0));
+        assert!(!tcp.has_room(8));
     }
     let third = ack(&mut tcp, 0);
     assert_eq!((third.loss, third.recovering), (dup_acks(8, 1), true));
     // cwnd = ssthresh + 3 = 4 + 3 against a FlightSize of 8: the retransmission and no more.
-    assert_eq!(send(&mut tcp, at(0.1), 4.0), [0]);
+    assert_eq!(send(&mut tcp, at(0.1), 4), [0]);
     assert_eq!(tcp.in_flight(), 5);
     // The fourth duplicate makes it 8 against 8, the fifth 9.
     assert_eq!(ack(&mut tcp, 0).loss, None);
-    assert!(!tcp.has_room(4.0));
+    assert!(!tcp.has_room(4));
     ack(&mut tcp, 0);
-    assert_eq!(send(&mut tcp, at(0.1), 4.0), [8]);
+    assert_eq!(send(&mut tcp, at(0.1), 4), [8]);
     // The ACK of new data ends it, and the inflation with it: 9 of 9 acknowledged, 4 allowed.
     let full = ack(&mut tcp, 8);
     assert_eq!((full.acked, full.delivered, full.recovering), (8, 8, false));
-    assert_eq!(send(&mut tcp, at(0.2), 4.0), [9, 10, 11]);
+    assert_eq!(send(&mut tcp, at(0.2), 4), [9, 10, 11]);
 }
 
 /// Two losses in a window: Reno leaves at the first new ACK and needs three more duplicates.
 #[test]
 fn reno_recovers_once_per_loss() {
     let mut tcp = sender(Recovery::Reno);
-    send(&mut tcp, at(0.0), 10.0);
+    send(&mut tcp, at(0.0), 10);
     for _ in 0..3 {
         ack(&mut tcp, 0);
     }
-    assert_eq!(send(&mut tcp, at(0.1), 5.0), [0]);
+    assert_eq!(send(&mut tcp, at(0.1), 5), [0]);
     assert!(!ack(&mut tcp, 4).recovering);
-    assert_eq!(send(&mut tcp, at(0.1), 5.0), [] as [u64; 0]);
+    assert_eq!(send(&mut tcp, at(0.1), 5), [] as [u64; 0]);
     ack(&mut tcp, 4);
     ack(&mut tcp, 4);
     assert_eq!(ack(&mut tcp, 4).loss, dup_acks(6, 1));
-    assert_eq!(send(&mut tcp, at(0.2), 3.0), [4]);
+    assert_eq!(send(&mut tcp, at(0.2), 3), [4]);
     assert_eq!((tcp.fast_retransmits(), tcp.retransmitted()), (2, 2));
 }
 
@@ -116,30 +116,30 @@ fn reno_recovers_once_per_loss() {
 #[test]
 fn newreno_mends_one_hole_per_partial_ack() {
     let mut tcp = sender(Recovery::NewReno);
-    send(&mut tcp, at(0.0), 10.0);
+    send(&mut tcp, at(0.0), 10);
     for n in 1..=7 {
         assert_eq!(ack(&mut tcp, 0).loss.is_some(), n == 3);
     }
     // 5 + 7 = 12 against 10: the retransmission and two new segments.
-    assert_eq!(send(&mut tcp, at(0.1), 5.0), [0, 10, 11]);
+    assert_eq!(send(&mut tcp, at(0.1), 5), [0, 10, 11]);
     // Partial ACK to 4: deflate 12 by 4, add 1; 9 against 8 outstanding: the hole, one new one.
     let partial = sack(&mut tcp, at(0.2), 4, &[]);
     assert_eq!((partial.acked, partial.loss, partial.recovering), (4, None, true));
-    assert_eq!(send(&mut tcp, at(0.2), 5.0), [4, 12]);
+    assert_eq!(send(&mut tcp, at(0.2), 5), [4, 12]);
     assert_eq!(tcp.deadline(), at(1.2));
     // The two new segments' duplicates, then the second partial ACK: 11 - 3 + 1 = 9 against 6.
     ack(&mut tcp, 4);
     ack(&mut tcp, 4);
-    assert_eq!(send(&mut tcp, at(0.2), 5.0), [13, 14]);
+    assert_eq!(send(&mut tcp, at(0.2), 5), [13, 14]);
     assert!(sack(&mut tcp, at(0.3), 7, &[]).recovering);
     // Impatient: the timer of the first partial ACK still runs.
     assert_eq!(tcp.deadline(), at(1.2));
-    assert_eq!(send(&mut tcp, at(0.3), 5.0), [7, 15]);
+    assert_eq!(send(&mut tcp, at(0.3), 5), [7, 15]);
     // recover was 9: an ACK of it all ends the recovery.
     let full = sack(&mut tcp, at(0.4), 13, &[]);
     assert_eq!((full.acked, full.recovering), (6, false));
     assert_eq!((tcp.deadline(), tcp.fast_retransmits()), (at(1.4), 1));
-    assert_eq!(send(&mut tcp, at(0.4), 5.0), [16, 17]);
+    assert_eq!(send(&mut tcp, at(0.4), 5), [16, 17]);
 }
 
 /// RFC 6582, section 4: after a timeout, duplicates of what was sent before it start nothing.
@@ -147,19 +147,19 @@ fn newreno_mends_one_hole_per_partial_ack() {
 fn no_fast_retransmit_until_recover_is_passed() {
     for recovery in [Recovery::Reno, Recovery::NewReno] {
         let mut tcp = sender(recovery);
-        send(&mut tcp, at(0.0), 6.0);
+        send(&mut tcp, at(0.0), 6);
         let event = tcp.on_timeout(at(1.0));
         assert_eq!((event.in_flight, event.lost, event.repeated), (6, 6, false));
         assert_eq!(tcp.in_flight(), 0);
         // Go-back-N; the window of 1, then of 4.
-        assert_eq!(send(&mut tcp, at(1.0), 1.0), [0]);
+        assert_eq!(send(&mut tcp, at(1.0), 1), [0]);
         ack(&mut tcp, 1);
-        assert_eq!(send(&mut tcp, at(1.1), 4.0), [1, 2, 3, 4]);
+        assert_eq!(send(&mut tcp, at(1.1), 4), [1, 2, 3, 4]);
         for _ in 0..5 {
             assert_eq!(ack(&mut tcp, 1).loss, None);
         }
         assert_eq!(ack(&mut tcp, 6).acked, 5);
-        assert_eq!(send(&mut tcp, at(1.2), 5.0), [6, 7, 8, 9, 10]);
+        assert_eq!(send(&mut tcp, at(1.2), 5), [6, 7, 8, 9, 10]);
         // una = recover exactly: not more than recover.
         for _ in 0..4 {
             assert_eq!(ack(&mut tcp, 6).loss, None);
@@ -176,7 +176,7 @@ fn limited_transmit_sends_two() {
     let config = Config { limited_transmit: true, ..Config::default() };
     for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut tcp = Outbound::new(&Config { recovery, ..config }, None);
-        send(&mut tcp, at(0.0), 4.0);
+        send(&mut tcp, at(0.0), 4);
         for n in 1..=3 {
             let outcome = match recovery {
                 Recovery::Sack => sack(&mut tcp, at(0.1), 0, &[(1, 1 + n)]),
@@ -185,7 +185,7 @@ fn limited_transmit_sends_two() {
             if n == 3 {
                 assert_eq!(outcome.loss, dup_acks(4, 1));
             } else {
-                assert_eq!(send(&mut tcp, at(0.1), 4.0), [3 + n]);
+                assert_eq!(send(&mut tcp, at(0.1), 4), [3 + n]);
             }
         }
         assert_eq!(tcp.outstanding(), 6);
@@ -197,18 +197,18 @@ fn limited_transmit_sends_two() {
 #[test]
 fn tahoe_goes_back() {
     let mut tcp = sender(Recovery::Tahoe);
-    send(&mut tcp, at(0.0), 8.0);
+    send(&mut tcp, at(0.0), 8);
     assert_eq!([ack(&mut tcp, 0).loss, ack(&mut tcp, 0).loss], [None, None]);
     let third = ack(&mut tcp, 0);
     assert_eq!((third.loss, third.recovering), (dup_acks(8, 1), false));
-    assert_eq!(send(&mut tcp, at(0.1), 1.0), [0]);
+    assert_eq!(send(&mut tcp, at(0.1), 1), [0]);
     assert_eq!(ack(&mut tcp, 0).loss, None);
-    assert_eq!(send(&mut tcp, at(0.1), 1.0), []);
+    assert_eq!(send(&mut tcp, at(0.1), 1), []);
     assert_eq!(ack(&mut tcp, 4).acked, 4);
-    assert_eq!(send(&mut tcp, at(0.2), 2.0), [4, 5]);
+    assert_eq!(send(&mut tcp, at(0.2), 2), [4, 5]);
     // All there is: the number moves over what had come before.
     assert_eq!(ack(&mut tcp, 8).acked, 4);
-    assert_eq!(send(&mut tcp, at(0.3), 3.0), [8, 9, 10]);
+    assert_eq!(send(&mut tcp, at(0.3), 3), [8, 9, 10]);
     // Duplicates of what was sent for nothing mean no loss; those beyond do.
     assert_eq!([1, 2, 3].map(|_| ack(&mut tcp, 8).loss.is_some()), [false; 3]);
     assert_eq!(ack(&mut tcp, 9).acked, 1);
@@ -220,18 +220,18 @@ fn tahoe_goes_back() {
 #[test]
 fn decoupled_recovery_finds_a_lost_retransmission() {
     let mut tcp = sender(Recovery::Decoupled);
-    send(&mut tcp, at(0.0), 10.0);
+    send(&mut tcp, at(0.0), 10);
     let seen = sack(&mut tcp, at(0.1), 0, &[(1, 4)]);
     assert_eq!((seen.loss, seen.recovering, seen.delivered), (None, false, 3));
     // Pipe: 10 - 3 SACKed - 1 lost, so that four may go.
-    assert_eq!(send(&mut tcp, at(0.1), 10.0), [0, 10, 11, 12]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [0, 10, 11, 12]);
     assert_eq!(sack(&mut tcp, at(0.1), 0, &[(1, 10)]).delivered, 6);
-    assert_eq!(send(&mut tcp, at(0.1), 10.0), [13, 14, 15, 16, 17, 18]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [13, 14, 15, 16, 17, 18]);
     sack(&mut tcp, at(0.2), 0, &[(1, 12)]);
-    assert_eq!(send(&mut tcp, at(0.2), 10.0), [19, 20]);
+    assert_eq!(send(&mut tcp, at(0.2), 10), [19, 20]);
     sack(&mut tcp, at(0.2), 0, &[(1, 13)]);
     assert_eq!(tcp.in_flight(), 8);
-    assert_eq!(send(&mut tcp, at(0.2), 10.0), [0, 21]);
+    assert_eq!(send(&mut tcp, at(0.2), 10), [0, 21]);
     // The timer runs from the last news: 0.2 s and the initial second.
     assert_eq!(tcp.deadline(), at(1.2));
     assert_eq!(sack(&mut tcp, at(0.3), 13, &[]).acked, 13);
@@ -242,14 +242,14 @@ fn decoupled_recovery_finds_a_lost_retransmission() {
 #[test]
 fn decoupled_recovery_goes_on_after_a_timeout() {
     let mut tcp = sender(Recovery::Decoupled);
-    send(&mut tcp, at(0.0), 2.0);
+    send(&mut tcp, at(0.0), 2);
     tcp.on_timeout(at(1.0));
-    assert_eq!(send(&mut tcp, at(1.0), 4.0), [0, 1, 2, 3]);
+    assert_eq!(send(&mut tcp, at(1.0), 4), [0, 1, 2, 3]);
     // 0 was lost again; with 4, which is sent after it, three are there beyond.
     sack(&mut tcp, at(1.1), 0, &[(1, 3)]);
-    assert_eq!(send(&mut tcp, at(1.1), 4.0), [4, 5]);
+    assert_eq!(send(&mut tcp, at(1.1), 4), [4, 5]);
     sack(&mut tcp, at(1.2), 0, &[(1, 5)]);
-    assert_eq!(send(&mut tcp, at(1.2), 4.0), [0, 6, 7]);
+    assert_eq!(send(&mut tcp, at(1.2), 4), [0, 6, 7]);
 }
 
 /// Where nothing is sent again a hole is passed over, and the timer only ends the transfer.
@@ -257,13 +257,13 @@ fn decoupled_recovery_goes_on_after_a_timeout() {
 fn without_recovery_holes_are_passed_over() {
     let config = Config { recovery: Recovery::None, ..Config::default() };
     let mut tcp = Outbound::new(&config, Some(6));
-    assert_eq!(send(&mut tcp, at(0.0), 4.0), [0, 1, 2, 3]);
+    assert_eq!(send(&mut tcp, at(0.0), 4), [0, 1, 2, 3]);
     assert_eq!(tcp.deadline(), Time::NEVER);
     assert_eq!((ack(&mut tcp, 3).acked, tcp.in_flight()), (3, 1));
     for _ in 0..4 {
         assert_eq!(ack(&mut tcp, 2).loss, None);
     }
-    assert_eq!(send(&mut tcp, at(0.1), 4.0), [4, 5]);
+    assert_eq!(send(&mut tcp, at(0.1), 4), [4, 5]);
     assert_eq!(tcp.deadline(), at(1.1));
     tcp.on_timeout(at(1.1));
     assert!(tcp.finished() && tcp.deadline() == Time::NEVER);
@@ -282,7 +282,7 @@ fn without_recovery_holes_are_passed_over() {
 fn timer_runs_while_anything_is_outstanding() {
     let mut tcp = sender(Recovery::Reno);
     assert_eq!(tcp.deadline(), Time::NEVER);
-    send(&mut tcp, at(0.0), 2.0);
+    send(&mut tcp, at(0.0), 2);
     // (5.1): the later segment does not restart it.
     tcp.on_sent(at(0.5));
     assert_eq!(tcp.deadline(), at(1.0));
@@ -295,17 +295,17 @@ fn timer_runs_while_anything_is_outstanding() {
     ack(&mut tcp, 2);
     assert_eq!(tcp.deadline(), Time::NEVER);
     // (5.4) to (5.6), twice.
-    assert_eq!(send(&mut tcp, at(10.0), 1.0), [2]);
+    assert_eq!(send(&mut tcp, at(10.0), 1), [2]);
     assert_eq!(tcp.deadline(), at(11.8));
     assert!(!tcp.on_timeout(at(11.8)).repeated);
     assert_eq!(tcp.deadline(), at(15.4));
-    assert_eq!(send(&mut tcp, at(11.8), 0.0), [2]);
+    assert_eq!(send(&mut tcp, at(11.8), 0), [2]);
     assert!(tcp.on_timeout(at(15.4)).repeated);
     assert_eq!(tcp.rto(), Span::from_millis(7200));
-    assert_eq!(send(&mut tcp, at(15.4), 0.0), [2]);
+    assert_eq!(send(&mut tcp, at(15.4), 0), [2]);
     // Karn: the ACK of a retransmission carries no sample; but it ends the back-off, at 1.8 s again.
     ack(&mut tcp, 3);
-    assert_eq!(send(&mut tcp, at(20.0), 1.0), [3]);
+    assert_eq!(send(&mut tcp, at(20.0), 1), [3]);
     assert_eq!(tcp.deadline(), at(21.8));
     let event = tcp.on_timeout(at(21.8));
     assert_eq!((event.repeated, tcp.timeouts()), (false, 3));
@@ -318,9 +318,9 @@ fn timer_runs_while_anything_is_outstanding() {
 #[test]
 fn sack_mends_several_losses_in_one_round_trip() {
     let mut tcp = sender(Recovery::Sack);
-    assert_eq!(send(&mut tcp, at(0.0), 20.0).len(), 20);
+    assert_eq!(send(&mut tcp, at(0.0), 20).len(), 20);
     assert_eq!(ack(&mut tcp, 2).acked, 2);
-    assert_eq!(send(&mut tcp, at(0.1), 20.0), [20, 21]);
+    assert_eq!(send(&mut tcp, at(0.1), 20), [20, 21]);
     assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 7)]).delivered, 1);
     assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 8)]).delivered, 1);
     assert_eq!((tcp.in_flight(), tcp.outstanding()), (18, 20));
@@ -328,17 +328,17 @@ fn sack_mends_several_losses_in_one_round_trip() {
     // retransmission goes out whatever the window.
     assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 9)]).loss, dup_acks(20, 4));
     assert_eq!(tcp.in_flight(), 13);
-    assert_eq!(send(&mut tcp, at(0.1), 10.0), [2]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [2]);
     // Each ACK takes one off: below 10 at the fifth.
     for end in 10..14 {
         sack(&mut tcp, at(0.1), 2, &[(6, end)]);
-        assert!(!tcp.has_room(10.0));
+        assert!(!tcp.has_room(10));
     }
     sack(&mut tcp, at(0.1), 2, &[(6, 14)]);
-    assert_eq!(send(&mut tcp, at(0.1), 10.0), [3]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [3]);
     // One ACK for eight segments: the other two holes, then new data (NextSeg (2)).
     assert_eq!(sack(&mut tcp, at(0.1), 2, &[(6, 22)]).delivered, 8);
-    assert_eq!(send(&mut tcp, at(0.1), 10.0), [4, 5, 22, 23, 24, 25, 26, 27]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [4, 5, 22, 23, 24, 25, 26, 27]);
     // RecoveryPoint was 21: 22 is the first ACK beyond it.
     let partial = ack(&mut tcp, 5);
     assert_eq!((partial.acked, partial.delivered, partial.recovering), (3, 3, true));
@@ -353,19 +353,19 @@ fn sack_mends_several_losses_in_one_round_trip() {
 #[test]
 fn each_loss_is_told_once() {
     let mut tcp = sender(Recovery::Sack);
-    send(&mut tcp, at(0.0), 10.0);
+    send(&mut tcp, at(0.0), 10);
     assert_eq!(sack(&mut tcp, at(0.1), 0, &[(2, 4)]).lost, 0);
     assert_eq!(sack(&mut tcp, at(0.1), 0, &[(6, 7), (2, 4)]).lost, 2);
     assert_eq!(sack(&mut tcp, at(0.1), 0, &[(6, 8), (2, 4)]).lost, 0);
     // Three above 4 and 5: 6, 7 and 8.
     assert_eq!(sack(&mut tcp, at(0.1), 0, &[(6, 9), (2, 4)]).lost, 2);
-    assert_eq!(send(&mut tcp, at(0.1), 2.0), [0]);
+    assert_eq!(send(&mut tcp, at(0.1), 2), [0]);
     // In the network: 0 again and 9.
     assert_eq!(tcp.on_timeout(at(2.0)).lost, 2);
     assert_eq!(ack(&mut tcp, 1).lost, 0);
 
     let mut tcp = sender(Recovery::NewReno);
-    send(&mut tcp, at(0.0), 8.0);
+    send(&mut tcp, at(0.0), 8);
     for _ in 0..3 {
         assert_eq!(ack(&mut tcp, 0).lost, 0); // it delivers nothing
     }
@@ -378,17 +378,17 @@ fn each_loss_is_told_once() {
 #[test]
 fn sack_retransmits_on_suspicion_and_rescues_the_tail() {
     let mut tcp = Outbound::new(&Config::default(), Some(10));
-    assert_eq!(send(&mut tcp, at(0.0), 20.0).len(), 10);
+    assert_eq!(send(&mut tcp, at(0.0), 20).len(), 10);
     // 0, 4 and 9 are missing; three above 0 and one above 4 are SACKed.
     sack(&mut tcp, at(0.1), 0, &[(1, 3)]);
     assert!(sack(&mut tcp, at(0.1), 0, &[(5, 6), (1, 3)]).recovering);
     // (1) gives 0; no new data; (3) gives 3 and 4, below the SACKed 5; (4) not yet.
-    assert_eq!(send(&mut tcp, at(0.1), 20.0), [0, 3, 4]);
+    assert_eq!(send(&mut tcp, at(0.1), 20), [0, 3, 4]);
     // 3 was late and not lost. HighACK passes RescueRxt: the highest hole, once.
     sack(&mut tcp, at(0.2), 4, &[(5, 9)]);
-    assert_eq!(send(&mut tcp, at(0.2), 20.0), [9]);
+    assert_eq!(send(&mut tcp, at(0.2), 20), [9]);
     sack(&mut tcp, at(0.3), 9, &[]);
-    assert_eq!(send(&mut tcp, at(0.3), 20.0), [] as [u64; 0]);
+    assert_eq!(send(&mut tcp, at(0.3), 20), [] as [u64; 0]);
     assert!(ack(&mut tcp, 10).finished);
 }
 
@@ -397,20 +397,20 @@ fn sack_retransmits_on_suspicion_and_rescues_the_tail() {
 #[test]
 fn sack_resends_holes_only_after_a_timeout() {
     let mut tcp = sender(Recovery::Sack);
-    send(&mut tcp, at(0.0), 10.0);
+    send(&mut tcp, at(0.0), 10);
     sack(&mut tcp, at(0.1), 0, &[(2, 4), (8, 9)]);
     assert!(tcp.recovering());
     let event = tcp.on_timeout(at(1.0));
     // 0 and 1 were lost already and not sent again: 4, 5, 6, 7 and 9 were in flight.
     assert_eq!((event.in_flight, event.lost), (10, 5));
     assert!(!tcp.recovering());
-    assert_eq!(send(&mut tcp, at(1.0), 4.0), [0, 1, 4, 5]);
+    assert_eq!(send(&mut tcp, at(1.0), 4), [0, 1, 4, 5]);
     // 0 is lost once more; no fast retransmit although four above it are SACKed by now.
     assert_eq!(sack(&mut tcp, at(1.1), 0, &[(1, 6), (8, 9)]).loss, None);
     assert_eq!(tcp.in_flight(), 1);
-    assert_eq!(send(&mut tcp, at(1.1), 4.0), [6, 7, 9]);
+    assert_eq!(send(&mut tcp, at(1.1), 4), [6, 7, 9]);
     assert_eq!(sack(&mut tcp, at(1.2), 10, &[]).acked, 10);
-    assert_eq!(send(&mut tcp, at(1.2), 5.0), [10, 11, 12, 13, 14]);
+    assert_eq!(send(&mut tcp, at(1.2), 5), [10, 11, 12, 13, 14]);
     // HighACK has reached the recovery point: from here on recovery may start again.
     assert_eq!(sack(&mut tcp, at(1.3), 10, &[(11, 14)]).loss, dup_acks(5, 1));
 }
@@ -419,21 +419,21 @@ fn sack_resends_holes_only_after_a_timeout() {
 #[test]
 fn ece_counts_once_per_window() {
     let mut tcp = sender(Recovery::NewReno);
-    send(&mut tcp, at(0.0), 4.0);
+    send(&mut tcp, at(0.0), 4);
     let ece = |tcp: &mut Outbound, cumulative| {
         tcp.on_ack(at(0.1), &AckIn { cumulative, sack: &[], rtt: None, ece: true })
     };
     let event = ece(&mut tcp, 1).loss.expect("congestion");
     assert_eq!((event.kind, event.in_flight, event.lost), (LossKind::EcnEcho, 3, 0));
     let cwr: Vec<bool> =
-        (0..2).filter_map(|_| tcp.next_segment(5.0)).map(|segment| segment.cwr).collect();
+        (0..2).filter_map(|_| tcp.next_segment(5)).map(|segment| segment.cwr).collect();
     assert_eq!(cwr, [true, false]);
     // 0 to 3 were out at the reaction: not before 4 or later is acknowledged.
     assert_eq!(ece(&mut tcp, 2).loss, None);
     assert_eq!(ece(&mut tcp, 4).loss, None);
     assert_eq!(ece(&mut tcp, 5).loss.map(|loss| loss.kind), Some(LossKind::EcnEcho));
     // In fast recovery, and for the window it was about, the loss has said it all.
-    send(&mut tcp, at(0.2), 8.0);
+    send(&mut tcp, at(0.2), 8);
     for n in 0..4 {
         assert_eq!(
             ece(&mut tcp, 5).loss.map(|loss| loss.kind),
@@ -447,11 +447,11 @@ fn ece_counts_once_per_window() {
 #[test]
 fn stop_lets_what_is_out_drain() {
     let mut tcp = sender(Recovery::Sack);
-    send(&mut tcp, at(0.0), 3.0);
+    send(&mut tcp, at(0.0), 3);
     tcp.stop();
     assert!(!tcp.finished());
     assert!(!ack(&mut tcp, 2).finished);
-    assert!(!tcp.has_room(10.0));
+    assert!(!tcp.has_room(10));
     assert!(ack(&mut tcp, 3).finished);
     assert!(Outbound::new(&Config::default(), Some(0)).finished());
 }
@@ -460,7 +460,7 @@ fn stop_lets_what_is_out_drain() {
 #[test]
 fn window_of_100_000_with_10_000_holes() {
     let mut tcp = sender(Recovery::Sack);
-    let sent = send(&mut tcp, at(0.0), 100_000.0);
+    let sent = send(&mut tcp, at(0.0), 100_000);
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     for seq in sent.into_iter().filter(|seq| seq % 10 != 0) {
         match blocks.first_mut() {
@@ -471,7 +471,7 @@ fn window_of_100_000_with_10_000_holes() {
         sack(&mut tcp, at(0.1), 0, &blocks);
     }
     assert_eq!(
-        send(&mut tcp, at(0.1), 50_000.0).iter().filter(|seq| **seq < 100_000).count(),
+        send(&mut tcp, at(0.1), 50_000).iter().filter(|seq| **seq < 100_000).count(),
         10_000
     );
     for hole in 1..=10_000 {

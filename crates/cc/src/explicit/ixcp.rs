@@ -392,7 +392,7 @@ impl Sender for IxcpSender {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<IxcpHeader>) {
-        self.xcp.take(&ack.header.xcp());
+        self.xcp.take(ack.header.xcp());
         self.bottleneck = ack.header.next_bottleneck;
     }
 

@@ -359,7 +359,7 @@ impl VcpSender {
     }
 
     /// An ACK arrives whose code is this one.
-    #[inline]
+    #[inline(always)] // as on_ack, whose whole it is
     pub(super) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
         self.srtt = ack.srtt;
         self.min_rtt = ack.min_rtt;
@@ -413,6 +413,8 @@ impl Sender for VcpSender {
     type Header = ();
     type Receiver = VcpReceiver;
 
+    const STEADY: bool = true;
+
     fn new(params: &VcpSenderParams, context: &SenderContext) -> VcpSender {
         let xi = xi(params.kappa, params.high_load); // eq. (5)
         let over_t_d = |limit: Span| ratio(Some(limit), params.t_d);
@@ -444,7 +446,7 @@ impl Sender for VcpSender {
 
     fn on_send(&mut self, _segment: &Departing) {}
 
-    #[inline]
+    #[inline(always)] // it would be a call, with all of the ACK in memory
     fn on_ack(&mut self, ack: &Ack<()>) {
         self.hear(ack, ack.code);
     }

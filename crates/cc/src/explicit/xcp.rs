@@ -259,7 +259,7 @@ impl Router for XcpRouter {
         Verdict::Forward
     }
 
-    #[inline]
+    #[inline(always)] // as long as a call, and called for every packet
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpHeader>, _backlog: Backlog) {
         let Some(header) = packet.header else { return };
         if !header.has_estimate() {
@@ -384,9 +384,9 @@ pub struct XcpSender {
 impl XcpSender {
     /// A header came back.
     #[inline(always)]
-    pub(super) fn take(&mut self, header: &XcpHeader) {
+    pub(super) fn take(&mut self, header: XcpHeader) {
         if header.feedback < self.at_once {
-            self.seen = *header;
+            self.seen = header;
             self.cwnd = (self.cwnd + header.feedback).max(self.packet);
         } else {
             self.take_after_loss(header);
@@ -395,7 +395,7 @@ impl XcpSender {
 
     /// The first feedback after a loss says what the loss was; the largest value says nothing.
     #[cold]
-    fn take_after_loss(&mut self, header: &XcpHeader) {
+    fn take_after_loss(&mut self, header: XcpHeader) {
         if self.at_once < 0.0 && header.feedback < LARGEST_FEEDBACK {
             self.at_once = LARGEST_FEEDBACK;
             if header.feedback <= 0.0 {
@@ -424,6 +424,8 @@ impl Sender for XcpSender {
     type Params = XcpSenderParams;
     type Header = XcpHeader;
     type Receiver = XcpReceiver;
+
+    const STEADY: bool = true;
 
     fn new(params: &XcpSenderParams, context: &SenderContext) -> XcpSender {
         let packet = f64::from(context.packet_bytes);
@@ -454,9 +456,9 @@ impl Sender for XcpSender {
         XcpHeader { cwnd: cwnd * self.by_price, rtt, feedback }
     }
 
-    #[inline]
+    #[inline(always)] // it would be a call, with all of the ACK in memory
     fn on_ack(&mut self, ack: &Ack<XcpHeader>) {
-        self.take(&ack.header);
+        self.take(ack.header);
     }
 
     fn on_loss(&mut self, loss: &Loss) {

@@ -240,7 +240,7 @@ impl Sender for DivisionFreeSender {
     fn on_ack(&mut self, ack: &Ack<DivisionFreeHeader>) {
         let srtt = ack.srtt.map_or(ack.header.rtt, Span::as_secs);
         let feedback = ack.header.feedback * srtt;
-        self.0.take(&XcpHeader { cwnd: self.0.window(), rtt: ack.header.rtt, feedback });
+        self.0.take(XcpHeader { cwnd: self.0.window(), rtt: ack.header.rtt, feedback });
     }
 
     fn on_loss(&mut self, loss: &Loss) {

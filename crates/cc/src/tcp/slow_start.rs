@@ -62,14 +62,15 @@ impl SlowStart {
     }
 
     /// Opens the window for an ACK of new data.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         match self {
             // RFC 5681 eq. (2): min(N, SMSS), once per ACK however much it acknowledges.
             SlowStart::Standard => frame.cwnd += 1.0,
             SlowStart::Limited(max_ssthresh) => frame.cwnd += limited(frame.cwnd, *max_ssthresh),
             SlowStart::Hystart(hystart) if frame.ssthresh == f64::INFINITY => {
-                hystart.on_ack(ack, frame);
+                let ack = *ack; // a copy to refer to: the others need none in memory
+                hystart.on_ack(&ack, frame);
             }
             SlowStart::Hystart(_) => frame.cwnd += 1.0,
         }

@@ -230,6 +230,8 @@ impl<A: Avoidance> Sender for Window<A> {
     type Header = ();
     type Receiver = A::Receiver;
 
+    const STEADY: bool = true;
+
     fn new(params: &A::Params, context: &SenderContext) -> Window<A> {
         let Common { slow_start, max_ssthresh, paced, ecn } = params.common();
         let packet_bits = 8.0 * f64::from(context.packet_bytes);
@@ -251,7 +253,7 @@ impl<A: Avoidance> Sender for Window<A> {
         self.frame.nxt = self.frame.nxt.max(segment.seq.saturating_add(1));
     }
 
-    #[inline]
+    #[inline(always)] // it would be a call, with all of the ACK in memory
     fn on_ack(&mut self, ack: &Ack<()>) {
         self.frame.una = self.frame.una.saturating_add(u64::from(ack.acked));
         if let Some(pacer) = &mut self.pacer {
