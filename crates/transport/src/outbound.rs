@@ -204,7 +204,7 @@ impl Outbound {
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &AckIn<'_>) -> AckOutcome {
         if let Some(rtt) = ack.rtt {
-            self.rto.sample(rtt);
+            self.rto.sample(now, rtt);
         }
         debug_assert!(ack.cumulative <= self.nxt, "ACK of what was not sent");
         let cumulative = ack.cumulative.min(self.nxt);

@@ -1,6 +1,6 @@
 //! The retransmission timeout of RFC 6298, in whole picoseconds.
 
-use units::Span;
+use units::{Span, Time};
 
 use crate::Config;
 
@@ -13,10 +13,17 @@ struct Estimate {
 }
 
 /// The estimator and the timeout that follows from it.
+///
+/// RFC 6298's gains are meant for about one sample per RTT. With one per ACK the variation forgets
+/// within some ACKs what it is to remember for some RTTs, and the timeout falls to where the queue's
+/// next growth makes it expire (RFC 7323, appendix G). So a sample that raises the variation counts
+/// at once, as in Linux, and one that lowers it once per RTT.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     rto: Span,
     estimate: Option<Estimate>,
+    /// When a sample next counts that lowers the variation.
+    step: Time,
     min: Span,
     max: Span,
 }
@@ -24,7 +31,7 @@ pub(crate) struct Rto {
 impl Rto {
     pub(crate) fn new(config: &Config) -> Rto {
         let rto = config.initial_rto.min(config.max_rto);
-        Rto { rto, estimate: None, min: config.min_rto, max: config.max_rto }
+        Rto { rto, estimate: None, step: Time::ZERO, min: config.min_rto, max: config.max_rto }
     }
 
     /// The timeout, backed off if it is.
@@ -45,17 +52,24 @@ impl Rto {
 
     /// Takes in one RTT; it also ends the back-off.
     #[inline]
-    pub(crate) fn sample(&mut self, rtt: Span) {
+    pub(crate) fn sample(&mut self, now: Time, rtt: Span) {
         let next = match self.estimate {
             // (2.2)
             None => Estimate { srtt: rtt, rttvar: Span(rtt.0 / 2), min_rtt: rtt },
             // (2.3): the variation first, with the old srtt. alpha = 1/8, beta = 1/4.
-            Some(old) => Estimate {
-                rttvar: Span((3 * old.rttvar.0 + old.srtt.0.abs_diff(rtt.0)) / 4),
-                srtt: Span((7 * old.srtt.0 + rtt.0) / 8),
-                min_rtt: old.min_rtt.min(rtt),
-            },
+            Some(old) => {
+                let off = old.srtt.0.abs_diff(rtt.0);
+                let counts = off > old.rttvar.0 || now >= self.step;
+                Estimate {
+                    rttvar: if counts { Span((3 * old.rttvar.0 + off) / 4) } else { old.rttvar },
+                    srtt: Span((7 * old.srtt.0 + rtt.0) / 8),
+                    min_rtt: old.min_rtt.min(rtt),
+                }
+            }
         };
+        if now >= self.step {
+            self.step = now + next.srtt;
+        }
         self.estimate = Some(next);
         self.rto = self.computed(next);
     }
@@ -87,21 +101,44 @@ mod tests {
         Rto::new(&Config { min_rto: Span::from_millis(1), ..Config::default() })
     }
 
+    fn ms(t: u64) -> Time {
+        Time::ZERO + Span::from_millis(t)
+    }
+
     #[test]
     fn samples_follow_section_2() {
         let mut rto = estimator();
         assert_eq!((rto.rto(), rto.srtt()), (Span::from_secs(1), None));
         // R = 100 ms: srtt 100, rttvar 50, rto 100 + 4 * 50.
-        rto.sample(Span::from_millis(100));
+        rto.sample(ms(0), Span::from_millis(100));
         assert_eq!(rto.rto(), Span::from_millis(300));
         // R = 180 ms: rttvar 3/4 * 50 + 1/4 * 80 = 57.5, srtt 7/8 * 100 + 1/8 * 180 = 110.
-        rto.sample(Span::from_millis(180));
+        rto.sample(ms(200), Span::from_millis(180));
         assert_eq!(rto.srtt(), Some(Span::from_millis(110)));
         assert_eq!(rto.rto(), Span::from_millis(110 + 230));
         // R = 30 ms: rttvar 3/4 * 57.5 + 1/4 * 80 = 63.125, srtt 7/8 * 110 + 1/8 * 30 = 100.
-        rto.sample(Span::from_millis(30));
+        rto.sample(ms(400), Span::from_millis(30));
         assert_eq!(rto.rto(), Span::from_micros(100_000 + 252_500));
         assert_eq!(rto.min_rtt(), Some(Span::from_millis(30)));
+    }
+
+    #[test]
+    fn many_samples_in_one_rtt_do_not_wear_the_variation_down() {
+        let mut rto = estimator();
+        rto.sample(ms(0), Span::from_millis(100));
+        // Equal samples would take a quarter off rttvar each, 50 -> 0.16 ms after 20.
+        for ack in 1..=20 {
+            rto.sample(ms(ack), Span::from_millis(100));
+        }
+        assert_eq!(rto.rto(), Span::from_millis(300));
+        // One RTT after the first one does: 3/4 * 50 = 37.5; the next one does not.
+        rto.sample(ms(100), Span::from_millis(100));
+        assert_eq!(rto.rto(), Span::from_millis(250));
+        rto.sample(ms(110), Span::from_millis(100));
+        assert_eq!(rto.rto(), Span::from_millis(250));
+        // A larger one counts at once: 3/4 * 37.5 + 1/4 * 400 = 128.125, srtt 150.
+        rto.sample(ms(120), Span::from_millis(500));
+        assert_eq!(rto.rto(), Span::from_micros(150_000 + 512_500));
     }
 
     #[test]
@@ -115,7 +152,7 @@ mod tests {
         assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60]);
         rto.end_back_off();
         assert_eq!(rto.rto(), Span::from_secs(60), "there is no sample to go back to");
-        rto.sample(Span::from_millis(100));
+        rto.sample(ms(0), Span::from_millis(100));
         assert_eq!(rto.rto(), Span::from_millis(300));
         rto.back_off();
         rto.end_back_off();
@@ -125,9 +162,9 @@ mod tests {
     #[test]
     fn timeout_keeps_its_bounds() {
         let mut rto = Rto::new(&Config::default());
-        rto.sample(Span::from_millis(10));
+        rto.sample(ms(0), Span::from_millis(10));
         assert_eq!(rto.rto(), Span::from_secs(1));
-        rto.sample(Span::from_secs(100));
+        rto.sample(ms(0), Span::from_secs(100));
         assert_eq!(rto.rto(), Span::from_secs(60));
     }
 }
