@@ -187,7 +187,7 @@ macro_rules! headers {
                 }
             }
             /// As [`Header::probe`].
-            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+            pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
@@ -321,7 +321,7 @@ macro_rules! protocols {
                 match self { $( AnySender::$variant(s) => s.pacing(), )* }
             }
             /// As [`Sender::probe`].
-            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+            pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self { $( AnySender::$variant(s) => s.probe(sink), )* }
             }
         }
@@ -501,7 +501,7 @@ macro_rules! queues {
                 true
             }
             /// As [`Router::probe`].
-            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+            pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self { $( AnyRouter::$variant(r) => r.probe(sink), )* }
             }
         }

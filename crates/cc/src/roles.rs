@@ -85,7 +85,7 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
         None
     }
     /// Its fields by the paper's names.
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.
     fn wrap(self) -> AnyHeader;
     /// Out of the closed set; `None` when the packet is another protocol's.
@@ -249,7 +249,7 @@ pub trait Sender: Sized {
         None
     }
     /// Its inner variables by the paper's names, as in [`Sender::VARIABLES`].
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64));
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64));
 }
 
 /// A data packet at its receiver.
@@ -482,5 +482,5 @@ pub trait Router: Sized {
     /// run as they were.
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);
     /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
 }

@@ -101,7 +101,7 @@ impl Router for Choke {
         Variable::new("p_b", "", "RED's probability for what is compared in vain"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("avg", self.average.value);
         sink("p_b", self.early.initial(self.average.value));
     }

@@ -352,7 +352,7 @@ impl Router for Red {
         Variable::new("count", "pkts", "packets since the last one picked"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("avg", self.average);
         sink("max_p", self.max_p);
         sink("p_b", self.p_b);

@@ -173,7 +173,7 @@ impl Router for Rio {
         Variable::new("p_out", "", "probability for out packets before it is spread"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("avg_in", self.average_in.value);
         sink("avg_total", self.average_total.value);
         sink("p_in", self.early_in.initial(self.average_in.value));
