@@ -2,7 +2,7 @@
 //! are drawn in the order of service, so it does not matter when a departure is worked out.
 //!
 //! The hot path's functions are not called from here: a second caller would end their inlining. So
-//! behind such a line end hosts get their packets by events.
+//! behind such a line sources get their ACKs by events.
 
 use cc::roles::PacketKind;
 use units::{Span, Time};
