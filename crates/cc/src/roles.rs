@@ -303,8 +303,8 @@ impl<H: Header> Receiver for Echo<H> {
 
 /// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
 /// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
-/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`]. It lies apart from the other state of a
-/// flow and may be large.
+/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`].
+/// It lies apart from the other state of a flow and may be large.
 pub trait Reporter: Sized + Clone {
     /// Its protocol's parameters.
     type Params: Params;
