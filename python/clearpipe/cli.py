@@ -499,23 +499,26 @@ def list_(
     ],
     as_json: Json = False,
 ) -> None:
-    """List what there is: protocols, queues, scenarios."""
+    """List what there is: protocols, queues, scenarios; by name, queues by role first."""
     import clearpipe as cp
     from clearpipe import examples, table
 
     sources: dict[str, tuple[Callable[[], Sequence[Any]], tuple[str, ...]]] = {
-        "protocols": (cp.protocols, ("name", "summary", "recovery", "router", "source")),
-        "queues": (cp.queues, ("name", "role", "summary", "source")),
+        "protocols": (cp.protocols, ("name", "summary", "presets", "recovery", "router", "source")),
+        "queues": (cp.queues, ("name", "role", "summary", "presets", "source")),
         "scenarios": (examples.every, ("name", "about", "path")),
     }
     source, columns = sources[what]
-    entries = source()
+    # Feedback, then policies; by name.
+    entries = sorted(source(), key=lambda entry: (entry.get("role", ""), entry["name"]))
     if as_json:
         _print_json(entries)
         return
     out = table.new_table("", columns, left=len(columns))
     for entry in entries:
-        out.add_row(*(str(entry.get(column) or "-") for column in columns))
+        presets = ", ".join(preset["name"] for preset in entry.get("presets", ()))
+        cells = {**entry, "presets": presets}
+        out.add_row(*(str(cells.get(column) or "-") for column in columns))
     _print(out)
 
 

@@ -245,6 +245,17 @@ def test_lists(what: str) -> None:
     assert all(entry["name"] in text for entry in entries)
 
 
+def test_lists_are_sorted_and_show_presets() -> None:
+    for what in ("protocols", "queues"):
+        entries = json.loads(invoke("list", what, "--json").stdout)
+        keys = [(entry.get("role", ""), entry["name"]) for entry in entries]
+        assert keys == sorted(keys)
+        presets = [preset["name"] for entry in entries for preset in entry["presets"]]
+        assert presets
+        text = invoke("list", what).stdout
+        assert all(preset in text for preset in presets)
+
+
 def test_every_listed_scenario_is_valid_and_says_what_it_is() -> None:
     for entry in examples.every():
         assert entry["about"]

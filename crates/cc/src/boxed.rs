@@ -61,7 +61,7 @@ impl<S: Sender> Sender for Boxed<S> {
     fn pacing(&self) -> Option<Rate> {
         self.0.pacing()
     }
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
     }
 }

@@ -57,7 +57,7 @@ impl Header for ForeignHeader {
         fields.iter().all(|field| !field.is_nan()).then_some(ForeignHeader { fields })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         for (name, field) in ["h_0", "h_1", "h_2"].into_iter().zip(self.fields) {
             sink(name, field);
         }
@@ -258,7 +258,7 @@ impl Sender for ForeignSender {
         self.hosted.wishes.pacing
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.hosted.wishes.cwnd);
     }
 }

@@ -187,7 +187,7 @@ macro_rules! headers {
                 }
             }
             /// As [`Header::probe`].
-            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+            pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self {
                     AnyHeader::None | AnyHeader::Stamp(_) => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
@@ -368,7 +368,7 @@ macro_rules! protocols {
                 (self.answers.pacing != Rate(0)).then_some(self.answers.pacing)
             }
             /// As [`Sender::probe`].
-            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+            pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match &self.kind { $( SenderKind::$variant(s) => s.probe(sink), )* }
             }
         }
@@ -552,7 +552,7 @@ macro_rules! queues {
                 true
             }
             /// As [`Router::probe`].
-            pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+            pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self { $( AnyRouter::$variant(r) => r.probe(sink), )* }
             }
         }

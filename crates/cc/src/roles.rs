@@ -85,7 +85,7 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
         None
     }
     /// Its fields by the paper's names.
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
     /// Into the closed set of all headers.
     fn wrap(self) -> AnyHeader;
     /// Out of the closed set; `None` when the packet is another protocol's.
@@ -252,7 +252,7 @@ pub trait Sender: Sized {
         None
     }
     /// Its inner variables by the paper's names, as in [`Sender::VARIABLES`].
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64));
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64));
 }
 
 /// A data packet at its receiver.
@@ -306,8 +306,8 @@ impl<H: Header> Receiver for Echo<H> {
 
 /// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
 /// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
-/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`]. It lies apart from the other state of a
-/// flow and may be large.
+/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`].
+/// It lies apart from the other state of a flow and may be large.
 pub trait Reporter: Sized + Clone {
     /// Its protocol's parameters.
     type Params: Params;
@@ -485,5 +485,5 @@ pub trait Router: Sized {
     /// run as they were.
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);
     /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
 }

@@ -307,7 +307,9 @@ impl Teller<'_> {
             retransmission_timer_s: secs(outbound.deadline()),
             protocol_timer_s: secs(source.sender.next_timer()),
             pacer_s: secs(source.pace_armed),
-            variables: shown(info.map_or(&[], |i| i.variables), |sink| source.sender.probe(sink)),
+            variables: shown(info.map_or(&[], |i| i.variables), |sink| {
+                source.sender.probe(&mut |name, value| sink(name, value))
+            }),
             last_ack: self.seen.ack.as_ref().map(|ack| self.ack(ack, source.ecn, info.as_ref())),
             last_loss: self.seen.loss.as_ref().map(loss),
             links: self
@@ -349,8 +351,9 @@ impl Teller<'_> {
         for (router, part) in routers.into_iter().zip([feedback, Some(&named.queue.policy)]) {
             if let (Some(router), Some(part)) = (router, part) {
                 let info = queues().find(|info| info.name == part.kind);
-                variables
-                    .extend(shown(info.map_or(&[], |i| i.variables), |sink| router.probe(sink)));
+                variables.extend(shown(info.map_or(&[], |i| i.variables), |sink| {
+                    router.probe(&mut |name, value| sink(name, value))
+                }));
             }
         }
         let own = |handle: u32| world.pool[handle].flow == self.seen.flow;
@@ -405,7 +408,9 @@ fn loss(seen: &LossSeen) -> LossFacts {
 }
 
 fn header(header: &AnyHeader, info: Option<&ProtocolInfo>) -> Vec<Shown> {
-    shown(info.map_or(&[], |info| info.header), |sink| header.probe(sink))
+    shown(info.map_or(&[], |info| info.header), |sink| {
+        header.probe(&mut |name, value| sink(name, value))
+    })
 }
 
 /// What a probe gives, beside the table that describes it.

@@ -136,6 +136,7 @@ impl<'a> Run<'a> {
                 world.trace_event(now, event);
             }
         }
+        world.probes.gather(world.agenda.now(), &world.links);
         !self.there
     }
 

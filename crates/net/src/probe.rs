@@ -19,8 +19,7 @@ use crate::watch::{Visit, Watch};
 /// The series of a run.
 #[derive(Clone, Debug)]
 pub struct Probes {
-    wanted_of_flows: Vec<Series>,
-    wanted_of_links: Vec<Series>,
+    wanted: Wanted,
     every: Every,
     /// The groups whose flows are recorded; `None`: all.
     groups: Option<Vec<usize>>,
@@ -39,6 +38,25 @@ pub struct Probes {
     data_bytes: u32,
     /// One flow's story, for `explain`.
     pub watch: Option<Box<Watch>>,
+}
+
+/// A set of series, a bit each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted(u32);
+
+impl Wanted {
+    fn of(series: &[Series]) -> Wanted {
+        Wanted(series.iter().fold(0, |bits, &series| bits | 1 << series as u32))
+    }
+
+    #[inline]
+    fn has(self, series: Series) -> bool {
+        self.0 >> series as u32 & 1 != 0
+    }
+
+    fn any(self, of: Of) -> bool {
+        Series::ALL.into_iter().any(|series| series.of() == of && self.has(series))
+    }
 }
 
 /// What a flow had come to at the last sample.
@@ -94,8 +112,7 @@ impl Probes {
     /// If a series is wanted on change that [`Series::on_change`] excludes; the reader refuses it.
     pub fn new(scenario: &Scenario) -> Probes {
         let mut probes = Probes {
-            wanted_of_flows: Vec::new(),
-            wanted_of_links: Vec::new(),
+            wanted: Wanted::default(),
             every: Every::Change,
             groups: None,
             links: None,
@@ -132,8 +149,7 @@ impl Probes {
         // The order of the values may be another.
         self.of_flow.clear();
         self.of_link.clear();
-        (self.wanted_of_flows, self.wanted_of_links) =
-            series.into_iter().partition(|series| series.of() == Of::Flow);
+        self.wanted = Wanted::of(&series);
         (self.every, self.groups, self.links) = (every, groups, links);
     }
 
@@ -173,24 +189,23 @@ impl Probes {
 
     /// Must this link be looked at when something happens at it?
     pub fn watches_link(&self, link: u32) -> bool {
-        let recorded =
-            self.on_change() && !self.wanted_of_links.is_empty() && self.selects_link(link);
+        let recorded = self.on_change() && self.wanted.any(Of::Link) && self.selects_link(link);
         recorded || self.watch.as_ref().is_some_and(|watch| watch.has_link(link))
     }
 
     /// Takes a sample, and says when the next is due.
     pub fn sample(&mut self, now: Time, links: &[Link], flows: Ends<'_>) -> Option<Time> {
-        if !self.wanted_of_flows.is_empty() {
+        if self.wanted.any(Of::Flow) {
             for (i, (source, sink)) in flows.sources.iter().zip(flows.sinks).enumerate() {
                 if source.started && self.selects_group(source.group) {
-                    self.record_flow(now, i as u32, source, Some(sink));
+                    self.record_flow::<false>(now, i as u32, source, Some(sink));
                 }
             }
         }
-        if !self.wanted_of_links.is_empty() {
+        if self.wanted.any(Of::Link) {
             for (i, link) in links.iter().enumerate() {
                 if self.selects_link(i as u32) {
-                    self.record_link(now, i as u32, link);
+                    self.record_link::<false>(now, i as u32, link);
                 }
             }
         }
@@ -222,7 +237,7 @@ impl Probes {
     #[cold]
     pub fn on_source(&mut self, now: Time, flow: u32, source: &Source) {
         if self.on_change() && source.started && self.selects_group(source.group) {
-            self.record_flow(now, flow, source, None);
+            self.record_flow::<true>(now, flow, source, None);
         }
         if let Some(watch) = &mut self.watch {
             watch.on_source(now, flow, source);
@@ -258,31 +273,28 @@ impl Probes {
         if changed != self.on_change() {
             return;
         }
-        let at = At { now, of: SeriesOf::Flow, id: flow };
+        let at = At::new(now, SeriesOf::Flow, flow);
         let over = now.since(self.last).as_secs();
         let totals = grown(&mut self.flow_totals, flow as usize);
         let slots = grown(&mut self.of_flow, flow as usize);
-        slots.begin();
-        let rows = &mut self.rows;
-        let mut put = |prefix: &'static str, name: &str, value: Option<f64>| {
-            rows.put(slots, (prefix, name), at, (value, changed));
-        };
-        for &series in self.wanted_of_flows.iter().chain(&self.wanted_of_links) {
-            match series {
-                Series::Cwnd => put("macro_", "cwnd_pkts", Some(source.sender.cwnd())),
-                Series::Srtt => {
-                    put("macro_", "srtt_s", source.outbound.srtt().map(Span::as_secs));
-                }
-                Series::Goodput => {
-                    let fresh = advance(&mut totals.delivered_bytes, delivered_bytes);
-                    put("macro_", "goodput_bps", Some(fresh * 8.0 / over));
-                }
-                Series::Sender => {
-                    source.sender.probe(&mut |name, inner| put("macro_sender_", name, Some(inner)));
-                }
-                Series::Queue => put("macro_", "queue_pkts", Some(f64::from(waiting))),
-                _ => {}
-            }
+        let mut report = self.rows.report(slots, at);
+        if self.wanted.has(Series::Cwnd) {
+            report.put(("macro_", "cwnd_pkts"), source.sender.cwnd(), changed);
+        }
+        if self.wanted.has(Series::Srtt) {
+            let srtt = source.outbound.srtt().map(Span::as_secs);
+            report.put_some(("macro_", "srtt_s"), srtt, changed);
+        }
+        if self.wanted.has(Series::Goodput) {
+            let fresh = advance(&mut totals.delivered_bytes, delivered_bytes) as f64;
+            report.put(("macro_", "goodput_bps"), fresh * 8.0 / over, changed);
+        }
+        if self.wanted.has(Series::Sender) {
+            let mut put = |name, inner| report.put(("macro_sender_", name), inner, changed);
+            source.sender.probe(&mut put);
+        }
+        if self.wanted.has(Series::Queue) {
+            report.put(("macro_", "queue_pkts"), f64::from(waiting), changed);
         }
     }
 
@@ -329,85 +341,79 @@ impl Probes {
     #[cold]
     pub fn on_link(&mut self, now: Time, link: u32, l: &Link) {
         if self.on_change() && self.selects_link(link) {
-            self.record_link(now, link, l);
+            self.record_link::<true>(now, link, l);
         }
     }
 
     // Values.
 
-    fn record_flow(&mut self, now: Time, flow: u32, source: &Source, sink: Option<&Sink>) {
-        let changed = self.on_change();
-        let at = At { now, of: SeriesOf::Flow, id: flow };
+    fn record_flow<const CHANGED: bool>(
+        &mut self,
+        now: Time,
+        flow: u32,
+        source: &Source,
+        sink: Option<&Sink>,
+    ) {
+        let at = At::new(now, SeriesOf::Flow, flow);
         let over = now.since(self.last).as_secs();
         let totals = grown(&mut self.flow_totals, flow as usize);
         let slots = grown(&mut self.of_flow, flow as usize);
-        slots.begin();
-        let rows = &mut self.rows;
-        let mut put = |prefix: &'static str, name: &str, value: Option<f64>| {
-            rows.put(slots, (prefix, name), at, (value, changed));
-        };
-        for &series in &self.wanted_of_flows {
-            match (series, sink) {
-                (Series::Cwnd, _) => put("", "cwnd_pkts", Some(source.sender.cwnd())),
-                (Series::Srtt, _) => {
-                    put("", "srtt_s", source.outbound.srtt().map(Span::as_secs));
-                }
-                (Series::Goodput, Some(sink)) => {
-                    let fresh = advance(&mut totals.delivered_bytes, sink.delivered_bytes);
-                    put("", "goodput_bps", Some(fresh * 8.0 / over));
-                }
-                (Series::Rate, _) => {
-                    let fresh = advance(&mut totals.sent_pkts, source.sent);
-                    let bits = fresh * f64::from(self.data_bytes) * 8.0;
-                    put("", "rate_bps", Some(bits / over));
-                }
-                (Series::Sender, _) => {
-                    source.sender.probe(&mut |name, inner| put("sender_", name, Some(inner)));
-                }
-                _ => {}
-            }
+        let mut report = self.rows.report(slots, at);
+        if self.wanted.has(Series::Cwnd) {
+            report.put(("", "cwnd_pkts"), source.sender.cwnd(), CHANGED);
+        }
+        if self.wanted.has(Series::Srtt) {
+            report.put_some(("", "srtt_s"), source.outbound.srtt().map(Span::as_secs), CHANGED);
+        }
+        if self.wanted.has(Series::Goodput)
+            && let Some(sink) = sink
+        {
+            let fresh = advance(&mut totals.delivered_bytes, sink.delivered_bytes) as f64;
+            report.put(("", "goodput_bps"), fresh * 8.0 / over, CHANGED);
+        }
+        if self.wanted.has(Series::Rate) {
+            let fresh = advance(&mut totals.sent_pkts, source.sent) as f64;
+            let bits = fresh * f64::from(self.data_bytes) * 8.0;
+            report.put(("", "rate_bps"), bits / over, CHANGED);
+        }
+        if self.wanted.has(Series::Sender) {
+            source.sender.probe(&mut |name, inner| report.put(("sender_", name), inner, CHANGED));
         }
     }
 
-    fn record_link(&mut self, now: Time, link: u32, l: &Link) {
-        let changed = self.on_change();
-        // An event is a row even if the one before was the same; no event is no row.
-        let events = |n: f64| (!changed || n > 0.0).then_some(n);
-        let at = At { now, of: SeriesOf::Link, id: link };
+    fn record_link<const CHANGED: bool>(&mut self, now: Time, link: u32, l: &Link) {
+        let at = At::new(now, SeriesOf::Link, link);
         let totals = grown(&mut self.link_totals, link as usize);
         let slots = grown(&mut self.of_link, link as usize);
-        slots.begin();
-        let rows = &mut self.rows;
-        let mut put = |prefix: &'static str, name: &str, value: Option<f64>, changed: bool| {
-            rows.put(slots, (prefix, name), at, (value, changed));
-        };
-        for &series in &self.wanted_of_links {
-            match series {
-                Series::Queue => {
-                    let waiting = f64::from(l.queue.backlog().packets);
-                    put("", "queue_pkts", Some(waiting), changed);
-                }
-                Series::Utilization => {
-                    let served = l.departed(now).served_bytes;
-                    let bits = advance(&mut totals.departed_bytes, served) * 8.0;
-                    let capacity = l.capacity_bits(self.last, now);
-                    let share = if capacity > 0.0 { bits / capacity } else { 0.0 };
-                    put("", "utilization_ratio", Some(share), false);
-                }
-                Series::Drops => {
-                    let fresh = advance(&mut totals.drops, l.counts.drops);
-                    put("", "drops_pkts", events(fresh), false);
-                }
-                Series::Losses => {
-                    let fresh = advance(&mut totals.lost, l.counts.lost);
-                    put("", "losses_pkts", events(fresh), false);
-                }
-                Series::Router => {
-                    for router in l.routers.iter() {
-                        router.probe(&mut |name, inner| put("router_", name, Some(inner), changed));
-                    }
-                }
-                _ => {}
+        let mut report = self.rows.report(slots, at);
+        if self.wanted.has(Series::Queue) {
+            let waiting = f64::from(l.queue.backlog().packets);
+            report.put(("", "queue_pkts"), waiting, CHANGED);
+        }
+        if self.wanted.has(Series::Utilization) {
+            let served = l.departed(now).served_bytes;
+            let bits = advance(&mut totals.departed_bytes, served) as f64 * 8.0;
+            let capacity = l.capacity_bits(self.last, now);
+            let share = if capacity > 0.0 { bits / capacity } else { 0.0 };
+            report.put(("", "utilization_ratio"), share, false);
+        }
+        // An event is a row even if the one before was the same; no event is no row.
+        let events = |n: u64| (!CHANGED || n > 0).then_some(n as f64);
+        if self.wanted.has(Series::Drops) {
+            let fresh = advance(&mut totals.drops, l.counts.drops);
+            report.put_some(("", "drops_pkts"), events(fresh), false);
+        }
+        if self.wanted.has(Series::Losses) {
+            let fresh = advance(&mut totals.lost, l.counts.lost);
+            report.put_some(("", "losses_pkts"), events(fresh), false);
+        }
+        if self.wanted.has(Series::Router) {
+            let mut put = |name, inner| report.put(("router_", name), inner, CHANGED);
+            if let Some(feedback) = &l.routers.feedback {
+                feedback.probe(&mut put);
+            }
+            if let Some(policy) = &l.routers.policy {
+                policy.probe(&mut put);
             }
         }
     }
@@ -423,6 +429,16 @@ impl Probes {
         }
     }
 
+    /// Nothing that these links will report is of an instant before the one at which each of them was
+    /// looked at last, or before the next service if something waits.
+    pub fn gather(&mut self, now: Time, links: &[Link]) {
+        let settled = |link: &Link| match link.queue.backlog().packets {
+            0 => now,
+            _ => now.min(link.busy_until),
+        };
+        self.rows.gather(links.iter().map(settled).min().unwrap_or(now));
+    }
+
     /// The tables.
     pub fn finish(&mut self) -> Vec<Table> {
         self.rows.finish()
@@ -430,8 +446,8 @@ impl Probes {
 }
 
 /// How much a total has grown since it was last looked at.
-fn advance(last: &mut u64, total: u64) -> f64 {
-    (total - std::mem::replace(last, total)) as f64
+fn advance(last: &mut u64, total: u64) -> u64 {
+    total - std::mem::replace(last, total)
 }
 
 impl FlowTotals {

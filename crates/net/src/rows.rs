@@ -1,4 +1,4 @@
-//! The rows of series while a run records them: 20 bytes each, 16 for links.
+//! The rows of series while a run records them: 20 bytes each.
 
 use results::{Series as Table, SeriesOf};
 use units::Time;
@@ -9,219 +9,240 @@ pub const MAX_ROWS: u64 = 100_000_000;
 /// Whose value, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
-    pub now: Time,
-    pub of: SeriesOf,
-    pub id: u32,
+    /// [s]
+    now: f64,
+    of: SeriesOf,
+    id: u32,
+}
+
+impl At {
+    /// A flow's or a link's, now.
+    #[inline]
+    pub fn new(now: Time, of: SeriesOf, id: u32) -> At {
+        At { now: now.as_secs(), of, id }
+    }
 }
 
 /// All rows so far.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    tables: Vec<Growing>,
+    tables: Vec<Table>,
+    /// What links have reported and [`Rows::gather`] has not seen yet.
+    parts: Vec<Part>,
     rows: u64,
     pub limit: u64,
-    /// When the first row was refused.
-    full: Option<Time>,
+    /// When the first row was refused [s].
+    full: Option<f64>,
 }
 
-/// A table that grows. Flows report in order of time. A link's departures are worked out late, so that
-/// each has its own part, in order, and the parts are merged at the end.
+/// What one link has reported of one series, in order. A link's departures are worked out late, so that
+/// links do not report in order of time among each other, as flows do.
 #[derive(Clone, Debug)]
-struct Growing {
-    name: String,
-    of: SeriesOf,
-    /// One for each link, by its number; one for all flows.
-    parts: Vec<Part>,
-    /// The flows of the one part; empty for links.
-    flows: Vec<u32>,
-}
-
-#[derive(Clone, Debug, Default)]
 struct Part {
-    /// [ps]
-    t: Vec<Time>,
+    table: u32,
+    link: u32,
+    /// [s]
+    t: Vec<f64>,
     value: Vec<f64>,
 }
 
-/// The tables of the values that one flow or link reports, in the order in which it reports them, and
+/// The places of the values that one flow or link reports, in the order in which it reports them, and
 /// what was reported last.
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
-    all: Vec<(u32, f64)>,
-    /// The place of the next value of this report.
-    next: usize,
+    all: Vec<Slot>,
 }
 
-impl Slots {
-    /// A report begins.
-    pub fn begin(&mut self) {
-        self.next = 0;
-    }
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    last: f64,
+    /// A flow's table, a link's part.
+    place: u32,
+}
+
+/// What one flow or link reports at an instant.
+pub struct Report<'a> {
+    rows: &'a mut Rows,
+    slots: &'a mut Vec<Slot>,
+    /// The place of the next value.
+    next: usize,
+    at: At,
 }
 
 /// The name of a series in two parts, put together when its table is made.
 pub type Name<'a> = (&'static str, &'a str);
 
-impl Rows {
-    pub fn new() -> Rows {
-        Rows { tables: Vec::new(), rows: 0, limit: MAX_ROWS, full: None }
-    }
-
-    /// The next value that someone reports, or that there is none yet. Only a change makes a row if
-    /// `changed`.
+impl Report<'_> {
+    /// The next value. Only a change makes a row if `changed`.
     #[inline(always)]
-    pub fn put(
-        &mut self,
-        slots: &mut Slots,
-        name: Name<'_>,
-        at: At,
-        (value, changed): (Option<f64>, bool),
-    ) {
-        slots.next += 1;
-        if let (Some((_, last)), Some(value)) = (slots.all.get(slots.next - 1), value)
-            && changed
-            && last.to_bits() == value.to_bits()
-        {
+    pub fn put(&mut self, name: Name<'_>, value: f64, changed: bool) {
+        let Some(slot) = self.slots.get_mut(self.next) else { return self.open(name, Some(value)) };
+        self.next += 1;
+        if changed && slot.last.to_bits() == value.to_bits() {
             return;
         }
-        self.row(slots, name, at, value);
+        slot.last = value;
+        self.rows.push(slot.place, self.at, value);
     }
 
-    fn row(&mut self, slots: &mut Slots, name: Name<'_>, at: At, value: Option<f64>) {
-        let k = slots.next - 1;
-        if k == slots.all.len() {
-            self.open(slots, name, at.of);
-        }
-        if let Some(value) = value {
-            let (table, last) = &mut slots.all[k];
-            *last = value;
-            let table = *table as usize;
-            self.push(table, at, value);
+    /// The next value, if there is one yet.
+    #[inline(always)]
+    pub fn put_some(&mut self, name: Name<'_>, value: Option<f64>, changed: bool) {
+        match value {
+            Some(value) => self.put(name, value, changed),
+            None if self.next == self.slots.len() => self.open(name, None),
+            None => self.next += 1,
         }
     }
 
     #[cold]
-    fn open(&mut self, slots: &mut Slots, name: Name<'_>, of: SeriesOf) {
-        let table = self.table(name, of) as u32;
+    #[inline(never)]
+    fn open(&mut self, name: Name<'_>, value: Option<f64>) {
+        self.next += 1;
+        self.rows.open(self.slots, name, self.at, value);
+    }
+}
+
+impl Rows {
+    /// A report begins.
+    #[inline]
+    pub fn report<'a>(&'a mut self, slots: &'a mut Slots, at: At) -> Report<'a> {
+        Report { rows: self, slots: &mut slots.all, next: 0, at }
+    }
+
+    pub fn new() -> Rows {
+        Rows { tables: Vec::new(), parts: Vec::new(), rows: 0, limit: MAX_ROWS, full: None }
+    }
+
+    /// The first value under this name.
+    fn open(&mut self, slots: &mut Vec<Slot>, name: Name<'_>, at: At, value: Option<f64>) {
+        let table = self.table(name, at.of);
+        let place = match at.of {
+            SeriesOf::Flow => table,
+            SeriesOf::Link => self.part(table as u32, at.id),
+        };
         // NaN is what no protocol reports: the first value is a change.
-        slots.all.push((table, f64::NAN));
+        slots.push(Slot { last: value.unwrap_or(f64::NAN), place: place as u32 });
+        if let Some(value) = value {
+            self.push(place as u32, at, value);
+        }
     }
 
     fn table(&mut self, name: Name<'_>, of: SeriesOf) -> usize {
         let name = format!("{}{}", name.0, name.1);
         self.tables.iter().position(|t| t.name == name).unwrap_or_else(|| {
-            self.tables.push(Growing { name, of, parts: Vec::new(), flows: Vec::new() });
+            let (t_s, id, value) = (Vec::new(), Vec::new(), Vec::new());
+            self.tables.push(Table { name, of, t_s, id, value });
             self.tables.len() - 1
         })
     }
 
-    fn push(&mut self, table: usize, at: At, value: f64) {
+    fn part(&mut self, table: u32, link: u32) -> usize {
+        let known = self.parts.iter().position(|part| (part.table, part.link) == (table, link));
+        known.unwrap_or_else(|| {
+            self.parts.push(Part { table, link, t: Vec::new(), value: Vec::new() });
+            self.parts.len() - 1
+        })
+    }
+
+    #[inline(never)]
+    fn push(&mut self, place: u32, at: At, value: f64) {
         if self.rows >= self.limit {
             self.full.get_or_insert(at.now);
             return;
         }
         self.rows += 1;
-        let table = &mut self.tables[table];
-        let part = match at.of {
+        match at.of {
             SeriesOf::Flow => {
-                table.flows.push(at.id);
-                0
+                let table = &mut self.tables[place as usize];
+                table.t_s.push(at.now);
+                table.id.push(at.id);
+                table.value.push(value);
             }
-            SeriesOf::Link => at.id as usize,
-        };
-        if part >= table.parts.len() {
-            table.parts.resize_with(part + 1, Part::default);
+            SeriesOf::Link => {
+                let part = &mut self.parts[place as usize];
+                part.t.push(at.now);
+                part.value.push(value);
+            }
         }
-        let part = &mut table.parts[part];
-        part.t.push(at.now);
-        part.value.push(value);
     }
 
     /// What the user should know.
     pub fn warning(&self) -> Option<String> {
         let full = self.full?;
         Some(format!(
-            "probe: the first {} values are recorded, up to {} s; record fewer series, groups or \
+            "probe: the first {} values are recorded, up to {full} s; record fewer series, groups or \
              links, or give a longer probe.every",
-            self.limit,
-            full.as_secs()
+            self.limit
         ))
+    }
+
+    /// Puts what links have reported into order, now and then, while it is still in the cache. No link
+    /// will report anything before `settled`.
+    pub fn gather(&mut self, settled: Time) {
+        if !self.parts.is_empty() {
+            self.gather_before(settled.as_secs());
+        }
+    }
+
+    fn gather_before(&mut self, settled: f64) {
+        for (number, table) in self.tables.iter_mut().enumerate() {
+            let of_table = self.parts.iter_mut().filter(|part| part.table as usize == number);
+            let mut runs: Vec<Run> = of_table.filter_map(|part| part.cut(settled)).collect();
+            // Two by two, so that it takes as many rounds as the logarithm of their number.
+            while runs.len() > 1 {
+                let odd = (runs.len() % 2 == 1).then(|| runs.pop()).flatten();
+                runs = runs.chunks(2).map(|two| Run::merge(&two[0], &two[1])).chain(odd).collect();
+            }
+            for run in runs {
+                table.t_s.extend_from_slice(&run.t);
+                table.id.extend_from_slice(&run.id);
+                table.value.extend_from_slice(&run.value);
+            }
+        }
     }
 
     /// The tables, each in order of time.
     pub fn finish(&mut self) -> Vec<Table> {
-        std::mem::take(&mut self.tables).into_iter().map(Growing::finish).collect()
+        self.gather_before(f64::INFINITY);
+        self.parts.clear();
+        std::mem::take(&mut self.tables)
     }
 }
 
-impl Growing {
-    fn finish(self) -> Table {
-        let Growing { name, of, parts, flows } = self;
-        let filled = || parts.iter().enumerate().filter(|(_, part)| !part.t.is_empty());
-        if of == SeriesOf::Flow || filled().count() < 2 {
-            let link = filled().next().map_or(0, |(link, _)| link as u32);
-            let part = parts.into_iter().find(|part| !part.t.is_empty()).unwrap_or_default();
-            let id = if of == SeriesOf::Flow { flows } else { vec![link; part.t.len()] };
-            return Table {
-                name,
-                of,
-                t_s: part.t.into_iter().map(Time::as_secs).collect(),
-                id,
-                value: part.value,
-            };
-        }
-        let total = parts.iter().map(|part| part.t.len()).sum();
-        let mut table = Table {
-            name,
-            of,
-            t_s: Vec::with_capacity(total),
-            id: Vec::with_capacity(total),
-            value: Vec::with_capacity(total),
-        };
-        let mut heads: Vec<Head> = filled().map(|(link, part)| Head::new(link, part)).collect();
-        // The links' rows are in order: from the first to the last of a link before the next's.
-        while let Some(first) = (0..heads.len()).min_by(|&a, &b| heads[a].t().cmp(&heads[b].t())) {
-            let others = heads.iter().enumerate().filter(|(i, _)| *i != first).map(|(_, h)| h.t());
-            let until = others.min().unwrap_or(Time::NEVER);
-            let head = &mut heads[first];
-            head.take(until, &mut table);
-            if head.done() {
-                heads.remove(first);
-            }
-        }
-        table
+impl Part {
+    /// Its rows before `settled`, if there are any: they go.
+    fn cut(&mut self, settled: f64) -> Option<Run> {
+        let rows = self.t.partition_point(|&t| t < settled);
+        let t = self.t.drain(..rows).collect();
+        let value = self.value.drain(..rows).collect();
+        (rows > 0).then(|| Run { t, id: vec![self.link; rows], value })
     }
 }
 
-/// Where the merging of a link's rows is.
-struct Head<'a> {
-    link: u32,
-    part: &'a Part,
-    next: usize,
+/// Rows in order: by time, then by link.
+struct Run {
+    t: Vec<f64>,
+    id: Vec<u32>,
+    value: Vec<f64>,
 }
 
-impl Head<'_> {
-    fn new(link: usize, part: &Part) -> Head<'_> {
-        Head { link: link as u32, part, next: 0 }
-    }
-
-    fn done(&self) -> bool {
-        self.next == self.part.t.len()
-    }
-
-    fn t(&self) -> Time {
-        self.part.t[self.next]
-    }
-
-    /// Moves the next row, and those after it that are before `until`.
-    fn take(&mut self, until: Time, table: &mut Table) {
-        let from = self.next;
-        self.next += 1;
-        while !self.done() && self.t() < until {
-            self.next += 1;
+impl Run {
+    fn merge(a: &Run, b: &Run) -> Run {
+        let rows = a.t.len() + b.t.len();
+        let mut all = Run { t: vec![0.0; rows], id: vec![0; rows], value: vec![0.0; rows] };
+        let (mut i, mut j) = (0, 0);
+        let places = all.t.iter_mut().zip(&mut all.id).zip(&mut all.value);
+        for ((t, id), value) in places {
+            // An end is later than everything. Without branches, which could not be foreseen.
+            let (ta, tb) = (a.t.get(i), b.t.get(j));
+            let (ta, tb) = (ta.map_or(f64::INFINITY, |t| *t), tb.map_or(f64::INFINITY, |t| *t));
+            let first = ta < tb || ta == tb && a.id[i] <= b.id[j];
+            let (from, k) = if first { (a, i) } else { (b, j) };
+            (*t, *id, *value) = (from.t[k], from.id[k], from.value[k]);
+            i += usize::from(first);
+            j += usize::from(!first);
         }
-        table.t_s.extend(self.part.t[from..self.next].iter().map(|t| t.as_secs()));
-        table.value.extend_from_slice(&self.part.value[from..self.next]);
-        table.id.resize(table.t_s.len(), self.link);
+        all
     }
 }

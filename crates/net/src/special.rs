@@ -2,7 +2,7 @@
 //! are drawn in the order of service, so it does not matter when a departure is worked out.
 //!
 //! The hot path's functions are not called from here: a second caller would end their inlining. So
-//! behind such a line end hosts get their packets by events.
+//! behind such a line sources get their ACKs by events.
 
 use cc::roles::PacketKind;
 use units::{Span, Time};
@@ -137,7 +137,7 @@ impl World {
         usize::from(packet.hop) >= links.len()
     }
 
-    /// A packet leaves the last named link at `out`. Its host gets an event though it may be prompt.
+    /// A packet leaves the last named link at `out`. A source gets an event though it may be prompt.
     pub(crate) fn leave_last_link(&mut self, out: Time, id: u32) {
         let Packet { flow, size, kind, .. } = self.pool[id];
         if kind == PacketKind::Ack && self.islands.owns(flow) {
@@ -159,9 +159,12 @@ impl World {
             }
         };
         let there = hop.cross(out, time, owd);
+        self.access_hops += u64::from(!self.islands.owns(flow));
+        if kind == PacketKind::Data && sink.prompt && there <= self.end {
+            return self.deliver(there, flow, id);
+        }
         if pipe.push(&mut self.pool, id, there) {
             self.agenda.at(there, event(due, flow));
         }
-        self.access_hops += u64::from(!self.islands.owns(flow));
     }
 }

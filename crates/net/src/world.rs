@@ -131,7 +131,7 @@ impl World {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, now: Time, event: u32) {
         const GUARD: u32 = Due::Guard as u32;
         const LINK_PIPE: u32 = Due::LinkPipe as u32;
@@ -546,7 +546,7 @@ impl World {
 
     /// A data packet is at its sink, at `now`.
     #[inline]
-    fn deliver(&mut self, now: Time, flow: u32, id: u32) {
+    pub(crate) fn deliver(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         let packet = &mut self.pool[id];
         self.deliveries.record(Kind::Delivery, now, packet);

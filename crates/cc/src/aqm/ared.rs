@@ -208,7 +208,7 @@ impl Router for Ared {
 
     const VARIABLES: &'static [Variable] = Red::VARIABLES;
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
     }
 }

@@ -196,7 +196,7 @@ impl Router for Avq {
         Variable::new("c_virtual", "pkts/s", "virtual capacity C~"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("vq", self.queue.length);
         sink("c_virtual", self.virtual_rate);
     }

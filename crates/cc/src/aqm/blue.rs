@@ -122,7 +122,7 @@ impl Router for Blue {
 
     const VARIABLES: &'static [Variable] = &[Variable::new("p_m", "", "probability of a mark")];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("p_m", self.probability);
     }
 }

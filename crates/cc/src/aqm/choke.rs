@@ -49,7 +49,7 @@ impl Router for Choke {
         let min_th = threshold(params.min_th, params.min_th_ratio, context);
         let max_th = threshold(params.max_th, params.max_th_ratio, context);
         Choke {
-            average: Average::new(params.w_q, context),
+            average: Average::new(params.w_q, context.capacity, context.packet_bytes),
             early: Early::new((min_th, max_th), params.max_p),
             stream: context.stream.clone(),
         }
@@ -60,7 +60,7 @@ impl Router for Choke {
     }
 
     fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
-        self.average.update(now, backlog.packets, backlog.packets == 0);
+        self.average.update(now, f64::from(backlog.packets), backlog.packets == 0);
         let draws = self.average.value > self.early.min_th && backlog.packets > 0;
         draws.then(|| {
             let drawn = self.stream.unit() * f64::from(backlog.packets);
@@ -101,7 +101,7 @@ impl Router for Choke {
         Variable::new("p_b", "", "RED's probability for what is compared in vain"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("avg", self.average.value);
         sink("p_b", self.early.initial(self.average.value));
     }

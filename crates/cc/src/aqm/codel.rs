@@ -132,7 +132,7 @@ impl Control {
     }
 
     /// Shows its variables.
-    pub(crate) fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("count", f64::from(self.count));
         sink("dropping", f64::from(u8::from(self.dropping)));
     }
@@ -203,7 +203,7 @@ impl Router for CoDel {
         Variable::new("dropping", "", "1 while packets are dropped"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sojourn", self.sojourn.as_secs());
         self.control.probe(sink);
     }

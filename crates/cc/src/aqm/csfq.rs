@@ -197,7 +197,7 @@ impl Core {
         Variable::new("accepted_rate", "bit/s", "F, what is let in"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("alpha", self.alpha);
         sink("arrival_rate", self.arriving.rate);
         sink("accepted_rate", self.accepted.rate);
@@ -234,7 +234,7 @@ impl Router for Csfq {
 
     const VARIABLES: &'static [Variable] = Core::VARIABLES;
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
     }
 }
@@ -280,7 +280,7 @@ impl Router for CsfqEdge {
 
     const VARIABLES: &'static [Variable] = Core::VARIABLES;
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.core.probe(sink);
     }
 }

@@ -10,7 +10,8 @@ use crate::roles::{Limit, RouterContext};
 /// avg [packets].
 #[derive(Clone, Debug)]
 pub(crate) struct Average {
-    w_q: f64,
+    /// The weight of a new sample.
+    pub w_q: f64,
     capacity: Rate,
     packet_time: Span,
     packet_bytes: u32,
@@ -20,20 +21,15 @@ pub(crate) struct Average {
 }
 
 impl Average {
-    pub fn new(w_q: f64, context: &RouterContext) -> Average {
-        let packet_time = context.capacity.serialization(context.packet_bytes);
-        Average {
-            w_q,
-            capacity: context.capacity,
-            packet_time,
-            packet_bytes: context.packet_bytes,
-            value: 0.0,
-            idle_since: Time::ZERO,
-        }
+    /// While the line is idle it ages as if packets of `packet_bytes` passed.
+    pub fn new(w_q: f64, capacity: Rate, packet_bytes: u32) -> Average {
+        let packet_time = capacity.serialization(packet_bytes);
+        Average { w_q, capacity, packet_time, packet_bytes, value: 0.0, idle_since: Time::ZERO }
     }
 
     /// An arrival finds `waiting` packets; `empty`: nothing waits at all.
-    pub fn update(&mut self, now: Time, waiting: u32, empty: bool) {
+    #[inline]
+    pub fn update(&mut self, now: Time, waiting: f64, empty: bool) {
         if empty {
             let missed = now.since(self.idle_since).0 / self.packet_time.0.max(1);
             if missed > 0 {
@@ -41,7 +37,7 @@ impl Average {
             }
             self.idle_since = self.idle_since.max(now);
         }
-        self.value += self.w_q * (f64::from(waiting) - self.value);
+        self.value += self.w_q * (waiting - self.value);
     }
 
     /// The last packet goes out and the line is idle from `at`.
@@ -127,25 +123,25 @@ pub(crate) fn threshold(th: f64, ratio: f64, context: &RouterContext) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{ms, near, router_context};
+    use crate::tests::{ms, near};
 
     #[test]
     fn the_average_moves_by_its_weight_and_ages_while_idle() {
         // 8 Mb/s: 1 ms for a packet of 1000 B.
-        let mut average = Average::new(0.25, &router_context(Rate(8_000_000), 100));
-        average.update(ms(0), 8, false);
+        let mut average = Average::new(0.25, Rate(8_000_000), 1000);
+        average.update(ms(0), 8.0, false);
         assert!(near(average.value, 2.0));
-        average.update(ms(0), 8, false);
+        average.update(ms(0), 8.0, false);
         // 2 + 0.25*(8 - 2).
         assert!(near(average.value, 3.5));
         average.emptied(ms(10));
-        average.update(ms(12), 0, true);
+        average.update(ms(12), 0.0, true);
         // Two packet times idle: 3.5*0.75^2, and once more for the empty queue.
         assert!(near(average.value, 3.5 * 0.421_875));
         // 80 Mb/s: 0.1 ms a packet; the idle time since 12 ms is ten of them.
         average.value = 1.0;
         average.on_capacity(Rate(80_000_000));
-        average.update(ms(13), 0, true);
+        average.update(ms(13), 0.0, true);
         assert!(near(average.value, math::pow(0.75, 11.0)));
     }
 

@@ -96,7 +96,7 @@ impl Router for FqCoDel {
     const VARIABLES: &'static [Variable] =
         &[Variable::new("sojourn", "s", "how long the last head had waited")];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sojourn", self.sojourn.as_secs());
     }
 }

@@ -171,7 +171,7 @@ impl Router for Pi {
         Variable::new("q_old", "pkts", "queue at the last sample"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("p", self.probability);
         sink("q_old", self.q_old);
     }

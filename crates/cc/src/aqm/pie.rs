@@ -263,7 +263,7 @@ impl Router for Pie {
         Variable::new("burst_allowance", "s", "time for which a burst is still let through"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("drop_prob", self.probability);
         sink("qdelay", self.qdelay_old);
         sink("burst_allowance", self.burst_allowance.as_secs());

@@ -27,6 +27,7 @@ use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
 use super::ared::Adaptation;
+use super::early::Average;
 use super::policy::{Gauge, signal};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
 
@@ -115,7 +116,6 @@ pub struct Red {
     params: RedParams,
     gauge: Gauge,
     adaptation: Option<Adaptation>,
-    w_q: f64,
     max_p: f64,
     /// [packets]
     min_th: f64,
@@ -127,20 +127,13 @@ pub struct Red {
     gentle_slope: f64,
     /// [packets]
     buffer: f64,
-    capacity: Rate,
-    /// [bytes]
-    mean_size: u32,
-    packet_time: Span,
     stream: Stream,
 
-    /// avg [packets].
-    average: f64,
+    average: Average,
     /// p_b of the last arrival.
     p_b: f64,
     /// Packets (bytes: full packets' worth) since the last mark; `None` below min_th.
     count: Option<f64>,
-    /// While nothing waits: when the line fell or will fall idle, or was last aged.
-    idle_since: Time,
 }
 
 impl Red {
@@ -160,21 +153,16 @@ impl Red {
             params: params.clone(),
             gauge,
             adaptation,
-            w_q: 0.0,
             max_p: params.max_p,
             min_th: 0.0,
             max_th: 0.0,
             slope: 0.0,
             gentle_slope: 0.0,
             buffer: gauge.buffer(context.limit),
-            capacity: context.capacity,
-            mean_size,
-            packet_time: Span::ZERO,
             stream: context.stream.clone(),
-            average: 0.0,
+            average: Average::new(0.0, context.capacity, mean_size),
             p_b: 0.0,
             count: None,
-            idle_since: Time::ZERO,
         };
         red.tune(context.capacity);
         red
@@ -183,8 +171,7 @@ impl Red {
     /// Sets what may depend on the capacity.
     fn tune(&mut self, capacity: Rate) {
         let params = &self.params;
-        self.capacity = capacity;
-        self.packet_time = capacity.serialization(self.mean_size);
+        self.average.on_capacity(capacity);
         let rate = self.gauge.rate(capacity);
         let (target, buffer) = (params.target_delay.as_secs() * rate, self.buffer);
         let by_delay = params.target_delay > Span::ZERO;
@@ -199,7 +186,7 @@ impl Red {
             _ => params.max_th_ratio * buffer,
         };
         self.max_th = max_th.max(self.min_th);
-        self.w_q = if params.w_q > 0.0 { params.w_q } else { 1.0 - math::exp(-1.0 / rate) };
+        self.average.w_q = if params.w_q > 0.0 { params.w_q } else { 1.0 - math::exp(-1.0 / rate) };
         self.set_max_p(self.max_p);
     }
 
@@ -225,10 +212,9 @@ impl Red {
         };
         *self = Red {
             stream: self.stream.clone(),
-            average: self.average,
+            average: fresh.average.carried(&self.average),
             p_b: self.p_b,
             count: self.count,
-            idle_since: self.idle_since,
             ..fresh
         };
         if let Some((max_p, adaptation)) = kept {
@@ -238,22 +224,15 @@ impl Red {
     }
 
     fn update_average(&mut self, now: Time, backlog: Backlog) {
-        if backlog.packets == 0 {
-            let missed = now.since(self.idle_since).0 / self.packet_time.0.max(1);
-            if missed > 0 {
-                self.average *= math::pow(1.0 - self.w_q, missed as f64);
-            }
-            self.idle_since = self.idle_since.max(now);
-        }
-        self.average += self.w_q * (self.gauge.queue(backlog) - self.average);
+        self.average.update(now, self.gauge.queue(backlog), backlog.packets == 0);
     }
 
     /// p_b, from the average alone.
     fn initial_probability(&self) -> f64 {
-        let p = if self.average < self.max_th {
-            self.slope * (self.average - self.min_th)
+        let p = if self.average.value < self.max_th {
+            self.slope * (self.average.value - self.min_th)
         } else if self.params.gentle {
-            self.max_p + self.gentle_slope * (self.average - self.max_th)
+            self.max_p + self.gentle_slope * (self.average.value - self.max_th)
         } else {
             1.0
         };
@@ -297,14 +276,14 @@ impl Router for Red {
     #[inline]
     fn on_arrival(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) -> Verdict {
         self.update_average(now, backlog);
-        if self.average < self.min_th || backlog.packets < 2 {
+        if self.average.value < self.min_th || backlog.packets < 2 {
             self.count = None;
             self.p_b = 0.0;
             return Verdict::Forward;
         }
         self.p_b = self.initial_probability();
         let limit = if self.params.gentle { 2.0 * self.max_th } else { self.max_th };
-        if self.average >= limit {
+        if self.average.value >= limit {
             self.count = Some(0.0);
             return Verdict::Drop;
         }
@@ -318,7 +297,7 @@ impl Router for Red {
     #[inline]
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         if backlog.packets == 0 {
-            self.idle_since = now + self.capacity.serialization(packet.size);
+            self.average.emptied(now + self.average.time(packet.size));
         }
     }
 
@@ -328,7 +307,8 @@ impl Router for Red {
 
     fn on_timer(&mut self, now: Time, _backlog: Backlog) {
         if let Some(adaptation) = &mut self.adaptation {
-            let max_p = adaptation.adapt(now, self.average, (self.min_th, self.max_th), self.max_p);
+            let max_p =
+                adaptation.adapt(now, self.average.value, (self.min_th, self.max_th), self.max_p);
             self.set_max_p(max_p);
         }
     }
@@ -352,8 +332,8 @@ impl Router for Red {
         Variable::new("count", "pkts", "packets since the last one picked"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
-        sink("avg", self.average);
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("avg", self.average.value);
         sink("max_p", self.max_p);
         sink("p_b", self.p_b);
         let next = self.count.map(|count| self.final_probability(count + 1.0, 1.0));
@@ -377,7 +357,7 @@ mod tests {
 
     fn at_average(average: f64, params: &RedParams) -> Red {
         let mut red = red(params);
-        red.average = average;
+        red.average.value = average;
         red.p_b = red.initial_probability();
         red
     }
@@ -397,25 +377,25 @@ mod tests {
         let mut red = red(&RedParams::default());
         red.update_average(Time::ZERO, queue(50));
         // 0.002*50, then 0.998*0.1 + 0.002*50.
-        assert!(near(red.average, 0.1));
+        assert!(near(red.average.value, 0.1));
         red.update_average(Time::ZERO, queue(50));
-        assert!(near(red.average, 0.1998));
+        assert!(near(red.average.value, 0.1998));
         // The last packet goes out at 10 ms and takes 1 ms: the line is idle from 11 ms.
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         let mut ecn = Ecn::NotCapable;
         let (size, kind, queued_for) = (1000, PacketKind::Data, Span::ZERO);
         let packet = Passing { flow: 0, size, kind, queued_for, ecn: &mut ecn, header: None };
         red.on_departure(at(10), packet, queue(0));
-        red.average = 100.0;
+        red.average.value = 100.0;
         red.update_average(at(10), queue(0));
-        assert!(near(red.average, 99.8));
+        assert!(near(red.average.value, 99.8));
         // Two packet times later: 0.998^2 for them, once more for the empty queue: 0.994 011 992.
-        red.average = 100.0;
+        red.average.value = 100.0;
         red.update_average(at(13), queue(0));
-        assert!(near(red.average, 99.401_199_2));
+        assert!(near(red.average.value, 99.401_199_2));
         // The same idle time counts once: 99.401 199 2*0.998.
         red.update_average(at(13), queue(0));
-        assert!(near(red.average, 99.202_396_801_6));
+        assert!(near(red.average.value, 99.202_396_801_6));
     }
 
     #[test]
@@ -450,7 +430,7 @@ mod tests {
         assert_eq!((red.min_th, red.max_th), (5.0, 15.0));
         red.on_capacity(Time::ZERO, Rate(100_000_000));
         assert_eq!((red.min_th, red.max_th), (31.25, 93.75));
-        assert!((red.w_q - 7.999_680_008_5e-5).abs() < 1e-14, "{}", red.w_q);
+        assert!((red.average.w_q - 7.999_680_008_5e-5).abs() < 1e-14, "{}", red.average.w_q);
         assert!(near(red.slope, 0.1 / 62.5));
         // Counted in packets of 500 B there are 25,000/s.
         let mean_size = 500;
@@ -462,7 +442,7 @@ mod tests {
         // Fixed ones stay.
         red.params = RedParams::default();
         red.tune(Rate(1_000_000));
-        assert_eq!((red.min_th, red.max_th, red.w_q), (100.0, 200.0, 0.002));
+        assert_eq!((red.min_th, red.max_th, red.average.w_q), (100.0, 200.0, 0.002));
     }
 
     #[test]
@@ -474,7 +454,7 @@ mod tests {
         {
             let mut red = red(&RedParams { counts, ..RedParams::default() });
             red.update_average(Time::ZERO, acks);
-            assert!(near(red.average, average), "{counts:?}");
+            assert!(near(red.average.value, average), "{counts:?}");
         }
     }
 

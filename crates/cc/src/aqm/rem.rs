@@ -182,7 +182,7 @@ impl Router for Rem {
         Variable::new("x", "pkts", "mean input of an interval"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("price", self.price);
         sink("p", self.probability);
         sink("x", self.mean_input);

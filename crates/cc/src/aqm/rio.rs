@@ -101,8 +101,8 @@ impl Router for Rio {
             tag: params.tag,
             profiles: [profile0, profile1, profile2, profile3].map(|bps| bps / 8.0),
             depth: params.bucket * f64::from(context.packet_bytes),
-            average_in: Average::new(params.w_q, context),
-            average_total: Average::new(params.w_q, context),
+            average_in: Average::new(params.w_q, context.capacity, context.packet_bytes),
+            average_total: Average::new(params.w_q, context.capacity, context.packet_bytes),
             early_in: Early::new((params.min_in, params.max_in), params.max_p_in),
             early_out: Early::new((params.min_out, params.max_out), params.max_p_out),
             stream: context.stream.clone(),
@@ -130,9 +130,9 @@ impl Router for Rio {
     fn admit(&mut self, now: Time, _: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
         let all = place.backlog.packets;
         let waiting_in = if place.class == 0 { place.queue.packets } else { all };
-        self.average_total.update(now, all, all == 0);
+        self.average_total.update(now, f64::from(all), all == 0);
         let picked = if place.class == 0 {
-            self.average_in.update(now, waiting_in, all == 0);
+            self.average_in.update(now, f64::from(waiting_in), all == 0);
             self.early_in.picks(self.average_in.value, &mut self.stream)
         } else {
             self.early_out.picks(self.average_total.value, &mut self.stream)
@@ -173,7 +173,7 @@ impl Router for Rio {
         Variable::new("p_out", "", "probability for out packets before it is spread"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("avg_in", self.average_in.value);
         sink("avg_total", self.average_total.value);
         sink("p_in", self.early_in.initial(self.average_in.value));

@@ -130,7 +130,7 @@ impl Router for Vq {
     const VARIABLES: &'static [Variable] =
         &[Variable::new("vq", "pkts", "virtual queue after the last arrival")];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("vq", self.queue.length);
     }
 }

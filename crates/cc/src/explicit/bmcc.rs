@@ -149,7 +149,7 @@ impl Header for BmccHeader {
         Some(self.id)
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_id", f64::from(self.id));
     }
 
@@ -248,7 +248,7 @@ impl Router for BmccRouter {
         Variable::new("q", "bytes", "persistent queue, an average of samples"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("f", self.meter.rho());
         sink("q", self.meter.q());
     }
@@ -392,7 +392,7 @@ impl Sender for BmccSender {
         Variable::new("beta", "", "factor of a decrease at the estimate"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.vcp.probe(sink);
         sink("f_hat", factor(self.estimate));
         sink("beta", self.beta(factor(self.estimate)));

@@ -107,7 +107,7 @@ impl Header for IxcpHeader {
         Variable::new("h_next_bottleneck", "", "the link that holds this packet back; 0 is none"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.xcp().probe(sink);
         sink("h_bottleneck", f64::from(self.bottleneck));
         sink("h_next_bottleneck", f64::from(self.next_bottleneck));
@@ -321,7 +321,7 @@ impl Router for IxcpRouter {
         ),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
         sink("xi_p_spare", self.spare.xi_p);
@@ -422,7 +422,7 @@ impl Sender for IxcpSender {
         Variable::new("bottleneck", "", "number of the link that holds the flow back; 0 is none"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.xcp.probe(sink);
         sink("bottleneck", f64::from(self.bottleneck));
     }

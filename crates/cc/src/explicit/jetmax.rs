@@ -98,7 +98,7 @@ impl Header for JetMaxHeader {
         })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_link", f64::from(self.link));
         sink("h_proposed", f64::from(self.proposed));
         sink("h_gap", self.gap);
@@ -220,7 +220,7 @@ impl Router for JetMaxRouter {
         Variable::new("g", "bytes/s", "what the link offers each of its own flows"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("n", self.n);
         sink("u", self.u);
         sink("g", ((self.target - self.u) / self.n.max(1.0)).max(1e-4 * self.target));
@@ -295,7 +295,7 @@ impl Sender for JetMaxSender {
         Variable::new("link", "", "number of the link that the flow belongs to; 0 is none"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("x", self.x);
         sink("link", f64::from(self.link));
     }

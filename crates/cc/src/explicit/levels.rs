@@ -241,7 +241,7 @@ impl Gauge {
         Variable::new("t_c", "s", "smoothed mean RTT of the packets"),
     ];
 
-    pub(super) fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    pub(super) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sigma", self.meter.rho());
         sink("q", self.meter.q());
         sink("t_p", t_p(self.t_p).as_secs());

@@ -94,7 +94,7 @@ impl Header for MaxNetHeader {
         })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_price", self.price);
         sink("h_rtt", self.rtt);
     }
@@ -218,7 +218,7 @@ impl Router for MaxNetRouter {
         Variable::new("y", "bytes/s", "rate of arrivals in the last T"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("price", self.price);
         sink("demand", X_REF * math::exp(-self.price));
         sink("y", self.y);
@@ -281,7 +281,7 @@ impl Sender for MaxNetSender {
     const VARIABLES: &'static [Variable] =
         &[Variable::new("rate", "bytes/s", "D of the largest price; 0 before the first answer")];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("rate", self.rate);
     }
 }

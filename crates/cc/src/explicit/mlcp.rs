@@ -148,7 +148,7 @@ impl Header for MlcpHeader {
         Some(MlcpHeader { load: (word >> Timing::BITS) as u8, timing: Timing::from_bits(word) })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_load", f64::from(self.load));
         sink("h_t_p", t_p(self.timing.t_p()).as_secs());
         sink("h_rtt", f64::from(self.timing.rtt()) * 1e-6);
@@ -232,7 +232,7 @@ impl Router for MlcpRouter {
         Variable::new("code", "", "load code: 1 to 5 MI, 6 AI, 7 II, 8 to 15 MD"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.gauge.probe(sink);
         sink("code", f64::from(self.load));
     }
@@ -328,7 +328,7 @@ impl Sender for MlcpSender {
         Variable::new("t_p", "s", "period of the load factor at the bottleneck"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.window.cwnd);
         sink("code", f64::from(self.load));
         let mi = (LOWEST..AI).contains(&self.load);

@@ -274,7 +274,7 @@ impl Header for NbitHeader {
         Some(NbitHeader { load: word(0)?, timing: Timing::from_bits(word(4)?) })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_load", f64::from(self.load));
         sink("h_t_p", t_p(self.timing.t_p()).as_secs());
         sink("h_rtt", f64::from(self.timing.rtt()) * 1e-6);
@@ -363,7 +363,7 @@ impl Router for NbitRouter {
         Variable::new("code", "", "code of the load; ideal: the bits of the load factor"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.gauge.probe(sink);
         sink("code", f64::from(self.load));
     }
@@ -470,7 +470,7 @@ impl Sender for NbitSender {
         Variable::new("t_p", "s", "period of the load factor at the bottleneck"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.window.cwnd);
         sink("code", f64::from(self.load));
         let mi = matches!(self.action, Action::Mi(_));

@@ -181,7 +181,7 @@ impl Router for PxcpRouter {
         Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
         sink("n", self.n);

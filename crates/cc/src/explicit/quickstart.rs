@@ -82,7 +82,7 @@ impl Header for QuickStartHeader {
             .then_some(QuickStartHeader { request: byte & 15, seen: byte & 0x80 != 0 })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_request", f64::from(self.request));
         sink("h_seen", f64::from(u8::from(self.seen)));
     }
@@ -194,7 +194,7 @@ impl Router for QuickStartRouter {
         Variable::new("approved", "bytes/s", "rates approved in this interval and the one before"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("spare", self.spare());
         sink("approved", self.approved[0] + self.approved[1]);
     }
@@ -307,7 +307,7 @@ impl Sender for QuickStartSender {
         Variable::new("approved", "bit/s", "rate that the path has approved"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd());
         sink("approved", self.approved as f64);
     }

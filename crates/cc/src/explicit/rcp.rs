@@ -83,7 +83,7 @@ impl Header for RcpHeader {
         Some(RcpHeader { rate, rtt })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_rate", self.rate);
         sink("h_rtt", self.rtt);
     }
@@ -215,7 +215,7 @@ impl Router for RcpRouter {
         Variable::new("n", "", "flows as RCP estimates them, eta*C/R"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("r", self.r);
         sink("d0", self.d0);
         sink("y", self.y);
@@ -277,7 +277,7 @@ impl Sender for RcpSender {
     const VARIABLES: &'static [Variable] =
         &[Variable::new("rate", "bytes/s", "rate that the path offers; 0 before the first answer")];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("rate", self.rate);
     }
 }

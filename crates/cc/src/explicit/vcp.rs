@@ -263,7 +263,7 @@ impl Router for VcpRouter {
         Variable::new("p_b", "", "probability of a mark in overload, if RED picks"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("rho", self.meter.rho());
         sink("q", self.meter.q());
         sink("code", f64::from(self.code as u8));
@@ -504,7 +504,7 @@ impl Sender for VcpSender {
         ),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd);
         sink("xi_s", self.xi_s());
         sink("alpha_s", self.alpha_s());

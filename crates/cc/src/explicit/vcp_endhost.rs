@@ -115,7 +115,7 @@ impl Sender for VcpEndhostSender {
 
     const VARIABLES: &'static [Variable] = VcpSender::VARIABLES;
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.vcp.probe(sink);
     }
 }

@@ -136,7 +136,7 @@ impl Sender for VcpFriendlySender {
 
     const VARIABLES: &'static [Variable] = VcpSender::VARIABLES;
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
     }
 }

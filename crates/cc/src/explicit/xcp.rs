@@ -149,7 +149,7 @@ impl Header for XcpHeader {
         Variable::new("h_feedback", "bytes", "change of window asked for, then granted"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_cwnd", self.cwnd);
         sink("h_rtt", self.rtt);
         sink("h_feedback", self.feedback);
@@ -330,7 +330,7 @@ impl Router for XcpRouter {
         Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
         sink("xi_p", self.shares.xi_p);
@@ -483,7 +483,7 @@ impl Sender for XcpSender {
         Variable::new("h_feedback", "bytes", "change of window in the last header that came back"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd());
         self.seen.probe(sink);
     }

@@ -48,7 +48,7 @@ impl Header for DivisionFreeHeader {
         Variable::new("h_feedback", "bytes/s", "change of window over RTT asked for, then granted"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_a", self.a);
         sink("h_rtt", self.rtt);
         sink("h_feedback", self.feedback);
@@ -186,7 +186,7 @@ impl Router for DivisionFreeRouter {
         Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("h", self.h);
         sink("xi_p", self.shares.xi_p);
@@ -259,7 +259,7 @@ impl Sender for DivisionFreeSender {
         Variable::new("h_feedback", "bytes", "change of window by the last header that came back"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
     }
 }

@@ -84,7 +84,7 @@ impl Header for TfrcHeader {
         Some(TfrcHeader { rtt: word(0)? / RTT_UNITS, x_recv: word(4)?, p: word(8)? / P_UNITS })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_rtt", self.rtt);
         sink("h_x_recv", self.x_recv);
         sink("h_p", self.p);
@@ -429,7 +429,7 @@ impl Sender for Tfrc {
         Variable::new("x_recv", "bytes/s", "the most that arrived in the last two RTTs"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("x", self.x);
         sink("p", self.p);
         sink("r", self.r);

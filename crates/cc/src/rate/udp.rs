@@ -63,7 +63,7 @@ impl Sender for Udp {
         UNLIMITED
     }
 
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
 }
 
 #[cfg(test)]

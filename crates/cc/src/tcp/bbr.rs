@@ -452,7 +452,7 @@ impl Sender for Bbr {
         Variable::new("pacing_rate", "bit/s", "pacing rate"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         let (pacing_gain, cwnd_gain) = self.gains();
         sink("cwnd", f64::from(self.cwnd));
         sink("in_flight", f64::from(self.in_flight));

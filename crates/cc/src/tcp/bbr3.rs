@@ -963,7 +963,7 @@ impl Sender for Bbr3 {
         Variable::new("ecn_alpha", "", "average share of marks per round; 1 without ECN"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         let (pacing_gain, cwnd_gain) = self.gains();
         let bits = f64::from(self.packet_bytes) * 8.0;
         let bound = |packets| if packets == NO_BOUND { f64::INFINITY } else { f64::from(packets) };

@@ -115,7 +115,7 @@ impl Avoidance for Bic {
         left
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("max_win", self.max_win);
         sink("ss_cwnd", self.ss_cwnd);
     }

@@ -118,7 +118,7 @@ impl Avoidance for Compound {
         left
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("dwnd", self.dwnd);
     }
 }

@@ -145,7 +145,7 @@ impl Avoidance for Cubic {
         self.params.beta * w
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("w_max", self.w_max);
         sink("k", self.k);
         sink("w_est", self.w_est);

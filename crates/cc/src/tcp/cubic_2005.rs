@@ -105,7 +105,7 @@ impl Avoidance for Cubic2005 {
         left
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("w_max", self.w_max);
         sink("k", self.k);
     }

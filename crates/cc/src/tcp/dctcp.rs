@@ -105,7 +105,7 @@ impl Avoidance for Dctcp {
         in_use(frame.cwnd, loss) / 2.0
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("alpha", self.alpha);
     }
 }

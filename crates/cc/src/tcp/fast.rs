@@ -167,7 +167,7 @@ impl Sender for Fast {
         Variable::new("queued", "pkts", "packets of the flow in queues: w*(1 - baseRTT/RTT)"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         let ratio = if self.avg_rtt > 0.0 { self.base_rtt / self.avg_rtt } else { 1.0 };
         sink("cwnd", self.cwnd);
         sink("target", self.target);

@@ -114,7 +114,7 @@ impl Avoidance for Hstcp {
         (1.0 - self.b) * w
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("a", self.a);
         sink("b", self.b);
     }

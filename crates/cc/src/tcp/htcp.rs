@@ -164,7 +164,7 @@ impl Avoidance for Htcp {
         self.beta * in_use(frame.cwnd, loss)
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("alpha", self.alpha);
         sink("beta", self.beta);
     }

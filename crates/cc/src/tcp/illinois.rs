@@ -178,7 +178,7 @@ impl Avoidance for Illinois {
         (1.0 - beta) * w
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("alpha", self.alpha);
         sink("beta", self.beta);
     }

@@ -68,7 +68,7 @@ impl Avoidance for Ltcp {
         left * w
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("k", self.k);
     }
 }

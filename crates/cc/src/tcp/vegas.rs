@@ -171,7 +171,7 @@ impl Sender for Vegas {
         Variable::new("base_rtt", "s", "smallest RTT; 0 before the first sample"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd);
         sink("ssthresh", self.ssthresh);
         sink("diff", self.diff);

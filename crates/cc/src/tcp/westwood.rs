@@ -90,7 +90,7 @@ impl Avoidance for Westwood {
         if loss.kind == LossKind::Timeout { ssthresh } else { ssthresh.min(w) }
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("bwe", self.bwe);
     }
 }

@@ -180,7 +180,7 @@ pub trait Avoidance: Sized {
     /// backs off (RFC 5681 section 3.1).
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64;
     /// Its own variables, besides `cwnd` and `ssthresh`.
-    fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
 }
 
 /// A sender with the congestion control `A`.
@@ -302,7 +302,7 @@ impl<A: Avoidance> Sender for Window<A> {
 
     const VARIABLES: &'static [Variable] = A::VARIABLES;
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.frame.cwnd);
         sink("ssthresh", self.frame.ssthresh);
         self.avoidance.probe(sink);

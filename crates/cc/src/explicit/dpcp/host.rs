@@ -471,7 +471,7 @@ impl Sender for DpcpSender {
         Variable::new("misread", "", "ACKs whose numbers were not undone rightly so far"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd);
         sink("xi_s", self.xi_s(self.edge()));
         sink("alpha_s", self.alpha_s());

@@ -253,7 +253,7 @@ impl Router for DpcpRouter {
         Variable::new("lsp1", "", "its level within the zone, 1 to 3"),
     ];
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("rho", self.meter.rho());
         sink("q", self.meter.q());
         sink("msp1", f64::from(self.level.0 as u8));

@@ -123,7 +123,7 @@ impl Header for DpcpHeader {
         Some(TcpFields { seq: self.seq, ack: self.ack, stale: self.stale })
     }
 
-    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_seq", f64::from(self.seq));
         sink("h_ack", f64::from(self.ack));
         sink("h_stale", f64::from(u8::from(self.stale)));
