@@ -56,6 +56,50 @@ def fig01_unfair(result: cp.Result) -> float:
 # Section III.
 
 
+CODES = (1, 2, 3)
+"""Low load, high load, overload: 01, 10 and 11."""
+
+
+def _codes(data: Data) -> tuple[Any, Any]:
+    """The load factors of a run's periods and the codes that the router made of them."""
+    result = data.cells[0].result
+    t, rho = link_series(result, "router_rho")
+    at, code = link_series(result, "router_code")
+    # The code of a period is known as soon as its load factor is.
+    held = code[np.searchsorted(at, t, side="right") - 1]
+    known = t >= at[0]
+    return rho[known], held[known]
+
+
+def fig02_c1(data: Data) -> float:
+    """Periods whose code is another than that of 80 % and 100 %."""
+    rho, code = _codes(data)
+    return float((code != np.digitize(rho, (0.8, 1.0)) + 1).sum())
+
+
+def fig02_c2(data: Data) -> float:
+    """Steps down of the code in the order of the load factor."""
+    rho, code = _codes(data)
+    return float((np.diff(code[np.argsort(rho, kind="stable")]) < 0).sum())
+
+
+def fig02_codes(place: Any, data: Data) -> None:
+    rho, code = _codes(data)
+    place.plot(rho, code, ".", color=COLORS[0], markersize=4)
+    place.set_yticks(CODES, ["01", "10", "11"])
+    place.set_xlabel("Load factor")
+
+
+def sec3e_mdfreeze_c1(data: Data) -> float:
+    """The most multiplicative decreases of a flow within one t_rho: windows that fall to 0.875."""
+    most = 0
+    for t, window in flow_series(data.cells[0].result, "sender_cwnd").values():
+        cuts = t[1:][np.isclose(window[1:] / window[:-1], vcp.BETA, rtol=1e-3)]
+        last = np.searchsorted(cuts, cuts + vcp.T_RHO * (1 - 1e-9), side="right")
+        most = max(most, int((last - np.arange(len(cuts))).max(initial=0)))
+    return float(most)
+
+
 def sec3b_transition_c1(_: Data) -> float:
     return rounds.rounds_to_halve(0.95)
 
@@ -437,6 +481,18 @@ def _leaves_mi(result: cp.Result, flow: str) -> float:
     t, mode = flow_series(result, "sender_mode")[flow]
     later = t[mode >= 2]
     return float(later[0]) if len(later) else np.inf
+
+
+def steady_deviation(result: cp.Result) -> float:
+    """Standard deviation of the utilization of each second after the warm-up."""
+    t, used = link_series(result, "utilization_ratio")
+    return float(used[t > result.meta["warmup_s"]].std())
+
+
+def steady_additive(result: cp.Result) -> float:
+    """The share of instants after the warm-up at which a flow is in additive increase."""
+    modes = [m[t > result.meta["warmup_s"]] for t, m in flow_series(result, "sender_mode").values()]
+    return float((np.concatenate(modes) == 2).mean())
 
 
 def fig13_fast(result: cp.Result) -> float:

@@ -26,10 +26,12 @@ ScaleName = Literal["quick", "full"]
 
 @reports_errors(KEPT)
 def reproduce(  # noqa: PLR0913 - one for each option
-    target: Annotated[
-        str | None,
+    targets: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="WHAT", help="all, a paper (vcp) or a figure (vcp:fig03); the list without."
+            metavar="[WHAT]...",
+            help="all, papers (vcp) or figures (vcp:fig03); without it, the list of them.",
+            show_default=False,
         ),
     ] = None,
     *,
@@ -89,10 +91,11 @@ def reproduce(  # noqa: PLR0913 - one for each option
     from clearpipe.sweep.runner import Options
     from clearpipe.sweep.store import Store
 
-    if target is None:
+    if not targets:
         _list(data.every(), out, scale, as_json)
         return
-    figures = data.chosen(target)
+    found = {figure.id: figure for target in targets for figure in data.chosen(target)}
+    figures = list(found.values())
     part = sweeps._shard(shard)
     seconds = sweeps._seconds(max_time)
     deadline = None if seconds is None else time.monotonic() + seconds
@@ -110,7 +113,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
         return
     done = [work.judge(job, figure) for figure in figures]
     if not job.only:
-        _write(done, target, out, publish, quiet)
+        _write(done, "all" in targets, out, publish, quiet)
     _tell(done, job, out, as_json)
     _end(done, missing, check)
 
@@ -152,7 +155,7 @@ def _run(job: Job, figures: Sequence[Figure]) -> int:
     return missing
 
 
-def _write(done: Sequence[Done], target: str, out: Path, publish: Path | None, quiet: bool) -> None:
+def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, quiet: bool) -> None:
     """Figures and verdicts, and a report of each paper and of all."""
     from clearpipe.reproduce import report, work
 
@@ -160,14 +163,14 @@ def _write(done: Sequence[Done], target: str, out: Path, publish: Path | None, q
     for one in done:
         if one.built:
             work.write(one, folder)
-    pages = report.render(done, folder, whole=target == "all")
+    pages = report.render(done, folder, whole=whole)
     if not quiet:
         for page in pages:
             print(f"report: {page}", file=sys.stderr)
     if publish is not None:
-        from clearpipe.reproduce import publication
+        from clearpipe.reproduce.publication import publish as write_pages
 
-        page = publication.write(done, publish)
+        page = write_pages(done, publish)
         if not quiet:
             print(f"published: {page}", file=sys.stderr)
 

@@ -53,12 +53,21 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
             place.set_visible(False)
         for place, panel in zip(axes, panels, strict=False):
             _panel(place, data, panel)
+        if columns == 1:
+            _share_labels(axes)
         drawing.suptitle(_title(data), x=0.01, ha="left", fontsize=9.5, fontweight="bold")
         _legend(drawing, axes[: len(panels)])
         drawing.align_ylabels(axes)
         for path in paths:
             drawing.savefig(path, dpi=dpi, metadata=figures.undated(path))
     return paths
+
+
+def _share_labels(axes: Sequence[Any]) -> None:
+    """An axis that is the next panel's, too, is named there only."""
+    for place, below in zip(axes, axes[1:], strict=False):
+        if place.get_xlabel() == below.get_xlabel():
+            place.set_xlabel("")
 
 
 def _title(data: Data) -> str:
@@ -155,7 +164,7 @@ def _x_axis(place: Any, part: Part) -> None:
     if units & SHOWN.keys():
         from matplotlib.ticker import EngFormatter
 
-        place.xaxis.set_major_formatter(EngFormatter(sep=" "))
+        place.xaxis.set_major_formatter(EngFormatter(unit=SHOWN[(units & SHOWN.keys()).pop()]))
 
 
 def _series(place: Any, data: Data, panel: Panel) -> None:

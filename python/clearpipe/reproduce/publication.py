@@ -15,7 +15,7 @@ from clearpipe.reproduce.work import Done, write_text
 DPI = 80
 
 
-def write(done: Sequence[Done], folder: Path) -> Path:
+def publish(done: Sequence[Done], folder: Path) -> Path:
     """Add the figures to the directory, and write its page over all that it has."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in done:

@@ -26,28 +26,29 @@ SLUGS = {
 
 
 def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
-    """Write `PAPER.html` for each paper that all figures of are there, `FIGURE/report.html` for
-    single ones, and `index.html` over all if the target was `all`."""
+    """Write the reports: `PAPER.html` for each paper that all figures of are there, `FIGURE/report.html`
+    for a single figure, `selection.html` for others, and `index.html` over all if it is `whole`."""
     folder.mkdir(parents=True, exist_ok=True)
     by_paper: dict[str, list[Done]] = {}
     for one in done:
         by_paper.setdefault(one.figure.paper, []).append(one)
+    groups = [(data.paper(name), mine) for name, mine in by_paper.items()]
     pages = []
-    for name, mine in by_paper.items():
-        owner = data.paper(name)
-        if len(mine) == len(owner.figures):
-            title = f"{_paper_name(name)}: {owner.title}"
-            path = folder / f"{name}.html"
-        else:
-            title = ", ".join(one.figure.id for one in mine)
-            path = folder / mine[0].figure.id / "report.html"
-        text = page(title, [(owner, mine)], folder, up=whole)
+    if not all(len(mine) == len(owner.figures) for owner, mine in groups):
+        single = len(done) == 1
+        title = ", ".join(one.figure.id for one in done)
+        path = folder / (f"{done[0].figure.id}/report.html" if single else "selection.html")
         path.parent.mkdir(parents=True, exist_ok=True)
-        work.write_text(path, text)
+        base = ".." if single else "."
+        work.write_text(path, page(title, groups, folder, base=base))
+        return [path]
+    for owner, mine in groups:
+        path = folder / f"{owner.name}.html"
+        title = f"{_paper_name(owner.name)}: {owner.title}"
+        work.write_text(path, page(title, [(owner, mine)], folder, up=whole))
         pages.append(path)
     if whole:
         path = folder / "index.html"
-        groups = [(data.paper(name), mine) for name, mine in by_paper.items()]
         work.write_text(path, page("Five papers, reproduced", groups, folder, overview=True))
         pages.append(path)
     return pages
@@ -60,8 +61,9 @@ def page(
     *,
     overview: bool = False,
     up: bool = False,
+    base: str = ".",
 ) -> str:
-    """The text of a report; the overview has the tables only."""
+    """The text of a report; the overview has the tables only. `base` is the way to `folder`."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -77,7 +79,7 @@ def page(
         scale=everything[0].scale if everything else "",
         overview=overview,
         up=up,
-        groups=[(owner, [_entry(one, folder) for one in mine]) for owner, mine in groups],
+        groups=[(owner, [_entry(one, folder, base) for one in mine]) for owner, mine in groups],
         totals=totals(everything),
         slugs=SLUGS,
         verdicts=claims.VERDICTS,
@@ -128,7 +130,7 @@ class Entry:
     ambiguities: Mapping[str, str]
 
 
-def _entry(done: Done, folder: Path) -> Entry:
+def _entry(done: Done, folder: Path, base: str) -> Entry:
     from clearpipe.reproduce.cli import told
 
     figure = done.figure
@@ -145,7 +147,9 @@ def _entry(done: Done, folder: Path) -> Entry:
         sorted(set(done.data.errors))[:5],
         command,
         _example(done, command),
-        f"{figure.id}/{work.scenario_file(done.data.parts[0].name)}" if done.data.parts else "",
+        f"{base}/{figure.id}/{work.scenario_file(done.data.parts[0].name)}"
+        if done.data.parts
+        else "",
         {key: open_ones[key] for key in figure.ambiguities if key in open_ones},
     )
 
