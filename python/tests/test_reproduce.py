@@ -8,13 +8,14 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeping import call
 
 import clearpipe as cp
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce import claims, data, draw, publication, report, runs, work
+from clearpipe.reproduce import claims, data, publication, report, runs, tools, work
 from clearpipe.reproduce.claims import CONTRADICTED, DEVIATES, HOLDS, NOT_RUN
 from clearpipe.reproduce.data import Axis, Claim, Figure, Measure, Part
 from clearpipe.reproduce.runs import Cell, Data
@@ -148,17 +149,18 @@ def hand_made(values: dict[str, dict[str, list[float]]], claim: Claim) -> Data:
         for label, numbers in points.items():
             for rep, number in enumerate(numbers):
                 x = runs.position(part, label)
-                cell = Cell(
-                    "main", scheme, label, x, rep, {"m": number, "n": 2.0}, lambda: None, ()
-                )  # type: ignore[arg-type, return-value]
-                found.cells.append(cell)
+                numbers_of = {"m": number, "n": 2.0}
+                found.cells.append(Cell("main", scheme, label, x, rep, numbers_of, no_result, ()))
     return found
 
 
-def claim_with(*measures: Measure, **more: object) -> Claim:
-    return Claim(
-        "vcp-hand-c1", "s", "quantitative", "1", "1", measures=measures, quantity="q", **more
-    )  # type: ignore[arg-type]
+def no_result() -> cp.Result:
+    raise AssertionError("a table made by hand has no result")
+
+
+def claim_with(*measures: Measure, **more: Any) -> Claim:
+    claim = Claim("vcp-hand-c1", "s", "quantitative", "1", "1", measures=measures, quantity="q")
+    return replace(claim, **more)
 
 
 VALUES = {
@@ -356,6 +358,6 @@ def test_windows_are_means_at_their_ends() -> None:
     import numpy as np
 
     t = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    at, values = draw.windowed(t, np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]), "200ms")
+    at, values = tools.windowed(t, np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]), "200ms")
     assert at == pytest.approx([0.2, 0.4, 0.6])
     assert values == pytest.approx([2.0, 6.0, 10.0])
