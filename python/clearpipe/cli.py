@@ -16,6 +16,7 @@ import typer
 from clearpipe import recording
 from clearpipe.api import MAX_REP, MAX_SEED
 from clearpipe.exits import Terminated, reports_errors
+from clearpipe.reproduce.cli import reproduce
 from clearpipe.sweep.cli import app as sweeps
 from clearpipe.theory.cli import app as theory
 
@@ -39,6 +40,7 @@ app = typer.Typer(
 
 app.add_typer(sweeps, name="sweep")
 app.add_typer(theory, name="theory")
+app.command()(reproduce)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
 Set = Annotated[
@@ -490,16 +492,22 @@ def show(
         _note(f"note: {warning}")
 
 
+def _figures() -> Sequence[Any]:
+    from clearpipe.reproduce import cli, data
+
+    return cli.rows(data.every(), cli.OUT, "quick")
+
+
 @app.command("list")
 @reports_errors()
 def list_(
     what: Annotated[
-        Literal["protocols", "queues", "scenarios"],
-        typer.Argument(metavar="WHAT", help="protocols, queues or scenarios."),
+        Literal["protocols", "queues", "scenarios", "figures"],
+        typer.Argument(metavar="WHAT", help="protocols, queues, scenarios or figures."),
     ],
     as_json: Json = False,
 ) -> None:
-    """List what there is: protocols, queues, scenarios; by name, queues by role first."""
+    """List what there is: protocols, queues, scenarios by name, queues by role first; figures of papers."""
     import clearpipe as cp
     from clearpipe import examples, table
 
@@ -507,10 +515,11 @@ def list_(
         "protocols": (cp.protocols, ("name", "summary", "presets", "recovery", "router", "source")),
         "queues": (cp.queues, ("name", "role", "summary", "presets", "source")),
         "scenarios": (examples.every, ("name", "about", "path")),
+        "figures": (_figures, ("id", "figure", "title", "claims", "state")),
     }
     source, columns = sources[what]
-    # Feedback, then policies; by name.
-    entries = sorted(source(), key=lambda entry: (entry.get("role", ""), entry["name"]))
+    # Feedback, then policies; by name. Figures are in their papers' order.
+    entries = sorted(source(), key=lambda entry: (entry.get("role", ""), entry.get("name", "")))
     if as_json:
         _print_json(entries)
         return

@@ -134,11 +134,24 @@ def load(
     a single one that is wrong is a failed run.
     """
     source = api.source(file)
+    return parse(source, sets=sets, seed=seed, reps=reps, until=until, engine=engine)
+
+
+def parse(
+    source: api.Source,
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    reps: int | None = None,
+    until: str | None = None,
+    engine: api.Engine = "packet",
+) -> Spec:
+    """As `load`, of a text that was read or made before."""
     resolved = api.resolve(source, set=sets).toml
     base = tomllib.loads(resolved)
     # The scenario reader has checked the syntax.
     document = tomllib.loads(source.text)
-    reader = _Reader(str(file), document)
+    reader = _Reader(source.name, document)
     used = base["seed"] if seed is None else seed
     api.check_engine(engine)
     plain = Spec(source, resolved, base["name"], used, tuple(sets), engine=engine)

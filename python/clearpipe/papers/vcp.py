@@ -1,0 +1,529 @@
+"""VCP's claims that are computed, by the theory or from series; vcp.toml has the others.
+
+A function named by `check` gets the figure's runs and gives a number, or numbers by label; one
+named by a metric `@name` gets a result and gives a number; one named by `draw` gets axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log
+from typing import Any
+
+import numpy as np
+
+import clearpipe as cp
+from clearpipe.reproduce import runs
+from clearpipe.reproduce.claims import Reading
+from clearpipe.reproduce.draw import COLORS
+from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.tools import (
+    base_rtts,
+    by_label,
+    claim_of,
+    exact,
+    flow_goodputs,
+    flow_series,
+    link_of,
+    link_series,
+    series,
+    windowed,
+)
+from clearpipe.statistics import t_interval
+from clearpipe.theory import miaimd_equilibrium, of_paths, rounds, vcp
+from clearpipe.theory.delay import Past, integrate
+
+# Section II: figure 1.
+
+
+def fig01_climb(result: cp.Result) -> float:
+    """Seconds from the doubling at 80 s until both flows together have 80 % of 20 Mb/s."""
+    t, used = windowed(*link_series(result, "utilization_ratio"), "500ms")
+    reached = t[(t > 80) & (used >= 0.8)]
+    return float(reached[0] - 80) if len(reached) else np.inf
+
+
+def fig01_unfair(result: cp.Result) -> float:
+    """|x1 - x2| / (x1 + x2) over the last 10 s of each phase with two flows, the largest."""
+    flows = flow_series(result, "goodput_bps")
+    means = []
+    for end in (80.0, 120.0, 160.0):
+        x = [float(v[(t > end - 10) & (t <= end)].mean()) for t, v in flows.values()]
+        means.append(abs(x[0] - x[1]) / (x[0] + x[1]))
+    return max(means)
+
+
+# Section III.
+
+
+CODES = (1, 2, 3)
+"""Low load, high load, overload: 01, 10 and 11."""
+
+
+def _codes(data: Data) -> tuple[Any, Any]:
+    """The load factors of a run's periods and the codes that the router made of them."""
+    result = data.cells[0].result
+    t, rho = link_series(result, "router_rho")
+    at, code = link_series(result, "router_code")
+    # The code of a period is known as soon as its load factor is.
+    held = code[np.searchsorted(at, t, side="right") - 1]
+    known = t >= at[0]
+    return rho[known], held[known]
+
+
+def fig02_c1(data: Data) -> float:
+    """Periods whose code is another than that of 80 % and 100 %."""
+    rho, code = _codes(data)
+    return float((code != np.digitize(rho, (0.8, 1.0)) + 1).sum())
+
+
+def fig02_c2(data: Data) -> float:
+    """Steps down of the code in the order of the load factor."""
+    rho, code = _codes(data)
+    return float((np.diff(code[np.argsort(rho, kind="stable")]) < 0).sum())
+
+
+def fig02_codes(place: Any, data: Data) -> None:
+    rho, code = _codes(data)
+    place.plot(rho, code, ".", color=COLORS[0], markersize=4)
+    place.set_yticks(CODES, ["01", "10", "11"])
+    place.set_xlabel("Load factor")
+
+
+def sec3e_mdfreeze_c1(data: Data) -> float:
+    """The most multiplicative decreases of a flow within one t_rho: windows that fall to 0.875."""
+    most = 0
+    for t, window in flow_series(data.cells[0].result, "sender_cwnd").values():
+        cuts = t[1:][np.isclose(window[1:] / window[:-1], vcp.BETA, rtol=1e-3)]
+        last = np.searchsorted(cuts, cuts + vcp.T_RHO * (1 - 1e-9), side="right")
+        most = max(most, int((last - np.arange(len(cuts))).max(initial=0)))
+    return float(most)
+
+
+def sec3b_transition_c1(_: Data) -> float:
+    return rounds.rounds_to_halve(0.95)
+
+
+def sec3b_transition_c2(_: Data) -> float:
+    return float(rounds.vcp(100.0, [60.0, 40.0], 2, beta=0.5).load[1])
+
+
+def sec3b_transition_c3(_: Data) -> float:
+    return vcp.BETA - rounds.LOW
+
+
+def sec3b_transition_c4(_: Data) -> dict[str, float]:
+    return {
+        f"from {load:g}": float(rounds.vcp(1000.0, [1000.0 * load], 2).load[1])
+        for load in (0.76, 0.78, 0.79, 0.7999)
+    }
+
+
+def sec3b_transition_c5(_: Data) -> dict[str, float]:
+    return {
+        f"from {load:g}": float(rounds.vcp(1000.0, [1000.0 * load], 2).load[1])
+        for load in (1.0, 1.05, 1.1, 1.1428)
+    }
+
+
+def sec3d_scaling_c1(_: Data) -> dict[str, float]:
+    out = {}
+    for ratio in (0.1, 0.25, 0.5, 1, 2, 4, 10):
+        first, second = rounds.aimd([100.0, 1.0], [ratio, 1.0], epochs=60)
+        out[f"ratio {ratio:g}"] = float(first / second / ratio)
+    return out
+
+
+def sec3d_scaling_c2(_: Data) -> dict[str, float]:
+    rtt = np.array([0.001, 0.02, 0.08, 0.2, 0.5])
+    growth = (1 + rounds.scaled_mi(rtt)) ** (0.2 / rtt) / (1 + rounds.MI)
+    added = rounds.scaled_ai(rtt, fair_rates=False) * 0.2 / rtt / vcp.ALPHA
+    told = {f"MI, {1000 * t:g} ms": float(g) for t, g in zip(rtt, growth, strict=True)}
+    return told | {f"AI, {1000 * t:g} ms": float(a) for t, a in zip(rtt, added, strict=True)}
+
+
+def sec3d_scaling_c3(_: Data) -> float:
+    rtt = np.array([0.02, 0.04, 0.08, 0.2, 0.4])
+    rate = rounds.aimd(np.full(5, 50.0), rounds.scaled_ai(rtt) * 0.2 / rtt) / rtt
+    return float(rate.sum() ** 2 / (5 * (rate**2).sum()))
+
+
+def tab1_c1(_: Data) -> float:
+    return float(vcp.xi(rounds.LOW))
+
+
+def tab1_c2(_: Data) -> dict[str, float]:
+    """The parameters of the end host and the router, as they are by default."""
+    host = {p["name"]: p["default"] for p in _parameters(cp.protocols(), "vcp")}
+    router = {p["name"]: p["default"] for p in _parameters(cp.queues(), "vcp")}
+    wanted = {"t_rho": "200ms", "kappa": 0.25, "alpha": 1.0, "beta": 0.875, "mi_limit": 2.5}
+    told = {"t_rho": "200ms", "t_q": "10ms", "gamma": 0.98, "kappa_q": 0.5, "a": 0.875}
+    told |= {"high_load": 0.8, "overload": 1.0}
+    pairs = [(k, v, host.get(k)) for k, v in wanted.items()]
+    pairs += [(k, v, router.get(k)) for k, v in told.items()]
+    return {name: float(here != value) for name, value, here in pairs}
+
+
+def _parameters(known: Any, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = next(one["params"] for one in known if one["name"] == name)
+    return found
+
+
+# Section IV.
+
+
+def fig03_c11(data: Data) -> float:
+    """How many schemes are on the wrong side: TCPs that have both, VCP and XCP that have not."""
+
+    def has_both(scheme: str) -> bool:
+        cells = [cell for cell in data.of("main", scheme) if cell.x >= 5e6]
+        used = min(cell.metrics["utilization_ratio"] for cell in cells)
+        lost = max(cell.metrics["drop_ratio"] for cell in cells)
+        return used >= 0.87 and lost <= 1e-5
+
+    tcp = sum(has_both(name) for name in data.paper.groups["tcp"])
+    return float(tcp + sum(not has_both(name) for name in ("vcp", "xcp")))
+
+
+def fig07_c9(data: Data) -> dict[str, float]:
+    """The longest RTT of 30 flows, over 156 and 330 ms: from the scenario's own delays."""
+    out = {}
+    for delta, expected in ((4, 0.156), (10, 0.330)):
+        cells = [cell for cell in data.of("main", "vcp") if cell.label == str(delta)]
+        if cells:
+            rtts = base_rtts(cells[0].result, "fwd")
+            out[f"delta {delta} ms"] = max(rtts) / expected
+    return out
+
+
+def fn5_rttprop_c1(data: Data) -> dict[str, float | Reading]:
+    """The slope of log rate against log RTT: of the map, and of the runs with eq. (7)."""
+    out: dict[str, float | Reading] = {}
+    for delta in (2, 4, 10):
+        rtt = 0.040 + 0.001 * delta * np.arange(30)
+        added = rounds.scaled_ai(rtt, fair_rates=False) * 0.2 / rtt
+        rate = rounds.aimd(np.full(30, 20.0), added) / rtt
+        out[f"map, delta {delta} ms"] = float(np.polyfit(np.log(rtt), np.log(rate), 1)[0])
+    claim = claim_of(data, "c1")
+    for label in dict.fromkeys(cell.label for cell in data.cells if cell.x >= 2):
+        rtt = 0.040 + 0.001 * float(label) * np.arange(30)
+        slopes = [
+            float(np.polyfit(np.log(rtt), np.log(flow_goodputs(cell, "fwd")), 1)[0])
+            for cell in data.of("main", "vcp-eq7")
+            if cell.label == label
+        ]
+        name = f"runs, delta {label} ms"
+        out[name] = Reading(name, t_interval(slopes), claim.lo, claim.hi)
+    return out
+
+
+def fig08_c4(data: Data) -> Mapping[str, Reading]:
+    """Utilization of the seven links less that of one link of the same capacity."""
+    alone = {(c.label, c.rep): c.metrics["utilization_ratio"] for c in data.of("one", "vcp")}
+
+    def gap(cell: Cell) -> float | None:
+        seven = data.number(cell, "mean(links.l?.utilization_ratio)")
+        one = alone.get((cell.label, cell.rep))
+        return None if seven is None or one is None else seven - one
+
+    return by_label(data, "c4", data.of("main", "vcp"), gap)
+
+
+def fig10_least_utilization(result: cp.Result) -> float:
+    """The least utilization of 10 s after the first 30 s."""
+    t, used = windowed(*link_series(result, "utilization_ratio"), "10s")
+    return float(used[t > 30].min())
+
+
+def fig10_largest_queue(result: cp.Result) -> float:
+    """The largest queue that was sampled after the first 30 s, over the buffer."""
+    t, queue = link_series(result, "queue_pkts")
+    return float(queue[t > 30].max()) / _buffer(result)
+
+
+def _buffer(result: cp.Result) -> float:
+    return float(link_of(result)["buffer_bytes"]) / 1000
+
+
+def fig10_c3(data: Data) -> dict[str, float]:
+    """Time until the newcomer has 90 % of its share: VCP's over XCP's, at each arrival."""
+    times = {
+        scheme: [_to_fair(cell.result, n) for n in (2, 3, 4, 5)]
+        for scheme in ("vcp", "xcp")
+        for cell in data.of("main", scheme)[:1]
+    }
+    if len(times) < 2:
+        return {}
+    pairs = zip(times["vcp"], times["xcp"], strict=True)
+    return {f"flow {n}": a / b for n, (a, b) in enumerate(pairs, 2)}
+
+
+def _to_fair(result: cp.Result, flow: int) -> float:
+    """Seconds from the arrival of the flow until it has 90 % of its share; 100 if never before
+    the next."""
+    arrival = 100.0 * (flow - 1)
+    total = 0.95 * 45e6
+    t, rate = windowed(*flow_series(result, "goodput_bps")[f"f{flow}"], "2s")
+    reached = t[(t > arrival) & (t <= arrival + 100) & (rate >= 0.9 * total / flow)]
+    return float(reached[0] - arrival) if len(reached) else 100.0
+
+
+def fig11_recovery(result: cp.Result) -> float:
+    """Seconds from the departure at 160 s until 95 % of the capacity are used again."""
+    t, used = windowed(*link_series(result, "utilization_ratio"), "500ms")
+    low = t[(t > 160) & (used < 0.95 * 0.98)]
+    after = t[(t > (low[0] if len(low) else 160)) & (used >= 0.95 * 0.98)]
+    return float(after[0] - 160) if len(after) else np.inf
+
+
+def fig11_c2(data: Data) -> dict[str, float]:
+    """When the 150 flows come and go, as it was run."""
+    import tomllib
+
+    flows = tomllib.loads(runs.scenario(data.figure, data.parts[0]))["flows"]["more"]
+    start = float(flows["start"].partition("(")[2].partition("s")[0])
+    return {"come": start - 80.0, "go": float(flows["stop"].removesuffix("s")) - 160.0}
+
+
+def fig11_largest_queue(result: cp.Result) -> float:
+    """The largest queue around both changes over the buffer."""
+    t, queue = link_series(result, "queue_pkts")
+    near = ((t > 80) & (t <= 85)) | ((t > 160) & (t <= 170))
+    return float(queue[near].max()) / _buffer(result)
+
+
+def fig11_least_utilization(result: cp.Result) -> float:
+    """The least utilization of 1 s within 10 s of the arrivals."""
+    t, used = windowed(*link_series(result, "utilization_ratio"), "1s")
+    return float(used[(t > 80) & (t <= 90)].min())
+
+
+def fig11_windows(place: Any, data: Data) -> None:
+    """Four of the flows that stay."""
+    lines = series(data.cells[0], "cwnd_pkts")
+    names = [name for name in lines if name.startswith("stay")]
+    for color, name in zip(COLORS, names[:: max(1, len(names) // 4)][:4], strict=False):
+        t, window = lines[name]
+        place.plot(t, window, color=color, linewidth=0.8, label=name)
+    place.set_xlabel("Time (s)")
+
+
+def sec4d_weights_c1(data: Data) -> dict[str, Reading]:
+    """The ratio of rates over the ratio of weights, for the second and third flow."""
+    claim = data.figure.claims[0]
+    out = {}
+    for label in dict.fromkeys(cell.label for cell in data.cells):
+        weights = [float(w) for w in label.split(":")]
+        for weight, group in ((weights[1], "b"), (weights[2], "c")):
+            values = [
+                value / weight
+                for cell in data.cells
+                if cell.label == label and (value := _over_first(cell.metrics, group)) is not None
+            ]
+            name = f"{label}, flow {group}"
+            out[name] = Reading(name, t_interval(values), claim.lo, claim.hi)
+    return out
+
+
+def _over_first(metrics: Mapping[str, float], group: str) -> float | None:
+    first = metrics.get("groups.a.goodput_mean_bps")
+    other = metrics.get(f"groups.{group}.goodput_mean_bps")
+    return other / first if first and other is not None else None
+
+
+# Section V.
+
+
+def fig12_c1(_: Data) -> dict[str, float]:
+    link = vcp.Link(capacity=1000, rtt=0.2, flows=4, kappa=0.3)
+    start = np.array([10.0, 20.0, 30.0, 80.0])
+    each = vcp.windows(link, start, rounds=30).x.sum(axis=1)
+    together = vcp.windows(link, start.sum(), rounds=30).x[:, 0]
+    return {"four flows against their sum": float(np.abs(each / together - 1).max())}
+
+
+def fig12_c2(_: Data) -> dict[str, float]:
+    scaled = {}
+    for capacity, rtt, flows in ((1000, 0.2, 4), (10_000, 0.02, 4), (500, 4.0, 40)):
+        link = vcp.Link(capacity=capacity, rtt=rtt, flows=flows)
+        name = f"C = {capacity}/s, T = {rtt:g} s"
+        scaled[name] = vcp.windows(link, 0.1 * link.target, rounds=60).x[:, 0] / link.target
+    first, *others = scaled.values()
+    names = list(scaled)[1:]
+    return {name: float(np.abs(x / first - 1).max()) for name, x in zip(names, others, strict=True)}
+
+
+def thm1_c1(_: Data) -> dict[str, float]:
+    out = {}
+    for kappa in (0.1, 0.25, 0.5):
+        link = vcp.Link(capacity=1000, rtt=0.2, flows=4, kappa=kappa)
+        for load in (0.01, 0.5, 10):
+            run = vcp.windows(link, load * link.target, rounds=300, steps_per_rtt=8)
+            away = abs(float(run.x[-1, 0]) / link.window - 1)
+            out[f"kappa {kappa:g}, first load {load:g}"] = away
+    return out
+
+
+def thm1_c2(_: Data) -> float:
+    link = vcp.Link(capacity=1000, rtt=0.2, flows=4)
+    run = vcp.windows(link, [10.0, 20.0, 30.0, 60.0], rounds=600, steps_per_rtt=4)
+    return float(np.abs(run.x[-1] / 0.2 / link.rate - 1).max())
+
+
+def thm1_c3(_: Data) -> dict[str, float]:
+    out = {}
+    for flows in (1, 4, 10):
+        link = vcp.Link(capacity=1000, rtt=0.2, flows=flows)
+        run = vcp.windows(link, link.target, rounds=150, steps_per_rtt=4)
+        out[f"P = {200 / flows:g}"] = float(run.x[-1, 0]) / 200 - link.utilization
+    return out
+
+
+def eq14_c1(_: Data) -> dict[str, float]:
+    out = {}
+    for per_flow, target in ((50, 0.95), (100, 0.98), (20, 0.9)):
+        link = vcp.Link(capacity=2 * per_flow / 0.08, rtt=0.08, flows=2)
+        told = vcp.steer(link, target, updates=80)
+        out[f"P = {per_flow}, U = {target:g}"] = abs(told.utilization[-30:].mean() - target)
+    return out
+
+
+def thm2_c1(_: Data) -> dict[str, float]:
+    """Four long flows over links of 155 and 100 packets per RTT, one over the first."""
+    capacity = np.array([155.0, 100.0])
+
+    def rhs(t: float, w: np.ndarray, past: Past) -> np.ndarray:
+        then = past(t - 1.0)
+        rho = np.array([4 * then[0] + then[1], 4 * then[0]]) / (0.98 * capacity)
+        worst = np.array([rho.max(), rho[0]])
+        return np.asarray(w * 0.25 * (1 - worst) / worst + 1.0)
+
+    run = integrate(rhs, [5.0, 5.0], t_end=1000, step=0.25, smallest_delay=1.0)
+    found = miaimd_equilibrium(of_paths(capacity, [[0, 1], [0]], count=[4, 1]), 1.0)
+    away = np.abs(run.x[-1] / found.rate - 1)
+    return {"long": float(away[0]), "short": float(away[1])}
+
+
+def thm2_c2(_: Data) -> float:
+    """Flows that are not the fastest at the most loaded link of their way, in 100 networks."""
+    rng = np.random.default_rng(11)
+    wrong = 0
+    for _i in range(100):
+        links, flows = int(rng.integers(2, 9)), int(rng.integers(2, 16))
+        used = rng.random((flows, links)) < 0.4
+        used[np.arange(flows), rng.integers(0, links, flows)] = True
+        capacity = rng.choice([1.0, 2.0, 10.0, 100.0, 155.0], links)
+        network = of_paths(capacity, [np.flatnonzero(row) for row in used])
+        found = miaimd_equilibrium(network, 0.1)
+        rho = found.load / (0.98 * network.capacity)
+        for i in range(flows):
+            path = network.path(i)
+            worst = path[int(np.argmax(rho[path]))]
+            here = np.unique(network.flow[network.link == worst])
+            wrong += bool(found.rate[here].max() > found.rate[i] * (1 + 1e-9))
+    return float(wrong)
+
+
+def thm3_c1(_: Data) -> float:
+    """Intervals to 80 % for each power of ten of the capacity, 1 Mb/s to 10 Gb/s."""
+    packets = np.array([25.0 * 10**k for k in range(5)])
+    taken = [int(np.argmax(rounds.vcp(p, [1.0], 400).load >= 0.8)) for p in packets]
+    return float(np.polyfit(np.log10(packets), taken, 1)[0])
+
+
+def thm3_c2(_: Data) -> dict[str, float]:
+    out = {}
+    for over in (1.1, 1.5, 2.0, 3.0, 4.0):
+        count = int(np.argmax(rounds.vcp(1000.0, [over * 1000.0], 60).load < 1.0))
+        out[f"over-use {over:g}"] = count / (log(over) / log(1 / vcp.BETA))
+    return out
+
+
+def thm4_c1(_: Data) -> dict[str, float]:
+    return {f"P = {p}": rounds.aimd_to_fair(p, p) / (p * log(p)) for p in (30, 100, 300, 1000)}
+
+
+def thm4_c2(_: Data) -> dict[str, float]:
+    return {
+        f"P = {p}": rounds.xcp_to_fair([1.45 * p, 0.55 * p]) / vcp.xcp_rounds_to_fairness(0.9 * p)
+        for p in (30, 100, 300, 1000)
+    }
+
+
+def sec5_modelgap_c1(data: Data) -> dict[str, Reading]:
+    """The model's ratio over seven links, VCP's, and how VCP's grows with the links."""
+    ratio = "mean(groups.cross*.goodput_mean_bps) / groups.long.goodput_mean_bps"
+    capacity = 150e6 / 8000 * 0.08
+    paths = [list(range(7)), *([i] for i in range(7))]
+    found = miaimd_equilibrium(of_paths([capacity] * 7, paths, count=[30, *[5] * 7]), 1.0)
+    model = float(found.rate[1] / found.rate[0])
+    out = {"model": Reading("model, 7 links", exact(model), 0.95, 1.05)}
+    by_links: dict[str, dict[int, float]] = {}
+    for cell in data.cells:
+        value = data.number(cell, ratio)
+        if value is not None:
+            by_links.setdefault(cell.label, {})[cell.rep] = value
+    first, last = by_links.get("1"), by_links.get("7")
+    if last:
+        values = t_interval(list(last.values()))
+        out["seven"] = Reading("VCP, 7 links", values, 3.7 * 0.6, 3.7 * 1.4)
+    if first and last:
+        grown = t_interval([last[rep] - first[rep] for rep in first if rep in last])
+        out["growth"] = Reading("VCP, 7 links less 1", grown, 0.5, np.inf)
+    return out
+
+
+# Section VI.
+
+
+def _leaves_mi(result: cp.Result, flow: str) -> float:
+    """When a flow first is in additive increase."""
+    t, mode = flow_series(result, "sender_mode")[flow]
+    later = t[mode >= 2]
+    return float(later[0]) if len(later) else np.inf
+
+
+def steady_deviation(result: cp.Result) -> float:
+    """Standard deviation of the utilization of each second after the warm-up."""
+    t, used = link_series(result, "utilization_ratio")
+    return float(used[t > result.meta["warmup_s"]].std())
+
+
+def steady_additive(result: cp.Result) -> float:
+    """The share of instants after the warm-up at which a flow is in additive increase."""
+    modes = [m[t > result.meta["warmup_s"]] for t, m in flow_series(result, "sender_mode").values()]
+    return float((np.concatenate(modes) == 2).mean())
+
+
+def fig13_fast(result: cp.Result) -> float:
+    return _leaves_mi(result, "fast")
+
+
+def fig13_slow(result: cp.Result) -> float:
+    return _leaves_mi(result, "slow")
+
+
+def fig13_lag(result: cp.Result) -> float:
+    return _leaves_mi(result, "slow") - _leaves_mi(result, "fast")
+
+
+def fig13_gain(result: cp.Result) -> float:
+    """What the slow flow's rate grows by between the two instants, over the fast one's rate."""
+    begin, end = fig13_fast(result), fig13_slow(result)
+    windows = flow_series(result, "cwnd_pkts")
+
+    def rate(flow: str, at: float, rtt: float) -> float:
+        t, window = windows[flow]
+        return float(np.interp(at, t, window)) / rtt
+
+    grown = rate("slow", end, 0.5) - rate("slow", begin, 0.5)
+    return grown / rate("fast", begin, 0.05)
+
+
+def fig13_utilization(result: cp.Result) -> float:
+    """From 30 s on."""
+    return float(link_of(result)["utilization_ratio"])
+
+
+def sec6c_tcpfriendly_c1(_: Data) -> float:
+    return vcp.friendly_alpha()

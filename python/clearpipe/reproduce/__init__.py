@@ -1,0 +1,38 @@
+"""The figures of the papers as named, checked runs.
+
+    from clearpipe import reproduce
+
+    done = reproduce.figure("vcp:fig04", "results/store", scale="quick")
+    for outcome in done.outcomes:
+        print(outcome.claim.id, outcome.verdict)
+
+`clearpipe reproduce` is the same on the command line; docs/reproduction.md tells how to use it and
+how to add a figure.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearpipe.reproduce.data import Scale
+
+if TYPE_CHECKING:
+    from clearpipe.reproduce.work import Done
+
+__all__ = ["figure"]
+
+
+def figure(name: str, store: str | PathLike[str], *, scale: Scale = "quick") -> Done:
+    """Run what is missing of one figure (`vcp:fig03`) and judge its claims."""
+    from clearpipe.errors import ConfigError
+    from clearpipe.reproduce import data, work
+    from clearpipe.sweep.store import Store
+
+    chosen = data.chosen(name)
+    if len(chosen) != 1:
+        raise ConfigError(f"{name}: {len(chosen)} figures; one is wanted, such as {chosen[0].id}")
+    job = work.Job(Store(Path(store)), scale)
+    work.run(job, chosen[0])
+    return work.judge(job, chosen[0])

@@ -1,0 +1,332 @@
+"""The command `clearpipe reproduce`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from clearpipe.exits import reports_errors
+from clearpipe.sweep.cli import KEPT, STORE
+
+if TYPE_CHECKING:
+    from clearpipe.reproduce.data import Figure
+    from clearpipe.reproduce.work import Done, Job
+
+OUT = Path("results/reproduce")
+
+ScaleName = Literal["quick", "full"]
+
+
+@reports_errors(KEPT)
+def reproduce(  # noqa: PLR0913 - one for each option
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT]...",
+            help="all, papers (vcp) or figures (vcp:fig03); without it, the list of them.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    scale: Annotated[
+        ScaleName, typer.Option(help="full: the paper's ranges and times; quick: less of them.")
+    ] = "quick",
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Exit code 4 if a claim that should hold does not hold."),
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS=VALUE",
+            help="These points only: rtt=1ms, scheme=vcp or rtt=1ms,scheme=vcp; > 1s is a value, "
+            "too. Repeatable. Tells the numbers; writes no report.",
+        ),
+    ] = None,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where all runs are kept.")] = STORE,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where figures, verdicts and reports go.")
+    ] = OUT,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; one per core.")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Do the runs of the I-th of N equal parts, no verdicts."),
+    ] = None,
+    max_time: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Stop after this time with exit code 75; then go on."),
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry-failed", help="Do runs again that ended with an error.")
+    ] = False,
+    executor: Annotated[
+        Literal["local", "dask"], typer.Option(help="Where runs are done: local or dask.")
+    ] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
+    ] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False,
+) -> None:
+    """Reproduce figures, tables and numbers of the papers, and judge what they claim.
+
+    Without WHAT: the list of figures with their state. Interrupt it at will: the same command
+    goes on. The last line counts the verdicts.
+    """
+    from clearpipe.reproduce import data, work
+    from clearpipe.sweep import cli as sweeps
+    from clearpipe.sweep.runner import Options
+    from clearpipe.sweep.store import Store
+
+    if not targets:
+        _list(data.every(), out, scale, as_json)
+        return
+    found = {figure.id: figure for target in targets for figure in data.chosen(target)}
+    figures = list(found.values())
+    part = sweeps._shard(shard)
+    seconds = sweeps._seconds(max_time)
+    deadline = None if seconds is None else time.monotonic() + seconds
+    job = work.Job(
+        Store(store),
+        scale,
+        work.conditions(only or []),
+        sweeps._Place(executor, scheduler, jobs).executor(deadline),
+        Options(part, retry),
+        quiet,
+    )
+    _check_only(job, figures)
+    missing = _run(job, figures)
+    if part is not None:
+        return
+    done = [work.judge(job, figure) for figure in figures]
+    if not job.only:
+        _write(done, "all" in targets, out, publish, quiet)
+    _tell(done, job, out, as_json)
+    _end(done, missing, check)
+
+
+def _check_only(job: Job, figures: Sequence[Figure]) -> None:
+    """Refuses conditions that no figure has a point for."""
+    from clearpipe.errors import ConfigError
+
+    if job.only and not any(job.sweeps(figure) for figure in figures):
+        axes = {p.axis.name for f in figures for p in f.parts[job.scale] if p.axis} | {"scheme"}
+        told = ", ".join(sorted(axes))
+        raise ConfigError(f"--only: no point of {figures[0].id}; the axes are {told}", key="only")
+
+
+def _run(job: Job, figures: Sequence[Figure]) -> int:
+    """Do the runs; gives how many are missing. Exit code 75 when out of time."""
+    from clearpipe.reproduce import work
+    from clearpipe.sweep.runner import OutOfTime
+
+    missing = failed = 0
+    for number, figure in enumerate(figures, 1):
+        if not figure.parts[job.scale]:
+            continue
+        began = time.monotonic()
+        if not job.quiet and sys.stderr.isatty():
+            print(f"{figure.id} ({number} of {len(figures)})", file=sys.stderr)
+        try:
+            tally = work.run(job, figure)
+        except OutOfTime as error:
+            print(f"clearpipe: {error}; the same command goes on", file=sys.stderr)
+            raise typer.Exit(75) from None
+        missing += tally.missing
+        failed += tally.failed
+        if not job.quiet and tally.fresh:
+            took = time.monotonic() - began
+            print(f"{figure.id}: {tally.fresh} runs in {took:.0f} s", file=sys.stderr)
+    if failed:
+        print(f"clearpipe: {failed} runs failed; the report says why", file=sys.stderr)
+    return missing
+
+
+def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, quiet: bool) -> None:
+    """Figures and verdicts, and a report of each paper and of all."""
+    from clearpipe.reproduce import report, work
+
+    folder = out / done[0].scale
+    for one in done:
+        if one.built:
+            work.write(one, folder)
+    pages = report.render(done, folder, whole=whole)
+    if not quiet:
+        for page in pages:
+            print(f"report: {page}", file=sys.stderr)
+    if publish is not None:
+        from clearpipe.reproduce.publication import publish as write_pages
+
+        page = write_pages(done, publish)
+        if not quiet:
+            print(f"published: {page}", file=sys.stderr)
+
+
+def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:
+    if as_json:
+        value = {"figures": [one.as_json() for one in done], "verdicts": _counts(done)}
+        json.dump(value, sys.stdout, indent=1, allow_nan=False, ensure_ascii=False)
+        sys.stdout.write("\n")
+        return
+    from clearpipe.cli import _print
+    from clearpipe.reproduce import claims
+    from clearpipe.reproduce.report import range_text, reading_text
+    from clearpipe.table import new_table
+
+    for one in done:
+        if not one.built:
+            continue
+        if job.only:
+            _points(one, out)
+        if len(done) > 1:
+            print(f"{one.figure.id:<24} {told(one.counts())}")
+            continue
+        table = new_table(
+            f"{one.figure.id}: {one.figure.title}",
+            ["claim", "statement", "accepted", "measured", "verdict"],
+            left=5,
+        )
+        for outcome in one.outcomes:
+            worst = outcome.worst
+            measured = reading_text(worst) if worst else "-"
+            short = outcome.claim.id.removeprefix(f"{one.figure.id}-")
+            bounds = range_text(worst.lo, worst.hi) if worst else ""
+            table.add_row(short, outcome.claim.statement, bounds, measured, outcome.verdict)
+        _print(table)
+        for outcome in one.outcomes:
+            if outcome.verdict in (claims.DEVIATES, claims.CONTRADICTED) and outcome.reason:
+                print(f"{outcome.claim.id}: {outcome.reason}")
+    print(summary(done))
+
+
+def _points(done: Done, out: Path) -> None:
+    """The numbers of each point and the command that repeats one run by itself."""
+    import shlex
+
+    from clearpipe.cli import _print
+    from clearpipe.reproduce import work
+    from clearpipe.statistics import t_interval
+    from clearpipe.table import new_table
+
+    work.write_scenarios(done, out / done.scale)
+    data = done.data
+    wanted = [panel.metric for panel in done.figure.panels if panel.metric]
+    wanted += [m.metric for claim in done.figure.claims for m in claim.measures]
+    names = list(dict.fromkeys(wanted))
+    axis = next((part.axis.name for part in data.parts if part.axis), "point")
+    table = new_table(f"{done.figure.id}: points", [axis, "scheme", "n", *names], left=2)
+    for point in dict.fromkeys((c.part, c.label, c.scheme) for c in data.cells):
+        cells = [c for c in data.cells if (c.part, c.label, c.scheme) == point]
+        texts = []
+        for name in names:
+            found = [v for c in cells if (v := data.number(c, name)) is not None]
+            interval = t_interval(found) if found else None
+            half = f" ± {interval.half:.2g}" if interval and interval.n > 1 else ""
+            texts.append(f"{interval.mean:.4g}{half}" if interval else "-")
+        table.add_row(point[1], point[2], str(len(cells)), *texts)
+    _print(table)
+    if data.cells:
+        cell = data.cells[0]
+        sets = " ".join(f"--set {shlex.quote(one)}" for one in cell.sets)
+        path = out / done.scale / done.figure.id / work.scenario_file(cell.part)
+        _print(
+            f"one of these runs by itself: clearpipe run {path} {sets} --rep {cell.rep} --report"
+        )
+
+
+def told(counts: Counter[str]) -> str:
+    """Verdicts and their numbers in a line."""
+    from clearpipe.reproduce import claims
+
+    words = {claims.HOLDS: "hold", claims.DEVIATES: "deviate"}
+    return ", ".join(
+        f"{counts[verdict]} {words.get(verdict, verdict)}"
+        for verdict in claims.VERDICTS
+        if counts[verdict]
+    )
+
+
+def summary(done: Sequence[Done]) -> str:
+    """The last line."""
+    counts: Counter[str] = Counter()
+    for one in done:
+        counts += one.counts()
+    return f"{counts.total()} claims: {told(counts)}"
+
+
+def _counts(done: Sequence[Done]) -> dict[str, int]:
+    from clearpipe.reproduce import claims
+
+    counts: Counter[str] = Counter()
+    for one in done:
+        counts += one.counts()
+    return {verdict: counts[verdict] for verdict in claims.VERDICTS}
+
+
+def _end(done: Sequence[Done], missing: int, check: bool) -> None:
+    failing = [outcome.claim.id for one in done for outcome in one.outcomes if outcome.fails]
+    if check and failing:
+        print(f"clearpipe: should hold and does not: {', '.join(failing)}", file=sys.stderr)
+        raise typer.Exit(4)
+    if missing:
+        print(f"clearpipe: {missing} runs are missing; run it again", file=sys.stderr)
+        raise typer.Exit(75)
+    if any(one.data.errors for one in done):
+        raise typer.Exit(1)
+
+
+def rows(figures: Sequence[Figure], out: Path, scale: str) -> list[dict[str, Any]]:
+    """Every figure with the number of its claims and its state."""
+    return [
+        {
+            "id": figure.id,
+            "figure": figure.figure,
+            "title": figure.title,
+            "claims": len(figure.claims),
+            "state": _state(figure, out, scale),
+        }
+        for figure in figures
+    ]
+
+
+def _state(figure: Figure, out: Path, scale: str) -> str:
+    from clearpipe.reproduce.data import paper
+
+    if not paper(figure.paper).is_built(figure):
+        return "not built"
+    try:
+        text = (out / scale / figure.id / "verdicts.json").read_text(encoding="utf-8")
+        counts = Counter(claim["verdict"] for claim in json.loads(text)["claims"])
+    except (OSError, ValueError, KeyError):
+        return "not run"
+    return f"{told(counts)} ({scale})"
+
+
+def _list(figures: Sequence[Figure], out: Path, scale: str, as_json: bool) -> None:
+    from clearpipe.cli import _print, _print_json
+    from clearpipe.table import new_table
+
+    found = rows(figures, out, scale)
+    if as_json:
+        _print_json(found)
+        return
+    table = new_table("", ["id", "title", "claims", "state"], left=2)
+    for row in found:
+        table.add_row(row["id"], row["title"], str(row["claims"]), row["state"])
+    _print(table)
+    built = sum(row["state"] != "not built" for row in found)
+    total = sum(row["claims"] for row in found)
+    print(f"{len(found)} figures, tables and numbers, {built} built; {total} claims")

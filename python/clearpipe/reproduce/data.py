@@ -1,0 +1,410 @@
+"""What the papers claim: one TOML file per paper in `clearpipe/papers`, read and checked.
+
+A file has the paper's title, its schemes and scenarios, and a list of figures. A figure without a
+`part` (what is simulated) and without a check that exists (what is computed) is not built. The
+keys are described in docs/reproduction.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, Literal
+
+from clearpipe.errors import ConfigError
+
+Scale = Literal["quick", "full"]
+SCALES: tuple[Scale, ...] = ("quick", "full")
+PAPERS = ("xcp", "ixcp", "vcp", "mlcp", "dpcp")
+KINDS = ("quantitative", "qualitative", "analytic")
+REDUCTIONS = (
+    "mean", "min", "max", "spread", "first", "last", "growth", "slope", "log-slope", "rank",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a claim's number comes from the runs: a value for each scheme and point, or one for each
+    scheme if `reduce` says how."""
+
+    metric: str
+    scheme: tuple[str, ...] = ()
+    """Names of schemes or `@groups`; all if empty."""
+    part: str = ""
+    x: tuple[float, float] | None = None
+    """From, to: in the axis' base unit."""
+    minus: tuple[str, ...] = ()
+    """The value of these schemes at the same point and replication is subtracted; of several, the
+    best (`beside`)."""
+    over: tuple[str, ...] = ()
+    """As `minus`, but divided by."""
+    beside: Literal["min", "max", "mean"] = "max"
+    reduce: str = ""
+    lo: float = -math.inf
+    hi: float = math.inf
+    need: float = 1.0
+    """The share of values that must be within the bounds."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper."""
+
+    id: str
+    statement: str
+    kind: str
+    expected: str
+    """What the paper says, as text."""
+    source: str
+    """Where it says so."""
+    lo: float = -math.inf
+    hi: float = math.inf
+    where: str = ""
+    quantity: str = ""
+    """What the number is, with its unit."""
+    measures: tuple[Measure, ...] = ()
+    check: str = ""
+    """A function of the paper's module, for what is computed or not declarative."""
+    contradicted_by: str = ""
+    """The inconsistency (I...) of the papers that speaks against it."""
+    deviation: Mapping[str, str] = field(default_factory=dict)
+    """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
+    note: str = ""
+
+    def reason(self, scale: str) -> str:
+        """Why it does not hold, or nothing."""
+        return self.deviation.get(scale) or self.deviation.get("all", "")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What varies along x."""
+
+    name: str
+    values: tuple[Any, ...]
+    key: str = ""
+    label: str = ""
+    scale: str = "linear"
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    """Other keys that go with it: a list, or a text in which {x} stands for the value."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Runs of one scenario with one axis and some schemes."""
+
+    name: str
+    base: str
+    schemes: tuple[str, ...]
+    axis: Axis | None = None
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    duration: str = ""
+    at_least_rtts: float = 0.0
+    """The duration is at least so many round trips of `topology.rtt`."""
+    reps: int = 1
+    skip: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes."""
+
+    title: str = ""
+    metric: str = ""
+    """Drawn against the part's axis, a line per scheme."""
+    series: str = ""
+    """Drawn against time, a line per flow or link, of `scheme`."""
+    flows: str = ""
+    """Each flow of the group this names: its goodput against its number or RTT."""
+    draw: str = ""
+    """A function of the paper's module that draws into the axes."""
+    part: str = ""
+    schemes: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    """Groups or links of a series."""
+    at: Any = None
+    """The point of a series or of flows, by the value of the axis."""
+    window: str = ""
+    """A series' values are means over this time."""
+    label: str = ""
+    times: float = 1.0
+    y_scale: str = "linear"
+    y_min: float | None = None
+    y_max: float | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, table or stated number of a paper."""
+
+    id: str
+    figure: str
+    title: str
+    kind: str
+    setup: str
+    """What is run, in a sentence."""
+    axes: str
+    """What the paper's axes, panels and schemes are."""
+    claims: tuple[Claim, ...]
+    parts: Mapping[str, tuple[Part, ...]]
+    """By scale."""
+    panels: tuple[Panel, ...] = ()
+    columns: int = 1
+    ambiguities: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def paper(self) -> str:
+        """The paper's short name."""
+        return self.id.partition("-")[0]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A protocol at the hosts and a queue at the routers."""
+
+    name: str
+    label: str
+    host: Any = None
+    router: Any = None
+    sets: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """All of a paper."""
+
+    name: str
+    title: str
+    cite: str
+    schemes: Mapping[str, Scheme]
+    groups: Mapping[str, tuple[str, ...]]
+    bases: Mapping[str, Mapping[str, Any]]
+    figures: tuple[Figure, ...]
+
+    def function(self, name: str) -> Callable[..., Any] | None:
+        """The function of the paper's module, if there is one."""
+        try:
+            module = import_module(f"clearpipe.papers.{self.name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"clearpipe.papers.{self.name}":
+                raise
+            return None
+        found = getattr(module, name, None)
+        return found if callable(found) else None
+
+    def is_built(self, figure: Figure) -> bool:
+        """Is there anything to run or to compute for the figure?"""
+        if any(figure.parts.values()):
+            return True
+        return any(claim.check and self.function(claim.check) for claim in figure.claims)
+
+    def members(self, names: Iterable[str]) -> list[str]:
+        """Schemes by name, groups by their members."""
+        out: list[str] = []
+        for name in names:
+            out += self.groups[name[1:]] if name.startswith("@") else [name]
+        return out
+
+
+@functools.cache
+def paper(name: str) -> Paper:
+    """Read the file of a paper."""
+    file = f"{name}.toml"
+    try:
+        document = tomllib.loads((files("clearpipe.papers") / file).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: {error}", file=file) from None
+    return Reader(file, document).paper(name)
+
+
+@functools.cache
+def notes() -> dict[str, dict[str, str]]:
+    """`ambiguity`: what the papers leave open, `inconsistency`: where they speak against
+    themselves, each by its number."""
+    text = (files("clearpipe.papers") / "notes.toml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, str]] = tomllib.loads(text)
+    return found
+
+
+def every() -> list[Figure]:
+    """All figures of all papers."""
+    return [figure for name in PAPERS for figure in paper(name).figures]
+
+
+def chosen(target: str) -> list[Figure]:
+    """`all`, a paper, or a figure as `vcp:fig03` or `vcp-fig03`.
+
+    Raises ConfigError for what there is not, with the nearest that there is.
+    """
+    if target == "all":
+        return every()
+    if target in PAPERS:
+        return list(paper(target).figures)
+    wanted = target.replace(":", "-", 1)
+    found = [figure for figure in every() if figure.id == wanted]
+    if not found:
+        names = ["all", *PAPERS, *(figure.id for figure in every())]
+        near = difflib.get_close_matches(wanted, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else "`clearpipe reproduce` lists them"
+        raise ConfigError(f"{target}: no paper or figure is called that; {hint}")
+    return found
+
+
+def at_scale(value: Any, scale: str) -> Any:
+    """The value with every table of `quick` and `full` replaced by what the scale has."""
+    if isinstance(value, dict):
+        if value and value.keys() <= set(SCALES):
+            return at_scale(value.get(scale), scale)
+        return {key: at_scale(one, scale) for key, one in value.items()}
+    if isinstance(value, list):
+        return [at_scale(one, scale) for one in value]
+    return value
+
+
+class Reader:
+    """Reads one file; every message names file and key."""
+
+    def __init__(self, file: str, document: Mapping[str, Any]) -> None:
+        self.file = file
+        self.document = document
+
+    def fail(self, where: str, message: str) -> ConfigError:
+        return ConfigError(f"{self.file}: {where}: {message}", file=self.file, key=where)
+
+    def make(self, kind: type[Any], table: Mapping[str, Any], where: str, **others: Any) -> Any:
+        """An instance of a dataclass from a table; lists become tuples."""
+        names = [entry.name for entry in fields(kind)]
+        for key in table:
+            if key not in names:
+                near = difflib.get_close_matches(key, names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names)}"
+                raise self.fail(f"{where}.{key}", f"unknown key; {hint}")
+        values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+        try:
+            return kind(**{**values, **others})
+        except TypeError as error:
+            raise self.fail(where, str(error)) from None
+
+    def paper(self, name: str) -> Paper:
+        """The whole file."""
+        document = self.document
+        schemes = {
+            key: self.make(Scheme, table, f"schemes.{key}", name=key)
+            for key, table in document.get("schemes", {}).items()
+        }
+        groups = {key: tuple(names) for key, names in document.get("groups", {}).items()}
+        bases = document.get("base", {})
+        known = [*schemes, *(f"@{key}" for key in groups)]
+        figures = tuple(
+            self.figure(table, known, bases, schemes, groups) for table in document["figure"]
+        )
+        ids = [figure.id for figure in figures] + [c.id for f in figures for c in f.claims]
+        for one in ids:
+            if ids.count(one) > 1:
+                raise self.fail(one, "the id is there twice")
+        return Paper(name, document["title"], document["cite"], schemes, groups, bases, figures)
+
+    def figure(
+        self,
+        table: Mapping[str, Any],
+        known: Sequence[str],
+        bases: Mapping[str, Any],
+        schemes: Mapping[str, Scheme],
+        groups: Mapping[str, tuple[str, ...]],
+    ) -> Figure:
+        rest = dict(table)
+        where = str(rest.get("id", "figure without id"))
+        claims = tuple(self.claim(one, where, known) for one in rest.pop("claim", []))
+        parts = rest.pop("part", [])
+        panels = rest.pop("panel", [])
+        read = {
+            scale: tuple(self.part(at_scale(one, scale), where, known, bases) for one in parts)
+            for scale in SCALES
+        }
+        read = {
+            scale: tuple(_expanded(part, groups) for part in found if part is not None)
+            for scale, found in read.items()
+        }
+        for one in panels:
+            self.check_schemes(one.get("schemes", []), known, where)
+        drawn = tuple(self.make(Panel, one, f"{where}.panel") for one in panels)
+        figure: Figure = self.make(Figure, rest, where, claims=claims, parts=read, panels=drawn)
+        return figure
+
+    def check_schemes(self, names: Sequence[str], known: Sequence[str], where: str) -> None:
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise self.fail(where, f"{name!r} is no scheme or @group{hint}")
+
+    def part(
+        self, table: Any, where: str, known: Sequence[str], bases: Mapping[str, Any]
+    ) -> Part | None:
+        """A part at one scale; None where the scale leaves it out."""
+        rest = dict(table)
+        if rest.get("reps", 1) == 0:
+            return None
+        name = rest.setdefault("name", "main")
+        here = f"{where}.part.{name}"
+        if rest.get("base") not in bases:
+            raise self.fail(f"{here}.base", f"one of {', '.join(bases)} is wanted")
+        self.check_schemes(rest.get("schemes", []), known, here)
+        axis = rest.pop("axis", None)
+        if axis is not None:
+            axis = self.make(Axis, axis, f"{here}.axis")
+            for key, values in axis.sets.items():
+                if isinstance(values, list) and len(values) != len(axis.values):
+                    raise self.fail(f"{here}.axis.sets.{key}", f"{len(axis.values)} are wanted")
+        part: Part = self.make(Part, rest, here, axis=axis)
+        return part
+
+    def claim(self, table: Mapping[str, Any], figure: str, known: Sequence[str]) -> Claim:
+        rest = dict(table)
+        where = str(rest.get("id", f"{figure}.claim"))
+        measures = rest.pop("measure", [])
+        listed = measures if isinstance(measures, list) else [measures]
+        bounds: dict[str, Any] = {key: rest[key] for key in ("lo", "hi") if key in rest}
+        read = tuple(self.measure({**bounds, **one}, where, known) for one in listed)
+        claim: Claim = self.make(Claim, rest, where, measures=read)
+        if not claim.id.startswith(f"{figure}-c"):
+            raise self.fail(where, f"the id begins with {figure}-c")
+        if claim.kind not in KINDS:
+            raise self.fail(f"{where}.kind", f"one of {', '.join(KINDS)} is wanted")
+        bounded = any(map(math.isfinite, (claim.lo, claim.hi))) or (
+            bool(read) and all(math.isfinite(m.lo) or math.isfinite(m.hi) for m in read)
+        )
+        if not bounded:
+            raise self.fail(where, "no bound: lo or hi is wanted, of the claim or each measure")
+        if claim.lo > claim.hi:
+            raise self.fail(where, f"lo = {claim.lo:g} is above hi = {claim.hi:g}")
+        if claim.contradicted_by and claim.contradicted_by not in notes()["inconsistency"]:
+            raise self.fail(f"{where}.contradicted_by", f"no {claim.contradicted_by} in notes.toml")
+        if not read and not claim.check:
+            raise self.fail(where, "neither measure nor check says how it is found")
+        return claim
+
+    def measure(self, table: Mapping[str, Any], where: str, known: Sequence[str]) -> Measure:
+        rest = dict(table)
+        for key in ("scheme", "minus", "over"):
+            if isinstance(rest.get(key), str):
+                rest[key] = [rest[key]]
+            self.check_schemes(rest.get(key, []), known, f"{where}.measure.{key}")
+        read: Measure = self.make(Measure, rest, f"{where}.measure")
+        if read.reduce and read.reduce not in REDUCTIONS:
+            raise self.fail(f"{where}.measure.reduce", f"one of {', '.join(REDUCTIONS)} is wanted")
+        return read
+
+
+def _expanded(part: Part, groups: Mapping[str, tuple[str, ...]]) -> Part:
+    names: list[str] = []
+    for name in part.schemes:
+        names += groups[name[1:]] if name.startswith("@") else [name]
+    return replace(part, schemes=tuple(dict.fromkeys(names)))

@@ -1,0 +1,224 @@
+"""A figure's panels as PNG, SVG and PDF: equal results give equal files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from clearpipe import figures
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce.data import Panel, Part
+from clearpipe.reproduce.runs import Cell, Data, position
+from clearpipe.reproduce.tools import flow_goodputs, series, windowed
+from clearpipe.statistics import t_interval
+from clearpipe.sweep.spec import split_quantity
+
+FORMATS = ("png", "svg", "pdf")
+MARKERS = "osD^vPX*<>"
+COLORS = (*figures.COLORS, "#8c564b", "#6b6b6b", "#1b9e9e", "#7a5195")
+WIDTH, HEIGHT, TOP = 5.6, 1.95, 0.55
+"""Inches: text of 9 points stays legible at half of a page's width."""
+
+SHOWN = {"s": "s", "bps": "b/s"}
+
+
+def draw(data: Data, folder: Path) -> list[Path]:
+    """Draw the figure as `figure.png`, `.svg` and `.pdf` in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return _draw(data, [folder / f"figure.{kind}" for kind in FORMATS], 160)
+
+
+def draw_small(data: Data, path: Path, dpi: int) -> None:
+    """Draw the figure to one file."""
+    _draw(data, [path], dpi)
+
+
+def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
+    """The panels, one below the other unless `columns` says else."""
+    figures.check(paths[0])
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as Drawing
+
+    panels = data.figure.panels
+    columns = data.figure.columns
+    rows = math.ceil(len(panels) / columns)
+    style = {**figures.STYLE, "svg.hashsalt": f"clearpipe-{data.figure.id}"}
+    with rc_context(style):
+        size = (WIDTH * max(1.0, 0.75 * columns), TOP + HEIGHT * rows)
+        drawing = Drawing(figsize=size, layout="constrained")
+        axes = drawing.subplots(rows, columns, squeeze=False).ravel().tolist()
+        for place in axes[len(panels) :]:
+            place.set_visible(False)
+        for place, panel in zip(axes, panels, strict=False):
+            _panel(place, data, panel)
+        if columns == 1:
+            _share_labels(axes)
+        drawing.suptitle(_title(data), x=0.01, ha="left", fontsize=9.5, fontweight="bold")
+        _legend(drawing, axes[: len(panels)])
+        drawing.align_ylabels(axes)
+        for path in paths:
+            drawing.savefig(path, dpi=dpi, metadata=figures.undated(path))
+    return paths
+
+
+def _share_labels(axes: Sequence[Any]) -> None:
+    """An axis that is the next panel's, too, is named there only."""
+    for place, below in pairwise(axes):
+        if place.get_xlabel() == below.get_xlabel():
+            place.set_xlabel("")
+
+
+def _title(data: Data) -> str:
+    figure = data.figure
+    return f"{figure.paper.upper().replace('IXCP', 'iXCP')} {figure.figure}: {figure.title}"
+
+
+def _legend(drawing: Any, axes: Sequence[Any]) -> None:
+    """One for all panels if their lines are the same, else one in each."""
+    found = [place.get_legend_handles_labels() for place in axes]
+    named = [labels for _, labels in found if labels]
+    if named and all(labels == named[0] for labels in named):
+        handles, labels = next(pair for pair in found if pair[1])
+        if len(labels) > 1:
+            drawing.legend(
+                handles, labels, loc="outside lower center", ncols=min(5, len(labels)), fontsize=8
+            )
+        return
+    for place, (_, labels) in zip(axes, found, strict=True):
+        if len(labels) > 1:
+            place.legend(fontsize=7.5, ncols=min(5, len(labels)), loc="best")
+
+
+def _panel(place: Any, data: Data, panel: Panel) -> None:
+    place.set_title(panel.title, loc="left", fontsize=9)
+    place.set_ylabel(panel.label)
+    if panel.draw:
+        function = data.paper.function(panel.draw)
+        if function is None:
+            raise ConfigError(f"{data.figure.id}: the paper's module has no {panel.draw}")
+        function(place, data)
+    elif panel.series:
+        _series(place, data, panel)
+    elif panel.flows:
+        _flows(place, data, panel)
+    else:
+        _lines(place, data, panel)
+    place.set_yscale(panel.y_scale)
+    place.set_ylim(panel.y_min, panel.y_max)
+
+
+def _part(data: Data, panel: Panel) -> Part:
+    return next(part for part in data.parts if panel.part in ("", part.name))
+
+
+def _lines(place: Any, data: Data, panel: Panel) -> None:
+    """The metric against the axis, a line for each scheme, means with 95 % intervals."""
+    part = _part(data, panel)
+    names = data.paper.members(panel.schemes) or list(part.schemes)
+    for number, scheme in enumerate(names):
+        points: dict[tuple[float, str], list[float]] = {}
+        for cell in data.of(part.name, scheme):
+            value = data.number(cell, panel.metric)
+            if value is not None and math.isfinite(value):
+                points.setdefault((cell.x, cell.label), []).append(panel.times * value)
+        ordered = sorted(points.items())
+        x = [at for (at, _), _ in ordered]
+        if part.axis is None:
+            x = [float(number)]
+        intervals = [t_interval(values) for _, values in ordered]
+        place.errorbar(
+            x[: len(intervals)],
+            [one.mean for one in intervals],
+            yerr=[one.half if math.isfinite(one.half) else 0.0 for one in intervals],
+            color=COLORS[number % len(COLORS)],
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle="-" if number < 2 else "--",
+            linewidth=1.4 if number < 2 else 0.8,
+            markersize=4 if number < 2 else 3,
+            capsize=2,
+            elinewidth=0.7,
+            zorder=4 - 0.1 * number,
+            label=None if part.axis is None else data.paper.schemes[scheme].label,
+        )
+    if part.axis is None:
+        labels = [data.paper.schemes[scheme].label for scheme in names]
+        place.set_xticks(range(len(names)), labels, fontsize=7, rotation=30, ha="right")
+        return
+    _x_axis(place, part)
+
+
+def _x_axis(place: Any, part: Part) -> None:
+    axis = part.axis
+    assert axis is not None
+    place.set_xlabel(axis.label or axis.name)
+    numbers = [split_quantity(value) for value in axis.values]
+    if not all(number is not None for number in numbers):
+        labels = [str(value) for value in axis.values]
+        place.set_xticks([position(part, label) for label in labels], labels)
+        return
+    if axis.scale == "log":
+        place.set_xscale("log")
+    units = {number[1] for number in numbers if number is not None}
+    if units & SHOWN.keys():
+        from matplotlib.ticker import EngFormatter
+
+        place.xaxis.set_major_formatter(EngFormatter(unit=SHOWN[(units & SHOWN.keys()).pop()]))
+
+
+def _series(place: Any, data: Data, panel: Panel) -> None:
+    """A series of the first replication against time."""
+    cell = _first(data, panel)
+    place.set_xlabel("Time (s)")
+    if cell is None:
+        return
+    lines = series(cell, panel.series)
+    names = [name for name in lines if not panel.items or _is_of(name, panel.items)]
+    for number, name in enumerate(names):
+        t, values = lines[name]
+        if panel.window:
+            t, values = windowed(t, values, panel.window)
+        label = name if len(names) <= 10 else None
+        color = COLORS[number % len(COLORS)]
+        place.plot(t, panel.times * values, color=color, linewidth=0.9, label=label)
+
+
+def _is_of(name: str, items: Sequence[str]) -> bool:
+    return name in items or name.rpartition(" ")[0] in items
+
+
+def _flows(place: Any, data: Data, panel: Panel) -> None:
+    """The goodput of each flow of a group against its number, all replications' mean."""
+    part = _part(data, panel)
+    for number, scheme in enumerate(data.paper.members(panel.schemes) or part.schemes):
+        rows = [
+            flow_goodputs(cell, panel.flows)
+            for cell in data.of(part.name, scheme)
+            if panel.at is None or cell.label == str(panel.at)
+        ]
+        if not rows:
+            continue
+        intervals = [t_interval(values) for values in zip(*rows, strict=True)]
+        place.errorbar(
+            range(1, len(intervals) + 1),
+            [panel.times * one.mean for one in intervals],
+            yerr=[panel.times * one.half if math.isfinite(one.half) else 0 for one in intervals],
+            color=COLORS[number % len(COLORS)],
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=3,
+            linewidth=0.8,
+            capsize=2,
+            label=data.paper.schemes[scheme].label,
+        )
+    place.set_xlabel("Flow")
+
+
+def _first(data: Data, panel: Panel) -> Cell | None:
+    schemes = data.paper.members(panel.schemes)
+    for cell in data.of(panel.part):
+        fits = (not schemes or cell.scheme in schemes) and cell.rep == 0
+        if fits and (panel.at is None or cell.label == str(panel.at)):
+            return cell
+    return None

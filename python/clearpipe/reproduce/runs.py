@@ -1,0 +1,299 @@
+"""From a figure's parts to sweeps, and from the store back to numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import fnmatch
+import functools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import clearpipe as cp
+from clearpipe import api, model
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce.data import Figure, Paper, Part, Scheme, paper
+from clearpipe.sweep import spec as specs
+from clearpipe.sweep import tables
+from clearpipe.sweep.spec import Spec, split_quantity
+from clearpipe.sweep.store import Store
+
+FUNCTION = re.compile(r"(mean|min|max|sum|jain)\((.+)\)")
+
+
+# From a figure to sweeps.
+
+
+def scenario(figure: Figure, part: Part) -> str:
+    """The part as a sweep's file: what `clearpipe sweep run` and `clearpipe run` take."""
+    owner = paper(figure.paper)
+    document = copy.deepcopy(dict(owner.bases[part.base]))
+    document = {"schema": 1, "name": _name(figure, part), **document}
+    for key, value in part.sets.items():
+        _set(document, key, value)
+    if part.duration:
+        document["duration"] = part.duration
+    # The first scheme is the file's own, so that it can be run without the sweep.
+    for key, value in _scheme_sets(owner.schemes[part.schemes[0]]).items():
+        if _found(document, key) is None:
+            _set(document, key, value)
+    document["sweep"] = _sweep(figure, part, document)
+    return model.toml(document)
+
+
+def sweep(figure: Figure, part: Part, only: Sequence[Mapping[str, Any]] = ()) -> Spec | None:
+    """The part as a sweep; None if `only` leaves none of its points."""
+    text = scenario(figure, part)
+    if only:
+        import tomllib
+
+        document = tomllib.loads(text)
+        names = {axis["name"] for axis in document["sweep"]["zip"]}
+        # A condition on an axis that the part does not have leaves none of its points.
+        rules = [rule for rule in only if rule.keys() <= names]
+        if not rules:
+            return None
+        document["sweep"]["only"] = rules
+        text = model.toml(document)
+    return specs.parse(api.Source(f"{_name(figure, part)}.toml", text))
+
+
+def _name(figure: Figure, part: Part) -> str:
+    return figure.id if part.name == "main" else f"{figure.id}-{part.name}"
+
+
+def _set(document: dict[str, Any], key: str, value: Any) -> None:
+    table = document
+    *path, last = key.split(".")
+    for step in path:
+        table = table.setdefault(step, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"{key}: {step} is no table", key=key)
+    table[last] = value
+
+
+def _sweep(figure: Figure, part: Part, document: Mapping[str, Any]) -> dict[str, Any]:
+    # Schemes first: what the axis sets may be a parameter of theirs.
+    zips = [_schemes(figure, part, document)]
+    if part.axis is not None:
+        axis = part.axis
+        columns: dict[str, Any] = {}
+        if axis.key:
+            columns[axis.key] = list(axis.values)
+        for key, values in axis.sets.items():
+            columns[key] = (
+                list(values)
+                if isinstance(values, list)
+                else [_filled(values, x) for x in axis.values]
+            )
+        if part.at_least_rtts:
+            columns["duration"] = list(_durations(part, document))
+        labels = [str(value) for value in axis.values]
+        zips.append({"name": axis.name, "labels": labels, **columns})
+    table: dict[str, Any] = {"reps": part.reps, "zip": zips}
+    if part.skip:
+        table["skip"] = [dict(rule) for rule in part.skip]
+    return table
+
+
+def _filled(template: Any, x: Any) -> Any:
+    return template.replace("{x}", str(x)) if isinstance(template, str) else template
+
+
+def _durations(part: Part, document: Mapping[str, Any]) -> Iterator[str]:
+    assert part.axis is not None
+    least = split_quantity(document["duration"])
+    fixed = document.get("topology", {}).get("rtt", "0s")
+    for x in part.axis.values:
+        rtt = split_quantity(x if part.axis.key == "topology.rtt" else fixed)
+        if rtt is None or least is None:
+            raise ConfigError("at_least_rtts needs duration and topology.rtt", key="at_least_rtts")
+        yield f"{max(least[0], part.at_least_rtts * rtt[0]):.12g}s"
+
+
+def _schemes(figure: Figure, part: Part, document: Mapping[str, Any]) -> dict[str, Any]:
+    owner = paper(figure.paper)
+    chosen = [owner.schemes[name] for name in part.schemes]
+    sets = [_scheme_sets(scheme) for scheme in chosen]
+    keys = list(dict.fromkeys(key for mine in sets for key in mine))
+    columns = {key: [mine.get(key, _found(document, key)) for mine in sets] for key in keys}
+    for key, column in columns.items():
+        if any(value is None for value in column):
+            raise ConfigError(
+                f"{figure.id}: {key}: not all schemes set it, and the scenario does not", key=key
+            )
+    return {"name": "scheme", "labels": [scheme.name for scheme in chosen], **columns}
+
+
+def _scheme_sets(scheme: Scheme) -> dict[str, Any]:
+    """The keys that make a scenario one of the scheme."""
+    sets = dict(scheme.sets)
+    if scheme.host is not None:
+        sets["protocols.host"] = _kind(scheme.host)
+    if scheme.router is not None:
+        sets["queues.router"] = _kind(scheme.router)
+    return sets
+
+
+def _kind(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+def _found(document: Any, key: str) -> Any:
+    for step in key.split("."):
+        if not isinstance(document, Mapping) or step not in document:
+            return None
+        document = document[step]
+    return document
+
+
+# From the store to numbers.
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One run."""
+
+    part: str
+    scheme: str
+    label: str
+    """The value of the axis."""
+    x: float
+    rep: int
+    metrics: Mapping[str, float]
+    load: Callable[[], cp.Result]
+    sets: tuple[str, ...]
+
+    @functools.cached_property
+    def result(self) -> cp.Result:
+        """The run's tables and series."""
+        return self.load()
+
+
+@dataclass
+class Data:
+    """The runs of a figure that are done."""
+
+    paper: Paper
+    figure: Figure
+    parts: tuple[Part, ...]
+    cells: list[Cell] = field(default_factory=list)
+    wanted: int = 0
+    errors: list[str] = field(default_factory=list)
+    chosen: bool = False
+    """Are these some points only, chosen by the user?"""
+
+    @property
+    def complete(self) -> bool:
+        """Are all runs there that the figure has?"""
+        return not self.chosen and 0 < self.wanted == len(self.cells)
+
+    def __post_init__(self) -> None:
+        self._numbers: dict[tuple[int, str], float | None] = {}
+
+    def of(self, part: str = "", scheme: str = "") -> list[Cell]:
+        """The runs of a part (all if empty) and a scheme (likewise)."""
+        return [
+            cell for cell in self.cells if part in ("", cell.part) and scheme in ("", cell.scheme)
+        ]
+
+    def schemes(self, part: str = "") -> list[str]:
+        """The schemes, in the order of the figure."""
+        names = [name for one in self.parts if part in ("", one.name) for name in one.schemes]
+        return list(dict.fromkeys(names))
+
+    def number(self, cell: Cell, metric: str) -> float | None:
+        """A run's number; None if it does not have it."""
+        key = (id(cell), metric)
+        if key not in self._numbers:
+            self._numbers[key] = self._number(cell, metric)
+        return self._numbers[key]
+
+    def _number(self, cell: Cell, metric: str) -> float | None:
+        for sign in (" / ", " - "):
+            if sign in metric:
+                left, right = metric.split(sign, 1)
+                return _joined(
+                    self.number(cell, left.strip()), sign, self.number(cell, right.strip())
+                )
+        if metric.startswith("@"):
+            function = self.paper.function(metric[1:])
+            if function is None:
+                raise ConfigError(f"{self.figure.id}: the paper's module has no {metric[1:]}")
+            return _finite(function(cell.result))
+        if match := FUNCTION.fullmatch(metric):
+            found = [v for name, v in cell.metrics.items() if fnmatch.fnmatch(name, match[2])]
+            return _over(match[1], found) if found else None
+        with contextlib.suppress(ValueError):
+            return float(metric)
+        return cell.metrics.get(metric)
+
+
+def _joined(a: float | None, sign: str, b: float | None) -> float | None:
+    if a is None or b is None:
+        return None
+    if sign == " - ":
+        return a - b
+    return a / b if b else math.inf
+
+
+def _finite(value: Any) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _over(how: str, values: Sequence[float]) -> float:
+    if how == "jain":
+        return math.fsum(values) ** 2 / (len(values) * math.fsum(v * v for v in values))
+    return OVER[how](values)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean."""
+    return math.fsum(values) / len(values)
+
+
+OVER: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": mean,
+    "min": min,
+    "max": max,
+    "sum": math.fsum,
+}
+
+
+def position(part: Part, label: str) -> float:
+    """Where a setting of the part's axis stands: in base units, or its number in the list."""
+    assert part.axis is not None
+    numbers = [split_quantity(value) for value in part.axis.values]
+    labels = [str(value) for value in part.axis.values]
+    if all(number is not None for number in numbers):
+        number = numbers[labels.index(label)]
+        assert number is not None
+        return number[0]
+    return float(labels.index(label))
+
+
+def read(
+    figure: Figure, sweeps: Sequence[tuple[Part, Spec]], store: Store, *, chosen: bool = False
+) -> Data:
+    """What the store has of a figure's runs."""
+    data = Data(paper(figure.paper), figure, tuple(part for part, _ in sweeps), chosen=chosen)
+    for part, spec in sweeps:
+        points = {point.number: point for point in spec.points}
+        for row in tables.read(spec, store).rows:
+            data.wanted += 1
+            point = points[row.run.point]
+            label = point.coordinates[part.axis.name] if part.axis is not None else ""
+            x = position(part, label) if part.axis is not None else 0.0
+            if row.state != "done":
+                if row.error:
+                    data.errors.append(f"{row.run.label}: {row.error}")
+                continue
+            load = functools.partial(cp.load, store.directory(row.run.identity))
+            scheme = point.coordinates["scheme"]
+            data.cells.append(
+                Cell(part.name, scheme, label, x, row.run.rep, row.metrics, load, row.run.sets)
+            )
+    return data

@@ -1,0 +1,175 @@
+"""Running figures and judging their claims; what of it is written."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import clearpipe as cp
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce import claims, runs
+from clearpipe.reproduce.claims import Outcome
+from clearpipe.reproduce.data import Figure, Part, Scale, paper
+from clearpipe.sweep import progress
+from clearpipe.sweep.runner import Executor, Options, Sweep, Tally, Threads
+from clearpipe.sweep.spec import Spec
+from clearpipe.sweep.store import Store
+
+
+@dataclass
+class Job:
+    """How figures are run."""
+
+    store: Store
+    scale: Scale
+    only: Sequence[Mapping[str, str]] = ()
+    """Conditions: points for which one of them holds."""
+    executor: Executor = field(default_factory=Threads)
+    options: Options = field(default_factory=Options)
+    quiet: bool = True
+
+    def sweeps(self, figure: Figure) -> list[tuple[Part, Spec]]:
+        """The figure's sweeps at the scale."""
+        found = [(part, runs.sweep(figure, part, self.only)) for part in figure.parts[self.scale]]
+        return [(part, spec) for part, spec in found if spec is not None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A figure and the verdicts over its claims."""
+
+    figure: Figure
+    scale: str
+    data: runs.Data
+    outcomes: Sequence[Outcome]
+
+    @property
+    def built(self) -> bool:
+        """Is there anything to run or compute for it?"""
+        return paper(self.figure.paper).is_built(self.figure)
+
+    def counts(self) -> Counter[str]:
+        """Claims by verdict."""
+        return Counter(outcome.verdict for outcome in self.outcomes)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, in an order that depends on the data alone."""
+        return {
+            "figure": self.figure.id,
+            "title": self.figure.title,
+            "scale": self.scale,
+            "built": self.built,
+            "runs_done": len(self.data.cells),
+            "runs_wanted": self.data.wanted,
+            "errors": sorted(set(self.data.errors)),
+            "model_version": cp.model_version(),
+            "claims": [_claim(outcome) for outcome in self.outcomes],
+        }
+
+
+def _claim(outcome: Outcome) -> dict[str, Any]:
+    claim = outcome.claim
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "kind": claim.kind,
+        "expected": claim.expected,
+        "verdict": outcome.verdict,
+        "reason": outcome.reason,
+        "contradicted_by": claim.contradicted_by,
+        "readings": [
+            {
+                "label": one.label,
+                "mean": _number(one.interval.mean),
+                "low": _number(one.interval.low),
+                "high": _number(one.interval.high),
+                "n": one.interval.n,
+                "lo": _number(one.lo),
+                "hi": _number(one.hi),
+                "inside": one.inside,
+                "sure": one.sure,
+            }
+            for one in outcome.readings
+        ],
+    }
+
+
+def _number(value: float) -> float | None:
+    return float(f"{value:.9g}") if math.isfinite(value) else None
+
+
+def run(job: Job, figure: Figure) -> Tally:
+    """Do what is missing of a figure's runs. Raises OutOfTime."""
+    whole = Tally()
+    for _, spec in job.sweeps(figure):
+        with progress.watcher(job.quiet) as watcher:
+            tally = Sweep(spec, job.store, job.executor, job.options, watcher).run()
+        for name in ("wanted", "done", "failed", "fresh", "elsewhere"):
+            setattr(whole, name, getattr(whole, name) + getattr(tally, name))
+    return whole
+
+
+def judge(job: Job, figure: Figure) -> Done:
+    """The verdicts by what the store has now."""
+    data = runs.read(figure, job.sweeps(figure), job.store, chosen=bool(job.only))
+    outcomes = [claims.judge(claim, data, job.scale) for claim in figure.claims]
+    return Done(figure, job.scale, data, outcomes)
+
+
+def write(done: Done, folder: Path) -> Path:
+    """A directory for the figure: verdicts.json, scenarios, and the drawing if there is one."""
+    from clearpipe.reproduce import draw
+
+    place = folder / done.figure.id
+    place.mkdir(parents=True, exist_ok=True)
+    write_scenarios(done, folder)
+    write_text(
+        place / "verdicts.json", json.dumps(done.as_json(), indent=1, ensure_ascii=False) + "\n"
+    )
+    if done.figure.panels and done.data.cells:
+        draw.draw(done.data, place)
+    return place
+
+
+def write_scenarios(done: Done, folder: Path) -> None:
+    """The scenarios of the figure's parts, which `run` and `sweep run` take."""
+    place = folder / done.figure.id
+    place.mkdir(parents=True, exist_ok=True)
+    for part in done.figure.parts[_scale(done)]:
+        write_text(place / scenario_file(part.name), runs.scenario(done.figure, part))
+
+
+def scenario_file(part: str) -> str:
+    """What the scenario of a part is called in the figure's directory."""
+    return "scenario.toml" if part == "main" else f"scenario-{part}.toml"
+
+
+def _scale(done: Done) -> Scale:
+    return "full" if done.scale == "full" else "quick"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
+    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def conditions(texts: Sequence[str]) -> list[dict[str, str]]:
+    """`rtt=1ms` or `rtt=1ms,scheme=vcp` as conditions of a sweep's `only`."""
+    out = []
+    for text in texts:
+        pairs = [part.partition("=") for part in text.split(",")]
+        if not all(sign and name and value for name, sign, value in pairs):
+            raise ConfigError(f"--only {text!r}: AXIS=VALUE[,AXIS=VALUE] is wanted", key="only")
+        out.append({name.strip(): value.strip() for name, _, value in pairs})
+    return out
