@@ -570,12 +570,25 @@ def compare(
 
 @app.command()
 @reports_errors()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    as_json: Json = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Measure the emulator, too: how exact its delays are, how fast it is.",
+        ),
+    ] = False,
+) -> None:
     """Show what is installed and how to get the rest."""
     from clearpipe import doctor as checking
     from clearpipe.errors import UnsupportedError
 
     found = checking.checks()
+    if measure:
+        from clearpipe.linux import preflight
+
+        found += preflight.measured()
     if as_json:
         _print_json(checking.as_json(found))
     else:

@@ -55,7 +55,7 @@ def scenario(link: Link) -> str:
         'protocol = "sack"',
     ]
     if link.loss:
-        lines.insert(lines.index("[flows.command]"), f"loss = {link.loss:g}")
+        lines.insert(lines.index("[flows.command]"), f'loss = "{100 * link.loss:g}%"')
     return "\n".join([*lines, ""])
 
 
