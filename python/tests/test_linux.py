@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,7 +78,14 @@ def ended(pid: int) -> bool:
 def test_a_run_has_the_tables_of_every_engine(tmp_path: Path) -> None:
     out = tmp_path / "linux"
     seen: list[float] = []
-    result = cp.run(SCENARIO, engine="linux", out=out, progress=lambda p: seen.append(p[0]))
+    result = cp.run(
+        SCENARIO,
+        engine="linux",
+        out=out,
+        progress=lambda p: seen.append(p[0]),
+        capture="bottleneck",
+        capture_headers=True,
+    )
     packet = cp.run(SCENARIO, out=tmp_path / "packet")
     for table in ("flows", "links", "groups"):
         ours, theirs = getattr(result, table), getattr(packet, table)
@@ -96,14 +104,16 @@ def test_a_run_has_the_tables_of_every_engine(tmp_path: Path) -> None:
         link["utilization_ratio"] * link["rate_bps"], rel=0.05
     )
     # The smoothed RTT lies between the propagation delay and that with a full buffer.
-    srtt = result.flows["srtt_s"].to_numpy()
-    assert (srtt >= 0.040).all()
-    assert (srtt <= 0.085).all()
-    rows = result.flows
-    sent, arrived = rows["sent_pkts"].to_numpy(), rows["arrived_pkts"].to_numpy()
-    gone = rows["dropped_pkts"].to_numpy() + rows["in_flight_pkts"].to_numpy()
-    assert (sent == arrived + gone).all()
+    assert all(0.040 <= srtt <= 0.085 for srtt in result.flows["srtt_s"])
+    names = ("sent_pkts", "arrived_pkts", "dropped_pkts", "in_flight_pkts")
+    for sent, arrived, dropped, under_way in zip(
+        *(result.flows[name] for name in names), strict=True
+    ):
+        assert sent == arrived + dropped + under_way
     assert cp.load(out).meta["identity"] == result.meta["identity"]
+    told = json.loads((out / "recorded.json").read_text(encoding="utf-8"))
+    assert told["packets"] == {"bottleneck.pcapng": link["total_departures_pkts"]}
+    assert (out / "bottleneck.pcapng").stat().st_size > 80 * link["total_departures_pkts"]
     done = command("compare", str(tmp_path / "packet"), str(out), "--json")
     assert done.returncode == 0, done.stderr
     assert any(row["column"] == "utilization_ratio" for row in json.loads(done.stdout)["rows"])
@@ -150,11 +160,11 @@ queue = "droptail"
 [flows.long]
 protocol = "sack"
 path = ["ab", "bc"]
-reverse = ["cb", "ba"]
+reverse_path = ["cb", "ba"]
 [flows.short]
 protocol = "cubic"
 path = ["cb"]
-reverse = ["bc"]
+reverse_path = ["bc"]
 count = 2
 size = "150kB"
 start = "every(1s, 1s)"
@@ -165,29 +175,27 @@ start = "every(1s, 1s)"
     long, short = result.summary["groups"]
     assert long["finished_flows"] == 0
     assert short["finished_flows"] == 2
-    delivered = result.flows["delivered_bytes"].to_numpy()
     # As many full packets on the wire: the last is not full, and headers are 40 of 1500 bytes.
-    assert delivered[1:] == pytest.approx(150_000, rel=0.01)
-    fct = result.flows["fct_s"].to_numpy()[1:]
+    delivered = list(result.flows["delivered_bytes"])[1:]
+    assert delivered == pytest.approx([150_000, 150_000], rel=0.01)
     # At 20 Mb/s 150 kB take 60 ms, and slow start from one packet needs seven round trips of 20 ms.
-    assert (fct > 0.06).all()
-    assert (fct < 1.5).all()
+    assert all(0.06 < fct < 1.5 for fct in list(result.flows["fct_s"])[1:])
 
 
 def test_what_the_engine_cannot_do_is_told_with_its_keys() -> None:
-    text = SCENARIO.replace('"sack"', '{ kind = "cubic", C = 0.5 }').replace(
+    text = SCENARIO.replace('"sack"', '{ kind = "cubic", c = 0.5 }').replace(
         'every = "100ms"', 'every = "change"'
     )
     text = text.replace('"goodput", "rate", "queue", "utilization", ', '"sender", "queue", ')
     with pytest.raises(ConfigError) as caught:
         cp.run(text, engine="linux")
     told = str(caught.value)
-    for key in ("probe.every", "probe.series: sender", "flows.all.protocol", "C"):
+    for key in ("probe.every", "probe.series: sender", "flows.all.protocol", "no parameters: c"):
         assert key in told
     assert caught.value.exit_code == 3
     with pytest.raises(ConfigError, match="udp: no kernel has it"):
         cp.resolve(
-            SCENARIO.replace('protocol = "sack"', 'protocol = "udp"\napp = "1Mbps"'),
+            SCENARIO.replace('protocol = "sack"', 'protocol = "udp"\nrate = "1Mbps"'),
             engine="linux",
         )
 
@@ -205,10 +213,8 @@ def test_sweeps_are_refused(tmp_path: Path) -> None:
     [("ip", "the program ip"), ("nsenter", "the program nsenter")],
 )
 def test_what_lacks_is_exit_5(lacks: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    which = namespaces.shutil.which
-    monkeypatch.setattr(
-        namespaces.shutil, "which", lambda name: None if name == lacks else which(name)
-    )
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == lacks else which(name))
     with pytest.raises(UnsupportedError, match=told) as caught:
         cp.run(SCENARIO, engine="linux")
     assert caught.value.exit_code == 5
@@ -268,8 +274,8 @@ def test_the_shell_runs_behind_the_link(tmp_path: Path) -> None:
     assert read == "through"
     counted = json.loads(report.read_text(encoding="utf-8"))
     assert counted["network"]["links"][0]["queue"] == "vcp"
-    assert counted["network"]["captured"][0][1] >= 4
-    assert capture.stat().st_size > 400
+    assert counted["network"]["captured"][0][1] >= 3
+    assert capture.stat().st_size > 300
 
 
 @needs_linux
@@ -282,7 +288,7 @@ def test_a_link_that_is_not_valid_is_exit_3() -> None:
 
 
 def test_loss_of_the_shells_link() -> None:
-    assert "0.01" in shell.summary(shell.Link("1Mbps", "1s", loss=0.01))
+    assert 'p = "1%"' in shell.summary(shell.Link("1Mbps", "1s", loss=0.01))
     assert "loss" not in shell.scenario(shell.Link("1Mbps", "1s"))
 
 

@@ -421,7 +421,8 @@ impl Network {
             match passed {
                 Passed::Dropped { id } => self.gone(id, true),
                 Passed::Served { id, end, out } => {
-                    if self.captures[link].is_some() {
+                    // What is in service at the end has not left.
+                    if self.captures[link].is_some() && end.0 <= self.scenario.duration.0 {
                         self.note(link, id, end);
                     }
                     let Some(out) = out else {
