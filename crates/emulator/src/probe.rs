@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::lateness::{Late, Lateness};
+use crate::realtime::PRIORITY;
 use crate::sys;
 
 /// Bytes of a probe with its headers.
@@ -44,7 +45,8 @@ pub struct ProbeReport {
 /// # Errors
 /// What the system says.
 pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
-    sys::be_punctual(true);
+    // Before the emulator, so that a packet's time is taken as soon as it is there.
+    sys::be_punctual(Some(PRIORITY + 1));
     let port = 9;
     let open = |end: usize| {
         sys::in_namespace(&plan.netns[end], || {

@@ -14,6 +14,10 @@ use crate::sys::{self, Scheduling};
 
 /// Packets taken from one device before what is due is looked at again.
 const BATCH: usize = 64;
+/// The emulator's priority under SCHED_FIFO.
+pub const PRIORITY: i32 = 10;
+/// The longest time for which the clock is watched instead of sleeping.
+const MAX_WATCH_NS: u64 = 60_000;
 /// The largest IPv4 packet.
 const MAX_PACKET: usize = 65_535;
 /// Bytes of a capture handed to the system at once.
@@ -111,7 +115,7 @@ pub fn emulate(plan: &EmulatorPlan, out: &mut impl Write) -> Result<EmulatorRepo
     }
     let devices: Vec<OwnedFd> = plan.devices.iter().map(open_device).collect::<Result<_, _>>()?;
     sys::catch_signals();
-    let realtime = sys::be_punctual(plan.realtime) == Scheduling::Realtime;
+    let realtime = sys::be_punctual(plan.realtime.then_some(PRIORITY)) == Scheduling::Realtime;
     sys::set_nonblocking(&io::stdin()).map_err(system("stdin"))?;
     let ready = serde_json::to_string(&Ready { ready: true, realtime });
     let ready = ready.map_err(|error| Failed::Plan(error.to_string()))?;
@@ -168,6 +172,8 @@ struct Emulator {
     line: Vec<u8>,
     told_to_stop: bool,
     now: Wall,
+    /// How much later than asked the system wakes us [ns].
+    early_ns: u64,
     buffer: Vec<u8>,
 }
 
@@ -187,6 +193,7 @@ impl Emulator {
             line: Vec::new(),
             told_to_stop: false,
             now,
+            early_ns: 0,
             buffer: vec![0; MAX_PACKET],
         }
     }
@@ -201,11 +208,7 @@ impl Emulator {
         let mut waiting: Vec<_> = inputs.map(|fd| sys::interest(fd, libc::POLLIN)).collect();
         let control = self.devices.len();
         while !self.over() {
-            let now = Wall::from_ns(sys::monotonic_ns());
-            // A second is soon enough to see a signal that came just before the wait.
-            let until = self.network.next().0.saturating_sub(now.0).min(1_000_000_000_000);
-            let timeout = Duration::from_nanos(until / 1000);
-            sys::wait(&mut waiting, Some(timeout)).map_err(system("waiting"))?;
+            self.sleep(&mut waiting)?;
             self.advance();
             for (device, ready) in waiting[..control].iter().enumerate() {
                 if ready.revents != 0 {
@@ -215,6 +218,31 @@ impl Emulator {
             if waiting[control].revents != 0 {
                 self.listen()?;
             }
+        }
+        Ok(())
+    }
+
+    /// Waits for what is due next or for what comes. The system wakes us late, by much the same each
+    /// time, so it is asked to do so earlier, and the rest is spent watching the clock.
+    fn sleep(&mut self, waiting: &mut [libc::pollfd]) -> Result<(), Failed> {
+        let due = self.network.next().0 / 1000;
+        let now = sys::monotonic_ns();
+        // A second is soon enough to see a signal that came just before the wait.
+        let until = due.min(now + 1_000_000_000);
+        let asked = until.saturating_sub(self.early_ns).max(now);
+        let timeout = Duration::from_nanos(asked - now);
+        sys::wait(waiting, Some(timeout)).map_err(system("waiting"))?;
+        if waiting.iter().any(|one| one.revents != 0) || asked == now && until <= now {
+            return Ok(());
+        }
+        let woken = sys::monotonic_ns();
+        if asked > now {
+            // A moving average over eight times.
+            let late = woken.saturating_sub(asked).min(MAX_WATCH_NS);
+            self.early_ns = (7 * self.early_ns + late) / 8;
+        }
+        while due == until && sys::monotonic_ns() < due {
+            std::hint::spin_loop();
         }
         Ok(())
     }

@@ -176,15 +176,13 @@ pub enum Scheduling {
     Ordinary,
 }
 
-/// Asks for SCHED_FIFO with priority 10, memory that stays, and for timers that are not put together
+/// Asks for SCHED_FIFO with this priority, if one is given, and for timers that are not put together
 /// with others'; says what was granted.
-pub fn be_punctual(realtime: bool) -> Scheduling {
+pub fn be_punctual(priority: Option<i32>) -> Scheduling {
     // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-    if !realtime {
-        return Scheduling::Ordinary;
-    }
-    let priority = libc::sched_param { sched_priority: 10 };
+    let Some(sched_priority) = priority else { return Scheduling::Ordinary };
+    let priority = libc::sched_param { sched_priority };
     // SAFETY: the parameter lives through the call; 0 is this thread.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) } {
         0 => Scheduling::Realtime,
