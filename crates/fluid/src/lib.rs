@@ -19,8 +19,6 @@ mod sight;
 mod solver;
 mod state;
 mod tables;
-#[cfg(test)]
-mod unregistered;
 
 use results::{Numerics, Tables};
 use scenario::Scenario;
