@@ -273,6 +273,7 @@ fn codes_only(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::XcpForm;
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-9 * b.abs().max(1.0)
@@ -371,7 +372,9 @@ mod tests {
             }
         }
         for (name, make) in crate::link::FEEDBACK {
-            make(&Part::of_router(name));
+            for form in [XcpForm::Intervals, XcpForm::Continuous] {
+                make(&Part::of_router(name), form);
+            }
         }
     }
 }
