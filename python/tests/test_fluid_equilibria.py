@@ -67,7 +67,9 @@ def random_scenario(rng: np.random.Generator, protocol: str) -> dict[str, Any]:
         (50, "ixcp", "continuous", ixcp_equilibrium, 0.01),
     ],
 )
-def test_it_rests_where_the_algebra_says(protocol: str, form: str, solve: Any, off: float) -> None:
+def test_it_rests_where_the_algebra_says(
+    cases: int, protocol: str, form: str, solve: Any, off: float
+) -> None:
     rng = np.random.default_rng(11)
     for case in range(cases):
         scenario = random_scenario(rng, protocol)
