@@ -85,7 +85,7 @@ def row(protocol: str, rates: list[int], flows: dict[str, dict[str, Any]]) -> di
 
 def two_links(n: int) -> Case:
     """iXCP's figure 1."""
-    flows = {
+    flows: dict[str, dict[str, Any]] = {
         "long": {"from": "n0", "to": "n2", "rtt": "60ms", "count": n},
         "short": {"from": "n0", "to": "n1", "rtt": "40ms"},
     }
@@ -98,7 +98,7 @@ def two_links(n: int) -> Case:
 def three_links(protocol: str) -> dict[str, Any]:
     """iXCP's figure 10: flows that come and go."""
     short = {"rtt": "40ms"}
-    flows = {
+    flows: dict[str, dict[str, Any]] = {
         "long": {"from": "n0", "to": "n3", "rtt": "80ms"},
         "s1": {"from": "n0", "to": "n1", **short},
         "s2": {"from": "n1", "to": "n2", **short},
