@@ -8,6 +8,7 @@
 //!
 //! Protocols and queues, their names and parameters, come from [`cc::registry`] alone.
 
+mod agreement;
 mod buffers;
 mod cdf;
 mod definitions;
