@@ -19,8 +19,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
-.PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers check-peers-tcp \
-	bench-peers reproduce-quick reproduce-full reproduce-ci docs-reference models notebook deps-peers deps-dev fuzz clean
+.PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
+	check-peers check-peers-tcp bench-peers reproduce-quick reproduce-full reproduce-ci \
+	docs-reference models notebook deps-peers deps-dev fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -64,6 +65,10 @@ bench-gate: ## fails when one is over 3 % above the baseline; skips without valg
 
 bench-accept: ## make the present counts the baseline
 	@$(COUNTS) accept
+
+# BENCH='2500 25 30 500us': flows, links, seconds, and a finer step to compare with.
+bench-fluid: ## speed and memory of the fluid engine: 10^5 flows over 10^3 links, some minutes
+	cargo run --quiet --release -p clearpipe-fluid --example scale -- $(BENCH)
 
 check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 	$(VENV)/bin/python peers/check.py

@@ -512,7 +512,7 @@ def list_(
     ],
     as_json: Json = False,
 ) -> None:
-    """List what there is: protocols, queues, scenarios by name, queues by role first; figures of papers."""
+    """List what there is: protocols, queues (by role), scenarios, figures of papers."""
     import clearpipe as cp
     from clearpipe import examples, table
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod explicit;
 mod history;
 mod link;
 mod load;
@@ -19,8 +20,6 @@ mod sight;
 mod solver;
 mod state;
 mod tables;
-#[cfg(test)]
-mod unregistered;
 
 use results::{Numerics, Tables};
 use scenario::Scenario;
@@ -29,7 +28,7 @@ use units::Time;
 use crate::solver::Solver;
 
 /// Equal model versions, with equal settings of `[fluid]`, give equal results.
-pub const MODEL_VERSION: &str = "fluid-1";
+pub const MODEL_VERSION: &str = "fluid-2";
 
 /// What has no fluid form.
 #[derive(Clone, Debug, PartialEq, Eq)]

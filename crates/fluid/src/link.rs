@@ -1,11 +1,12 @@
-//! Links: the fluid queue, RED's average, and the feedback of XCP, iXCP and the load factors.
+//! Links: the fluid queue, RED's average, and what packets learn there.
 
 use cc::roles::Limit;
 use results::metrics::Occupancy;
-use scenario::{Capacity, Scenario};
+use scenario::{Capacity, Scenario, XcpForm};
 use units::{Span, Time, math};
 
 use crate::Unsupported;
+use crate::explicit::{XcpRule, XcpState};
 use crate::load::{LoadRule, LoadState};
 use crate::parts::Part;
 
@@ -32,6 +33,17 @@ impl Inflow {
     /// All bytes/s.
     pub fn bytes(&self) -> f64 {
         self.data + self.acks
+    }
+
+    /// Adds `other`, `times` times.
+    pub fn add(&mut self, other: &Inflow, times: f64) {
+        self.data += times * other.data;
+        self.acks += times * other.acks;
+        self.plain += times * other.plain;
+        self.flows += times * other.flows;
+        self.flow_rtts += times * other.flow_rtts;
+        self.own_flows += times * other.own_flows;
+        self.own_data += times * other.own_data;
     }
 }
 
@@ -139,53 +151,6 @@ impl RedRule {
     }
 }
 
-/// XCP's efficiency and fairness controllers.
-#[derive(Clone, Debug)]
-pub struct XcpRule {
-    pub alpha: f64,
-    pub beta: f64,
-    pub gamma: f64,
-    pub target_queue: f64,
-    /// Is the shuffled traffic that of the flows whose bottleneck this is (iXCP)?
-    pub own: bool,
-}
-
-impl XcpRule {
-    fn new(part: &Part, own: bool) -> XcpRule {
-        part.used("acks_first"); // by the model's crossings
-        XcpRule {
-            alpha: part.number("alpha"),
-            beta: part.number("beta"),
-            gamma: part.number("gamma"),
-            target_queue: part.number("target_queue"),
-            own,
-        }
-    }
-
-    /// xi_p and xi_n, and those of the shuffled traffic if that is apart; section 3.5 with
-    /// sum(rtt*s/cwnd) = N*d per interval d. `c` and what arrives in bytes/s, `q` in bytes.
-    pub fn feedback(&self, c: f64, q: f64, y: &Inflow) -> ([f64; 2], [f64; 2]) {
-        let d = if y.flows > 0.0 { y.flow_rtts / y.flows } else { 0.0 };
-        if d <= 0.0 || y.bytes() <= 0.0 {
-            return ([0.0; 2], [0.0; 2]);
-        }
-        // phi/d
-        let phi = self.alpha * (c - y.bytes()) - self.beta * (q - self.target_queue) / d;
-        let shuffled = if self.own { y.own_data } else { y.bytes() };
-        let h = (self.gamma * shuffled - phi.abs()).max(0.0);
-        let share = |up: f64, down: f64, flows: f64, bytes: f64| {
-            let over = |part: f64, whole: f64| if whole > 0.0 { part / (d * whole) } else { 0.0 };
-            [over(up, flows), over(down, bytes)]
-        };
-        let (up, down) = (phi.max(0.0), (-phi).max(0.0));
-        if self.own {
-            let own = share(h, h, y.own_flows, y.own_data);
-            return (share(up, down, y.flows, y.bytes()), own);
-        }
-        (share(up + h, down + h, y.flows, y.bytes()), [0.0; 2])
-    }
-}
-
 /// What a link tells packets.
 #[derive(Clone, Debug)]
 pub enum Feedback {
@@ -229,7 +194,7 @@ impl Rule {
             Some(part) => {
                 let read = Part::queue(&queue.name, part);
                 let rule = match FEEDBACK.iter().find(|(name, _)| *name == part.kind) {
-                    Some((_, make)) => make(&read),
+                    Some((_, make)) => make(&read, scenario.fluid.xcp),
                     None => return Err(Unsupported::queue(&key, part.kind)),
                 };
                 read.all_read()?;
@@ -262,15 +227,15 @@ impl Rule {
     }
 }
 
-type MakeFeedback = fn(&Part) -> Feedback;
+type MakeFeedback = fn(&Part, XcpForm) -> Feedback;
 
 /// The fluid forms of queues with feedback, by their names in the registry.
 pub const FEEDBACK: &[(&str, MakeFeedback)] = &[
-    ("xcp", |part| Feedback::Xcp(XcpRule::new(part, false))),
-    ("ixcp", |part| Feedback::Xcp(XcpRule::new(part, true))),
-    ("vcp", |part| Feedback::Load(LoadRule::vcp(part))),
-    ("mlcp", |part| Feedback::Load(LoadRule::mlcp(part))),
-    ("dpcp", |part| Feedback::Load(LoadRule::dpcp(part))),
+    ("xcp", |part, form| Feedback::Xcp(XcpRule::new(part, form, false))),
+    ("ixcp", |part, form| Feedback::Xcp(XcpRule::new(part, form, true))),
+    ("vcp", |part, _| Feedback::Load(LoadRule::vcp(part))),
+    ("mlcp", |part, _| Feedback::Load(LoadRule::mlcp(part))),
+    ("dpcp", |part, _| Feedback::Load(LoadRule::dpcp(part))),
 ];
 
 /// Totals since the start, in bytes.
@@ -318,6 +283,8 @@ pub struct Link {
     /// RED's average [packets].
     pub average: f64,
     pub load: Option<LoadState>,
+    /// XCP's and iXCP's, where the router has control intervals.
+    xcp: Option<XcpState>,
     /// What arrives at the last node.
     pub y: Inflow,
     pub signal: Signal,
@@ -330,11 +297,16 @@ impl Link {
             Feedback::Load(rule) => Some(LoadState::new(rule)),
             _ => None,
         };
+        let xcp = match &rule.feedback {
+            Feedback::Xcp(rule) => rule.intervals.as_ref().map(XcpState::new),
+            _ => None,
+        };
         Link {
             q: 0.0,
             c: rule.steps[0].1,
             average: 0.0,
             load,
+            xcp,
             y: Inflow::default(),
             signal: Signal::default(),
             totals: Totals::default(),
@@ -370,6 +342,11 @@ impl Link {
         {
             let rtt = (y.flows > 0.0).then(|| y.flow_rtts / y.flows);
             load.advance(rule, h, (data + acks, mean), rtt);
+        }
+        if let Some(state) = &mut self.xcp
+            && let Feedback::Xcp(rule) = &rule.feedback
+        {
+            state.advance(rule, (from, to), (&self.y, &y), (c, self.q));
         }
         self.totals.data += data;
         self.totals.acks += acks;
@@ -420,7 +397,10 @@ impl Link {
         match &rule.feedback {
             Feedback::None => {}
             Feedback::Xcp(xcp) => {
-                (signal.f, signal.own) = xcp.feedback(self.c, self.q, &self.y);
+                (signal.f, signal.own) = match &self.xcp {
+                    Some(state) => state.tell(&self.y),
+                    None => xcp.feedback(self.c, self.q, &self.y),
+                };
             }
             Feedback::Load(load) => {
                 let state = self.load.as_ref().map_or(0.0, |load| load.q);
@@ -493,24 +473,5 @@ mod tests {
         assert!(red.p_b(99.0) == 0.0 && near(red.p_b(500.0), 1.0));
         // Gaps of 20 to 39 at p_b = 0.05: mean 29.5.
         assert!(near(red.picked(0.05), 1.0 / 29.5));
-    }
-
-    #[test]
-    fn xcp_hands_out_phi_and_shuffles() {
-        let rule = XcpRule::new(&Part::of_router("xcp"), false);
-        // Two flows of RTT 0.1 s, 800 of 1000 bytes/s used, no queue: phi/d = 0.4*200 = 80, h = 0:
-        // xi_p = 80/(0.1*2) = 400, xi_n = 0.
-        let y = Inflow { data: 800.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };
-        let (f, own) = rule.feedback(1000.0, 0.0, &y);
-        assert!(near(f[0], 400.0) && f[1] == 0.0 && own == [0.0; 2]);
-        // Full and nothing waits: h = 100: xi_p = 100/0.2 = 500, xi_n = 100/(0.1*1000) = 1.
-        let y = Inflow { data: 1000.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };
-        let (f, _) = rule.feedback(1000.0, 0.0, &y);
-        assert!(near(f[0], 500.0) && near(f[1], 1.0));
-        // iXCP: 400 of it are this link's, of one flow: h = 40 among them, 40/0.1 and 40/(0.1*400).
-        let rule = XcpRule { own: true, ..rule };
-        let y = Inflow { own_data: 400.0, own_flows: 1.0, ..y };
-        let (f, own) = rule.feedback(1000.0, 0.0, &y);
-        assert!(f == [0.0; 2] && near(own[0], 400.0) && near(own[1], 1.0));
     }
 }

@@ -273,6 +273,7 @@ fn codes_only(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::XcpForm;
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-9 * b.abs().max(1.0)
@@ -364,14 +365,16 @@ mod tests {
     #[test]
     fn every_registered_name_of_the_table_is_a_protocol() {
         let known: Vec<&str> = cc::registry::protocols().map(|p| p.name).collect();
-        for (name, make) in PROTOCOLS.iter().filter(|(name, _)| *name != "ixcp") {
+        for (name, make) in PROTOCOLS {
             assert!(known.contains(name), "{name}");
             for form in [VcpForm::Switching, VcpForm::Miaimd] {
                 make(&Part::of_sender(name), form);
             }
         }
-        for (name, make) in crate::link::FEEDBACK.iter().filter(|(name, _)| *name != "ixcp") {
-            make(&Part::of_router(name));
+        for (name, make) in crate::link::FEEDBACK {
+            for form in [XcpForm::Intervals, XcpForm::Continuous] {
+                make(&Part::of_router(name), form);
+            }
         }
     }
 }

@@ -52,7 +52,13 @@ fn xcp_follows_the_same_path() {
     // 100 Mb/s: a packet takes 80 us on the link and 8 us on each of two access hops of 1 Gb/s, an ACK
     // 3.2 us and twice 0.32 us. 80 ms: 20 ms for each link, 10 ms for each access hop.
     let text = dumbbell("xcp", "100Mbps", "80ms", "");
-    let sets = ["probe.series=[\"cwnd\"]", "probe.every=50ms", "duration=3s", "warmup=0s"];
+    let sets = [
+        "probe.series=[\"cwnd\"]",
+        "probe.every=50ms",
+        "duration=3s",
+        "warmup=0s",
+        "fluid.xcp=continuous",
+    ];
     let auto = fluid(&parse(&text, &sets));
     let fixed = fluid(&parse(&text, &[&sets[..], &["fluid.step=1ms"]].concat()));
     let rtt = 0.08 + 80e-6 + 16e-6 + 3.2e-6 + 0.64e-6;

@@ -52,6 +52,38 @@ fn xcp_fig10_five_flows_join_every_two_seconds() {
     }
 }
 
+/// Figure 10 of iXCP's paper, its first 20 s: a long flow over 150, 100 and 120 Mb/s and one or two on each.
+fn three_links(protocol: &str) -> Scenario {
+    let mut text = "schema = 1\nname = \"lot\"\nduration = \"20s\"\n".to_owned() + PROBE;
+    for (i, rate) in [150, 100, 120].into_iter().enumerate() {
+        text += &format!(
+            "[links.l{i}]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"{rate}Mbps\"\nowd = \"10ms\"\n\
+             queue = \"{protocol}\"\nduplex = true\n",
+            i + 1
+        );
+    }
+    for (name, from, to, rtt) in
+        [("long", 0, 3, 80), ("s1", 0, 1, 40), ("s2", 1, 2, 40), ("s3", 2, 3, 40), ("s4", 2, 3, 40)]
+    {
+        text += &format!(
+            "[flows.{name}]\nprotocol = \"{protocol}\"\nfrom = \"n{from}\"\nto = \"n{to}\"\nrtt = \"{rtt}ms\"\n"
+        );
+    }
+    parse(&text, &[])
+}
+
+#[test]
+fn xcp_and_ixcp_share_three_links() {
+    for protocol in ["xcp", "ixcp"] {
+        let runs = both(&three_links(protocol));
+        for flow in 0..5 {
+            let [fluid, packet] = runs.each_ref().map(|tables| series(tables, "goodput_bps", flow));
+            let [a, b] = [&fluid, &packet].map(|rows| mean(rows, 12.0, 20.0));
+            assert!(near(a, b, 0.05), "{protocol}, flow {flow}: {a} {b}");
+        }
+    }
+}
+
 fn fig01() -> Scenario {
     let text = "schema = 1\nname = \"vcp-fig01\"\nduration = \"160s\"\n[topology]\nkind = \"dumbbell\"\n\
                 rate = \"10Mbps\"\nrtt = \"80ms\"\nqueue = \"vcp\"\nsteps = [{ at = \"80s\", rate = \"20Mbps\" }, \

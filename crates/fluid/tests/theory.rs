@@ -23,23 +23,32 @@ fn xcp_rates_go_by_the_prices() {
     assert!(near(goodputs[0], 10e6, 0.005) && near(goodputs[1], 30e6, 0.005), "{goodputs:?}");
 }
 
-/// Low, Andrew, Wydrowski, INFOCOM 2005: four long flows over 155 and 100 Mb/s and a short one on the
-/// first link alone. The long ones have 25 Mb/s each; with y = 100 + x the short one gains
-/// (alpha*(C - y) + gamma*y - alpha*(C - y))/5 and loses (gamma*y - alpha*(C - y))*x/y.
-#[test]
-fn xcp_leaves_bandwidth_unused_where_low_says_so() {
+/// Figure 1 of iXCP's paper: four long flows over 155 and 100 Mb/s and a short one on the first link alone.
+fn figure_1(protocol: &str) -> String {
     let link = |name: &str, ends: [&str; 2], rate| {
         format!(
             "[links.{name}]\nfrom = \"{}\"\nto = \"{}\"\nrate = \"{rate}Mbps\"\nowd = \"10ms\"\n\
-             queue = \"xcp\"\nduplex = true\n",
+             queue = \"{protocol}\"\nduplex = true\n",
             ends[0], ends[1]
         )
     };
-    let text = "schema = 1\nname = \"low\"\nduration = \"60s\"\nwarmup = \"50%\"\n".to_owned()
+    let flows = |name: &str, count, to: &str| {
+        format!(
+            "[flows.{name}]\nprotocol = \"{protocol}\"\ncount = {count}\nfrom = \"a\"\nto = \"{to}\"\n\
+             rtt = \"80ms\"\n"
+        )
+    };
+    "schema = 1\nname = \"low\"\nduration = \"60s\"\nwarmup = \"50%\"\n".to_owned()
         + &link("l1", ["a", "b"], 155)
         + &link("l2", ["b", "c"], 100)
-        + "[flows.long]\nprotocol = \"xcp\"\ncount = 4\nfrom = \"a\"\nto = \"c\"\nrtt = \"80ms\"\n"
-        + "[flows.short]\nprotocol = \"xcp\"\nfrom = \"a\"\nto = \"b\"\nrtt = \"80ms\"\n";
+        + &flows("long", 4, "c")
+        + &flows("short", 1, "b")
+}
+
+/// Low, Andrew, Wydrowski, INFOCOM 2005: the long ones have 25 Mb/s each; with y = 100 + x the short one gains
+/// (alpha*(C - y) + gamma*y - alpha*(C - y))/5 and loses (gamma*y - alpha*(C - y))*x/y.
+#[test]
+fn xcp_leaves_bandwidth_unused_where_low_says_so() {
     let (alpha, gamma) = (0.4, 0.1);
     let balance = |x: f64| {
         let y = 100.0 + x;
@@ -53,10 +62,27 @@ fn xcp_leaves_bandwidth_unused_where_low_says_so() {
     }
     // As the paper has it: 43 Mb/s, and 12 Mb/s unused.
     assert!((low - 43.0).abs() < 0.1 && (55.0 - low - 12.0).abs() < 0.1, "{low}");
-    let outcome = fluid(&parse(&text, &[]));
+    let outcome = fluid(&parse(&figure_1("xcp"), &[]));
     let goodputs = goodputs(&outcome.tables);
     assert!(near(goodputs[4], low * 1e6, 0.002), "{goodputs:?}");
     assert!(near(goodputs[0], 25e6, 0.002));
+}
+
+/// iXCP's rates are max-min fair with all links full (section V): the short flow has what is left, 55, where
+/// XCP leaves 12 of it.
+#[test]
+fn ixcp_uses_what_xcp_leaves() {
+    let rates = goodputs(&fluid(&parse(&figure_1("ixcp"), &[])).tables);
+    assert!(near(rates[0], 25e6, 0.01) && near(rates[4], 55e6, 0.01), "{rates:?}");
+}
+
+#[test]
+fn ixcp_is_fair_on_one_link() {
+    let flows = "count = 4\nrtt = [\"40ms\", \"60ms\", \"80ms\", \"160ms\"]\nstart = \"every(2s)\"";
+    let text = dumbbell("ixcp", "40Mbps", "60ms", flows);
+    for rate in goodputs(&fluid(&parse(&text, &["topology.owd=5ms"])).tables) {
+        assert!(near(rate, 10e6, 0.01), "{rate}");
+    }
 }
 
 /// Xia et al., section V-A: gamma*C/N + alpha/(kappa*T), here with T = t_rho = t_d = 200 ms, for RTTs

@@ -73,6 +73,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         reporters: flows.reporters,
         gone: Vec::new(),
         islands,
+        crowded: false,
     };
     schedule(scenario, &mut world);
     world

@@ -240,6 +240,9 @@ pub fn explain(
             return Ok(None);
         }
     }
+    if let Some(error) = run.error() {
+        return refused("at", error);
+    }
     Ok(run
         .world
         .probes

@@ -42,6 +42,7 @@ pub use crate::explain::{
     AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
 };
 pub use crate::ports::{Entering, Passed, Ports};
+pub use crate::packet::MAX_PACKETS;
 pub use crate::prototypes::{Named as Prototype, named as prototypes, with_host};
 pub use crate::rows::MAX_ROWS;
 
@@ -79,6 +80,8 @@ pub struct Outcome {
     pub complete: bool,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Why the run was given up; what the rest says is then of no use.
+    pub error: Option<String>,
 }
 
 /// A run that can be advanced step by step, paused at an instant, cloned, and gone on with. A clone goes
@@ -131,7 +134,7 @@ impl<'a> Run<'a> {
         for _ in 0..rounds {
             let next = world.peek_traced();
             self.there = !world.advance(budget);
-            if self.there {
+            if self.there || world.crowded {
                 break;
             }
             if let Some((now, event)) = next {
@@ -140,6 +143,13 @@ impl<'a> Run<'a> {
         }
         world.probes.gather(world.agenda.now(), &world.links);
         !self.there
+        !self.there && !self.world.crowded
+    }
+
+    /// More packets are on their way than may be: the run does not go on. Names the flow that has most of
+    /// them out.
+    pub fn error(&self) -> Option<String> {
+        self.world.crowded.then(|| tables::crowded(self.scenario, &self.world))
     }
 
     /// Lets the run go up to and with `at`, or to its end if that comes first, and no further. To be
@@ -188,6 +198,11 @@ impl<'a> Run<'a> {
         self.world.probes.rows.limit = rows;
     }
 
+    /// So many packets may be on their way at once, [`MAX_PACKETS`] unless told.
+    pub fn limit_packets(&mut self, packets: u32) {
+        self.world.pool.limit = packets;
+    }
+
     /// When the run ends.
     fn last(&self) -> Time {
         Time::ZERO + self.scenario.duration
@@ -213,7 +228,7 @@ impl<'a> Run<'a> {
 
     /// Lets happen what hosts that are ahead of the clock have seen already.
     fn settle(&mut self) {
-        if !self.there {
+        if !self.there && !self.world.crowded {
             self.world.end = self.world.ahead();
             while self.advance(u64::MAX) {}
         }
@@ -224,6 +239,7 @@ impl<'a> Run<'a> {
     pub fn finish(mut self) -> Outcome {
         self.settle();
         let end = self.progress();
+        let error = self.error();
         let mut fingerprint = Fingerprint::default();
         for link in &self.world.links {
             fingerprint.combine(link.fingerprint);
@@ -234,8 +250,8 @@ impl<'a> Run<'a> {
         }
         let warnings = self.world.probes.rows.warning().into_iter().collect();
         let tables = tables::tables(self.scenario, &mut self.world, end.now);
-        let complete = end.now == self.last();
-        Outcome { tables, fingerprint: fingerprint.bits(), end, complete, warnings }
+        let complete = end.now == self.last() && error.is_none();
+        Outcome { tables, fingerprint: fingerprint.bits(), end, complete, warnings, error }
     }
 }
 

@@ -86,9 +86,14 @@ impl Packet {
     }
 }
 
+/// Packets of a run that may be alive at once, unless told.
+pub const MAX_PACKETS: u32 = 1 << 24;
+
 /// All packets of a run. Grows to the largest number alive at once; freed places are used again.
 #[derive(Clone, Debug)]
 pub struct Pool {
+    /// A packet whose place is this one or a later one is one too many.
+    pub limit: u32,
     packets: Vec<Packet>,
     free: u32,
     sacks: Vec<SackBlocks>,
@@ -98,7 +103,13 @@ pub struct Pool {
 impl Pool {
     /// An empty pool.
     pub fn new() -> Pool {
-        Pool { packets: Vec::new(), free: NONE, sacks: Vec::new(), free_sacks: Vec::new() }
+        Pool {
+            limit: MAX_PACKETS,
+            packets: Vec::new(),
+            free: NONE,
+            sacks: Vec::new(),
+            free_sacks: Vec::new(),
+        }
     }
 
     /// Takes a place for `packet`.

@@ -7,6 +7,7 @@ use results::{FlowRow, GroupRow, LinkRow, Tables};
 use scenario::Scenario;
 use units::{Span, Time};
 
+use crate::flow::Source;
 use crate::islands;
 use crate::link::{Counts, Link};
 use crate::packet::{Packet, Pool};
@@ -49,6 +50,21 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
     let macroflows = islands::rows(scenario, world, &waiting, end);
     let transfers = world.arrivals.any().then(|| std::mem::take(&mut world.arrivals.transfers));
     Tables { flows, links, groups, transfers, macroflows, series: world.probes.finish() }
+}
+
+/// Why a run was given up that has too many packets on their way.
+pub fn crowded(scenario: &Scenario, world: &World) -> String {
+    let out = |source: &Source| source.outbound.outstanding();
+    let (flow, source) =
+        world.sources.iter().enumerate().max_by_key(|(_, source)| out(source)).expect("a flow");
+    let (group, most) = (&scenario.groups[source.group as usize].name, world.pool.limit);
+    format!(
+        "at {:.3} s more than {most} packets are on their way, which a run may have; {} of them belong to flow \
+         {flow} (group {group:?}), whose window is {:.0} packets",
+        world.agenda.now().as_secs(),
+        out(source),
+        source.sender.cwnd(),
+    )
 }
 
 /// Whose packets the lines will lose that are in service at `end`, and what they are; with a

@@ -113,6 +113,8 @@ pub struct World {
     /// Scratch: what a link with classes drops of what waits.
     pub gone: Vec<Waiting>,
     pub islands: Islands,
+    /// There are more packets than the pool may hold: the run is given up.
+    pub crowded: bool,
 }
 
 impl World {
@@ -457,6 +459,10 @@ impl World {
             self.access_hops += 1;
             if source.up.push(&mut self.pool, id, due) {
                 self.agenda.at(due, event(Due::Up, flow));
+            }
+            if id >= self.pool.limit {
+                self.crowded = true;
+                break;
             }
         }
         arm(&mut self.agenda, source, flow);

@@ -160,6 +160,23 @@ fn too_many_rows_are_a_warning_not_the_end() {
     assert!(cut.warnings[0].contains("the first 1000 values"), "{:?}", cut.warnings);
 }
 
+/// 3 s of XCP at 1 Gb/s and 100 ms have 12,500 packets on their way.
+#[test]
+fn too_many_packets_end_the_run_and_name_the_flow() {
+    let sets = ["duration=3s", "warmup=1s", "topology.rate=1Gbps", "topology.rtt=100ms"];
+    let scenario = base("xcp", &sets);
+    let whole = common::run(&scenario, 1, 0);
+    assert_eq!((whole.complete, &whole.error), (true, &None));
+    let mut run = Run::new(&scenario, 1, 0);
+    run.limit_packets(1000);
+    while run.advance(1000) {}
+    let error = run.error().expect("given up");
+    assert!(error.contains("more than 1000 packets are on their way"), "{error}");
+    assert!(error.contains(" of them belong to flow ") && error.contains("(group "), "{error}");
+    let outcome = run.finish();
+    assert_eq!((outcome.complete, outcome.error), (false, Some(error)));
+}
+
 #[test]
 #[should_panic(expected = "goodput is a mean over time")]
 fn a_mean_does_not_change_at_an_instant() {

@@ -85,6 +85,11 @@ fn os_message(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
+/// A run that the engine gave up.
+pub fn given_up(reason: &str) -> PyErr {
+    RunError::new_err(reason.to_owned())
+}
+
 /// A panic of the engine: a bug, and to be reported as one.
 pub fn panic(payload: &(dyn Any + Send)) -> PyErr {
     let text = payload.downcast_ref::<String>().map(String::as_str);

@@ -150,7 +150,7 @@ fn advance(
             return watch.raised.map_or(Ok(false), Err);
         }
     }
-    Ok(true)
+    run.error().map_or(Ok(true), |error| Err(errors::given_up(&error)))
 }
 
 /// An instant in whole picoseconds, the nearest.

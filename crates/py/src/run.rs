@@ -270,8 +270,11 @@ fn timed(
         }
     };
     let done = catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))?;
-    let (outcome, recorded) = done.map_err(|error| errors::record(&error))?;
-    Ok((outcome, recorded, start.elapsed()))
+    let (mut outcome, recorded) = done.map_err(|error| errors::record(&error))?;
+    match outcome.error.take() {
+        Some(error) => Err(errors::given_up(&error)),
+        None => Ok((outcome, recorded, start.elapsed())),
+    }
 }
 
 /// One run of the fluid engine.

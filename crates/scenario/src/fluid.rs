@@ -17,11 +17,13 @@ pub struct Fluid {
     pub tolerance: f64,
     /// Which form VCP has.
     pub vcp: VcpForm,
+    /// Which form XCP's and iXCP's routers have.
+    pub xcp: XcpForm,
 }
 
 impl Default for Fluid {
     fn default() -> Fluid {
-        Fluid { step: None, tolerance: 1e-4, vcp: VcpForm::Switching }
+        Fluid { step: None, tolerance: 1e-4, vcp: VcpForm::Switching, xcp: XcpForm::Intervals }
     }
 }
 
@@ -54,6 +56,34 @@ impl Word for VcpForm {
 
 word_values!(VcpForm);
 
+/// The two fluid forms of XCP's and iXCP's routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XcpForm {
+    /// What a control interval has measured is handed out over the next one, as in the protocol.
+    Intervals,
+    /// The router knows its load, its queue and its flows' RTTs exactly and all the time.
+    Continuous,
+}
+
+impl XcpForm {
+    /// The word in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            XcpForm::Intervals => "intervals",
+            XcpForm::Continuous => "continuous",
+        }
+    }
+}
+
+impl Word for XcpForm {
+    const WHAT: &'static str = "form of XCP";
+    fn all() -> Vec<(&'static str, XcpForm)> {
+        [XcpForm::Intervals, XcpForm::Continuous].map(|form| (form.name(), form)).to_vec()
+    }
+}
+
+word_values!(XcpForm);
+
 table! {
     /// How the fluid engine solves its equations; no other engine reads it.
     pub(crate) struct FluidFile {
@@ -64,13 +94,20 @@ table! {
         tolerance: Tolerance = default(0.0001);
         /// VCP as the protocol (codes that switch) or as the paper's MIAIMD model.
         vcp: VcpForm = default("switching");
+        /// XCP's and iXCP's routers as in the protocol (control intervals) or as in its analysis.
+        xcp: XcpForm = default("intervals");
     }
 }
 
 impl FluidFile {
     /// The table's values.
     pub fn resolved(&self) -> Fluid {
-        Fluid { step: self.step.value.0, tolerance: self.tolerance.value.0, vcp: self.vcp.value }
+        Fluid {
+            step: self.step.value.0,
+            tolerance: self.tolerance.value.0,
+            vcp: self.vcp.value,
+            xcp: self.xcp.value,
+        }
     }
 }
 

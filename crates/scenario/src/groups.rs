@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use cc::registry::protocols;
 use units::{Rate, Span};
 
+use crate::agreement;
 use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{Direction, FlowFile};
@@ -53,6 +54,7 @@ impl Context<'_> {
         for (name, entry) in &file.value.0 {
             for course in self.courses(entry)? {
                 let group = self.group(name, entry, course)?;
+                agreement::check(&group, &self.network.links, &entry.value.protocol.spot)?;
                 check_name(&group.name, &entry.spot)?;
                 flows = flows.saturating_add(self.flows(&group));
                 if !names.insert(group.name.clone()) {

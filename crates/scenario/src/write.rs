@@ -117,6 +117,7 @@ fn write_fluid(out: &mut Out, fluid: &Fluid) {
     // The shortest text that reads back as the same bits; TOML wants a dot or an exponent.
     out.key("tolerance", &format!("{:?}", fluid.tolerance));
     out.key("vcp", &quoted(fluid.vcp.name()));
+    out.key("xcp", &quoted(fluid.xcp.name()));
 }
 
 fn transport(out: &mut Out, transport: &Transport) {
