@@ -41,8 +41,8 @@ pub use crate::branch::Refused;
 pub use crate::explain::{
     AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
 };
-pub use crate::ports::{Entering, Passed, Ports};
 pub use crate::packet::MAX_PACKETS;
+pub use crate::ports::{Entering, Passed, Ports};
 pub use crate::prototypes::{Named as Prototype, named as prototypes, with_host};
 pub use crate::rows::MAX_ROWS;
 
@@ -142,7 +142,6 @@ impl<'a> Run<'a> {
             }
         }
         world.probes.gather(world.agenda.now(), &world.links);
-        !self.there
         !self.there && !self.world.crowded
     }
 
