@@ -36,11 +36,11 @@ _PROBING = "beyond the maximum Linux's BIC probes by 0.2 per RTT, the paper's by
 # What the recoveries do differently, by ns-2's sources (tcp-linux.cc, scoreboard1.cc): there a
 # retransmission counts as lost when what was sent after it is SACKed, here (RFC 6675) it waits for
 # the timer; a loss found while a timeout is mended begins a recovery and cuts the window once more,
-# here it is part of the mending; a timeout that backs off lowers ssthresh again, here (RFC 5681) not.
-# None of them alone has been shown to close the gap. Timers matter on both sides: with a minimum RTO
-# of 1 s CUBIC's queue here is 0.611 instead of 0.492 (TCP-Linux at 0.2 s: 0.648), Westwood's drops
-# are 0.0008 instead of 0.0017 here and 0.0027 instead of 0.0040 there. TCP-Linux has its own
-# minrto_, 0.2 s; that of Agent/TCP does not reach it.
+# here it is part of the mending; a timeout that backs off lowers ssthresh again, here (RFC 5681)
+# not. None of them alone has been shown to close the gap. Timers matter on both sides: with a
+# minimum RTO of 1 s CUBIC's queue here is 0.611 instead of 0.492 (TCP-Linux at 0.2 s: 0.648),
+# Westwood's drops are 0.0008 instead of 0.0017 here and 0.0027 instead of 0.0040 there. TCP-Linux
+# has its own minrto_, 0.2 s; that of Agent/TCP does not reach it.
 KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
     ("bic/bic", "queue_mean_ratio"): _TIMEOUTS,
     ("cubic/cubic", "queue_mean_ratio"): _TIMEOUTS,
