@@ -76,29 +76,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	return TC_ACT_UNSPEC;
 }
 
-SEC("tc")
-int egress_ether(struct __sk_buff *skb)
-{
-	return leave(skb, 14);
-}
-
-SEC("tc")
-int egress_raw(struct __sk_buff *skb)
-{
-	return leave(skb, 0);
-}
-
-SEC("tc")
-int ingress_ether(struct __sk_buff *skb)
-{
-	return arrive(skb, 14);
-}
-
-SEC("tc")
-int ingress_raw(struct __sk_buff *skb)
-{
-	return arrive(skb, 0);
-}
+#include "directions.h"
 
 SEC("struct_ops/init")
 void BPF_PROG(cc_init, struct sock *sk)

@@ -171,7 +171,10 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
         system::set_gso(&place.dev, 1)?;
     }
     for direction in ["ingress", "egress"] {
-        attach_one(directory, place, &device, direction)?;
+        // Protocols with an option of their own have nothing to do at egress.
+        if directory.pin(&format!("{direction}_raw")).exists() {
+            attach_one(directory, place, &device, direction)?;
+        }
     }
     Ok(())
 }
@@ -228,7 +231,7 @@ fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
             directory.remove()?;
         }
         let per_packet = is_per_packet(&directory.object());
-        for attached in mine.iter().filter(|attached| per_packet && attached.direction == "egress")
+        for attached in mine.iter().filter(|attached| per_packet && attached.direction == "ingress")
         {
             restore(&attached.place);
         }

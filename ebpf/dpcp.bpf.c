@@ -1,0 +1,286 @@
+/* DPCP's end hosts: the congestion control `dpcp`, and what its packets carry.
+ *
+ * As VCP, and the order of TCP's two numbers says which of a pair a packet is: the sender switches
+ * them where it must, the receiver switches them back before TCP sees them, and answers in the same
+ * order. A switch leaves the TCP checksum as it is. Both ends need these programs, so a sender
+ * switches nothing before it has heard a code, and a receiver nothing before it has switched something
+ * back. Deviations from the paper and from the simulator:
+ * - A tie (equal numbers) is sent as it is, and so is an LSP.
+ * - An ACK that answers both of a pair returns the one that the last ACK did not. With one ACK per
+ *   packet (`quickack 1` on the receiver's route) every packet gets its own, as in the paper.
+ * - Codes come back in ACKs without data only: data's order is its own. */
+#include "host.h"
+#include "packet.h"
+#include "dpcp_math.h"
+
+#define EVENTS 16
+
+struct flow {
+	struct dpcp_state dpcp;
+	struct fallback fallback;
+	/* What came back and is not processed yet: part << 2 | code. The ingress program writes `head`,
+	 * the congestion control `tail`. */
+	u32 head, tail;
+	u8 events[EVENTS];
+	/* The sender's. */
+	u8 sends, turn, proven;
+	/* The receiver's: codes not answered yet, the part answered last, is the peer known to switch? */
+	u8 echo[2], answered, switches;
+	/* Packets switched and switched back. */
+	u32 switched, undone;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+static __always_inline void switch_numbers(struct __sk_buff *skb, const struct segment *segment)
+{
+	u32 numbers[2] = { bpf_htonl(segment->ack), bpf_htonl(segment->seq) };
+
+	bpf_skb_store_bytes(skb, segment->tcp + 4, numbers, sizeof(numbers), 0);
+}
+
+static __always_inline void order(struct __sk_buff *skb, const struct segment *segment,
+				  struct flow *flow, u32 part)
+{
+	if (dpcp_part(segment->seq, segment->ack) != part && segment->seq != segment->ack) {
+		switch_numbers(skb, segment);
+		flow->switched++;
+	}
+}
+
+static __always_inline void leave_data(struct __sk_buff *skb, struct segment *segment,
+				       struct flow *flow)
+{
+	u32 mode = flow->dpcp.mode, part = DPCP_MSP;
+
+	set_ecn(skb, segment, VCP_LOW);
+	if (!flow->proven || (segment->flags & TCP_FIN))
+		return;
+	if (mode == DPCP_PAIRS || mode == DPCP_RESUMING) {
+		part = flow->turn ? DPCP_LSP : DPCP_MSP;
+		flow->turn = !flow->turn;
+	} else {
+		flow->turn = 0;
+	}
+	order(skb, segment, flow, part);
+}
+
+static __always_inline void leave_ack(struct __sk_buff *skb, struct segment *segment,
+				      struct flow *flow)
+{
+	u32 part, code;
+
+	if (flow->echo[DPCP_MSP] && flow->echo[DPCP_LSP])
+		part = flow->answered == DPCP_MSP ? DPCP_LSP : DPCP_MSP;
+	else
+		part = flow->echo[DPCP_MSP] ? DPCP_MSP : DPCP_LSP;
+	code = flow->echo[part & 1];
+	if (!code)
+		return;
+	flow->echo[DPCP_MSP] = 0;
+	flow->echo[DPCP_LSP] = 0;
+	flow->answered = part;
+	set_ecn(skb, segment, code);
+	set_echo(skb, segment, code);
+	if (flow->switches && !(segment->flags & TCP_FIN))
+		order(skb, segment, flow, part);
+}
+
+static __always_inline int leave(struct __sk_buff *skb, u32 ip)
+{
+	struct segment segment;
+	struct bpf_sock *sk = skb->sk;
+	struct flow *flow;
+
+	if (!sk)
+		return TC_ACT_UNSPEC;
+	sk = bpf_sk_fullsock(sk);
+	if (!sk)
+		return TC_ACT_UNSPEC;
+	flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+	if (!flow || !parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)) ||
+	    !(segment.flags & TCP_ACK))
+		return TC_ACT_UNSPEC;
+	if (segment.payload) {
+		if (flow->sends && !flow->fallback.reno)
+			leave_data(skb, &segment, flow);
+		else if (flow->sends)
+			set_ecn(skb, &segment, VCP_LOW);
+	} else {
+		leave_ack(skb, &segment, flow);
+	}
+	return TC_ACT_UNSPEC;
+}
+
+/* True when the numbers of the segment that TCP will see are not those of the wire. */
+static __always_inline int undo(struct __sk_buff *skb, const struct segment *segment,
+				struct bpf_sock *sk)
+{
+	const struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	u32 una, behind;
+
+	if (!tp || segment->seq == segment->ack || (segment->flags & TCP_FIN))
+		return 0;
+	una = tp->snd_una;
+	/* An old ACK may name what is acknowledged already. */
+	behind = min64(tp->bytes_acked, 1U << 30);
+	if (!dpcp_switched(segment->seq, segment->ack, una - behind, tp->snd_nxt, tp->rcv_nxt))
+		return 0;
+	switch_numbers(skb, segment);
+	return 1;
+}
+
+static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
+{
+	struct segment segment;
+	struct bpf_sock *sk;
+	struct flow *flow;
+	u32 code, echo, part, head;
+	int undone;
+
+	if (!parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)) ||
+	    !(segment.flags & TCP_ACK))
+		return TC_ACT_UNSPEC;
+	code = segment.payload ? segment.tos & 3 : VCP_NONE;
+	echo = segment.payload ? VCP_NONE : echo_of(&segment);
+	if (!code && !echo)
+		return TC_ACT_UNSPEC;
+	sk = receiving_socket(skb, &segment);
+	if (!sk)
+		return TC_ACT_UNSPEC;
+	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	if (!flow) {
+		bpf_sk_release(sk);
+		return TC_ACT_UNSPEC;
+	}
+	undone = undo(skb, &segment, sk);
+	flow->undone += undone;
+	part = dpcp_part(segment.seq, segment.ack);
+	if (code) {
+		flow->switches |= undone;
+		if (code > flow->echo[part & 1])
+			flow->echo[part & 1] = code;
+	} else if (flow->sends) {
+		/* Before anything is switched the order says nothing. */
+		if (!flow->proven)
+			part = DPCP_MSP;
+		flow->proven = 1;
+		head = flow->head;
+		if (head - flow->tail < EVENTS) {
+			flow->events[head % EVENTS] = part << 2 | echo;
+			flow->head = head + 1;
+		}
+	}
+	bpf_sk_release(sk);
+	return TC_ACT_UNSPEC;
+}
+
+#include "directions.h"
+
+SEC("struct_ops/init")
+void BPF_PROG(cc_init, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	start_window(sk);
+	if (!flow)
+		return;
+	dpcp_start(&flow->dpcp);
+	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	flow->tail = flow->head;
+	flow->turn = 0;
+	flow->proven = 0;
+	flow->sends = 1;
+}
+
+SEC("struct_ops/release")
+void BPF_PROG(cc_release, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	if (flow)
+		flow->sends = 0;
+}
+
+struct ack {
+	struct flow *flow;
+	u64 now_us;
+	u32 srtt_us, acked;
+	int grow;
+};
+
+/* One event. A loop of the kernel's, as the verifier looks at its body once. */
+static long process(u32 i, struct ack *ack)
+{
+	struct flow *flow = ack->flow;
+	u32 event, share;
+
+	if (flow->head == flow->tail)
+		return 1;
+	event = flow->events[flow->tail % EVENTS];
+	flow->tail++;
+	/* One packet each; the last has those that no code came for. */
+	share = flow->head == flow->tail ? ack->acked : ack->acked ? 1 : 0;
+	ack->acked -= share;
+	dpcp_on_ack(&flow->dpcp, ack->now_us, ack->srtt_us, event >> 2 & 1, event & 3, share,
+		    ack->grow);
+	return 0;
+}
+
+SEC("struct_ops/cong_avoid")
+void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+	struct ack now = { .now_us = tp->tcp_mstamp, .srtt_us = srtt_of(tp), .acked = acked };
+	u32 events;
+
+	if (!flow)
+		return;
+	now.flow = flow;
+	now.grow = uses_window(tp);
+	events = flow->head - flow->tail;
+	if (falls_back(tp, &flow->fallback, events != 0)) {
+		reno(tp, &flow->fallback, acked);
+		return;
+	}
+	flow->dpcp.vcp.cwnd = sane_cwnd(take_window(tp, flow->dpcp.vcp.cwnd));
+	if (events)
+		bpf_loop(EVENTS, process, &now, 0);
+	else
+		dpcp_on_ack(&flow->dpcp, now.now_us, now.srtt_us, DPCP_MSP, VCP_NONE, acked, now.grow);
+	give_window(tp, flow->dpcp.vcp.cwnd);
+}
+
+SEC("struct_ops/ssthresh")
+u32 BPF_PROG(cc_ssthresh, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	/* A loss between an MSP and its LSP ends the pair. */
+	if (flow)
+		flow->dpcp.remembered = 0;
+	return reno_ssthresh(sk);
+}
+
+SEC("struct_ops/undo_cwnd")
+u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
+{
+	return reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops cc = {
+	.init = (void *)cc_init,
+	.release = (void *)cc_release,
+	.cong_avoid = (void *)cc_cong_avoid,
+	.ssthresh = (void *)cc_ssthresh,
+	.undo_cwnd = (void *)cc_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "dpcp",
+};
