@@ -16,6 +16,7 @@ use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
 use units::{Span, Time};
 
+pub use pcapng::Capture;
 pub use recorder::{CaptureOf, Output, RecordError, Recorded, Recorder, TraceEnd, TraceOf};
 
 /// SACK blocks of an ACK: segments `start..end`, the most recent first.

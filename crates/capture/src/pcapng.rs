@@ -11,6 +11,8 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::{DataLink, Endianness, PcapError};
 
+use units::Time;
+
 use crate::{Departure, nanos, wire};
 
 /// `if_tsresol`: stamps count 10^-9 s. The library always writes nanoseconds; without the option they
@@ -27,6 +29,9 @@ pub struct Capture<W: Write> {
 
 impl<W: Write> Capture<W> {
     /// Writes the file's head.
+    ///
+    /// # Errors
+    /// What the system says.
     pub fn new(out: W, name: &str, rate_bps: u64, headers_only: bool) -> io::Result<Capture<W>> {
         // The same bytes on every machine.
         let mut writer =
@@ -67,11 +72,42 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
+    /// Writes a real packet, whose last bit left at `at`.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_bytes(&mut self, at: Time, bytes: &[u8]) -> io::Result<()> {
+        let kept = if self.headers_only { headers(bytes) } else { bytes };
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: Duration::from_nanos(nanos(at)),
+            original_len: bytes.len() as u32,
+            data: Cow::Borrowed(kept),
+            options: Vec::new(),
+        };
+        self.writer.write_pcapng_block(block).map_err(io_error)?;
+        self.packets += 1;
+        Ok(())
+    }
+
     /// Hands everything to the system, and says how many packets there are.
+    ///
+    /// # Errors
+    /// What the system says.
     pub fn finish(self) -> io::Result<u64> {
         let mut out = self.writer.into_inner();
         out.flush()?;
         Ok(self.packets)
+    }
+}
+
+/// IP and TCP header of a real packet; all of it where there is no TCP.
+fn headers(bytes: &[u8]) -> &[u8] {
+    let ip = bytes.first().map_or(0, |first| usize::from(first & 15) * 4);
+    let tcp = bytes.get(ip + 12).map_or(0, |offset| usize::from(offset >> 4) * 4);
+    match bytes.get(9) {
+        Some(6) => bytes.get(..ip + tcp).unwrap_or(bytes),
+        _ => bytes,
     }
 }
 

@@ -106,7 +106,8 @@ fn schedule(scenario: &Scenario, world: &mut World) {
     }
 }
 
-fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
+/// The `i`-th link at time zero.
+pub fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     let named = &scenario.links[i];
     let queue = &named.queue;
     let router = |part: &RouterPart, name: &str| {

@@ -16,11 +16,11 @@ use crate::world::World;
 
 /// A packet at a link.
 #[derive(Clone, Copy, Debug)]
-struct Here {
-    now: Time,
-    id: u32,
+pub(crate) struct Here {
+    pub now: Time,
+    pub id: u32,
     /// Its flow's group.
-    group: u32,
+    pub group: u32,
 }
 
 /// What of [`Place`] the link knows before it asks.
@@ -67,7 +67,7 @@ fn ask<T>(
 impl Link {
     /// A packet arrives, with all departures up to now worked out; what had waited and is dropped for
     /// it goes to `gone`. One that is let in is in the queue, even if the line is free.
-    fn admit(
+    pub(crate) fn admit(
         &mut self,
         here: Here,
         pool: &mut Pool,
@@ -138,7 +138,7 @@ impl Link {
 
     /// The packet whose service starts at `now`, when the line is free, and how long it waited; the
     /// router may drop others before it.
-    fn next_of_classes(
+    pub(crate) fn next_of_classes(
         &mut self,
         now: Time,
         pool: &mut Pool,

@@ -20,6 +20,7 @@ mod link;
 mod lookahead;
 mod packet;
 mod pause;
+mod ports;
 mod probe;
 mod prototypes;
 mod reports;
@@ -39,6 +40,7 @@ pub use crate::branch::Refused;
 pub use crate::explain::{
     AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
 };
+pub use crate::ports::{Entering, Passed, Ports};
 pub use crate::prototypes::{Named as Prototype, named as prototypes, with_host};
 pub use crate::rows::MAX_ROWS;
 

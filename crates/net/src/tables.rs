@@ -8,6 +8,7 @@ use scenario::Scenario;
 use units::{Span, Time};
 
 use crate::islands;
+use crate::link::{Counts, Link};
 use crate::packet::{Packet, Pool};
 use crate::world::World;
 
@@ -25,7 +26,11 @@ pub fn tables(scenario: &Scenario, world: &mut World, end: Time) -> Tables {
         *lost -= 1;
         *found += 1;
     }
-    let links = (0..world.links.len()).map(|i| link_row(scenario, world, i, end)).collect();
+    let links = (0..world.links.len())
+        .map(|i| {
+            link_row(scenario, i, &mut world.links[i], (world.at_warmup[i], world.warmup, end))
+        })
+        .collect();
     let mut flows = Vec::with_capacity(world.sources.len());
     for group in &scenario.groups {
         // One name for all rows of a group.
@@ -146,12 +151,16 @@ fn in_flight(world: &World) -> Vec<(u64, u64)> {
     found
 }
 
-fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> LinkRow {
+/// The row of the `i`-th link, from the counts at the warm-up's end on.
+pub fn link_row(
+    scenario: &Scenario,
+    i: usize,
+    link: &mut Link,
+    (before, warmup, end): (Counts, Time, Time),
+) -> LinkRow {
     let named = &scenario.links[i];
-    let link = &mut world.links[i];
     let queue = link.occupancy.finish(end);
     let total = link.departed(end);
-    let before = world.at_warmup[i];
     let buffer_bytes = match named.limit {
         Limit::Bytes(bytes) => bytes,
         Limit::Packets(packets) => u64::from(packets) * u64::from(scenario.packets.data_bytes),
@@ -163,7 +172,7 @@ fn link_row(scenario: &Scenario, world: &mut World, i: usize, end: Time) -> Link
     let arrivals = total.arrivals - before.arrivals;
     let drops = total.drops - before.drops;
     let departures_bytes = total.served_bytes - before.served_bytes;
-    let capacity_bits = link.capacity_bits(world.warmup, end);
+    let capacity_bits = link.capacity_bits(warmup, end);
     LinkRow {
         link: i as u32,
         name: named.name.clone(),

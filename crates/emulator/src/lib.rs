@@ -1,0 +1,62 @@
+//! Real packets in real time through the simulator's own links.
+//!
+//! One process owns TUN devices inside network namespaces and carries packets between them: through
+//! queues, routers and lines that are those of the packet engine ([`net::Ports`]), by a real clock.
+//! [`wire`] is what a router sees of a real packet, [`network`] the way of a packet, [`realtime`] the
+//! clock and the devices, [`traffic`] TCP flows that are measured by the kernel, [`sys`] all system
+//! calls.
+#![cfg(target_os = "linux")]
+
+pub mod lateness;
+pub mod network;
+pub mod plan;
+pub mod realtime;
+pub mod sys;
+pub mod traffic;
+pub mod wire;
+
+use std::fs;
+use std::io;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const USAGE: &str = "usage: clearpipe-emulator emulate|traffic PLAN.json REPORT.json";
+
+/// Runs a part of the linux engine by its command line: `emulate PLAN REPORT` or `traffic PLAN REPORT`.
+/// Gives the exit code: 0 done, 1 failed, 2 usage.
+pub fn main(arguments: &[String]) -> u8 {
+    let done = match arguments {
+        [what, plan, report] if what == "emulate" => read(plan).and_then(|plan| {
+            sys::die_with_parent();
+            let done = realtime::emulate(&plan, &mut io::stdout());
+            write(report, &done.map_err(|error| error.to_string())?)
+        }),
+        [what, plan, report] if what == "traffic" => read(plan).and_then(|plan| {
+            sys::die_with_parent();
+            let done = traffic::run(&plan);
+            write(report, &done.map_err(|error| error.to_string())?)
+        }),
+        _ => {
+            eprintln!("{USAGE}");
+            return 2;
+        }
+    };
+    match done {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("clearpipe-emulator: {error}");
+            1
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &str) -> Result<T, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))
+}
+
+fn write(path: &str, value: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string(value).map_err(|error| format!("{path}: {error}"))?;
+    fs::write(path, text).map_err(|error| format!("{path}: {error}"))
+}

@@ -1,0 +1,273 @@
+//! The emulator: a network, TUN devices, a real clock.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::lateness::{Late, Lateness};
+use crate::network::{Capture, Ended, Network, Outgoing, Wall};
+use crate::plan::{CaptureTo, Device, EmulatorPlan};
+use crate::sys::{self, Scheduling};
+
+/// Packets taken from one device before what is due is looked at again.
+const BATCH: usize = 64;
+/// The largest IPv4 packet.
+const MAX_PACKET: usize = 65_535;
+/// Bytes of a capture handed to the system at once.
+const CAPTURE_BUFFER: usize = 1 << 20;
+
+/// Why the emulator did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// The plan, or the scenario in it, is not valid.
+    #[error("{0}")]
+    Plan(String),
+    /// A device could not be made.
+    #[error("device {name} in {netns}: {source}")]
+    Device {
+        /// The namespace.
+        netns: String,
+        /// The device's name.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A capture cannot be written.
+    #[error("{path}: {source}")]
+    Capture {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system said no on the way.
+    #[error("{what}: {source}")]
+    System {
+        /// What was done.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+fn system(what: &'static str) -> impl FnOnce(io::Error) -> Failed {
+    move |source| Failed::System { what, source }
+}
+
+/// What the emulator says at its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmulatorReport {
+    /// What the network counted.
+    pub network: Ended,
+    /// Did it run with SCHED_FIFO?
+    pub realtime: bool,
+    /// How late packets left.
+    pub late: Late,
+    /// Packets that were not whole IPv4.
+    pub foreign_pkts: u64,
+    /// Packets that a device did not take.
+    pub refused_pkts: u64,
+    /// Packets handed to devices.
+    pub forwarded_pkts: u64,
+    /// Processor time over the whole life.
+    pub cpu_s: f64,
+    /// Real time over the whole life.
+    pub wall_s: f64,
+}
+
+/// What the emulator says when packets can come.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Ready {
+    /// Always true.
+    pub ready: bool,
+    /// Does it run with SCHED_FIFO?
+    pub realtime: bool,
+}
+
+/// Makes the devices, says so on `out` by a line of JSON, and carries packets until the run is over.
+///
+/// Lines on stdin tell it more: `start NS` is when the run starts [ns of CLOCK_MONOTONIC], `stop` ends
+/// it, as the end of stdin does, and SIGTERM and SIGINT.
+///
+/// # Errors
+/// [`Failed`] says what went wrong; the devices are gone then, as they are at the end.
+pub fn emulate(plan: &EmulatorPlan, out: &mut impl Write) -> Result<EmulatorReport, Failed> {
+    let parsed = scenario::parse("the scenario", &plan.scenario, &[])
+        .map_err(|error| Failed::Plan(error.to_string()))?;
+    let numbers = plan.groups.iter().flatten();
+    if plan.groups.len() != parsed.scenario.groups.len()
+        || numbers.clone().any(|&device| device >= plan.devices.len())
+    {
+        return Err(Failed::Plan("groups: one pair of devices for each group".to_owned()));
+    }
+    let groups = plan.groups.clone();
+    let mut network = Network::new(parsed.scenario, (plan.seed, plan.rep), groups, plan.numbering);
+    for wanted in &plan.captures {
+        let capture = open_capture(&network, wanted)?;
+        network.capture(wanted.link, capture);
+    }
+    let devices: Vec<OwnedFd> = plan.devices.iter().map(open_device).collect::<Result<_, _>>()?;
+    sys::catch_signals();
+    let realtime = sys::be_punctual(plan.realtime) == Scheduling::Realtime;
+    sys::set_nonblocking(&io::stdin()).map_err(system("stdin"))?;
+    let ready = serde_json::to_string(&Ready { ready: true, realtime });
+    let ready = ready.map_err(|error| Failed::Plan(error.to_string()))?;
+    writeln!(out, "{ready}").and_then(|()| out.flush()).map_err(system("stdout"))?;
+    let mut emulator = Emulator::new(network, devices, plan.endless);
+    let born = sys::monotonic_ns();
+    emulator.run()?;
+    let Emulator { network, late, refused_pkts, forwarded_pkts, now, .. } = emulator;
+    let foreign_pkts = network.foreign_pkts;
+    let end = network.end().min(now);
+    let network = network.finish(end).map_err(system("a capture"))?;
+    Ok(EmulatorReport {
+        network,
+        realtime,
+        late: late.report(),
+        foreign_pkts,
+        refused_pkts,
+        forwarded_pkts,
+        cpu_s: sys::cpu_ns() as f64 * 1e-9,
+        wall_s: (sys::monotonic_ns() - born) as f64 * 1e-9,
+    })
+}
+
+fn open_device(device: &Device) -> Result<OwnedFd, Failed> {
+    let Device { netns, name } = device;
+    sys::in_namespace(netns, || sys::open_tun(name)).map_err(|source| Failed::Device {
+        netns: netns.clone(),
+        name: name.clone(),
+        source,
+    })
+}
+
+fn open_capture(network: &Network, wanted: &CaptureTo) -> Result<Capture, Failed> {
+    let path = wanted.path.display().to_string();
+    let Some(link) = network.scenario().links.get(wanted.link) else {
+        return Err(Failed::Plan(format!("captures: there is no link {}", wanted.link)));
+    };
+    let file = File::create(&wanted.path);
+    let capture = file.and_then(|file| {
+        let out: Box<dyn Write + Send> = Box::new(BufWriter::with_capacity(CAPTURE_BUFFER, file));
+        Capture::new(out, &link.name, link.rate.0, wanted.headers_only)
+    });
+    capture.map_err(|source| Failed::Capture { path, source })
+}
+
+struct Emulator {
+    network: Network,
+    devices: Vec<OwnedFd>,
+    late: Lateness,
+    refused_pkts: u64,
+    forwarded_pkts: u64,
+    endless: bool,
+    /// What has come on stdin of a line that is not whole.
+    line: Vec<u8>,
+    told_to_stop: bool,
+    now: Wall,
+    buffer: Vec<u8>,
+}
+
+impl Emulator {
+    fn new(mut network: Network, devices: Vec<OwnedFd>, endless: bool) -> Emulator {
+        let now = Wall::from_ns(sys::monotonic_ns());
+        if endless {
+            network.start(now);
+        }
+        Emulator {
+            network,
+            devices,
+            late: Lateness::default(),
+            refused_pkts: 0,
+            forwarded_pkts: 0,
+            endless,
+            line: Vec::new(),
+            told_to_stop: false,
+            now,
+            buffer: vec![0; MAX_PACKET],
+        }
+    }
+
+    fn over(&self) -> bool {
+        let ended = !self.endless && self.now >= self.network.end();
+        ended || self.told_to_stop || sys::stopped()
+    }
+
+    fn run(&mut self) -> Result<(), Failed> {
+        let inputs = self.devices.iter().map(AsRawFd::as_raw_fd).chain([0]);
+        let mut waiting: Vec<_> = inputs.map(|fd| sys::interest(fd, libc::POLLIN)).collect();
+        let control = self.devices.len();
+        while !self.over() {
+            let now = Wall::from_ns(sys::monotonic_ns());
+            // A second is soon enough to see a signal that came just before the wait.
+            let until = self.network.next().0.saturating_sub(now.0).min(1_000_000_000_000);
+            let timeout = Duration::from_nanos(until / 1000);
+            sys::wait(&mut waiting, Some(timeout)).map_err(system("waiting"))?;
+            self.advance();
+            for (device, ready) in waiting[..control].iter().enumerate() {
+                if ready.revents != 0 {
+                    self.take(device)?;
+                }
+            }
+            if waiting[control].revents != 0 {
+                self.listen()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what is due by now.
+    fn advance(&mut self) {
+        let Emulator { network, devices, late, refused_pkts, forwarded_pkts, .. } = self;
+        self.now = Wall::from_ns(sys::monotonic_ns());
+        network.advance(self.now, &mut |Outgoing { device, bytes, due }| {
+            let written = sys::write(&devices[device], bytes);
+            late.add(Wall::from_ns(sys::monotonic_ns()).0.saturating_sub(due.0) / 1000);
+            match written {
+                Ok(Some(_)) => *forwarded_pkts += 1,
+                // The device is down, or its queue is full.
+                Ok(None) | Err(_) => *refused_pkts += 1,
+            }
+        });
+    }
+
+    /// Takes what a device has.
+    fn take(&mut self, device: usize) -> Result<(), Failed> {
+        for _ in 0..BATCH {
+            let read = match sys::read(&self.devices[device], &mut self.buffer) {
+                Ok(Some(read)) => read,
+                Ok(None) => return Ok(()),
+                // While the device is down.
+                Err(error) if error.raw_os_error() == Some(libc::EIO) => return Ok(()),
+                Err(error) => return Err(system("a device")(error)),
+            };
+            self.advance();
+            self.network.enter(self.now, device, &self.buffer[..read]);
+        }
+        Ok(())
+    }
+
+    /// Takes what stdin has.
+    fn listen(&mut self) -> Result<(), Failed> {
+        let mut bytes = [0; 256];
+        match sys::read(&io::stdin(), &mut bytes).map_err(system("stdin"))? {
+            None => return Ok(()),
+            Some(0) => self.told_to_stop = true,
+            Some(n) => self.line.extend_from_slice(&bytes[..n]),
+        }
+        while let Some(end) = self.line.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            let mut words = line.split_whitespace();
+            match (words.next(), words.next().and_then(|ns| ns.parse().ok())) {
+                (Some("start"), Some(ns)) => self.network.start(Wall::from_ns(ns)),
+                (Some("stop"), None) => self.told_to_stop = true,
+                _ => return Err(Failed::Plan(format!("stdin: not a command: {}", line.trim()))),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! Real packets as the protocols' routers see them, and back: what is read of an IPv4 packet, and
+//! which of its bytes a router's decisions change, with both checksums.
+//!
+//! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole TCP
+//! segment, passes as data without a header.
+
+use cc::explicit::bmcc::BmccHeader;
+use cc::explicit::dpcp::DpcpHeader;
+use cc::registry::AnyHeader;
+use cc::roles::{Ecn, PacketKind};
+
+const IP_MIN: usize = 20;
+const TCP_MIN: usize = 20;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Experimental TCP option (RFC 4727), with an ExID (RFC 6994) that names the protocol.
+const KIND_EXPERIMENT: u8 = 253;
+/// The longest header of a protocol.
+const MAX_HEADER: usize = 40;
+
+/// Which fields of a packet without an option are a protocol's header: routers of these protocols
+/// read what every packet has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Implicit {
+    /// None.
+    #[default]
+    None,
+    /// DPCP: the order of TCP's two numbers.
+    Dpcp,
+    /// BMCC: IP's identification.
+    Bmcc,
+}
+
+impl Implicit {
+    /// What a queue of this kind reads.
+    pub fn of(queue: &str) -> Implicit {
+        match queue {
+            "dpcp" => Implicit::Dpcp,
+            "bmcc" => Implicit::Bmcc,
+            _ => Implicit::None,
+        }
+    }
+}
+
+/// Both ends of a packet's connection, the same whichever way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ends {
+    /// The lesser address and port, and the greater.
+    pub ends: [(u32, u16); 2],
+    /// IP's protocol number.
+    pub protocol: u8,
+}
+
+/// What was read of a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Whose it is.
+    pub ends: Ends,
+    /// Source and destination port; 0 where there are none.
+    pub ports: (u16, u16),
+    /// Bytes of data that TCP carries in it.
+    pub payload: u32,
+    /// A TCP segment without payload is an ACK, all else is data.
+    pub kind: PacketKind,
+    /// The two ECN bits.
+    pub ecn: Ecn,
+    /// The protocol's header.
+    pub header: AnyHeader,
+    /// Where an option with a header begins and how long the header is.
+    option: Option<(usize, usize)>,
+}
+
+/// Reads a packet; `None` when it is not whole IPv4.
+pub fn read(packet: &[u8], implicit: Implicit) -> Option<Seen> {
+    let (start, end) = ip_bounds(packet)?;
+    let ecn = ecn(packet[1]);
+    let protocol = packet[9];
+    let address = |at: usize| u32_at(packet, at).unwrap_or(0);
+    // Only the first fragment has ports.
+    let first = u16_at(packet, 6)? & 0x1fff == 0;
+    let body = if first { &packet[start..end] } else { &[] };
+    let ports = match protocol {
+        TCP | UDP => (u16_at(body, 0).unwrap_or(0), u16_at(body, 2).unwrap_or(0)),
+        _ => (0, 0),
+    };
+    let (a, b) = ((address(12), ports.0), (address(16), ports.1));
+    let ends = Ends { ends: [a.min(b), a.max(b)], protocol };
+    let mut seen = Seen {
+        ends,
+        ports,
+        payload: 0,
+        kind: PacketKind::Data,
+        ecn,
+        header: AnyHeader::None,
+        option: None,
+    };
+    let tcp_bytes = if protocol == TCP { tcp_header(body) } else { None };
+    if let Some(header) = tcp_bytes {
+        let whole = u16_at(packet, 6)? & 0x2000 == 0;
+        seen.payload = (body.len() - header.len()) as u32;
+        if seen.payload == 0 && whole {
+            seen.kind = PacketKind::Ack;
+        }
+        if let Some((at, length, found)) = find_option(header) {
+            (seen.header, seen.option) = (found, Some((start + at, length)));
+        } else if implicit == Implicit::Dpcp {
+            let (seq, ack) = (u32_at(header, 4)?, u32_at(header, 8)?);
+            seen.header = AnyHeader::Dpcp(DpcpHeader { seq, ack, stale: false });
+        }
+    }
+    if implicit == Implicit::Bmcc && seen.option.is_none() {
+        seen.header = AnyHeader::Bmcc(BmccHeader { id: u16_at(packet, 4)? });
+    }
+    Some(seen)
+}
+
+/// Writes into a packet what routers made of its ECN bits and its header; both checksums follow. True
+/// when a byte changed.
+pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bool {
+    let mut changed = false;
+    if ecn != seen.ecn {
+        let before = u16::from_be_bytes([packet[0], packet[1]]);
+        packet[1] = packet[1] & !3 | ecn as u8;
+        let after = u16::from_be_bytes([packet[0], packet[1]]);
+        let sum = u16::from_be_bytes([packet[10], packet[11]]);
+        packet[10..12].copy_from_slice(&replaced(sum, before, after).to_be_bytes());
+        changed = true;
+    }
+    if let Some((at, length)) = seen.option
+        && *header != seen.header
+        && header.wire_bytes() == length
+    {
+        let mut bytes = [0; MAX_HEADER];
+        header.encode(&mut bytes[..length]);
+        changed |= patch_tcp(packet, at, &bytes[..length]);
+    }
+    changed
+}
+
+/// Replaces bytes of the TCP header of a packet that [`read`] understood.
+fn patch_tcp(packet: &mut [u8], at: usize, bytes: &[u8]) -> bool {
+    let start = usize::from(packet[0] & 15) * 4;
+    // Words of the checksum begin at even distances from the TCP header.
+    let from = at - (at - start) % 2;
+    let to = at + bytes.len() + (at + bytes.len() - start) % 2;
+    if packet[at..at + bytes.len()] == *bytes {
+        return false;
+    }
+    let mut old = [0; MAX_HEADER + 2];
+    old[..to - from].copy_from_slice(&packet[from..to]);
+    packet[at..at + bytes.len()].copy_from_slice(bytes);
+    let mut sum = u16::from_be_bytes([packet[start + 16], packet[start + 17]]);
+    for i in (0..to - from).step_by(2) {
+        let before = u16::from_be_bytes([old[i], old[i + 1]]);
+        let after = u16::from_be_bytes([packet[from + i], packet[from + i + 1]]);
+        sum = replaced(sum, before, after);
+    }
+    packet[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
+    true
+}
+
+/// A checksum after one of its words has become another. RFC 1624, eq. 3: HC' = ~(~HC + ~m + m').
+pub fn replaced(sum: u16, before: u16, after: u16) -> u16 {
+    let mut total = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    total = (total & 0xffff) + (total >> 16);
+    total = (total & 0xffff) + (total >> 16);
+    !(total as u16)
+}
+
+/// Where what IPv4 carries begins and ends.
+fn ip_bounds(packet: &[u8]) -> Option<(usize, usize)> {
+    let first = *packet.first()?;
+    let header = usize::from(first & 15) * 4;
+    if first >> 4 != 4 || header < IP_MIN {
+        return None;
+    }
+    let total = usize::from(u16_at(packet, 2)?);
+    (header <= total && total <= packet.len()).then_some((header, total))
+}
+
+/// The TCP header with its options; `None` when it is cut off or makes no sense.
+fn tcp_header(body: &[u8]) -> Option<&[u8]> {
+    let length = usize::from(body.get(12)? >> 4) * 4;
+    if length < TCP_MIN { None } else { body.get(..length) }
+}
+
+/// The first option with a protocol's header: where the header is, its length and what it says.
+fn find_option(header: &[u8]) -> Option<(usize, usize, AnyHeader)> {
+    let mut at = TCP_MIN;
+    loop {
+        let length = match *header.get(at)? {
+            0 => return None,
+            1 => {
+                at += 1;
+                continue;
+            }
+            _ => usize::from(*header.get(at + 1)?),
+        };
+        let option = header.get(at..at + length)?;
+        if length < 2 {
+            return None;
+        }
+        if option[0] == KIND_EXPERIMENT && length >= 4 {
+            let exid = u16::from_be_bytes([option[2], option[3]]);
+            let wire = &option[4..];
+            return match AnyHeader::decode(exid, wire) {
+                Some(found) if found.wire_bytes() == wire.len() => {
+                    Some((at + 4, wire.len(), found))
+                }
+                _ => None,
+            };
+        }
+        at += length;
+    }
+}
+
+fn ecn(tos: u8) -> Ecn {
+    [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(tos & 3)]
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+"""Real kernels: network namespaces, the emulator, end hosts in eBPF."""

@@ -1,0 +1,214 @@
+"""Network namespaces of ours: made, removed, and found again when their owner is gone.
+
+A name is clearpipe-PID-START-WHAT: PID and START (field 22 of /proc/PID/stat) are those of the process
+that made it. A process that has died leaves its namespaces behind if it was killed; `remove_stale`
+removes those and no others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from clearpipe.errors import RunError, UnsupportedError
+
+FOLDER = Path("/run/netns")
+CGROUP_NAME = "clearpipe"
+_NAME = re.compile(r"clearpipe-(\d+)-(\d+)(?:-\w+)?")
+CLONE_NEWNET = 0x40000000
+
+
+def missing() -> list[str]:
+    """What this system lacks for namespaces and devices in them; empty if nothing."""
+    lacks = []
+    if os.uname().sysname != "Linux":
+        return ["Linux"]
+    if shutil.which("ip") is None:
+        lacks.append("the program ip (Debian: apt-get install iproute2)")
+    if not Path("/dev/net/tun").exists():
+        lacks.append("/dev/net/tun (kernel option CONFIG_TUN; in a container: --device /dev/net/tun)")
+    elif not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        lacks.append("leave to open /dev/net/tun")
+    if not Path("/proc/self/ns/net").exists():
+        lacks.append("network namespaces (kernel option CONFIG_NET_NS)")
+    if not _capable():
+        lacks.append("the privilege to make network namespaces (CAP_SYS_ADMIN and CAP_NET_ADMIN: root)")
+    return lacks
+
+
+def check() -> None:
+    """Raise UnsupportedError if something lacks."""
+    if lacks := missing():
+        raise UnsupportedError(f"this system lacks: {'; '.join(lacks)}")
+
+
+def _capable() -> bool:
+    """Has this process CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21)?"""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return False
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
+    held = int(found[1], 16) if found else 0
+    return all(held >> bit & 1 for bit in (12, 21))
+
+
+def owner() -> str:
+    """What names of this process begin with."""
+    return f"clearpipe-{os.getpid()}-{_start_of(os.getpid())}"
+
+
+def _start_of(pid: int) -> int | None:
+    """When a process started, in the kernel's ticks; None if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+def path(name: str) -> str:
+    """The file of a namespace."""
+    return str(FOLDER / name)
+
+
+def ip(*arguments: str, stdin: str | None = None) -> str:
+    """Run `ip`; RunError with what it says if it fails."""
+    done = subprocess.run(
+        ["ip", *arguments], input=stdin, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RunError(f"ip {' '.join(arguments)}: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
+def add(what: str) -> str:
+    """Make a namespace of this process; its name."""
+    name = f"{owner()}-{what}"
+    ip("netns", "add", name)
+    return name
+
+
+def remove(name: str) -> None:
+    """End what runs in a namespace and remove it."""
+    end_processes(name)
+    ip("netns", "delete", name)
+
+
+def end_processes(name: str) -> None:
+    """End every process in a namespace: SIGTERM, and after half a second SIGKILL."""
+    for number, patience in ((signal.SIGTERM, 0.5), (signal.SIGKILL, 0.5)):
+        until = time.monotonic() + patience
+        for pid in _inside(name):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        while _inside(name) and time.monotonic() < until:
+            time.sleep(0.01)
+
+
+def _inside(name: str) -> list[int]:
+    with suppress(RunError):
+        return [int(pid) for pid in ip("netns", "pids", name).split() if int(pid) != os.getpid()]
+    return []
+
+
+def enter(name: str) -> Callable[[], None]:
+    """What a child calls before it runs its program, to run it in a namespace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    file = path(name)
+
+    def inside() -> None:
+        fd = os.open(file, os.O_RDONLY)
+        if libc.setns(fd, CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), f"cannot enter {file}")
+        os.close(fd)
+
+    return inside
+
+
+def configure(name: str, commands: Sequence[str], sysctls: dict[str, str]) -> None:
+    """Run `ip` commands in a namespace, and write its /proc/sys/net; absent keys are skipped."""
+    ip("-n", name, "-batch", "-", stdin="\n".join(commands) + "\n")
+    lines = [
+        f'if [ -e "/proc/sys/net/{key}" ]; then echo "{value}" > "/proc/sys/net/{key}"; fi'
+        for key, value in sysctls.items()
+    ]
+    done = subprocess.run(
+        ["sh", "-ec", "\n".join(lines)],
+        preexec_fn=enter(name),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RunError(f"{name}: {done.stderr.strip()}")
+
+
+def stale() -> list[str]:
+    """The names whose owner is gone."""
+    if not FOLDER.is_dir():
+        return []
+    return sorted(entry.name for entry in FOLDER.iterdir() if _abandoned(entry.name))
+
+
+def _abandoned(name: str) -> bool:
+    found = _NAME.fullmatch(name)
+    return found is not None and _start_of(int(found[1])) != int(found[2])
+
+
+def remove_stale() -> list[str]:
+    """Remove what owners that are gone have left; what was removed."""
+    removed = []
+    for name in stale():
+        remove(name)
+        removed.append(f"network namespace {name}")
+    for group in _cgroups():
+        if _abandoned(group.name):
+            remove_cgroup(group)
+            removed.append(f"cgroup {group}")
+    return removed
+
+
+def cgroup_root() -> Path | None:
+    """Where cgroup v2 is mounted; None if it is not."""
+    with suppress(OSError):
+        for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines():
+            _, where, kind, *_ = line.split()
+            if kind == "cgroup2":
+                return Path(where)
+    return None
+
+
+def _cgroups() -> list[Path]:
+    root = cgroup_root()
+    return sorted(root.glob("clearpipe-*")) if root else []
+
+
+def add_cgroup() -> Path | None:
+    """A cgroup of this process; None without cgroup v2."""
+    root = cgroup_root()
+    if root is None:
+        return None
+    group = root / owner()
+    group.mkdir(exist_ok=True)
+    return group
+
+
+def remove_cgroup(group: Path) -> None:
+    """Remove an empty cgroup, giving what was in it half a second to end."""
+    until = time.monotonic() + 0.5
+    while group.is_dir():
+        try:
+            group.rmdir()
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)

@@ -1,0 +1,134 @@
+"""The emulator and the TCP flows as processes: `python -m clearpipe.linux.process emulate|traffic`."""
+
+from __future__ import annotations
+
+import json
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from clearpipe.errors import RunError
+
+READY_S = 30.0
+"""An emulator that has not said that it is ready by then has failed."""
+
+
+class Process:
+    """A part of the linux engine at work, and its report when it has ended."""
+
+    def __init__(self, what: str, plan: dict[str, Any]) -> None:
+        self._what = what
+        self._folder = tempfile.TemporaryDirectory(prefix="clearpipe-")
+        folder = Path(self._folder.name)
+        self._plan, self._report = folder / "plan.json", folder / "report.json"
+        self._plan.write_text(json.dumps(plan), encoding="utf-8")
+        self._errors = (folder / "errors.txt").open("w+b")
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, before: Any = None) -> None:
+        """Start it; `before` is called in the child before its program."""
+        module = "clearpipe.linux.process"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", module, self._what, str(self._plan), str(self._report)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            preexec_fn=before,
+            # Ctrl-C is for whoever runs it, which then ends it.
+            start_new_session=True,
+        )
+
+    def ready(self) -> dict[str, Any]:
+        """Wait for its first line; RunError with what it says if it ends instead."""
+        out = self._pipe("stdout")
+        readable, _, _ = select.select([out], [], [], READY_S)
+        line = out.readline() if readable else ""
+        if not line:
+            self.stop()
+            raise RunError(f"the {self._what} process did not start: {self.errors()}")
+        value: dict[str, Any] = json.loads(line)
+        return value
+
+    def tell(self, line: str) -> None:
+        """A line for its stdin."""
+        pipe = self._pipe("stdin")
+        try:
+            pipe.write(line + "\n")
+            pipe.flush()
+        except BrokenPipeError:
+            raise RunError(f"the {self._what} process has ended: {self.errors()}") from None
+
+    def _pipe(self, name: str) -> IO[str]:
+        assert self.process is not None
+        pipe: IO[str] | None = getattr(self.process, name)
+        assert pipe is not None
+        return pipe
+
+    def running(self) -> bool:
+        """Has it not ended?"""
+        return self.process is not None and self.process.poll() is None
+
+    def errors(self) -> str:
+        """What it wrote to stderr."""
+        self._errors.flush()
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace").strip()
+
+    def finish(self, timeout: float) -> dict[str, Any]:
+        """Wait for its end; its report."""
+        assert self.process is not None
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise RunError(f"the {self._what} process did not end in time") from None
+        if code != 0:
+            raise RunError(f"the {self._what} process failed: {self.errors() or f'code {code}'}")
+        report: dict[str, Any] = json.loads(self._report.read_text(encoding="utf-8"))
+        return report
+
+    def stop(self) -> None:
+        """End it: SIGTERM, and after two seconds SIGKILL."""
+        if self.process is None:
+            return
+        if self.running():
+            self.process.terminate()
+            until = time.monotonic() + 2.0
+            while self.running() and time.monotonic() < until:
+                time.sleep(0.01)
+            if self.running():
+                self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None and not pipe.closed:
+                pipe.close()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+        self._errors.close()
+        self._folder.cleanup()
+
+
+def main() -> int:
+    """Run one part; the exit code."""
+    from clearpipe import _core
+
+    return _core.linux_process(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
