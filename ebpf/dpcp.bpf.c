@@ -24,10 +24,9 @@ struct flow {
 	u8 events[EVENTS];
 	/* The sender's. */
 	u8 sends, turn, proven;
+	u32 ordered_from; /* the first number of data in an order of its own */
 	/* The receiver's: codes not answered yet, the part answered last, is the peer known to switch? */
 	u8 echo[2], answered, switches;
-	/* Packets switched and switched back. */
-	u32 switched, undone;
 };
 
 struct {
@@ -36,6 +35,24 @@ struct {
 	__type(key, int);
 	__type(value, struct flow);
 } flows SEC(".maps");
+
+/* What happened so far on all flows; the order is that of `clearpipe-bpf status`. */
+enum { SWITCHED, UNDONE, EXCEPTIONS, DOWNGRADES, COUNTERS };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} counters SEC(".maps");
+
+static __always_inline void count(u32 counter, u64 more)
+{
+	u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value && more)
+		__sync_fetch_and_add(value, more);
+}
 
 static __always_inline void switch_numbers(struct __sk_buff *skb, const struct segment *segment)
 {
@@ -49,7 +66,7 @@ static __always_inline void order(struct __sk_buff *skb, const struct segment *s
 {
 	if (dpcp_part(segment->seq, segment->ack) != part && segment->seq != segment->ack) {
 		switch_numbers(skb, segment);
-		flow->switched++;
+		count(SWITCHED, 1);
 	}
 }
 
@@ -135,12 +152,19 @@ static __always_inline int undo(struct __sk_buff *skb, const struct segment *seg
 	return 1;
 }
 
+static __always_inline u32 sent_up_to(struct bpf_sock *sk)
+{
+	const struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	return tp ? tp->snd_nxt : 0;
+}
+
 static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 {
 	struct segment segment;
 	struct bpf_sock *sk;
 	struct flow *flow;
-	u32 code, echo, part, head;
+	u32 code, echo, part, head, acked;
 	int undone;
 
 	if (!parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)) ||
@@ -159,17 +183,20 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 		return TC_ACT_UNSPEC;
 	}
 	undone = undo(skb, &segment, sk);
-	flow->undone += undone;
+	count(UNDONE, undone);
 	part = dpcp_part(segment.seq, segment.ack);
 	if (code) {
 		flow->switches |= undone;
 		if (code > flow->echo[part & 1])
 			flow->echo[part & 1] = code;
 	} else if (flow->sends) {
-		/* Before anything is switched the order says nothing. */
+		/* The order of what left before says nothing. */
 		if (!flow->proven)
-			part = DPCP_MSP;
+			flow->ordered_from = sent_up_to(sk);
 		flow->proven = 1;
+		acked = undone ? segment.seq : segment.ack;
+		if (acked - flow->ordered_from - 1 >= 1U << 31)
+			part = DPCP_MSP;
 		head = flow->head;
 		if (head - flow->tail < EVENTS) {
 			flow->events[head % EVENTS] = part << 2 | echo;
@@ -191,6 +218,8 @@ void BPF_PROG(cc_init, struct sock *sk)
 	if (!flow)
 		return;
 	dpcp_start(&flow->dpcp);
+	/* VCP until the first LSP comes back. */
+	flow->dpcp.mode = DPCP_RESUMING;
 	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
 	flow->tail = flow->head;
 	flow->turn = 0;
@@ -238,12 +267,14 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_of(sk);
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 	struct ack now = { .now_us = tp->tcp_mstamp, .srtt_us = srtt_of(tp), .acked = acked };
-	u32 events;
+	u32 events, exceptions, downgrades;
 
 	if (!flow)
 		return;
 	now.flow = flow;
 	now.grow = uses_window(tp);
+	exceptions = flow->dpcp.exceptions;
+	downgrades = flow->dpcp.downgrades;
 	events = flow->head - flow->tail;
 	if (falls_back(tp, &flow->fallback, events != 0)) {
 		reno(tp, &flow->fallback, acked);
@@ -254,6 +285,8 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		bpf_loop(EVENTS, process, &now, 0);
 	else
 		dpcp_on_ack(&flow->dpcp, now.now_us, now.srtt_us, DPCP_MSP, VCP_NONE, acked, now.grow);
+	count(EXCEPTIONS, flow->dpcp.exceptions - exceptions);
+	count(DOWNGRADES, flow->dpcp.downgrades - downgrades);
 	give_window(tp, flow->dpcp.vcp.cwnd);
 }
 

@@ -2,17 +2,15 @@
 #include "host.h"
 #include "xcp_math.h"
 
-/* As crates/cc writes them, big-endian. */
-struct xcp_header {
-	u32 rtt; /* us; iXCP's is a single [s] */
-	u32 cwnd; /* bytes */
-	u64 feedback; /* 2^-16 bytes, signed */
 #ifdef IXCP
-	u32 bottleneck, next_bottleneck;
+typedef struct ixcp_header header_t;
+#define XCP(header) (&(header)->xcp)
+#else
+typedef struct xcp_header header_t;
+#define XCP(header) (header)
 #endif
-} __attribute__((packed));
 
-#define HEADER_BYTES sizeof(struct xcp_header)
+#define HEADER_BYTES sizeof(header_t)
 #define OPTION_BYTES (4 + HEADER_BYTES)
 
 struct flow {
@@ -24,7 +22,7 @@ struct flow {
 	u32 bottleneck; /* as on the wire */
 	/* The receiver's: the sum since its last ACK, the last header, did an untouched one come? */
 	s64 sum;
-	struct xcp_header last;
+	header_t last;
 	u8 untouched;
 	u8 sends, writes, pending, heard;
 };
@@ -38,7 +36,7 @@ struct {
 
 static __always_inline void forward(struct bpf_sock_ops *ops, struct flow *flow, u8 *bytes)
 {
-	struct xcp_header header = {};
+	header_t header = {};
 	struct xcp_state now = flow->xcp;
 	u32 srtt_us = ops->srtt_us >> 3;
 
@@ -48,24 +46,21 @@ static __always_inline void forward(struct bpf_sock_ops *ops, struct flow *flow,
 	if (now.cwnd / ((u64)flow->packet << 16) != ops->snd_cwnd)
 		now.cwnd = min64(ops->snd_cwnd, MAX_CWND) * flow->packet << 16;
 
+	xcp_put(XCP(&header), &now, srtt_us, XCP_LARGEST);
 #ifdef IXCP
-	header.rtt = bpf_htonl(ixcp_rtt_field(srtt_us));
+	header.xcp.rtt = big32(ixcp_rtt_field(srtt_us));
 	header.bottleneck = flow->bottleneck;
-#else
-	header.rtt = bpf_htonl(srtt_us);
 #endif
-	header.cwnd = bpf_htonl(xcp_cwnd_field(&now));
-	header.feedback = bpf_cpu_to_be64(XCP_LARGEST);
 	__builtin_memcpy(bytes, &header, sizeof(header));
 }
 
 static __always_inline void take_data(struct flow *flow, const u8 *bytes)
 {
-	struct xcp_header header;
+	header_t header;
 	s64 feedback;
 
 	__builtin_memcpy(&header, bytes, sizeof(header));
-	feedback = bpf_be64_to_cpu(header.feedback);
+	feedback = big64(XCP(&header)->feedback);
 	if (feedback == XCP_LARGEST)
 		flow->untouched = 1;
 	else
@@ -76,10 +71,10 @@ static __always_inline void take_data(struct flow *flow, const u8 *bytes)
 
 static __always_inline void echo(struct flow *flow, u8 *bytes)
 {
-	struct xcp_header header = flow->last;
+	header_t header = flow->last;
 	s64 sum = __sync_lock_test_and_set(&flow->sum, 0);
 
-	header.feedback = bpf_cpu_to_be64(flow->untouched ? XCP_LARGEST : sum);
+	XCP(&header)->feedback = big64((u64)(flow->untouched ? XCP_LARGEST : sum));
 	flow->untouched = 0;
 	flow->pending = 0;
 	__builtin_memcpy(bytes, &header, sizeof(header));
@@ -87,11 +82,11 @@ static __always_inline void echo(struct flow *flow, u8 *bytes)
 
 static __always_inline void take_echo(struct flow *flow, const u8 *bytes)
 {
-	struct xcp_header header;
+	header_t header;
 	s64 feedback;
 
 	__builtin_memcpy(&header, bytes, sizeof(header));
-	feedback = bpf_be64_to_cpu(header.feedback);
+	feedback = big64(XCP(&header)->feedback);
 #ifdef IXCP
 	flow->bottleneck = header.next_bottleneck;
 #endif

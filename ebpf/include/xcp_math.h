@@ -13,6 +13,26 @@
 #define XCP_LARGEST 0x7fffffffffffffffLL
 #define XCP_FEEDBACK_LIMIT (1LL << 46)
 
+/* The headers as crates/cc writes them; numbers are big-endian. */
+struct xcp_header {
+	u32 rtt; /* us; iXCP's is a single [s] */
+	u32 cwnd; /* bytes */
+	u64 feedback; /* 2^-16 bytes, signed */
+} __attribute__((packed));
+
+struct ixcp_header {
+	struct xcp_header xcp;
+	u32 bottleneck, next_bottleneck;
+} __attribute__((packed));
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define big32(x) __builtin_bswap32(x)
+#define big64(x) __builtin_bswap64(x)
+#else
+#define big32(x) (x)
+#define big64(x) (x)
+#endif
+
 struct xcp_state {
 	u64 cwnd; /* 2^-16 bytes */
 };
@@ -69,6 +89,15 @@ static __always_inline u32 ixcp_rtt_field(u32 rtt_us)
 		exponent++;
 	}
 	return exponent << 23 | (mantissa & 0x7fffff);
+}
+
+/* XCP's header of a window. */
+static __always_inline void xcp_put(struct xcp_header *header, const struct xcp_state *xcp,
+				    u32 rtt_us, s64 feedback)
+{
+	header->rtt = big32(rtt_us);
+	header->cwnd = big32(xcp_cwnd_field(xcp));
+	header->feedback = big64((u64)feedback);
 }
 
 #endif

@@ -126,7 +126,7 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
             })?;
             link.pin(directory.pin("cc")).map_err(|error| whats_wrong("cc", error))?;
             // The pin holds it from here on.
-        } else if name == "config" || name == "state" {
+        } else if ["config", "state", "counters"].contains(&name.as_str()) {
             map.pin(directory.pin(&name)).map_err(|error| whats_wrong(&name, error))?;
         }
     }
