@@ -9,5 +9,7 @@ fn main() {
         .flag("-Wall")
         .flag("-Wextra")
         .flag("-Werror")
+        // `#pragma unroll` is for clang.
+        .flag("-Wno-unknown-pragmas")
         .compile("clearpipe_host");
 }

@@ -1,8 +1,7 @@
 /* DPCP's end hosts in integers: crates/cc/src/explicit/dpcp/{order,host}.rs with their default
  * parameters.
  *
- * Bound, tested against those files: VCP's (8 units of 2^-32 packets and a millionth of the movement)
- * for the increases; the cuts are within 2 units. */
+ * Bound, tested against those files: VCP's. */
 #ifndef CLEARPIPE_DPCP_MATH_H
 #define CLEARPIPE_DPCP_MATH_H
 

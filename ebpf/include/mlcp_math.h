@@ -2,7 +2,7 @@
  * parameters, and the header's four bytes.
  *
  * Bound, tested against those files: one ACK moves the window by the same amount within 64 units (of
- * 2^-32 packets) and 2e-6 of the movement. Up to five doublings in q32_expm1 multiply the 2 units that
+ * 2^-32 packets), 2e-6 of the movement and 2^-31 of the window. Up to five doublings in q32_expm1 multiply the 2 units that
  * q32_mul loses by up to 2 + 2e each, and the series' 4.3e-8 by as much as they grow e; the root adds
  * 2^-21. */
 #ifndef CLEARPIPE_MLCP_MATH_H

@@ -41,7 +41,7 @@ fn mlcp_moves_the_window_as_the_simulator() {
             let header = MlcpHeader::new(load as u8, t_p, Some(Span::from_millis(80)));
             rust.on_ack(&ack(now_us, Some(srtt_us), Ecn::NotCapable, header));
             kernel.ack(now_us, srtt_us, Mlcp::word(load, u32::from(t_p), 80_000), 1);
-            BOUND.holds(rust.cwnd() - before, kernel.cwnd as i64 - q32(before) as i64);
+            BOUND.holds(rust.cwnd() - before, kernel.cwnd as i64 - q32(before) as i64, before);
             cuts += u32::from(rust.cwnd() < before);
         }
     }

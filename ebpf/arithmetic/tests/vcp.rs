@@ -35,7 +35,7 @@ fn vcp_moves_the_window_as_the_simulator() {
             kernel.cwnd = q32(before);
             rust.on_ack(&ack(now_us, Some(srtt_us), CODES[code as usize], ()));
             kernel.ack(now_us, srtt_us, code, 1);
-            BOUND.holds(rust.cwnd() - before, kernel.cwnd as i64 - q32(before) as i64);
+            BOUND.holds(rust.cwnd() - before, kernel.cwnd as i64 - q32(before) as i64, before);
         }
     }
 }
@@ -108,7 +108,7 @@ fn dpcp_moves_the_window_as_the_simulator() {
             let header = DpcpHeader::order(meant, Numbers { seq: 77, ack: 4_000_000_000 });
             rust.on_ack(&ack(now_us, Some(srtt_us), CODES[code as usize], header));
             kernel.ack(now_us, srtt_us, part, code, 1);
-            BOUND.holds(rust.cwnd() - before, kernel.vcp.cwnd as i64 - q32(before) as i64);
+            BOUND.holds(rust.cwnd() - before, kernel.vcp.cwnd as i64 - q32(before) as i64, before);
             cuts += u32::from(rust.cwnd() < before);
         }
         fell += kernel.downgrades;
