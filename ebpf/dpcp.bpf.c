@@ -172,13 +172,12 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 		return TC_ACT_UNSPEC;
 	code = segment.payload ? segment.tos & 3 : VCP_NONE;
 	echo = segment.payload ? VCP_NONE : echo_of(&segment);
-	if (!code && !echo)
-		return TC_ACT_UNSPEC;
 	sk = receiving_socket(skb, &segment);
 	if (!sk)
 		return TC_ACT_UNSPEC;
+	/* A segment whose code was wiped out on the way may be switched none the less. */
 	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
-	if (!flow) {
+	if (!flow || (!code && !echo && !flow->switches && !flow->proven)) {
 		bpf_sk_release(sk);
 		return TC_ACT_UNSPEC;
 	}
@@ -189,7 +188,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 		flow->switches |= undone;
 		if (code > flow->echo[part & 1])
 			flow->echo[part & 1] = code;
-	} else if (flow->sends) {
+	} else if (echo && flow->sends) {
 		/* The order of what left before says nothing. */
 		if (!flow->proven)
 			flow->ordered_from = sent_up_to(sk);

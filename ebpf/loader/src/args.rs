@@ -8,9 +8,12 @@ usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-
                      [--rate BITS_PER_SECOND]
        clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS]
        clearpipe-bpf status
+       clearpipe-bpf cleanup
+       clearpipe-bpf check
        clearpipe-bpf names
 NAME is a protocol (an end host on that device) or vcp-router (needs --rate). --cgroup: a cgroup v2
-directory whose sockets may use it; default: the root. --initial-window: packets.";
+directory whose sockets may use it; default: the root. --initial-window: packets. cleanup removes what has lost its device, or was left half
+loaded, and says what it was; check says what the kernel lacks.";
 
 /// A command with its options.
 #[derive(Debug)]
@@ -26,6 +29,10 @@ pub enum Command {
     },
     /// What is loaded, as JSON.
     Status,
+    /// Detaches what has lost its device and says what it was, a line each.
+    Cleanup,
+    /// Fails if the system lacks something.
+    Check,
     /// What there is to load.
     Names,
 }
@@ -87,6 +94,8 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
         ["unload"] => Ok(Command::Unload { name: None, place }),
         ["unload", name] => Ok(Command::Unload { name: Some(name.to_owned()), place }),
         ["status"] => Ok(Command::Status),
+        ["cleanup"] => Ok(Command::Cleanup),
+        ["check"] => Ok(Command::Check),
         ["names"] => Ok(Command::Names),
         _ => Err(usage(format!("unknown command {:?}", words.join(" ")))),
     }

@@ -3,7 +3,8 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, Program, ProgramMut};
+use libbpf_rs::query::LinkTypeInfo;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, Program, ProgramMut};
 
 use crate::args::{Command, Load, Place};
 use crate::pins::{self, Directory};
@@ -38,6 +39,14 @@ pub fn run(command: Command) -> Result<()> {
         Command::Status => {
             println!("{}", status());
             Ok(())
+        }
+        Command::Cleanup => {
+            let _lock = system::lock()?;
+            cleanup()
+        }
+        Command::Check => {
+            let _lock = system::lock()?;
+            system::prepare()
         }
         Command::Load(load) => {
             let _lock = system::lock()?;
@@ -87,7 +96,7 @@ fn check_others(load: &Load) -> Result<()> {
     }
     for other in ECN_BITS.iter().filter(|&&name| name != load.name) {
         let there = Directory::of(other, None).attached();
-        if there.iter().any(|attached| attached.place == load.place) {
+        if there.iter().any(|at| at.place == load.place && !is_gone(&at.path)) {
             let dev = &load.place.dev;
             return Err(Error::Failed(format!("{dev} has {other}, which uses the same ECN bits")));
         }
@@ -216,6 +225,34 @@ fn attach_one(
     Ok(())
 }
 
+/// Removes links whose device is gone, objects that were left half loaded, and objects whose last
+/// device is gone.
+fn cleanup() -> Result<()> {
+    for directory in Directory::all() {
+        let (gone, there): (Vec<_>, Vec<_>) =
+            directory.attached().into_iter().partition(|attached| is_gone(&attached.path));
+        for attached in &gone {
+            pins::unpin(&attached.path)?;
+            let place = &attached.place;
+            println!("{} on {} in {}", directory.object(), place.dev, where_is(place));
+        }
+        if there.is_empty() {
+            directory.remove()?;
+            println!("{}", directory.object());
+        }
+    }
+    Ok(())
+}
+
+/// Is a pinned link's device gone?
+fn is_gone(path: &Path) -> bool {
+    let info = Link::open(path).and_then(|link| link.info());
+    match info.map(|info| info.info) {
+        Ok(LinkTypeInfo::Tcx(tcx)) => tcx.ifindex == 0,
+        _ => true,
+    }
+}
+
 /// Removes what is named; an object without devices goes with its last one.
 fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
     let named = |directory: &Directory| name.is_none_or(|name| directory.object() == name);
@@ -263,22 +300,36 @@ fn status() -> String {
                 .map(|attached| {
                     let netns = attached.place.netns.as_ref();
                     format!(
-                        r#"{{"netns": {}, "dev": "{}", "direction": "{}"}}"#,
+                        r#"{{"netns": {}, "dev": "{}", "direction": "{}", "gone": {}}}"#,
                         netns.map_or("null".to_owned(), |netns| format!("\"{netns}\"")),
                         attached.place.dev,
-                        attached.direction
+                        attached.direction,
+                        is_gone(&attached.path)
                     )
                 })
                 .collect();
             let whole = is_router(&directory.object()) || exists(&directory.pin("cc"));
             format!(
-                r#"{{"name": "{}", "registered": {whole}, "devices": [{}]}}"#,
+                r#"{{"name": "{}", "registered": {whole}, "counters": [{}], "devices": [{}]}}"#,
                 directory.object(),
+                counters(directory).join(", "),
                 devices.join(", ")
             )
         })
         .collect();
     format!("[{}]", objects.join(", "))
+}
+
+/// What an object counts, in its own order; empty if it counts nothing.
+fn counters(directory: &Directory) -> Vec<String> {
+    let Ok(map) = MapHandle::from_pinned_path(directory.pin("counters")) else { return Vec::new() };
+    let value = |key: u32| map.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+    (0..map.max_entries())
+        .filter_map(|key| {
+            let bytes = value(key)?.try_into().ok()?;
+            Some(u64::from_ne_bytes(bytes).to_string())
+        })
+        .collect()
 }
 
 fn exists(path: &Path) -> bool {
