@@ -19,6 +19,10 @@ __all__ = [
     "check_writable",
     "explain_json",
     "identities",
+    "linux_describe",
+    "linux_model_version",
+    "linux_process",
+    "linux_tables",
     "model_version",
     "protocols_json",
     "queues_json",
@@ -60,6 +64,27 @@ def simulate(
     replace: bool = False,
     record: Record | None = None,
     engine: str = "packet",
+) -> Run: ...
+def linux_describe(
+    file_name: str,
+    text: str,
+    sets: Sequence[str] = ...,
+    *,
+    seed: int | None = None,
+    rep: int = 0,
+) -> str: ...
+def linux_model_version() -> str: ...
+def linux_process(arguments: Sequence[str]) -> int: ...
+def linux_tables(
+    toml: str,
+    emulator: str,
+    traffic: str,
+    *,
+    rep: int,
+    system: str,
+    wall_s: float,
+    complete: bool,
+    warnings: Sequence[str],
 ) -> Run: ...
 def check_record(
     file_name: str, text: str, sets: Sequence[str] = ..., *, record: Record

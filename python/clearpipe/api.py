@@ -20,9 +20,9 @@ Scenario: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | models.Scenario
 """A scenario file's path, TOML text (it has a line break), nested mappings or `cp.Scenario`."""
 
 
-Engine: TypeAlias = Literal["packet", "fluid"]
+Engine: TypeAlias = Literal["packet", "fluid", "linux"]
 """What runs a scenario."""
-ENGINES = ("packet", "fluid")
+ENGINES = ("packet", "fluid", "linux")
 
 
 class Source(NamedTuple):
@@ -133,8 +133,9 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
 ) -> Result:
     """Run a scenario.
 
-    `engine` is "packet", which simulates every packet, or "fluid", which solves delay differential
-    equations and refuses what has none (docs/fluid.md). The tables are the same.
+    `engine` is "packet", which simulates every packet, "fluid", which solves delay differential
+    equations and refuses what has none (docs/fluid.md), or "linux", which runs this machine's TCP
+    in network namespaces, in real time (docs/linux.md). The tables are the same.
 
     `seed` is the scenario's own unless given, `rep` the replication, and `set` overrides keys as
     the command line does: `set=["topology.rate=45Mbps"]`. `progress` is called about ten times a
@@ -190,6 +191,10 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     if recording.wanted and out is None:
         key = "capture" if recording.capture else "trace"
         raise ConfigError(f"{key}: needs out, the directory that the files go to", key=key)
+    if engine == "linux":
+        from clearpipe.linux import engine as linux
+
+        return linux.run(source, seed, rep, set, progress=progress, out=out, replace=replace)
     call = None if progress is None else lambda *now: progress(Progress(*now))
     return Result(
         _core.simulate(
@@ -209,14 +214,9 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
 
 def check_engine(engine: str) -> None:
     """Raise ConfigError unless there is an engine of that name."""
-    if engine == "linux":
-        raise ConfigError(
-            "the linux engine is not available in this version; packet and fluid are", key="engine"
-        )
     if engine not in ENGINES:
-        raise ConfigError(
-            f"no engine is called {engine}; there are {' and '.join(ENGINES)}", key="engine"
-        )
+        known = ", ".join(ENGINES[:-1]) + f" and {ENGINES[-1]}"
+        raise ConfigError(f"no engine is called {engine}; there are {known}", key="engine")
 
 
 def _check(name: str, value: int, most: int) -> None:
@@ -232,8 +232,13 @@ def resolve(
     Raises ConfigError with file, line and key if it is not valid or the engine cannot run it.
     """
     check_engine(engine)
-    name, text = source(scenario)
-    return Resolved(*_core.resolve(name, text, set, engine=engine))
+    read = source(scenario)
+    if engine == "linux":
+        from clearpipe.linux import engine as linux
+
+        linux.describe(read, set, None)
+    of = "packet" if engine == "linux" else engine
+    return Resolved(*_core.resolve(read.name, read.text, set, engine=of))
 
 
 def load(dir: str | PathLike[str]) -> Result:
@@ -263,7 +268,7 @@ def version() -> str:
 
 def model_version(engine: Engine = "packet") -> str:
     """The version of an engine's models: equal versions give equal fingerprints."""
-    return _core.model_version(engine)
+    return _core.linux_model_version() if engine == "linux" else _core.model_version(engine)
 
 
 def source(scenario: Scenario | Source) -> Source:

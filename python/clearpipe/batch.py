@@ -111,6 +111,8 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, quiet: bool = Fa
     jobs = [replace(job, force=True) if _holds_part(job) else job for job in jobs]
     stop = threading.Event()
     display = _display(quiet)
+    if any(job.engine == "linux" for job in jobs):
+        workers = 1  # runs in real time would disturb each other
     futures: list[Future[Done]] = []
     with display, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         # A pool waits for its threads: whatever comes, also between two of them, must stop them.

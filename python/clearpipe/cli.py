@@ -16,6 +16,7 @@ import typer
 from clearpipe import recording
 from clearpipe.api import MAX_REP, MAX_SEED
 from clearpipe.exits import Terminated, reports_errors
+from clearpipe.linux.cli import app as linux
 from clearpipe.sweep.cli import app as sweeps
 from clearpipe.theory.cli import app as theory
 
@@ -39,6 +40,7 @@ app = typer.Typer(
 
 app.add_typer(sweeps, name="sweep")
 app.add_typer(theory, name="theory")
+app.add_typer(linux, name="linux")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
 Set = Annotated[
@@ -51,7 +53,8 @@ Engine = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="The engine: packet (every packet) or fluid (delay differential equations).",
+        help="The engine: packet (every packet), fluid (delay differential equations) or linux "
+        "(this machine's TCP, in real time).",
     ),
 ]
 Seed = Annotated[

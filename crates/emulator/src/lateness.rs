@@ -33,7 +33,7 @@ impl Lateness {
         for (bin, count) in self.bins.iter().enumerate() {
             seen += count;
             if seen >= wanted {
-                return ((bin + 1) as f64 * 1e-6).min(self.max_ns as f64 * 1e-9);
+                return ((bin + 1) as f64 / 1e6).min(self.max_ns as f64 * 1e-9);
             }
         }
         self.max_ns as f64 * 1e-9

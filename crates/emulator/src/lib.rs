@@ -7,6 +7,8 @@
 //! calls.
 #![cfg(target_os = "linux")]
 
+pub mod assemble;
+pub mod describe;
 pub mod lateness;
 pub mod network;
 pub mod plan;
@@ -20,6 +22,9 @@ use std::io;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// Equal versions measure the same thing.
+pub const MODEL_VERSION: &str = "1";
 
 const USAGE: &str = "usage: clearpipe-emulator emulate|traffic PLAN.json REPORT.json";
 

@@ -7,6 +7,7 @@
 
 mod errors;
 mod inside;
+mod linux;
 mod listing;
 mod prototypes;
 mod record;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::inside::{branch, explain_json};
+    #[pymodule_export]
+    use super::linux::{linux_describe, linux_model_version, linux_process, linux_tables};
     #[pymodule_export]
     use super::listing::{protocols_json, queues_json};
     #[pymodule_export]

@@ -1,29 +1,26 @@
 """Network namespaces of ours: made, removed, and found again when their owner is gone.
 
-A name is clearpipe-PID-START-WHAT: PID and START (field 22 of /proc/PID/stat) are those of the process
-that made it. A process that has died leaves its namespaces behind if it was killed; `remove_stale`
-removes those and no others.
+A name is clearpipe-PID-START-WHAT: PID and START (field 22 of /proc/PID/stat) are those of the
+process that made it. A process that has died leaves its namespaces behind if it was killed;
+`remove_stale` removes those and no others.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from clearpipe.errors import RunError, UnsupportedError
 
 FOLDER = Path("/run/netns")
-CGROUP_NAME = "clearpipe"
 _NAME = re.compile(r"clearpipe-(\d+)-(\d+)(?:-\w+)?")
-CLONE_NEWNET = 0x40000000
 
 
 def missing() -> list[str]:
@@ -33,14 +30,16 @@ def missing() -> list[str]:
         return ["Linux"]
     if shutil.which("ip") is None:
         lacks.append("the program ip (Debian: apt-get install iproute2)")
+    if shutil.which("nsenter") is None:
+        lacks.append("the program nsenter (Debian: apt-get install util-linux)")
     if not Path("/dev/net/tun").exists():
-        lacks.append("/dev/net/tun (kernel option CONFIG_TUN; in a container: --device /dev/net/tun)")
+        lacks.append("/dev/net/tun (kernel option CONFIG_TUN)")
     elif not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         lacks.append("leave to open /dev/net/tun")
     if not Path("/proc/self/ns/net").exists():
         lacks.append("network namespaces (kernel option CONFIG_NET_NS)")
     if not _capable():
-        lacks.append("the privilege to make network namespaces (CAP_SYS_ADMIN and CAP_NET_ADMIN: root)")
+        lacks.append("privileges: CAP_SYS_ADMIN and CAP_NET_ADMIN, as root has them")
     return lacks
 
 
@@ -120,18 +119,9 @@ def _inside(name: str) -> list[int]:
     return []
 
 
-def enter(name: str) -> Callable[[], None]:
-    """What a child calls before it runs its program, to run it in a namespace."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    file = path(name)
-
-    def inside() -> None:
-        fd = os.open(file, os.O_RDONLY)
-        if libc.setns(fd, CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), f"cannot enter {file}")
-        os.close(fd)
-
-    return inside
+def inside(name: str, command: Sequence[str]) -> list[str]:
+    """The command that runs `command` in a namespace, as the same process."""
+    return ["nsenter", f"--net={path(name)}", *command]
 
 
 def configure(name: str, commands: Sequence[str], sysctls: dict[str, str]) -> None:
@@ -142,8 +132,7 @@ def configure(name: str, commands: Sequence[str], sysctls: dict[str, str]) -> No
         for key, value in sysctls.items()
     ]
     done = subprocess.run(
-        ["sh", "-ec", "\n".join(lines)],
-        preexec_fn=enter(name),
+        inside(name, ["sh", "-ec", "\n".join(lines)]),
         capture_output=True,
         text=True,
         check=False,

@@ -1,8 +1,9 @@
-"""The emulator and the TCP flows as processes: `python -m clearpipe.linux.process emulate|traffic`."""
+"""The emulator and the TCP flows as processes: `python -m clearpipe.linux.process emulate`."""
 
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 import sys
@@ -30,16 +31,17 @@ class Process:
         self._errors = (folder / "errors.txt").open("w+b")
         self.process: subprocess.Popen[str] | None = None
 
-    def start(self, before: Any = None) -> None:
-        """Start it; `before` is called in the child before its program."""
-        module = "clearpipe.linux.process"
+    def start(self) -> None:
+        """Start it."""
+        # The core holds the program; a build of its own may be named instead.
+        own = os.environ.get("CLEARPIPE_EMULATOR")
+        program = [own] if own else [sys.executable, "-m", "clearpipe.linux.process"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, self._what, str(self._plan), str(self._report)],
+            [*program, self._what, str(self._plan), str(self._report)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            preexec_fn=before,
             # Ctrl-C is for whoever runs it, which then ends it.
             start_new_session=True,
         )

@@ -141,6 +141,9 @@ def load(
     reader = _Reader(str(file), document)
     used = base["seed"] if seed is None else seed
     api.check_engine(engine)
+    if engine == "linux":
+        message = "sweeps run the packet and the fluid engine; runs in real time cannot be repeated"
+        raise ConfigError(message, key="engine")
     plain = Spec(source, resolved, base["name"], used, tuple(sets), engine=engine)
     spec = reader.spec(plain)
     changes: dict[str, Any] = {}

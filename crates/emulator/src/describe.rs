@@ -1,0 +1,288 @@
+//! What of a scenario the linux engine needs to know, and what it cannot do.
+
+use cc::foreign::Nobody;
+use cc::params::Value;
+use cc::registry::{AnySenderParams, Recovery};
+use cc::roles::{EcnUse, Limit, SenderContext};
+use scenario::{App, Every, Group, Of, Protocol, Scenario, Series};
+use serde::Serialize;
+use units::random::Stream;
+
+/// The smallest full packet that IPv4, TCP and the protocols' options leave room in [bytes].
+const MIN_PACKET: u32 = 128;
+/// The largest packet of a device.
+const MAX_PACKET: u32 = 65_535;
+/// Sinks' ports are this and the flow's number in its group.
+pub const BASE_PORT: u16 = 20_000;
+const MAX_COUNT: u32 = 40_000;
+
+/// A scenario for the linux engine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Description {
+    /// The resolved scenario, which stands alone.
+    pub toml: String,
+    /// The run's name.
+    pub name: String,
+    /// What the engine cannot do, each with its key.
+    pub unsupported: Vec<(String, String)>,
+    /// The experiment.
+    pub seed: u64,
+    /// How long it runs.
+    pub duration_s: f64,
+    /// When plain columns begin to count.
+    pub warmup_s: f64,
+    /// Size of a full data packet [bytes].
+    pub packet_bytes: u32,
+    /// Window at the start [packets].
+    pub initial_window: f64,
+    /// Least retransmission timeout.
+    pub min_rto_s: f64,
+    /// May ACKs be delayed?
+    pub delayed_acks: bool,
+    /// The longest base RTT.
+    pub max_rtt_s: f64,
+    /// The largest product of a group's bottleneck and RTT, and its buffers [bytes].
+    pub window_bytes: u64,
+    /// The time between samples of the series.
+    pub every_s: Option<f64>,
+    /// The flows' series.
+    pub series: Vec<&'static str>,
+    /// The names of the links.
+    pub links: Vec<String>,
+    /// The groups.
+    pub groups: Vec<GroupOf>,
+    /// All flows, in the order of their numbers.
+    pub flows: Vec<FlowOf>,
+}
+
+/// A group of flows.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupOf {
+    /// Its name.
+    pub name: String,
+    /// Its protocol's kind.
+    pub protocol: &'static str,
+    /// The kernel's congestion control, if it has one that is meant by this kind.
+    pub kernel: Option<&'static str>,
+    /// Is the protocol one of those whose end hosts are eBPF programs?
+    pub explicit: bool,
+    /// Are lost segments found by selective acknowledgements?
+    pub sack: bool,
+    /// How it uses the ECN bits: none, classic or codes.
+    pub ecn: &'static str,
+    /// The protocol's parameters that are not the defaults, with their values as text.
+    pub params: Vec<(String, String)>,
+    /// How many flows.
+    pub count: u32,
+}
+
+/// A flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowOf {
+    /// The number of its group.
+    pub group: usize,
+    /// Its number in the group.
+    pub number: u32,
+    /// When it starts.
+    pub start_s: f64,
+    /// When it stops.
+    pub stop_s: Option<f64>,
+    /// What it sends [bytes on the wire].
+    pub wire_bytes: Option<u64>,
+    /// Is it recorded?
+    pub sampled: bool,
+}
+
+/// Protocols whose end hosts are eBPF programs.
+pub const EXPLICIT: [&str; 5] = ["vcp", "dpcp", "mlcp", "xcp", "ixcp"];
+
+/// The kernel's name of what a protocol of the registry is.
+pub fn kernel_name(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "reno" | "newreno" | "sack" => "reno",
+        "cubic" => "cubic",
+        "bbr" => "bbr",
+        "bic" => "bic",
+        "vegas" => "vegas",
+        "westwood" => "westwood",
+        "htcp" => "htcp",
+        "hstcp" => "highspeed",
+        "scalable" => "scalable",
+        "illinois" => "illinois",
+        "dctcp" => "dctcp",
+        _ => return None,
+    })
+}
+
+/// What the linux engine needs of a scenario.
+pub fn describe(scenario: &Scenario, rep: u64) -> Description {
+    let groups: Vec<GroupOf> =
+        scenario.groups.iter().map(|group| group_of(scenario, group)).collect();
+    let rtts = scenario
+        .groups
+        .iter()
+        .flat_map(|group| (0..group.count.max(1)).map(move |i| scenario.rtt(group, i).as_secs()));
+    let every_s = match scenario.probe.every {
+        Every::Span(every) if !scenario.probe.series.is_empty() => Some(every.as_secs()),
+        _ => None,
+    };
+    let of_flows = |series: &&Series| series.of() == Of::Flow;
+    Description {
+        toml: scenario.to_toml(),
+        name: scenario.name.clone(),
+        unsupported: unsupported(scenario),
+        seed: scenario.seed,
+        duration_s: scenario.duration.as_secs(),
+        warmup_s: scenario.warmup.as_secs(),
+        packet_bytes: scenario.packets.data_bytes,
+        initial_window: scenario.transport.initial_window,
+        min_rto_s: scenario.transport.min_rto.as_secs(),
+        delayed_acks: scenario.transport.delayed_ack.is_some(),
+        max_rtt_s: rtts.fold(0.0, f64::max),
+        window_bytes: scenario
+            .groups
+            .iter()
+            .map(|group| window(scenario, group))
+            .max()
+            .unwrap_or(0),
+        every_s,
+        series: scenario.probe.series.iter().filter(of_flows).map(|series| series.name()).collect(),
+        links: scenario.links.iter().map(|link| link.name.clone()).collect(),
+        groups,
+        flows: flows(scenario, rep),
+    }
+}
+
+fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
+    let context = SenderContext {
+        packet_bytes: scenario.packets.data_bytes,
+        initial_window: scenario.transport.initial_window,
+        stream: Stream::new(0, 0, ""),
+        host: &Nobody,
+    };
+    let Protocol { kind, recovery, .. } = group.protocol;
+    GroupOf {
+        name: group.name.clone(),
+        protocol: kind,
+        kernel: kernel_name(kind),
+        explicit: EXPLICIT.contains(&kind),
+        sack: recovery.selective() || EXPLICIT.contains(&kind),
+        ecn: match group.protocol.params.build(&context).0.ecn() {
+            EcnUse::None => "none",
+            EcnUse::Classic => "classic",
+            EcnUse::Codes(_) => "codes",
+        },
+        params: changed(&group.protocol),
+        count: group.count,
+    }
+}
+
+/// The parameters that are not the defaults.
+fn changed(protocol: &Protocol) -> Vec<(String, String)> {
+    let default = AnySenderParams::named(protocol.kind);
+    let differs = |name: &str, value: Value| {
+        default.as_ref().and_then(|params| params.get(name)) != Some(value)
+    };
+    let values = protocol.values().filter(|(spec, value)| differs(spec.name, *value));
+    values.map(|(spec, value)| (spec.name.to_owned(), text(value))).collect()
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Span(span) => format!("{}s", span.as_secs()),
+        Value::Choice(word) | Value::Text(word) => word.to_owned(),
+    }
+}
+
+/// What one flow of a group may have under way [bytes].
+fn window(scenario: &Scenario, group: &Group) -> u64 {
+    let links = || group.path.iter().map(|&link| &scenario.links[link]);
+    let rate = links().map(|link| link.rate.0).min().unwrap_or(0);
+    let rtt = (0..group.count.max(1)).map(|i| scenario.rtt(group, i).as_secs()).fold(0.0, f64::max);
+    let buffers: u64 = links()
+        .map(|link| match link.limit {
+            Limit::Bytes(bytes) => bytes,
+            Limit::Packets(packets) => u64::from(packets) * u64::from(scenario.packets.data_bytes),
+        })
+        .sum();
+    (rate as f64 / 8.0 * rtt) as u64 + buffers
+}
+
+fn flows(scenario: &Scenario, rep: u64) -> Vec<FlowOf> {
+    let mut flows = Vec::new();
+    for (number, group) in scenario.groups.iter().enumerate() {
+        let recorded = scenario.probe.groups.as_ref().is_none_or(|some| some.contains(&number));
+        for i in 0..group.count {
+            let stream = |part: &str| {
+                Stream::new(scenario.seed, rep, &format!("flow.{}.{i}{part}", group.name))
+            };
+            flows.push(FlowOf {
+                group: number,
+                number: i,
+                start_s: group.start.time(i, &mut stream(".start")).as_secs(),
+                stop_s: group.stop.map(units::Span::as_secs),
+                wire_bytes: group.size.draw(&mut stream(".size")),
+                sampled: recorded,
+            });
+        }
+    }
+    flows
+}
+
+/// What of a scenario the engine cannot do: key and reason.
+pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut no = |key: String, reason: &str| all.push((key, reason.to_owned()));
+    if !scenario.islands.is_empty() {
+        no("islands".to_owned(), "macro-flows are simulated only");
+    }
+    if !(MIN_PACKET..=MAX_PACKET).contains(&scenario.packets.data_bytes) {
+        no("packets.data".to_owned(), "a device carries packets of 128 to 65535 bytes");
+    }
+    if scenario.probe.every == Every::Change && !scenario.probe.series.is_empty() {
+        no("probe.every".to_owned(), "a kernel is sampled: give a time");
+    }
+    if scenario.probe.series.contains(&Series::Sender) {
+        no("probe.series".to_owned(), "sender: a kernel's variables are not seen");
+    }
+    for group in &scenario.groups {
+        let key = |part: &str| format!("flows.{}.{part}", group.name);
+        let Protocol { kind, recovery, .. } = group.protocol;
+        let explicit = EXPLICIT.contains(&kind);
+        if group.arrivals.is_some() {
+            no(key("arrivals"), "flows that come while the run goes on are simulated only");
+        }
+        if group.app != App::Greedy {
+            no(key("app"), "applications with a rate are simulated only");
+        }
+        if kernel_name(kind).is_none() && !explicit {
+            no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
+        }
+        if !explicit && !changed(&group.protocol).is_empty() {
+            let names: Vec<String> = changed(&group.protocol).into_iter().map(|p| p.0).collect();
+            let names = names.join(", ");
+            no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
+        }
+        if matches!(recovery, Recovery::Tahoe | Recovery::None) {
+            no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
+        }
+        if group.count > MAX_COUNT {
+            no(key("count"), "there are not so many ports");
+        }
+        let fastest =
+            group.path.iter().chain(&group.reverse).map(|&l| scenario.links[l].rate).max();
+        if group.access.iter().any(|access| fastest.is_some_and(|rate| access.rate < rate)) {
+            no(key("access"), "access hops slower than a link are simulated only");
+        }
+    }
+    for link in &scenario.links {
+        let parts = link.queue.feedback.iter().chain([&link.queue.policy]);
+        if parts.clone().any(|part| part.kind == "python") {
+            no(format!("links.{}.queue", link.name), "prototypes are simulated only");
+        }
+    }
+    all
+}

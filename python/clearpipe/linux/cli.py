@@ -1,0 +1,90 @@
+"""`clearpipe linux`: a shell behind an emulated link, and removing what was left."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearpipe.exits import reports_errors
+
+app = typer.Typer(
+    help="Real kernels: commands behind emulated links, end hosts in eBPF.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+EPILOG = (
+    "The command is at 10.77.0.1 in a network namespace of its own; the other end of the link is "
+    "at 10.77.0.2 ($CLEARPIPE_PEER), where only --server runs: there is no way to the internet. "
+    "Exit codes are the command's; 127: there is no such command; 3 and 5 before it runs: the link "
+    "is not valid, the system lacks something."
+)
+
+
+@app.command(
+    epilog=EPILOG,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
+)
+@reports_errors("what was made is removed")
+def shell(  # noqa: PLR0913 - one for each option
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run.")],
+    *,
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Capacity, such as 20Mbps.")],
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Two-way delay, such as 600ms.")],
+    buffer: Annotated[
+        str, typer.Option(metavar="SIZE", help="The buffer: 1bdp, 100pkt, 1MB.")
+    ] = "1bdp",
+    queue: Annotated[
+        str, typer.Option(metavar="NAME", help="Any queue of `clearpipe list queues`.")
+    ] = "droptail",
+    loss: Annotated[
+        float, typer.Option(min=0.0, max=1.0, metavar="P", help="Packets lost on the line.")
+    ] = 0.0,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="A shell command to run at the other end, until the end."),
+    ] = None,
+    capture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the packets of the way there to a pcapng file."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what the links counted (JSON)."),
+    ] = None,
+) -> None:
+    """Run a command behind a link with any rate, delay, buffer and queue.
+
+    clearpipe linux shell --rate 20Mbps --rtt 600ms --queue vcp --server "iperf3 -s" -- iperf3 -c
+    10.77.0.2
+    """
+    from clearpipe.linux import shell as shells
+
+    link = shells.Link(rate, rtt, buffer, queue, loss)
+    raise typer.Exit(shells.run(link, command, server=server, capture=capture, report=report))
+
+
+@app.command()
+@reports_errors()
+def cleanup() -> None:
+    """Remove what runs that were killed have left: namespaces, programs, cgroups."""
+    from clearpipe.linux import namespaces
+
+    removed = namespaces.remove_stale()
+    try:
+        hosts = importlib.import_module("clearpipe.linux.hosts")
+    except ImportError:
+        hosts = None
+    if hosts is not None:
+        removed += hosts.cleanup()
+    for what in removed:
+        print(what)
+
+
+with contextlib.suppress(ImportError):  # without end hosts in eBPF
+    importlib.import_module("clearpipe.linux.hosts_cli").register(app)

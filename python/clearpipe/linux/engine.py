@@ -1,0 +1,329 @@
+"""A scenario on this machine's kernel: real TCP in network namespaces, links by the emulator."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import platform
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearpipe import _core
+from clearpipe.errors import ConfigError, RunError, UnsupportedError
+from clearpipe.linux import namespaces
+from clearpipe.linux.process import Process
+from clearpipe.result import Result
+
+if TYPE_CHECKING:
+    from clearpipe.api import Progress, Source
+
+DEVICE = "cp0"
+BASE_PORT = 20_000
+"""The sinks' first port; a flow's is this and its number in its group."""
+HEAD_START_S = 0.3
+"""Flows connect two RTTs and this before they send."""
+LOOK_S = 0.1
+"""How often the progress is told."""
+PATIENCE_S = 20.0
+"""A process that has not ended so long after the run's end has failed."""
+
+
+def describe(source: Source, sets: Sequence[str], seed: int | None, rep: int = 0) -> dict[str, Any]:
+    """The scenario for this engine; ConfigError if it holds what the engine cannot do."""
+    text = _core.linux_describe(source.name, source.text, sets, seed=seed, rep=rep)
+    about: dict[str, Any] = json.loads(text)
+    if not about["unsupported"]:
+        return about
+    lines = [f"{key}: {reason}" for key, reason in about["unsupported"]]
+    key = about["unsupported"][0][0]
+    told = lines[0] if len(lines) == 1 else "\n  ".join(["", *lines])
+    message = f"{source.name}: the linux engine cannot run this: {told}"
+    raise ConfigError(message, file=source.name, key=key)
+
+
+def check(about: dict[str, Any]) -> None:
+    """Raise UnsupportedError if this system lacks something that the scenario needs."""
+    lacks = namespaces.missing()
+    for name in sorted({group["kernel"] for group in about["groups"] if not group["explicit"]}):
+        if not _has_congestion_control(name):
+            option = f"CONFIG_TCP_CONG_{name.upper()}"
+            lacks.append(f"the kernel's congestion control {name} (kernel option {option})")
+    if lacks:
+        raise UnsupportedError(f"this system lacks: {'; '.join(lacks)}")
+    if any(group["explicit"] for group in about["groups"]):
+        _hosts()
+
+
+def _has_congestion_control(name: str) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError:
+            return False
+    return True
+
+
+def _hosts() -> Any:
+    try:
+        return importlib.import_module("clearpipe.linux.hosts")
+    except ImportError:
+        raise UnsupportedError("this version has no end hosts in eBPF") from None
+
+
+def run(  # noqa: PLR0913 - as api.run_recording
+    source: Source,
+    seed: int | None,
+    rep: int,
+    sets: Sequence[str],
+    *,
+    progress: Callable[[Progress], object] | None = None,
+    out: str | PathLike[str] | None = None,
+    replace: bool = False,
+) -> Result:
+    """Run a scenario; the result has the tables of every engine."""
+    about = describe(source, sets, seed, rep)
+    check(about)
+    if out is not None:
+        _core.check_writable(fspath(out), replace=replace)
+    began = time.monotonic()
+    emulator, traffic, complete = _measure(about, rep, progress)
+    run = _core.linux_tables(
+        about["toml"],
+        json.dumps(emulator),
+        json.dumps(traffic),
+        rep=rep,
+        system=f"linux {platform.release()}",
+        wall_s=time.monotonic() - began,
+        complete=complete,
+        warnings=_warnings(emulator, traffic),
+    )
+    result = Result(run)
+    if out is not None:
+        result.write(out, replace=replace)
+    return result
+
+
+def _warnings(emulator: dict[str, Any], traffic: dict[str, Any]) -> list[str]:
+    """What a reader of the numbers should know."""
+    late = emulator["late"]
+    told = [
+        f"linux {platform.release()}; packets left the emulator {late['p50_s'] * 1e6:.0f} us late "
+        f"at the median, {late['p99_s'] * 1e6:.0f} us at the 99th percentile, "
+        f"{late['max_s'] * 1e3:.2f} ms at most; it used "
+        f"{100 * emulator['cpu_s'] / max(emulator['wall_s'], 1e-9):.0f} % of a core"
+    ]
+    if not emulator["realtime"]:
+        told.append("the emulator ran without SCHED_FIFO: delays are those of a busy machine")
+    if late["p99_s"] > 1e-3:
+        told.append("more than 1 % of the packets were late by over 1 ms: the machine is too slow")
+    if emulator["refused_pkts"]:
+        told.append(f"{emulator['refused_pkts']} packets were not taken by the kernel")
+    for number, flow in enumerate(traffic["flows"]):
+        if flow["error"] is not None:
+            told.append(f"flow {number} failed: {flow['error']}")
+    return told
+
+
+def _measure(
+    about: dict[str, Any], rep: int, progress: Callable[[Progress], object] | None
+) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """The reports of emulator and flows, and whether the run came to its end."""
+    with contextlib.ExitStack() as stack:
+        pairs = stack.enter_context(_namespaces(len(about["groups"])))
+        emulator = stack.enter_context(Process("emulate", _emulator_plan(about, rep, pairs)))
+        emulator.start()
+        emulator.ready()
+        for number, (pair, group) in enumerate(zip(pairs, about["groups"], strict=True)):
+            _configure(about, group, number, pair)
+        cgroup = stack.enter_context(_cgroup())
+        names = _end_hosts(stack, about, pairs, cgroup)
+        zero = time.monotonic_ns() + int((_head_start(about) + HEAD_START_S) * 1e9)
+        emulator.tell(f"start {zero}")
+        plan = _traffic_plan(about, pairs, names, zero)
+        plan["cgroup"] = None if cgroup is None else os.fspath(cgroup)
+        traffic = stack.enter_context(Process("traffic", plan))
+        traffic.start()
+        complete = _watch(about, zero, (emulator, traffic), progress)
+        if not complete:
+            emulator.tell("stop")
+            assert traffic.process is not None
+            traffic.process.terminate()
+        return emulator.finish(PATIENCE_S), traffic.finish(PATIENCE_S), complete
+
+
+def _watch(
+    about: dict[str, Any],
+    zero: int,
+    processes: tuple[Process, Process],
+    progress: Callable[[Progress], object] | None,
+) -> bool:
+    """Wait for the run's end; False if `progress` says that it is to be stopped."""
+    from clearpipe.api import Progress
+
+    duration = about["duration_s"]
+    while True:
+        now = (time.monotonic_ns() - zero) / 1e9
+        if now >= duration:
+            return True
+        emulator, traffic = processes
+        for name, process in (("emulator", emulator), ("flows'", traffic)):
+            if not process.running():
+                raise RunError(f"the {name} process ended: {process.errors()}")
+        if progress is not None and progress(Progress(max(now, 0.0), 0, 0)) is False:
+            return False
+        time.sleep(min(LOOK_S, max(duration - now, 0.001)))
+
+
+def _head_start(about: dict[str, Any]) -> float:
+    """How long before they send flows connect."""
+    return float(2 * about["max_rtt_s"] + HEAD_START_S)
+
+
+@contextlib.contextmanager
+def _namespaces(groups: int) -> Iterator[list[tuple[str, str]]]:
+    """A pair of namespaces for each group."""
+    made: list[str] = []
+    try:
+        for number in range(groups):
+            made.extend(namespaces.add(f"{side}{number}") for side in "sk")
+        yield list(zip(made[::2], made[1::2], strict=True))
+    finally:
+        for name in made:
+            namespaces.remove(name)
+
+
+@contextlib.contextmanager
+def _cgroup() -> Iterator[Path | None]:
+    group = namespaces.add_cgroup()
+    try:
+        yield group
+    finally:
+        if group is not None:
+            namespaces.remove_cgroup(group)
+
+
+def _end_hosts(
+    stack: contextlib.ExitStack,
+    about: dict[str, Any],
+    pairs: Sequence[tuple[str, str]],
+    cgroup: Path | None,
+) -> list[str]:
+    """The kernel's name of each group's congestion control; loads those that are eBPF programs."""
+    names: dict[str, str] = {}
+    params: dict[str, dict[str, str]] = {}
+    for group in about["groups"]:
+        kind, own = group["protocol"], dict(group["params"])
+        if group["explicit"] and params.setdefault(kind, own) != own:
+            key = f"flows.{group['name']}.protocol"
+            raise ConfigError(f"{key}: one kernel has one set of {kind}'s parameters", key=key)
+    for kind, own in params.items():
+        attach = [
+            (name, DEVICE)
+            for group, pair in zip(about["groups"], pairs, strict=True)
+            if group["protocol"] == kind
+            for name in pair
+        ]
+        attached = _hosts().attached(kind, attach=attach, cgroup=cgroup, params=own)
+        names[kind] = stack.enter_context(attached)
+    return [names.get(group["protocol"]) or group["kernel"] for group in about["groups"]]
+
+
+def address(group: int, sink: bool) -> str:
+    """The address of a group's sources or sinks."""
+    return f"10.{77 + group // 256}.{group % 256}.{2 if sink else 1}"
+
+
+def _configure(
+    about: dict[str, Any], group: dict[str, Any], number: int, pair: tuple[str, str]
+) -> None:
+    """Device, route and TCP's settings of both namespaces, as the scenario's transport has them."""
+    window = min(max(4 * about["window_bytes"], 4_000_000), 1_000_000_000)
+    sysctls = {
+        **TCP,
+        "ipv4/tcp_rmem": f"4096 {window} {window}",
+        "ipv4/tcp_wmem": f"4096 {window} {window}",
+        "ipv4/tcp_sack": str(int(group["sack"])),
+        "ipv4/tcp_ecn": str(int(group["ecn"] == "classic")),
+    }
+    route = [
+        f"initcwnd {max(round(about['initial_window']), 1)}",
+        f"rto_min {max(about['min_rto_s'] * 1e3, 1):.0f}ms",
+    ]
+    if not about["delayed_acks"]:
+        route.append("quickack 1")
+    for name, sink in zip(pair, (False, True), strict=True):
+        own, peer = address(number, sink), address(number, not sink)
+        commands = device_commands(own, about["packet_bytes"])
+        commands.append(f"route add {peer}/32 dev {DEVICE} src {own} {' '.join(route)}")
+        namespaces.configure(name, commands, sysctls)
+
+
+TCP = {
+    "ipv6/conf/all/disable_ipv6": "1",
+    # Each connection starts from nothing, as in the packet engine.
+    "ipv4/tcp_no_metrics_save": "1",
+    # ACKs have 40 bytes then, and data packets the payload that the packet engine's have.
+    "ipv4/tcp_timestamps": "0",
+    "ipv4/tcp_slow_start_after_idle": "0",
+}
+"""Settings in /proc/sys/net of every namespace of a run."""
+
+
+def device_commands(own: str, mtu: int) -> list[str]:
+    """What sets up a device: no bursts are cut before the emulator has them."""
+    return [
+        "link set lo up",
+        f"link set {DEVICE} mtu {mtu} txqueuelen 10000 up",
+        f"addr add {own}/32 dev {DEVICE}",
+    ]
+
+
+def _emulator_plan(
+    about: dict[str, Any], rep: int, pairs: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    devices = [{"netns": namespaces.path(name), "name": DEVICE} for pair in pairs for name in pair]
+    return {
+        "scenario": about["toml"],
+        "seed": about["seed"],
+        "rep": rep,
+        "devices": devices,
+        "groups": [[2 * number, 2 * number + 1] for number in range(len(pairs))],
+        "numbering": {"port": BASE_PORT},
+    }
+
+
+def _traffic_plan(
+    about: dict[str, Any], pairs: Sequence[tuple[str, str]], names: Sequence[str], zero: int
+) -> dict[str, Any]:
+    def octets(group: int, sink: bool) -> list[int]:
+        return [int(part) for part in address(group, sink).split(".")]
+
+    flows = [
+        {
+            "netns": [namespaces.path(name) for name in pairs[flow["group"]]],
+            "address": [octets(flow["group"], False), octets(flow["group"], True)],
+            "port": BASE_PORT + flow["number"],
+            "congestion": names[flow["group"]],
+            "start_s": flow["start_s"],
+            "connect_s": flow["start_s"] - _head_start(about),
+            "stop_s": flow["stop_s"],
+            "wire_bytes": flow["wire_bytes"],
+            "sampled": flow["sampled"],
+        }
+        for flow in about["flows"]
+    ]
+    return {
+        "flows": flows,
+        "zero_ns": zero,
+        "duration_s": about["duration_s"],
+        "warmup_s": about["warmup_s"],
+        "every_s": about["every_s"],
+        "series": about["series"],
+        "packet_bytes": about["packet_bytes"],
+    }

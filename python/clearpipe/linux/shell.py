@@ -1,0 +1,213 @@
+"""A command behind an emulated link, with its terminal and its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clearpipe import _core, api
+from clearpipe.errors import ClearpipeError, ConfigError
+from clearpipe.linux import namespaces
+from clearpipe.linux.engine import DEVICE, device_commands
+from clearpipe.linux.process import Process
+
+INSIDE, PEER = "10.77.0.1", "10.77.0.2"
+"""The command's address, and that of the other end of the link."""
+MTU = 1500
+SERVER_S = 5.0
+"""How long a server may take to listen."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """The link, in a scenario file's words."""
+
+    rate: str
+    rtt: str
+    buffer: str = "1bdp"
+    queue: str = "droptail"
+    loss: float = 0.0
+    queue_back: str | None = None
+    """The queue of the way back; None: the same."""
+
+
+def scenario(link: Link) -> str:
+    """The link as a scenario: a dumbbell that ends when it is told so."""
+    lines = [
+        "schema = 1",
+        'name = "shell"',
+        'duration = "1000h"',
+        "[packets]",
+        f'data = "{MTU}B"',
+        "[topology]",
+        'kind = "dumbbell"',
+        *(f'{key} = "{_text(value)}"' for key, value in _topology(link)),
+        "[flows.command]",
+        'protocol = "sack"',
+    ]
+    if link.loss:
+        lines.insert(lines.index("[flows.command]"), f"loss = {link.loss:g}")
+    return "\n".join([*lines, ""])
+
+
+def _topology(link: Link) -> list[tuple[str, str]]:
+    return [
+        ("rate", link.rate),
+        ("rtt", link.rtt),
+        ("buffer", link.buffer),
+        ("queue", link.queue),
+    ]
+
+
+def _text(value: str) -> str:
+    if '"' in value or "\n" in value or "\\" in value:
+        raise ConfigError(f"{value!r} is not a value that a scenario may have")
+    return value
+
+
+def run(
+    link: Link,
+    command: Sequence[str],
+    *,
+    server: str | None = None,
+    capture: Path | None = None,
+    report: Path | None = None,
+) -> int:
+    """Run a command behind the link; its exit code, or 128 and the signal that ended it."""
+    text = scenario(link)
+    toml, _ = api.resolve(api.Source("<command line>", text))
+    namespaces.check()
+    if shutil.which(command[0]) is None:
+        print(f"clearpipe: {command[0]}: no such command", file=sys.stderr)
+        return 127
+    with contextlib.ExitStack() as stack:
+        names = [stack.enter_context(_namespace(what)) for what in ("in", "peer")]
+        emulator = stack.enter_context(Process("emulate", _plan(toml, names, capture)))
+        emulator.start()
+        emulator.ready()
+        for name, own, peer in ((names[0], INSIDE, PEER), (names[1], PEER, INSIDE)):
+            routes = [f"route add {peer}/32 dev {DEVICE} src {own}"]
+            commands = [*device_commands(own, MTU), *routes]
+            namespaces.configure(name, commands, {"ipv6/conf/all/disable_ipv6": "1"})
+        if server is not None:
+            _serve(stack, server, names[1])
+        code = _run(command, names[0])
+        if emulator.running():
+            emulator.tell("stop")
+            measured = emulator.finish(10.0)
+            _tell(measured, report)
+        else:
+            print(f"clearpipe: the emulator ended early: {emulator.errors()}", file=sys.stderr)
+            return code or 1
+    return code
+
+
+def _plan(toml: str, names: Sequence[str], capture: Path | None) -> dict[str, Any]:
+    captures = []
+    if capture is not None:
+        captures.append({"link": 0, "path": os.fspath(capture.absolute()), "headers_only": False})
+    return {
+        "scenario": toml,
+        "seed": 1,
+        "rep": 0,
+        "devices": [{"netns": namespaces.path(name), "name": DEVICE} for name in names],
+        "groups": [[0, 1]],
+        "numbering": "any",
+        "endless": True,
+        "captures": captures,
+    }
+
+
+@contextlib.contextmanager
+def _namespace(what: str) -> Iterator[str]:
+    name = namespaces.add(what)
+    try:
+        yield name
+    finally:
+        namespaces.remove(name)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "CLEARPIPE_PEER": PEER, "CLEARPIPE_INSIDE": INSIDE}
+
+
+def _serve(stack: contextlib.ExitStack, server: str, name: str) -> None:
+    """Start a server at the other end, and wait until it listens or has ended."""
+    process = subprocess.Popen(
+        namespaces.inside(name, ["sh", "-c", server]),
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        start_new_session=True,
+    )
+    stack.callback(_end, process)
+    until = time.monotonic() + SERVER_S
+    while process.poll() is None and time.monotonic() < until:
+        if _listens(process.pid, name):
+            return
+        time.sleep(0.02)
+    if process.returncode not in {None, 0}:
+        raise ClearpipeError(f"the server ended with exit code {process.returncode}: {server}")
+
+
+def _listens(pid: int, name: str) -> bool:
+    """Has a process entered a namespace, and is there a TCP socket that listens?"""
+    listening = "0A"
+    with contextlib.suppress(OSError):
+        if not Path(f"/proc/{pid}/ns/net").samefile(namespaces.path(name)):
+            return False
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            rows = Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]
+            if any(row.split()[3] == listening for row in rows):
+                return True
+    return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(1.0)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _run(command: Sequence[str], name: str) -> int:
+    """The command in the foreground: Ctrl-C is its affair, and it has our terminal."""
+    # A handler, unlike SIG_IGN, is not what the command inherits.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        process = subprocess.Popen(namespaces.inside(name, command), env=_environment())
+        try:
+            code = process.wait()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return code if code >= 0 else 128 - code
+
+
+def _tell(measured: dict[str, Any], report: Path | None) -> None:
+    if report is not None:
+        import json
+
+        report.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+
+
+def summary(link: Link) -> str:
+    """What `_core` makes of the link; for tests."""
+    return _core.resolve("<command line>", scenario(link))[0]
