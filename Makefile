@@ -20,7 +20,7 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers check-peers-tcp \
-	bench-peers docs-reference models notebook deps-peers deps-dev fuzz clean
+	bench-peers docs-reference models notebook deps-peers deps-dev deps-linux linux fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -126,8 +126,27 @@ deps-dev: ## what bench and some tests use, and skip without
 	@if command -v tshark >/dev/null; then echo "tshark is installed"; else \
 		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends tshark; fi
 
+# libelf and zlib are what libbpf links; iperf3, ethtool and tcpdump are for trying it.
+LINUX_PACKAGES := clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config gcc make iproute2 iperf3 \
+	ethtool tcpdump
+
+deps-linux: ## what make linux needs, and the linux engine's tests (Debian, Ubuntu)
+	@if dpkg -s $(LINUX_PACKAGES) >/dev/null 2>&1; then echo "deps-linux are installed"; else \
+		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends $(LINUX_PACKAGES); fi
+
+LOADER := ebpf/loader/target/release/clearpipe-bpf
+
+linux: $(LOADER) ## build clearpipe-bpf: end hosts in eBPF and their loader
+	@for bin in $(VENV)/bin $(DEV)/bin; do if test -d $$bin; then install $(LOADER) $$bin; fi; done
+
+$(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs) \
+		ebpf/loader/build.rs ebpf/loader/Cargo.toml ebpf/loader/Cargo.lock
+	@command -v clang >/dev/null || { echo "clang is missing: make deps-linux" >&2; exit 5; }
+	cd ebpf/loader && RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --release --locked
+	@touch $@
+
 clean: ## remove everything that make made
-	rm -rf $(VENV) $(DEV) target demo build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEV) target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache
 	rm -f python/clearpipe/_core*.so
 	find python -name __pycache__ -prune -exec rm -rf {} +
 

@@ -1,8 +1,9 @@
 /* MLCP's end hosts: the congestion control `mlcp`, and its header in a TCP option.
  *
  * Data bears the lowest load code, the sender's t_p and RTT; the receiver returns the header of the
- * highest load since its last ACK. A loss moves no window; after a timeout it is one packet, as in the
- * simulator. */
+ * highest load since its last ACK. After a timeout the window is one packet, as in the simulator, and
+ * no loss besides moves it. One deviation: a loss while the code is the lowest halves it. Without an
+ * MLCP router on the path the code never is another, and nothing else would ever close the window. */
 #include "host.h"
 #include "mlcp_math.h"
 
@@ -15,6 +16,7 @@ struct flow {
 	u32 word; /* the sender's: the header of the highest load since the last ACK was processed */
 	u32 echo; /* the receiver's: since its last ACK */
 	u8 sends, writes, pending;
+	u8 load; /* the code processed last */
 };
 
 struct {
@@ -107,19 +109,22 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		reno(tp, &flow->fallback, acked);
 		return;
 	}
+	if (word)
+		flow->load = mlcp_load(word);
 	flow->mlcp.cwnd = sane_cwnd(take_window(tp, flow->mlcp.cwnd));
 	mlcp_on_ack(&flow->mlcp, tp->tcp_mstamp, srtt_of(tp), word, acked, uses_window(tp));
 	give_window(tp, flow->mlcp.cwnd);
 }
 
-/* Decoupled: a loss cuts nothing, unless Reno has the window. */
+/* Decoupled: a loss cuts nothing, unless Reno has the window, or the code says that less than 16 % of
+ * the path is used: then another queue than an MLCP router's is full. */
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 	u32 cwnd = tcp_of(sk)->snd_cwnd;
 
-	if (!flow || flow->fallback.reno)
+	if (!flow || flow->fallback.reno || flow->load == MLCP_LOWEST)
 		return reno_ssthresh(sk);
 	return cwnd > 2 ? cwnd : 2;
 }

@@ -25,11 +25,14 @@ fn main() {
         println!("cargo::rerun-if-changed={}", source.display());
         let object = out.join(format!("{name}.o"));
         let status = Command::new(&clang)
-            .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Werror"])
+            .current_dir(&out)
+            .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fdebug-compilation-dir=.", "-Wall", "-Wextra", "-Werror"])
             .args(["-Wno-unused-parameter", "-Wno-unused-function", "-I"])
             .arg(&include)
             // Where Debian keeps asm/types.h.
             .arg(format!("-I/usr/include/{arch}-linux-gnu"))
+            // What is in the object names no directory of this machine.
+            .arg(format!("-ffile-prefix-map={}=ebpf", programs.display()))
             .arg("-c")
             .arg(&source)
             .arg("-o")
