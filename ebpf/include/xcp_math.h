@@ -2,8 +2,8 @@
  * parameters, and their headers.
  *
  * The window is kept in the wire's units, 2^-16 bytes, so the sum is the protocol's own: no error
- * against those files but H_cwnd's rounding to bytes, which is the wire's, and the limits
- * (MAX_CWND packets; +-2^30 bytes per feedback). */
+ * against those files but H_cwnd's rounding to bytes, which is the wire's, and the limits (MAX_CWND
+ * packets; +-2^30 bytes per feedback, and at most the window itself). */
 #ifndef CLEARPIPE_XCP_MATH_H
 #define CLEARPIPE_XCP_MATH_H
 
@@ -46,12 +46,14 @@ static __always_inline s64 xcp_clamp(s64 feedback)
 	return feedback;
 }
 
-/* cwnd = max(cwnd + feedback, s), section 3.3. */
+/* cwnd = max(cwnd + feedback, s), section 3.3. No ACK more than doubles the window: ten may still open
+ * it a thousandfold within an RTT, but ten of random feedback do not. */
 static __always_inline void xcp_on_feedback(struct xcp_state *xcp, s64 feedback, u32 packet)
 {
 	s64 least = (s64)packet << 16, most = (s64)MAX_CWND * packet << 16;
-	s64 cwnd = (s64)xcp->cwnd + xcp_clamp(feedback);
+	s64 cwnd = xcp->cwnd, more = xcp_clamp(feedback);
 
+	cwnd += more < cwnd ? more : cwnd;
 	xcp->cwnd = cwnd < least ? least : cwnd > most ? most : cwnd;
 }
 

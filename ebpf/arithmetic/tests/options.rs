@@ -87,6 +87,7 @@ fn xcp_adds_what_comes_back() {
             // Up to 100 kB more, or less.
             let units = draw(&mut stream, 200_000 << 16) as i64 - (100_000 << 16);
             let units = units >> draw(&mut stream, 32);
+            let units = units.min(kernel.cwnd as i64);
             let feedback = units as f64 / 65_536.0;
             let header = XcpHeader { cwnd: 1e4, rtt: 0.1, feedback };
             rust.on_ack(&ack(0, None, Ecn::NotCapable, header));
@@ -94,6 +95,15 @@ fn xcp_adds_what_comes_back() {
             assert_eq!(kernel.cwnd as f64 / 65_536.0 / 1000.0, rust.cwnd());
         }
     }
+}
+
+#[test]
+fn no_ack_more_than_doubles_xcps_window() {
+    let mut kernel = Xcp { cwnd: 10_000 << 16 };
+    kernel.feedback(i64::MAX, 1000);
+    assert_eq!(kernel.cwnd, 20_000 << 16);
+    kernel.feedback(i64::MIN, 1000);
+    assert_eq!(kernel.cwnd, 1000 << 16);
 }
 
 #[test]
