@@ -24,24 +24,37 @@ SOURCES = Path(__file__).resolve().parents[2]
 PINS = Path("/sys/fs/bpf/clearpipe")
 SIZE = 1_500_000
 
-SERVER = """
-import hashlib, socket, sys
-server = socket.create_server(("10.76.0.2", 5001))
-print("ready", flush=True)
-peer, _ = server.accept()
-digest, size = hashlib.sha256(), 0
-while data := peer.recv(1 << 16):
-    digest.update(data)
-    size += len(data)
-print(size, digest.hexdigest())
-"""
-CLIENT = """
-import random, socket, sys
+# Both send what they are told to while they receive, and print what came.
+BOTH = """
+import hashlib, random, socket, sys, threading
 name, size = sys.argv[1].encode(), int(sys.argv[2])
+def talk(peer):
+    def send():
+        peer.sendall(random.Random(1).randbytes(size))
+        peer.shutdown(socket.SHUT_WR)
+    sending = threading.Thread(target=send)
+    sending.start()
+    digest, received = hashlib.sha256(), 0
+    while data := peer.recv(1 << 16):
+        digest.update(data)
+        received += len(data)
+    sending.join()
+    print(received, digest.hexdigest())
+"""
+SERVER = f"""{BOTH}
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+server.bind(("10.76.0.2", 5001))
+server.listen()
+print("ready", flush=True)
+talk(server.accept()[0])
+"""
+CLIENT = f"""{BOTH}
 client = socket.socket()
 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 client.connect(("10.76.0.2", 5001))
-client.sendall(random.Random(1).randbytes(size))
+talk(client)
 """
 
 
@@ -72,16 +85,20 @@ class Pair:
         for netns in sides:
             hosts.load(protocol, dev="v0", netns=netns)
 
-    def transfer(self, protocol: str, size: int = SIZE, limit_s: float = 30) -> None:
-        """Sends random bytes; they must come whole, within the time."""
-        python = [sys.executable, "-c"]
+    def transfer(self, protocol: str, *, back: int = 0, limit_s: float = 30) -> None:
+        """Sends random bytes, and `back` the other way meanwhile; they must come whole, in time.
+
+        Where nothing comes back the server's socket is Reno's."""
+        answering = protocol if back else "reno"
         server = subprocess.Popen(
-            self.inside(self.right, *python, SERVER), stdout=subprocess.PIPE, text=True
+            self.inside(self.right, sys.executable, "-c", SERVER, answering, str(back)),
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n"
-            client = self.inside(self.left, *python, CLIENT, protocol, str(size))
+            client = self.inside(self.left, sys.executable, "-c", CLIENT, protocol, str(SIZE))
             done = subprocess.run(
                 client, check=False, timeout=limit_s, capture_output=True, text=True
             )
@@ -90,8 +107,9 @@ class Pair:
         finally:
             server.kill()
             server.wait()
-        sent = random.Random(1).randbytes(size)
-        assert received == [str(size), hashlib.sha256(sent).hexdigest()]
+        for sent, came in ((SIZE, received), (back, done.stdout.split())):
+            digest = hashlib.sha256(random.Random(1).randbytes(sent)).hexdigest()
+            assert came == [str(sent), digest]
 
     def counter(self, netns: str, name: str) -> int:
         """One of the kernel's counters in a namespace."""
@@ -168,6 +186,14 @@ def test_data_comes_whole(pair: Pair, protocol: str) -> None:
         counts = next(each for each in hosts.status() if each["name"] == "dpcp")["counters"]
         assert counts["switched"] > 300
         assert counts["undone"] == counts["switched"]
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str) -> None:
+    pair.load(protocol, pair.left, pair.right)
+    pair.transfer(protocol, back=SIZE)
+    assert pair.counter(pair.right, "InCsumErrors") == 0
+    assert pair.counter(pair.left, "InCsumErrors") == 0
 
 
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
