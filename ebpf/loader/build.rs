@@ -26,7 +26,17 @@ fn main() {
         let object = out.join(format!("{name}.o"));
         let status = Command::new(&clang)
             .current_dir(&out)
-            .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fdebug-compilation-dir=.", "-Wall", "-Wextra", "-Werror"])
+            .args([
+                "-O2",
+                "-g",
+                "-target",
+                "bpf",
+                "-mcpu=v3",
+                "-fdebug-compilation-dir=.",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+            ])
             .args(["-Wno-unused-parameter", "-Wno-unused-function", "-I"])
             .arg(&include)
             // Where Debian keeps asm/types.h.

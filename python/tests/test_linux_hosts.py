@@ -1,4 +1,4 @@
-"""End hosts in eBPF on this kernel: loading, transfers, what goes wrong. Skips where something lacks."""
+"""End hosts in eBPF on this kernel: loading, transfers, what goes wrong. Skips without them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """End hosts in eBPF: VCP, DPCP, MLCP, XCP and iXCP as congestion controls of this kernel.
 
-The work is done by the program `clearpipe-bpf` (ebpf/loader; `make linux` builds it). It pins what it
-loads below /sys/fs/bpf/clearpipe and ends. One object per protocol serves the whole kernel; loading it
-again adds devices.
+The work is done by the program `clearpipe-bpf` (ebpf/loader; `make linux` builds it). It pins what
+it loads below /sys/fs/bpf/clearpipe and ends. One object per protocol serves the whole kernel;
+loading it again adds devices.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNSUPPORTED = 5
 
 
 def program() -> Path | None:
-    """The loader: $CLEARPIPE_BPF, beside this Python, on the PATH, or built in the sources' folder."""
+    """The loader: $CLEARPIPE_BPF, beside this Python, on the PATH, or built in the sources."""
     if named := os.environ.get("CLEARPIPE_BPF"):
         return Path(named)
     beside = Path(sys.executable).parent / PROGRAM
@@ -53,7 +53,7 @@ def missing() -> str | None:
     return None
 
 
-def load(  # noqa: PLR0913 - one for each option
+def load(
     name: str,
     *,
     dev: str,

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reports_errors()
-def load(  # noqa: PLR0913 - one for each option
+def load(
     name: Name,
     *,
     dev: Dev,
