@@ -183,9 +183,12 @@ def test_data_comes_whole(pair: Pair, protocol: str) -> None:
     assert pair.counter(pair.right, "InCsumErrors") == 0
     assert pair.counter(pair.left, "InCsumErrors") == 0
     if protocol == "dpcp":
-        counts = next(each for each in hosts.status() if each["name"] == "dpcp")["counters"]
+        status = next(each for each in hosts.status() if each["name"] == "dpcp")
+        counts = status["counters"]
         assert counts["switched"] > 300
-        assert counts["undone"] == counts["switched"]
+        # The counters are the kernel's: others may be at it.
+        if {device["netns"] for device in status["devices"]} == {pair.left, pair.right}:
+            assert counts["undone"] == counts["switched"]
 
 
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
@@ -232,9 +235,10 @@ def test_garbage_on_the_way_stops_nothing(
     if how == "garbage":
         how = "bits" if protocol in {"vcp", "dpcp"} else "option"
     for netns in (pair.left, pair.right):
-        sh(*pair.inside(netns, "tc", "qdisc", "add", "dev", "v0", "clsact"))
+        sh(*pair.inside(netns, "tc", "qdisc", "replace", "dev", "v0", "clsact"))
         program = ["bpf", "direct-action", "object-file", str(garbage), "section", how]
-        sh(*pair.inside(netns, "tc", "filter", "add", "dev", "v0", "egress", *program))
+        where = ["dev", "v0", "egress", "prio", "65000"]
+        sh(*pair.inside(netns, "tc", "filter", "add", *where, *program))
     pair.transfer(protocol)
     assert pair.counter(pair.right, "InCsumErrors") == 0
 

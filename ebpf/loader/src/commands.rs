@@ -1,15 +1,12 @@
 //! load, unload, status.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::AsRawFd;
 
-use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, Program, ProgramMut};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, ProgramMut};
 
 use crate::args::{Command, Load, Place};
-use crate::pins::{self, Directory};
-use crate::system::{self, Device, c_string, failed};
-use crate::{Error, Result};
+use crate::pins::Directory;
+use crate::{Error, Result, devices, registration, system};
 
 /// The compiled programs by name.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -73,18 +70,21 @@ fn load(load: &Load) -> Result<()> {
     let router = is_router(&load.name);
     let directory = Directory::of(&load.name, router.then_some(&load.place));
     // A loader that was killed leaves an object without its registration.
-    if router || !directory.pin("cc").exists() {
-        directory.remove()?;
+    if router {
+        system::prepare_router()?;
+    }
+    if router || !registration::is_there(&directory) {
+        registration::remove(&directory)?;
         directory.create()?;
         if let Err(error) = load_object(load, object, &directory) {
-            directory.remove()?;
+            registration::remove(&directory)?;
             return Err(error);
         }
     }
     configure(load, &directory)?;
     let attached = attach(load, &directory);
     if attached.is_err() && directory.attached().is_empty() {
-        directory.remove()?;
+        registration::remove(&directory)?;
     }
     attached
 }
@@ -96,7 +96,7 @@ fn check_others(load: &Load) -> Result<()> {
     }
     for other in ECN_BITS.iter().filter(|&&name| name != load.name) {
         let there = Directory::of(other, None).attached();
-        if there.iter().any(|at| at.place == load.place && !is_gone(&at.path)) {
+        if there.iter().any(|at| at.place == load.place && !devices::is_gone(at)) {
             let dev = &load.place.dev;
             return Err(Error::Failed(format!("{dev} has {other}, which uses the same ECN bits")));
         }
@@ -109,10 +109,12 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
     let whats_wrong = |what: &str, error: libbpf_rs::Error| {
         Error::Failed(format!("{}: {what}: {error:#}", load.name))
     };
-    let open = ObjectBuilder::default()
+    let linked = system::features()?.struct_ops_link;
+    let mut open = ObjectBuilder::default()
         .name(load.name.replace('-', "_"))
         .and_then(|builder| builder.open_memory(bytes))
         .map_err(|error| whats_wrong("cannot be read", error))?;
+    registration::prepare(&mut open, linked);
     let mut object =
         open.load().map_err(|error| whats_wrong("the kernel does not take it", error))?;
     for mut program in object.progs_mut() {
@@ -127,14 +129,7 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if map.map_type() == MapType::StructOps {
-            let mut link = map.attach_struct_ops().map_err(|error| {
-                whats_wrong(
-                    "registering it as congestion control (is one of its name there?)",
-                    error,
-                )
-            })?;
-            link.pin(directory.pin("cc")).map_err(|error| whats_wrong("cc", error))?;
-            // The pin holds it from here on.
+            registration::register(&mut map, directory, linked)?;
         } else if ["config", "state", "counters"].contains(&name.as_str()) {
             map.pin(directory.pin(&name)).map_err(|error| whats_wrong(&name, error))?;
         }
@@ -173,7 +168,7 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
     }
     let device = system::device(&place.dev)?.ok_or_else(absent)?;
     if is_router(&load.name) {
-        return attach_one(directory, place, &device, "egress");
+        return devices::attach(directory, place, &device, "egress");
     }
     system::check_ecn()?;
     if is_per_packet(&load.name) {
@@ -182,7 +177,7 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
     for direction in ["ingress", "egress"] {
         // Protocols with an option of their own have nothing to do at egress.
         if directory.pin(&format!("{direction}_raw")).exists() {
-            attach_one(directory, place, &device, direction)?;
+            devices::attach(directory, place, &device, direction)?;
         }
     }
     Ok(())
@@ -192,65 +187,23 @@ fn where_is(place: &Place) -> String {
     place.netns.as_ref().map_or("this network namespace".to_owned(), |name| format!("netns {name}"))
 }
 
-/// Puts the program of a direction last on a device and pins the link.
-fn attach_one(
-    directory: &Directory,
-    place: &Place,
-    device: &Device,
-    direction: &str,
-) -> Result<()> {
-    let pin = directory.link(place, direction);
-    pins::unpin(&pin)?;
-    let layer = if device.ether { "ether" } else { "raw" };
-    let path = directory.pin(&format!("{direction}_{layer}"));
-    let program = Program::fd_from_pinned_path(&path)
-        .map_err(|error| Error::Failed(format!("{}: {error:#}", path.display())))?;
-    let kind = match direction {
-        "ingress" => libbpf_sys::BPF_TCX_INGRESS,
-        _ => libbpf_sys::BPF_TCX_EGRESS,
-    };
-    let text = c_string(&pin.to_string_lossy())?;
-    // SAFETY: open descriptors, no options, a C string; the link is closed by its owner.
-    unsafe {
-        let link =
-            libbpf_sys::bpf_link_create(program.as_raw_fd(), device.index, kind, std::ptr::null());
-        if link < 0 {
-            return Err(failed(format!("{} {direction}", place.dev)));
-        }
-        let link = OwnedFd::from_raw_fd(link);
-        if libbpf_sys::bpf_obj_pin(link.as_raw_fd(), text.as_ptr()) != 0 {
-            return Err(failed(pin.display()));
-        }
-    }
-    Ok(())
-}
-
 /// Removes links whose device is gone, objects that were left half loaded, and objects whose last
 /// device is gone.
 fn cleanup() -> Result<()> {
     for directory in Directory::all() {
         let (gone, there): (Vec<_>, Vec<_>) =
-            directory.attached().into_iter().partition(|attached| is_gone(&attached.path));
+            directory.attached().into_iter().partition(devices::is_gone);
         for attached in &gone {
-            pins::unpin(&attached.path)?;
+            crate::pins::unpin(&attached.path)?;
             let place = &attached.place;
             println!("{} on {} in {}", directory.object(), place.dev, where_is(place));
         }
         if there.is_empty() {
-            directory.remove()?;
+            registration::remove(&directory)?;
             println!("{}", directory.object());
         }
     }
     Ok(())
-}
-
-/// Is a pinned link's device gone?
-fn is_gone(path: &Path) -> bool {
-    let info = Link::open(path).and_then(|link| link.info());
-    match info.map(|info| info.info) {
-        Ok(LinkTypeInfo::Tcx(tcx)) => tcx.ifindex == 0,
-        _ => true,
-    }
 }
 
 /// Removes what is named; an object without devices goes with its last one.
@@ -262,10 +215,10 @@ fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
             .into_iter()
             .partition(|attached| place.is_none_or(|place| attached.place == *place));
         for attached in &mine {
-            pins::unpin(&attached.path)?;
+            devices::detach(attached)?;
         }
         if others.is_empty() {
-            directory.remove()?;
+            registration::remove(&directory)?;
         }
         let per_packet = is_per_packet(&directory.object());
         for attached in mine.iter().filter(|attached| per_packet && attached.direction == "ingress")
@@ -276,17 +229,9 @@ fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
     Ok(())
 }
 
-/// The device as it was, if it is still there; it is another process that changes namespace.
+/// The device as it was, if it is still there.
 fn restore(place: &Place) {
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            if let Ok(true) = system::enter(place)
-                && let Ok(Some(_)) = system::device(&place.dev)
-            {
-                let _ = system::set_gso(&place.dev, GSO_MAX_SEGS);
-            }
-        });
-    });
+    let _ = devices::inside(place, |_| system::set_gso(&place.dev, GSO_MAX_SEGS));
 }
 
 /// What is pinned, as JSON.
@@ -304,11 +249,11 @@ fn status() -> String {
                         netns.map_or("null".to_owned(), |netns| format!("\"{netns}\"")),
                         attached.place.dev,
                         attached.direction,
-                        is_gone(&attached.path)
+                        devices::is_gone(attached)
                     )
                 })
                 .collect();
-            let whole = is_router(&directory.object()) || exists(&directory.pin("cc"));
+            let whole = is_router(&directory.object()) || registration::is_there(directory);
             format!(
                 r#"{{"name": "{}", "registered": {whole}, "counters": [{}], "devices": [{}]}}"#,
                 directory.object(),
@@ -330,8 +275,4 @@ fn counters(directory: &Directory) -> Vec<String> {
             Some(u64::from_ne_bytes(bytes).to_string())
         })
         .collect()
-}
-
-fn exists(path: &Path) -> bool {
-    path.exists()
 }

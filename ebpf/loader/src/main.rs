@@ -6,7 +6,9 @@
 
 mod args;
 mod commands;
+mod devices;
 mod pins;
+mod registration;
 mod system;
 
 use std::process::ExitCode;

@@ -3,9 +3,10 @@
 //! ```text
 //! /sys/fs/bpf/clearpipe/OBJECT/PROGRAM        programs, to attach them to further devices
 //!                              MAP            what can be set or read
-//!                              cc             the congestion control's registration
+//!                              cc             the congestion control's registration (a link)
+//!                              cc_map         the same before Linux 6.4 (a map)
 //!                              cgroup         sock_ops in a cgroup
-//!                              links/NETNS:DEV:DIRECTION
+//!                              links/NETNS:DEV:DIRECTION   before Linux 6.6 the program itself
 //! ```
 //! A protocol's end host is one OBJECT, its name; a router is one per device, NAME@NETNS:DEV. The
 //! namespace of the caller is `+`, and `.` is written `=` (bpffs allows no dots).
@@ -59,6 +60,11 @@ impl Directory {
             None => name.to_owned(),
         };
         Directory(root().join(file))
+    }
+
+    /// The one that a link is pinned in.
+    pub fn holding(link: &Path) -> Directory {
+        Directory(link.ancestors().nth(2).unwrap_or(link).to_owned())
     }
 
     /// All there are.

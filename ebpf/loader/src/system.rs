@@ -56,7 +56,6 @@ pub fn prepare() -> Result<()> {
     }
     let types = [
         ("bpf_struct_ops_tcp_congestion_ops", "CONFIG_BPF_JIT=y and CONFIG_BPF_SYSCALL=y"),
-        ("tcx_link", "Linux 6.6 or newer with CONFIG_NET_XGRESS=y (CONFIG_NET_CLS_ACT=y)"),
         ("bpf_cgroup_link", "CONFIG_CGROUP_BPF=y"),
     ];
     for (name, option) in types {
@@ -67,9 +66,41 @@ pub fn prepare() -> Result<()> {
     mount_bpffs()
 }
 
-/// Is a struct in the kernel's BTF?
-fn kernel_has(name: &str) -> Result<bool> {
-    const BTF_KIND_STRUCT: u32 = 4;
+/// What newer kernels have, and older ones do another way.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// Registrations of congestion controls are links, which end with their last holder (6.4).
+    pub struct_ops_link: bool,
+    /// Programs of devices are links (6.6); else they are filters of clsact.
+    pub tcx: bool,
+}
+
+/// Of this kernel; none if $CLEARPIPE_BPF_LEGACY is set, which is for tests.
+pub fn features() -> Result<Features> {
+    let legacy = std::env::var_os("CLEARPIPE_BPF_LEGACY").is_some();
+    Ok(Features {
+        struct_ops_link: !legacy && kernel_has("bpf_struct_ops_link")?,
+        tcx: !legacy && kernel_has("tcx_link")?,
+    })
+}
+
+/// What VCP's router in the kernel needs.
+pub fn prepare_router() -> Result<()> {
+    if btf_has("bpf_cast_to_kern_ctx", BTF_KIND_FUNC)? {
+        return Ok(());
+    }
+    missing("the kernel has no bpf_cast_to_kern_ctx: a router needs Linux 6.2 or newer")
+}
+
+const BTF_KIND_STRUCT: u32 = 4;
+const BTF_KIND_FUNC: u32 = 12;
+
+fn kernel_has(structure: &str) -> Result<bool> {
+    btf_has(structure, BTF_KIND_STRUCT)
+}
+
+/// Is it in the kernel's BTF?
+fn btf_has(name: &str, kind: u32) -> Result<bool> {
     let name = c_string(name)?;
     // SAFETY: the object is freed, the string lives long enough.
     unsafe {
@@ -77,7 +108,7 @@ fn kernel_has(name: &str) -> Result<bool> {
         if btf.is_null() {
             return Err(failed(BTF));
         }
-        let id = libbpf_sys::btf__find_by_name_kind(btf, name.as_ptr(), BTF_KIND_STRUCT);
+        let id = libbpf_sys::btf__find_by_name_kind(btf, name.as_ptr(), kind);
         libbpf_sys::btf__free(btf);
         Ok(id > 0)
     }
