@@ -185,7 +185,7 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
 ) -> Result:
     """As `run`, with what is to be written down in one value."""
     check_engine(engine)
-    if recording.wanted and engine != "packet":
+    if recording.wanted and engine == "fluid":
         key = "capture" if recording.capture else "trace"
         raise ConfigError(f"{key}: the {engine} engine has no packets to write down", key=key)
     if recording.wanted and out is None:
@@ -194,7 +194,9 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     if engine == "linux":
         from clearpipe.linux import engine as linux
 
-        return linux.run(source, seed, rep, set, progress=progress, out=out, replace=replace)
+        return linux.run(
+            source, seed, rep, set, recording=recording, progress=progress, out=out, replace=replace
+        )
     call = None if progress is None else lambda *now: progress(Progress(*now))
     return Result(
         _core.simulate(

@@ -344,8 +344,10 @@ def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Seq
 
 def _check_recording(written: recording.Recording, engine: str, nowhere: bool) -> None:
     """Do the options of captures and traces go together?"""
-    if written.wanted:
-        _check_packet(engine, "--capture and --trace")
+    partly = written.trace or written.capture_from or written.capture_to
+    if written.wanted and (engine != "linux" or partly):
+        what = "--trace, --capture-from and --capture-to" if engine == "linux" else "--capture"
+        _check_packet(engine, what)
     if written.wanted and nowhere:
         raise typer.BadParameter("--capture and --trace with --json need --out")
     if written.headers_only and not written.capture:
@@ -570,12 +572,25 @@ def compare(
 
 @app.command()
 @reports_errors()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    as_json: Json = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Measure the emulator, too: how exact its delays are, how fast it is.",
+        ),
+    ] = False,
+) -> None:
     """Show what is installed and how to get the rest."""
     from clearpipe import doctor as checking
     from clearpipe.errors import UnsupportedError
 
     found = checking.checks()
+    if measure:
+        from clearpipe.linux import preflight
+
+        found += preflight.measured()
     if as_json:
         _print_json(checking.as_json(found))
     else:

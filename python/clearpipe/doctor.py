@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -75,7 +77,18 @@ def checks() -> list[Check]:
     found = [Check(name, True, value, purpose, "", True) for name, value, purpose in fixed]
     found += [_module(name, purpose, f"pip install {name}", True) for name, purpose in REQUIRED]
     found += [_module(name, purpose, get, False) for name, purpose, get in MODULES]
-    return found + [_program(*program) for program in PROGRAMS]
+    found += [_program(*program) for program in PROGRAMS]
+    return found + _linux()
+
+
+def _linux() -> list[Check]:
+    """What the linux engine and its end hosts need."""
+    from clearpipe.linux import preflight
+
+    rows = preflight.checks()
+    with contextlib.suppress(ImportError):
+        rows += importlib.import_module("clearpipe.linux.hosts").checks()
+    return rows
 
 
 def _memory() -> str:

@@ -60,7 +60,7 @@ def invoke(*arguments: str) -> Result:
         (["run", "."], 3, "directory"),
         ([*RUN, "--set", "topology.rat=1Mbps"], 3, "rat"),
         ([*RUN, "--set", "nonsense"], 3, "nonsense"),
-        ([*RUN, "--engine", "linux"], 3, "linux"),
+        ([*RUN, "--engine", "ns4"], 3, "ns4"),
         ([*RUN, "--engine", "magic"], 3, "magic"),
         ([*RUN, "--figure", "x.bmp"], 3, ".png"),
         (["list", "figures"], 2, "figures"),

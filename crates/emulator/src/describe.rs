@@ -256,7 +256,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
             no(key("arrivals"), "flows that come while the run goes on are simulated only");
         }
         if group.app != App::Greedy {
-            no(key("app"), "applications with a rate are simulated only");
+            no(key("rate"), "applications with a rate are simulated only");
         }
         if kernel_name(kind).is_none() && !explicit {
             no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
@@ -275,7 +275,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         let fastest =
             group.path.iter().chain(&group.reverse).map(|&l| scenario.links[l].rate).max();
         if group.access.iter().any(|access| fastest.is_some_and(|rate| access.rate < rate)) {
-            no(key("access"), "access hops slower than a link are simulated only");
+            no(key("access_rate"), "access hops slower than a link are simulated only");
         }
     }
     for link in &scenario.links {

@@ -12,6 +12,7 @@ pub mod describe;
 pub mod lateness;
 pub mod network;
 pub mod plan;
+pub mod probe;
 pub mod realtime;
 pub mod sys;
 pub mod traffic;
@@ -26,9 +27,10 @@ use serde::de::DeserializeOwned;
 /// Equal versions measure the same thing.
 pub const MODEL_VERSION: &str = "1";
 
-const USAGE: &str = "usage: clearpipe-emulator emulate|traffic PLAN.json REPORT.json";
+const USAGE: &str = "usage: clearpipe-emulator emulate|traffic|probe PLAN.json REPORT.json";
 
-/// Runs a part of the linux engine by its command line: `emulate PLAN REPORT` or `traffic PLAN REPORT`.
+/// Runs a part of the linux engine by its command line: `emulate PLAN REPORT`, `traffic PLAN REPORT` or
+/// `probe PLAN REPORT`.
 /// Gives the exit code: 0 done, 1 failed, 2 usage.
 pub fn main(arguments: &[String]) -> u8 {
     let done = match arguments {
@@ -40,6 +42,10 @@ pub fn main(arguments: &[String]) -> u8 {
         [what, plan, report] if what == "traffic" => read(plan).and_then(|plan| {
             sys::die_with_parent();
             let done = traffic::run(&plan);
+            write(report, &done.map_err(|error| error.to_string())?)
+        }),
+        [what, plan, report] if what == "probe" => read(plan).and_then(|plan| {
+            let done = probe::run(&plan);
             write(report, &done.map_err(|error| error.to_string())?)
         }),
         _ => {

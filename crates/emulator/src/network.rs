@@ -97,6 +97,12 @@ const PAST: usize = usize::MAX;
 /// Where a link's packets are written down.
 pub type Capture = capture::Capture<Box<dyn io::Write + Send>>;
 
+/// Packets by when something happens to them; of equals the first that went in.
+type Heap = BinaryHeap<Reverse<(Wall, u64, u32)>>;
+
+/// What is due is put off by this at most, so that little is to be done at once.
+const MAX_SLACK: Span = Span::from_millis(2);
+
 /// The network of a scenario.
 pub struct Network {
     scenario: Scenario,
@@ -113,8 +119,12 @@ pub struct Network {
     counts: Vec<FlowCounts>,
     flights: Vec<Option<Flight>>,
     spare: Vec<Vec<u8>>,
-    /// Packets on lines and access hops, by when they come out; of equals the first that went in.
-    pending: BinaryHeap<Reverse<(Wall, u64, u32)>>,
+    /// Packets on their way to a link, by when they are there.
+    crossing: Heap,
+    /// Packets on their last stretch, by when they go out.
+    leaving: Heap,
+    /// How late it may be looked at what is on its way to a link: nothing goes out sooner.
+    slack: Span,
     serial: u64,
     /// When the run starts; what comes before knows no queue.
     zero: Wall,
@@ -127,7 +137,8 @@ pub struct Network {
 
 /// What is due next.
 enum Due {
-    Packet,
+    Leaves,
+    Crosses,
     Link(usize),
     Warmup,
     Sample,
@@ -184,7 +195,9 @@ impl Network {
             counts: vec![FlowCounts::default(); total as usize],
             flights: Vec::new(),
             spare: Vec::new(),
-            pending: BinaryHeap::new(),
+            crossing: Heap::new(),
+            leaving: Heap::new(),
+            slack: slack(&scenario),
             serial: 0,
             zero: Wall::NEVER,
             warm: scenario.warmup == Span::ZERO,
@@ -264,14 +277,19 @@ impl Network {
         if id as usize >= self.flights.len() {
             self.flights.resize_with(id as usize + 1, || None);
         }
-        let (hop, delay) = if now < self.zero {
-            (PAST, self.propagation(group, flow))
+        let mut flight = Flight { bytes: kept, seen, group, flow, side, hop: 0 };
+        let delay = if now < self.zero {
+            flight.hop = PAST;
+            self.propagation(group, flow)
+        } else if self.path(&flight).is_empty() {
+            flight.hop = PAST;
+            self.access(group, flow, side, true) + self.access(group, flow, side, false)
         } else {
-            (0, self.access(group, flow, side, true))
+            self.access(group, flow, side, true)
         };
-        let flight = Flight { bytes: kept, seen, group, flow, side, hop };
+        let hop = flight.hop;
         self.flights[id as usize] = Some(flight);
-        self.pend(id, now.after(delay));
+        self.pend(id, now.after(delay), hop == PAST);
         true
     }
 
@@ -288,9 +306,10 @@ impl Network {
         if (side == Side::Source) == first { access.source_owd } else { access.sink_owd }
     }
 
-    fn pend(&mut self, id: u32, due: Wall) {
+    fn pend(&mut self, id: u32, due: Wall, leaves: bool) {
         self.serial += 1;
-        self.pending.push(Reverse((due, self.serial, id)));
+        let heap = if leaves { &mut self.leaving } else { &mut self.crossing };
+        heap.push(Reverse((due, self.serial, id)));
     }
 
     fn wall(&self, time: Time) -> Wall {
@@ -302,9 +321,9 @@ impl Network {
     }
 
     fn next_due(&self) -> (Wall, Due) {
-        let mut next = (Wall::NEVER, Due::Packet);
-        if let Some(Reverse((due, ..))) = self.pending.peek() {
-            next.0 = *due;
+        let mut next = (first(&self.leaving), Due::Leaves);
+        if first(&self.crossing) < next.0 {
+            next = (first(&self.crossing), Due::Crosses);
         }
         for link in 0..self.scenario.links.len() {
             let due = self.wall(self.ports.due(link));
@@ -322,9 +341,12 @@ impl Network {
         next
     }
 
-    /// When something is due.
+    /// When [`Network::advance`] must be called at the latest, if nothing comes in before. What is due
+    /// earlier but lets nothing out is done then, by the times at which it was due.
     pub fn next(&self) -> Wall {
-        self.next_due().0
+        let inside = (0..self.scenario.links.len()).map(|link| self.wall(self.ports.due(link)));
+        let inside = inside.min().unwrap_or(Wall::NEVER).min(first(&self.crossing));
+        first(&self.leaving).min(inside.after(self.slack))
     }
 
     /// Does everything that is due up to `now`, in order.
@@ -336,9 +358,14 @@ impl Network {
             }
             let time = Time(at.0.saturating_sub(self.zero.0));
             match due {
-                Due::Packet => {
-                    if let Some(Reverse((_, _, id))) = self.pending.pop() {
-                        self.go_on(at, id, out);
+                Due::Leaves => {
+                    if let Some(Reverse((_, _, id))) = self.leaving.pop() {
+                        self.leave(at, id, out);
+                    }
+                }
+                Due::Crosses => {
+                    if let Some(Reverse((_, _, id))) = self.crossing.pop() {
+                        self.cross(time, id);
                     }
                 }
                 Due::Link(link) => self.at_link(link, time, None),
@@ -351,28 +378,26 @@ impl Network {
         }
     }
 
-    /// A packet comes out of a line or an access hop.
-    fn go_on(&mut self, at: Wall, id: u32, out: &mut impl FnMut(Outgoing<'_>)) {
-        let Some(Flight { group, flow, side, hop, .. }) = self.flights[id as usize] else { return };
-        let of = &self.scenario.groups[group as usize];
-        let path = if side == Side::Source { &of.path } else { &of.reverse };
-        if hop < path.len() {
-            let link = path[hop];
-            return self.at_link(link, Time(at.0.saturating_sub(self.zero.0)), Some(id));
-        }
-        let last = if hop == PAST { Span::ZERO } else { self.access(group, flow, side, false) };
-        if last > Span::ZERO {
-            if let Some(flight) = &mut self.flights[id as usize] {
-                flight.hop = PAST;
-            }
-            return self.pend(id, at.after(last));
-        }
+    /// A packet reaches the next link of its way.
+    fn cross(&mut self, time: Time, id: u32) {
+        let Some(flight) = &self.flights[id as usize] else { return };
+        let link = self.path(flight)[flight.hop];
+        self.at_link(link, time, Some(id));
+    }
+
+    fn path(&self, flight: &Flight) -> &[usize] {
+        let group = &self.scenario.groups[flight.group as usize];
+        if flight.side == Side::Source { &group.path } else { &group.reverse }
+    }
+
+    /// A packet goes out.
+    fn leave(&mut self, at: Wall, id: u32, out: &mut impl FnMut(Outgoing<'_>)) {
         self.render(id);
         let Some(flight) = self.flights[id as usize].take() else { return };
-        let [source, sink] = self.devices[group as usize];
-        let device = if side == Side::Source { sink } else { source };
+        let [source, sink] = self.devices[flight.group as usize];
+        let device = if flight.side == Side::Source { sink } else { source };
         out(Outgoing { device, bytes: &flight.bytes, due: at });
-        let counts = &mut self.counts[flow as usize];
+        let counts = &mut self.counts[flight.flow as usize];
         match flight.seen.kind {
             PacketKind::Ack => counts.acks_arrived_pkts += 1,
             PacketKind::Data => {
@@ -396,20 +421,30 @@ impl Network {
             match passed {
                 Passed::Dropped { id } => self.gone(id, true),
                 Passed::Served { id, end, out } => {
-                    if self.captures[link].is_some() {
+                    // What is in service at the end has not left.
+                    if self.captures[link].is_some() && end.0 <= self.scenario.duration.0 {
                         self.note(link, id, end);
                     }
                     let Some(out) = out else {
                         self.gone(id, false);
                         continue;
                     };
-                    if let Some(flight) = &mut self.flights[id as usize] {
-                        flight.hop += 1;
-                    }
-                    self.pend(id, self.wall(out));
+                    self.go_on(self.wall(out), id);
                 }
             }
         }
+    }
+
+    /// A packet comes out of a line.
+    fn go_on(&mut self, at: Wall, id: u32) {
+        let Some(flight) = &mut self.flights[id as usize] else { return };
+        flight.hop += 1;
+        let Flight { group, flow, side, hop, .. } = *flight;
+        let Some(flight) = &self.flights[id as usize] else { return };
+        if hop < self.path(flight).len() {
+            return self.pend(id, at, false);
+        }
+        self.pend(id, at.after(self.access(group, flow, side, false)), true);
     }
 
     /// Gives a packet's bytes what routers made of it.
@@ -464,6 +499,16 @@ impl Network {
         let (links, series) = self.ports.finish(&self.scenario, end);
         Ok(Ended { simulated_s: end.as_secs(), links, series, flows: self.counts, captured })
     }
+}
+
+fn first(heap: &Heap) -> Wall {
+    heap.peek().map_or(Wall::NEVER, |Reverse((due, ..))| *due)
+}
+
+/// The least time from when a packet is at a link until it goes out.
+fn slack(scenario: &Scenario) -> Span {
+    let owd = scenario.links.iter().map(|link| link.owd).min().unwrap_or(Span::ZERO);
+    owd.min(MAX_SLACK)
 }
 
 /// What a network counted.

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fspath
@@ -18,6 +19,7 @@ from clearpipe import _core
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
 from clearpipe.linux import namespaces
 from clearpipe.linux.process import Process
+from clearpipe.recording import NOTHING, Recording
 from clearpipe.result import Result
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ def run(  # noqa: PLR0913 - as api.run_recording
     rep: int,
     sets: Sequence[str],
     *,
+    recording: Recording = NOTHING,
     progress: Callable[[Progress], object] | None = None,
     out: str | PathLike[str] | None = None,
     replace: bool = False,
@@ -91,6 +94,65 @@ def run(  # noqa: PLR0913 - as api.run_recording
     check(about)
     if out is not None:
         _core.check_writable(fspath(out), replace=replace)
+    with _captures(source, sets, recording, out) as (folder, wanted):
+        result, emulator = _result(about, rep, (folder, wanted), progress)
+        if out is not None:
+            result.write(out, replace=replace)
+            _keep(Path(fspath(out)), folder, wanted, dict(emulator["network"]["captured"]), about)
+    return result
+
+
+@contextlib.contextmanager
+def _captures(
+    source: Source,
+    sets: Sequence[str],
+    recording: Recording,
+    out: str | PathLike[str] | None,
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Where captures are written, and what is wanted of them; what is left there is removed."""
+    if not recording.wanted or out is None:
+        yield Path(), {"captures": {}}
+        return
+    if recording.trace or recording.capture_from or recording.capture_to:
+        message = "trace, capture_from and capture_to: the linux engine captures whole runs only"
+        raise ConfigError(message, key="trace" if recording.trace else "capture_from")
+    wanted = recording.check(source, sets)
+    parent = Path(fspath(out)).absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".captures-", dir=parent) as folder:
+        yield Path(folder), wanted
+
+
+def _keep(
+    out: Path, folder: Path, wanted: dict[str, Any], packets: dict[int, int], about: dict[str, Any]
+) -> None:
+    """Put the captures beside the result, and what they are."""
+    if not wanted["captures"]:
+        return
+    counted = {}
+    for link, file in wanted["captures"].items():
+        (folder / file).rename(out / file)
+        counted[file] = packets[about["links"].index(link)]
+    told = {"wanted": wanted, "packets": counted, "trace_bytes": None, "trace_stopped_s": None}
+    (out / "recorded.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+
+
+def _result(
+    about: dict[str, Any],
+    rep: int,
+    captures: tuple[Path, dict[str, Any]],
+    progress: Callable[[Progress], object] | None,
+) -> tuple[Result, dict[str, Any]]:
+    """The result, and what the emulator said."""
+    folder, wanted = captures
+    about["captures"] = [
+        {
+            "link": about["links"].index(link),
+            "path": str(folder / file),
+            "headers_only": wanted["headers_only"],
+        }
+        for link, file in wanted["captures"].items()
+    ]
     began = time.monotonic()
     emulator, traffic, complete = _measure(about, rep, progress)
     run = _core.linux_tables(
@@ -103,10 +165,7 @@ def run(  # noqa: PLR0913 - as api.run_recording
         complete=complete,
         warnings=_warnings(emulator, traffic),
     )
-    result = Result(run)
-    if out is not None:
-        result.write(out, replace=replace)
-    return result
+    return Result(run), emulator
 
 
 def _warnings(emulator: dict[str, Any], traffic: dict[str, Any]) -> list[str]:
@@ -295,6 +354,7 @@ def _emulator_plan(
         "devices": devices,
         "groups": [[2 * number, 2 * number + 1] for number in range(len(pairs))],
         "numbering": {"port": BASE_PORT},
+        "captures": about["captures"],
     }
 
 

@@ -36,12 +36,13 @@ class Link:
     buffer: str = "1bdp"
     queue: str = "droptail"
     loss: float = 0.0
-    queue_back: str | None = None
-    """The queue of the way back; None: the same."""
 
 
 def scenario(link: Link) -> str:
     """The link as a scenario: a dumbbell that ends when it is told so."""
+    values = {"rate": link.rate, "rtt": link.rtt, "buffer": link.buffer, "queue": link.queue}
+    if link.loss:
+        values["loss"] = f"{100 * link.loss:g}%"
     lines = [
         "schema = 1",
         'name = "shell"',
@@ -50,22 +51,11 @@ def scenario(link: Link) -> str:
         f'data = "{MTU}B"',
         "[topology]",
         'kind = "dumbbell"',
-        *(f'{key} = "{_text(value)}"' for key, value in _topology(link)),
+        *(f'{key} = "{_text(value)}"' for key, value in values.items()),
         "[flows.command]",
         'protocol = "sack"',
     ]
-    if link.loss:
-        lines.insert(lines.index("[flows.command]"), f"loss = {link.loss:g}")
     return "\n".join([*lines, ""])
-
-
-def _topology(link: Link) -> list[tuple[str, str]]:
-    return [
-        ("rate", link.rate),
-        ("rtt", link.rtt),
-        ("buffer", link.buffer),
-        ("queue", link.queue),
-    ]
 
 
 def _text(value: str) -> str:

@@ -1,0 +1,85 @@
+//! How far the emulated delay is from what it should be, end to end: UDP packets that carry their time
+//! of sending. The receiver's own wake-up is in it, so that the emulator is at least as good.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::lateness::{Late, Lateness};
+use crate::sys;
+
+/// Bytes of a probe with its headers.
+pub const PACKET_BYTES: usize = 100;
+const PAYLOAD_BYTES: usize = PACKET_BYTES - 28;
+
+/// What the prober is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbePlan {
+    /// The network namespaces' files of both ends.
+    pub netns: [String; 2],
+    /// Their addresses.
+    pub address: [[u8; 4]; 2],
+    /// How many packets are sent.
+    pub count: u32,
+    /// The time between two.
+    pub every_s: f64,
+    /// How long each should take.
+    pub expected_s: f64,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbeReport {
+    /// The distance from the expected delay.
+    pub error: Late,
+    /// Packets sent that did not come.
+    pub missing: u64,
+}
+
+/// Sends the packets and measures.
+///
+/// # Errors
+/// What the system says.
+pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
+    sys::be_punctual(true);
+    let port = 9;
+    let open = |end: usize| {
+        sys::in_namespace(&plan.netns[end], || {
+            let socket = sys::socket(libc::SOCK_DGRAM)?;
+            sys::bind(&socket, (plan.address[end], port))?;
+            Ok(socket)
+        })
+    };
+    let (source, sink) = (open(0)?, open(1)?);
+    sys::connect(&source, (plan.address[1], port))?;
+    let every = (plan.every_s * 1e9) as u64;
+    let expected = (plan.expected_s * 1e9) as i64;
+    let mut error = Lateness::default();
+    let (mut sent, mut came) = (0, 0);
+    let mut next = sys::monotonic_ns() + every;
+    let mut waiting = [sys::interest(sink.as_raw_fd(), libc::POLLIN)];
+    let mut buffer = [0; 2048];
+    let until = next + every * u64::from(plan.count) + 2 * expected as u64 + 200_000_000;
+    while came < u64::from(plan.count) && sys::monotonic_ns() < until {
+        let now = sys::monotonic_ns();
+        if sent < plan.count && now >= next {
+            next += every;
+            sent += 1;
+            let mut packet = [0; PAYLOAD_BYTES];
+            packet[..8].copy_from_slice(&sys::monotonic_ns().to_be_bytes());
+            sys::send(&source, &packet)?;
+        }
+        let left = next.saturating_sub(sys::monotonic_ns()).min(10_000_000);
+        sys::wait(&mut waiting, Some(Duration::from_nanos(left)))?;
+        while let Some(n) = sys::read(&sink, &mut buffer)? {
+            let now = sys::monotonic_ns();
+            let stamp = buffer[..n].first_chunk().map_or(now, |stamp| u64::from_be_bytes(*stamp));
+            error.add((now as i64 - stamp as i64 - expected).unsigned_abs());
+            came += 1;
+        }
+    }
+    Ok(ProbeReport { error: error.report(), missing: u64::from(sent) - came })
+}
