@@ -20,7 +20,7 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers check-peers-tcp \
-	bench-peers docs-reference models notebook deps-peers deps-dev deps-linux linux fuzz clean
+	bench-peers docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -144,6 +144,12 @@ $(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs) \
 	@command -v clang >/dev/null || { echo "clang is missing: make deps-linux" >&2; exit 5; }
 	cd ebpf/loader && RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --release --locked
 	@touch $@
+
+# Kernels of Debian 12; they boot without KVM, half a minute each.
+KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd64
+
+linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
+	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) $(DEV) target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache

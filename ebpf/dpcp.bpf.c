@@ -8,12 +8,19 @@
  * - A tie (equal numbers) is sent as it is, and so is an LSP.
  * - An ACK that answers both of a pair returns the one that the last ACK did not. With one ACK per
  *   packet (`quickack 1` on the receiver's route) every packet gets its own, as in the paper.
- * - Codes come back in ACKs without data only: data's order is its own. */
+ * - Codes come back in ACKs without data only: data's order is its own.
+ * - Stateful firewalls drop switched packets. Few are sent before one has come through, three times at
+ *   most, and then none; meanwhile it is VCP. */
 #include "host.h"
 #include "packet.h"
 #include "dpcp_math.h"
 
 #define EVENTS 16
+/* Packets switched to see whether they come through, and how often. */
+#define PROBES 4
+#define ROUNDS 3
+/* ACKs switched for one switched packet of the peer's; every second packet is. */
+#define ANSWERS 16
 
 struct flow {
 	struct dpcp_state dpcp;
@@ -24,8 +31,12 @@ struct flow {
 	u8 events[EVENTS];
 	/* The sender's. */
 	u8 sends, turn, proven;
+	u8 passes; /* have switched packets come through? */
+	u8 probes, rounds; /* if not: how many may still leave, and how often so many did */
+	u32 probe_end; /* the number behind the last of them */
 	u32 ordered_from; /* the first number of data in an order of its own */
-	/* The receiver's: codes not answered yet, the part answered last, is the peer known to switch? */
+	/* The receiver's: codes not answered yet, the part answered last, and how many ACKs it may switch
+	 * until the peer has switched something again. */
 	u8 echo[2], answered, switches;
 };
 
@@ -61,13 +72,14 @@ static __always_inline void switch_numbers(struct __sk_buff *skb, const struct s
 	bpf_skb_store_bytes(skb, segment->tcp + 4, numbers, sizeof(numbers), 0);
 }
 
-static __always_inline void order(struct __sk_buff *skb, const struct segment *segment,
-				  struct flow *flow, u32 part)
+/* True when the numbers were switched for it. */
+static __always_inline int order(struct __sk_buff *skb, const struct segment *segment, u32 part)
 {
-	if (dpcp_part(segment->seq, segment->ack) != part && segment->seq != segment->ack) {
-		switch_numbers(skb, segment);
-		count(SWITCHED, 1);
-	}
+	if (dpcp_part(segment->seq, segment->ack) == part || segment->seq == segment->ack)
+		return 0;
+	switch_numbers(skb, segment);
+	count(SWITCHED, 1);
+	return 1;
 }
 
 static __always_inline void leave_data(struct __sk_buff *skb, struct segment *segment,
@@ -76,7 +88,7 @@ static __always_inline void leave_data(struct __sk_buff *skb, struct segment *se
 	u32 mode = flow->dpcp.mode, part = DPCP_MSP;
 
 	set_ecn(skb, segment, VCP_LOW);
-	if (!flow->proven || (segment->flags & TCP_FIN))
+	if (!flow->proven || (!flow->passes && !flow->probes) || (segment->flags & TCP_FIN))
 		return;
 	if (mode == DPCP_PAIRS || mode == DPCP_RESUMING) {
 		part = flow->turn ? DPCP_LSP : DPCP_MSP;
@@ -84,7 +96,10 @@ static __always_inline void leave_data(struct __sk_buff *skb, struct segment *se
 	} else {
 		flow->turn = 0;
 	}
-	order(skb, segment, flow, part);
+	if (order(skb, segment, part) && !flow->passes) {
+		flow->probes--;
+		flow->probe_end = segment->seq + segment->payload;
+	}
 }
 
 static __always_inline void leave_ack(struct __sk_buff *skb, struct segment *segment,
@@ -104,8 +119,8 @@ static __always_inline void leave_ack(struct __sk_buff *skb, struct segment *seg
 	flow->answered = part;
 	set_ecn(skb, segment, code);
 	set_echo(skb, segment, code);
-	if (flow->switches && !(segment->flags & TCP_FIN))
-		order(skb, segment, flow, part);
+	if (flow->switches && !(segment->flags & TCP_FIN) && order(skb, segment, part))
+		flow->switches--;
 }
 
 static __always_inline int leave(struct __sk_buff *skb, u32 ip)
@@ -185,16 +200,26 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	count(UNDONE, undone);
 	part = dpcp_part(segment.seq, segment.ack);
 	if (code) {
-		flow->switches |= undone;
+		if (undone)
+			flow->switches = ANSWERS;
 		if (code > flow->echo[part & 1])
 			flow->echo[part & 1] = code;
 	} else if (echo && flow->sends) {
-		/* The order of what left before says nothing. */
-		if (!flow->proven)
-			flow->ordered_from = sent_up_to(sk);
-		flow->proven = 1;
 		acked = undone ? segment.seq : segment.ack;
-		if (acked - flow->ordered_from - 1 >= 1U << 31)
+		if (!flow->proven)
+			flow->probes = PROBES;
+		flow->proven = 1;
+		if (undone && !flow->passes) {
+			flow->passes = 1;
+			flow->ordered_from = sent_up_to(sk);
+		}
+		if (!flow->passes && !flow->probes && flow->rounds < ROUNDS &&
+		    acked - flow->probe_end < 1U << 31) {
+			flow->probes = PROBES;
+			flow->rounds++;
+		}
+		/* The order of what left before says nothing. */
+		if (!flow->passes || acked - flow->ordered_from - 1 >= 1U << 31)
 			part = DPCP_MSP;
 		head = flow->head;
 		if (head - flow->tail < EVENTS) {
@@ -223,6 +248,8 @@ void BPF_PROG(cc_init, struct sock *sk)
 	flow->tail = flow->head;
 	flow->turn = 0;
 	flow->proven = 0;
+	flow->passes = 0;
+	flow->rounds = 0;
 	flow->sends = 1;
 }
 

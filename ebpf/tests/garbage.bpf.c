@@ -2,6 +2,7 @@
  * device (clsact, which comes after the protocols' own programs). One section each:
  * - bits: random bits where codes are: ECN on data, ECN and CWR/ECE on ACKs.
  * - option: random bytes in the experimental option.
+ * - firewall: drops segments whose sequence number is far from the flow's, as stateful ones do.
  * - strip: NOPs in place of the option, 00 in place of the codes. */
 #include "../include/packet.h"
 
@@ -11,6 +12,8 @@
 #else
 #define IP 0
 #endif
+
+#define TC_ACT_SHOT 2
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -94,6 +97,41 @@ int random_option(struct __sk_buff *skb)
 		if (4 * i < length)
 			put(skb, &segment, at + 4 * i, bpf_get_prandom_u32());
 	count();
+	return TC_ACT_UNSPEC;
+}
+
+struct ends {
+	u32 saddr, daddr;
+	u16 sport, dport;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct ends);
+	__type(value, u32);
+} expected SEC(".maps");
+
+SEC("firewall")
+int drop_switched(struct __sk_buff *skb)
+{
+	struct segment segment;
+	struct ends flow = {};
+	u32 *next, end;
+
+	if (!parse(skb, IP, &segment))
+		return TC_ACT_UNSPEC;
+	flow.saddr = segment.saddr;
+	flow.daddr = segment.daddr;
+	flow.sport = segment.sport;
+	flow.dport = segment.dport;
+	end = segment.seq + segment.payload;
+	next = bpf_map_lookup_elem(&expected, &flow);
+	if (next && !(segment.flags & TCP_SYN) && *next - segment.seq + (1 << 24) > 1 << 25) {
+		count();
+		return TC_ACT_SHOT;
+	}
+	bpf_map_update_elem(&expected, &flow, &end, BPF_ANY);
 	return TC_ACT_UNSPEC;
 }
 
