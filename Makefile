@@ -44,6 +44,7 @@ fingerprints: ## debug, release and native builds give the same bits
 
 lint: $(DEV)/installed ## formatting and lints, Rust and Python
 	cargo fmt --all --check
+	cd ebpf/loader && cargo fmt --check
 	PYO3_PYTHON=$(CURDIR)/$(DEV)/bin/python \
 		cargo clippy --workspace --all-targets --features clearpipe-results/arrow -- -D warnings
 	$(DEV)/bin/ruff check python peers

@@ -120,3 +120,49 @@ fn name(text: String, option: &str) -> Result<String> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Command> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn what_is_asked_for_is_what_is_written() {
+        let Ok(Command::Load(load)) =
+            of("load vcp --netns n.1 --dev eth0.7 --initial-window 2 --cgroup /sys/fs/cgroup/x")
+        else {
+            panic!("no load")
+        };
+        let place = Place { netns: Some("n.1".to_owned()), dev: "eth0.7".to_owned() };
+        assert_eq!((load.name.as_str(), load.place), ("vcp", place.clone()));
+        assert_eq!((load.initial_window, load.rate), (2, None));
+        assert_eq!(load.cgroup.as_deref(), Some("/sys/fs/cgroup/x"));
+        let Ok(Command::Unload { name: None, place: off }) = of("unload --netns n.1 --dev eth0.7")
+        else {
+            panic!("no unload")
+        };
+        assert_eq!(off, Some(place));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_usage() {
+        for line in [
+            "",
+            "lod vcp",
+            "load vcp",
+            "load --dev v0",
+            "load vcp --dev",
+            "load vcp --dev v0 --speed 3",
+            "load vcp --dev v0 --initial-window 2000000",
+            "load vcp --dev v0 --rate fast",
+            "load vcp --dev ../v0",
+            "load vcp --dev v0 --netns ..",
+            "unload --netns n",
+        ] {
+            assert!(matches!(of(line), Err(Error::Usage(_))), "{line}");
+        }
+    }
+}

@@ -41,10 +41,7 @@ pub fn run(command: Command) -> Result<()> {
             let _lock = system::lock()?;
             cleanup()
         }
-        Command::Check => {
-            let _lock = system::lock()?;
-            system::prepare()
-        }
+        Command::Check => system::check(),
         Command::Load(load) => {
             let _lock = system::lock()?;
             libbpf_rs::set_print(None);

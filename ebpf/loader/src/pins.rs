@@ -145,3 +145,23 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_places_and_back() {
+        let here = Place { netns: None, dev: "eth0.100".to_owned() };
+        let there = Place { netns: Some("clearpipe-1-2-s0".to_owned()), dev: "cp0".to_owned() };
+        assert_eq!(name(&here), "+:eth0=100");
+        for at in [here, there] {
+            assert!(!name(&at).contains(['.', '/']));
+            assert_eq!(place(&name(&at)), Some(at.clone()));
+            let router = Directory::of("vcp-router", Some(&at));
+            assert_eq!(router.object(), "vcp-router");
+            let link = router.link(&at, "egress");
+            assert_eq!(Directory::holding(&link).0, router.0);
+        }
+    }
+}

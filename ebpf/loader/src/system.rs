@@ -45,8 +45,9 @@ fn privileged() -> Result<()> {
     Ok(())
 }
 
-/// Names what the kernel lacks; mounts bpffs where it is not.
-pub fn prepare() -> Result<()> {
+/// Names what the kernel lacks.
+pub fn check() -> Result<()> {
+    privileged()?;
     if !Path::new(BTF).exists() {
         return missing("the kernel has no BTF: CONFIG_DEBUG_INFO_BTF=y is needed");
     }
@@ -63,6 +64,12 @@ pub fn prepare() -> Result<()> {
             return missing(&format!("the kernel has no {name}: {option} is needed"));
         }
     }
+    Ok(())
+}
+
+/// Names what the kernel lacks; mounts bpffs where it is not.
+pub fn prepare() -> Result<()> {
+    check()?;
     mount_bpffs()
 }
 
@@ -115,7 +122,7 @@ fn btf_has(name: &str, kind: u32) -> Result<bool> {
 }
 
 /// Is the bpf file system mounted?
-pub fn bpffs_mounted() -> bool {
+fn bpffs_mounted() -> bool {
     let mut stat = std::mem::MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: a literal path, and room for the answer.
     let status = unsafe { libc::statfs(c"/sys/fs/bpf".as_ptr(), stat.as_mut_ptr()) };
