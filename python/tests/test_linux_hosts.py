@@ -76,12 +76,15 @@ class Pair:
 
     left: str
     right: str
+    # Was the protocol loaded for this pair first, so that what it counts is ours?
+    fresh: bool = False
 
     def inside(self, netns: str, *command: str) -> list[str]:
         # `ip netns exec` would hide the pins.
         return ["nsenter", f"--net=/run/netns/{netns}", *command]
 
     def load(self, protocol: str, *sides: str) -> None:
+        self.fresh = all(each["name"] != protocol for each in hosts.status())
         for netns in sides:
             hosts.load(protocol, dev="v0", netns=netns)
 
@@ -159,7 +162,7 @@ def own_counters(pair: Pair) -> dict[str, int] | None:
     """What DPCP counted; None where others use it, too, as the counters are the kernel's."""
     status = next(each for each in hosts.status() if each["name"] == "dpcp")
     ours = {device["netns"] for device in status["devices"]} == {pair.left, pair.right}
-    return dict(status["counters"]) if ours else None
+    return dict(status["counters"]) if ours and pair.fresh else None
 
 
 def gso_max_segs(pair: Pair, netns: str) -> int:
