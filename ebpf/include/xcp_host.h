@@ -42,7 +42,7 @@ static __always_inline void forward(struct bpf_sock_ops *ops, struct flow *flow,
 
 	/* Before the first ACK and in recovery the window is the kernel's. */
 	if (!flow->packet)
-		flow->packet = 20 + 32 + OPTION_BYTES + ops->mss_cache;
+		flow->packet = 20 + 20 + ops->mss_cache; /* timestamps come with the first ACK */
 	if (now.cwnd / ((u64)flow->packet << 16) != ops->snd_cwnd)
 		now.cwnd = min64(ops->snd_cwnd, MAX_CWND) * flow->packet << 16;
 
@@ -129,8 +129,8 @@ static __always_inline void take_bytes(const struct tcp_sock *tp, struct flow *f
 {
 	u64 unit;
 
-	/* IP header, TCP header with timestamps, option, payload. */
-	flow->packet = 20 + tp->tcp_header_len + OPTION_BYTES + tp->mss_cache;
+	/* IP header, TCP header with timestamps, payload; our option is inside mss_cache. */
+	flow->packet = 20 + tp->tcp_header_len + tp->mss_cache;
 	unit = (u64)flow->packet << 16;
 	if (flow->xcp.cwnd / unit != tp->snd_cwnd)
 		flow->xcp.cwnd = min64(tp->snd_cwnd, MAX_CWND) * unit;
