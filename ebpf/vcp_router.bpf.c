@@ -81,20 +81,24 @@ static __always_inline void measure(struct state *state, u64 capacity, u64 now, 
 static __always_inline int pass(struct __sk_buff *skb, u32 ip)
 {
 	struct segment segment;
-	u32 zero = 0, code, theirs, waiting = backlog(skb);
+	u32 zero = 0, code, theirs, size, waiting = backlog(skb);
 	struct config *configured = bpf_map_lookup_elem(&config, &zero);
 	struct state *state_of = bpf_map_lookup_elem(&state, &zero);
 	u64 now = bpf_ktime_get_ns();
-	int data;
+	int tcp, data;
 
 	if (!configured || !state_of)
 		return TC_ACT_UNSPEC;
-	data = parse(skb, ip, &segment) && segment.payload && (segment.tos & 3);
+	tcp = parse(skb, ip, &segment);
+	data = tcp && segment.payload && (segment.tos & 3);
+	size = skb->len - ip;
+	/* A large packet (GSO) will leave as several with headers of their own. */
+	if (tcp && skb->gso_segs > 1)
+		size += (skb->gso_segs - 1) * (sizeof(struct ipv4) + segment.tcp_len);
 	theirs = data ? segment.tos & 3 : 0;
 	bpf_spin_lock(&state_of->lock);
 	measure(state_of, configured->capacity, now, waiting);
-	/* A large packet (GSO) is counted without the headers that its parts will have. */
-	state_of->lambda += skb->len - ip;
+	state_of->lambda += size;
 	code = state_of->code > theirs ? state_of->code : theirs;
 	state_of->packets[data ? code & 3 : 0]++;
 	bpf_spin_unlock(&state_of->lock);
