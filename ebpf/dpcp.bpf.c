@@ -190,6 +190,10 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	sk = receiving_socket(skb, &segment);
 	if (!sk)
 		return TC_ACT_UNSPEC;
+	if (negotiated_ecn(sk)) {
+		bpf_sk_release(sk);
+		return TC_ACT_UNSPEC;
+	}
 	/* A segment whose code was wiped out on the way may be switched none the less. */
 	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (!flow || (!code && !echo && !flow->switches && !flow->proven)) {
@@ -239,6 +243,8 @@ void BPF_PROG(cc_init, struct sock *sk)
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
 	start_window(sk);
+	/* A peer that asked for ECN goes without: its bits are ours here. */
+	tcp_of(sk)->ecn_flags = 0;
 	if (!flow)
 		return;
 	dpcp_start(&flow->dpcp);

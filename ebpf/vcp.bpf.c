@@ -65,6 +65,10 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	sk = receiving_socket(skb, &segment);
 	if (!sk)
 		return TC_ACT_UNSPEC;
+	if (negotiated_ecn(sk)) {
+		bpf_sk_release(sk);
+		return TC_ACT_UNSPEC;
+	}
 	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (flow) {
 		if (code > flow->echo)
@@ -84,6 +88,8 @@ void BPF_PROG(cc_init, struct sock *sk)
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
 	start_window(sk);
+	/* A peer that asked for ECN goes without: its bits are ours here. */
+	tcp_of(sk)->ecn_flags = 0;
 	if (!flow)
 		return;
 	__builtin_memset(&flow->vcp, 0, sizeof(flow->vcp));

@@ -94,7 +94,8 @@ struct tcp_congestion_ops {
 
 /* A child network namespace may choose it. */
 #define TCP_CONG_NON_RESTRICTED 1
-#define TCP_ECN_OK 1
+/* ECN or AccECN was negotiated. */
+#define TCP_ECN_MODES (1 | 16)
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define SK_PACING_NEEDED 1
 
