@@ -109,8 +109,8 @@ impl Dpcp {
         dpcp
     }
 
-    /// An ACK.
-    pub fn ack(&mut self, now_us: u64, srtt_us: u32, part: u32, code: u32, acked: u32) {
+    /// An ACK of a part with a code.
+    pub fn ack(&mut self, now_us: u64, srtt_us: u32, (part, code): (u32, u32), acked: u32) {
         // SAFETY: as above.
         unsafe { c::host_dpcp(self, now_us, srtt_us, part, code, acked) }
     }

@@ -113,7 +113,7 @@ fn a_million_random_inputs_leave_xcp_sane() {
     for i in 0..1_000_000 {
         let packet = 100 + draw(&mut stream, 9000) as u32;
         if i % 100 == 0 {
-            kernel.cwnd = draw(&mut stream, MAX_CWND * u64::from(packet) << 16);
+            kernel.cwnd = draw(&mut stream, (MAX_CWND * u64::from(packet)) << 16);
         }
         kernel.feedback(stream.bits() as i64 >> draw(&mut stream, 64), packet);
         let least = u64::from(packet) << 16;

@@ -107,7 +107,7 @@ fn dpcp_moves_the_window_as_the_simulator() {
             let meant = if part == 0 { Part::Msp } else { Part::Lsp };
             let header = DpcpHeader::order(meant, Numbers { seq: 77, ack: 4_000_000_000 });
             rust.on_ack(&ack(now_us, Some(srtt_us), CODES[code as usize], header));
-            kernel.ack(now_us, srtt_us, part, code, 1);
+            kernel.ack(now_us, srtt_us, (part, code), 1);
             BOUND.holds(rust.cwnd() - before, kernel.vcp.cwnd as i64 - q32(before) as i64, before);
             cuts += u32::from(rust.cwnd() < before);
         }
@@ -134,7 +134,7 @@ fn a_million_random_inputs_leave_dpcp_sane() {
         }
         now_us += stream.bits() >> (30 + draw(&mut stream, 30));
         let (part, code) = (stream.bits() as u32 & 1, stream.bits() as u32 & 3);
-        kernel.ack(now_us, stream.bits() as u32, part, code, stream.bits() as u32);
+        kernel.ack(now_us, stream.bits() as u32, (part, code), stream.bits() as u32);
         assert!((1 << 32..=MAX_CWND << 32).contains(&kernel.vcp.cwnd), "{kernel:?}");
         assert!((1..=3).contains(&kernel.msp) && (1..=3).contains(&kernel.lsp), "{kernel:?}");
     }

@@ -167,7 +167,9 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
     if is_router(&load.name) {
         return devices::attach(directory, place, &device, "egress");
     }
-    system::check_ecn()?;
+    if ECN_BITS.contains(&load.name.as_str()) {
+        system::check_ecn()?;
+    }
     if is_per_packet(&load.name) {
         system::set_gso(&place.dev, 1)?;
     }
