@@ -194,17 +194,21 @@ def _measure(
 ) -> tuple[dict[str, Any], dict[str, Any], bool]:
     """The reports of emulator and flows, and whether the run came to its end."""
     with contextlib.ExitStack() as stack:
-        pairs = stack.enter_context(_namespaces(len(about["groups"])))
+        numbers = range(len(about["groups"]))
+        names = stack.enter_context(
+            namespaces.several(f"{side}{number}" for number in numbers for side in "sk")
+        )
+        pairs = list(zip(names[::2], names[1::2], strict=True))
         emulator = stack.enter_context(Process("emulate", _emulator_plan(about, rep, pairs)))
         emulator.start()
         emulator.ready()
         for number, (pair, group) in enumerate(zip(pairs, about["groups"], strict=True)):
             _configure(about, group, number, pair)
         cgroup = stack.enter_context(_cgroup())
-        names = _end_hosts(stack, about, pairs, cgroup)
+        controls = _end_hosts(stack, about, pairs, cgroup)
         zero = time.monotonic_ns() + int((_head_start(about) + HEAD_START_S) * 1e9)
         emulator.tell(f"start {zero}")
-        plan = _traffic_plan(about, pairs, names, zero)
+        plan = _traffic_plan(about, pairs, controls, zero)
         plan["cgroup"] = None if cgroup is None else os.fspath(cgroup)
         traffic = stack.enter_context(Process("traffic", plan))
         traffic.start()
@@ -242,19 +246,6 @@ def _watch(
 def _head_start(about: dict[str, Any]) -> float:
     """How long before they send flows connect."""
     return float(2 * about["max_rtt_s"] + HEAD_START_S)
-
-
-@contextlib.contextmanager
-def _namespaces(groups: int) -> Iterator[list[tuple[str, str]]]:
-    """A pair of namespaces for each group."""
-    made: list[str] = []
-    try:
-        for number in range(groups):
-            made.extend(namespaces.add(f"{side}{number}") for side in "sk")
-        yield list(zip(made[::2], made[1::2], strict=True))
-    finally:
-        for name in made:
-            namespaces.remove(name)
 
 
 @contextlib.contextmanager

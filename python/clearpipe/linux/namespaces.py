@@ -13,8 +13,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from clearpipe.errors import RunError, UnsupportedError
@@ -94,6 +94,17 @@ def add(what: str) -> str:
     name = f"{owner()}-{what}"
     ip("netns", "add", name)
     return name
+
+
+@contextmanager
+def several(whats: Iterable[str]) -> Iterator[list[str]]:
+    """Make namespaces of this process, and remove all of them in the end."""
+    with ExitStack() as stack:
+        names = []
+        for what in whats:
+            names.append(add(what))
+            stack.callback(remove, names[-1])
+        yield names
 
 
 def remove(name: str) -> None:

@@ -218,9 +218,7 @@ def _scenario(rate: str, rtt: str, queue: str) -> str:
 @contextlib.contextmanager
 def _pair(toml: str) -> Iterator[tuple[list[str], Process]]:
     """Two namespaces with an emulated link between them."""
-    names: list[str] = []
-    try:
-        names.extend(namespaces.add(what) for what in ("in", "peer"))
+    with namespaces.several(["in", "peer"]) as names:
         plan = {
             "scenario": toml,
             "seed": 1,
@@ -242,6 +240,3 @@ def _pair(toml: str) -> Iterator[tuple[list[str], Process]]:
                 sysctls["ipv6/conf/all/disable_ipv6"] = "1"
                 namespaces.configure(name, commands, sysctls)
             yield names, emulator
-    finally:
-        for name in names:
-            namespaces.remove(name)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,10 @@ def run(
     if shutil.which(command[0]) is None:
         print(f"clearpipe: {command[0]}: no such command", file=sys.stderr)
         return 127
+    # A terminal that goes away ends us as SIGTERM does.
+    signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
     with contextlib.ExitStack() as stack:
-        names = [stack.enter_context(_namespace(what)) for what in ("in", "peer")]
+        names = stack.enter_context(namespaces.several(["in", "peer"]))
         emulator = stack.enter_context(Process("emulate", _plan(toml, names, capture)))
         emulator.start()
         emulator.ready()
@@ -115,15 +117,6 @@ def _plan(toml: str, names: Sequence[str], capture: Path | None) -> dict[str, An
         "endless": True,
         "captures": captures,
     }
-
-
-@contextlib.contextmanager
-def _namespace(what: str) -> Iterator[str]:
-    name = namespaces.add(what)
-    try:
-        yield name
-    finally:
-        namespaces.remove(name)
 
 
 def _environment() -> dict[str, str]:
