@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp bench-peers reproduce-quick reproduce-full reproduce-ci \
-	docs-reference models notebook deps-peers deps-dev fuzz clean
+	docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -45,6 +45,7 @@ fingerprints: ## debug, release and native builds give the same bits
 
 lint: $(DEV)/installed ## formatting and lints, Rust and Python
 	cargo fmt --all --check
+	cd ebpf/loader && cargo fmt --check
 	PYO3_PYTHON=$(CURDIR)/$(DEV)/bin/python \
 		cargo clippy --workspace --all-targets --features clearpipe-results/arrow -- -D warnings
 	$(DEV)/bin/ruff check python peers
@@ -148,8 +149,33 @@ deps-dev: ## what bench and some tests use, and skip without
 	@if command -v tshark >/dev/null; then echo "tshark is installed"; else \
 		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends tshark; fi
 
+# libelf and zlib are what libbpf links; iperf3, ethtool and tcpdump are for trying it.
+LINUX_PACKAGES := clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config gcc make iproute2 iperf3 \
+	ethtool tcpdump
+
+deps-linux: ## what make linux needs, and the linux engine's tests (Debian, Ubuntu)
+	@if dpkg -s $(LINUX_PACKAGES) >/dev/null 2>&1; then echo "deps-linux are installed"; else \
+		$(APT) update -qq; $(APT) install -y -qq --no-install-recommends $(LINUX_PACKAGES); fi
+
+LOADER := ebpf/loader/target/release/clearpipe-bpf
+
+linux: $(LOADER) ## build clearpipe-bpf: end hosts in eBPF and their loader
+	@for bin in $(VENV)/bin $(DEV)/bin; do if test -d $$bin; then install $(LOADER) $$bin; fi; done
+
+$(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs) \
+		ebpf/loader/build.rs ebpf/loader/Cargo.toml ebpf/loader/Cargo.lock
+	@command -v clang >/dev/null || { echo "clang is missing: make deps-linux" >&2; exit 5; }
+	cd ebpf/loader && RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --release --locked
+	@touch $@
+
+# Kernels of Debian 12; they boot without KVM, half a minute each.
+KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd64
+
+linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
+	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
+
 clean: ## remove everything that make made
-	rm -rf $(VENV) $(DEV) target demo build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEV) target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache
 	rm -f python/clearpipe/_core*.so
 	find python -name __pycache__ -prune -exec rm -rf {} +
 

@@ -115,7 +115,7 @@ def test_a_run_has_the_tables_of_every_engine(tmp_path: Path) -> None:
     assert cp.load(out).meta["identity"] == result.meta["identity"]
     told = json.loads((out / "recorded.json").read_text(encoding="utf-8"))
     assert told["packets"] == {"bottleneck.pcapng": link["total_departures_pkts"]}
-    assert (out / "bottleneck.pcapng").stat().st_size > 80 * link["total_departures_pkts"]
+    assert (out / "bottleneck.pcapng").stat().st_size >= 72 * link["total_departures_pkts"]
     done = command("compare", str(tmp_path / "packet"), str(out), "--json")
     assert done.returncode == 0, done.stderr
     assert any(row["column"] == "utilization_ratio" for row in json.loads(done.stdout)["rows"])

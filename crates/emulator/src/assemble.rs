@@ -152,3 +152,45 @@ fn flow_series(traffic: &TrafficReport, counts: &[FlowCounts]) -> Vec<Series> {
     ];
     all.into_iter().filter(|series| !series.t_s.is_empty()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::TcpInfo;
+
+    /// Ten packets of 1500 bytes with 1460 bytes of payload each, two of them before the warm-up's end.
+    #[test]
+    fn payload_becomes_bytes_on_the_wire() {
+        let counts = FlowCounts {
+            sent_pkts: 13,
+            arrived_pkts: 10,
+            arrived_bytes: 15_000,
+            arrived_payload_bytes: 14_600,
+            dropped_pkts: 2,
+            ..FlowCounts::default()
+        };
+        let seen = FlowReport {
+            start_s: Some(0.5),
+            received_bytes: 14_600,
+            received_at_warmup_bytes: 2_920,
+            info: TcpInfo { srtt_s: 0.08, ..TcpInfo::default() },
+            ..FlowReport::default()
+        };
+        let row = flow_row((3, 0.4), &seen, counts, (2.0, 10.0));
+        assert_eq!((row.flow, row.start_s, row.finish_s), (3, 0.5, None));
+        assert_eq!((row.delivered_pkts, row.delivered_bytes), (10, 15_000));
+        // 13 sent, 10 arrived and 2 dropped: one is under way.
+        assert_eq!(row.in_flight_pkts, 1);
+        // Eight packets of 1500 bytes in 8 s.
+        assert!((row.goodput_bps - 12_000.0).abs() < 1e-9);
+        assert_eq!((row.srtt_s, row.min_rtt_s), (Some(0.08), None));
+        // One that finished at 4.5 s had 2.5 s after the warm-up, and took 4 s.
+        let finished = FlowReport { finish_s: Some(4.5), ..seen };
+        let row = flow_row((3, 0.4), &finished, counts, (2.0, 10.0));
+        assert_eq!(row.fct_s, Some(4.0));
+        assert!((row.goodput_bps - 12_000.0 * 8.0 / 2.5).abs() < 1e-9);
+        // A flow that has yet to start has its planned start, and nothing.
+        let row = flow_row((0, 7.0), &FlowReport::default(), FlowCounts::default(), (2.0, 10.0));
+        assert_eq!((row.start_s, row.goodput_bps, row.delivered_pkts), (7.0, 0.0, 0));
+    }
+}

@@ -187,6 +187,12 @@ fn changed(protocol: &Protocol) -> Vec<(String, String)> {
     values.map(|(spec, value)| (spec.name.to_owned(), text(value))).collect()
 }
 
+/// Is a parameter with this value what a kernel does, or can be told to do?
+fn kernel_does(kind: &str, name: &str, value: &str) -> bool {
+    // tcp_ecn is set as the protocol wants it; the kernel's CUBIC has HyStart.
+    name == "ecn" || (kind, name, value) == ("cubic", "slow_start", "hystart")
+}
+
 fn text(value: Value) -> String {
     match value {
         Value::Flag(flag) => flag.to_string(),
@@ -261,8 +267,10 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         if kernel_name(kind).is_none() && !explicit {
             no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
         }
-        if !explicit && !changed(&group.protocol).is_empty() {
-            let names: Vec<String> = changed(&group.protocol).into_iter().map(|p| p.0).collect();
+        let changed = changed(&group.protocol);
+        let refused = changed.iter().filter(|(name, value)| !kernel_does(kind, name, value));
+        let names: Vec<&str> = refused.map(|(name, _)| name.as_str()).collect();
+        if !explicit && !names.is_empty() {
             let names = names.join(", ");
             no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
         }
@@ -285,4 +293,57 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(flows: &str) -> Description {
+        let text = format!(
+            "schema = 1\nname = \"t\"\nduration = \"10s\"\n[topology]\nkind = \"dumbbell\"\n\
+             rate = \"10Mbps\"\nrtt = \"80ms\"\nbuffer = \"1bdp\"\nqueue = \"droptail\"\n{flows}"
+        );
+        let parsed = scenario::parse("test", &text, &[]).expect("a scenario");
+        describe(&parsed.scenario, 0)
+    }
+
+    #[test]
+    fn a_group_becomes_a_congestion_control_of_the_kernel() {
+        let about = described("[flows.a]\nprotocol = \"newreno\"\ncount = 2\nsize = \"10kB\"\n");
+        assert_eq!(about.unsupported, []);
+        let group = &about.groups[0];
+        assert_eq!((group.kernel, group.sack, group.ecn), (Some("reno"), false, "none"));
+        assert_eq!((about.flows.len(), about.flows[1].wire_bytes), (2, Some(10_000)));
+        // A BDP of 100 kB, and as much in the buffer.
+        assert!(about.window_bytes.abs_diff(200_000) < 2_000, "{}", about.window_bytes);
+        assert!((about.max_rtt_s - 0.08).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_kernel_takes_what_it_does_anyway() {
+        let params = "kind = \"cubic\", ecn = true, slow_start = \"hystart\"";
+        let about = described(&format!("[flows.a]\nprotocol = {{ {params} }}\n"));
+        assert_eq!((about.unsupported, about.groups[0].ecn), (Vec::new(), "classic"));
+        let about = described("[flows.a]\nprotocol = { kind = \"cubic\", beta = 0.5 }\n");
+        let told = "a kernel's cubic takes no parameters: beta";
+        assert_eq!(about.unsupported, [("flows.a.protocol".to_owned(), told.to_owned())]);
+    }
+
+    #[test]
+    fn explicit_protocols_keep_their_parameters() {
+        let about = described("[flows.a]\nprotocol = { kind = \"vcp\", beta = 0.75 }\n");
+        assert_eq!(about.unsupported, []);
+        let group = &about.groups[0];
+        assert!(group.explicit && group.sack);
+        assert_eq!((group.ecn, group.kernel), ("codes", None));
+        assert_eq!(group.params, [("beta".to_owned(), "0.75".to_owned())]);
+    }
+
+    #[test]
+    fn names_are_those_of_the_registry() {
+        assert!(EXPLICIT.iter().all(|name| cc::registry::protocols().any(|p| p.name == *name)));
+        let refused = described("[flows.a]\nprotocol = \"tahoe\"\n").unsupported;
+        assert_eq!(refused[0].0, "flows.a.protocol");
+    }
 }

@@ -1,5 +1,5 @@
 //! How far the emulated delay is from what it should be, end to end: UDP packets that carry their time
-//! of sending. The receiver's own wake-up is in it, so that the emulator is at least as good.
+//! of sending. The kernel stamps them when they are there, so that no waking of the receiver is in it.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -45,8 +45,7 @@ pub struct ProbeReport {
 /// # Errors
 /// What the system says.
 pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
-    // Before the emulator, so that a packet's time is taken as soon as it is there.
-    sys::be_punctual(Some(PRIORITY + 1));
+    sys::be_punctual(Some(PRIORITY));
     let port = 9;
     let open = |end: usize| {
         sys::in_namespace(&plan.netns[end], || {
@@ -56,6 +55,7 @@ pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
         })
     };
     let (source, sink) = (open(0)?, open(1)?);
+    sys::stamp_received(&sink)?;
     sys::connect(&source, (plan.address[1], port))?;
     let every = (plan.every_s * 1e9) as u64;
     let expected = (plan.expected_s * 1e9) as i64;
@@ -71,15 +71,15 @@ pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
             next += every;
             sent += 1;
             let mut packet = [0; PAYLOAD_BYTES];
-            packet[..8].copy_from_slice(&sys::monotonic_ns().to_be_bytes());
+            packet[..8].copy_from_slice(&sys::realtime_ns().to_be_bytes());
             sys::send(&source, &packet)?;
         }
         let left = next.saturating_sub(sys::monotonic_ns()).min(10_000_000);
         sys::wait(&mut waiting, Some(Duration::from_nanos(left)))?;
-        while let Some(n) = sys::read(&sink, &mut buffer)? {
-            let now = sys::monotonic_ns();
-            let stamp = buffer[..n].first_chunk().map_or(now, |stamp| u64::from_be_bytes(*stamp));
-            error.add((now as i64 - stamp as i64 - expected).unsigned_abs());
+        while let Some((n, there)) = sys::receive_stamped(&sink, &mut buffer)? {
+            let there = there.unwrap_or_else(sys::realtime_ns);
+            let sent = buffer[..n].first_chunk().map_or(there, |sent| u64::from_be_bytes(*sent));
+            error.add((there as i64 - sent as i64 - expected).unsigned_abs());
             came += 1;
         }
     }

@@ -17,7 +17,9 @@ const BATCH: usize = 64;
 /// The emulator's priority under SCHED_FIFO.
 pub const PRIORITY: i32 = 10;
 /// The longest time for which the clock is watched instead of sleeping.
-const MAX_WATCH_NS: u64 = 60_000;
+const MAX_WATCH_NS: u64 = 100_000;
+/// A wait that takes longer than this was a sleep.
+const SLEPT_NS: u64 = 5_000;
 /// The largest IPv4 packet.
 const MAX_PACKET: usize = 65_535;
 /// Bytes of a capture handed to the system at once.
@@ -208,8 +210,11 @@ impl Emulator {
         let mut waiting: Vec<_> = inputs.map(|fd| sys::interest(fd, libc::POLLIN)).collect();
         let control = self.devices.len();
         while !self.over() {
-            self.sleep(&mut waiting)?;
-            self.advance();
+            let now = match self.sleep(&mut waiting)? {
+                Some(earlier) => Wall::from_ns(earlier),
+                None => Wall::from_ns(sys::monotonic_ns()),
+            };
+            self.advance(now);
             for (device, ready) in waiting[..control].iter().enumerate() {
                 if ready.revents != 0 {
                     self.take(device)?;
@@ -223,8 +228,9 @@ impl Emulator {
     }
 
     /// Waits for what is due next or for what comes. The system wakes us late, by much the same each
-    /// time, so it is asked to do so earlier, and the rest is spent watching the clock.
-    fn sleep(&mut self, waiting: &mut [libc::pollfd]) -> Result<(), Failed> {
+    /// time. So it is asked to do so earlier, and the rest is spent watching the clock; and what woke us
+    /// came that much earlier: at the instant that is given.
+    fn sleep(&mut self, waiting: &mut [libc::pollfd]) -> Result<Option<u64>, Failed> {
         let due = self.network.next().0 / 1000;
         let now = sys::monotonic_ns();
         // A second is soon enough to see a signal that came just before the wait.
@@ -232,10 +238,14 @@ impl Emulator {
         let asked = until.saturating_sub(self.early_ns).max(now);
         let timeout = Duration::from_nanos(asked - now);
         sys::wait(waiting, Some(timeout)).map_err(system("waiting"))?;
-        if waiting.iter().any(|one| one.revents != 0) || asked == now && until <= now {
-            return Ok(());
-        }
         let woken = sys::monotonic_ns();
+        if waiting.iter().any(|one| one.revents != 0) {
+            let came = woken.saturating_sub(self.early_ns).max(now);
+            return Ok((woken > now + SLEPT_NS).then_some(came));
+        }
+        if asked == now && until <= now {
+            return Ok(None);
+        }
         if asked > now {
             // A moving average over eight times.
             let late = woken.saturating_sub(asked).min(MAX_WATCH_NS);
@@ -244,13 +254,13 @@ impl Emulator {
         while due == until && sys::monotonic_ns() < due {
             std::hint::spin_loop();
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Does what is due by now.
-    fn advance(&mut self) {
+    fn advance(&mut self, now: Wall) {
         let Emulator { network, devices, late, refused_pkts, forwarded_pkts, .. } = self;
-        self.now = Wall::from_ns(sys::monotonic_ns());
+        self.now = self.now.max(now);
         network.advance(self.now, &mut |Outgoing { device, bytes, due }| {
             let written = sys::write(&devices[device], bytes);
             late.add(Wall::from_ns(sys::monotonic_ns()).0.saturating_sub(due.0) / 1000);
@@ -262,9 +272,9 @@ impl Emulator {
         });
     }
 
-    /// Takes what a device has.
+    /// Takes what a device has; the first packet came at the present instant.
     fn take(&mut self, device: usize) -> Result<(), Failed> {
-        for _ in 0..BATCH {
+        for i in 0..BATCH {
             let read = match sys::read(&self.devices[device], &mut self.buffer) {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(()),
@@ -272,7 +282,9 @@ impl Emulator {
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => return Ok(()),
                 Err(error) => return Err(system("a device")(error)),
             };
-            self.advance();
+            if i > 0 {
+                self.advance(Wall::from_ns(sys::monotonic_ns()));
+            }
             self.network.enter(self.now, device, &self.buffer[..read]);
         }
         Ok(())

@@ -314,6 +314,52 @@ pub fn send(fd: &impl AsRawFd, bytes: &[u8]) -> io::Result<Option<usize>> {
     amount(unsafe { libc::send(fd.as_raw_fd(), data, length, libc::MSG_NOSIGNAL) })
 }
 
+/// CLOCK_REALTIME [ns], by which the kernel stamps what it receives.
+pub fn realtime_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a timespec to be written.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// From now on the kernel stamps what this socket receives ([`receive_stamped`]).
+///
+/// # Errors
+/// What the system says.
+pub fn stamp_received(fd: &impl AsRawFd) -> io::Result<()> {
+    set_number(fd, (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS), 1)
+}
+
+/// A datagram's length, and when the kernel received it [ns of CLOCK_REALTIME], if it says so.
+///
+/// # Errors
+/// What the system says.
+pub fn receive_stamped(
+    fd: &impl AsRawFd,
+    buffer: &mut [u8],
+) -> io::Result<Option<(usize, Option<u64>)>> {
+    let mut control = [0_u64; 16];
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: a msghdr is plain data.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: both buffers are writable for the lengths given, and aligned.
+    let n = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
+    let Some(n) = amount(n)? else { return Ok(None) };
+    // SAFETY: the kernel has filled in `message`, whose buffers live still; a control message of this
+    // type holds a timespec, perhaps not aligned.
+    let stamp = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const message);
+        (!first.is_null() && (*first).cmsg_type == libc::SCM_TIMESTAMPNS)
+            .then(|| ptr::read_unaligned(libc::CMSG_DATA(first).cast::<libc::timespec>()))
+    };
+    let ns = stamp.map(|stamp| stamp.tv_sec as u64 * 1_000_000_000 + stamp.tv_nsec as u64);
+    Ok(Some((n, ns)))
+}
+
 /// There is no more to send.
 ///
 /// # Errors

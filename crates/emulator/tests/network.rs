@@ -1,4 +1,5 @@
 //! The network without devices and clocks: packets made here go in, what comes out is looked at.
+#![cfg(target_os = "linux")]
 
 use clearpipe_emulator::network::{Network, Numbering, Outgoing, Wall};
 use proptest::prelude::*;

@@ -1,0 +1,66 @@
+/* The inline functions of ebpf/include as functions to call. */
+#include <string.h>
+#include "dpcp_math.h"
+#include "mlcp_math.h"
+#include "xcp_math.h"
+
+void host_vcp(struct vcp_state *vcp, u64 now_us, u32 srtt_us, u32 code, u32 acked)
+{
+	vcp_on_ack(vcp, now_us, srtt_us, code, acked, 1);
+}
+
+void host_dpcp_start(struct dpcp_state *dpcp)
+{
+	dpcp_start(dpcp);
+}
+
+void host_dpcp(struct dpcp_state *dpcp, u64 now_us, u32 srtt_us, u32 part, u32 code, u32 acked)
+{
+	dpcp_on_ack(dpcp, now_us, srtt_us, part, code, acked, 1);
+}
+
+u32 host_dpcp_switched(u32 seq, u32 ack, u32 from, u32 to, u32 expected)
+{
+	return dpcp_switched(seq, ack, from, to, expected);
+}
+
+u32 host_dpcp_part(u32 seq, u32 ack)
+{
+	return dpcp_part(seq, ack);
+}
+
+void host_mlcp(struct mlcp_state *mlcp, u64 now_us, u32 srtt_us, u32 word, u32 acked)
+{
+	mlcp_on_ack(mlcp, now_us, srtt_us, word, acked, 1);
+}
+
+u32 host_mlcp_word(u32 load, u32 t_p, u32 rtt_us)
+{
+	return mlcp_word(load, t_p, rtt_us);
+}
+
+void host_xcp(struct xcp_state *xcp, s64 feedback, u32 packet)
+{
+	xcp_on_feedback(xcp, feedback, packet);
+}
+
+void host_xcp_header(u8 *bytes, u32 rtt_us, u64 cwnd, s64 feedback)
+{
+	struct xcp_state xcp = { .cwnd = cwnd };
+	struct xcp_header header;
+
+	xcp_put(&header, &xcp, rtt_us, feedback);
+	memcpy(bytes, &header, sizeof(header));
+}
+
+void host_ixcp_header(u8 *bytes, u32 rtt_us, u64 cwnd, s64 feedback, u32 bottleneck)
+{
+	struct xcp_state xcp = { .cwnd = cwnd };
+	struct ixcp_header header;
+
+	xcp_put(&header.xcp, &xcp, rtt_us, feedback);
+	header.xcp.rtt = big32(ixcp_rtt_field(rtt_us));
+	header.bottleneck = big32(bottleneck);
+	header.next_bottleneck = 0;
+	memcpy(bytes, &header, sizeof(header));
+}

@@ -1,0 +1,168 @@
+//! What the BPF programs of the end hosts compute (ebpf/include), compiled for this host. Only for
+//! tests: they hold it against the protocols of the simulator.
+
+/// `struct vcp_state`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Vcp {
+    /// [packets, 2^-32]
+    pub cwnd: u64,
+    /// The end of the phase [us].
+    pub until_us: u64,
+    /// 0 free, 1 frozen, 2 additive increase.
+    pub phase: u32,
+}
+
+/// `struct dpcp_state`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Dpcp {
+    /// The window and its phase.
+    pub vcp: Vcp,
+    /// The window before the cut.
+    pub remembered: u64,
+    /// The end of the fall-back [us].
+    pub vcp_until_us: u64,
+    /// 0 pairs, 1 VCP, 2 resuming, 3 VCP for good.
+    pub mode: u32,
+    /// The zone.
+    pub msp: u32,
+    /// The level.
+    pub lsp: u32,
+    /// The last ACK's part: 0 MSP, 1 LSP.
+    pub last: u32,
+    /// How many came in a row.
+    pub in_row: u32,
+    /// Times it fell back.
+    pub downgrades: u32,
+    /// MSPs after MSPs and LSPs after LSPs.
+    pub exceptions: u32,
+}
+
+/// `struct mlcp_state`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mlcp {
+    /// [packets, 2^-32]
+    pub cwnd: u64,
+    /// No decrease before then [us].
+    pub decreased_until_us: u64,
+    /// The code of t_p.
+    pub t_p: u32,
+}
+
+/// `struct xcp_state`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Xcp {
+    /// [2^-16 bytes]
+    pub cwnd: u64,
+}
+
+/// `MAX_CWND` [packets].
+pub const MAX_CWND: u64 = 1 << 20;
+
+mod c {
+    use super::{Dpcp, Mlcp, Vcp, Xcp};
+
+    unsafe extern "C" {
+        pub fn host_vcp(vcp: &mut Vcp, now_us: u64, srtt_us: u32, code: u32, acked: u32);
+        pub fn host_dpcp_start(dpcp: &mut Dpcp);
+        pub fn host_dpcp(
+            dpcp: &mut Dpcp,
+            now_us: u64,
+            srtt_us: u32,
+            part: u32,
+            code: u32,
+            acked: u32,
+        );
+        pub fn host_dpcp_switched(seq: u32, ack: u32, from: u32, to: u32, expected: u32) -> u32;
+        pub fn host_dpcp_part(seq: u32, ack: u32) -> u32;
+        pub fn host_mlcp(mlcp: &mut Mlcp, now_us: u64, srtt_us: u32, word: u32, acked: u32);
+        pub fn host_mlcp_word(load: u32, t_p: u32, rtt_us: u32) -> u32;
+        pub fn host_xcp(xcp: &mut Xcp, feedback: i64, packet: u32);
+        pub fn host_xcp_header(bytes: *mut u8, rtt_us: u32, cwnd: u64, feedback: i64);
+        pub fn host_ixcp_header(
+            bytes: *mut u8,
+            rtt_us: u32,
+            cwnd: u64,
+            feedback: i64,
+            bottleneck: u32,
+        );
+    }
+}
+
+impl Vcp {
+    /// An ACK.
+    pub fn ack(&mut self, now_us: u64, srtt_us: u32, code: u32, acked: u32) {
+        // SAFETY: the layouts are equal, and C only writes into the state.
+        unsafe { c::host_vcp(self, now_us, srtt_us, code, acked) }
+    }
+}
+
+impl Dpcp {
+    /// As at a connection's start.
+    pub fn start() -> Dpcp {
+        let mut dpcp = Dpcp::default();
+        // SAFETY: as above.
+        unsafe { c::host_dpcp_start(&mut dpcp) }
+        dpcp
+    }
+
+    /// An ACK of a part with a code.
+    pub fn ack(&mut self, now_us: u64, srtt_us: u32, (part, code): (u32, u32), acked: u32) {
+        // SAFETY: as above.
+        unsafe { c::host_dpcp(self, now_us, srtt_us, part, code, acked) }
+    }
+
+    /// Were a packet's numbers switched?
+    pub fn switched(seq: u32, ack: u32, from: u32, to: u32, expected: u32) -> bool {
+        // SAFETY: numbers only.
+        unsafe { c::host_dpcp_switched(seq, ack, from, to, expected) != 0 }
+    }
+
+    /// What the numbers on the wire say.
+    pub fn part(seq: u32, ack: u32) -> u32 {
+        // SAFETY: numbers only.
+        unsafe { c::host_dpcp_part(seq, ack) }
+    }
+}
+
+impl Mlcp {
+    /// An ACK.
+    pub fn ack(&mut self, now_us: u64, srtt_us: u32, word: u32, acked: u32) {
+        // SAFETY: as above.
+        unsafe { c::host_mlcp(self, now_us, srtt_us, word, acked) }
+    }
+
+    /// The header.
+    pub fn word(load: u32, t_p: u32, rtt_us: u32) -> u32 {
+        // SAFETY: numbers only.
+        unsafe { c::host_mlcp_word(load, t_p, rtt_us) }
+    }
+}
+
+impl Xcp {
+    /// Feedback.
+    pub fn feedback(&mut self, feedback: i64, packet: u32) {
+        // SAFETY: as above.
+        unsafe { c::host_xcp(self, feedback, packet) }
+    }
+
+    /// The header of a window.
+    pub fn header(&self, rtt_us: u32, feedback: i64) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        // SAFETY: C writes 16 bytes.
+        unsafe { c::host_xcp_header(bytes.as_mut_ptr(), rtt_us, self.cwnd, feedback) }
+        bytes
+    }
+
+    /// iXCP's header of a window.
+    pub fn ixcp_header(&self, rtt_us: u32, feedback: i64, bottleneck: u32) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        let at = bytes.as_mut_ptr();
+        // SAFETY: C writes 24 bytes.
+        unsafe { c::host_ixcp_header(at, rtt_us, self.cwnd, feedback, bottleneck) }
+        bytes
+    }
+}

@@ -1,0 +1,133 @@
+/* What the congestion controls share: the window that the kernel holds beside the protocol's own,
+ * Reno where no feedback comes, and pacing. */
+#ifndef CLEARPIPE_HOST_H
+#define CLEARPIPE_HOST_H
+
+#include "fixed.h"
+
+/* What `load` may set; one per protocol and kernel. */
+struct config {
+	u32 initial_window; /* packets; 0 leaves the kernel's */
+	u32 fallback_rtts; /* without feedback, after which a sender is Reno */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct config);
+} config SEC(".maps");
+
+/* Reno's state, and whether the protocol or Reno holds the window. */
+struct fallback {
+	u64 heard_us; /* when feedback came last, or the first ACK */
+	u32 credit; /* ACKed packets that have not yet made a whole one */
+	u8 ever; /* did feedback come? */
+	u8 reno;
+};
+
+static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static __always_inline u32 srtt_of(const struct tcp_sock *tp)
+{
+	return tp->srtt_us >> 3;
+}
+
+static __always_inline void start_window(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	u32 zero = 0;
+	struct config *configured = bpf_map_lookup_elem(&config, &zero);
+
+	if (configured && configured->initial_window)
+		tp->snd_cwnd = min64(configured->initial_window, MAX_CWND);
+	if (sk->sk_pacing_status == 0)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* Does the sender use its window? One that does not shall not open it on and on. */
+static __always_inline int uses_window(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* The window that the kernel holds: the protocol's, rounded down. The kernel paces at 1.2 windows per
+ * RTT, and at 2 below half of ssthresh, which no explicit protocol starts slowly up to. */
+static __always_inline void give_window(struct tcp_sock *tp, u64 cwnd)
+{
+	u32 whole = sane_cwnd(cwnd) >> 32;
+
+	tp->snd_cwnd = whole < tp->snd_cwnd_clamp ? whole : tp->snd_cwnd_clamp;
+	if (tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH)
+		tp->snd_ssthresh = 2;
+}
+
+/* What the kernel did to the window meanwhile (recovery, timeout, idling) holds for the protocol. */
+static __always_inline u64 take_window(const struct tcp_sock *tp, u64 cwnd)
+{
+	return cwnd >> 32 == tp->snd_cwnd ? cwnd : (u64)tp->snd_cwnd << 32;
+}
+
+/* True when the protocol has been without feedback for too long, and Reno moves the window. */
+static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
+{
+	u32 zero = 0;
+	struct config *configured = bpf_map_lookup_elem(&config, &zero);
+	u32 rtts = configured && configured->fallback_rtts ? configured->fallback_rtts : 8;
+
+	if (heard || fallback->heard_us == 0) {
+		fallback->heard_us = tp->tcp_mstamp;
+		fallback->ever |= heard;
+		fallback->reno = 0;
+		return 0;
+	}
+	if (!fallback->reno &&
+	    tp->tcp_mstamp - fallback->heard_us > (u64)rtts * max64(srtt_of(tp), 1000)) {
+		fallback->reno = 1;
+		fallback->credit = 0;
+		if (fallback->ever)
+			tp->snd_ssthresh = tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
+	}
+	return fallback->reno;
+}
+
+/* RFC 5681, 3.1. */
+static __always_inline void reno(struct tcp_sock *tp, struct fallback *fallback, u32 acked)
+{
+	u32 cwnd = tp->snd_cwnd, clamp = tp->snd_cwnd_clamp;
+
+	if (!uses_window(tp))
+		return;
+	if (cwnd < tp->snd_ssthresh) {
+		cwnd += acked;
+	} else {
+		fallback->credit += acked;
+		if (fallback->credit >= cwnd) {
+			fallback->credit = 0;
+			cwnd++;
+		}
+	}
+	cwnd = min64(cwnd, MAX_CWND);
+	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
+}
+
+static __always_inline u32 reno_ssthresh(struct sock *sk)
+{
+	u32 half = tcp_of(sk)->snd_cwnd >> 1;
+
+	return half > 2 ? half : 2;
+}
+
+static __always_inline u32 reno_undo_cwnd(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_of(sk);
+
+	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+}
+
+
+
+#endif

@@ -1,0 +1,104 @@
+/* What the programs need to know of the kernel, by name: offsets are taken from the running kernel's
+ * BTF when they are loaded (CO-RE), so that neither its headers nor vmlinux.h are needed to build. */
+#ifndef CLEARPIPE_KERNEL_H
+#define CLEARPIPE_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+#define AF_INET 2
+#define ETH_P_IP 0x0800
+#define IPPROTO_TCP 6
+#define TC_ACT_OK 0
+#define TC_ACT_UNSPEC (-1)
+#define TCP_LISTEN 10
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sock {
+	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate;
+};
+
+struct inet_sock {
+	struct sock sk;
+};
+
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 mss_cache;
+	u32 snd_cwnd;
+	u32 snd_cwnd_clamp;
+	u32 snd_ssthresh;
+	u8 ecn_flags;
+	u64 tcp_mstamp;
+	u32 rcv_nxt;
+	u32 snd_nxt;
+	u32 snd_una;
+	u32 srtt_us;
+	u32 max_packets_out;
+	u32 prior_cwnd;
+	u64 bytes_acked;
+	u16 tcp_header_len;
+};
+
+struct Qdisc;
+
+struct gnet_stats_queue {
+	u32 qlen;
+	u32 backlog;
+};
+
+struct Qdisc {
+	struct gnet_stats_queue qstats;
+};
+
+struct net_device {
+	struct Qdisc *qdisc;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+};
+
+#pragma clang attribute pop
+
+/* The members that are set; libbpf finds them by name. */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	u32 (*undo_cwnd)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	u32 flags;
+	char name[16];
+};
+
+/* A child network namespace may choose it. */
+#define TCP_CONG_NON_RESTRICTED 1
+/* ECN or AccECN was negotiated. */
+#define TCP_ECN_MODES (1 | 16)
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+#define SK_PACING_NEEDED 1
+
+char program_license[] SEC("license") = "Dual MIT/GPL";
+
+#endif

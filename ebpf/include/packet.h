@@ -1,0 +1,133 @@
+/* IPv4/TCP packets at TC. */
+#ifndef CLEARPIPE_PACKET_H
+#define CLEARPIPE_PACKET_H
+
+#include "kernel.h"
+
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16, TCP_ECE = 64, TCP_CWR = 128 };
+
+/* A TCP segment: where its parts are and what the programs ask of it. */
+struct segment {
+	u32 ip; /* offset of the IP header: 14 with an Ethernet header, 0 without (TUN) */
+	u32 tcp; /* offset of the TCP header */
+	u32 tcp_len; /* of the TCP header with options */
+	u32 payload;
+	u32 saddr, daddr; /* network order, as the ports */
+	u16 sport, dport;
+	u32 seq, ack;
+	u8 tos;
+	u8 flags;
+};
+
+struct ipv4 {
+	u8 version_ihl, tos;
+	u16 length, id, fragment;
+	u8 ttl, protocol;
+	u16 check;
+	u32 saddr, daddr;
+};
+
+struct tcp {
+	u16 sport, dport;
+	u32 seq, ack;
+	u8 offset, flags;
+	u16 window, check, urgent;
+};
+
+/* False for what is no whole IPv4 TCP segment. */
+static __always_inline int parse(struct __sk_buff *skb, u32 ip, struct segment *segment)
+{
+	struct ipv4 ip4;
+	struct tcp tcp;
+	u32 headers;
+
+	if (skb->protocol != bpf_htons(ETH_P_IP) || bpf_skb_load_bytes(skb, ip, &ip4, sizeof(ip4)))
+		return 0;
+	/* Neither IPv4 options nor fragments. */
+	if (ip4.version_ihl != 0x45 || ip4.protocol != IPPROTO_TCP ||
+	    (ip4.fragment & bpf_htons(0x3fff)))
+		return 0;
+	if (bpf_skb_load_bytes(skb, ip + sizeof(ip4), &tcp, sizeof(tcp)))
+		return 0;
+	segment->ip = ip;
+	segment->tcp = ip + sizeof(ip4);
+	segment->tcp_len = (tcp.offset >> 4) * 4;
+	headers = segment->tcp + segment->tcp_len;
+	if (segment->tcp_len < sizeof(tcp) || headers > skb->len)
+		return 0;
+	/* Short packets may be padded, large ones have no length in the header. */
+	segment->payload = skb->len - headers;
+	if (skb->len <= 60 + ip)
+		segment->payload = bpf_ntohs(ip4.length) - sizeof(ip4) - segment->tcp_len;
+	segment->saddr = ip4.saddr;
+	segment->daddr = ip4.daddr;
+	segment->sport = tcp.sport;
+	segment->dport = tcp.dport;
+	segment->seq = bpf_ntohl(tcp.seq);
+	segment->ack = bpf_ntohl(tcp.ack);
+	segment->tos = ip4.tos;
+	segment->flags = tcp.flags;
+	return 1;
+}
+
+/* Writes the two ECN bits; both are from 0 to 3. */
+static __always_inline void set_ecn(struct __sk_buff *skb, struct segment *segment, u32 code)
+{
+	u8 tos = (segment->tos & 0xfc) | (code & 3);
+
+	if (tos == segment->tos)
+		return;
+	bpf_l3_csum_replace(skb, segment->ip + 10, bpf_htons(segment->tos), bpf_htons(tos), 2);
+	bpf_skb_store_bytes(skb, segment->ip + 1, &tos, 1, 0);
+	segment->tos = tos;
+}
+
+/* Writes a code into CWR (the higher bit) and ECE. */
+static __always_inline void set_echo(struct __sk_buff *skb, struct segment *segment, u32 code)
+{
+	u8 flags = (segment->flags & 0x3f) | (code & 3) << 6;
+	u16 was, is;
+
+	if (flags == segment->flags)
+		return;
+	/* The checksum covers the word of data offset and flags; the offset stays. */
+	was = bpf_htons(segment->flags);
+	is = bpf_htons(flags);
+	bpf_l4_csum_replace(skb, segment->tcp + 16, was, is, 2);
+	bpf_skb_store_bytes(skb, segment->tcp + 13, &flags, 1, 0);
+	segment->flags = flags;
+}
+
+static __always_inline u32 echo_of(const struct segment *segment)
+{
+	return segment->flags >> 6;
+}
+
+/* The socket that an arriving segment is for; NULL, or the caller releases it. */
+static __always_inline struct bpf_sock *receiving_socket(struct __sk_buff *skb,
+							 const struct segment *segment)
+{
+	struct bpf_sock_tuple tuple = {};
+	struct bpf_sock *sk;
+
+	tuple.ipv4.saddr = segment->saddr;
+	tuple.ipv4.daddr = segment->daddr;
+	tuple.ipv4.sport = segment->sport;
+	tuple.ipv4.dport = segment->dport;
+	sk = bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+	if (sk && sk->state == TCP_LISTEN) {
+		bpf_sk_release(sk);
+		return NULL;
+	}
+	return sk;
+}
+
+/* Do TCP's own ends use the ECN bits? Then they are not ours to use. */
+static __always_inline int negotiated_ecn(struct bpf_sock *sk)
+{
+	const struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	return !tp || (tp->ecn_flags & TCP_ECN_MODES);
+}
+
+#endif

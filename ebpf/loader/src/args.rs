@@ -1,0 +1,168 @@
+//! The command line.
+
+use crate::{Error, Result};
+
+/// How it is used.
+pub const USAGE: &str = "\
+usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-window N]
+                     [--rate BITS_PER_SECOND]
+       clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS]
+       clearpipe-bpf status
+       clearpipe-bpf cleanup
+       clearpipe-bpf check
+       clearpipe-bpf names
+NAME is a protocol (an end host on that device) or vcp-router (needs --rate). --cgroup: a cgroup v2
+directory whose sockets may use it; default: the root. --initial-window: packets. cleanup removes what has lost its device, or was left half
+loaded, and says what it was; check says what the kernel lacks.";
+
+/// A command with its options.
+#[derive(Debug)]
+pub enum Command {
+    /// Loads and attaches.
+    Load(Load),
+    /// Detaches; all that is named, or all.
+    Unload {
+        /// The protocol, or all.
+        name: Option<String>,
+        /// The device, or all.
+        place: Option<Place>,
+    },
+    /// What is loaded, as JSON.
+    Status,
+    /// Detaches what has lost its device and says what it was, a line each.
+    Cleanup,
+    /// Fails if the system lacks something.
+    Check,
+    /// What there is to load.
+    Names,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// A name below /run/netns; `None` is the network namespace of the caller.
+    pub netns: Option<String>,
+    /// The device's name.
+    pub dev: String,
+}
+
+/// What to load, and where.
+#[derive(Debug)]
+pub struct Load {
+    /// The protocol or router.
+    pub name: String,
+    /// The device.
+    pub place: Place,
+    /// The cgroup v2 directory.
+    pub cgroup: Option<String>,
+    /// Packets; 0 leaves the kernel's.
+    pub initial_window: u32,
+    /// A router's capacity [bit/s].
+    pub rate: Option<u64>,
+}
+
+/// Reads the command line.
+pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
+    let mut words = Vec::new();
+    let (mut netns, mut dev, mut cgroup, mut rate) = (None, None, None, None);
+    let mut initial_window = 0;
+    let mut args = args;
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| usage(format!("{arg} needs a value")));
+        match arg.as_str() {
+            "--netns" => netns = Some(name(value()?, "--netns")?),
+            "--dev" => dev = Some(name(value()?, "--dev")?),
+            "--cgroup" => cgroup = Some(value()?),
+            "--initial-window" => initial_window = number(&value()?, "--initial-window", 1 << 20)?,
+            "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
+            _ if arg.starts_with('-') => return Err(usage(format!("unknown option {arg}"))),
+            _ => words.push(arg),
+        }
+    }
+    let place = dev.map(|dev| Place { netns: netns.clone(), dev });
+    if place.is_none() && netns.is_some() {
+        return Err(usage("--netns needs --dev".to_owned()));
+    }
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["load", name] => Ok(Command::Load(Load {
+            name: name.to_owned(),
+            place: place.ok_or_else(|| usage("load needs --dev".to_owned()))?,
+            cgroup,
+            initial_window: initial_window as u32,
+            rate,
+        })),
+        ["unload"] => Ok(Command::Unload { name: None, place }),
+        ["unload", name] => Ok(Command::Unload { name: Some(name.to_owned()), place }),
+        ["status"] => Ok(Command::Status),
+        ["cleanup"] => Ok(Command::Cleanup),
+        ["check"] => Ok(Command::Check),
+        ["names"] => Ok(Command::Names),
+        _ => Err(usage(format!("unknown command {:?}", words.join(" ")))),
+    }
+}
+
+fn usage(message: String) -> Error {
+    Error::Usage(message)
+}
+
+fn number(text: &str, option: &str, most: u64) -> Result<u64> {
+    match text.parse() {
+        Ok(number) if number <= most => Ok(number),
+        _ => Err(usage(format!("{option} {text}: allowed are whole numbers up to {most}"))),
+    }
+}
+
+/// Names become part of paths.
+fn name(text: String, option: &str) -> Result<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.is_empty() || text.starts_with('.') || !text.chars().all(plain) {
+        return Err(usage(format!("{option} {text:?}: letters, digits, - _ and . make a name")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Command> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn what_is_asked_for_is_what_is_written() {
+        let Ok(Command::Load(load)) =
+            of("load vcp --netns n.1 --dev eth0.7 --initial-window 2 --cgroup /sys/fs/cgroup/x")
+        else {
+            panic!("no load")
+        };
+        let place = Place { netns: Some("n.1".to_owned()), dev: "eth0.7".to_owned() };
+        assert_eq!((load.name.as_str(), load.place), ("vcp", place.clone()));
+        assert_eq!((load.initial_window, load.rate), (2, None));
+        assert_eq!(load.cgroup.as_deref(), Some("/sys/fs/cgroup/x"));
+        let Ok(Command::Unload { name: None, place: off }) = of("unload --netns n.1 --dev eth0.7")
+        else {
+            panic!("no unload")
+        };
+        assert_eq!(off, Some(place));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_usage() {
+        for line in [
+            "",
+            "lod vcp",
+            "load vcp",
+            "load --dev v0",
+            "load vcp --dev",
+            "load vcp --dev v0 --speed 3",
+            "load vcp --dev v0 --initial-window 2000000",
+            "load vcp --dev v0 --rate fast",
+            "load vcp --dev ../v0",
+            "load vcp --dev v0 --netns ..",
+            "unload --netns n",
+        ] {
+            assert!(matches!(of(line), Err(Error::Usage(_))), "{line}");
+        }
+    }
+}

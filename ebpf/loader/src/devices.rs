@@ -1,0 +1,121 @@
+//! Programs on devices: as tcx links, or before Linux 6.6 as filters of clsact.
+
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use libbpf_rs::query::LinkTypeInfo;
+use libbpf_rs::{Link, Program, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+
+use crate::args::Place;
+use crate::pins::{self, Attached, Directory};
+use crate::system::{self, Device, c_string, failed};
+use crate::{Error, Result};
+
+/// The first priority of our filters; the objects have one each, so that they come in their order.
+const PRIORITY: u32 = 0xc100;
+
+/// Runs something in a place's network namespace; `Ok(false)` when there is no such device.
+pub fn inside(place: &Place, act: impl FnOnce(&Device) -> Result<()> + Send) -> Result<bool> {
+    // A thread of its own, as a change of namespace is for good.
+    let there = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if !system::enter(place)? {
+                return Ok(false);
+            }
+            let Some(device) = system::device(&place.dev)? else { return Ok(false) };
+            act(&device).map(|()| true)
+        });
+        thread.join()
+    });
+    there.unwrap_or_else(|_| Err(Error::Failed("a thread failed".to_owned())))
+}
+
+/// Puts the program of a direction last on a device of this namespace, and pins what holds it.
+pub fn attach(
+    directory: &Directory,
+    place: &Place,
+    device: &Device,
+    direction: &str,
+) -> Result<()> {
+    let pin = directory.link(place, direction);
+    pins::unpin(&pin)?;
+    let layer = if device.ether { "ether" } else { "raw" };
+    let path = directory.pin(&format!("{direction}_{layer}"));
+    let program = Program::fd_from_pinned_path(&path)
+        .map_err(|error| Error::Failed(format!("{}: {error:#}", path.display())))?;
+    if !system::features()?.tcx {
+        // Pinned first: what is attached can always be found.
+        pin_fd(&program, &pin)?;
+        return filter(&program, device, &directory.object(), direction);
+    }
+    let kind = match direction {
+        "ingress" => libbpf_sys::BPF_TCX_INGRESS,
+        _ => libbpf_sys::BPF_TCX_EGRESS,
+    };
+    // SAFETY: open descriptors and no options; the link is closed by its owner.
+    let link = unsafe {
+        let link =
+            libbpf_sys::bpf_link_create(program.as_raw_fd(), device.index, kind, std::ptr::null());
+        if link < 0 {
+            return Err(failed(format!("{} {direction}", place.dev)));
+        }
+        OwnedFd::from_raw_fd(link)
+    };
+    pin_fd(&link, &pin)
+}
+
+fn pin_fd(fd: &OwnedFd, pin: &std::path::Path) -> Result<()> {
+    let text = c_string(&pin.to_string_lossy())?;
+    // SAFETY: an open descriptor and a C string.
+    match unsafe { libbpf_sys::bpf_obj_pin(fd.as_raw_fd(), text.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(failed(pin.display())),
+    }
+}
+
+fn hook(fd: &OwnedFd, device: &Device, object: &str, direction: &str) -> TcHook {
+    // Names are few, and their order is that of the objects: a router comes after its host.
+    let names = ["dpcp", "ixcp", "mlcp", "vcp", "xcp", "vcp-router"];
+    let place = names.iter().position(|&name| name == object).unwrap_or(names.len());
+    TcHookBuilder::new(fd.as_fd())
+        .ifindex(device.index)
+        .replace(true)
+        .handle(1)
+        .priority(PRIORITY + place as u32)
+        .hook(if direction == "ingress" { TC_INGRESS } else { TC_EGRESS })
+}
+
+fn filter(program: &OwnedFd, device: &Device, object: &str, direction: &str) -> Result<()> {
+    let mut hook = hook(program, device, object, direction);
+    let attached = hook.create().and_then(|mut hook| hook.attach());
+    attached.map(|_| ()).map_err(|error| {
+        Error::Missing(format!(
+            "the kernel takes no filter for {object} ({error:#}): CONFIG_NET_SCH_INGRESS and \
+             CONFIG_NET_CLS_BPF are needed"
+        ))
+    })
+}
+
+/// Takes it off its device, if that is still there.
+pub fn detach(attached: &Attached) -> Result<()> {
+    // A pin that holds no link holds the program of a filter.
+    if Link::open(&attached.path).and_then(|link| link.info()).is_err() {
+        let object = Directory::holding(&attached.path).object();
+        if let Ok(program) = Program::fd_from_pinned_path(&attached.path) {
+            inside(&attached.place, |device| {
+                // It may be gone already.
+                let _ = hook(&program, device, &object, &attached.direction).detach();
+                Ok(())
+            })?;
+        }
+    }
+    pins::unpin(&attached.path)
+}
+
+/// Is its device gone?
+pub fn is_gone(attached: &Attached) -> bool {
+    let info = Link::open(&attached.path).and_then(|link| link.info());
+    match info.map(|info| info.info) {
+        Ok(LinkTypeInfo::Tcx(tcx)) => tcx.ifindex == 0,
+        _ => !inside(&attached.place, |_| Ok(())).unwrap_or(false),
+    }
+}

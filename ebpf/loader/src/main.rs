@@ -1,0 +1,39 @@
+//! `clearpipe-bpf`: puts Clearpipe's end hosts and routers into the running kernel and takes them out
+//! again. What it loads is pinned below /sys/fs/bpf/clearpipe, so that it can end at once; what it has
+//! not pinned yet when it is killed, the kernel removes.
+//!
+//! Exit codes: 0 done, 1 failed, 2 usage, 5 the system lacks something.
+
+mod args;
+mod commands;
+mod devices;
+mod pins;
+mod registration;
+mod system;
+
+use std::process::ExitCode;
+
+/// Why a command fails.
+#[derive(Debug)]
+pub enum Error {
+    /// The arguments make no sense.
+    Usage(String),
+    /// The system lacks something: exit code 5.
+    Missing(String),
+    /// Anything else.
+    Failed(String),
+}
+
+/// What every part returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn main() -> ExitCode {
+    let (message, code) = match args::parse(std::env::args().skip(1)).and_then(commands::run) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Error::Usage(message)) => (format!("{message}\n\n{}", args::USAGE), 2),
+        Err(Error::Missing(message)) => (message, 5),
+        Err(Error::Failed(message)) => (message, 1),
+    };
+    eprintln!("clearpipe-bpf: {message}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,151 @@
+/* VCP's end hosts: the congestion control `vcp`, and what its packets carry.
+ *
+ * Data leaves with 01 in the IP header's two ECN bits, which routers raise. The receiver returns the
+ * highest code since its last ACK in TCP's CWR and ECE (so that data of the other way has its own IP
+ * bits), and in the IP bits too where the ACK bears no data, as the paper has it. ECN must not be
+ * negotiated: the kernel would react to the same bits. Packets may be large (GSO): all segments of
+ * one carry the same. */
+#include "host.h"
+#include "packet.h"
+#include "vcp_math.h"
+
+struct flow {
+	struct vcp_state vcp;
+	struct fallback fallback;
+	u32 code; /* the sender's: the highest that came back since the last ACK was processed */
+	u32 echo; /* the receiver's: the highest since its last ACK */
+	u8 sends; /* its socket runs `vcp` */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+static __always_inline int leave(struct __sk_buff *skb, u32 ip)
+{
+	struct segment segment;
+	struct bpf_sock *sk = skb->sk;
+	struct flow *flow;
+
+	if (!sk)
+		return TC_ACT_UNSPEC;
+	sk = bpf_sk_fullsock(sk);
+	if (!sk)
+		return TC_ACT_UNSPEC;
+	flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+	if (!flow || !parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)))
+		return TC_ACT_UNSPEC;
+	if (segment.payload && flow->sends)
+		set_ecn(skb, &segment, VCP_LOW);
+	if (flow->echo && (segment.flags & TCP_ACK)) {
+		if (!segment.payload)
+			set_ecn(skb, &segment, flow->echo);
+		set_echo(skb, &segment, flow->echo);
+		flow->echo = VCP_NONE;
+	}
+	return TC_ACT_UNSPEC;
+}
+
+static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
+{
+	struct segment segment;
+	struct bpf_sock *sk;
+	struct flow *flow;
+	u32 code, echo;
+
+	if (!parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)))
+		return TC_ACT_UNSPEC;
+	code = segment.payload ? segment.tos & 3 : VCP_NONE;
+	echo = echo_of(&segment);
+	if (!code && !echo)
+		return TC_ACT_UNSPEC;
+	sk = receiving_socket(skb, &segment);
+	if (!sk)
+		return TC_ACT_UNSPEC;
+	if (negotiated_ecn(sk)) {
+		bpf_sk_release(sk);
+		return TC_ACT_UNSPEC;
+	}
+	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
+	if (flow) {
+		if (code > flow->echo)
+			flow->echo = code;
+		if (echo > flow->code)
+			flow->code = echo;
+	}
+	bpf_sk_release(sk);
+	return TC_ACT_UNSPEC;
+}
+
+#include "directions.h"
+
+SEC("struct_ops/init")
+void BPF_PROG(cc_init, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	start_window(sk);
+	/* A peer that asked for ECN goes without: its bits are ours here. */
+	tcp_of(sk)->ecn_flags = 0;
+	if (!flow)
+		return;
+	__builtin_memset(&flow->vcp, 0, sizeof(flow->vcp));
+	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	flow->code = VCP_NONE;
+	flow->sends = 1;
+}
+
+SEC("struct_ops/release")
+void BPF_PROG(cc_release, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	if (flow)
+		flow->sends = 0;
+}
+
+SEC("struct_ops/cong_avoid")
+void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+	u32 code;
+
+	if (!flow)
+		return;
+	code = flow->code;
+	flow->code = VCP_NONE;
+	if (falls_back(tp, &flow->fallback, code != VCP_NONE)) {
+		reno(tp, &flow->fallback, acked);
+		return;
+	}
+	flow->vcp.cwnd = sane_cwnd(take_window(tp, flow->vcp.cwnd));
+	vcp_on_ack(&flow->vcp, tp->tcp_mstamp, srtt_of(tp), code, acked, uses_window(tp));
+	give_window(tp, flow->vcp.cwnd);
+}
+
+SEC("struct_ops/ssthresh")
+u32 BPF_PROG(cc_ssthresh, struct sock *sk)
+{
+	return reno_ssthresh(sk);
+}
+
+SEC("struct_ops/undo_cwnd")
+u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
+{
+	return reno_undo_cwnd(sk);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops cc = {
+	.init = (void *)cc_init,
+	.release = (void *)cc_release,
+	.cong_avoid = (void *)cc_cong_avoid,
+	.ssthresh = (void *)cc_ssthresh,
+	.undo_cwnd = (void *)cc_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "vcp",
+};

@@ -1,0 +1,170 @@
+"""End hosts in eBPF: VCP, DPCP, MLCP, XCP and iXCP as congestion controls of this kernel.
+
+The work is done by the program `clearpipe-bpf` (ebpf/loader; `make linux` builds it). It pins what
+it loads below /sys/fs/bpf/clearpipe and ends. One object per protocol serves the whole kernel;
+loading it again adds devices.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearpipe.errors import ConfigError, RunError, UnsupportedError
+
+if TYPE_CHECKING:
+    from clearpipe.doctor import Check
+
+PROTOCOLS = ("vcp", "dpcp", "mlcp", "xcp", "ixcp")
+ROUTERS = ("vcp-router",)
+PROGRAM = "clearpipe-bpf"
+# What DPCP's programs count, in their order.
+COUNTERS = {"dpcp": ("switched", "undone", "exceptions", "downgrades")}
+UNSUPPORTED = 5
+
+
+def program() -> Path | None:
+    """The loader: $CLEARPIPE_BPF, beside this Python, on the PATH, or built in the sources."""
+    if named := os.environ.get("CLEARPIPE_BPF"):
+        return Path(named)
+    beside = Path(sys.executable).parent / PROGRAM
+    if beside.exists():
+        return beside
+    if found := shutil.which(PROGRAM):
+        return Path(found)
+    sources = Path(__file__).resolve().parents[3] / "ebpf" / "loader"
+    built = sources / "target" / "release" / PROGRAM
+    return built if built.exists() else None
+
+
+def missing() -> str | None:
+    """What this system lacks for end hosts in eBPF, or None."""
+    try:
+        _run("check")
+    except UnsupportedError as error:
+        return str(error)
+    return None
+
+
+def load(
+    name: str,
+    *,
+    dev: str,
+    netns: str | None = None,
+    cgroup: Path | None = None,
+    initial_window: int = 0,
+    rate_bps: int | None = None,
+) -> None:
+    """Load a protocol's end host, or a router, onto a device.
+
+    `initial_window` is in packets; 0 leaves the kernel's. A router needs `rate_bps`, its capacity.
+    """
+    options = [*_place(dev, netns)]
+    if cgroup is not None:
+        options += ["--cgroup", str(cgroup)]
+    if initial_window:
+        options += ["--initial-window", str(initial_window)]
+    if rate_bps is not None:
+        options += ["--rate", str(rate_bps)]
+    _run("load", name, *options)
+
+
+def unload(name: str | None = None, *, dev: str | None = None, netns: str | None = None) -> None:
+    """Take off a device what is named; without a name, or a device, all."""
+    if not Path("/sys/fs/bpf/clearpipe").exists():
+        return
+    _run("unload", *([name] if name else []), *(_place(dev, netns) if dev else []))
+
+
+def status() -> list[dict[str, Any]]:
+    """What is loaded: name, registered, counters, devices (netns, dev, direction, gone)."""
+    found: list[dict[str, Any]] = json.loads(_run("status"))
+    for each in found:
+        names = COUNTERS.get(each["name"], ())
+        each["counters"] = dict(zip(names, each["counters"], strict=False))
+    return found
+
+
+def cleanup() -> list[str]:
+    """Remove what has lost its device, and say what it was."""
+    if not Path("/sys/fs/bpf/clearpipe").exists() or program() is None:
+        return []
+    return _run("cleanup").splitlines()
+
+
+@contextmanager
+def attached(
+    protocol: str,
+    attach: Sequence[tuple[str | None, str]],
+    cgroup: Path | None = None,
+    params: Mapping[str, object] | None = None,
+    initial_window: int = 0,
+) -> Iterator[str]:
+    """Have a protocol on devices (network namespace, name) for a while; gives the name of its
+    congestion control.
+
+    A protocol's programs do nothing for sockets that do not use it, so that they are in the root
+    cgroup; `cgroup` need not be given. Parameters are the papers': others are refused.
+    """
+    del cgroup
+    if params:
+        key = next(iter(params))
+        raise ConfigError(
+            f"protocols.{protocol}.{key}: the kernel's {protocol} has the default parameters only",
+            key=f"protocols.{protocol}.{key}",
+        )
+    done: list[tuple[str | None, str]] = []
+    try:
+        for netns, dev in attach:
+            load(protocol, dev=dev, netns=netns, initial_window=initial_window)
+            done.append((netns, dev))
+        yield protocol
+    finally:
+        for netns, dev in done:
+            unload(protocol, dev=dev, netns=netns)
+
+
+def checks() -> list[Check]:
+    """What `clearpipe doctor` shows."""
+    from clearpipe.doctor import Check
+
+    lacks = missing()
+    return [
+        Check(
+            "eBPF end hosts",
+            lacks is None,
+            lacks or str(program()),
+            "VCP, DPCP, MLCP, XCP, iXCP in this kernel",
+            "make deps-linux linux",
+        )
+    ]
+
+
+def _place(dev: str, netns: str | None) -> list[str]:
+    return ["--dev", dev, *(["--netns", netns] if netns else [])]
+
+
+def _run(*arguments: str) -> str:
+    if sys.platform != "linux":
+        raise UnsupportedError("end hosts in eBPF need Linux")
+    loader = program()
+    if loader is None:
+        raise UnsupportedError(f"{PROGRAM} is missing: `make deps-linux linux` builds it")
+    try:
+        done = subprocess.run(
+            [loader, *arguments], capture_output=True, text=True, check=False, timeout=120
+        )
+    except OSError as error:
+        raise UnsupportedError(f"{loader}: {error.strerror}") from None
+    if done.returncode == 0:
+        return done.stdout
+    message = done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{loader} failed"
+    kind = UnsupportedError if done.returncode == UNSUPPORTED else RunError
+    raise kind(message)

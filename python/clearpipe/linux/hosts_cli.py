@@ -1,0 +1,105 @@
+"""`clearpipe linux load|status|unload`: end hosts in eBPF."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearpipe.exits import reports_errors
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="vcp, dpcp, mlcp, xcp, ixcp, or vcp-router.")
+]
+Dev = Annotated[str, typer.Option(metavar="DEV", help="The network device.")]
+Netns = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Its network namespace.", show_default="this one"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(load)
+    app.command()(unload)
+    app.command()(status)
+
+
+@reports_errors()
+def load(
+    name: Name,
+    *,
+    dev: Dev,
+    netns: Netns = None,
+    cgroup: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A cgroup v2 directory: only its sockets may use an option (MLCP, XCP, iXCP).",
+            show_default="the root",
+        ),
+    ] = None,
+    initial_window: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Packets; 0 leaves the kernel's 10.")
+    ] = 0,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="A router's capacity, such as 20Mbps.")
+    ] = None,
+) -> None:
+    """Put a protocol's end host (or a router) on a device, until `unload`.
+
+    Both ends of a connection need it. A socket then chooses the protocol: `iperf3 -C vcp`,
+    setsockopt(TCP_CONGESTION), or `ip route change ... congctl vcp`. Needs root.
+    """
+    from clearpipe.linux import hosts
+
+    rate_bps = None if rate is None else _bits_per_second(rate)
+    hosts.load(
+        name,
+        dev=dev,
+        netns=netns,
+        cgroup=cgroup,
+        initial_window=initial_window,
+        rate_bps=rate_bps,
+    )
+
+
+@reports_errors()
+def unload(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default="all", help="What to take off.")
+    ] = None,
+    *,
+    dev: Annotated[
+        str | None, typer.Option(metavar="DEV", help="Off this device.", show_default="all")
+    ] = None,
+    netns: Netns = None,
+) -> None:
+    """Take protocols and routers off their devices."""
+    from clearpipe.linux import hosts
+
+    hosts.unload(name, dev=dev, netns=netns)
+
+
+@reports_errors()
+def status() -> None:
+    """Show what is loaded (JSON)."""
+    from clearpipe.linux import hosts
+
+    print(json.dumps(hosts.status(), indent=2))
+
+
+def _bits_per_second(text: str) -> int:
+    from clearpipe.errors import ConfigError
+
+    units = {"Gbps": 1e9, "Mbps": 1e6, "kbps": 1e3, "bps": 1.0}
+    for unit, factor in units.items():
+        number = text.removesuffix(unit)
+        if number != text:
+            try:
+                return int(float(number) * factor)
+            except ValueError:
+                break
+    raise ConfigError(f"--rate {text}: allowed are a number and {', '.join(units)}, as in 20Mbps")

@@ -1,0 +1,334 @@
+"""End hosts in eBPF on this kernel: loading, transfers, what goes wrong. Skips without them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clearpipe.errors import ConfigError, RunError, UnsupportedError
+from clearpipe.linux import hosts
+
+SOURCES = Path(__file__).resolve().parents[2]
+PINS = Path("/sys/fs/bpf/clearpipe")
+SIZE = 1_500_000
+
+# Both send what they are told to while they receive, and print what came.
+BOTH = """
+import hashlib, random, socket, sys, threading
+name, size = sys.argv[1].encode(), int(sys.argv[2])
+def talk(peer):
+    def send():
+        peer.sendall(random.Random(1).randbytes(size))
+        peer.shutdown(socket.SHUT_WR)
+    sending = threading.Thread(target=send)
+    sending.start()
+    digest, received = hashlib.sha256(), 0
+    while data := peer.recv(1 << 16):
+        digest.update(data)
+        received += len(data)
+    sending.join()
+    print(received, digest.hexdigest())
+"""
+SERVER = f"""{BOTH}
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+server.bind(("10.76.0.2", 5001))
+server.listen()
+print("ready", flush=True)
+talk(server.accept()[0])
+"""
+CLIENT = f"""{BOTH}
+client = socket.socket()
+client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+client.connect(("10.76.0.2", 5001))
+talk(client)
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _supported() -> None:
+    if lacks := hosts.missing():
+        pytest.skip(lacks)
+
+
+def sh(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+@dataclass
+class Pair:
+    """Two network namespaces joined by a veth pair."""
+
+    left: str
+    right: str
+    # Was the protocol loaded for this pair first, so that what it counts is ours?
+    fresh: bool = False
+
+    def inside(self, netns: str, *command: str) -> list[str]:
+        # `ip netns exec` would hide the pins.
+        return ["nsenter", f"--net=/run/netns/{netns}", *command]
+
+    def load(self, protocol: str, *sides: str) -> None:
+        self.fresh = all(each["name"] != protocol for each in hosts.status())
+        for netns in sides:
+            hosts.load(protocol, dev="v0", netns=netns)
+
+    def transfer(self, protocol: str, *, back: int = 0, limit_s: float = 30) -> None:
+        """Sends random bytes, and `back` the other way meanwhile; they must come whole, in time.
+
+        Where nothing comes back the server's socket is Reno's."""
+        answering = protocol if back else "reno"
+        server = subprocess.Popen(
+            self.inside(self.right, sys.executable, "-c", SERVER, answering, str(back)),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "ready\n"
+            client = self.inside(self.left, sys.executable, "-c", CLIENT, protocol, str(SIZE))
+            done = subprocess.run(
+                client, check=False, timeout=limit_s, capture_output=True, text=True
+            )
+            assert done.returncode == 0, done.stderr
+            received = server.communicate(timeout=limit_s)[0].split()
+        finally:
+            server.kill()
+            server.wait()
+        for sent, came in ((SIZE, received), (back, done.stdout.split())):
+            digest = hashlib.sha256(random.Random(1).randbytes(sent)).hexdigest()
+            assert came == [str(sent), digest]
+
+    def counter(self, netns: str, name: str) -> int:
+        """One of the kernel's counters in a namespace."""
+        text = sh(*self.inside(netns, "cat", "/proc/net/snmp", "/proc/net/netstat"))
+        rows = [line.split() for line in text.splitlines()]
+        for keys, values in zip(rows[::2], rows[1::2], strict=True):
+            if name in keys:
+                return int(values[keys.index(name)])
+        raise AssertionError(name)
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    left, right = f"cphosts{os.getpid()}a", f"cphosts{os.getpid()}b"
+    try:
+        for netns in (left, right):
+            sh("ip", "netns", "add", netns)
+        sh("ip", "-n", left, "link", "add", "v0", "type", "veth", "peer", "name", "v1")
+        sh("ip", "-n", left, "link", "set", "v1", "netns", right, "name", "v0")
+        for netns, address in ((left, "10.76.0.1/24"), (right, "10.76.0.2/24")):
+            sh("ip", "-n", netns, "addr", "add", address, "dev", "v0")
+            sh("ip", "-n", netns, "link", "set", "v0", "up")
+        yield Pair(left, right)
+    finally:
+        for netns in (left, right):
+            for name in (*hosts.PROTOCOLS, *hosts.ROUTERS):
+                hosts.unload(name, dev="v0", netns=netns)
+            subprocess.run(["ip", "netns", "del", netns], check=False, capture_output=True)
+
+
+def available() -> list[str]:
+    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    return path.read_text(encoding="ascii").split()
+
+
+def loaded(pair: Pair) -> dict[str, set[str | None]]:
+    """The namespaces of this test in which each protocol is."""
+    ours = {pair.left, pair.right}
+    return {
+        each["name"]: places
+        for each in hosts.status()
+        if (places := {device["netns"] for device in each["devices"]} & ours)
+    }
+
+
+def own_counters(pair: Pair) -> dict[str, int] | None:
+    """What DPCP counted; None where others use it, too, as the counters are the kernel's."""
+    status = next(each for each in hosts.status() if each["name"] == "dpcp")
+    ours = {device["netns"] for device in status["devices"]} == {pair.left, pair.right}
+    return dict(status["counters"]) if ours and pair.fresh else None
+
+
+def gso_max_segs(pair: Pair, netns: str) -> int:
+    text = sh("ip", "-n", netns, "-d", "-j", "link", "show", "dev", "v0")
+    return int(json.loads(text)[0]["gso_max_segs"])
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_what_is_loaded_is_there_and_unloading_leaves_nothing(pair: Pair, protocol: str) -> None:
+    before = gso_max_segs(pair, pair.left)
+    with hosts.attached(protocol, [(pair.left, "v0"), (pair.right, "v0")]) as name:
+        assert name in available()
+        assert loaded(pair) == {protocol: {pair.left, pair.right}}
+        # What must be one packet at TC is; VCP's may be large.
+        assert gso_max_segs(pair, pair.left) == (before if protocol == "vcp" else 1)
+        hosts.unload(protocol, dev="v0", netns=pair.left)
+        assert loaded(pair) == {protocol: {pair.right}}
+    assert loaded(pair) == {}
+    assert gso_max_segs(pair, pair.left) == before
+    if not any(each["name"] == protocol for each in hosts.status()):
+        assert protocol not in available()
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_data_comes_whole(pair: Pair, protocol: str) -> None:
+    pair.load(protocol, pair.left, pair.right)
+    pair.transfer(protocol)
+    assert pair.counter(pair.right, "InCsumErrors") == 0
+    assert pair.counter(pair.left, "InCsumErrors") == 0
+    if protocol == "dpcp" and (counts := own_counters(pair)):
+        assert counts["switched"] > 300
+        assert counts["undone"] == counts["switched"]
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str) -> None:
+    pair.load(protocol, pair.left, pair.right)
+    pair.transfer(protocol, back=SIZE)
+    assert pair.counter(pair.right, "InCsumErrors") == 0
+    assert pair.counter(pair.left, "InCsumErrors") == 0
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_an_end_without_the_programs_gets_plain_tcp(pair: Pair, protocol: str) -> None:
+    pair.load(protocol, pair.left)
+    # A sender that heard no feedback would keep ten packets; Reno fills the pipe.
+    pair.transfer(protocol)
+    assert pair.counter(pair.right, "InCsumErrors") == 0
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_a_receiver_with_the_programs_takes_plain_tcp(pair: Pair, protocol: str) -> None:
+    pair.load(protocol, pair.left, pair.right)
+    pair.transfer("reno")
+
+
+@pytest.fixture(scope="module")
+def garbage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a broken middlebox does, as a program for TC."""
+    if shutil.which("clang") is None or shutil.which("tc") is None:
+        pytest.skip("clang and tc are needed to garble packets")
+    made = tmp_path_factory.mktemp("garbage") / "garbage.o"
+    source = SOURCES / "ebpf" / "tests" / "garbage.bpf.c"
+    include = f"-I/usr/include/{os.uname().machine}-linux-gnu"
+    flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-DETHER", include]
+    sh("clang", *flags, "-c", str(source), "-o", str(made))
+    return made
+
+
+def garble(pair: Pair, garbage: Path, how: str) -> None:
+    """Puts a section of the garbage at the egress of both sides, behind the protocol's programs."""
+    for netns in (pair.left, pair.right):
+        sh(*pair.inside(netns, "tc", "qdisc", "replace", "dev", "v0", "clsact"))
+        program = ["bpf", "direct-action", "object-file", str(garbage), "section", how]
+        where = ["dev", "v0", "egress", "prio", "65000"]
+        sh(*pair.inside(netns, "tc", "filter", "add", *where, *program))
+
+
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+@pytest.mark.parametrize("how", ["garbage", "strip"])
+def test_garbage_on_the_way_stops_nothing(
+    pair: Pair, garbage: Path, protocol: str, how: str
+) -> None:
+    pair.load(protocol, pair.left, pair.right)
+    if how == "garbage":
+        how = "bits" if protocol in {"vcp", "dpcp"} else "option"
+    garble(pair, garbage, how)
+    pair.transfer(protocol)
+    assert pair.counter(pair.right, "InCsumErrors") == 0
+
+
+def test_dpcp_stops_switching_where_a_firewall_drops_it(pair: Pair, garbage: Path) -> None:
+    pair.load("dpcp", pair.left, pair.right)
+    garble(pair, garbage, "firewall")
+    pair.transfer("dpcp")
+    counts = own_counters(pair)
+    # It tried: four packets, and three times again.
+    assert counts is None or 0 < counts["switched"] <= 16
+    assert counts is None or counts["undone"] == 0
+
+
+def test_a_killed_loader_leaves_nothing_that_cleanup_does_not_find(pair: Pair) -> None:
+    loader = hosts.program()
+    assert loader is not None
+    stream = random.Random(1)
+    for _ in range(12):
+        command = [str(loader), "load", "xcp", "--netns", pair.left, "--dev", "v0"]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        time.sleep(stream.uniform(0.0, 0.15))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    hosts.load("xcp", dev="v0", netns=pair.left)
+    assert loaded(pair) == {"xcp": {pair.left}}
+    # The namespace goes with the link still pinned.
+    sh("ip", "netns", "del", pair.left)
+    # The kernel takes a namespace down a little later.
+    deadline = time.monotonic() + 10
+    while not hosts.cleanup() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert loaded(pair) == {}
+    if not PINS.exists():
+        assert "xcp" not in available()
+
+
+def test_what_cannot_be_is_refused(pair: Pair) -> None:
+    with pytest.raises(RunError, match="no device nowhere in netns"):
+        hosts.load("vcp", dev="nowhere", netns=pair.left)
+    with pytest.raises(RunError, match="there are dpcp, ixcp, mlcp, vcp"):
+        hosts.load("vegas", dev="v0", netns=pair.left)
+    with pytest.raises(RunError, match="--rate is what a router needs"):
+        hosts.load("vcp-router", dev="v0", netns=pair.left)
+    with (
+        pytest.raises(ConfigError, match=r"protocols\.vcp\.beta: the kernel's vcp has"),
+        hosts.attached("vcp", [], params={"beta": "0.5"}),
+    ):
+        pass
+    hosts.load("vcp", dev="v0", netns=pair.left)
+    with pytest.raises(RunError, match="v0 has vcp, which uses the same ECN bits"):
+        hosts.load("dpcp", dev="v0", netns=pair.left)
+    sh(*pair.inside(pair.right, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"))
+    with pytest.raises(RunError, match="tcp_ecn is 1"):
+        hosts.load("vcp", dev="v0", netns=pair.right)
+    assert loaded(pair) == {"vcp": {pair.left}}
+
+
+def test_without_privileges_it_says_so() -> None:
+    loader = hosts.program()
+    assert loader is not None
+    done = subprocess.run(
+        [loader, "check"], user=65534, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 5
+    assert "needs root" in done.stderr
+
+
+def test_without_the_loader_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLEARPIPE_BPF", str(tmp_path / "nothing"))
+    with pytest.raises(UnsupportedError, match="nothing: No such file"):
+        hosts.status()
+
+
+def test_the_router_in_the_kernel_counts_and_marks(pair: Pair) -> None:
+    hosts.load("vcp-router", dev="v0", netns=pair.left, rate_bps=1_000_000)
+    assert [each["name"] for each in hosts.status()].count("vcp-router") == 1
+    pair.load("vcp", pair.left, pair.right)
+    # 1.5 MB over a router that believes in 1 Mb/s: overload, and windows of one packet.
+    pair.transfer("vcp")
+    hosts.unload("vcp-router")
+    assert "vcp-router" not in loaded(pair)
