@@ -349,8 +349,9 @@ impl Network {
         first(&self.leaving).min(inside.after(self.slack))
     }
 
-    /// Does everything that is due up to `now`, in order.
+    /// Does everything that is due up to `now`, in order; what is due after the run's end never is.
     pub fn advance(&mut self, now: Wall, out: &mut impl FnMut(Outgoing<'_>)) {
+        let now = now.min(self.end());
         loop {
             let (at, due) = self.next_due();
             if at > now || at == Wall::NEVER {

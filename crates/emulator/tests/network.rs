@@ -101,6 +101,24 @@ fn a_router_marks_real_packets() {
     assert_eq!(codes(200, 0), Some(0));
 }
 
+/// Whoever drives the network may be late: the counts are those of the run's end.
+#[test]
+fn nothing_counts_after_the_end() {
+    let toml = dumbbell("buffer = \"9pkt\"").replace("100s", "100ms");
+    let mut network = network(&toml, Numbering::Any);
+    network.start(Wall::from_ns(0));
+    for _ in 0..9 {
+        let _ = out(&mut network, 85);
+        network.enter(Wall::from_ns(85 * MS), 0, &packet(0, 1, 1000));
+    }
+    assert_eq!(out(&mut network, 5000), []);
+    let ended = network.finish(Wall::from_ns(100 * MS)).expect("no capture");
+    // They reach the link at 95 ms: five have left at 100 ms, the sixth is in service, three wait.
+    let link = &ended.links[0];
+    assert_eq!((link.total_departures_pkts, link.queued_end_pkts), (5, 4));
+    assert_eq!(ended.flows[0].arrived_pkts, 0);
+}
+
 /// A line that loses every third packet; the counts say so.
 #[test]
 fn a_line_loses_what_the_scenario_says() {
