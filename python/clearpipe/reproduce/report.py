@@ -206,7 +206,7 @@ def _row(outcome: Outcome, done: Done) -> dict[str, Any]:
         and any(r.interval.n > 1 and not r.sure for r in outcome.readings),
         "reason": outcome.reason,
         "missing": _tells(outcome) and not outcome.reason and not claim.contradicted_by,
-        "again": _worst_point(outcome, done),
+        "again": _worst_point(outcome, done) if _tells(outcome) else "",
     }  # fmt: skip
 
 
