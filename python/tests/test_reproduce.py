@@ -335,6 +335,8 @@ def test_a_failing_check_ends_with_4(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_shards_share_the_runs(tmp_path: Path) -> None:
+    told = call("reproduce", "vcp:fig13", "--no-run", cwd=tmp_path)
+    assert told.stdout.splitlines()[-1] == "3 claims: 3 not run"
     for shard in ("0/2", "1/2"):
         call("reproduce", "vcp:fig13", "--shard", shard, cwd=tmp_path)
     told = call("reproduce", "vcp:fig13", cwd=tmp_path)
