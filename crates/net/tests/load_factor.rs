@@ -1,6 +1,6 @@
 //! What the papers claim of the protocols with a load factor: VCP, MLCP and the n-bit schemes. The
 //! long runs are ignored: `cargo test --profile ci -p clearpipe-net --test load_factor -- --ignored
-//! --nocapture` prints their tables.
+//! --nocapture` checks them and prints what was measured.
 
 mod common;
 
@@ -161,32 +161,36 @@ fn three_and_four_bits_fill_a_link_as_the_round_map_says() {
     }
 }
 
-/// RTTs to 80 % against eq. (4) and the round map.
+/// The same on faster links.
 #[test]
-#[ignore = "a table"]
-fn table_rtts_to_fill() {
-    println!(
-        "bits rate      k  eq.(4) +start-up  map(1)  map(2)  engine  overshoot(map 2; engine)"
-    );
-    for (rate, k) in [("10Mbps", 250.0), ("100Mbps", 2500.0), ("1Gbps", 25_000.0)] {
-        for (bits, l) in [("2", 1), ("3", 5), ("4", 13), ("15", 32_765)] {
-            // Fifteen bits ask for more packets than memory holds: eq. (4) only.
-            let (rtts, over) = match (bits, rate) {
-                ("15", "1Gbps") => (f64::NAN, f64::NAN),
-                _ => fill(bits, rate, k, if l == 1 { 40.0 } else { 8.0 }),
-            };
-            let start = if l == 1 { start_up(k, 0.0875) } else { f64::NAN };
-            let (one, two) = (round_map(l, k, 0.98, 1), round_map(l, k, 0.98, 2));
+#[ignore = "half a minute"]
+fn fast_links_fill_as_formula_four_and_the_round_map_say() {
+    for (rate, k) in [("100Mbps", 2500.0), ("1Gbps", 25_000.0)] {
+        for (bits, l) in [("2", 1), ("3", 5), ("4", 13)] {
+            let (rtts, over) = fill(bits, rate, k, if l == 1 { 40.0 } else { 8.0 });
+            let (four, map) = (r(l, k), round_map(l, k, 0.98, 1));
             println!(
-                "{bits:>4} {rate:>7} {k:>6} {:7.2} {:9.2} {:7.1} {:7.1} {rtts:7.1} {:9.0} {over:9.0}",
-                r(l, k),
-                r(l, k) + start,
-                one.0,
-                two.0,
-                two.1
+                "{bits} bits, {rate}: {rtts:.1} RTTs, eq. (4) {four:.1}, map {:.1}; overshoot {over:.0}",
+                map.0
             );
+            if l == 1 {
+                let expected = four + start_up(k, 0.0875);
+                assert!((rtts / expected - 1.0).abs() < 0.10, "{rate}: {rtts} {expected}");
+            } else {
+                assert!((rtts - map.0).abs() <= 1.5, "{bits} bits, {rate}: {rtts} {}", map.0);
+            }
         }
     }
+}
+
+/// Eq. (4) has 6.7 RTTs for fifteen bits and knows no delay of the feedback: with one round of it the window is
+/// beyond the pipe after the first, and by far.
+#[test]
+fn fifteen_bits_leave_the_pipe_behind() {
+    let k = 250.0;
+    let (rtts, over) = fill("15", "10Mbps", k, 3.0);
+    assert!((rtts - round_map(32_765, k, 0.98, 1).0).abs() <= 1.5 && rtts < r(32_765, k) / 2.0);
+    assert!(over > 10.0 * k, "{over}");
 }
 
 // VCP.
@@ -285,18 +289,23 @@ fn vcp_changes_from_mi_to_ai_when_the_paper_says() {
     assert!((short - 12.5 - whole).abs() < 0.6, "{short} {whole}");
 }
 
+/// Figure 13 with every reading of the limiter and of t_d: the lag (c1), the times with two packets, and the
+/// utilization afterwards (c3, 0.85 less 0.05), which the default misses with 0.79 and 0.76.
 #[test]
-#[ignore = "a table"]
-fn table_vcp_fig13() {
+fn vcp_changes_from_mi_to_ai_whatever_the_limiter() {
     for limit in ["mi_limit = 0.3125", "mi_limit = 1.0", "mi_limit = 2.5", "limiters = false"] {
         for t_d in ["200ms", "100ms"] {
             for window in [1, 2] {
                 let vcp = format!("{{ kind = \"vcp\", {limit}, t_d = \"{t_d}\" }}");
-                let (short, long, u) = leave_mi(&vcp, window);
-                println!(
-                    "{limit:<18} t_d {t_d} window {window}: {short:.2} s, {long:.2} s, lag {:.2} s, {u:.3}",
-                    long - short
-                );
+                let (short, long, used) = leave_mi(&vcp, window);
+                let case =
+                    format!("{limit}, t_d {t_d}, {window}: {short:.2} s, {long:.2} s, {used:.3}");
+                println!("{case}");
+                assert!((0.1..=0.8).contains(&(long - short)), "{case}");
+                let near = |t: f64, paper: f64| (t / paper - 1.0).abs() < 0.20;
+                assert!(window == 1 || near(short, 12.06) && near(long, 12.37), "{case}");
+                let default = limit == "mi_limit = 2.5" && t_d == "200ms";
+                assert!(used >= 0.80 || default, "{case}");
             }
         }
     }
@@ -337,29 +346,29 @@ fn tcp_beside_friendly_vcp_gets_what_it_gets_beside_tcp() {
     assert!((ratio - 1.0).abs() < 0.20, "{ratio}");
 }
 
+/// At any mix and with both readings of alpha (A13).
 #[test]
-#[ignore = "a table"]
-fn table_vcp_friendly() {
+#[ignore = "minutes"]
+fn tcp_beside_friendly_vcp_at_any_mix() {
     for (tcp, others) in [(5, 5), (15, 15), (30, 5), (5, 30)] {
-        for (name, other) in [
-            ("alpha 0.3125", "\"vcp-friendly\""),
-            ("alpha 0.2", "{ kind = \"vcp-friendly\", alpha = 0.2 }"),
-            ("alpha 0.3125, (rtt/t_rho)^2", "{ kind = \"vcp-friendly\", ai_scaling = \"rate\" }"),
-            ("plain VCP", "\"vcp\""),
-        ] {
+        for (alpha, other) in
+            [(0.3125, "\"vcp-friendly\""), (0.2, "{ kind = \"vcp-friendly\", alpha = 0.2 }")]
+        {
             let ratios: Vec<f64> =
                 (0..5).map(|rep| beside(other, (tcp, others), "45Mbps", 300.0, rep)).collect();
             let (m, half) = interval(&ratios);
-            println!("{tcp:>2} TCP + {others:>2} {name:<28} {m:.3} +- {half:.3}");
+            println!("{tcp:>2} TCP + {others:>2}, alpha {alpha}: {m:.3} +- {half:.3}");
+            assert!((m - 1.0).abs() < 0.20, "{tcp} + {others}, alpha {alpha}: {m}");
         }
     }
 }
 
-/// Five flows 100 s apart (VCP Fig. 10): the least mean utilization of 10 s after the first 30 s, the largest
-/// queue after it, Jain's index of the last 50 s of each phase.
+/// Five flows 100 s apart (VCP Fig. 10): the least mean utilization of 10 s after the first 30 s (c1), the
+/// largest queue (c2), and how far from the fair share the second flow still is after 100 s (c3): the e-fold time
+/// is 105 s.
 #[test]
-#[ignore = "a table"]
-fn table_vcp_fig10() {
+#[ignore = "seconds"]
+fn vcp_flows_join_without_a_queue_and_slowly() {
     let text = dumbbell((600.0, "0s"), ("45Mbps", "80ms"), "\"vcp\"", "")
         + &flows(
             "fwd",
@@ -378,38 +387,35 @@ fn table_vcp_fig10() {
         .chunks(20)
         .filter(|c| c.len() == 20)
         .map(|c| mean(&c.iter().map(|r| r.1).collect::<Vec<_>>()));
-    println!("least utilization of 10 s: {:.3}", least.fold(1.0, f64::min));
+    let least = least.fold(1.0, f64::min);
     let queue = series(&outcome, "queue_pkts", 0).iter().map(|r| r.1).fold(0.0, f64::max);
+    let link = bottleneck(&outcome);
+    let part = queue * 1000.0 / link.buffer_bytes as f64;
+    let phases: Vec<Vec<f64>> = (1..=5_u32)
+        .map(|flows| {
+            let end = if flows == 5 { 600.0 } else { 100.0 * f64::from(flows) };
+            let last = |rows: Vec<(f64, f64)>| -> Vec<f64> {
+                rows.iter().filter(|r| r.0 > end - 50.0 && r.0 <= end).map(|r| r.1 / 1e6).collect()
+            };
+            (0..flows).map(|id| mean(&last(series(&outcome, "goodput_bps", id)))).collect()
+        })
+        .collect();
     println!(
-        "largest queue sampled: {queue} packets of a buffer of {} bytes; {} drops",
-        bottleneck(&outcome).buffer_bytes,
-        bottleneck(&outcome).total_drops_pkts
+        "least utilization {least:.3}, largest queue {part:.3} of the buffer, {phases:.1?} Mb/s"
     );
-    for phase in 1..=5 {
-        let end = if phase == 5 { 600.0 } else { 100.0 * f64::from(phase) };
-        let rates: Vec<f64> = (0..phase as u32)
-            .map(|id| {
-                let rows = series(&outcome, "goodput_bps", id);
-                mean(
-                    &rows
-                        .iter()
-                        .filter(|r| r.0 > end - 50.0 && r.0 <= end)
-                        .map(|r| r.1)
-                        .collect::<Vec<_>>(),
-                ) / 1e6
-            })
-            .collect();
-        println!("{phase} flows: {rates:.2?} Mb/s, Jain {:.3}", jain_index(&rates).unwrap());
-    }
+    assert!(least >= 0.85 && part <= 0.2 && link.total_drops_pkts == 0);
+    assert!(phases[1][1] < 0.7 * mean(&phases[1]), "{:?}", phases[1]);
+    assert!(jain_index(&phases[4]).unwrap() > 0.99, "{:?}", phases[4]);
 }
 
-/// The utilization of the half seconds before and after 80 s and `leave`, and when it is back at `back`.
+/// How long after `leave` the utilization is back at 95 %, the least of a second from 80 to 90 s, and the largest
+/// queue from then on over the buffer; nothing is dropped.
 fn demand_step(
     protocol: &str,
     rate: &str,
     base: &str,
     joining: &str,
-    (leave, back): (f64, f64),
+    leave: f64,
 ) -> (f64, f64, f64) {
     let queue = format!("\"{protocol}\"");
     let text = dumbbell((leave + 40.0, "0s"), (rate, "158ms"), &queue, "")
@@ -430,35 +436,33 @@ fn demand_step(
     let least = least.map(|w| (w[0].1 + w[1].1) / 2.0).fold(1.0, f64::min);
     // The packets of those that leave are on their way for an RTT.
     let low = rows.iter().position(|r| r.0 > leave + 0.5).unwrap();
-    let again = rows[low..].iter().find(|r| r.1 >= back).map_or(f64::NAN, |r| r.0 - leave);
-    println!(
-        "  {:?}",
-        rows[low - 2..low + 20].iter().map(|r| (r.1 * 100.0).round()).collect::<Vec<_>>()
-    );
-    println!("  drops {}", bottleneck(&outcome).total_drops_pkts);
+    let again = rows[low..].iter().find(|r| r.1 >= 0.95).map_or(f64::NAN, |r| r.0 - leave);
+    assert_eq!(bottleneck(&outcome).total_drops_pkts, 0);
     (again, least, largest)
 }
 
+/// VCP's figure 11: about 5 s, 8 tolerated (c1), half of the buffer (c3), 0.85 (c4). MLCP's figure 14: 2.5 s, 4
+/// tolerated (c1), 0.3 of the buffer (c2), 0.85 (c3).
 #[test]
-#[ignore = "a table"]
-fn table_demand_steps() {
-    let rtts = "rtt = \"formula(60ms + 2ms * i)\"";
+#[ignore = "half a minute"]
+fn demand_steps_are_absorbed() {
+    let rtts = "count = 50\nrtt = \"formula(60ms + 2ms * i)\"";
     let joining = "count = 150\nrtt = \"formula(60ms + 0.65ms * i)\"";
-    let (again, least, queue) =
-        demand_step("vcp", "200Mbps", &format!("count = 50\n{rtts}"), joining, (160.0, 0.95));
-    println!(
-        "VCP Fig. 11: 95 % again after {again:.1} s, least of 1 s after the arrivals {least:.3}, largest queue {queue:.3}"
-    );
-    let (again, ..) =
-        demand_step("vcp", "200Mbps", &format!("count = 50\n{rtts}"), joining, (160.0, 0.90));
-    println!("VCP Fig. 11: 90 % again after {again:.1} s");
-    let eighty = "rtt = \"80ms\"";
-    let base = format!("count = 10\n{eighty}");
-    let (again, least, queue) =
-        demand_step("mlcp", "150Mbps", &base, &format!("count = 100\n{eighty}"), (140.0, 0.95));
-    println!(
-        "MLCP Fig. 14: 95 % again after {again:.1} s, least of 1 s {least:.3}, largest queue {queue:.3}"
-    );
+    let ten = "count = 10\nrtt = \"80ms\"";
+    let hundred = "count = 100\nrtt = \"80ms\"";
+    for (protocol, rate, base, joining, leave, (most, part)) in [
+        ("vcp", "200Mbps", rtts, joining, 160.0, (8.0, 0.5)),
+        ("mlcp", "150Mbps", ten, hundred, 140.0, (4.0, 0.3)),
+    ] {
+        let (again, least, queue) = demand_step(protocol, rate, base, joining, leave);
+        println!(
+            "{protocol}: 95 % again after {again:.1} s, least {least:.3}, largest queue {queue:.3}"
+        );
+        assert!(
+            again <= most && least >= 0.85 && queue <= part,
+            "{protocol}: {again} {least} {queue}"
+        );
+    }
 }
 
 /// Adaptive target utilization (eq. 14), to its default of 0.95: two packets per flow and RTT make gamma = 0.98
@@ -526,6 +530,42 @@ fn mlcp_is_fair_among_ten_rtts_one_way_in_the_second_half() {
     assert!(mlcp >= 0.75 && mlcp > vcp, "{mlcp} {vcp}");
 }
 
+/// Jain's index of figure 15's set-up, 30 flows each way with RTTs from 40 to 40 + 116*delta ms on 60 Mb/s for 100 s,
+/// where all start together and T_c takes the mean RTT once per t_p.
+fn among_rtts(kind: &str, delta: u32) -> f64 {
+    let queue = match kind {
+        "mlcp" => "{ kind = \"mlcp\", mean_every = \"t_p\" }",
+        _ => "\"vcp\"",
+    };
+    let more = format!("count = 30\nrtt = \"formula(40ms + {}ms * i)\"", 4 * delta);
+    let kind = format!("\"{kind}\"");
+    let text = dumbbell((100.0, "5%"), ("60Mbps", "40ms"), queue, "owd = \"10ms\"\n").replacen(
+        "owd = \"1us\"\n",
+        "",
+        1,
+    ) + &flows("fwd", &kind, &more)
+        + &flows("rev", &kind, &format!("{more}\ndirection = \"reverse\""));
+    jain_index(&goodputs(&common::run(&scenario(&text), 1, 0), "fwd")).unwrap()
+}
+
+/// Above 0.75 (c1) and more than VCP's (c2).
+#[test]
+fn mlcp_is_fair_among_thirty_rtts_that_start_together() {
+    let (mlcp, vcp) = (among_rtts("mlcp", 10), among_rtts("vcp", 10));
+    assert!(mlcp >= 0.75 && mlcp > vcp, "{mlcp} {vcp}");
+}
+
+/// At 20 and 30 MLCP is fairer than VCP, too (c2), but below 0.75 (c1 does not hold).
+#[test]
+#[ignore = "seconds"]
+fn mlcp_is_fairer_than_vcp_up_to_rtts_of_seconds() {
+    for delta in [5, 20, 30] {
+        let (mlcp, vcp) = (among_rtts("mlcp", delta), among_rtts("vcp", delta));
+        println!("delta {delta}: MLCP {mlcp:.3}, VCP {vcp:.3}");
+        assert!(mlcp > vcp, "{delta}: {mlcp} {vcp}");
+    }
+}
+
 /// Losses on the line cut nothing: with 5 % lost MLCP keeps the link full, VCP with Reno's cuts does not.
 #[test]
 fn mlcp_losses_cut_nothing() {
@@ -565,49 +605,51 @@ fn newcomer(md: &str, inverse: bool, (rate, bps): (&str, f64), n: u32, rep: u64)
     )
 }
 
+/// Figures 7 and 8 without inversely proportional increase: the load in overload is near 100 % for two flows (7
+/// c3), grows with N (8 c2) and stays below 120 %, so that C is B (8 c3).
+///
+/// That A is the fastest and D three times as fast as B and C with 20 flows (7 c1, 8 c1) does not come out, and
+/// no reading can make it: neither a cut nor MI changes the ratio of two rates, additive increase alone does. It
+/// turns shares x and 1 - x of a load s into (x*s + a)/(s + 2*a), so that the distance from fair shrinks by
+/// s/(s + 2*a) from a cut to the next overload: 0.80 for A, whose cut to 0.675 MI takes up to 0.8 at
+/// once, and 0.875 for B. Per bandwidth added these are ln(0.8)/0.2 = -1.12 and ln(0.875)/0.125 = -1.07.
 #[test]
-#[ignore = "a table"]
-fn table_mlcp_newcomers() {
-    let cases: [(&str, f64, u32); 7] = [
-        ("1Mbps", 1e6, 2),
-        ("5Mbps", 5e6, 2),
-        ("10Mbps", 10e6, 2),
-        ("20Mbps", 20e6, 2),
-        ("20Mbps", 20e6, 5),
-        ("20Mbps", 20e6, 10),
-        ("20Mbps", 20e6, 20),
-    ];
-    println!("rate, N: seconds to 70 % of the fair rate; mean load factor in overload; ratio to A");
-    for inverse in [true, false] {
-        for (rate, bps, n) in cases {
-            let mut first = f64::NAN;
-            for md in ["A", "B", "C", "D"] {
-                let run = |rep| newcomer(md, inverse, (rate, bps), n, rep);
-                let all: Vec<(f64, f64)> = (0..5).map(run).collect();
-                let (m, half) = interval(&all.iter().map(|x| x.0).collect::<Vec<_>>());
-                let sigma = mean(&all.iter().map(|x| x.1).collect::<Vec<_>>());
-                if md == "A" {
-                    first = m;
-                }
-                let ratio = m / first;
-                println!(
-                    "II {inverse} {rate:>7} {n:>2} {md}: {m:6.2} +- {half:5.2} s, {sigma:.3}, {ratio:.2}"
-                );
-            }
+#[ignore = "minutes"]
+fn schemes_of_decrease_meet_the_same_overload() {
+    let mut of_two = f64::NAN;
+    for (rate, bps, n) in
+        [("10Mbps", 10e6, 2), ("20Mbps", 20e6, 2), ("20Mbps", 20e6, 10), ("20Mbps", 20e6, 20)]
+    {
+        let [a, b, c, d] = ["A", "B", "C", "D"].map(|md| {
+            let all: Vec<_> = (0..5).map(|rep| newcomer(md, false, (rate, bps), n, rep)).collect();
+            let of = |value: fn(&(f64, f64)) -> f64| all.iter().map(value).collect::<Vec<_>>();
+            let ((m, half), sigma) = (interval(&of(|x| x.0)), mean(&of(|x| x.1)));
+            println!("{rate} {n:>2} {md}: {m:6.2} +- {half:5.2} s, load in overload {sigma:.3}");
+            (m, sigma)
+        });
+        assert!(n > 2 || [a, b, c, d].iter().all(|x| x.1 <= 1.05), "{rate}: {a:?} {d:?}");
+        if n == 2 {
+            of_two = b.1;
         }
+        assert!(n < 20 || b.1 > of_two + 0.01, "{} {of_two}", b.1);
+        assert!(c.1 < 1.2 && (c.0 / b.0 - 1.0).abs() < 0.2, "{rate} {n}: {b:?} {c:?}");
     }
 }
 
-/// Five replications of a case: utilization and queue; the record's quick look at others' parameters.
+/// The basic setting of section 4 (200 Mb/s, 80 ms, 10 + 10 flows): both readings of gamma (A8) have the paper's
+/// utilization and next to no queue; in one FIFO, without R5, they are not to be had.
 #[test]
-#[ignore = "a table"]
-fn table_mlcp_gamma() {
-    for setting in ["gamma = 0.98", "gamma = 1.0", "priority = false"] {
+#[ignore = "half a minute"]
+fn mlcp_needs_acks_first() {
+    for (setting, fine) in
+        [("gamma = 0.98", true), ("gamma = 1.0", true), ("priority = false", false)]
+    {
         let queue = format!("{{ kind = \"mlcp\", {setting} }}");
         let text =
             dumbbell((100.0, "5%"), ("200Mbps", "80ms"), &queue, &vcp_pair("\"mlcp\"", 10, ""));
         let u = five(&scenario(&text), |o| bottleneck(o).utilization_ratio);
         let q = five(&scenario(&text), |o| bottleneck(o).queue_mean_ratio);
         println!("{setting}: utilization {:.4} +- {:.4}, queue {:.5} +- {:.5}", u.0, u.1, q.0, q.1);
+        assert_eq!(u.0 >= 0.9 && q.0 < 0.01, fine, "{setting}: {u:?} {q:?}");
     }
 }

@@ -100,9 +100,11 @@ struct MeanRtt {
     /// T [s].
     t: f64,
     phi: f64,
-    /// The RTTs of the running period [microseconds] and how many they are.
+    /// The RTTs of the running T [microseconds] and how many they are.
     sum: u64,
     count: u32,
+    /// T_d, the mean of the last T that saw a packet, until T_c has taken it [s].
+    t_d: Option<f64>,
     /// [s]; `None` before the first mean, if that is where it starts.
     mean: Option<f64>,
 }
@@ -116,13 +118,17 @@ impl MeanRtt {
         }
     }
 
-    /// The end of a period of T.
-    fn update(&mut self) {
-        if self.count == 0 {
-            return;
+    /// The end of a T.
+    fn end(&mut self) {
+        if self.count > 0 {
+            self.t_d = Some(self.sum as f64 * 1e-6 / f64::from(self.count)); // eq. (14)
+            (self.sum, self.count) = (0, 0);
         }
-        let t_d = self.sum as f64 * 1e-6 / f64::from(self.count); // eq. (14)
-        (self.sum, self.count) = (0, 0);
+    }
+
+    /// T_c takes T_d.
+    fn update(&mut self) {
+        let Some(t_d) = self.t_d.take() else { return };
         let t_c = self.mean.unwrap_or(t_d);
         let theta = if t_d >= t_c { self.t / t_c } else { self.t * t_d / (self.phi * t_c * t_c) };
         self.mean = Some(t_c + theta.min(1.0) * (t_d - t_c)); // eq. (15)
@@ -146,7 +152,60 @@ pub(super) struct GaugeParams {
     pub adapt_t_p: bool,
     /// Does T_c start at the first mean rather than at 200 ms?
     pub first_rtt: bool,
+    /// When T_c takes the mean RTT.
+    pub mean_every: MeanEvery,
 }
+
+choice! {
+    /// When T_c takes the mean RTT of the packets (eq. 15).
+    pub enum MeanEvery {
+        /// At the end of each T.
+        T = "T",
+        /// At the end of each t_p, when the load factor is computed: that of the last T.
+        Period = "t_p",
+    }
+}
+
+/// The parameters of a router that measures so; what it has besides comes first.
+macro_rules! router_params {
+    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }) => {
+    params! {
+    $(#[$meta])*
+    pub struct $name {
+        $($more)*
+        /// t_q, the period of the queue's samples (3.2.1).
+        t_q: Span = Span::from_millis(10) => (1e-6, 100.0);
+        /// a, the weight of the old average of the queue.
+        a: f64 = 0.875 => (0.0, 1.0);
+        /// kappa_q, how fast the persistent queue drains (eq. 13).
+        kappa_q: f64 = 0.75 => (0.0, 10.0);
+        /// gamma, the target utilization (eq. 13).
+        gamma: f64 = 0.98 => (0.01, 2.0);
+        /// T, the period of the mean RTT (eq. 14).
+        t: Span = Span::from_millis(10) => (1e-6, 100.0);
+        /// phi, by which the mean RTT falls more slowly than it rises (3.2.2).
+        phi: f64 = 50.0 => (0.001, 1e6);
+        /// Does t_p follow the mean RTT? If not, it stays at 200 ms.
+        adapt_t_p: bool = true;
+        /// Does T_c start at the first mean RTT rather than at 200 ms?
+        first_rtt: bool = false;
+        /// When T_c takes the mean RTT of the packets: each T, or each t_p with the load factor (3.2.2).
+        mean_every: MeanEvery = MeanEvery::T;
+        /// Are ACKs served before data, as VCP's router does it?
+        priority: bool = true;
+    }
+    }
+
+    impl $name {
+        fn gauge(&self) -> GaugeParams {
+            let $name { t_q, a, kappa_q, gamma, t, phi, adapt_t_p, first_rtt, mean_every, .. } = *self;
+            let load = LoadParams { t_q, a, kappa_q, gamma };
+            GaugeParams { load, t, phi, adapt_t_p, first_rtt, mean_every }
+        }
+    }
+    };
+}
+pub(super) use router_params;
 
 /// What MLCP's router and those of the n-bit schemes measure: sigma over t_p, t_p from the mean RTT.
 #[derive(Clone, Debug)]
@@ -160,6 +219,7 @@ pub(super) struct Gauge {
     told: u8,
     t: Span,
     next_mean: Time,
+    mean_every: MeanEvery,
 }
 
 impl Gauge {
@@ -172,6 +232,7 @@ impl Gauge {
                 phi: params.phi,
                 sum: 0,
                 count: 0,
+                t_d: None,
                 mean: (!params.first_rtt).then_some(first.as_secs()),
             },
             adapt: params.adapt_t_p,
@@ -179,6 +240,7 @@ impl Gauge {
             told: FIRST_T_P,
             t: params.t,
             next_mean: Time::ZERO + params.t,
+            mean_every: params.mean_every,
         }
     }
 
@@ -198,11 +260,17 @@ impl Gauge {
     /// True when sigma is new.
     pub(super) fn on_timer(&mut self, now: Time, backlog: Backlog) -> bool {
         if now >= self.next_mean {
-            self.rtt.update();
+            self.rtt.end();
+            if self.mean_every == MeanEvery::T {
+                self.rtt.update();
+            }
             self.next_mean = now + self.t;
         }
         let over = self.meter.on_timer(now, backlog);
         if over {
+            if self.mean_every == MeanEvery::Period {
+                self.rtt.update();
+            }
             self.told = self.t_p;
             self.t_p = if self.adapt { t_p_code(self.rtt.mean()) } else { FIRST_T_P };
             self.meter.begin_period(t_p(self.t_p));
@@ -227,7 +295,7 @@ impl Gauge {
     pub(super) fn retune(&mut self, params: &GaugeParams, capacity: Rate) {
         self.meter.retune(params.load, capacity);
         (self.rtt.t, self.rtt.phi) = (params.t.as_secs(), params.phi);
-        (self.t, self.adapt) = (params.t, params.adapt_t_p);
+        (self.t, self.adapt, self.mean_every) = (params.t, params.adapt_t_p, params.mean_every);
     }
 
     pub(super) const VARIABLES: [Variable; 4] = [
@@ -338,6 +406,7 @@ mod tests {
         phi: 50.0,
         adapt_t_p: true,
         first_rtt: false,
+        mean_every: MeanEvery::T,
     };
 
     fn run(gauge: &mut Gauge, from: u64, to: u64, rtt_ms: u64) {
@@ -376,27 +445,32 @@ mod tests {
 
     #[test]
     fn the_mean_rises_fast_and_falls_slowly() {
-        let mut mean = MeanRtt { t: 0.01, phi: 50.0, sum: 0, count: 0, mean: Some(0.2) };
+        let mut mean = MeanRtt { t: 0.01, phi: 50.0, sum: 0, count: 0, t_d: None, mean: Some(0.2) };
         // No packet with an RTT: nothing changes.
         mean.seen(0);
+        mean.end();
         mean.update();
         assert_eq!(mean.mean(), 0.2);
         // Up: theta = 0.01/0.2 = 0.05; T_d = (300 + 500)/2 = 400 ms; 0.2 + 0.05*0.2 = 0.21.
         mean.seen(300_000);
         mean.seen(500_000);
+        mean.end();
         mean.update();
         assert!(near(mean.mean(), 0.21));
         // Down: theta = 0.01*0.105/(50*0.21^2) = 1/2100; 0.21 - 0.105/2100 = 0.209 95.
         mean.seen(105_000);
+        mean.end();
         mean.update();
         assert!(near(mean.mean(), 0.209_95));
         // From 1 ms up theta would be 10: it is 1.
         mean.mean = Some(0.001);
         mean.seen(2_000_000);
+        mean.end();
         mean.update();
         assert!(near(mean.mean(), 2.0));
         mean.mean = None;
         mean.seen(70_000);
+        mean.end();
         mean.update();
         assert!(near(mean.mean(), 0.07));
     }
@@ -415,6 +489,11 @@ mod tests {
         run(&mut gauge, 200, 200 + next.0 / 1_000_000_000, 1000);
         assert!(near(gauge.sigma(), 1.0 / 12.25));
         assert_eq!(t_p(gauge.told()), next);
+        // With each load factor only: the mean of 200 ms rises once, to 0.2 + 0.05*0.8 = 0.24.
+        let slow = GaugeParams { mean_every: MeanEvery::Period, ..PARAMS };
+        let mut slow = Gauge::new(&slow, Rate(10_000_000));
+        run(&mut slow, 0, 200, 1000);
+        assert!(near(slow.rtt.mean(), 0.24));
         let mut fixed = Gauge::new(&GaugeParams { adapt_t_p: false, ..PARAMS }, Rate(10_000_000));
         run(&mut fixed, 0, 1000, 1000);
         assert_eq!((fixed.told(), fixed.t_p), (FIRST_T_P, FIRST_T_P));

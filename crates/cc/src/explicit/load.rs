@@ -10,7 +10,7 @@
 
 use units::{Rate, Span, Time, math};
 
-use crate::roles::Backlog;
+use crate::roles::{Backlog, Loss, LossKind};
 
 /// What a meter measures with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -188,6 +188,30 @@ pub fn limited_square(x: f64, limits: Option<(f64, f64)>) -> f64 {
         Some((_, high)) if x > high => (x - high) + high * high,
         _ => x * x,
     }
+}
+
+/// A window of `cwnd` packets after a loss, halved as by Reno; after a timeout one packet.
+pub fn after_loss(cwnd: f64, loss: &Loss) -> f64 {
+    match loss.kind {
+        LossKind::Timeout => 1.0,
+        LossKind::DupAcks | LossKind::EcnEcho => (cwnd / 2.0).max(1.0),
+    }
+}
+
+/// VCP's pacing of an RTT above t_rho: one packet per gap of srtt/2^k, 2^k the smallest power of two that holds
+/// the window, while the gap is longer than t_rho/2.
+#[inline]
+pub fn slots(cwnd: f64, srtt: Span, t_rho: Span, packet_bits: f64) -> Option<Rate> {
+    if srtt <= t_rho || !(2.0..65.0).contains(&cwnd) {
+        return None;
+    }
+    // Both casts are of small positive numbers.
+    let slots = (cwnd as u64).next_power_of_two();
+    if srtt.0 / slots <= t_rho.0 / 2 {
+        return None;
+    }
+    let rate = packet_bits * slots as f64 / srtt.as_secs();
+    Some(Rate((rate as u64).max(1)))
 }
 
 #[cfg(test)]

@@ -20,9 +20,10 @@
 
 use units::{Rate, Span, Time, math};
 
+use super::rated::Rated;
 use crate::registry::AnyHeader;
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, LossKind, Passing, Router, RouterContext, Sender,
+    Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
     SenderContext, Variable, Verdict,
 };
 
@@ -228,13 +229,9 @@ impl Router for MaxNetRouter {
 /// The end host's part.
 #[derive(Clone, Debug)]
 pub struct MaxNetSender {
-    /// D of the price [bytes/s]; 0 before the first answer.
-    rate: f64,
+    /// D of the price, and the pacing at it.
+    told: Rated,
     weight: f64,
-    /// [s]
-    srtt: f64,
-    /// s [bytes].
-    packet: f64,
 }
 
 impl Sender for MaxNetSender {
@@ -243,8 +240,7 @@ impl Sender for MaxNetSender {
     type Receiver = Echo<MaxNetHeader>;
 
     fn new(params: &MaxNetSenderParams, context: &SenderContext) -> MaxNetSender {
-        let packet = f64::from(context.packet_bytes);
-        MaxNetSender { rate: 0.0, weight: params.weight, srtt: 0.0, packet }
+        MaxNetSender { told: Rated::new(context.packet_bytes), weight: params.weight }
     }
 
     #[inline]
@@ -256,33 +252,30 @@ impl Sender for MaxNetSender {
     fn on_ack(&mut self, ack: &Ack<MaxNetHeader>) {
         // Without a router on the way nobody has answered.
         if ack.header.price > 0.0 && ack.header.price < 700.0 {
-            self.rate = self.weight * X_REF * math::exp(-ack.header.price); // D1
+            self.told.rate = self.weight * X_REF * math::exp(-ack.header.price); // D1
         }
-        self.srtt = ack.srtt.map_or(self.srtt, |srtt| srtt.as_secs().min(1e4));
+        self.told.hear(ack.srtt);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        if loss.kind == LossKind::Timeout {
-            self.rate = 0.0;
-        }
+        self.told.on_loss(loss);
     }
 
     #[inline]
     fn cwnd(&self) -> f64 {
-        (2.0 * self.rate * self.srtt / self.packet).clamp(1.0, 1e9)
+        self.told.cwnd()
     }
 
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        // The cast saturates.
-        (self.rate > 0.0).then(|| Rate(((self.rate * 8.0) as u64).max(1)))
+        self.told.pacing()
     }
 
     const VARIABLES: &'static [Variable] =
         &[Variable::new("rate", "bytes/s", "D of the largest price; 0 before the first answer")];
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rate", self.rate);
+        sink("rate", self.told.rate);
     }
 }
 
@@ -290,6 +283,7 @@ impl Sender for MaxNetSender {
 mod tests {
     use super::*;
     use crate::roles::Ecn;
+    use crate::roles::LossKind;
     use crate::tests::{ack_after, loss, ms, near, passing, router_context, sender_context};
 
     /// 10 Mb/s: mu*C = 1,200,000 bytes/s; d = 100 ms, T = 10 ms.
@@ -339,9 +333,9 @@ mod tests {
         // 2*1.25e11*exp(-ln(10^6)) = 250,000 bytes/s; 50 packets in two RTTs of 100 ms.
         let header = MaxNetHeader { price: 13.815_510_557_964_274, rtt: 0.0 };
         s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
-        assert!((s.rate - 250_000.0).abs() < 1e-3 && (s.cwnd() - 50.0).abs() < 1e-6);
+        assert!((s.told.rate - 250_000.0).abs() < 1e-3 && (s.cwnd() - 50.0).abs() < 1e-6);
         s.on_loss(&loss(LossKind::DupAcks, 10));
-        assert!(s.rate > 0.0);
+        assert!(s.told.rate > 0.0);
         s.on_loss(&loss(LossKind::Timeout, 10));
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
     }

@@ -30,45 +30,24 @@
 //! - R5: ACKs are served first, as by VCP's router. In one FIFO (`priority = false`) data of the other way
 //!   bunches them: 10 + 10 flows at 200 Mb/s and 80 ms then get a utilization of 0.75 with 27 % of the
 //!   buffer waiting, against 0.94 and 0.02 %; the paper reports at least 0.9 and next to nothing.
+//! - R6: T_c takes the mean RTT at the end of each T, for which the gain theta is made. Section 3.2.2 also reads as
+//!   if the control path took it once per t_p (`mean_every = "t_p"`): then t_p stays short while RTTs of seconds
+//!   start, and figure 15 comes out better (record/2026-11-20/load-factor.md).
 
 use units::{Rate, Span, Time, math};
 
-use super::levels::{Gauge, GaugeParams, Timing, Window, beta, md_level, t_p};
+use super::levels::{
+    Gauge, GaugeParams, MeanEvery, Timing, Window, beta, md_level, router_params, t_p,
+};
 use super::load::{LoadParams, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
     Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
-params! {
+router_params! {
     /// The router's parameters (section 3.2).
-    pub struct MlcpRouterParams {
-        /// t_q, the period of the queue's samples (3.2.1).
-        t_q: Span = Span::from_millis(10) => (1e-6, 100.0);
-        /// a, the weight of the old average of the queue.
-        a: f64 = 0.875 => (0.0, 1.0);
-        /// kappa_q, how fast the persistent queue drains (eq. 13).
-        kappa_q: f64 = 0.75 => (0.0, 10.0);
-        /// gamma, the target utilization (eq. 13).
-        gamma: f64 = 0.98 => (0.01, 2.0);
-        /// T, the period of the mean RTT (eq. 14).
-        t: Span = Span::from_millis(10) => (1e-6, 100.0);
-        /// phi, by which the mean RTT falls more slowly than it rises (3.2.2).
-        phi: f64 = 50.0 => (0.001, 1e6);
-        /// Does t_p follow the mean RTT? If not, it stays at 200 ms.
-        adapt_t_p: bool = true;
-        /// Does T_c start at the first mean RTT rather than at 200 ms?
-        first_rtt: bool = false;
-        /// Are ACKs served before data, as VCP's router does it?
-        priority: bool = true;
-    }
-}
-
-impl MlcpRouterParams {
-    fn gauge(&self) -> GaugeParams {
-        let MlcpRouterParams { t_q, a, kappa_q, gamma, t, phi, adapt_t_p, first_rtt, .. } = *self;
-        GaugeParams { load: LoadParams { t_q, a, kappa_q, gamma }, t, phi, adapt_t_p, first_rtt }
-    }
+    pub struct MlcpRouterParams {}
 }
 
 params! {

@@ -18,4 +18,5 @@ pub mod xcp_division_free;
 pub mod jetmax;
 pub mod maxnet;
 pub mod quickstart;
+mod rated;
 pub mod rcp;

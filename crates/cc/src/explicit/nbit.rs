@@ -21,7 +21,9 @@
 
 use units::{Rate, Span, Time, math};
 
-use super::levels::{Gauge, GaugeParams, SIGMA_MAX, Timing, Window, beta, md_level, t_p};
+use super::levels::{
+    Gauge, GaugeParams, MeanEvery, SIGMA_MAX, Timing, Window, beta, md_level, router_params, t_p,
+};
 use super::load::{LoadParams, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
@@ -58,7 +60,7 @@ choice! {
     }
 }
 
-params! {
+router_params! {
     /// The router's parameters.
     pub struct NbitRouterParams {
         /// n, the bits of the feedback (section 2.1).
@@ -67,31 +69,6 @@ params! {
         md: Md = Md::B;
         /// Is the load from 95 % on told apart (section 2.2.3)?
         inverse: bool = false;
-        /// t_q, the period of the queue's samples (3.2.1).
-        t_q: Span = Span::from_millis(10) => (1e-6, 100.0);
-        /// a, the weight of the old average of the queue.
-        a: f64 = 0.875 => (0.0, 1.0);
-        /// kappa_q, how fast the persistent queue drains (eq. 13).
-        kappa_q: f64 = 0.75 => (0.0, 10.0);
-        /// gamma, the target utilization (eq. 13).
-        gamma: f64 = 0.98 => (0.01, 2.0);
-        /// T, the period of the mean RTT (eq. 14).
-        t: Span = Span::from_millis(10) => (1e-6, 100.0);
-        /// phi, by which the mean RTT falls more slowly than it rises (3.2.2).
-        phi: f64 = 50.0 => (0.001, 1e6);
-        /// Does t_p follow the mean RTT? If not, it stays at 200 ms.
-        adapt_t_p: bool = true;
-        /// Does T_c start at the first mean RTT rather than at 200 ms?
-        first_rtt: bool = false;
-        /// Are ACKs served before data, as VCP's router does it?
-        priority: bool = true;
-    }
-}
-
-impl NbitRouterParams {
-    fn gauge(&self) -> GaugeParams {
-        let NbitRouterParams { t_q, a, kappa_q, gamma, t, phi, adapt_t_p, first_rtt, .. } = *self;
-        GaugeParams { load: LoadParams { t_q, a, kappa_q, gamma }, t, phi, adapt_t_p, first_rtt }
     }
 }
 

@@ -17,9 +17,10 @@
 
 use units::{Rate, Span, Time};
 
+use super::rated::Rated;
 use crate::registry::AnyHeader;
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, LossKind, Passing, Router, RouterContext, Sender,
+    Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
     SenderContext, Variable, Verdict,
 };
 
@@ -226,12 +227,8 @@ impl Router for RcpRouter {
 /// The end host's part.
 #[derive(Clone, Debug)]
 pub struct RcpSender {
-    /// The rate that the path offers [bytes/s]; 0 before the first answer.
-    rate: f64,
-    /// [s]
-    srtt: f64,
-    /// s [bytes].
-    packet: f64,
+    /// The rate that the path offers, and the pacing at it.
+    told: Rated,
 }
 
 impl Sender for RcpSender {
@@ -240,7 +237,7 @@ impl Sender for RcpSender {
     type Receiver = Echo<RcpHeader>;
 
     fn new(_params: &RcpSenderParams, context: &SenderContext) -> RcpSender {
-        RcpSender { rate: 0.0, srtt: 0.0, packet: f64::from(context.packet_bytes) }
+        RcpSender { told: Rated::new(context.packet_bytes) }
     }
 
     #[inline]
@@ -252,33 +249,30 @@ impl Sender for RcpSender {
     fn on_ack(&mut self, ack: &Ack<RcpHeader>) {
         // Without a router on the way nobody has answered.
         if (1e-3..=1e15).contains(&ack.header.rate) {
-            self.rate = ack.header.rate;
+            self.told.rate = ack.header.rate;
         }
-        self.srtt = ack.srtt.map_or(self.srtt, |srtt| srtt.as_secs().min(1e4));
+        self.told.hear(ack.srtt);
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        if loss.kind == LossKind::Timeout {
-            self.rate = 0.0;
-        }
+        self.told.on_loss(loss);
     }
 
     #[inline]
     fn cwnd(&self) -> f64 {
-        (2.0 * self.rate * self.srtt / self.packet).clamp(1.0, 1e9)
+        self.told.cwnd()
     }
 
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        // The cast saturates.
-        (self.rate > 0.0).then(|| Rate(((self.rate * 8.0) as u64).max(1)))
+        self.told.pacing()
     }
 
     const VARIABLES: &'static [Variable] =
         &[Variable::new("rate", "bytes/s", "rate that the path offers; 0 before the first answer")];
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rate", self.rate);
+        sink("rate", self.told.rate);
     }
 }
 
@@ -286,6 +280,7 @@ impl Sender for RcpSender {
 mod tests {
     use super::*;
     use crate::roles::Ecn;
+    use crate::roles::LossKind;
     use crate::tests::{
         ack_after, departing, loss, ms, near, passing, router_context, sender_context,
     };
@@ -361,7 +356,7 @@ mod tests {
         assert_eq!(s.pacing(), Some(Rate(1_000_000)));
         assert!(near(s.cwnd(), 25.0));
         s.on_loss(&loss(LossKind::DupAcks, 12));
-        assert!(near(s.rate, 125_000.0));
+        assert!(near(s.told.rate, 125_000.0));
         s.on_loss(&loss(LossKind::Timeout, 12));
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
     }

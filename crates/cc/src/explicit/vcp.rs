@@ -26,11 +26,11 @@
 
 use units::{Rate, Span, Time, math};
 
-use super::load::{LoadMeter, LoadParams, growth, limited_square, ratio, xi};
+use super::load::{LoadMeter, LoadParams, after_loss, growth, limited_square, ratio, slots, xi};
 use super::vcp_friendly::Marker;
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, PacketKind, Passing, Receiver,
+    Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 params! {
@@ -452,10 +452,7 @@ impl Sender for VcpSender {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.cwnd = match loss.kind {
-            LossKind::Timeout => 1.0,
-            LossKind::DupAcks | LossKind::EcnEcho => (self.cwnd / 2.0).max(1.0),
-        };
+        self.cwnd = after_loss(self.cwnd, loss);
     }
 
     #[inline]
@@ -463,21 +460,10 @@ impl Sender for VcpSender {
         self.cwnd
     }
 
-    /// One packet per gap of srtt/2^k, 2^k the smallest power of two that holds the window, while
-    /// the gap is longer than t_rho/2.
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        let srtt = self.srtt.filter(|&srtt| self.paces && srtt > self.t_rho)?;
-        if !(2.0..65.0).contains(&self.cwnd) {
-            return None;
-        }
-        // Both casts are of small positive numbers.
-        let slots = (self.cwnd as u64).next_power_of_two();
-        if srtt.0 / slots <= self.t_rho.0 / 2 {
-            return None;
-        }
-        let rate = self.packet_bits * slots as f64 / srtt.as_secs();
-        Some(Rate((rate as u64).max(1)))
+        let srtt = self.srtt.filter(|_| self.paces)?;
+        slots(self.cwnd, srtt, self.t_rho, self.packet_bits)
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -516,6 +502,7 @@ impl Sender for VcpSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roles::LossKind;
     use crate::tests::{ms, router_context, sender_context};
 
     fn near(a: f64, b: f64) -> bool {

@@ -27,7 +27,9 @@ pub fn example(name: &str, sets: &[&str]) -> Scenario {
 
 /// Replication `rep` of the experiment `seed`.
 pub fn run(scenario: &Scenario, seed: u64, rep: u64) -> Outcome {
-    clearpipe_net::simulate(scenario, seed, rep, &mut |_| true)
+    let outcome = clearpipe_net::simulate(scenario, seed, rep, &mut |_| true);
+    assert_eq!(outcome.error, None);
+    outcome
 }
 
 /// The link called `name`.

@@ -5,10 +5,9 @@ use units::{Rate, Span, Time, math};
 
 use super::EDGES;
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
-use crate::explicit::load::{growth, limited_square, ratio, xi};
+use crate::explicit::load::{after_loss, growth, limited_square, ratio, slots, xi};
 use crate::roles::{
-    Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Loss, LossKind, Receiver, Sender,
-    SenderContext, Variable,
+    Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Loss, Receiver, Sender, SenderContext, Variable,
 };
 
 choice! {
@@ -420,10 +419,7 @@ impl Sender for DpcpSender {
             return;
         }
         self.remembered = 0.0; // D8
-        self.cwnd = match loss.kind {
-            LossKind::Timeout => 1.0,
-            LossKind::DupAcks | LossKind::EcnEcho => (self.cwnd / 2.0).max(1.0),
-        };
+        self.cwnd = after_loss(self.cwnd, loss);
     }
 
     #[inline]
@@ -431,21 +427,10 @@ impl Sender for DpcpSender {
         self.cwnd
     }
 
-    /// VCP's: one packet per gap of srtt/2^k, 2^k the smallest power of two that holds the window,
-    /// while the gap is longer than t_rho/2.
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        let srtt = self.srtt.filter(|&srtt| self.paces && srtt > self.t_rho)?;
-        if !(2.0..65.0).contains(&self.cwnd) {
-            return None;
-        }
-        // Both casts are of small positive numbers.
-        let slots = (self.cwnd as u64).next_power_of_two();
-        if srtt.0 / slots <= self.t_rho.0 / 2 {
-            return None;
-        }
-        let rate = f64::from(self.packet_bytes) * 8.0 * slots as f64 / srtt.as_secs();
-        Some(Rate((rate as u64).max(1)))
+        let srtt = self.srtt.filter(|_| self.paces)?;
+        slots(self.cwnd, srtt, self.t_rho, f64::from(self.packet_bytes) * 8.0)
     }
 
     const VARIABLES: &'static [Variable] = &[

@@ -3,6 +3,7 @@
 use super::super::*;
 use crate::explicit::dpcp::{DpcpRouter, DpcpRouterParams, level};
 use crate::explicit::vcp::{VcpSender, VcpSenderParams};
+use crate::roles::LossKind;
 use crate::roles::{Backlog, Passing, Router};
 use crate::tests::{ack_after, departing, loss, ms, near, passing, router_context, sender_context};
 use Ecn::{Ce, Ect0, Ect1, NotCapable};
