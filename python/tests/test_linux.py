@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -63,8 +64,10 @@ def ours() -> list[str]:
 
 
 def left_of(pid: int) -> list[str]:
-    """What a process has left."""
-    return [name for name in ours() if name.startswith(f"clearpipe-{pid}-")]
+    """What a process has left: namespaces, and directories for temporary files."""
+    folders = Path(tempfile.gettempdir()).glob(f"clearpipe-{pid}-*")
+    names = [name for name in ours() if name.startswith(f"clearpipe-{pid}-")]
+    return [*names, *(str(folder) for folder in folders)]
 
 
 def ended(pid: int) -> bool:

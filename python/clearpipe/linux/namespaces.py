@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -174,6 +175,10 @@ def remove_stale() -> list[str]:
         if _abandoned(group.name):
             remove_cgroup(group)
             removed.append(f"cgroup {group}")
+    for folder in sorted(Path(tempfile.gettempdir()).glob("clearpipe-*")):
+        if _abandoned(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed.append(f"directory {folder}")
     return removed
 
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from clearpipe.errors import RunError
+from clearpipe.linux import namespaces
 
 READY_S = 30.0
 """An emulator that has not said that it is ready by then has failed."""
@@ -24,7 +25,7 @@ class Process:
 
     def __init__(self, what: str, plan: dict[str, Any]) -> None:
         self._what = what
-        self._folder = tempfile.TemporaryDirectory(prefix="clearpipe-")
+        self._folder = tempfile.TemporaryDirectory(prefix=f"{namespaces.owner()}-")
         folder = Path(self._folder.name)
         self._plan, self._report = folder / "plan.json", folder / "report.json"
         self._plan.write_text(json.dumps(plan), encoding="utf-8")
