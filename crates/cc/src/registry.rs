@@ -287,6 +287,10 @@ macro_rules! protocols {
             pub fn first_byte(&self) -> u32 {
                 match self { $( AnySender::$variant(s) => s.first_byte(), )* }
             }
+            /// As [`Sender::carries`].
+            pub fn carries(&mut self, flows: u32) {
+                match self { $( AnySender::$variant(s) => s.carries(flows), )* }
+            }
             /// As [`Sender::on_send`].
             #[inline(always)] // for the hot path, which is not the only caller
             pub fn on_send(&mut self, segment: &Departing) -> AnyHeader {
@@ -576,6 +580,7 @@ headers! {
     Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
     Ixcp(crate::explicit::ixcp::IxcpHeader) = 0x4958; // "IX"
     DivisionFree(crate::explicit::xcp_division_free::DivisionFreeHeader) = 0x5844; // "XD"
+    XcpCore(crate::explicit::xcp_core::XcpCoreHeader) = 0x584f; // "XO"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
     @tcp Bmcc(crate::explicit::bmcc::BmccHeader);
 }
@@ -706,6 +711,22 @@ protocols! {
     Pxcp { name: "pxcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
         summary: "P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
+    Misbehaving { name: "xcp-misbehaving", sender: crate::explicit::xcp_misbehaving::MisbehavingSender,
+        recovery: Reno, router: Some("xcp"),
+        summary: "EXPERIMENTAL: XCP senders that ignore feedback or lie about window and RTT",
+        source: "after Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
+    XcpFriendly { name: "xcp-friendly", sender: Boxed<crate::explicit::xcp_friendly::XcpFriendlySender>,
+        recovery: Reno, router: Some("xcp-friendly"),
+        summary: "XCP that asks whether the way speaks it, and is TCP Reno where it does not",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2; RFC 5681" }
+    XcpCore { name: "xcp-core", sender: crate::explicit::xcp_core::XcpCoreSender, recovery: Reno,
+        router: Some("xcp-core"),
+        summary: "XCP between border routers: a header per RTT, windows weighted by the flows they carry",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
+    IxcpPlus { name: "ixcp-plus", sender: crate::explicit::ixcp_plus::IxcpPlusSender, recovery: Reno,
+        router: Some("ixcp-plus"),
+        summary: "EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority",
+        source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
 }
 
 queues! {
@@ -809,4 +830,16 @@ queues! {
     Pxcp { name: "pxcp", router: crate::explicit::pxcp::PxcpRouter, role: Feedback,
         summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
+    XcpPolice { name: "xcp-police", router: crate::explicit::xcp_police::XcpPolice, role: Policy,
+        summary: "Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
+    XcpFriendly { name: "xcp-friendly", router: crate::explicit::xcp_friendly::XcpFriendlyRouter,
+        role: Policy, summary: "A queue for XCP and one with RED for others, with weights that make their rates equal",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2" }
+    XcpCore { name: "xcp-core", router: crate::explicit::xcp_core::XcpCoreRouter, role: Feedback,
+        summary: "XCP's controllers for the control packets of macro-flows",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
+    IxcpPlus { name: "ixcp-plus", router: crate::explicit::ixcp_plus::IxcpPlusRouter, role: Feedback,
+        summary: "EXPERIMENTAL: iXCP whose links give spare bandwidth to the flows they hold back",
+        source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
 }

@@ -17,6 +17,8 @@
 //!   interval, and h = max(0, gamma*y*d - |phi|) as in eq. (2), not 0.1*y as in the appendix.
 //! - D5: the window of the persistent queue ends before the control interval when both end together.
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
+//! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
+//!   unit of the wire to its H_rtt.
 //!
 //! Reconstructed:
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
@@ -137,6 +139,21 @@ impl XcpHeader {
     pub(super) fn has_estimate(&self) -> bool {
         has_estimate(self.cwnd, self.rtt, self.feedback)
     }
+
+    /// What a router makes of a header without an estimate (D1), and of an offer (D7).
+    #[cold]
+    pub(super) fn pass_without_estimate(&mut self) {
+        if self.cwnd == 0.0 {
+            self.rtt += 1.0 / RTT_UNITS;
+        } else {
+            self.feedback = self.feedback.min(0.0);
+        }
+    }
+
+    /// How many routers have passed an offer; any number for another header.
+    pub(super) fn routers(&self) -> u32 {
+        (self.rtt * RTT_UNITS + 0.5) as u32
+    }
 }
 
 impl Header for XcpHeader {
@@ -172,9 +189,6 @@ impl Header for XcpHeader {
         let rtt = u32::from_be_bytes(wire.get(..4)?.try_into().ok()?);
         let cwnd = u32::from_be_bytes(wire.get(4..8)?.try_into().ok()?);
         let feedback = i64::from_be_bytes(wire.get(8..16)?.try_into().ok()?);
-        if cwnd == 0 && rtt > 0 {
-            return None;
-        }
         let feedback = match feedback {
             i64::MAX => f64::INFINITY,
             units => units as f64 / FEEDBACK_UNITS,
@@ -208,6 +222,11 @@ pub struct XcpRouter {
 }
 
 impl XcpRouter {
+    /// When the running control interval ends.
+    pub(super) fn interval_end(&self) -> Time {
+        self.meter.interval_end
+    }
+
     /// The control decision (appendix A, "on estimation-control timeout").
     fn end_interval(&mut self, now: Time) {
         let XcpRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
@@ -263,7 +282,7 @@ impl Router for XcpRouter {
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpHeader>, _backlog: Backlog) {
         let Some(header) = packet.header else { return };
         if !header.has_estimate() {
-            header.feedback = header.feedback.min(0.0);
+            header.pass_without_estimate();
             return;
         }
         let size = f64::from(packet.size);
@@ -370,6 +389,8 @@ pub struct XcpSender {
     seen: XcpHeader,
     /// s [bytes].
     packet: f64,
+    /// The smallest window [bytes].
+    least: f64,
     /// r [bytes/s], `None` for an unlimited source.
     rate: Option<f64>,
     /// 1/price.
@@ -387,7 +408,7 @@ impl XcpSender {
     pub(super) fn take(&mut self, header: &XcpHeader) {
         if header.feedback < self.at_once {
             self.seen = *header;
-            self.cwnd = (self.cwnd + header.feedback).max(self.packet);
+            self.cwnd = (self.cwnd + header.feedback).max(self.least);
         } else {
             self.take_after_loss(header);
         }
@@ -406,7 +427,12 @@ impl XcpSender {
     }
 
     fn halve(&mut self) {
-        self.cwnd = (self.cwnd / 2.0).max(self.packet);
+        self.cwnd = (self.cwnd / 2.0).max(self.least);
+    }
+
+    /// The same with a window that may fall to so many packets.
+    pub(super) fn with_least(self, packets: f64) -> XcpSender {
+        XcpSender { least: packets * self.packet, ..self }
     }
 
     /// The window [bytes].
@@ -431,6 +457,7 @@ impl Sender for XcpSender {
             cwnd: context.initial_window.max(1.0) * packet,
             seen: XcpHeader::default(),
             packet,
+            least: packet,
             rate: (params.rate > 0.0).then_some(params.rate / 8.0),
             by_price: 1.0 / params.price,
             at_once: LARGEST_FEEDBACK,
@@ -873,7 +900,10 @@ mod tests {
         assert_eq!(wire, [0, 0, 0, 3, 0, 0, 1, 2, 255, 255, 255, 255, 255, 255, 0, 0]);
         assert_eq!(XcpHeader::decode(&wire), Some(header));
         assert_eq!(XcpHeader::decode(&wire[..15]), None);
-        assert_eq!(XcpHeader::decode(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+        // An offer that one router has passed.
+        let offer = XcpHeader { cwnd: 0.0, rtt: 0.000_001, feedback: 0.0 };
+        let bytes = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(XcpHeader::decode(&bytes), Some(offer));
         demand(1500.0, 0.0).encode(&mut wire);
         assert_eq!(XcpHeader::decode(&wire), Some(demand(1500.0, 0.0)));
     }

@@ -1,0 +1,334 @@
+//! EXPERIMENTAL: iXCP that holds its promise with many flows and flows that come and go. After Zan, Yang,
+//! "Improving XCP to achieve max-min fair bandwidth allocation", whose protocol [`crate::explicit::ixcp`]
+//! is; the paper stops at the losses of section IV-A (many flows) and IV-E (web traffic), and nothing
+//! here is in it.
+//!
+//! Header and most of the rest are iXCP's, its deviations with it. What differs, and why:
+//! - S1: spare bandwidth is handed out so that the link's own flows together get all of it. In iXCP
+//!   each of n + 1 flows gets a part, and those that another link holds back leave theirs unused, so that
+//!   one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. A flow that is
+//!   not the link's own is offered as much as one that is, and what it does not take stays with the
+//!   others.
+//! - S2: what must be taken back is taken from the own flows first, up to a part of what they send:
+//!   what was given to them alone would else be taken from all.
+//! - S3: both sides of a shuffle end together. Where the taking ends first, packets leave with increases
+//!   only and name another link, and the flow's own part of the shuffle there goes to a flow that
+//!   cannot use it.
+//! - S4: a sender's bottleneck is the one that most packets name, not the last: one named by a few
+//!   in a thousand would take part in the wrong shuffle.
+//! - S5: the window is sent to its fraction, and may be below one packet: packets leave at the rate
+//!   cwnd/H_rtt. With a flow more than the pipe has packets, whole packets are a standing queue, and
+//!   below that a part of each window is not sent.
+
+use units::{Rate, Span, Time, math};
+
+use crate::explicit::ixcp::{ACCESS, IxcpHeader, IxcpReceiver, split};
+use crate::explicit::xcp::{
+    HeaderCwnd, Losses, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
+};
+use crate::explicit::xcp_common::{Meter, Shares, believed, charge, has_estimate};
+use crate::roles::{
+    Ack, Backlog, Departing, Loss, Passing, Router, RouterContext, Sender, SenderContext, Service,
+    Variable, Verdict,
+};
+
+xcp_router_params! {
+    /// The router's parameters.
+    pub struct IxcpPlusRouterParams {
+        /// Do the own flows together get all of the spare bandwidth (S1)?
+        own_spare: bool = true;
+        /// Part of the own flows' traffic of an interval that is taken back before others' is (S2).
+        own_back: f64 = 0.25 => (0.0, 1.0);
+        /// Do both sides of a shuffle end together (S3)?
+        together: bool = true;
+    }
+}
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct IxcpPlusRouter {
+    params: IxcpPlusRouterParams,
+    /// Its identifier.
+    link: u32,
+    meter: Meter,
+    // Sums over the arrivals of the running interval that this link holds back.
+    input_traffic_own: f64,
+    sum_rtt_by_cwnd_own: f64,
+    // The outcome of the last interval.
+    y_own: f64,
+    phi: f64,
+    h: f64,
+    /// phi given, and what is taken from all.
+    spare: Shares,
+    /// The shuffle, and what is taken from the own flows.
+    own: Shares,
+}
+
+impl IxcpPlusRouter {
+    fn end_interval(&mut self, now: Time) {
+        let IxcpPlusRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
+        let meter = &mut self.meter;
+        meter.measure(now);
+        let d = meter.avg_rtt;
+        let (sum, traffic) = (self.sum_rtt_by_cwnd_own, self.input_traffic_own);
+        self.y_own = meter.rate(traffic);
+        self.phi = meter.phi(alpha, beta, target_queue);
+        self.h = (gamma * self.y_own * d - self.phi.abs()).max(0.0);
+        let takers = if self.params.own_spare && sum > 0.0 { sum } else { meter.sum_rtt_by_cwnd };
+        let back = (-self.phi).max(0.0);
+        let own_back = back.min(self.params.own_back * self.y_own * d);
+        let handed = (self.phi.max(0.0), back - own_back);
+        self.spare = Shares::new(handed, d, takers, meter.input_traffic);
+        self.own = Shares::new((self.h, self.h + own_back), d, sum, traffic);
+        (self.input_traffic_own, self.sum_rtt_by_cwnd_own) = (0.0, 0.0);
+        meter.restart(now, self.params.min_interval);
+    }
+
+    /// Ends the shuffle where one side of it has ended (S3).
+    fn end_together(&mut self) {
+        if self.params.together && self.h > 0.0 && (self.own.xi_p == 0.0 || self.own.xi_n == 0.0) {
+            (self.own.xi_p, self.own.xi_n) = (0.0, 0.0);
+        }
+    }
+}
+
+/// Is a packet with this bottleneckId one of the link's own flows, or of none yet?
+fn is_own(bottleneck: u32, link: u32) -> bool {
+    bottleneck == link || bottleneck == ACCESS
+}
+
+impl Router for IxcpPlusRouter {
+    type Params = IxcpPlusRouterParams;
+    type Header = IxcpHeader;
+
+    fn new(params: &IxcpPlusRouterParams, context: &RouterContext) -> IxcpPlusRouter {
+        let capacity = believed(context.capacity, params.capacity_error);
+        let shortest = (params.min_interval, params.min_queue_window);
+        IxcpPlusRouter {
+            link: context.link.saturating_add(1),
+            meter: Meter::new(capacity, params.initial_interval, shortest),
+            input_traffic_own: 0.0,
+            sum_rtt_by_cwnd_own: 0.0,
+            y_own: 0.0,
+            phi: 0.0,
+            h: 0.0,
+            spare: Shares::default(),
+            own: Shares::default(),
+            params: params.clone(),
+        }
+    }
+
+    fn service(params: &IxcpPlusRouterParams) -> Service {
+        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
+    }
+
+    #[inline]
+    fn on_arrival(
+        &mut self,
+        _now: Time,
+        packet: Passing<'_, IxcpHeader>,
+        backlog: Backlog,
+    ) -> Verdict {
+        let size = f64::from(packet.size);
+        self.meter.arrive(size, backlog);
+        let Some(header) = packet.header.map(|header| *header) else { return Verdict::Forward };
+        let rtt = f64::from(header.rtt);
+        if has_estimate(header.cwnd, rtt, header.feedback) {
+            let rtt_by_cwnd = rtt * size / header.cwnd;
+            self.meter.sample(rtt, rtt_by_cwnd);
+            if is_own(header.bottleneck, self.link) {
+                self.input_traffic_own += size;
+                self.sum_rtt_by_cwnd_own += rtt_by_cwnd;
+            }
+        }
+        Verdict::Forward
+    }
+
+    #[inline]
+    fn on_departure(&mut self, _now: Time, packet: Passing<'_, IxcpHeader>, _backlog: Backlog) {
+        let Some(header) = packet.header else { return };
+        let (size, rtt, held) = (f64::from(packet.size), f64::from(header.rtt), header.feedback);
+        if !has_estimate(header.cwnd, rtt, held) {
+            header.feedback = held.min(0.0);
+            return;
+        }
+        let (own, overdraw) = (is_own(header.bottleneck, self.link), self.params.overdraw);
+        let rtt_by_cwnd = rtt * size / header.cwnd;
+        let spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
+        let shuffle = match own {
+            true => self.own.offer(rtt_by_cwnd, size, overdraw),
+            false => (0.0, 0.0),
+        };
+        let ours = (spare.0 + shuffle.0) - (spare.1 + shuffle.1);
+        let feedback = rtt * ours;
+        if feedback < held {
+            (header.feedback, header.next_bottleneck) = (feedback, self.link);
+            self.spare.pay(spare);
+            self.own.pay(shuffle);
+            self.end_together();
+            return;
+        }
+        let (pos, neg) = charge(held / rtt, ours);
+        if own {
+            let (pos, neg) = (split(pos, spare.0, shuffle.0), split(neg, spare.1, shuffle.1));
+            self.spare.pay((pos.0, neg.0));
+            self.own.pay((pos.1, neg.1));
+            self.end_together();
+        } else {
+            self.spare.pay((pos, neg));
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.meter.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        if now >= self.meter.window_end {
+            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+        }
+        if now >= self.meter.interval_end {
+            self.end_interval(now);
+        }
+    }
+
+    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.meter.capacity = believed(capacity, self.params.capacity_error);
+    }
+
+    fn retune(&mut self, params: &IxcpPlusRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.meter.capacity = believed(context.capacity, params.capacity_error);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("phi", "bytes", "change of all flows' windows together that is handed out"),
+        Variable::new("h", "bytes", "traffic shuffled between the flows that the link holds back"),
+        Variable::new("xi_p_spare", "", "scale of what every flow is offered of phi"),
+        Variable::new("xi_n_spare", "", "scale of what every flow gives of phi"),
+        Variable::new("xi_p_own", "", "scale of what the own flows get of h"),
+        Variable::new("xi_n_own", "", "scale of what the own flows give of h and of phi"),
+        Variable::new(
+            "persistent_queue",
+            "bytes",
+            "Q, the queue that did not drain in a propagation delay",
+        ),
+        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
+        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
+        Variable::new("input_traffic_own", "bytes/s", "of y, the packets of own flows"),
+    ];
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("phi", self.phi);
+        sink("h", self.h);
+        sink("xi_p_spare", self.spare.xi_p);
+        sink("xi_n_spare", self.spare.xi_n);
+        sink("xi_p_own", self.own.xi_p);
+        sink("xi_n_own", self.own.xi_n);
+        sink("persistent_queue", self.meter.persistent_queue);
+        sink("avg_rtt", self.meter.avg_rtt);
+        sink("input_traffic", self.meter.y);
+        sink("input_traffic_own", self.y_own);
+    }
+}
+
+xcp_sender_params! {
+    /// The sender's parameters.
+    pub struct IxcpPlusParams {
+        /// Is the window sent to its fraction, and may it be below a packet (S5)?
+        fractional: bool = true;
+        /// The smallest window of a sender with fractions [packets].
+        least: f64 = 0.05 => (0.001, 1.0);
+        /// Packets in a row, as a part of a window, that must name another link (S4); 0: the last one
+        /// is enough.
+        majority: f64 = 0.5 => (0.0, 10.0);
+    }
+}
+
+/// The end host's part.
+#[derive(Clone, Debug)]
+pub struct IxcpPlusSender {
+    xcp: XcpSender,
+    fractional: bool,
+    /// bottleneckId.
+    bottleneck: u32,
+    /// By how many packets it is ahead of the others.
+    votes: u16,
+    majority: f32,
+}
+
+impl IxcpPlusSender {
+    /// H_rtt of the last header that came back, if it had one.
+    fn rtt(&self) -> Option<f64> {
+        let rtt = self.xcp.seen().rtt;
+        (1e-9..=1e4).contains(&rtt).then_some(rtt)
+    }
+
+    /// A packet names the link that held it back.
+    fn vote(&mut self, named: u32) {
+        if named == self.bottleneck {
+            let most = f64::from(self.majority) * self.xcp.cwnd();
+            self.votes = (self.votes + 1).min(most.min(1000.0) as u16);
+        } else if self.votes > 0 {
+            self.votes -= 1;
+        } else {
+            self.bottleneck = named;
+        }
+    }
+}
+
+impl Sender for IxcpPlusSender {
+    type Params = IxcpPlusParams;
+    type Header = IxcpHeader;
+    type Receiver = IxcpReceiver;
+
+    fn new(params: &IxcpPlusParams, context: &SenderContext) -> IxcpPlusSender {
+        let &IxcpPlusParams { header_cwnd, rate, price, losses, fractional, least, majority } =
+            params;
+        let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
+        let xcp = XcpSender::new(&xcp, context);
+        let xcp = if fractional { xcp.with_least(least) } else { xcp };
+        let majority = majority as f32;
+        IxcpPlusSender { xcp, fractional, bottleneck: ACCESS, votes: 0, majority }
+    }
+
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) -> IxcpHeader {
+        IxcpHeader::new(self.xcp.on_send(segment), self.bottleneck)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<IxcpHeader>) {
+        self.xcp.take(&ack.header.xcp());
+        self.vote(ack.header.next_bottleneck);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.xcp.on_loss(loss);
+    }
+
+    /// A window of w packets has up to floor(w) + 1 of them out, at the rate w per RTT.
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        let cwnd = self.xcp.cwnd();
+        let paced = self.fractional && self.rtt().is_some();
+        if paced { math::floor(cwnd) + 1.0 } else { cwnd.max(1.0) }
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        let rtt = if self.fractional { self.rtt()? } else { return None };
+        Some(Rate(((8.0 * self.xcp.window() / rtt) as u64).max(1)))
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("window", "pkts", "congestion window"),
+        Variable::new("bottleneck", "", "number of the link that holds the flow back; 0 is none"),
+    ];
+
+    fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
+        sink("window", self.xcp.cwnd());
+        sink("bottleneck", f64::from(self.bottleneck));
+    }
+}
