@@ -716,7 +716,7 @@ protocols! {
         summary: "EXPERIMENTAL: XCP senders that ignore feedback or lie about window and RTT",
         source: "after Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
     XcpFriendly { name: "xcp-friendly", sender: Boxed<crate::explicit::xcp_friendly::XcpFriendlySender>,
-        recovery: Reno, router: Some("xcp-friendly"),
+        recovery: Reno, router: Some("xcp"),
         summary: "XCP that asks whether the way speaks it, and is TCP Reno where it does not",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2; RFC 5681" }
     XcpCore { name: "xcp-core", sender: crate::explicit::xcp_core::XcpCoreSender, recovery: Reno,
@@ -842,4 +842,7 @@ queues! {
     IxcpPlus { name: "ixcp-plus", router: crate::explicit::ixcp_plus::IxcpPlusRouter, role: Feedback,
         summary: "EXPERIMENTAL: iXCP whose links give spare bandwidth to the flows they hold back",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
+    XcpLaw { name: "xcp-law", router: crate::explicit::xcp_law::XcpLawRouter, role: Feedback,
+        summary: "XCP with a binomial law in place of AIMD in its fairness controller",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
 }

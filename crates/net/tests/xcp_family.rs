@@ -410,3 +410,18 @@ fn a_flow_asks_for_no_more_than_its_application_wants() {
     let cwnd = mean_over(&outcome, "cwnd_pkts", 2, 10.0, 20.0);
     assert!((cwnd / 20.0 - 1.0).abs() < 0.10, "{cwnd}");
 }
+
+#[test]
+fn other_fairness_laws_lead_to_equal_rates_too() {
+    for law in ["aimd", "sqrt", "iiad"] {
+        let text = format!(
+            "duration = \"30s\"\nwarmup = \"20s\"\n[topology]\nkind = \"dumbbell\"\n\
+             rate = \"20Mbps\"\nrtt = \"80ms\"\nqueue = {{ kind = \"xcp-law\", preset = \"{law}\" }}\n\
+             [flows.first]\nprotocol = \"xcp\"\ncount = 2\n\
+             [flows.late]\nprotocol = \"xcp\"\nrtt = \"40ms\"\nstart = \"5s\"\n"
+        );
+        let outcome = run(&scenario(&text));
+        let rates = ["first", "late"].map(|group| goodput(&outcome, group) / (20.0 / 3.0));
+        assert!(rates.iter().all(|rate| (rate - 1.0).abs() < 0.05), "{law}: {rates:?}");
+    }
+}

@@ -332,3 +332,132 @@ impl Sender for IxcpPlusSender {
         sink("bottleneck", f64::from(self.bottleneck));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Ecn;
+    use crate::tests::{ack as plain_ack, departing, ms, near, router_context, sender_context};
+
+    const LINK: u32 = 8;
+    const ELSEWHERE: u32 = 3;
+
+    fn packet(bottleneck: u32, cwnd: f64) -> IxcpHeader {
+        let (feedback, rtt) = (f64::INFINITY, 0.0625);
+        IxcpHeader { cwnd, feedback, rtt, bottleneck, next_bottleneck: 0 }
+    }
+
+    fn pass(router: &mut IxcpPlusRouter, mut header: IxcpHeader, queue: Option<u64>) -> IxcpHeader {
+        let mut ecn = Ecn::NotCapable;
+        let packet = Passing { header: Some(&mut header), ..crate::tests::passing(&mut ecn) };
+        match queue {
+            Some(bytes) => {
+                router.on_arrival(ms(1), packet, Backlog { packets: 0, bytes });
+            }
+            None => router.on_departure(ms(60), packet, Backlog::default()),
+        }
+        header
+    }
+
+    /// As iXCP's tests: a router at 10 Mb/s, 20 packets of own flows (10 000 B) and 30 of others (5000
+    /// B), all at 62.5 ms, in 50 ms.
+    fn router(alpha: f64, queue: u64) -> IxcpPlusRouter {
+        let params = IxcpPlusRouterParams { alpha, ..Default::default() };
+        let context = RouterContext { link: LINK - 1, ..router_context(Rate(10_000_000), 100) };
+        let mut router = IxcpPlusRouter::new(&params, &context);
+        (0..20).for_each(|_| {
+            pass(&mut router, packet(LINK, 10_000.0), Some(queue));
+        });
+        (0..30).for_each(|_| {
+            pass(&mut router, packet(ELSEWHERE, 5000.0), Some(queue));
+        });
+        router.on_timer(ms(50), Backlog::default());
+        router
+    }
+
+    #[test]
+    fn own_flows_get_all_of_the_spare_bandwidth() {
+        // phi = 0.04*0.0625*250 000 = 625; own sum rtt*s/cwnd = 20*0.00625 = 0.125.
+        let mut r = router(0.04, 0);
+        assert!(near(r.phi, 625.0) && near(r.spare.xi_p, 625.0 / (0.0625 * 0.125)));
+        // Twenty of them get 10 000 = phi/d together, over their RTT: each 500.
+        let own = pass(&mut r, packet(LINK, 10_000.0), None);
+        // 500 + 1500 - 1500 of the shuffle, as in iXCP.
+        assert!(near(own.feedback, 0.0625 * 500.0));
+        // Another one is offered as much per flow, twice as much per packet, and keeps what it holds;
+        // it pays for no more.
+        let before = r.spare.residue_pos;
+        let held = IxcpHeader { feedback: 1.0, ..packet(ELSEWHERE, 5000.0) };
+        assert_eq!(pass(&mut r, held, None), held);
+        assert!(near(r.spare.residue_pos, before - 16.0));
+        let free = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
+        assert!(near(free.feedback, 0.0625 * 1000.0) && { free.next_bottleneck } == LINK);
+    }
+
+    #[test]
+    fn what_is_taken_back_comes_from_own_flows_first() {
+        // phi = 0.4*0.0625*250 000 - 0.226*30 000 = -530; a quarter of 4e5*0.0625 = 25 000 is more.
+        let mut r = router(0.4, 30_000);
+        assert!(near(r.phi, -530.0));
+        assert_eq!((r.spare.xi_n, r.spare.residue_neg), (0.0, 0.0));
+        // h = 2500 - 530 = 1970: 2500 are taken from own flows, 1970 given: xi_n = 2500/(0.0625*20 000).
+        assert!(near(r.own.xi_n, 2.0) && near(r.own.residue_pos, 1970.0 / 0.0625));
+        let other = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
+        assert_eq!({ other.feedback }, 0.0);
+        // With a queue of 100 000 B phi is -16 350, of which own flows give 6250 and all 10 100.
+        let r = router(0.4, 100_000);
+        assert!(near(r.own.residue_neg, 6250.0 / 0.0625));
+        assert!(near(r.spare.xi_n, 10_100.0 / (0.0625 * 50_000.0)));
+    }
+
+    #[test]
+    fn both_sides_of_a_shuffle_end_together() {
+        let mut r = router(0.04, 0);
+        // One packet pays all that is left to be taken; the other side ends with it.
+        r.own.residue_neg = 1.0;
+        pass(&mut r, packet(LINK, 10_000.0), None);
+        assert!(r.own.residue_pos > 0.0);
+        assert_eq!((r.own.xi_p, r.own.xi_n), (0.0, 0.0));
+    }
+
+    fn sender(fractional: bool) -> IxcpPlusSender {
+        let params = IxcpPlusParams { fractional, ..Default::default() };
+        IxcpPlusSender::new(&params, &sender_context(1.0))
+    }
+
+    fn ack(sender: &mut IxcpPlusSender, feedback: f64, next_bottleneck: u32) {
+        let header = IxcpHeader { feedback, next_bottleneck, ..packet(77, 1000.0) };
+        sender.on_ack(&Ack { header, ..plain_ack(1) });
+    }
+
+    #[test]
+    fn the_window_may_be_a_part_of_a_packet() {
+        let mut s = sender(true);
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+        ack(&mut s, -750.0, LINK);
+        // 250 B per 62.5 ms are 32 kb/s.
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, Some(Rate(32_000))));
+        let srtt = Some(Span::from_secs_f64(0.0625));
+        assert_eq!({ s.on_send(&Departing { srtt, ..departing() }).cwnd }, 250.0);
+        ack(&mut s, 2250.0, LINK);
+        assert_eq!((s.cwnd(), s.pacing()), (3.0, Some(Rate(320_000))));
+        let mut s = sender(false);
+        ack(&mut s, -750.0, LINK);
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+    }
+
+    #[test]
+    fn a_few_packets_do_not_move_the_bottleneck() {
+        let mut s = sender(true);
+        ack(&mut s, 9000.0, LINK);
+        assert_eq!(s.bottleneck, LINK);
+        // Ten packets: five may be ahead.
+        (0..20).for_each(|_| ack(&mut s, 0.0, LINK));
+        for _ in 0..5 {
+            ack(&mut s, 0.0, ELSEWHERE);
+            assert_eq!(s.bottleneck, LINK);
+        }
+        ack(&mut s, 0.0, ELSEWHERE);
+        assert_eq!(s.bottleneck, ELSEWHERE);
+    }
+}

@@ -17,6 +17,7 @@ mod xcp_common;
 pub mod xcp_core;
 pub mod xcp_division_free;
 pub mod xcp_friendly;
+pub mod xcp_law;
 pub mod xcp_misbehaving;
 pub mod xcp_police;
 

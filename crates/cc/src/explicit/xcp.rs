@@ -37,7 +37,9 @@ use crate::roles::{
 
 /// The parameters of XCP's router, and what a relative's router has besides.
 macro_rules! xcp_router_params {
-    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }) => { params! {
+    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }
+        $( presets { $($presets:tt)* } )?
+    ) => { params! {
     $(#[$meta])*
     pub struct $name {
         /// alpha, share of the spare bandwidth handed out per interval; stable below
@@ -65,6 +67,7 @@ macro_rules! xcp_router_params {
         capacity_error: f64 = 0.0 => (-0.99, 10.0);
         $($more)*
     }
+    $( presets { $($presets)* } )?
     } };
 }
 pub(super) use xcp_router_params;

@@ -73,9 +73,9 @@ params! {
         min_th_ratio: f64 = 1.0 / 3.0 => (0.0, 1.0);
         /// RED's max_th as a part of the buffer.
         max_th_ratio: f64 = 2.0 / 3.0 => (0.0, 1.0);
-        /// RED's w_q.
+        /// RED's w_q, the weight of a new sample in the average queue.
         w_q: f64 = 0.002 => (1e-9, 1.0);
-        /// RED's max_p.
+        /// RED's max_p, the probability at max_th.
         max_p: f64 = 0.1 => (1e-6, 1.0);
         /// Does RED mark capable packets?
         ecn: bool = true;
@@ -324,15 +324,21 @@ impl Router for XcpFriendlyRouter {
     fn retune(&mut self, params: &XcpFriendlyRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.capacity = context.capacity;
-        self.xcp.retune(&xcp_params(params), context);
-        self.red.retune(&red_params(params), context);
         self.w_t = self.w_t.clamp(params.least, 1.0 - params.least);
+        let part = |weight| RouterContext { capacity: self.part(weight), ..context.clone() };
+        let (t, x) = (part(self.w_t), part(1.0 - self.w_t));
+        self.xcp.retune(&xcp_params(params), &x);
+        self.red.retune(&red_params(params), &t);
     }
 
     const VARIABLES: &'static [Variable] = &[
         Variable::new("w_t", "", "weight of the T-queue; the X-queue has the rest of 1"),
         Variable::new("p", "", "drops and marks of the T-queue over its arrivals"),
-        Variable::new("cwnd_tcp", "pkts", "TCP's mean window, eq. (10); infinite without drops"),
+        Variable::new(
+            "cwnd_tcp",
+            "pkts",
+            "TCP's mean window, eq. (10); 0 where nothing is dropped",
+        ),
         Variable::new("cwnd_xcp", "pkts", "XCP's mean window"),
         Variable::new("x_backlog", "bytes", "what waits in the X-queue"),
         Variable::new("t_delay", "s", "mean time in the T-queue in the last interval"),
@@ -342,7 +348,7 @@ impl Router for XcpFriendlyRouter {
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("w_t", self.w_t);
         sink("p", self.p);
-        sink("cwnd_tcp", self.cwnd_tcp);
+        sink("cwnd_tcp", if self.cwnd_tcp.is_finite() { self.cwnd_tcp } else { 0.0 });
         sink("cwnd_xcp", self.cwnd_xcp);
         sink("x_backlog", self.x_backlog.bytes as f64);
         sink("t_delay", self.t_delay.value);
