@@ -6,9 +6,9 @@
 //! Header and most of the rest are iXCP's, its deviations with it. What differs, and why:
 //! - S1: spare bandwidth is handed out so that the link's own flows together get all of it. In iXCP
 //!   each of n + 1 flows gets a part, and those that another link holds back leave theirs unused, so that
-//!   one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. A flow that is
-//!   not the link's own is offered as much as one that is, and what it does not take stays with the
-//!   others.
+//!   one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. Other flows are
+//!   offered `others` times what iXCP offers, and what they take is not counted, since another link cuts
+//!   it; should it not, twice phi is given until they have become own flows, an RTT later.
 //! - S2: what must be taken back is taken from the own flows first, up to a part of what they send:
 //!   what was given to them alone would else be taken from all.
 //! - S3: both sides of a shuffle end together. Where the taking ends first, packets leave with increases
@@ -16,8 +16,13 @@
 //!   cannot use it.
 //! - S4: a sender's bottleneck is the one that most packets name, not the last: one named by a few
 //!   in a thousand would take part in the wrong shuffle.
-//! - S5: the window is sent to its fraction, and may be below one packet: packets leave at the rate
-//!   cwnd/H_rtt. With a flow more than the pipe has packets, whole packets are a standing queue, and
+//! - S5: a link whose spare bandwidth is not taken up hands out more than there is: phi has an integral,
+//!   e, of what eq. (1) says, never below 0. Flows that end with what they were given (section IV-E), or
+//!   that cannot use it, leave a part of each phi unused, and e is what makes up for that part.
+//! - S6: the window is sent to its fraction, and may be below one packet: packets leave at the rate
+//!   cwnd/H_rtt, and the number that may be out is larger, so that no ACK says when: were it floor(w) + 1,
+//!   flows would wait for ACKs, their packets would gather behind each other in the queue, and stay
+//!   together. With a flow more than the pipe has packets, whole packets are a standing queue, and
 //!   below that a part of each window is not sent.
 
 use units::{Rate, Span, Time, math};
@@ -26,7 +31,7 @@ use crate::explicit::ixcp::{ACCESS, IxcpHeader, IxcpReceiver, split};
 use crate::explicit::xcp::{
     HeaderCwnd, Losses, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
 };
-use crate::explicit::xcp_common::{Meter, Shares, believed, charge, has_estimate};
+use crate::explicit::xcp_common::{Meter, Shares, believed, charge, has_estimate, ratio};
 use crate::roles::{
     Ack, Backlog, Departing, Loss, Passing, Router, RouterContext, Sender, SenderContext, Service,
     Variable, Verdict,
@@ -37,8 +42,14 @@ xcp_router_params! {
     pub struct IxcpPlusRouterParams {
         /// Do the own flows together get all of the spare bandwidth (S1)?
         own_spare: bool = true;
+        /// What others are offered over what iXCP offers them (S1).
+        others: f64 = 1.0 => (0.0, 1000.0);
         /// Part of the own flows' traffic of an interval that is taken back before others' is (S2).
         own_back: f64 = 0.25 => (0.0, 1.0);
+        /// g, by which e grows with phi/d per interval (S5); 0: no integral.
+        integral: f64 = 0.05 => (0.0, 1.0);
+        /// The most that e may be, as a part of the capacity (S5).
+        most: f64 = 0.3 => (0.0, 10.0);
         /// Do both sides of a shuffle end together (S3)?
         together: bool = true;
     }
@@ -56,10 +67,14 @@ pub struct IxcpPlusRouter {
     sum_rtt_by_cwnd_own: f64,
     // The outcome of the last interval.
     y_own: f64,
+    /// e [bytes/s].
+    integral: f64,
     phi: f64,
     h: f64,
-    /// phi given, and what is taken from all.
+    /// phi given to own flows, and what is taken from all.
     spare: Shares,
+    /// xi_p of what others are offered.
+    offered: f64,
     /// The shuffle, and what is taken from the own flows.
     own: Shares,
 }
@@ -72,9 +87,14 @@ impl IxcpPlusRouter {
         let d = meter.avg_rtt;
         let (sum, traffic) = (self.sum_rtt_by_cwnd_own, self.input_traffic_own);
         self.y_own = meter.rate(traffic);
-        self.phi = meter.phi(alpha, beta, target_queue);
+        let phi = meter.phi(alpha, beta, target_queue);
+        let most = self.params.most * meter.capacity;
+        self.integral = (self.integral + self.params.integral * phi / d).clamp(0.0, most);
+        self.phi = phi + alpha * d * self.integral;
         self.h = (gamma * self.y_own * d - self.phi.abs()).max(0.0);
-        let takers = if self.params.own_spare && sum > 0.0 { sum } else { meter.sum_rtt_by_cwnd };
+        let takers = if self.params.own_spare { sum } else { meter.sum_rtt_by_cwnd };
+        let others = if self.params.own_spare { self.params.others } else { 1.0 };
+        self.offered = others * ratio(self.phi.max(0.0), d * meter.sum_rtt_by_cwnd);
         let back = (-self.phi).max(0.0);
         let own_back = back.min(self.params.own_back * self.y_own * d);
         let handed = (self.phi.max(0.0), back - own_back);
@@ -82,6 +102,19 @@ impl IxcpPlusRouter {
         self.own = Shares::new((self.h, self.h + own_back), d, sum, traffic);
         (self.input_traffic_own, self.sum_rtt_by_cwnd_own) = (0.0, 0.0);
         meter.restart(now, self.params.min_interval);
+    }
+
+    /// A packet takes and gives so much of each.
+    fn pay(&mut self, own: bool, spare: (f64, f64), shuffle: (f64, f64)) {
+        if own || !self.params.own_spare {
+            self.spare.pay(spare);
+        } else {
+            self.spare.pay((0.0, spare.1));
+        }
+        if own {
+            self.own.pay(shuffle);
+            self.end_together();
+        }
     }
 
     /// Ends the shuffle where one side of it has ended (S3).
@@ -110,9 +143,11 @@ impl Router for IxcpPlusRouter {
             input_traffic_own: 0.0,
             sum_rtt_by_cwnd_own: 0.0,
             y_own: 0.0,
+            integral: 0.0,
             phi: 0.0,
             h: 0.0,
             spare: Shares::default(),
+            offered: 0.0,
             own: Shares::default(),
             params: params.clone(),
         }
@@ -154,7 +189,10 @@ impl Router for IxcpPlusRouter {
         }
         let (own, overdraw) = (is_own(header.bottleneck, self.link), self.params.overdraw);
         let rtt_by_cwnd = rtt * size / header.cwnd;
-        let spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
+        let mut spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
+        if !own && self.params.own_spare {
+            spare.0 = self.offered * rtt_by_cwnd;
+        }
         let shuffle = match own {
             true => self.own.offer(rtt_by_cwnd, size, overdraw),
             false => (0.0, 0.0),
@@ -163,19 +201,15 @@ impl Router for IxcpPlusRouter {
         let feedback = rtt * ours;
         if feedback < held {
             (header.feedback, header.next_bottleneck) = (feedback, self.link);
-            self.spare.pay(spare);
-            self.own.pay(shuffle);
-            self.end_together();
+            self.pay(own, spare, shuffle);
             return;
         }
         let (pos, neg) = charge(held / rtt, ours);
         if own {
             let (pos, neg) = (split(pos, spare.0, shuffle.0), split(neg, spare.1, shuffle.1));
-            self.spare.pay((pos.0, neg.0));
-            self.own.pay((pos.1, neg.1));
-            self.end_together();
+            self.pay(own, (pos.0, neg.0), (pos.1, neg.1));
         } else {
-            self.spare.pay((pos, neg));
+            self.pay(own, (pos, neg), (0.0, 0.0));
         }
     }
 
@@ -204,8 +238,9 @@ impl Router for IxcpPlusRouter {
 
     const VARIABLES: &'static [Variable] = &[
         Variable::new("phi", "bytes", "change of all flows' windows together that is handed out"),
+        Variable::new("integral", "bytes/s", "e, what is handed out beyond the capacity"),
         Variable::new("h", "bytes", "traffic shuffled between the flows that the link holds back"),
-        Variable::new("xi_p_spare", "", "scale of what every flow is offered of phi"),
+        Variable::new("xi_p_spare", "", "scale of what every own flow is offered of phi"),
         Variable::new("xi_n_spare", "", "scale of what every flow gives of phi"),
         Variable::new("xi_p_own", "", "scale of what the own flows get of h"),
         Variable::new("xi_n_own", "", "scale of what the own flows give of h and of phi"),
@@ -221,6 +256,7 @@ impl Router for IxcpPlusRouter {
 
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("phi", self.phi);
+        sink("integral", self.integral);
         sink("h", self.h);
         sink("xi_p_spare", self.spare.xi_p);
         sink("xi_n_spare", self.spare.xi_n);
@@ -236,8 +272,10 @@ impl Router for IxcpPlusRouter {
 xcp_sender_params! {
     /// The sender's parameters.
     pub struct IxcpPlusParams {
-        /// Is the window sent to its fraction, and may it be below a packet (S5)?
+        /// Is the window sent to its fraction, and may it be below a packet (S6)?
         fractional: bool = true;
+        /// How many times its window a sender with fractions may have out, besides two packets (S6).
+        ahead: f64 = 1.5 => (1.0, 100.0);
         /// The smallest window of a sender with fractions [packets].
         least: f64 = 0.05 => (0.001, 1.0);
         /// Packets in a row, as a part of a window, that must name another link (S4); 0: the last one
@@ -251,6 +289,7 @@ xcp_sender_params! {
 pub struct IxcpPlusSender {
     xcp: XcpSender,
     fractional: bool,
+    ahead: f32,
     /// bottleneckId.
     bottleneck: u32,
     /// By how many packets it is ahead of the others.
@@ -284,13 +323,21 @@ impl Sender for IxcpPlusSender {
     type Receiver = IxcpReceiver;
 
     fn new(params: &IxcpPlusParams, context: &SenderContext) -> IxcpPlusSender {
-        let &IxcpPlusParams { header_cwnd, rate, price, losses, fractional, least, majority } =
-            params;
+        let &IxcpPlusParams {
+            header_cwnd,
+            rate,
+            price,
+            losses,
+            fractional,
+            ahead,
+            least,
+            majority,
+        } = params;
         let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
         let xcp = XcpSender::new(&xcp, context);
         let xcp = if fractional { xcp.with_least(least) } else { xcp };
-        let majority = majority as f32;
-        IxcpPlusSender { xcp, fractional, bottleneck: ACCESS, votes: 0, majority }
+        let (ahead, majority) = (ahead as f32, majority as f32);
+        IxcpPlusSender { xcp, fractional, ahead, bottleneck: ACCESS, votes: 0, majority }
     }
 
     #[inline]
@@ -308,12 +355,12 @@ impl Sender for IxcpPlusSender {
         self.xcp.on_loss(loss);
     }
 
-    /// A window of w packets has up to floor(w) + 1 of them out, at the rate w per RTT.
+    /// A window of w packets leaves at the rate w per RTT, whatever ACKs come.
     #[inline]
     fn cwnd(&self) -> f64 {
         let cwnd = self.xcp.cwnd();
         let paced = self.fractional && self.rtt().is_some();
-        if paced { math::floor(cwnd) + 1.0 } else { cwnd.max(1.0) }
+        if paced { math::floor(f64::from(self.ahead) * cwnd) + 2.0 } else { cwnd.max(1.0) }
     }
 
     #[inline]
@@ -362,7 +409,7 @@ mod tests {
     /// As iXCP's tests: a router at 10 Mb/s, 20 packets of own flows (10 000 B) and 30 of others (5000
     /// B), all at 62.5 ms, in 50 ms.
     fn router(alpha: f64, queue: u64) -> IxcpPlusRouter {
-        let params = IxcpPlusRouterParams { alpha, ..Default::default() };
+        let params = IxcpPlusRouterParams { alpha, integral: 0.0, ..Default::default() };
         let context = RouterContext { link: LINK - 1, ..router_context(Rate(10_000_000), 100) };
         let mut router = IxcpPlusRouter::new(&params, &context);
         (0..20).for_each(|_| {
@@ -384,14 +431,11 @@ mod tests {
         let own = pass(&mut r, packet(LINK, 10_000.0), None);
         // 500 + 1500 - 1500 of the shuffle, as in iXCP.
         assert!(near(own.feedback, 0.0625 * 500.0));
-        // Another one is offered as much per flow, twice as much per packet, and keeps what it holds;
-        // it pays for no more.
+        // Another one is offered iXCP's share, 20 000*0.0125 over its RTT, and pays nothing.
         let before = r.spare.residue_pos;
-        let held = IxcpHeader { feedback: 1.0, ..packet(ELSEWHERE, 5000.0) };
-        assert_eq!(pass(&mut r, held, None), held);
-        assert!(near(r.spare.residue_pos, before - 16.0));
-        let free = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
-        assert!(near(free.feedback, 0.0625 * 1000.0) && { free.next_bottleneck } == LINK);
+        let other = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
+        assert!(near(other.feedback, 0.0625 * 250.0) && { other.next_bottleneck } == LINK);
+        assert_eq!(r.spare.residue_pos, before);
     }
 
     #[test]
@@ -408,6 +452,20 @@ mod tests {
         let r = router(0.4, 100_000);
         assert!(near(r.own.residue_neg, 6250.0 / 0.0625));
         assert!(near(r.spare.xi_n, 10_100.0 / (0.0625 * 50_000.0)));
+    }
+
+    #[test]
+    fn what_is_not_taken_up_is_handed_out_again() {
+        let params = IxcpPlusRouterParams::default();
+        let mut r = IxcpPlusRouter::new(&params, &router_context(Rate(10_000_000), 100));
+        // Nothing comes: eq. (1) is 0.4*0.05*1.25e6 = 25 000, of which e = 0.05*25 000/0.05 per interval.
+        r.on_timer(ms(50), Backlog::default());
+        assert!(near(r.integral, 25_000.0) && near(r.phi, 25_000.0 + 0.4 * 0.05 * 25_000.0));
+        r.on_timer(ms(100), Backlog::default());
+        assert!(near(r.integral, 50_000.0));
+        // 0.3*1.25e6 at most.
+        (3..40).for_each(|i| r.on_timer(ms(50 * i), Backlog::default()));
+        assert!(near(r.integral, 375_000.0));
     }
 
     #[test]
@@ -436,11 +494,12 @@ mod tests {
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
         ack(&mut s, -750.0, LINK);
         // 250 B per 62.5 ms are 32 kb/s.
-        assert_eq!((s.cwnd(), s.pacing()), (1.0, Some(Rate(32_000))));
+        assert_eq!((s.cwnd(), s.pacing()), (2.0, Some(Rate(32_000))));
         let srtt = Some(Span::from_secs_f64(0.0625));
         assert_eq!({ s.on_send(&Departing { srtt, ..departing() }).cwnd }, 250.0);
         ack(&mut s, 2250.0, LINK);
-        assert_eq!((s.cwnd(), s.pacing()), (3.0, Some(Rate(320_000))));
+        // 1.5*2.5 and two.
+        assert_eq!((s.cwnd(), s.pacing()), (5.0, Some(Rate(320_000))));
         let mut s = sender(false);
         ack(&mut s, -750.0, LINK);
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));

@@ -102,7 +102,7 @@ enum Reason {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watched {
     flagged: Option<Reason>,
-    /// Tests in a row without and with an early response, and RTTs in a row with too much sent.
+    /// Tests in a row without and with an early response, whatever time between them, and RTTs in a row with too much sent.
     ignored: u8,
     early: u8,
     exceeded: u8,
@@ -253,7 +253,7 @@ impl XcpPolice {
                 return Some(if fallen { Reason::Early } else { Reason::Ignores });
             }
             if stated.0 < self.params.min_window * size {
-                watched.wait(now);
+                (watched.start, watched.rtt) = (now, 0.0);
                 return None;
             }
             watched.test(now, stated, self.params.take);
