@@ -19,11 +19,12 @@
 //! - S5: a link whose spare bandwidth is not taken up hands out more than there is: phi has an integral,
 //!   e, of what eq. (1) says, never below 0. Flows that end with what they were given (section IV-E), or
 //!   that cannot use it, leave a part of each phi unused, and e is what makes up for that part.
-//! - S6: the window is sent to its fraction, and may be below one packet: packets leave at the rate
-//!   cwnd/H_rtt, and the number that may be out is larger, so that no ACK says when: were it floor(w) + 1,
-//!   flows would wait for ACKs, their packets would gather behind each other in the queue, and stay
-//!   together. With a flow more than the pipe has packets, whole packets are a standing queue, and
-//!   below that a part of each window is not sent.
+//! - S6: the window is sent to its fraction: floor(w + u), with a u between 0 and 1 that is another for
+//!   each flow and moves on by the golden section once per RTT, so that a flow has w packets out on
+//!   average and flows with equal windows do not all go over a whole packet together. Pacing at w/H_rtt
+//!   was tried instead, also with windows below a packet, and is worse the more flows there are:
+//!   packets gather behind each other in the queue and stay together. Windows are at least a packet; with
+//!   a flow more than the pipe has packets those are a queue that stands.
 
 use units::{Rate, Span, Time, math};
 
@@ -272,12 +273,8 @@ impl Router for IxcpPlusRouter {
 xcp_sender_params! {
     /// The sender's parameters.
     pub struct IxcpPlusParams {
-        /// Is the window sent to its fraction, and may it be below a packet (S6)?
+        /// Is the window sent to its fraction (S6)?
         fractional: bool = true;
-        /// How many times its window a sender with fractions may have out, besides two packets (S6).
-        ahead: f64 = 1.5 => (1.0, 100.0);
-        /// The smallest window of a sender with fractions [packets].
-        least: f64 = 0.05 => (0.001, 1.0);
         /// Packets in a row, as a part of a window, that must name another link (S4); 0: the last one
         /// is enough.
         majority: f64 = 0.5 => (0.0, 10.0);
@@ -288,8 +285,8 @@ xcp_sender_params! {
 #[derive(Clone, Debug)]
 pub struct IxcpPlusSender {
     xcp: XcpSender,
-    fractional: bool,
-    ahead: f32,
+    /// u, what is added before the window is rounded down.
+    dither: Option<f64>,
     /// bottleneckId.
     bottleneck: u32,
     /// By how many packets it is ahead of the others.
@@ -297,13 +294,10 @@ pub struct IxcpPlusSender {
     majority: f32,
 }
 
-impl IxcpPlusSender {
-    /// H_rtt of the last header that came back, if it had one.
-    fn rtt(&self) -> Option<f64> {
-        let rtt = self.xcp.seen().rtt;
-        (1e-9..=1e4).contains(&rtt).then_some(rtt)
-    }
+/// The golden section: its multiples are spread evenly over 0 to 1.
+const GOLDEN: f64 = 0.618_033_988_749_895;
 
+impl IxcpPlusSender {
     /// A packet names the link that held it back.
     fn vote(&mut self, named: u32) {
         if named == self.bottleneck {
@@ -323,21 +317,16 @@ impl Sender for IxcpPlusSender {
     type Receiver = IxcpReceiver;
 
     fn new(params: &IxcpPlusParams, context: &SenderContext) -> IxcpPlusSender {
-        let &IxcpPlusParams {
-            header_cwnd,
-            rate,
-            price,
-            losses,
-            fractional,
-            ahead,
-            least,
-            majority,
-        } = params;
+        let &IxcpPlusParams { header_cwnd, rate, price, losses, fractional, majority } = params;
         let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
-        let xcp = XcpSender::new(&xcp, context);
-        let xcp = if fractional { xcp.with_least(least) } else { xcp };
-        let (ahead, majority) = (ahead as f32, majority as f32);
-        IxcpPlusSender { xcp, fractional, ahead, bottleneck: ACCESS, votes: 0, majority }
+        let mut stream = context.stream.clone();
+        IxcpPlusSender {
+            xcp: XcpSender::new(&xcp, context),
+            dither: fractional.then(|| stream.unit()),
+            bottleneck: ACCESS,
+            votes: 0,
+            majority: majority as f32,
+        }
     }
 
     #[inline]
@@ -349,24 +338,20 @@ impl Sender for IxcpPlusSender {
     fn on_ack(&mut self, ack: &Ack<IxcpHeader>) {
         self.xcp.take(&ack.header.xcp());
         self.vote(ack.header.next_bottleneck);
+        if let Some(u) = &mut self.dither {
+            let moved = *u + GOLDEN / self.xcp.cwnd();
+            *u = moved - math::floor(moved);
+        }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.xcp.on_loss(loss);
     }
 
-    /// A window of w packets leaves at the rate w per RTT, whatever ACKs come.
     #[inline]
     fn cwnd(&self) -> f64 {
         let cwnd = self.xcp.cwnd();
-        let paced = self.fractional && self.rtt().is_some();
-        if paced { math::floor(f64::from(self.ahead) * cwnd) + 2.0 } else { cwnd.max(1.0) }
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        let rtt = if self.fractional { self.rtt()? } else { return None };
-        Some(Rate(((8.0 * self.xcp.window() / rtt) as u64).max(1)))
+        self.dither.map_or(cwnd, |u| math::floor(cwnd + u))
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -489,20 +474,22 @@ mod tests {
     }
 
     #[test]
-    fn the_window_may_be_a_part_of_a_packet() {
+    fn the_window_is_sent_to_its_fraction_on_average() {
         let mut s = sender(true);
-        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
-        ack(&mut s, -750.0, LINK);
-        // 250 B per 62.5 ms are 32 kb/s.
-        assert_eq!((s.cwnd(), s.pacing()), (2.0, Some(Rate(32_000))));
-        let srtt = Some(Span::from_secs_f64(0.0625));
-        assert_eq!({ s.on_send(&Departing { srtt, ..departing() }).cwnd }, 250.0);
-        ack(&mut s, 2250.0, LINK);
-        // 1.5*2.5 and two.
-        assert_eq!((s.cwnd(), s.pacing()), (5.0, Some(Rate(320_000))));
+        ack(&mut s, 1250.0, LINK);
+        let mut sum = 0.0;
+        for _ in 0..9000 {
+            ack(&mut s, 0.0, LINK);
+            assert!([2.0, 3.0].contains(&s.cwnd()));
+            sum += s.cwnd();
+        }
+        // Of 2.25 packets.
+        assert!((sum / 9000.0 - 2.25).abs() < 0.01, "{sum}");
+        let srtt = Some(Span::from_millis(50));
+        assert_eq!({ s.on_send(&Departing { srtt, ..departing() }).cwnd }, 2250.0);
         let mut s = sender(false);
-        ack(&mut s, -750.0, LINK);
-        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+        ack(&mut s, 1250.0, LINK);
+        assert_eq!(s.cwnd(), 2.25);
     }
 
     #[test]

@@ -392,8 +392,6 @@ pub struct XcpSender {
     seen: XcpHeader,
     /// s [bytes].
     packet: f64,
-    /// The smallest window [bytes].
-    least: f64,
     /// r [bytes/s], `None` for an unlimited source.
     rate: Option<f64>,
     /// 1/price.
@@ -411,7 +409,7 @@ impl XcpSender {
     pub(super) fn take(&mut self, header: &XcpHeader) {
         if header.feedback < self.at_once {
             self.seen = *header;
-            self.cwnd = (self.cwnd + header.feedback).max(self.least);
+            self.cwnd = (self.cwnd + header.feedback).max(self.packet);
         } else {
             self.take_after_loss(header);
         }
@@ -430,12 +428,7 @@ impl XcpSender {
     }
 
     fn halve(&mut self) {
-        self.cwnd = (self.cwnd / 2.0).max(self.least);
-    }
-
-    /// The same with a window that may fall to so many packets.
-    pub(super) fn with_least(self, packets: f64) -> XcpSender {
-        XcpSender { least: packets * self.packet, ..self }
+        self.cwnd = (self.cwnd / 2.0).max(self.packet);
     }
 
     /// The window [bytes].
@@ -460,7 +453,6 @@ impl Sender for XcpSender {
             cwnd: context.initial_window.max(1.0) * packet,
             seen: XcpHeader::default(),
             packet,
-            least: packet,
             rate: (params.rate > 0.0).then_some(params.rate / 8.0),
             by_price: 1.0 / params.price,
             at_once: LARGEST_FEEDBACK,
