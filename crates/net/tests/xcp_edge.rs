@@ -26,8 +26,8 @@ fn last(outcome: &Outcome, name: &str) -> f64 {
     let name = format!("router_{name}");
     let table = outcome.tables.series.iter().find(|s| s.name == name);
     let table = table.unwrap_or_else(|| panic!("no series {name}"));
-    let rows = table.id.iter().zip(&table.value);
-    *rows.filter(|row| *row.0 == 0).last().expect("values of the first link").1
+    let mut rows = table.id.iter().zip(&table.value).rev();
+    *rows.find(|row| *row.0 == 0).expect("values of the first link").1
 }
 
 // The policing agent.
