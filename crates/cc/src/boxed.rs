@@ -35,6 +35,9 @@ impl<S: Sender> Sender for Boxed<S> {
     fn ecn(&self) -> EcnUse {
         self.0.ecn()
     }
+    fn carries(&mut self, flows: u32) {
+        self.0.carries(flows);
+    }
     #[inline]
     fn on_send(&mut self, segment: &Departing) -> S::Header {
         self.0.on_send(segment)

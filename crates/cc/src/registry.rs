@@ -305,6 +305,11 @@ macro_rules! protocols {
             pub fn first_byte(&self) -> u32 {
                 match &self.kind { $( SenderKind::$variant(s) => s.first_byte(), )* }
             }
+            /// As [`Sender::carries`].
+            pub fn carries(&mut self, flows: u32) {
+                match &mut self.kind { $( SenderKind::$variant(s) => s.carries(flows), )* }
+                self.answers = self.kind.answers();
+            }
             /// As [`Sender::on_send`]. What the segment is turned into is made for the one protocol
             /// that reads it: what that does not read is never worked out. So with the other events
             /// of packets.
@@ -650,6 +655,7 @@ headers! {
     Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
     Ixcp(crate::explicit::ixcp::IxcpHeader) = 0x4958; // "IX"
     DivisionFree(crate::explicit::xcp_division_free::DivisionFreeHeader) = 0x5844; // "XD"
+    XcpCore(crate::explicit::xcp_core::XcpCoreHeader) = 0x584f; // "XO"
     @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
     @tcp Bmcc(crate::explicit::bmcc::BmccHeader);
 }
@@ -780,6 +786,22 @@ protocols! {
     Pxcp { name: "pxcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
         summary: "P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
+    Misbehaving { name: "xcp-misbehaving", sender: crate::explicit::xcp_misbehaving::MisbehavingSender,
+        recovery: Reno, router: Some("xcp"),
+        summary: "EXPERIMENTAL: XCP senders that ignore feedback or lie about window and RTT",
+        source: "after Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
+    XcpFriendly { name: "xcp-friendly", sender: Boxed<crate::explicit::xcp_friendly::XcpFriendlySender>,
+        recovery: Reno, router: Some("xcp"),
+        summary: "XCP that asks whether the way speaks it, and is TCP Reno where it does not",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2; RFC 5681" }
+    XcpCore { name: "xcp-core", sender: crate::explicit::xcp_core::XcpCoreSender, recovery: Reno,
+        router: Some("xcp-core"),
+        summary: "XCP between border routers: a header per RTT, windows weighted by the flows they carry",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
+    IxcpPlus { name: "ixcp-plus", sender: crate::explicit::ixcp_plus::IxcpPlusSender, recovery: Reno,
+        router: Some("ixcp-plus"),
+        summary: "EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority",
+        source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
 }
 
 queues! {
@@ -883,4 +905,19 @@ queues! {
     Pxcp { name: "pxcp", router: crate::explicit::pxcp::PxcpRouter, role: Feedback,
         summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
+    XcpPolice { name: "xcp-police", router: crate::explicit::xcp_police::XcpPolice, role: Policy,
+        summary: "Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
+    XcpFriendly { name: "xcp-friendly", router: crate::explicit::xcp_friendly::XcpFriendlyRouter,
+        role: Policy, summary: "A queue for XCP and one with RED for others, with weights that make their rates equal",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2" }
+    XcpCore { name: "xcp-core", router: crate::explicit::xcp_core::XcpCoreRouter, role: Feedback,
+        summary: "XCP's controllers for the control packets of macro-flows",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
+    IxcpPlus { name: "ixcp-plus", router: crate::explicit::ixcp_plus::IxcpPlusRouter, role: Feedback,
+        summary: "EXPERIMENTAL: iXCP whose links give spare bandwidth to the flows they hold back",
+        source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
+    XcpLaw { name: "xcp-law", router: crate::explicit::xcp_law::XcpLawRouter, role: Feedback,
+        summary: "XCP with a binomial law in place of AIMD in its fairness controller",
+        source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
 }

@@ -113,6 +113,8 @@ pub struct SenderContext {
     pub packet_bytes: u32,
     /// Window at the start [packets].
     pub initial_window: f64,
+    /// Routers with a queue on the way to the receiver, which a packet's TTL tells real hosts.
+    pub routers: u32,
     /// The flow's own random stream.
     pub stream: Stream,
     /// Where prototypes live.
@@ -168,6 +170,30 @@ pub struct Ack<H> {
     pub code: Ecn,
     /// RFC 3168's ECN-Echo ([`EcnUse::Classic`] only).
     pub ece: bool,
+}
+
+impl<H> Ack<H> {
+    /// The same as a protocol without a header reads it.
+    #[inline]
+    pub fn without_header(&self) -> Ack<()> {
+        let &Ack { now, delivered, acked, lost, rtt, srtt, min_rtt, in_flight, .. } = self;
+        let &Ack { recovering, code, ece, .. } = self;
+        let header = ();
+        Ack {
+            now,
+            delivered,
+            acked,
+            lost,
+            rtt,
+            srtt,
+            min_rtt,
+            in_flight,
+            recovering,
+            header,
+            code,
+            ece,
+        }
+    }
 }
 
 /// What made a sender learn of congestion.
@@ -231,6 +257,8 @@ pub trait Sender: Sized {
     fn ecn(&self) -> EcnUse {
         EcnUse::None
     }
+    /// It is a macro-flow, and carries so many flows from now on.
+    fn carries(&mut self, _flows: u32) {}
     /// A data packet leaves: the header it carries.
     fn on_send(&mut self, _segment: &Departing) -> Self::Header {
         Self::Header::default()

@@ -158,6 +158,7 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
         packet_bytes: scenario.packets.data_bytes,
         initial_window: scenario.transport.initial_window,
         stream: Stream::new(0, 0, ""),
+        routers: group.path.len() as u32,
         host: &Nobody,
     };
     let Protocol { kind, recovery, .. } = group.protocol;

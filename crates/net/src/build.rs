@@ -259,6 +259,8 @@ pub struct Mould {
     params: AnySenderParams,
     packet_bytes: u32,
     initial_window: f64,
+    /// Named links on the way of its data.
+    routers: u32,
     config: Config,
     /// See [`Source::prompt`].
     source_prompt: bool,
@@ -291,6 +293,7 @@ impl Mould {
             params: group.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes,
             initial_window: scenario.transport.initial_window,
+            routers: group.path.len() as u32,
             config,
             source_prompt: !probe::samples_source(scenario, number),
             sink_prompt: at_once(&config) && !probe::samples_sink(scenario, number),
@@ -298,10 +301,11 @@ impl Mould {
     }
 
     /// That of a macro-flow of an island; `group` is the number of its path.
-    pub fn carrying(scenario: &Scenario, island: &Island, group: u32) -> Mould {
+    pub fn carrying(scenario: &Scenario, island: &Island, (group, routers): (u32, u32)) -> Mould {
         let transport = &scenario.transport;
         Mould {
             group,
+            routers,
             params: island.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes + island.outer_bytes,
             initial_window: transport.initial_window,
@@ -338,12 +342,13 @@ impl Mould {
 
     /// The receiver that chooses what to acknowledge, if the protocol has one.
     pub fn reporter(&self) -> Option<AnyReporter> {
-        let Mould { packet_bytes, initial_window, .. } = *self;
+        let Mould { packet_bytes, initial_window, routers, .. } = *self;
         // It draws nothing.
         let stream = Stream::new(0, 0, "");
         self.params.reporter(&SenderContext {
             packet_bytes,
             initial_window,
+            routers,
             stream,
             host: prototypes::host(),
         })
@@ -376,9 +381,9 @@ impl Mould {
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
-        let Mould { group, packet_bytes, initial_window, .. } = *self;
-        let context =
-            SenderContext { packet_bytes, initial_window, stream, host: prototypes::host() };
+        let Mould { group, packet_bytes, initial_window, routers, .. } = *self;
+        let host = prototypes::host();
+        let context = SenderContext { packet_bytes, initial_window, routers, stream, host };
         let (sender, receiver) = self.params.build(&context);
         let ecn = sender.ecn();
         let transfer = Transfer::of(bytes, packet_bytes);

@@ -15,6 +15,7 @@
 
 mod found;
 mod gaps;
+mod members;
 mod rows;
 
 use std::collections::VecDeque;
@@ -28,6 +29,7 @@ use units::{Span, Time};
 
 use crate::fingerprint::{Fingerprint, Kind};
 use crate::islands::gaps::Gaps;
+use crate::islands::members::Members;
 use crate::link::Fate;
 use crate::packet::{Packet, Pool};
 use crate::world::{Due, World, event};
@@ -56,6 +58,7 @@ struct Macro {
     queue: Queue,
     occupancy: Occupancy,
     gaps: Gaps,
+    members: Members,
     /// Acknowledgements on the last way to the ingress, and when they are there.
     feedback: VecDeque<(Time, u32)>,
     /// The sender before an acknowledgement by which it may not grow.
@@ -163,6 +166,9 @@ impl World {
         let own = self.islands.own(flow);
         own.counts.arrivals += 1;
         own.counts.fresh_arrivals += u64::from(fresh);
+        if let Some(flows) = own.members.see(now, packet.flow) {
+            self.sources[flow as usize].sender.carries(flows);
+        }
         if !own.queue.fits(packet.size) {
             own.counts.drops += 1;
             own.counts.fresh_drops += u64::from(fresh);

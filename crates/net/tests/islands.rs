@@ -47,11 +47,14 @@ fn flows(name: &str, protocol: &str, count: u32, (from, to): (&str, &str)) -> St
 
 /// All that is between the routers, in both directions.
 fn island(protocol: &str, more: &str) -> String {
+    island_of(&format!("\"{protocol}\""), more)
+}
+
+/// The same with a protocol that may have parameters.
+fn island_of(protocol: &str, more: &str) -> String {
     let core = ["edge1", "edge2", "core", "edge3", "edge4"];
     let links = core.map(|name| format!("\"{name}\", \"{name}.reverse\"")).join(", ");
-    format!(
-        "[islands.x]\nlinks = [{links}]\nprotocol = \"{protocol}\"\nbuffer = \"100pkt\"\n{more}\n"
-    )
+    format!("[islands.x]\nlinks = [{links}]\nprotocol = {protocol}\nbuffer = \"100pkt\"\n{more}\n")
 }
 
 /// The macro-flow that begins at this node.
@@ -374,4 +377,34 @@ fn the_shipped_example_is_what_it_says() {
     assert!((one.goodput_bps / ten.goodput_bps - 1.0).abs() < 0.05);
     let core = link(&outcome, "core");
     assert!(core.total_drops_pkts == 0 && core.queue_mean_ratio < 0.05);
+}
+
+/// Macro-flows of two and of six connections get rates in the ratio of 1 to 3, by a header per RTT
+/// (XCP, section 8.1).
+#[test]
+fn an_xcp_core_weights_ways_by_what_they_carry() {
+    let shares = |protocol: &str| {
+        let text = flows("two", "sack", 2, ("a", "b"))
+            + &flows("six", "sack", 6, ("c", "d"))
+            + &island_of(protocol, "outer = \"20B\"");
+        let outcome = run(&crossroads("xcp-core", &text), 1, 0);
+        check_books(&outcome);
+        let core = link(&outcome, "core");
+        let (two, six) = (from(&outcome, "r1").goodput_bps, from(&outcome, "r2").goodput_bps);
+        println!(
+            "{protocol}: {:.3} and {:.3} Mb/s, core {:.4} busy, queue {:.4}, {} drops",
+            two / 1e6,
+            six / 1e6,
+            core.utilization_ratio,
+            core.queue_mean_ratio,
+            core.total_drops_pkts
+        );
+        assert!(core.utilization_ratio > 0.9 && core.total_drops_pkts == 0);
+        assert!(core.queue_mean_ratio < 0.05);
+        six / two
+    };
+    let weighted = shares("\"xcp-core\"");
+    assert!((weighted / 3.0 - 1.0).abs() < 0.05, "{weighted}");
+    let equal = shares("{ kind = \"xcp-core\", weighted = false }");
+    assert!((equal - 1.0).abs() < 0.05, "{equal}");
 }

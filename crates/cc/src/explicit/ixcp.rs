@@ -77,20 +77,20 @@ pub struct IxcpHeader {
 
 impl IxcpHeader {
     #[inline]
-    fn new(xcp: XcpHeader, bottleneck: u32) -> IxcpHeader {
+    pub(super) fn new(xcp: XcpHeader, bottleneck: u32) -> IxcpHeader {
         let XcpHeader { cwnd, rtt, feedback } = xcp;
         IxcpHeader { cwnd, feedback, rtt: rtt as f32, bottleneck, next_bottleneck: ACCESS }
     }
 
     /// XCP's part.
     #[inline]
-    fn xcp(&self) -> XcpHeader {
+    pub(super) fn xcp(&self) -> XcpHeader {
         XcpHeader { cwnd: self.cwnd, rtt: f64::from(self.rtt), feedback: self.feedback }
     }
 }
 
 /// The sender's access link (D2).
-const ACCESS: u32 = 0;
+pub(super) const ACCESS: u32 = 0;
 
 /// Bytes of XCP's part on the wire.
 const XCP_BYTES: usize = XcpHeader::WIRE_BYTES;
@@ -186,7 +186,7 @@ impl IxcpRouter {
 
 /// `whole` in the ratio of `a` to `b`; all of it to the second where both are 0 (R1).
 #[inline]
-fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
+pub(super) fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
     let first = if a + b > 0.0 { whole * (a / (a + b)) } else { 0.0 };
     (first, whole - first)
 }

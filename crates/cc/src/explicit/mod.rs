@@ -3,6 +3,7 @@
 pub mod bmcc;
 pub mod dpcp;
 pub mod ixcp;
+pub mod ixcp_plus;
 mod levels;
 pub mod load;
 pub mod mlcp;
@@ -13,7 +14,12 @@ pub mod vcp_endhost;
 pub mod vcp_friendly;
 pub mod xcp;
 mod xcp_common;
+pub mod xcp_core;
 pub mod xcp_division_free;
+pub mod xcp_friendly;
+pub mod xcp_law;
+pub mod xcp_misbehaving;
+pub mod xcp_police;
 
 pub mod jetmax;
 pub mod maxnet;

@@ -121,7 +121,7 @@ impl Router for PxcpRouter {
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpHeader>, _backlog: Backlog) {
         let Some(header) = packet.header else { return };
         if !header.has_estimate() {
-            header.feedback = header.feedback.min(0.0);
+            header.pass_without_estimate();
             return;
         }
         let size = f64::from(packet.size);

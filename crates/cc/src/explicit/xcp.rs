@@ -17,6 +17,8 @@
 //!   interval, and h = max(0, gamma*y*d - |phi|) as in eq. (2), not 0.1*y as in the appendix.
 //! - D5: the window of the persistent queue ends before the control interval when both end together.
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
+//! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
+//!   unit of the wire to its H_rtt.
 //!
 //! Reconstructed:
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
@@ -35,7 +37,9 @@ use crate::roles::{
 
 /// The parameters of XCP's router, and what a relative's router has besides.
 macro_rules! xcp_router_params {
-    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }) => { params! {
+    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }
+        $( presets { $($presets:tt)* } )?
+    ) => { params! {
     $(#[$meta])*
     pub struct $name {
         /// alpha, share of the spare bandwidth handed out per interval; stable below
@@ -63,6 +67,7 @@ macro_rules! xcp_router_params {
         capacity_error: f64 = 0.0 => (-0.99, 10.0);
         $($more)*
     }
+    $( presets { $($presets)* } )?
     } };
 }
 pub(super) use xcp_router_params;
@@ -137,6 +142,21 @@ impl XcpHeader {
     pub(super) fn has_estimate(&self) -> bool {
         has_estimate(self.cwnd, self.rtt, self.feedback)
     }
+
+    /// What a router makes of a header without an estimate (D1), and of an offer (D7).
+    #[cold]
+    pub(super) fn pass_without_estimate(&mut self) {
+        if self.cwnd == 0.0 {
+            self.rtt += 1.0 / RTT_UNITS;
+        } else {
+            self.feedback = self.feedback.min(0.0);
+        }
+    }
+
+    /// How many routers have passed an offer; any number for another header.
+    pub(super) fn routers(&self) -> u32 {
+        (self.rtt * RTT_UNITS + 0.5) as u32
+    }
 }
 
 impl Header for XcpHeader {
@@ -172,9 +192,6 @@ impl Header for XcpHeader {
         let rtt = u32::from_be_bytes(wire.get(..4)?.try_into().ok()?);
         let cwnd = u32::from_be_bytes(wire.get(4..8)?.try_into().ok()?);
         let feedback = i64::from_be_bytes(wire.get(8..16)?.try_into().ok()?);
-        if cwnd == 0 && rtt > 0 {
-            return None;
-        }
         let feedback = match feedback {
             i64::MAX => f64::INFINITY,
             units => units as f64 / FEEDBACK_UNITS,
@@ -208,6 +225,11 @@ pub struct XcpRouter {
 }
 
 impl XcpRouter {
+    /// When the running control interval ends.
+    pub(super) fn interval_end(&self) -> Time {
+        self.meter.interval_end
+    }
+
     /// The control decision (appendix A, "on estimation-control timeout").
     fn end_interval(&mut self, now: Time) {
         let XcpRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
@@ -263,7 +285,7 @@ impl Router for XcpRouter {
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpHeader>, _backlog: Backlog) {
         let Some(header) = packet.header else { return };
         if !header.has_estimate() {
-            header.feedback = header.feedback.min(0.0);
+            header.pass_without_estimate();
             return;
         }
         let size = f64::from(packet.size);
@@ -875,7 +897,10 @@ mod tests {
         assert_eq!(wire, [0, 0, 0, 3, 0, 0, 1, 2, 255, 255, 255, 255, 255, 255, 0, 0]);
         assert_eq!(XcpHeader::decode(&wire), Some(header));
         assert_eq!(XcpHeader::decode(&wire[..15]), None);
-        assert_eq!(XcpHeader::decode(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+        // An offer that one router has passed.
+        let offer = XcpHeader { cwnd: 0.0, rtt: 0.000_001, feedback: 0.0 };
+        let bytes = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(XcpHeader::decode(&bytes), Some(offer));
         demand(1500.0, 0.0).encode(&mut wire);
         assert_eq!(XcpHeader::decode(&wire), Some(demand(1500.0, 0.0)));
     }

@@ -13,6 +13,7 @@ use crate::build::{Birth, Draw, Mould, limits};
 use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Path, Sink, Source};
 use crate::islands::gaps::Gaps;
+use crate::islands::members::Members;
 use crate::packet::NONE;
 
 /// What the macro-flows add to the world's flows.
@@ -46,7 +47,8 @@ pub fn found(scenario: &Scenario, (first, access): (u32, u32), draw: Draw) -> Fo
     for (number, island, k, crossing) in crossings(scenario) {
         macros.push(border(scenario, island, (number, k)));
         let group = (scenario.groups.len() + paths.len()) as u32;
-        ends.push(Mould::carrying(scenario, island, group).carrier(Birth {
+        let routers = crossing.path.len() as u32;
+        ends.push(Mould::carrying(scenario, island, (group, routers)).carrier(Birth {
             access,
             start: Time::ZERO,
             stop: Time::NEVER,
@@ -83,6 +85,7 @@ fn border(scenario: &Scenario, island: &Island, of: (usize, usize)) -> Macro {
         queue: Queue::new(cc::roles::Service::Fifo, island.limit, scenario.packets.data_bytes),
         occupancy: Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes),
         gaps: Gaps::new(scenario.transport.dup_thresh),
+        members: Members::default(),
         before: None,
         feedback: VecDeque::new(),
         counts: Counts::default(),

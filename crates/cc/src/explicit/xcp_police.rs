@@ -1,0 +1,572 @@
+//! The agent that polices XCP's flows at the edge: Katabi, Handley, Rohrs, "Congestion control for high
+//! bandwidth-delay product networks", SIGCOMM 2002, section 7.
+//!
+//! An honest flow says its window and its RTT, and does what feedback says one RTT later. The agent has
+//! a state per flow. From time to time it tests one: it takes away a part of the window in the feedback
+//! of some packets, grants nothing meanwhile, and looks when the window in the headers falls by that
+//! much. All the time it compares what the flow sends in the RTT that it states with the window that it
+//! states. So a flow is caught if
+//!
+//! - it ignores feedback: its window does not fall in time, and falling in its headers alone is the
+//!   next case;
+//! - it states a smaller window than it has, or a longer RTT, each of which would get it larger
+//!   increases: it sends more per RTT than its window;
+//! - it states both larger, in the same ratio: its window falls long before the RTT that it states is
+//!   over;
+//! - it never states an RTT, which no test could wait for.
+//!
+//! A flagged flow is isolated: it is let in at the mean rate of the flows that are not flagged, or not
+//! at all.
+//!
+//! The paper has no more than the test with feedback, and that a flow which does not react within an
+//! RTT is unresponsive. Everything else is ours:
+//! - D1: a flow is flagged for what it does in two tests (responding early: three) or three RTTs in a
+//!   row, since packets that carry the test may be lost and an RTT may change. A verdict takes no more
+//!   than three RTTs.
+//! - D2: a window below `min_window` is not tested: an honest one may be unable to fall.
+//! - D3: a price (section 6) makes a flow state a part of its window; `price` is that of the link's
+//!   flows.
+//! - D4: a flow is known by its number. Transfers that take over the number of a finished one take over
+//!   what is known of it.
+//! - D5: packets with another protocol's header, or none, and ACKs pass.
+
+use units::random::Stream;
+use units::{Span, Time};
+
+use crate::classes::{Kept, Place, Plan};
+use crate::explicit::xcp::XcpHeader;
+use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
+
+choice! {
+    /// What becomes of a flagged flow.
+    pub enum Isolation {
+        /// Nothing.
+        None = "none",
+        /// It is let in at the mean rate of the flows that are not flagged.
+        Limit = "limit",
+        /// It is not let in.
+        Drop = "drop",
+    }
+}
+
+params! {
+    /// The agent's parameters; none of them is in the paper.
+    pub struct XcpPoliceParams {
+        /// theta, the part of its window that a test takes from a flow.
+        take: f64 = 0.3 => (0.05, 0.9);
+        /// Time from a flow's first RTT estimate to its first test, on average [its RTTs].
+        first: f64 = 10.0 => (1.0, 1e6);
+        /// Time from a test that was passed to the next, on average [RTTs]; each is drawn between half
+        /// and one and a half times that.
+        period: f64 = 200.0 => (1.0, 1e9);
+        /// A response later than this after a test began is none [the longest RTT stated since].
+        late: f64 = 1.49 => (1.2, 10.0);
+        /// A response earlier than this belongs to an RTT that is not the stated one [RTTs].
+        early: f64 = 0.6 => (0.0, 1.0);
+        /// How much more than its window a flow may send in an RTT, besides two packets.
+        slack: f64 = 0.5 => (0.0, 10.0);
+        /// Windows below this are not tested [packets].
+        min_window: f64 = 6.0 => (2.0, 1e6);
+        /// Packets that a flow may send without stating an RTT.
+        silent: u64 = 1000 => (1.0, 1e9);
+        /// The price of the link's flows (section 6): a window is that many times what the header says.
+        price: f64 = 1.0 => (0.001, 1000.0);
+        /// What becomes of a flagged flow.
+        isolation: Isolation = Isolation::Limit;
+        /// Time over which the mean rate of the flows that are not flagged is measured.
+        measured: Span = Span::from_secs(1) => (0.01, 100.0);
+    }
+}
+
+/// Part of a window whose packets a test's feedback is written into.
+const SPREAD: f64 = 0.15;
+/// Part of what was taken by which the window must have fallen.
+const ENOUGH: f32 = 0.5;
+/// Early responses, and RTTs with too much sent, for which a flow is flagged.
+const TOO_OFTEN: u8 = 3;
+
+/// Why a flow is flagged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// It ignores feedback.
+    Ignores = 1,
+    /// It sends more per RTT than its window.
+    Exceeds = 2,
+    /// It responds before the RTT that it states.
+    Early = 3,
+    /// It states no RTT.
+    Silent = 4,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watched {
+    flagged: Option<Reason>,
+    /// Tests in a row without and with an early response, whatever time between them, and RTTs in a row with too much sent.
+    ignored: u8,
+    early: u8,
+    exceeded: u8,
+    /// The measuring time of the mean rate in which it has sent last.
+    epoch: u32,
+    /// Packets without an RTT.
+    silent: u32,
+    /// The running RTT of what is compared with the window: start, length [s], bytes; largest window
+    /// stated in it and in the one before, and what the stated rates allow [bytes]; the packet before.
+    /// Flagged: time and fill of its bucket.
+    since: Time,
+    before: Time,
+    paced: f32,
+    length: f32,
+    bytes: f32,
+    window: f32,
+    window_before: f32,
+    /// The running test: start, the RTT stated then [s], what to take and what has been taken [bytes],
+    /// the largest window and the longest RTT stated since. Without one (`rtt` 0) the start of the next.
+    start: Time,
+    rtt: f32,
+    longest: f32,
+    take: f32,
+    taken: f32,
+    peak: f32,
+}
+
+impl Watched {
+    /// The next test begins at `start`.
+    fn wait(&mut self, start: Time) {
+        (self.start, self.rtt, self.ignored, self.early) = (start, 0.0, 0, 0);
+    }
+
+    /// A test begins.
+    fn test(&mut self, now: Time, (window, rtt): (f64, f64), part: f64) {
+        (self.start, self.rtt, self.longest) = (now, rtt as f32, rtt as f32);
+        (self.take, self.taken, self.peak) = ((part * window) as f32, 0.0, window as f32);
+    }
+
+    /// A packet of so many bytes that states this window and RTT passes: has too much passed in three
+    /// RTTs in a row? A window may be sent in a burst as soon as it is there, and, while the RTT
+    /// changes, at the rate that both say at each time.
+    fn exceeds(&mut self, now: Time, size: f64, (window, rtt): (f64, f64), slack: f64) -> bool {
+        let passed = now.since(self.before).as_secs();
+        self.before = now;
+        self.paced += (window / rtt * passed) as f32;
+        if now.since(self.since).as_secs() >= f64::from(self.length) {
+            let most = self.window.max(self.window_before).max(self.paced);
+            let allowed = (1.0 + slack) * f64::from(most) + 2.0 * size;
+            let over = self.length > 0.0 && f64::from(self.bytes) > allowed;
+            self.exceeded = if over { self.exceeded + 1 } else { 0 };
+            (self.since, self.length, self.bytes, self.paced) = (now, rtt as f32, 0.0, 0.0);
+            (self.window_before, self.window) = (self.window, 0.0);
+        }
+        self.bytes += size as f32;
+        self.window = self.window.max(window as f32);
+        self.exceeded >= TOO_OFTEN
+    }
+}
+
+/// The mean rate of the flows that are not flagged.
+#[derive(Clone, Debug, Default)]
+struct Mean {
+    epoch: u32,
+    until: Time,
+    flows: f64,
+    bytes: f64,
+    /// Of the last epoch, per flow [bytes/s].
+    rate: f64,
+}
+
+impl Mean {
+    fn pass(&mut self, now: Time, size: f64, epoch: &mut u32, measured: Span) {
+        if now >= self.until {
+            if self.flows > 0.0 {
+                self.rate = self.bytes / self.flows / measured.as_secs();
+            }
+            (self.epoch, self.until) = (self.epoch.wrapping_add(1).max(1), now + measured);
+            (self.flows, self.bytes) = (0.0, 0.0);
+        }
+        self.bytes += size;
+        if *epoch != self.epoch {
+            *epoch = self.epoch;
+            self.flows += 1.0;
+        }
+    }
+}
+
+/// The agent: a link's policy.
+#[derive(Clone, Debug)]
+pub struct XcpPolice {
+    params: XcpPoliceParams,
+    stream: Stream,
+    mean: Mean,
+    tests: u64,
+    flagged: u64,
+    /// The flow flagged last, why, and how long its tests took [its RTTs].
+    last: Option<(u32, Reason)>,
+    took: f64,
+}
+
+impl XcpPolice {
+    /// A time of so many RTTs on average.
+    fn after(&mut self, now: Time, rtts: f64, rtt: f64) -> Time {
+        now + Span::from_secs_f64(rtts * rtt * self.stream.uniform(0.5, 1.5))
+    }
+
+    fn flag(&mut self, now: Time, flow: u32, watched: &mut Watched, reason: Reason) {
+        self.took = match reason {
+            // The tests in a row began one after the other, each at the end of the one before.
+            Reason::Ignores => f64::from(watched.ignored) * self.params.late,
+            // They differ little, as each is as long as the flow's true RTT.
+            Reason::Early => {
+                let last = now.since(watched.start).as_secs() / f64::from(watched.rtt);
+                f64::from(TOO_OFTEN) * last
+            }
+            Reason::Exceeds => f64::from(TOO_OFTEN),
+            Reason::Silent => 0.0,
+        };
+        watched.flagged = Some(reason);
+        (watched.since, watched.bytes) = (now, 0.0);
+        self.flagged += 1;
+        self.last = Some((flow, reason));
+    }
+
+    /// A packet of a flow that is tested.
+    fn examine(
+        &mut self,
+        now: Time,
+        watched: &mut Watched,
+        (header, size): (&mut XcpHeader, f64),
+        stated: (f64, f64),
+    ) -> Option<Reason> {
+        let window = stated.0 as f32;
+        let elapsed = now.since(watched.start).as_secs() / f64::from(watched.rtt);
+        watched.peak = watched.peak.max(window);
+        watched.longest = watched.longest.max(stated.1 as f32);
+        let late = self.params.late * f64::from(watched.longest / watched.rtt);
+        let fallen = watched.taken > 0.0 && window <= watched.peak - ENOUGH * watched.taken;
+        if fallen && elapsed >= self.params.early {
+            let next = self.after(now, self.params.period, stated.1);
+            watched.wait(next);
+            return None;
+        }
+        if fallen || elapsed > late {
+            if fallen {
+                (watched.early, watched.ignored) = (watched.early + 1, 0);
+            } else {
+                (watched.ignored, watched.early) = (watched.ignored + 1, 0);
+            }
+            if watched.early >= TOO_OFTEN || watched.ignored >= 2 {
+                return Some(if fallen { Reason::Early } else { Reason::Ignores });
+            }
+            if stated.0 < self.params.min_window * size {
+                (watched.start, watched.rtt) = (now, 0.0);
+                return None;
+            }
+            watched.test(now, stated, self.params.take);
+            self.tests += 1;
+        }
+        // What is taken comes from a part of a window's packets; the others get no increase.
+        header.feedback = header.feedback.min(0.0);
+        let left = f64::from(watched.take - watched.taken);
+        if left > 0.0 {
+            let part = self.params.take / SPREAD * size;
+            header.feedback = header.feedback.min(-part.min(left));
+            watched.taken -= header.feedback as f32;
+        }
+        None
+    }
+
+    /// A packet with a header leaves: is it the one by which its flow is caught?
+    fn watch(
+        &mut self,
+        now: Time,
+        watched: &mut Watched,
+        header: &mut XcpHeader,
+        size: f64,
+    ) -> Option<Reason> {
+        if !header.has_estimate() {
+            watched.silent = watched.silent.saturating_add(1);
+            return (u64::from(watched.silent) > self.params.silent).then_some(Reason::Silent);
+        }
+        let stated = (header.cwnd * self.params.price, header.rtt);
+        if watched.exceeds(now, size, stated, self.params.slack) {
+            return Some(Reason::Exceeds);
+        }
+        if watched.rtt > 0.0 {
+            return self.examine(now, watched, (header, size), stated);
+        }
+        if watched.start == Time::ZERO {
+            let first = self.after(now, self.params.first, stated.1);
+            watched.wait(first);
+        }
+        if now >= watched.start && stated.0 >= self.params.min_window * size {
+            watched.test(now, stated, self.params.take);
+            self.tests += 1;
+            return self.examine(now, watched, (header, size), stated);
+        }
+        None
+    }
+
+    /// A packet of a flagged flow arrives.
+    fn isolate(&self, now: Time, watched: &mut Watched, size: f64) -> Verdict {
+        match self.params.isolation {
+            Isolation::None => Verdict::Forward,
+            Isolation::Drop => Verdict::Drop,
+            Isolation::Limit => {
+                // A bucket of a hundredth of a second, or two packets.
+                let most = (0.01 * self.mean.rate).max(2.0 * size);
+                let fill = now.since(watched.since).as_secs() * self.mean.rate;
+                let fill = (f64::from(watched.bytes) + fill).min(most);
+                let verdict = if fill >= size { Verdict::Forward } else { Verdict::Drop };
+                let left = if verdict == Verdict::Forward { fill - size } else { fill };
+                (watched.since, watched.bytes) = (now, left as f32);
+                verdict
+            }
+        }
+    }
+}
+
+impl Router for XcpPolice {
+    type Params = XcpPoliceParams;
+    type Header = XcpHeader;
+
+    fn new(params: &XcpPoliceParams, context: &RouterContext) -> XcpPolice {
+        XcpPolice {
+            params: params.clone(),
+            stream: context.stream.clone(),
+            mean: Mean::default(),
+            tests: 0,
+            flagged: 0,
+            last: None,
+            took: 0.0,
+        }
+    }
+
+    fn service(_: &XcpPoliceParams) -> Service {
+        Service::Classes(Plan::FIFO)
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, XcpHeader>,
+        place: &mut Place<'_>,
+    ) -> Verdict {
+        if packet.header.is_none() {
+            return Verdict::Forward;
+        }
+        let watched = Watched::open(place.cell);
+        if watched.flagged.is_some() {
+            return self.isolate(now, watched, f64::from(packet.size));
+        }
+        self.mean.pass(now, f64::from(packet.size), &mut watched.epoch, self.params.measured);
+        Verdict::Forward
+    }
+
+    fn on_head(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, XcpHeader>,
+        place: &mut Place<'_>,
+    ) -> Verdict {
+        let Some(header) = packet.header else { return Verdict::Forward };
+        let watched = Watched::open(place.cell);
+        if watched.flagged.is_none()
+            && let Some(reason) = self.watch(now, watched, header, f64::from(packet.size))
+        {
+            self.flag(now, packet.flow, watched, reason);
+        }
+        Verdict::Forward
+    }
+
+    fn retune(&mut self, params: &XcpPoliceParams, _: &RouterContext) {
+        self.params = params.clone();
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("tests", "", "tests begun"),
+        Variable::new("flagged", "", "flows flagged"),
+        Variable::new("flagged_flow", "", "number of the flow flagged last; -1 is none"),
+        Variable::new(
+            "flagged_for",
+            "",
+            "why: 1 ignores feedback, 2 sends more than its window, 3 responds before its RTT, 4 \
+             states no RTT; 0 is none",
+        ),
+        Variable::new("flagged_after", "RTTs", "length of the tests that flagged it"),
+        Variable::new("fair_rate", "bytes/s", "mean rate of the flows that are not flagged"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("tests", self.tests as f64);
+        sink("flagged", self.flagged as f64);
+        sink("flagged_flow", self.last.map_or(-1.0, |(flow, _)| f64::from(flow)));
+        sink("flagged_for", self.last.map_or(0.0, |(_, reason)| f64::from(reason as u8)));
+        sink("flagged_after", self.took);
+        sink("fair_rate", self.mean.rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classes::AnyCell;
+    use crate::roles::Ecn;
+    use crate::tests::{in_place, ms, near, router_context};
+    use units::Rate;
+
+    /// An agent that tests a flow at once, and the flow's cell.
+    struct Edge(XcpPolice, AnyCell);
+
+    fn edge(isolation: Isolation) -> Edge {
+        let params = XcpPoliceParams { first: 1.0, isolation, ..Default::default() };
+        let mut police = XcpPolice::new(&params, &router_context(Rate(10_000_000), 100));
+        let mut cell = AnyCell::Empty;
+        // The first test waits for an instant that has passed already.
+        Watched::open(&mut cell).start = ms(1);
+        police.mean.rate = 1e5;
+        Edge(police, cell)
+    }
+
+    impl Edge {
+        /// A packet of 1000 B at `now` [ms] that states this window [packets] and RTT [ms]: the
+        /// feedback with which it leaves.
+        fn pass(&mut self, now: u64, cwnd: f64, rtt: u64) -> f64 {
+            let (Edge(police, cell), mut ecn) = (self, Ecn::NotCapable);
+            let mut header =
+                XcpHeader { cwnd: 1000.0 * cwnd, rtt: rtt as f64 / 1000.0, feedback: 500.0 };
+            in_place(|place| {
+                let packet =
+                    Passing { header: Some(&mut header), ..crate::tests::passing(&mut ecn) };
+                *place.cell = *cell;
+                police.on_head(ms(now), packet, place);
+                *cell = *place.cell;
+            });
+            header.feedback
+        }
+
+        fn reason(&self) -> Option<Reason> {
+            self.0.last.map(|(_, reason)| reason)
+        }
+    }
+
+    /// A window of 20 packets, one each 5 ms of an RTT of 100: 0.3*20 = 6 packets are taken, 0.3/0.15 =
+    /// 2 from each of three.
+    #[test]
+    fn a_test_takes_a_part_of_the_window_in_a_part_of_an_rtt() {
+        let mut edge = edge(Isolation::None);
+        let feedback: [f64; 7] = core::array::from_fn(|i| edge.pass(10 + 5 * i as u64, 20.0, 100));
+        assert!(feedback[..3].iter().all(|&f| near(f, -2000.0)), "{feedback:?}");
+        assert!(feedback[3..].iter().all(|&f| f.abs() < 1e-3), "{feedback:?}");
+        // One RTT later the honest flow's window falls packet by packet: half of it is 3 packets.
+        for (now, cwnd) in [(110, 18.0), (115, 16.0), (120, 14.0)] {
+            edge.pass(now, cwnd, 100);
+        }
+        let Edge(police, mut cell) = edge;
+        let watched = Watched::open(&mut cell);
+        // 115 ms + 200 RTTs of 100 ms, from half to one and a half of that.
+        assert!(watched.rtt == 0.0 && ms(10_115) <= watched.start && watched.start <= ms(30_115));
+        assert_eq!((police.tests, police.flagged), (1, 0));
+    }
+
+    #[test]
+    fn a_flow_that_does_not_respond_is_flagged_after_two_tests() {
+        let mut edge = edge(Isolation::None);
+        let caught = (0..100).map(|i| 10 + 5 * i).find(|&now| {
+            edge.pass(now, 20.0, 100);
+            edge.reason().is_some()
+        });
+        // The first packet later than 1.49 RTTs after 10 ms is that of 160 ms, then that of 310.
+        assert_eq!((caught, edge.reason()), (Some(310), Some(Reason::Ignores)));
+        assert!(edge.0.took <= 3.0);
+    }
+
+    #[test]
+    fn a_flow_that_responds_before_its_rtt_is_flagged_after_three_tests() {
+        // It states 400 ms and 80 packets, and has 100 ms and 20.
+        let mut edge = edge(Isolation::None);
+        let (mut cwnd, mut due) = (80.0, [0.0; 20]);
+        let caught = (0..400).map(|i| 10 + 5 * i).find(|&now| {
+            let slot = (now / 5 % 20) as usize;
+            cwnd = f64::max(cwnd + 4.0 * due[slot] / 1000.0, 4.0);
+            due[slot] = edge.pass(now, cwnd, 400);
+            edge.reason().is_some()
+        });
+        assert_eq!(edge.reason(), Some(Reason::Early));
+        assert!(caught.is_some_and(|now| now < 10 + 3 * 400), "{caught:?}");
+    }
+
+    #[test]
+    fn a_flow_that_sends_more_than_its_window_is_flagged_after_three_rtts() {
+        // 20 packets per RTT of 100 ms; stated are 10: more than 1.5*10 + 2. 14 would pass.
+        for (cwnd, reason) in [(10.0, Some(Reason::Exceeds)), (14.0, None)] {
+            let mut edge = edge(Isolation::None);
+            Watched::open(&mut edge.1).start = ms(100_000);
+            (0..60).for_each(|i| {
+                edge.pass(10 + 5 * i, cwnd, 100);
+            });
+            assert_eq!(edge.reason(), None);
+            // The end of the third RTT, in whose length there is the rounding to 24 binary digits.
+            (60..65).for_each(|i| {
+                edge.pass(10 + 5 * i, cwnd, 100);
+            });
+            assert_eq!(edge.reason(), reason);
+        }
+    }
+
+    #[test]
+    fn a_flow_that_states_no_rtt_is_flagged() {
+        let mut edge = edge(Isolation::None);
+        (0..1000).for_each(|i| {
+            edge.pass(i, 20.0, 0);
+        });
+        assert_eq!(edge.reason(), None);
+        edge.pass(1000, 20.0, 0);
+        assert_eq!(edge.reason(), Some(Reason::Silent));
+    }
+
+    #[test]
+    fn small_windows_are_not_tested() {
+        let mut edge = edge(Isolation::None);
+        assert_eq!(edge.pass(10, 5.9, 100), 500.0);
+        // 0.3*6 packets, less than the 2 of a longer test.
+        assert!(near(edge.pass(20, 6.0, 100), -f64::from(1800.0_f32)));
+    }
+
+    #[test]
+    fn isolation_lets_in_the_mean_rate_or_nothing() {
+        for (isolation, let_in) in
+            [(Isolation::None, 1000), (Isolation::Limit, 100), (Isolation::Drop, 0)]
+        {
+            let Edge(mut police, mut cell) = edge(isolation);
+            police.flag(ms(0), 0, Watched::open(&mut cell), Reason::Ignores);
+            let (mut ecn, mut header) = (Ecn::NotCapable, XcpHeader::default());
+            // 1000 packets in a second, of which 100 kB/s are 100.
+            let passed = (1..=1000).filter(|&now| {
+                in_place(|place| {
+                    let packet =
+                        Passing { header: Some(&mut header), ..crate::tests::passing(&mut ecn) };
+                    *place.cell = cell;
+                    let verdict = police.admit(ms(now), packet, place);
+                    cell = *place.cell;
+                    verdict == Verdict::Forward
+                })
+            });
+            assert_eq!(passed.count(), let_in, "{isolation:?}");
+        }
+    }
+
+    /// 4 flows with 50 kB in a second: 12.5 kB/s each.
+    #[test]
+    fn the_fair_rate_is_the_mean_of_those_that_sent() {
+        let mut mean = Mean::default();
+        let mut epochs = [0; 4];
+        for i in 0..50 {
+            mean.pass(ms(20 * i), 1000.0, &mut epochs[i as usize % 4], Span::from_secs(1));
+        }
+        mean.pass(ms(1000), 1000.0, &mut epochs[0], Span::from_secs(1));
+        assert!(near(mean.rate, 12_500.0));
+    }
+}
