@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
 
 def _share_labels(axes: Sequence[Any]) -> None:
     """An axis that is the next panel's, too, is named there only."""
-    for place, below in zip(axes, axes[1:], strict=False):
+    for place, below in pairwise(axes):
         if place.get_xlabel() == below.get_xlabel():
             place.set_xlabel("")
 

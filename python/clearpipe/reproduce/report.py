@@ -26,8 +26,8 @@ SLUGS = {
 
 
 def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
-    """Write the reports: `PAPER.html` for each paper that all figures of are there, `FIGURE/report.html`
-    for a single figure, `selection.html` for others, and `index.html` over all if it is `whole`."""
+    """Write the reports: `PAPER.html` of whole papers, `index.html` over all if it is `whole`;
+    `FIGURE/report.html` of a single figure, `selection.html` of some."""
     folder.mkdir(parents=True, exist_ok=True)
     by_paper: dict[str, list[Done]] = {}
     for one in done:
@@ -133,7 +133,7 @@ class Entry:
 def _entry(done: Done, folder: Path, base: str) -> Entry:
     from clearpipe.reproduce.cli import told
 
-    figure = done.figure
+    figure, parts = done.figure, done.data.parts
     open_ones = data.notes()["ambiguity"]
     command = f"clearpipe reproduce {figure.paper}:{figure.id.partition('-')[2]}"
     command += f" --scale {done.scale}"
@@ -147,9 +147,7 @@ def _entry(done: Done, folder: Path, base: str) -> Entry:
         sorted(set(done.data.errors))[:5],
         command,
         _example(done, command),
-        f"{base}/{figure.id}/{work.scenario_file(done.data.parts[0].name)}"
-        if done.data.parts
-        else "",
+        f"{base}/{figure.id}/{work.scenario_file(parts[0].name)}" if parts else "",
         {key: open_ones[key] for key in figure.ambiguities if key in open_ones},
     )
 
