@@ -115,21 +115,22 @@ def tab1_c1(data: Data) -> dict[str, float]:
 
 
 def _cuts(result: cp.Result) -> dict[int, list[float]]:
-    """By the load that was told in the end (4 MSP + LSP), windows over those before the cut."""
+    """By the load of the pair (4 MSP + LSP), windows over those before the cut: what the LSP left, if
+    it came within t_rho, or else the MSP."""
     out: dict[int, list[float]] = {}
     loads = flow_series(result, "sender_lf")
     for name, (t, window) in flow_series(result, "sender_cwnd").items():
         at, lf = loads[name]
         for i in np.flatnonzero(window[1:] < 0.9 * window[:-1]) + 1:
-            if i + 1 >= len(t) or window[i] <= 1.5:
+            # Small windows end at 1.
+            if window[i - 1] < 3:
                 continue
-            # The second packet comes within t_rho; then the window rises again if it must.
-            soon = (t > t[i]) & (t < t[i] + 0.2)
-            raised = window[soon][window[soon] > 1.05 * window[i]]
-            after = float(raised[0]) if len(raised) else float(window[i])
-            told = lf[(at >= t[i] - 1e-9) & (at < t[i] + 0.2)]
-            if len(told):
-                out.setdefault(int(min(told)), []).append(after / float(window[i - 1]))
+            later = np.flatnonzero((at > t[i]) & (at < t[i] + 0.2))
+            told, when = 15, t[i]
+            if len(later) and lf[later[0]] in (13, 14):
+                told, when = int(lf[later[0]]), at[later[0]]
+            after = window[np.searchsorted(t, when, side="right") - 1]
+            out.setdefault(told, []).append(float(after / window[i - 1]))
     return out
 
 
@@ -222,7 +223,7 @@ def _highest(result: cp.Result, t: Any) -> Any:
 
 def alg2_c1(data: Data) -> dict[str, float]:
     """What the long flow knows other than the highest level, where that has not changed on any link
-    for two round trips: neither MSP||LSP nor, between a pair's two packets, MSP||11."""
+    for half a second: neither MSP||LSP nor, between a pair's two packets, MSP||11."""
     result = data.cells[0].result
     t, lf = flow_series(result, "sender_lf")["long"]
     changes = np.sort(
@@ -234,9 +235,9 @@ def alg2_c1(data: Data) -> dict[str, float]:
             ]
         )
     )
-    # An RTT is 302 ms and queues.
+    # An RTT is 32 ms and queues.
     before = changes[np.maximum(np.searchsorted(changes, t, side="right") - 1, 0)]
-    static = (t - before > 1.0) & (t > 5)
+    static = (t - before > 0.5) & (t > 5)
     told = _highest(result, t)
     wrong = static & (lf != told) & (lf != 4 * (told // 4) + 3)
     # Some are there, and of both kinds.
