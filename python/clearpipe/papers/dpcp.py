@@ -115,8 +115,8 @@ def tab1_c1(data: Data) -> dict[str, float]:
 
 
 def _cuts(result: cp.Result) -> dict[int, list[float]]:
-    """By the load of the pair (4 MSP + LSP), windows over those before the cut: what the LSP left, if
-    it came within t_rho, or else the MSP."""
+    """By the load of the pair (4 MSP + LSP), windows over those before the cut: what the LSP left,
+    which comes just behind the MSP, or the MSP alone where it says the same."""
     out: dict[int, list[float]] = {}
     loads = flow_series(result, "sender_lf")
     for name, (t, window) in flow_series(result, "sender_cwnd").items():
@@ -127,6 +127,9 @@ def _cuts(result: cp.Result) -> dict[int, list[float]]:
                 continue
             later = np.flatnonzero((at > t[i]) & (at < t[i] + 0.2))
             told, when = 15, t[i]
+            if len(later) and at[later[0]] > t[i] + 0.005:
+                # The LSP said 11, or it is lost: then the load is that of another pair.
+                continue
             if len(later) and lf[later[0]] in (13, 14):
                 told, when = int(lf[later[0]]), at[later[0]]
             after = window[np.searchsorted(t, when, side="right") - 1]
