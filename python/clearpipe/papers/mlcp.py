@@ -671,8 +671,8 @@ def fig14_least_utilization(result: cp.Result) -> float:
     return float(used[(t > 80) & (t <= 90)].min())
 
 
-def fig14_flow(place: Any, data: Data) -> None:
-    flows = flow_series(data.cells[0].result, "goodput_bps")
-    (t, rate), *_ = flows.values()
-    place.plot(t, np.nan_to_num(rate) / 1e6, color=COLORS[0], linewidth=0.8)
+def fig14_windows(place: Any, data: Data) -> None:
+    lines = list(flow_series(data.cells[0].result, "cwnd_pkts").items())
+    for (name, (t, window)), color in zip(lines[:: max(1, len(lines) // 4)], COLORS[:4], strict=False):
+        place.plot(t, window, color=color, linewidth=0.8, label=name)
     place.set_xlabel("Time (s)")

@@ -106,7 +106,8 @@ def _panel(place: Any, data: Data, panel: Panel) -> None:
         _flows(place, data, panel)
     else:
         _lines(place, data, panel)
-    place.set_yscale(panel.y_scale)
+    if panel.y_scale != "linear":  # it would put a drawing's own ticks away
+        place.set_yscale(panel.y_scale)
     place.set_ylim(panel.y_min, panel.y_max)
 
 
