@@ -444,9 +444,9 @@ def sec2_2_3_increase_c1(data: Data) -> dict[str, float]:
                     ]
                 )
             )
-            for scheme in ("d", "ai-md")
+            for scheme in ("ai-ii-md", "ai-md")
         }
-        out[f"AI-MD's overloads less AI-II-MD's, {label} flows (1/s)"] = both["ai-md"] - both["d"]
+        out[f"AI-MD's overloads less AI-II-MD's, {label} flows (1/s)"] = both["ai-md"] - both["ai-ii-md"]
         window = 0.98 * 20e6 * 0.1 / 8000 / float(label)
         out[f"II-MD's ramp less AI-II-MD's, {label} flows (RTTs, computed)"] = _ramp(
             window, lambda w: 1 / np.sqrt(w)
@@ -466,7 +466,7 @@ def _ramp(window: float, added: Any) -> float:
 def sec2_2_3_increase_c2(data: Data) -> dict[str, Reading]:
     """The mean growth of the load factor between periods from 95 % on: the 5 s after the newcomer
     came less the 30 s before [1/s]."""
-    return dict(by_label(data, "c2", data.of("main", "d"), _steeper))
+    return dict(by_label(data, "c2", data.of("main", "ai-ii-md"), _steeper))
 
 
 def _steeper(cell: Cell) -> float | None:
