@@ -13,8 +13,8 @@ import numpy as np
 import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.draw import COLORS
-from clearpipe.reproduce.runs import Cell, Data
-from clearpipe.reproduce.tools import claim_of, exact, flow_series, link_of, link_series
+from clearpipe.reproduce.runs import Data
+from clearpipe.reproduce.tools import claim_of, flow_series, link_of, link_series, windowed
 from clearpipe.statistics import t_interval
 from clearpipe.theory import rounds, vcp
 
@@ -66,9 +66,19 @@ def transition(result: cp.Result) -> float:
     return float(t[reached[0] + 4]) if len(reached) else float(t[-1])
 
 
+def fig05_utilization(place: Any, data: Data) -> None:
+    """The first run of each scheme with one flow at 4 Mb/s, 500 ms."""
+    for scheme, color in zip(("vcp", "dpcp"), COLORS, strict=False):
+        cells = [cell for cell in data.of("one", scheme) if cell.label == "4M, 500ms"]
+        for cell in cells[:1]:
+            t, values = windowed(*link_series(cell.result, "utilization_ratio"), "1s")
+            place.plot(t, values, color=color, label=data.paper.schemes[scheme].label)
+    place.set_xlabel("Time (s)")
+
+
 def sec2b_transition400_c1(data: Data) -> float | None:
-    """The least RTT from which on VCP's time is above those of XCP and of SACK [s]; 0 if it is so at
-    all, infinite if not at the longest."""
+    """The least RTT from which on VCP's time is above those of XCP and of SACK [s]; 0 if it is so
+    at all, infinite if not at the longest."""
     points: dict[float, dict[str, list[float]]] = {}
     for cell in data.cells:
         time = data.number(cell, "@transition")
@@ -90,9 +100,8 @@ def _levels(result: cp.Result, link: str = "bottleneck") -> tuple[Any, Any, Any]
     """Times, load factors and levels 0 to 8 that a router told in its periods."""
     t, rho = link_series(result, "router_rho", link)
     at, zone = link_series(result, "router_msp1", link)
-    _, level = link_series(result, "router_lsp1", link)
+    level_at, level = link_series(result, "router_lsp1", link)
     where = np.maximum(np.searchsorted(at, t, side="right") - 1, 0)
-    level_at, _ = link_series(result, "router_lsp1", link)
     place = np.maximum(np.searchsorted(level_at, t, side="right") - 1, 0)
     return t, rho, 3 * (zone[where] - 1) + level[place] - 1
 
@@ -116,7 +125,7 @@ def tab1_c1(data: Data) -> dict[str, float]:
 
 def _cuts(result: cp.Result) -> dict[int, list[float]]:
     """By the load of the pair (4 MSP + LSP), windows over those before the cut: what the LSP left,
-    which comes just behind the MSP, or the MSP alone where it says the same."""
+    which comes just behind the MSP, or the MSP where the LSP says no less."""
     out: dict[int, list[float]] = {}
     loads = flow_series(result, "sender_lf")
     for name, (t, window) in flow_series(result, "sender_cwnd").items():
@@ -177,7 +186,8 @@ def _last(result: cp.Result, name: str) -> list[float]:
 def alg1_c1(data: Data) -> dict[str, float]:
     """Packets of a part after the same part, and numbers that were not undone rightly."""
     return {
-        f"gap {cell.label}": sum(_last(cell.result, "exceptions")) + sum(_last(cell.result, "misread"))
+        f"gap {cell.label}": sum(_last(cell.result, "exceptions"))
+        + sum(_last(cell.result, "misread"))
         for cell in data.of("numbers")
     }
 
@@ -395,8 +405,8 @@ def long2_change(result: cp.Result) -> float:
 
 
 def long2_settled(result: cp.Result) -> float:
-    """Seconds after 1000 s until the long flows' share over 20 s is within a tenth of what it is from
-    1200 s on."""
+    """Seconds after 1000 s until the long flows' share over 20 s is within a tenth of what it is
+    from 1200 s on."""
     t, long, _ = _shares(result, "local2", link_of(result, "link2")["rate_bps"])
     later = float(long[t > 1200].mean())
     for start in range(1000, 1500, 10):
@@ -492,7 +502,9 @@ def fig06_c4(data: Data) -> dict[str, float]:
     out = {}
     for part, kind in (("main", "lossy"), ("reno", "reno")):
         gap: dict[float, list[float]] = {}
-        other = {(c.label, c.rep): data.number(c, "@completion") for c in data.of(part, f"vcp-{kind}")}
+        other = {
+            (c.label, c.rep): data.number(c, "@completion") for c in data.of(part, f"vcp-{kind}")
+        }
         for cell in data.of(part, f"dpcp-{kind}"):
             time, vcps = data.number(cell, "@completion"), other.get((cell.label, cell.rep))
             if cell.x >= 20 and time is not None and vcps is not None:

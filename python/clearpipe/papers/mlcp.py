@@ -106,7 +106,8 @@ def sec2_1_rl_c4(_: Data) -> float:
 
 
 def fig02_c2(_: Data) -> dict[str, float]:
-    """r of 2 over 3 bits and of 3 over 15, in the printed digits, over 4.4 and 1.26; 1 KB is a packet."""
+    """r of 2 over 3 bits and of 3 over 15, in the printed digits, over 4.4 and 1.26; 1 KB is a
+    packet."""
     out = {}
     for bps in CAPACITIES:
         two, three, many = (
@@ -302,7 +303,9 @@ def fig04_c2(data: Data) -> float | None:
 def fig04_improvement(place: Any, data: Data) -> None:
     found = fig04_improvements(data)
     for part, color in zip(CAPACITY, COLORS, strict=False):
-        points = sorted((x, t_interval(values)) for (of, x, _), values in found.items() if of == part)
+        points = sorted(
+            (x, t_interval(values)) for (of, x, _), values in found.items() if of == part
+        )
         place.errorbar(
             [x for x, _ in points],
             [one.mean for _, one in points],
@@ -423,7 +426,7 @@ def fig08_c4(data: Data) -> dict[str, float]:
 
 
 def overloads_per_second(result: cp.Result) -> float:
-    """Periods of the router in overload after the first 20 % [1/s]: decreases that are asked for."""
+    """Periods of the router in overload after the first 20 % [1/s]: decreases asked for."""
     t, sigma = link_series(result, "router_sigma")
     period = float(np.median(link_series(result, "router_t_p")[1]))
     late = t > 0.2 * t[-1]
@@ -446,7 +449,9 @@ def sec2_2_3_increase_c1(data: Data) -> dict[str, float]:
             )
             for scheme in ("ai-ii-md", "ai-md")
         }
-        out[f"AI-MD's overloads less AI-II-MD's, {label} flows (1/s)"] = both["ai-md"] - both["ai-ii-md"]
+        out[f"AI-MD's overloads less AI-II-MD's, {label} flows (1/s)"] = (
+            both["ai-md"] - both["ai-ii-md"]
+        )
         window = 0.98 * 20e6 * 0.1 / 8000 / float(label)
         out[f"II-MD's ramp less AI-II-MD's, {label} flows (RTTs, computed)"] = _ramp(
             window, lambda w: 1 / np.sqrt(w)
@@ -554,7 +559,7 @@ def sec3_2_2_periods(place: Any, data: Data) -> None:
 
 
 def fig10_c4(data: Data) -> float | None:
-    """The RTT at which the utilization of SACK+RED falls below SACK+RIO's, between two points [s]."""
+    """The RTT at which SACK+RED's utilization falls below SACK+RIO's, between two points [s]."""
     gap: dict[float, list[float]] = {}
     rio = {(c.label, c.rep): data.number(c, "utilization_ratio") for c in data.of("main", "rio")}
     for cell in data.of("main", "red"):
@@ -584,7 +589,9 @@ def _by_link(data: Data, scheme: str, column: str) -> Any:
     )
 
 
-def _gaps(data: Data, short: str, pairs: Any, column: str, links: Any = LINKS) -> dict[str, Reading]:
+def _gaps(
+    data: Data, short: str, pairs: Any, column: str, links: Any = LINKS
+) -> dict[str, Reading]:
     """For each link the first scheme's value less the second's."""
     claim = claim_of(data, short)
     out = {}
@@ -649,8 +656,8 @@ def _links(place: Any, data: Data, column: str) -> None:
 
 
 def fig14_recovery(result: cp.Result) -> float:
-    """Seconds from the departure at 140 s until 95 % of what ten flows used before, from 30 to 80 s,
-    is used again."""
+    """Seconds from the departure at 140 s until 95 % of what ten flows used before, from 30 to
+    80 s, is used again."""
     t, used = windowed(*link_series(result, "utilization_ratio"), "500ms")
     before = float(used[(t > 30) & (t <= 80)].mean())
     # What the flows that left had sent is on its way for an RTT.
@@ -673,6 +680,8 @@ def fig14_least_utilization(result: cp.Result) -> float:
 
 def fig14_windows(place: Any, data: Data) -> None:
     lines = list(flow_series(data.cells[0].result, "cwnd_pkts").items())
-    for (name, (t, window)), color in zip(lines[:: max(1, len(lines) // 4)], COLORS[:4], strict=False):
+    for (name, (t, window)), color in zip(
+        lines[:: max(1, len(lines) // 4)], COLORS[:4], strict=False
+    ):
         place.plot(t, window, color=color, linewidth=0.8, label=name)
     place.set_xlabel("Time (s)")
