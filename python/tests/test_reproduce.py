@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_report_browser as browser
 from sweeping import call
 
 import clearpipe as cp
@@ -334,6 +335,8 @@ def test_a_failing_check_ends_with_4(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_shards_share_the_runs(tmp_path: Path) -> None:
+    told = call("reproduce", "vcp:fig13", "--no-run", cwd=tmp_path)
+    assert told.stdout.splitlines()[-1] == "3 claims: 3 not run"
     for shard in ("0/2", "1/2"):
         call("reproduce", "vcp:fig13", "--shard", shard, cwd=tmp_path)
     told = call("reproduce", "vcp:fig13", cwd=tmp_path)
@@ -361,3 +364,27 @@ def test_windows_are_means_at_their_ends() -> None:
     at, values = tools.windowed(t, np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]), "200ms")
     assert at == pytest.approx([0.2, 0.4, 0.6])
     assert values == pytest.approx([2.0, 6.0, 10.0])
+
+
+LOOK = """<pre id="seen"></pre><script>addEventListener("load", () => {
+  const image = document.querySelector("figure img");
+  document.getElementById("seen").textContent = JSON.stringify([
+    document.documentElement.scrollWidth, innerWidth, image.clientWidth, image.naturalWidth,
+    document.querySelectorAll("td .badge").length]);
+});</script>"""
+
+
+@pytest.mark.skipif(browser.BROWSER is None, reason="no browser is installed")
+def test_the_report_in_a_browser_of_half_a_page(tmp_path: Path) -> None:
+    call("reproduce", "vcp:fig01", "-q", cwd=tmp_path)
+    page = tmp_path / "results/reproduce/quick/vcp-fig01/report.html"
+    looked = page.with_name("looked.html")
+    looked.write_text(page.read_text().replace("</body>", LOOK + "</body>"))
+    dom = browser.browse("--window-size=600,900", "--dump-dom", f"file://{looked}").stdout
+    seen = re.search(r'<pre id="seen">(.*?)</pre>', dom)
+    assert seen is not None
+    scroll, inner, shown, natural, badges = json.loads(seen[1])
+    assert scroll <= inner, "wider than the page"
+    # Drawn with text of 9 points; shrunk by less than a fifth it has more than 7.
+    assert shown >= 0.8 * natural
+    assert badges == 2
