@@ -121,7 +121,8 @@ def _panel(place: Any, data: Data, panel: Panel) -> None:
     else:
         _lines(place, data, panel)
     place.margins(y=0.08)
-    place.set_yscale(panel.y_scale)
+    if panel.y_scale != "linear":  # it would put a drawing's own ticks away
+        place.set_yscale(panel.y_scale)
     place.set_ylim(panel.y_min, panel.y_max)
 
 

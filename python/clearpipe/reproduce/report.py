@@ -138,7 +138,9 @@ def _entry(done: Done, folder: Path, base: str) -> Entry:
     return Entry(
         figure,
         done.built,
-        _image(folder / figure.id / "figure.svg") if done.data.cells and figure.panels else "",
+        _image(folder / figure.id / "figure.svg")
+        if figure.panels and (done.data.cells or not parts)
+        else "",
         told(done.counts()),
         [_row(outcome, done) for outcome in done.outcomes],
         f"{len(done.data.cells)} of {done.data.wanted} runs" if done.data.wanted else "no runs",
