@@ -116,31 +116,43 @@ def sec3_controllers_c2(_: Data) -> dict[str, float]:
     return out
 
 
-def _intervals(result: cp.Result) -> tuple[Any, Any, Any]:
-    """h, |phi| and the bytes that came, of each of the router's control intervals."""
+def _intervals(data: Data) -> tuple[Any, Any, Any]:
+    """h, |phi| and the traffic y d at the end of each of the router's control intervals."""
+    result = data.of("main")[0].result
     t, y = link_series(result, "router_input_traffic")
-    length = np.diff(t)
 
     def held(name: str) -> Any:
         at, values = link_series(result, name)
-        return values[np.searchsorted(at, t[1:], side="right") - 1]
+        return values[np.searchsorted(at, t, side="right") - 1]
 
-    return held("router_h"), np.abs(held("router_phi")), y[1:] * length
+    late = t > 1
+    values = held("router_h"), np.abs(held("router_phi")), y * held("router_avg_rtt")
+    return values[0][late], values[1][late], values[2][late]
 
 
 def sec3_controllers_c3(data: Data) -> dict[str, float]:
     """(h + |phi|) over the traffic, of the intervals in which anything is shuffled."""
-    h, phi, came = _intervals(data.cells[0].result)
-    part = ((h + phi) / came)[(h > 0) & (came > 0)]
+    if not data.of("main"):
+        return {}
+    h, phi, came = _intervals(data)
+    part = ((h + phi) / came)[h > 0]
     return {"least": float(part.min()), "most": float(part.max())}
 
 
 def sec3_shuffled(place: Any, data: Data) -> None:
-    h, phi, came = _intervals(data.cells[0].result)
-    some = came > 0
-    place.plot(phi[some] / came[some], h[some] / came[some], ".", color=COLORS[0], markersize=3)
-    place.set_xlim(0, 0.3)
-    place.set_xlabel("|phi| / (y T)")
+    h, phi, came = _intervals(data)
+    place.plot(phi / came, h / came, ".", color=COLORS[0], markersize=3)
+    place.set_xlabel("|phi| / (y d)")
+
+
+def sec3_controllers_c5(data: Data) -> float | None:
+    """Round trips from the first estimate of the RTT until the window is that of 20 Mb/s."""
+    for cell in data.of("request"):
+        t, window = flow_series(cell.result, "sender_cwnd")["fwd"]
+        estimate = flow_series(cell.result, "srtt_s")["fwd"][0][0]
+        there = t[window >= 0.99 * 20e6 * 0.08 / 8000]
+        return float(there[0] - estimate) / 0.08 if len(there) else np.inf
+    return None
 
 
 # Section 4 and appendix B.
