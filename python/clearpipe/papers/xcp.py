@@ -21,6 +21,7 @@ from clearpipe.reproduce.tools import (
     claim_of,
     flow_goodputs,
     flow_series,
+    link_of,
     link_series,
     windowed,
 )
@@ -63,6 +64,19 @@ def sec1_aqm_margins(place: Any, _: Data) -> None:
     place.axhline(0, color="#888888", linewidth=0.7)
     place.set_xscale("log")
     place.set_xlabel("Capacity (Mb/s)")
+
+
+def sec1_told_right(result: cp.Result) -> float:
+    """The share of the losses that senders found and took for what they are: errors without a cut
+    of the window. Where the queue drops nothing, every cut is wrong."""
+    if link_of(result)["total_drops_pkts"]:
+        return np.nan
+    cuts = sum(
+        int((window[1:] < 0.7 * window[:-1]).sum())
+        for _, window in flow_series(result, "cwnd_pkts").values()
+    )
+    found = sum(int(n) for n in result.flows["fast_retransmits"])
+    return 1 - cuts / found
 
 
 # Section 3.
@@ -149,9 +163,9 @@ def sec3_controllers_c5(data: Data) -> float | None:
     """Round trips from the first estimate of the RTT until the window is that of 20 Mb/s."""
     for cell in data.of("request"):
         t, window = flow_series(cell.result, "sender_cwnd")["fwd"]
-        estimate = flow_series(cell.result, "srtt_s")["fwd"][0][0]
+        at, srtt = flow_series(cell.result, "srtt_s")["fwd"]
         there = t[window >= 0.99 * 20e6 * 0.08 / 8000]
-        return float(there[0] - estimate) / 0.08 if len(there) else np.inf
+        return round(float((there[0] - at[0]) / srtt[0]), 9) if len(there) else np.inf
     return None
 
 
@@ -274,16 +288,19 @@ def fig15_nyquist(place: Any, _: Data) -> None:
 # Section 5.2: figures 4 to 9.
 
 
-def _between(data: Data, short: str, first: float, last: float) -> Mapping[str, Reading]:
+def _between(data: Data, short: str, first: str, last: str) -> Mapping[str, Reading]:
     """For each TCP scheme its utilization at the last point less that at the first."""
     claim = claim_of(data, short)
     out = {}
     for scheme in data.paper.groups["tcp"]:
-        used = {(cell.x, cell.rep): cell.metrics["utilization_ratio"] for cell in data.of("", scheme)}
+        used = {
+            (cell.label, cell.rep): cell.metrics["links.bottleneck.utilization_ratio"]
+            for cell in data.of("", scheme)
+        }
         values = [
             used[last, rep] - used[first, rep]
-            for x, rep in used
-            if x == last and (first, rep) in used
+            for label, rep in used
+            if label == last and (first, rep) in used
         ]
         if values:
             label = data.paper.schemes[scheme].label
@@ -292,11 +309,11 @@ def _between(data: Data, short: str, first: float, last: float) -> Mapping[str, 
 
 
 def fig04_c4(data: Data) -> Mapping[str, Reading]:
-    return _between(data, "c4", 1e8, 4e9)
+    return _between(data, "c4", "100Mbps", "4Gbps")
 
 
 def fig05_c2(data: Data) -> Mapping[str, Reading]:
-    return _between(data, "c2", 0.08, 1.4)
+    return _between(data, "c2", "80ms", "1400ms")
 
 
 def fig06_c2(data: Data) -> dict[str, float]:
