@@ -22,6 +22,7 @@ from clearpipe.reproduce.tools import (
     claim_of,
     flow_goodputs,
     flow_series,
+    link_of,
     link_series,
     windowed,
 )
@@ -464,7 +465,13 @@ def fig16_rates(place: Any, data: Data) -> None:
     place.set_xlabel("Flow")
 
 
-# Section IV-E: figure 18.
+# Section IV-E: figures 17 and 18.
+
+
+def fig17_used(result: cp.Result) -> float:
+    """The utilization of the 100 Mb/s link. The packet in service when the measurement begins
+    counts whole, which can make it a millionth more than 1."""
+    return min(1.0, float(link_of(result, "l2")["utilization_ratio"]))
 
 
 def fig18_c1(data: Data) -> dict[str, Reading]:
