@@ -67,6 +67,24 @@ def sec2b_example_c3(_: Data) -> dict[str, float]:
     }
 
 
+def sec2b_example_c4(data: Data) -> dict[str, Reading]:
+    """The rates of the runs over the printed ones."""
+    return _over(data, "c4", data.of("", "xcp"), {"short": 43e6, "long": 25e6})
+
+
+def _over(
+    data: Data, short: str, cells: Sequence[Cell], expected: Mapping[str, float]
+) -> dict[str, Reading]:
+    """The mean goodput of groups over what is expected."""
+    claim = claim_of(data, short)
+    out = {}
+    for group, rate in expected.items():
+        values = [cell.metrics[f"groups.{group}.goodput_mean_bps"] / rate for cell in cells]
+        if values:
+            out[group] = Reading(group, t_interval(values), claim.lo, claim.hi)
+    return out
+
+
 def lowmodel_c1(_: Data) -> float:
     return float(xcp_equilibrium(figure_1(MANY)).utilization[0])
 
@@ -93,7 +111,7 @@ FIELD = 4
 def sec3_overhead_c1(_: Data) -> float:
     """What the header and the ACK grow by, over 400 bytes: in the header both fields that iXCP has
     besides XCP's, in the ACK the one that the sender keeps."""
-    known = {one["name"]: one for one in cp.protocols()}
+    known: dict[str, Any] = {one["name"]: one for one in cp.protocols()}
 
     def more(key: str) -> int:
         return len(known["ixcp"][key]) - len(known["xcp"][key])
@@ -175,7 +193,7 @@ RATIO = "groups.short.goodput_mean_bps / 55e6"
 
 
 def fig04_c6(data: Data) -> dict[str, Reading]:
-    """How far iXCP's utilization and rate are from the theory's, which are 1, up to 64 long flows."""
+    """How far iXCP's utilization and rate are from the theory's 1, up to 64 long flows."""
     cells = [cell for cell in data.of("", "ixcp") if cell.x <= 64]
     out: dict[str, Reading] = {}
     for told, metric in (("utilization", UTILIZATION), ("rate", RATIO)):
@@ -222,6 +240,12 @@ def _with_theory(place: Any, data: Data, metric: str, xcp: Callable[[int], float
 
 FAIR = {"g1": 10.0, "g2": 8.0, "g3": 4.0, "g4": 3.0, "g5": 2.0}
 """Max-min rates, Mb/s."""
+
+
+def fig07_c2(data: Data) -> dict[str, Reading]:
+    """iXCP's rates over the max-min rates, of each group."""
+    fair = {name: 1e6 * rate for name, rate in FAIR.items()}
+    return _over(data, "c2", data.of("", "ixcp"), fair)
 
 
 def fig07_utilization(place: Any, data: Data) -> None:
@@ -319,9 +343,7 @@ def _over_fair(data: Data, scheme: str, window: tuple[float, float]) -> dict[str
     if not cells:
         return {}
     rates = flow_series(cells[0].result, "goodput_bps")
-    return {
-        name: _mean(*rates[name], window) / 1e6 / fair for name, fair in PHASES[window].items()
-    }
+    return {name: _mean(*rates[name], window) / 1e6 / fair for name, fair in PHASES[window].items()}
 
 
 def fig12_c1(data: Data) -> dict[str, float]:
