@@ -20,10 +20,10 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept check-peers check-peers-tcp \
-	bench-peers docs-reference models notebook deps-peers deps-dev fuzz clean
+	bench-peers reproduce-quick reproduce-full reproduce-ci docs-reference models notebook deps-peers deps-dev fuzz clean
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
 
 demo: $(VENV)/installed ## set up .venv and run the demonstration
 	$(VENV)/bin/clearpipe demo
@@ -74,6 +74,23 @@ check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Lin
 
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
+
+# Figures and claims of five papers; docs/reproduction.md. Interrupted, the same target goes on.
+REPRODUCE := $(VENV)/bin/clearpipe reproduce
+
+reproduce-quick: $(VENV)/installed ## all figures of five papers at reduced scale, and what fails
+	$(REPRODUCE) all --scale quick --check
+
+reproduce-full: $(VENV)/installed ## the same as the papers did it: hours
+	$(REPRODUCE) all --scale full --check
+
+# What takes seconds: theory, time series of a run or two, and a sweep.
+REPRODUCE_CI := vcp:sec3b-transition vcp:sec3d-scaling vcp:tab1 vcp:fig01 vcp:fig02 vcp:sec3e-mdfreeze \
+	vcp:fig10 vcp:fig11 vcp:fig12 vcp:thm1 vcp:thm2 vcp:thm3 vcp:thm4 vcp:eq14 vcp:fn5-rttprop \
+	vcp:sec4d-weights vcp:sec5-modelgap vcp:fig13
+
+reproduce-ci: $(DEV)/installed ## three minutes of reproduce-quick
+	$(DEV)/bin/clearpipe reproduce $(REPRODUCE_CI) --scale quick --check
 
 # Inputs that were found stay in fuzz/corpus, those that broke something in fuzz/artifacts.
 FUZZ_SECONDS ?= 600

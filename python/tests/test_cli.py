@@ -63,7 +63,7 @@ def invoke(*arguments: str) -> Result:
         ([*RUN, "--engine", "linux"], 3, "linux"),
         ([*RUN, "--engine", "magic"], 3, "magic"),
         ([*RUN, "--figure", "x.bmp"], 3, ".png"),
-        (["list", "figures"], 2, "figures"),
+        (["list", "papers"], 2, "papers"),
         (["show", "no.toml"], 3, "no.toml"),
         (["compare", "a", "b"], 3, "a"),
     ],

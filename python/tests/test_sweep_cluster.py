@@ -138,3 +138,10 @@ def test_no_scheduler_is_one_clear_error(tmp_path: Path) -> None:
     file = write(tmp_path, SWEEP)
     out = call("sweep", "run", file, *on("tcp://127.0.0.1:1"), cwd=tmp_path, expect=1)
     assert "no scheduler answers at tcp://127.0.0.1:1" in out.stderr
+
+
+def test_a_figure_of_a_paper_runs_on_a_cluster(tmp_path: Path) -> None:
+    with cluster(tmp_path) as (address, _):
+        told = call("reproduce", "vcp:fig13", *on(address), cwd=tmp_path)
+    assert told.stdout.splitlines()[-1].startswith("3 claims:")
+    assert len(Store(tmp_path / "results/store").present()) == 4

@@ -74,6 +74,9 @@ def reproduce(  # noqa: PLR0913 - one for each option
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
     ] = None,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Run nothing; judge what the store has.")
+    ] = False,
     publish: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
@@ -108,7 +111,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
         quiet,
     )
     _check_only(job, figures)
-    missing = _run(job, figures)
+    missing = 0 if no_run else _run(job, figures)
     if part is not None:
         return
     done = [work.judge(job, figure) for figure in figures]

@@ -217,7 +217,10 @@ class Paper:
 def paper(name: str) -> Paper:
     """Read the file of a paper."""
     file = f"{name}.toml"
-    document = tomllib.loads((files("clearpipe.papers") / file).read_text(encoding="utf-8"))
+    try:
+        document = tomllib.loads((files("clearpipe.papers") / file).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: {error}", file=file) from None
     return Reader(file, document).paper(name)
 
 

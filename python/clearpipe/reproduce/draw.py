@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from clearpipe import figures
@@ -20,6 +22,12 @@ MARKERS = "osD^vPX*<>"
 COLORS = (*figures.COLORS, "#8c564b", "#6b6b6b", "#1b9e9e", "#7a5195")
 WIDTH, HEIGHT, TOP = 5.6, 1.95, 0.55
 """Inches: text of 9 points stays legible at half of a page's width."""
+
+MOST_ABOVE = 5
+"""So many names of lines stand above a panel."""
+
+TITLE_WIDTH = 66
+"""Letters in a line of the title."""
 
 SHOWN = {"s": "s", "bps": "b/s"}
 
@@ -65,14 +73,15 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
 
 def _share_labels(axes: Sequence[Any]) -> None:
     """An axis that is the next panel's, too, is named there only."""
-    for place, below in zip(axes, axes[1:], strict=False):
+    for place, below in pairwise(axes):
         if place.get_xlabel() == below.get_xlabel():
             place.set_xlabel("")
 
 
 def _title(data: Data) -> str:
     figure = data.figure
-    return f"{figure.paper.upper().replace('IXCP', 'iXCP')} {figure.figure}: {figure.title}"
+    paper = "iXCP" if figure.paper == "ixcp" else figure.paper.upper()
+    return fill(f"{paper} {figure.figure}: {figure.title}", TITLE_WIDTH)
 
 
 def _legend(drawing: Any, axes: Sequence[Any]) -> None:
@@ -87,7 +96,13 @@ def _legend(drawing: Any, axes: Sequence[Any]) -> None:
             )
         return
     for place, (_, labels) in zip(axes, found, strict=True):
-        if len(labels) > 1:
+        if 1 < len(labels) <= MOST_ABOVE:
+            # Beside the title, where it hides nothing.
+            place.legend(
+                fontsize=7.5, ncols=len(labels), loc="lower right", bbox_to_anchor=(1, 1),
+                borderaxespad=0, handlelength=1.4, columnspacing=1.2,
+            )  # fmt: skip
+        elif len(labels) > MOST_ABOVE:
             place.legend(fontsize=7.5, ncols=min(5, len(labels)), loc="best")
 
 
@@ -105,6 +120,7 @@ def _panel(place: Any, data: Data, panel: Panel) -> None:
         _flows(place, data, panel)
     else:
         _lines(place, data, panel)
+    place.margins(y=0.08)
     place.set_yscale(panel.y_scale)
     place.set_ylim(panel.y_min, panel.y_max)
 
@@ -160,6 +176,7 @@ def _x_axis(place: Any, part: Part) -> None:
         return
     if axis.scale == "log":
         place.set_xscale("log")
+        place.xaxis.set_major_formatter("{x:g}")
     units = {number[1] for number in numbers if number is not None}
     if units & SHOWN.keys():
         from matplotlib.ticker import EngFormatter

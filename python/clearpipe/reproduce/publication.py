@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clearpipe.reproduce import claims, data, draw
+from clearpipe.reproduce.cli import told as told_verdicts
 from clearpipe.reproduce.report import interval_text, range_text
 from clearpipe.reproduce.work import Done, write_text
 
@@ -105,10 +106,14 @@ def _statements(
 
 
 def _why(claim: Mapping[str, Any]) -> str:
-    parts = [claim["reason"]] if claim["reason"] else []
+    parts = [_sentence(claim["reason"])] if claim["reason"] else []
     if number := claim["contradicted_by"]:
         parts.append(f"{number}: {data.notes()['inconsistency'][number]}.")
     return " ".join(parts) or "No reason is known yet."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _not_run(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
@@ -140,7 +145,7 @@ def _figures(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterat
         if one is None:
             continue
         counts = Counter(claim["verdict"] for claim in one["claims"])
-        told = ", ".join(f"{counts[v]} {v}" for v in claims.VERDICTS if counts[v])
+        told = told_verdicts(counts)
         image = f" [image]({figure.id}.png)," if figure.panels else ""
         yield (
             f"- {figure.id} ({one['scale']}, {one['runs_done']} runs): {figure.title};{image} "

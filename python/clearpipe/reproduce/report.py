@@ -26,8 +26,8 @@ SLUGS = {
 
 
 def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
-    """Write the reports: `PAPER.html` for each paper that all figures of are there, `FIGURE/report.html`
-    for a single figure, `selection.html` for others, and `index.html` over all if it is `whole`."""
+    """Write the reports: `PAPER.html` of whole papers, `index.html` over all if it is `whole`;
+    `FIGURE/report.html` of a single figure, `selection.html` of some."""
     folder.mkdir(parents=True, exist_ok=True)
     by_paper: dict[str, list[Done]] = {}
     for one in done:
@@ -133,10 +133,8 @@ class Entry:
 def _entry(done: Done, folder: Path, base: str) -> Entry:
     from clearpipe.reproduce.cli import told
 
-    figure = done.figure
+    figure, parts = done.figure, done.data.parts
     open_ones = data.notes()["ambiguity"]
-    command = f"clearpipe reproduce {figure.paper}:{figure.id.partition('-')[2]}"
-    command += f" --scale {done.scale}"
     return Entry(
         figure,
         done.built,
@@ -145,28 +143,40 @@ def _entry(done: Done, folder: Path, base: str) -> Entry:
         [_row(outcome, done) for outcome in done.outcomes],
         f"{len(done.data.cells)} of {done.data.wanted} runs" if done.data.wanted else "no runs",
         sorted(set(done.data.errors))[:5],
-        command,
-        _example(done, command),
-        f"{base}/{figure.id}/{work.scenario_file(done.data.parts[0].name)}"
-        if done.data.parts
-        else "",
+        command_of(done),
+        _first_point(done),
+        f"{base}/{figure.id}/{work.scenario_file(parts[0].name)}" if parts else "",
         {key: open_ones[key] for key in figure.ambiguities if key in open_ones},
     )
 
 
-def _example(done: Done, command: str) -> str:
-    """How to run a single point again: where something deviates, that one."""
+def command_of(done: Done) -> str:
+    """What reproduces the figure."""
+    figure = done.figure
+    return f"clearpipe reproduce {figure.paper}:{figure.id.partition('-')[2]} --scale {done.scale}"
+
+
+def _first_point(done: Done) -> str:
+    """The command that runs the first point alone."""
     for part in done.data.parts:
-        if part.axis is None:
-            continue
-        value = str(part.axis.values[0])
-        for outcome in done.outcomes:
-            worst = outcome.worst
-            if worst is not None and not worst.inside:
-                label = worst.label.rpartition(", ")[2]
-                value = label if label in map(str, part.axis.values) else value
-                break
-        return f"{command} --only {shlex.quote(f'{part.axis.name}={value}')}"
+        if part.axis is not None:
+            return _only(done, part.axis.name, str(part.axis.values[0]))
+    return ""
+
+
+def _only(done: Done, axis: str, value: str) -> str:
+    return f"{command_of(done)} --only {shlex.quote(f'{axis}={value}')}"
+
+
+def _worst_point(outcome: Outcome, done: Done) -> str:
+    """The command that runs the point alone where the claim is farthest outside."""
+    worst = outcome.worst
+    if worst is None or worst.inside:
+        return ""
+    label = worst.label.rpartition(", ")[2]
+    for part in done.data.parts:
+        if part.axis is not None and label in map(str, part.axis.values):
+            return _only(done, part.axis.name, label)
     return ""
 
 
@@ -196,7 +206,7 @@ def _row(outcome: Outcome, done: Done) -> dict[str, Any]:
         and any(r.interval.n > 1 and not r.sure for r in outcome.readings),
         "reason": outcome.reason,
         "missing": _tells(outcome) and not outcome.reason and not claim.contradicted_by,
-        "deviation": claim.reason(done.scale),
+        "again": _worst_point(outcome, done) if _tells(outcome) else "",
     }  # fmt: skip
 
 

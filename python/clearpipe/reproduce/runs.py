@@ -183,6 +183,13 @@ class Data:
     cells: list[Cell] = field(default_factory=list)
     wanted: int = 0
     errors: list[str] = field(default_factory=list)
+    chosen: bool = False
+    """Are these some points only, chosen by the user?"""
+
+    @property
+    def complete(self) -> bool:
+        """Are all runs there that the figure has?"""
+        return not self.chosen and 0 < self.wanted == len(self.cells)
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[int, str], float | None] = {}
@@ -268,9 +275,11 @@ def position(part: Part, label: str) -> float:
     return float(labels.index(label))
 
 
-def read(figure: Figure, sweeps: Sequence[tuple[Part, Spec]], store: Store) -> Data:
+def read(
+    figure: Figure, sweeps: Sequence[tuple[Part, Spec]], store: Store, *, chosen: bool = False
+) -> Data:
     """What the store has of a figure's runs."""
-    data = Data(paper(figure.paper), figure, tuple(part for part, _ in sweeps))
+    data = Data(paper(figure.paper), figure, tuple(part for part, _ in sweeps), chosen=chosen)
     for part, spec in sweeps:
         points = {point.number: point for point in spec.points}
         for row in tables.read(spec, store).rows:

@@ -117,7 +117,7 @@ def run(job: Job, figure: Figure) -> Tally:
 
 def judge(job: Job, figure: Figure) -> Done:
     """The verdicts by what the store has now."""
-    data = runs.read(figure, job.sweeps(figure), job.store)
+    data = runs.read(figure, job.sweeps(figure), job.store, chosen=bool(job.only))
     outcomes = [claims.judge(claim, data, job.scale) for claim in figure.claims]
     return Done(figure, job.scale, data, outcomes)
 

@@ -1,0 +1,390 @@
+"""Reproducing papers: the claims' data, verdicts, drawings, reports and the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_report_browser as browser
+from sweeping import call
+
+import clearpipe as cp
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce import claims, data, publication, report, runs, tools, work
+from clearpipe.reproduce.claims import CONTRADICTED, DEVIATES, HOLDS, NOT_RUN
+from clearpipe.reproduce.data import Axis, Claim, Figure, Measure, Part
+from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.sweep.store import Store
+
+FIGURES = data.every()
+
+# Data.
+
+
+def test_the_inventory_is_whole() -> None:
+    assert len(FIGURES) == 116
+    assert sum(len(figure.claims) for figure in FIGURES) == 340
+    count = {name: len(data.paper(name).figures) for name in data.PAPERS}
+    assert count == {"xcp": 24, "ixcp": 26, "vcp": 30, "mlcp": 23, "dpcp": 13}
+
+
+def test_ids_are_unique() -> None:
+    ids = [figure.id for figure in FIGURES] + [c.id for f in FIGURES for c in f.claims]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_a_figure_says_what_it_is(figure: Figure) -> None:
+    assert figure.setup
+    assert figure.axes
+    assert figure.claims
+    for claim in figure.claims:
+        ranges = [(claim.lo, claim.hi), *((m.lo, m.hi) for m in claim.measures)]
+        assert any(math.isfinite(end) for pair in ranges for end in pair), claim.id
+        assert claim.measures or claim.check, claim.id
+        assert claim.source, claim.id
+        assert claim.quantity, claim.id
+        assert set(claim.deviation) <= {"quick", "full", "all"}, claim.id
+    for number in figure.ambiguities:
+        assert number in data.notes()["ambiguity"]
+
+
+@pytest.mark.parametrize(
+    "figure", [f for f in FIGURES if data.paper(f.paper).is_built(f)], ids=lambda figure: figure.id
+)
+def test_a_built_figure_is_whole(figure: Figure) -> None:
+    """Its scenarios are valid at both scales, and what panels and measures name is there."""
+    owner = data.paper(figure.paper)
+    for scale in data.SCALES:
+        for part in figure.parts[scale]:
+            sweep = runs.sweep(figure, part)
+            assert sweep is not None
+            text = runs.scenario(figure, part)
+            first = {point.coordinates["scheme"] for point in sweep.points[:1]}
+            for point in sweep.points:
+                if scale == "quick" or point.coordinates["scheme"] in first:
+                    cp.resolve(text, set=point.sets)
+    for panel in figure.panels:
+        assert sum(map(bool, (panel.metric, panel.series, panel.flows, panel.draw))) == 1
+        if panel.draw:
+            assert owner.function(panel.draw)
+    names = {part.name for part in figure.parts["full"]}
+    metrics = [m.metric for claim in figure.claims for m in claim.measures]
+    metrics += [panel.metric for panel in figure.panels if panel.metric]
+    for metric in metrics:
+        for name in re.findall(r"@(\w+)", metric):
+            assert owner.function(name), name
+    for part_name in [m.part for c in figure.claims for m in c.measures] + [
+        panel.part for panel in figure.panels
+    ]:
+        assert part_name in ("", *names)
+
+
+CLAIM = 'id = "x-fig01-c1"\nstatement = "s"\nkind = "quantitative"\nexpected = "1"\nsource = "1"\n'
+FILE = """
+title = "X"
+cite = "Y"
+[schemes.a]
+label = "A"
+[groups]
+[base.b]
+[[figure]]
+id = "x-fig01"
+figure = "Fig. 1"
+title = "T"
+kind = "k"
+setup = "s"
+axes = "a"
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (CLAIM + 'check = "f"\n', "x-fig01-c1: no bound: lo or hi is wanted"),
+        (CLAIM + "lo = 1\n", "x-fig01-c1: neither measure nor check"),
+        (CLAIM + 'lo = 2\nhi = 1\ncheck = "f"\n', "lo = 2 is above hi = 1"),
+        (CLAIM + 'lo = 2\ncheck = "f"\ncontradicted_by = "I99"\n', "no I99 in notes.toml"),
+        (CLAIM + 'lo = 2\nchekc = "f"\n', "x-fig01-c1.chekc: unknown key; did you mean check?"),
+        (CLAIM + 'lo = 2\nmeasure = { metric = "m", scheme = "b" }\n', "'b' is no scheme"),
+        (CLAIM + 'lo = 2\nmeasure = { metric = "m", reduce = "sum" }\n', "reduce: one of mean"),
+        (
+            CLAIM.replace("x-fig01-c1", "x-fig02-c1") + 'lo = 2\ncheck = "f"\n',
+            "begins with x-fig01",
+        ),
+        (CLAIM.replace("quantitative", "vague") + 'lo = 2\ncheck = "f"\n', "kind: one of"),
+    ],
+)
+def test_a_wrong_file_is_refused(more: str, message: str) -> None:
+    import tomllib
+
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        data.Reader("x.toml", tomllib.loads(FILE + "[[figure.claim]]\n" + more)).paper("x")
+
+
+def test_a_target_is_found_or_named() -> None:
+    assert [figure.id for figure in data.chosen("vcp:fig03")] == ["vcp-fig03"]
+    assert data.chosen("vcp-fig03") == data.chosen("vcp:fig03")
+    assert len(data.chosen("dpcp")) == 13
+    with pytest.raises(ConfigError, match="did you mean vcp-fig0"):
+        data.chosen("vcp:fig003")
+
+
+# Verdicts, on tables made by hand.
+
+POINTS = ("10Mbps", "20Mbps", "40Mbps")
+
+
+def hand_made(values: dict[str, dict[str, list[float]]], claim: Claim) -> Data:
+    """Runs whose only number is `m`: by scheme and point, one for each replication."""
+    figure = replace(FIGURES[0], id="vcp-hand", claims=(claim,), panels=())
+    part = Part("main", "b", tuple(values), Axis("rate", POINTS, key="topology.rate"))
+    found = Data(data.paper("vcp"), figure, (part,), wanted=1)
+    for scheme, points in values.items():
+        for label, numbers in points.items():
+            for rep, number in enumerate(numbers):
+                x = runs.position(part, label)
+                numbers_of = {"m": number, "n": 2.0}
+                found.cells.append(Cell("main", scheme, label, x, rep, numbers_of, no_result, ()))
+    return found
+
+
+def no_result() -> cp.Result:
+    raise AssertionError("a table made by hand has no result")
+
+
+def claim_with(*measures: Measure, **more: Any) -> Claim:
+    claim = Claim("vcp-hand-c1", "s", "quantitative", "1", "1", measures=measures, quantity="q")
+    return replace(claim, **more)
+
+
+VALUES = {
+    "vcp": {"10Mbps": [0.9, 0.94], "20Mbps": [0.8, 0.8], "40Mbps": [0.5, 0.7]},
+    "xcp": {"10Mbps": [1.0, 1.0], "20Mbps": [0.9, 0.9], "40Mbps": [0.9, 0.9]},
+}
+
+
+@pytest.mark.parametrize(
+    ("measure", "verdict"),
+    [
+        (Measure("m", ("vcp",), lo=0.6), HOLDS),
+        (Measure("m", ("vcp",), lo=0.7), DEVIATES),
+        (Measure("m", ("vcp",), lo=0.7, need=0.66), HOLDS),
+        (Measure("m", ("vcp",), lo=0.7, x=(10e6, 20e6)), HOLDS),
+        (Measure("m", ("xcp",), minus=("vcp",), hi=0.2), DEVIATES),
+        (Measure("m", ("xcp",), minus=("vcp",), hi=0.31), HOLDS),
+        (Measure("m", ("vcp",), over=("xcp",), lo=0.88, x=(10e6, 20e6)), HOLDS),
+        # The mean over points is 0.74 in one and 0.813 in the other replication: 0.7733.
+        (Measure("m", ("vcp",), reduce="mean", lo=0.7732, hi=0.7734), HOLDS),
+        (Measure("m", ("vcp",), reduce="growth", lo=-0.33, hi=-0.31), HOLDS),
+        (Measure("m", ("vcp",), reduce="rank", lo=-1, hi=-0.99), HOLDS),
+        (Measure("m / n", ("vcp",), lo=0.3, hi=0.46), HOLDS),
+        (Measure("m - 1", ("xcp",), lo=-0.1, hi=0), HOLDS),
+        (Measure("m", ("vcp",), x=(1e9, 2e9), lo=0), NOT_RUN),
+        (Measure("absent", ("vcp",), lo=0), NOT_RUN),
+    ],
+)
+def test_verdicts(measure: Measure, verdict: str) -> None:
+    claim = claim_with(measure)
+    assert claims.judge(claim, hand_made(VALUES, claim), "quick").verdict == verdict
+
+
+def test_a_contradicted_claim_may_hold() -> None:
+    for lo, verdict in ((0.6, HOLDS), (0.7, CONTRADICTED)):
+        claim = claim_with(Measure("m", ("vcp",), lo=lo), contradicted_by="I7")
+        outcome = claims.judge(claim, hand_made(VALUES, claim), "quick")
+        assert outcome.verdict == verdict
+        assert not outcome.fails
+
+
+def test_a_written_reason_is_no_failure() -> None:
+    measure = Measure("m", ("vcp",), lo=0.7)
+    for deviation, scale, fails in (
+        ({}, "quick", True),
+        ({"all": "why"}, "quick", False),
+        ({"quick": "why"}, "quick", False),
+        ({"quick": "why"}, "full", True),
+    ):
+        claim = claim_with(measure, deviation=deviation)
+        outcome = claims.judge(claim, hand_made(VALUES, claim), scale)
+        assert (outcome.verdict, outcome.fails) == (DEVIATES, fails)
+
+
+def test_the_interval_is_students() -> None:
+    claim = claim_with(Measure("m", ("vcp",), x=(10e6, 10e6), lo=0.9))
+    outcome = claims.judge(claim, hand_made(VALUES, claim), "quick")
+    (reading,) = outcome.readings
+    # 0.9 and 0.94: a standard error of 0.02, times t of one degree of freedom.
+    assert reading.interval.mean == pytest.approx(0.92)
+    assert reading.interval.half == pytest.approx(0.02 * 12.706, rel=1e-4)
+    assert reading.inside
+    assert not reading.sure
+
+
+def test_all_measures_must_hold() -> None:
+    good, bad = Measure("m", ("vcp",), lo=0.5), Measure("m", ("xcp",), lo=0.95)
+    for measures, verdict in (((good,), HOLDS), ((good, bad), DEVIATES)):
+        claim = claim_with(*measures)
+        assert claims.judge(claim, hand_made(VALUES, claim), "quick").verdict == verdict
+
+
+def test_what_nothing_computes_is_not_run() -> None:
+    claim = claim_with(lo=1.0, check="there_is_no_such_check")
+    outcome = claims.judge(claim, hand_made(VALUES, claim), "quick")
+    assert outcome.verdict == NOT_RUN
+    assert "not built" in outcome.reason
+
+
+def test_the_worst_reading_is_told() -> None:
+    claim = claim_with(Measure("m", ("vcp",), lo=0.7))
+    worst = claims.judge(claim, hand_made(VALUES, claim), "quick").worst
+    assert worst is not None
+    assert worst.label == "40Mbps"
+    assert report.reading_text(worst).startswith("0.6 ± 1.3 (40Mbps)")
+
+
+# The command, with a figure of one small run.
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(paths)}
+
+
+def test_the_list(tmp_path: Path) -> None:
+    rows = json.loads(call("reproduce", "--json", cwd=tmp_path).stdout)
+    assert len(rows) == 116
+    states = {row["id"]: row["state"] for row in rows}
+    assert states["vcp-fig03"] == "not run"
+    assert json.loads(call("list", "figures", "--json", cwd=tmp_path).stdout) == rows
+    assert call("reproduce", cwd=tmp_path).stdout.splitlines()[-1].endswith("340 claims")
+
+
+def test_one_figure_end_to_end(tmp_path: Path) -> None:
+    """Runs, verdicts, drawings and a report; a second time nothing runs and the bytes are equal."""
+    arguments = ("reproduce", "vcp:fig01", "--check")
+    told: subprocess.CompletedProcess[str] = call(*arguments, cwd=tmp_path)
+    assert re.fullmatch(r"2 claims: .*", told.stdout.splitlines()[-1])
+    folder = tmp_path / "results/reproduce/quick/vcp-fig01"
+    first = files(folder)
+    assert set(first) == {
+        "figure.png", "figure.svg", "figure.pdf", "report.html", "scenario.toml", "verdicts.json",
+    }  # fmt: skip
+    verdicts = json.loads(first["verdicts.json"])
+    assert verdicts["runs_done"] == 1
+    assert verdicts["claims"][0]["verdict"] == HOLDS
+    again = call(*arguments, "--json", cwd=tmp_path)
+    assert "runs in" not in again.stderr
+    assert json.loads(again.stdout)["figures"][0] == verdicts
+    assert files(folder) == first
+    other = call(*arguments, "--out", "other", "--store", "store", cwd=tmp_path)
+    assert other.returncode == 0
+    assert files(tmp_path / "other/quick/vcp-fig01") == first
+    page = first["report.html"].decode()
+    assert "clearpipe reproduce vcp:fig01 --scale quick" in page
+    assert 'id="vcp-fig01-c1"' in page
+    rows = json.loads(call("reproduce", "--json", cwd=tmp_path).stdout)
+    assert next(row["state"] for row in rows if row["id"] == "vcp-fig01").endswith("(quick)")
+    # The scenario is one that `run` takes.
+    scenario = folder / "scenario.toml"
+    assert cp.resolve(scenario).toml
+
+
+def test_one_point_again(tmp_path: Path) -> None:
+    told = call("reproduce", "vcp:fig04", "--only", "rtt=5ms,scheme=vcp", cwd=tmp_path)
+    assert "clearpipe run results/reproduce/quick/vcp-fig04/scenario.toml" in told.stdout
+    assert "5ms" in told.stdout
+    assert not (tmp_path / "results/reproduce/quick/vcp-fig04/report.html").exists()
+    wrong = call("reproduce", "vcp:fig04", "--only", "rate=5ms", cwd=tmp_path, expect=3)
+    assert "the axes are rtt, scheme" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("vcp:fig99",), 3, "no paper or figure is called that"),
+        (("vcp:fig04", "--only", "rtt"), 3, "AXIS=VALUE"),
+        (("vcp:fig04", "--shard", "2/2"), 2, "I/N"),
+        (("vcp:fig04", "--scale", "tiny"), 2, "tiny"),
+    ],
+)
+def test_bad_input(tmp_path: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    assert message in call("reproduce", *arguments, cwd=tmp_path, expect=code).stderr
+
+
+def test_a_failing_check_ends_with_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from clearpipe.cli import app
+
+    figure = data.chosen("vcp:thm3")[0]
+    impossible = replace(figure.claims[0], lo=1e9, hi=math.inf)
+    changed = replace(figure, claims=(impossible,))
+    monkeypatch.setattr(data, "chosen", lambda target: [changed])
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["reproduce", "vcp:thm3", "--check"])
+    assert done.exit_code == 4
+    assert "should hold and does not: vcp-thm3-c1" in done.stderr
+    assert CliRunner().invoke(app, ["reproduce", "vcp:thm3"]).exit_code == 0
+
+
+def test_shards_share_the_runs(tmp_path: Path) -> None:
+    told = call("reproduce", "vcp:fig13", "--no-run", cwd=tmp_path)
+    assert told.stdout.splitlines()[-1] == "3 claims: 3 not run"
+    for shard in ("0/2", "1/2"):
+        call("reproduce", "vcp:fig13", "--shard", shard, cwd=tmp_path)
+    told = call("reproduce", "vcp:fig13", cwd=tmp_path)
+    assert "runs in" not in told.stderr
+    assert len(Store(tmp_path / "results/store").present()) == 4
+
+
+def test_publishing(tmp_path: Path) -> None:
+    job = work.Job(Store(tmp_path / "store"), "quick")
+    done = [work.judge(job, data.chosen(name)[0]) for name in ("vcp:thm3", "vcp:fig01")]
+    page = publication.publish(done, tmp_path / "docs")
+    text = page.read_text()
+    assert "## Statements that could not be confirmed" in text
+    assert "## Statements that can be shown to be wrong" in text
+    assert "vcp-thm3 (quick, 0 runs)" in text
+    assert (
+        json.loads((tmp_path / "docs/vcp-thm3.json").read_text())["claims"][0]["verdict"] == HOLDS
+    )
+
+
+def test_windows_are_means_at_their_ends() -> None:
+    import numpy as np
+
+    t = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    at, values = tools.windowed(t, np.array([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]), "200ms")
+    assert at == pytest.approx([0.2, 0.4, 0.6])
+    assert values == pytest.approx([2.0, 6.0, 10.0])
+
+
+LOOK = """<pre id="seen"></pre><script>addEventListener("load", () => {
+  const image = document.querySelector("figure img");
+  document.getElementById("seen").textContent = JSON.stringify([
+    document.documentElement.scrollWidth, innerWidth, image.clientWidth, image.naturalWidth,
+    document.querySelectorAll("td .badge").length]);
+});</script>"""
+
+
+@pytest.mark.skipif(browser.BROWSER is None, reason="no browser is installed")
+def test_the_report_in_a_browser_of_half_a_page(tmp_path: Path) -> None:
+    call("reproduce", "vcp:fig01", "-q", cwd=tmp_path)
+    page = tmp_path / "results/reproduce/quick/vcp-fig01/report.html"
+    looked = page.with_name("looked.html")
+    looked.write_text(page.read_text().replace("</body>", LOOK + "</body>"))
+    dom = browser.browse("--window-size=600,900", "--dump-dom", f"file://{looked}").stdout
+    seen = re.search(r'<pre id="seen">(.*?)</pre>', dom)
+    assert seen is not None
+    scroll, inner, shown, natural, badges = json.loads(seen[1])
+    assert scroll <= inner, "wider than the page"
+    # Drawn with text of 9 points; shrunk by less than a fifth it has more than 7.
+    assert shown >= 0.8 * natural
+    assert badges == 2
