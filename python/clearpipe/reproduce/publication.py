@@ -31,7 +31,7 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
             del claim["readings"]
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_text(folder / f"{one.figure.id}.json", text)
-        if one.figure.panels and one.data.cells:
+        if one.figure.panels and (one.data.cells or not one.data.wanted):
             draw.draw_small(one.data, folder / f"{one.figure.id}.png", DPI)
     page = folder / "README.md"
     write_text(page, "\n".join(_page(folder)).rstrip() + "\n")

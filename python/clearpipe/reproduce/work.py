@@ -132,7 +132,7 @@ def write(done: Done, folder: Path) -> Path:
     write_text(
         place / "verdicts.json", json.dumps(done.as_json(), indent=1, ensure_ascii=False) + "\n"
     )
-    if done.figure.panels and (done.data.cells or not done.figure.parts[_scale(done)]):
+    if done.figure.panels and (done.data.cells or not done.data.wanted):
         draw.draw(done.data, place)
     return place
 
