@@ -1,0 +1,598 @@
+"""iXCP's claims that are computed, by the theory or from series; ixcp.toml has the others.
+
+A function named by `check` gets the figure's runs and gives a number, or numbers by label; one
+named by a metric `@name` gets a result and gives a number; one named by `draw` gets axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import clearpipe as cp
+from clearpipe.reproduce.claims import Reading
+from clearpipe.reproduce.data import Claim
+from clearpipe.reproduce.draw import COLORS, MARKERS
+from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.tools import (
+    base_rtts,
+    by_label,
+    claim_of,
+    flow_goodputs,
+    flow_series,
+    link_of,
+    link_series,
+    windowed,
+)
+from clearpipe.statistics import t_interval
+from clearpipe.theory import (
+    Network,
+    ixcp_equilibrium,
+    maxmin,
+    of_paths,
+    xcp_equilibrium,
+)
+from clearpipe.theory.lowmodel import ixcp_feedback, xcp_feedback
+
+# Sections I, II-B, III and V: the model.
+
+MANY = 1_000_000
+
+
+def figure_1(n: int) -> Network:
+    """n long flows over 155 and 100 Mb/s, a short one over the 155 Mb/s."""
+    return of_paths([155.0, 100.0], [[0, 1], [0]], count=[n, 1])
+
+
+def sec2b_example_c1(_: Data) -> dict[str, float]:
+    long, short = xcp_equilibrium(figure_1(4)).rate
+    return {"short flow": float(short) - 43, "long flows": float(long) - 25}
+
+
+def sec2b_example_c2(_: Data) -> float:
+    return 155 - float(xcp_equilibrium(figure_1(4)).load[0])
+
+
+def sec2b_example_c3(_: Data) -> dict[str, float]:
+    """At the text's rounded rates, each less what is printed."""
+    told = xcp_feedback(figure_1(4), [25.0, 43.0])
+    return {
+        "spare": float(told.spare[0]) - 4.8,
+        "shuffled": float(told.shuffled[0]) - 9.5,
+        "increase": float(told.increase[2]) - 2.86,
+        "decrease of the short flow": float(told.decrease[2]) - 2.86,
+        "decrease of a long flow": float(told.decrease[0]) - 1.66,
+    }
+
+
+def sec2b_example_c4(data: Data) -> dict[str, Reading]:
+    """The rates of the runs over the printed ones."""
+    return _over(data, "c4", data.of("", "xcp"), {"short": 43e6, "long": 25e6})
+
+
+def _over(
+    data: Data, short: str, cells: Sequence[Cell], expected: Mapping[str, float]
+) -> dict[str, Reading]:
+    """The mean goodput of groups over what is expected."""
+    claim = claim_of(data, short)
+    out = {}
+    for group, rate in expected.items():
+        values = [cell.metrics[f"groups.{group}.goodput_mean_bps"] / rate for cell in cells]
+        if values:
+            out[group] = Reading(group, t_interval(values), claim.lo, claim.hi)
+    return out
+
+
+def lowmodel_c1(_: Data) -> float:
+    return float(xcp_equilibrium(figure_1(MANY)).utilization[0])
+
+
+COUNTS = (2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+def lowmodel_c2(_: Data) -> dict[str, float]:
+    return {f"n = {n}": float(xcp_equilibrium(figure_1(n)).rate[1]) for n in (*COUNTS, MANY)}
+
+
+def lowmodel_short(place: Any, _: Data) -> None:
+    rates = [float(xcp_equilibrium(figure_1(n)).rate[1]) for n in COUNTS]
+    place.plot(COUNTS, rates, color=COLORS[0], marker="o", markersize=4, label="XCP (Low)")
+    place.axhline(55, color=COLORS[1], linestyle="--", linewidth=1.0, label="Max-min")
+    place.set_xscale("log", base=2)
+    place.set_xlabel("Long flows")
+
+
+FIELD = 4
+"""Bytes of bottleneckId and of nextBottleneckId (section III)."""
+
+
+def sec3_overhead_c1(_: Data) -> float:
+    """What the header and the ACK grow by, over 400 bytes: in the header both fields that iXCP has
+    besides XCP's, in the ACK the one that the sender keeps."""
+    known: dict[str, Any] = {one["name"]: one for one in cp.protocols()}
+
+    def more(key: str) -> int:
+        return len(known["ixcp"][key]) - len(known["xcp"][key])
+
+    return FIELD * (more("header") + more("variables")) / 400
+
+
+def sec3_overhead_c2(_: Data) -> float:
+    network = figure_1(1024)
+    gain = ixcp_equilibrium(network).utilization - xcp_equilibrium(network).utilization
+    return float(gain[0])
+
+
+def _networks() -> Iterator[tuple[str, Network]]:
+    for n in (4, 16, 64, 256, 1024):
+        yield f"figure 1, n = {n}", figure_1(n)
+    rows = [list(range(k)) for k in range(1, 6)]
+    yield "figure 6", of_paths([250.0, 200.0, 160.0, 120.0, 60.0], rows, count=[5, 5, 10, 20, 30])
+    phases = {"up to 20 s": (1, 1, 2), "up to 40 s": (4, 1, 2), "up to 60 s": (1, 1, 1)}
+    for name, count in phases.items():
+        paths = [[0, 1, 2], [0], [1], [2]]
+        yield f"figure 10, {name}", of_paths([150.0, 100.0, 120.0], paths, count=[1, *count])
+    capacity = [100.0] * 4 + [50.0] + [100.0] * 4
+    paths = [list(range(9)), *([k] for k in range(9))]
+    yield "figure 25", of_paths(capacity, paths, count=[50] * 10)
+    rng = np.random.default_rng(5)
+    for number in range(200):
+        links, flows = int(rng.integers(2, 9)), int(rng.integers(2, 21))
+        used = rng.random((flows, links)) < 0.5
+        used[np.arange(flows), rng.integers(0, links, flows)] = True
+        paths = [np.flatnonzero(row).tolist() for row in used]
+        yield f"random {number}", of_paths(rng.uniform(1, 10, links).tolist(), paths)
+
+
+def thm1_c1(_: Data) -> dict[str, float]:
+    """The utilization of the bottleneck that is farthest from 1: of each figure, and of all random
+    networks."""
+    out: dict[str, float] = {}
+    for name, network in _networks():
+        found = ixcp_equilibrium(network)
+        used = found.utilization[np.unique(found.bottleneck)]
+        _farthest(out, name, used)
+    return out
+
+
+def thm1_c2(_: Data) -> dict[str, float]:
+    """The rate that is farthest from max-min, over it."""
+    out: dict[str, float] = {}
+    for name, network in _networks():
+        _farthest(out, name, ixcp_equilibrium(network).rate / maxmin(network).rate)
+    return out
+
+
+def _farthest(out: dict[str, float], name: str, values: Any) -> None:
+    key = "200 random networks" if name.startswith("random") else name
+    every = [out[key], *values] if key in out else list(values)
+    out[key] = float(max(every, key=lambda value: abs(value - 1)))
+
+
+def thm1_c3(_: Data) -> float:
+    """The feedback that a full link gives to all its flows together, over its capacity: the sum
+    that is farthest from 0 of 200 draws of rates and bottlenecks."""
+    rng = np.random.default_rng(6)
+    most = 0.0
+    for _draw in range(200):
+        flows = int(rng.integers(2, 30))
+        rate = rng.uniform(0.1, 5, flows)
+        network = of_paths([float(rate.sum()), 1e6], [[0, 1]] * flows)
+        told = ixcp_feedback(network, rate, rng.integers(0, 2, flows))
+        net = told.net.reshape(flows, 2)[:, 0]
+        most = max(most, abs(float(net.sum())) / float(rate.sum()))
+    return most
+
+
+# Section IV-A: figures 4 and 5.
+
+UTILIZATION = "links.l1.utilization_ratio"
+RATIO = "groups.short.goodput_mean_bps / 55e6"
+
+
+def fig04_c6(data: Data) -> dict[str, Reading]:
+    """How far iXCP's utilization and rate are from the theory's 1, up to 64 long flows."""
+    cells = [cell for cell in data.of("", "ixcp") if cell.x <= 64]
+    out: dict[str, Reading] = {}
+    for told, metric in (("utilization", UTILIZATION), ("rate", RATIO)):
+
+        def gap(cell: Cell, metric: str = metric) -> float | None:
+            value = data.number(cell, metric)
+            return None if value is None else abs(1 - value)
+
+        for label, one in by_label(data, "c6", cells, gap).items():
+            out[f"{told}, n = {label}"] = one
+    return out
+
+
+def fig04_utilization(place: Any, data: Data) -> None:
+    _with_theory(place, data, UTILIZATION, lambda n: float(_low(n).utilization[0]))
+
+
+def fig04_ratio(place: Any, data: Data) -> None:
+    _with_theory(place, data, RATIO, lambda n: float(_low(n).rate[1]) / 55)
+
+
+def _low(n: int) -> Any:
+    return xcp_equilibrium(figure_1(n))
+
+
+def _with_theory(place: Any, data: Data, metric: str, xcp: Callable[[int], float]) -> None:
+    counts = sorted({int(cell.x) for cell in data.cells})
+    for number, scheme in enumerate(("xcp", "ixcp")):
+        means = [
+            np.mean([data.number(cell, metric) for cell in data.of("", scheme) if cell.x == n])
+            for n in counts
+        ]
+        label = data.paper.schemes[scheme].label
+        style = {"color": COLORS[number], "marker": MARKERS[number], "markersize": 4}
+        place.plot(counts, means, linewidth=1.2, label=label, **style)
+        theory = [xcp(n) if scheme == "xcp" else 1.0 for n in counts]
+        line = {"color": COLORS[number], "linestyle": "--", "linewidth": 0.9}
+        place.plot(counts, theory, label=f"{label}, theory", **line)
+    place.set_xscale("log", base=2)
+    place.set_xlabel("Long flows")
+
+
+# Section IV-B: figures 7 and 8.
+
+FAIR = {"g1": 10.0, "g2": 8.0, "g3": 4.0, "g4": 3.0, "g5": 2.0}
+"""Max-min rates, Mb/s."""
+
+
+def fig07_c2(data: Data) -> dict[str, Reading]:
+    """iXCP's rates over the max-min rates, of each group."""
+    fair = {name: 1e6 * rate for name, rate in FAIR.items()}
+    return _over(data, "c2", data.of("", "ixcp"), fair)
+
+
+def fig07_utilization(place: Any, data: Data) -> None:
+    _five(place, data, lambda k: f"links.l{k}.utilization_ratio")
+
+
+def fig07_ratio(place: Any, data: Data) -> None:
+    _five(place, data, lambda k: f"groups.g{k}.goodput_mean_bps / {1e6 * FAIR[f'g{k}']:g}")
+
+
+def fig08_queue(place: Any, data: Data) -> None:
+    _five(place, data, lambda k: f"links.l{k}.queue_mean_pkts")
+
+
+def fig08_drops(place: Any, data: Data) -> None:
+    _five(place, data, lambda k: f"links.l{k}.total_drops_pkts")
+
+
+def _five(place: Any, data: Data, metric: Callable[[int], str]) -> None:
+    _by_number(place, data, "", range(1, 6), metric)
+    place.set_xticks(range(1, 6))
+
+
+def _by_number(
+    place: Any, data: Data, part: str, numbers: Sequence[int], metric: Callable[[int], str]
+) -> None:
+    """A metric of each link, means over the replications, a line for each scheme."""
+    for number, scheme in enumerate(("xcp", "ixcp")):
+        cells = data.of(part, scheme)
+        if cells:
+            means = [np.mean([data.number(cell, metric(k)) for cell in cells]) for k in numbers]
+            place.plot(
+                numbers,
+                means,
+                color=COLORS[number],
+                marker=MARKERS[number],
+                markersize=4,
+                linewidth=1.0,
+                label=data.paper.schemes[scheme].label,
+            )
+    place.set_xlabel("Link")
+
+
+# Section IV-C: figures 9 to 14.
+
+
+def fig09_c1(data: Data) -> float | None:
+    """iXCP's time from the last start until all four flows stay within 5 % of 25 Mb/s, means over
+    600 ms, over XCP's."""
+    times = [_settled(cell.result) for name in ("ixcp", "xcp") for cell in data.of("", name)[:1]]
+    return times[0] / times[1] if len(times) == 2 else None
+
+
+def _settled(result: cp.Result) -> float:
+    last = 0.0
+    for t, rate in flow_series(result, "goodput_bps").values():
+        at, means = windowed(t, rate, "600ms")
+        away = at[np.abs(means / 25e6 - 1) > 0.05]
+        last = max(last, float(away[-1]) if len(away) else 0.0)
+    return last - 6.0
+
+
+def fig09_least(result: cp.Result) -> float:
+    """The smallest rate of the last third, Mb/s."""
+    return min(float(rate) for rate in result.flows["goodput_bps"]) / 1e6
+
+
+def fig09_most(result: cp.Result) -> float:
+    """The largest rate of the last third, Mb/s."""
+    return max(float(rate) for rate in result.flows["goodput_bps"]) / 1e6
+
+
+PHASES: Mapping[tuple[float, float], Mapping[str, float]] = {
+    (12, 20): {"long": 40, "s1": 110, "s2": 60, "s3": 40, "s4": 40},
+    (32, 40): {
+        "long": 30, "s1": 30, "s2": 70, "s3": 45, "s4": 45, "s5": 30, "s6": 30, "s7": 30,
+    },
+    (50, 60): {"long": 50, "s1": 100, "s2": 50, "s3": 70},
+}  # fmt: skip
+"""When a phase has settled, and the max-min rates in it, Mb/s."""
+
+
+def _mean(t: Any, values: Any, window: tuple[float, float]) -> float:
+    return float(values[(t > window[0] + 0.05) & (t <= window[1] + 0.05)].mean())
+
+
+def fig11_settled(result: cp.Result) -> float:
+    """The least mean utilization of a link in the settled part of a phase."""
+    used = [link_series(result, "utilization_ratio", link) for link in ("l1", "l2", "l3")]
+    return min(_mean(t, values, window) for t, values in used for window in PHASES)
+
+
+def _over_fair(data: Data, scheme: str, window: tuple[float, float]) -> dict[str, float]:
+    cells = data.of("", scheme)[:1]
+    if not cells:
+        return {}
+    rates = flow_series(cells[0].result, "goodput_bps")
+    return {name: _mean(*rates[name], window) / 1e6 / fair for name, fair in PHASES[window].items()}
+
+
+def fig12_c1(data: Data) -> dict[str, float]:
+    return _over_fair(data, "ixcp", (12, 20))
+
+
+def fig12_c2(data: Data) -> dict[str, float]:
+    """For each flow when it was more than 5 % away from its rate for the last time, means over a
+    second."""
+    cells = data.of("", "ixcp")[:1]
+    if not cells:
+        return {}
+    rates = flow_series(cells[0].result, "goodput_bps")
+    out = {}
+    for name, fair in PHASES[12, 20].items():
+        t, means = windowed(*rates[name], "1s")
+        away = t[(t <= 20.05) & (np.abs(means / 1e6 / fair - 1) > 0.05)]
+        out[name] = float(away[-1]) if len(away) else 0.0
+    return out
+
+
+def fig12_c3(data: Data) -> dict[str, float]:
+    return _over_fair(data, "ixcp", (32, 40))
+
+
+def fig12_c4(data: Data) -> dict[str, float]:
+    return _over_fair(data, "ixcp", (50, 60))
+
+
+def fig12_c5(data: Data) -> float | None:
+    """How much later iXCP's flows than XCP's have come within 5 % of where they settle in the
+    first phase: the mean of five flows."""
+    found = {name: data.of("", name)[:1] for name in ("ixcp", "xcp")}
+    if not all(found.values()):
+        return None
+    times = {name: _ramp(cells[0].result) for name, cells in found.items()}
+    return times["ixcp"] - times["xcp"]
+
+
+def _ramp(result: cp.Result) -> float:
+    rates = flow_series(result, "goodput_bps")
+    times = []
+    for name in PHASES[12, 20]:
+        t, rate = rates[name]
+        there = t[rate >= 0.95 * _mean(t, rate, (12, 20))]
+        times.append(float(there[0]))
+    return float(np.mean(times))
+
+
+def fig13_c4(data: Data) -> dict[str, float]:
+    """XCP's rate less iXCP's of the flows that XCP holds short, mean of the three phases, Mb/s."""
+    both = [data.of("", name)[:1] for name in ("xcp", "ixcp")]
+    if not all(both):
+        return {}
+    xcp, ixcp = (flow_series(cells[0].result, "goodput_bps") for cells in both)
+    return {
+        name: float(
+            np.mean([_mean(*xcp[name], phase) - _mean(*ixcp[name], phase) for phase in PHASES])
+        )
+        / 1e6
+        for name in ("s1", "s2", "s3")
+    }
+
+
+LATE = ((10.0, 20.0), (30.0, 40.0), (50.0, 60.0))
+"""The second half of each phase."""
+
+
+def fig14_c1(data: Data) -> dict[str, float]:
+    """The coefficient of variation of each flow's rate over 200 ms, mean of its phases."""
+    out = {}
+    for cell in data.of("", "tcp")[:1]:
+        for name, (t, rate) in flow_series(cell.result, "goodput_bps").items():
+            there = [rate[(t > a + 0.05) & (t <= b + 0.05)] for a, b in LATE]
+            parts = [x.std() / x.mean() for x in there if len(x) and np.nan_to_num(x).mean() > 0]
+            out[name] = float(np.mean(parts))
+    return out
+
+
+def fig14_c2(data: Data) -> dict[str, float]:
+    """The long flow's rate over its max-min rate, in the second half of each phase."""
+    out = {}
+    for cell in data.of("", "tcp")[:1]:
+        t, rate = flow_series(cell.result, "goodput_bps")["long"]
+        for window, fair in zip(LATE, PHASES.values(), strict=True):
+            name = f"{window[0]:g} to {window[1]:g} s"
+            out[name] = _mean(t, rate, window) / 1e6 / fair["long"]
+    return out
+
+
+# Section IV-D: figure 16.
+
+
+def _ratios(data: Data, scheme: str) -> list[Any]:
+    """Rate over max-min rate of the short flow and the sixteen long ones, of each run."""
+    return [
+        np.array([*flow_goodputs(cell, "short"), *flow_goodputs(cell, "long")])
+        / np.array([55e6] + [6.25e6] * 16)
+        for cell in data.of("", scheme)
+    ]
+
+
+def _each(claim: Claim, rows: Sequence[Any]) -> dict[str, Reading]:
+    return {
+        f"flow {n}": Reading(f"flow {n}", t_interval(values), claim.lo, claim.hi)
+        for n, values in enumerate(np.array(rows).T.tolist())
+    }
+
+
+def fig16_c1(data: Data) -> dict[str, Reading]:
+    rows = _ratios(data, "ixcp")
+    return _each(claim_of(data, "c1"), rows) if rows else {}
+
+
+def fig16_c2(data: Data) -> dict[str, Reading]:
+    rows = [row - np.array([0.556] + [1.0] * 16) for row in _ratios(data, "xcp")]
+    return _each(claim_of(data, "c2"), rows) if rows else {}
+
+
+def fig16_c3(data: Data) -> dict[str, float]:
+    """The shortest and the longest RTT of the long flows over 60 and 1400 ms, as it was run."""
+    if not data.cells:
+        return {}
+    rtts = base_rtts(data.cells[0].result, "long")
+    return {"shortest": min(rtts) / 0.060, "longest": max(rtts) / 1.4}
+
+
+def fig16_rates(place: Any, data: Data) -> None:
+    for number, scheme in enumerate(("xcp", "ixcp")):
+        rows = _ratios(data, scheme)
+        if rows:
+            place.plot(
+                range(17),
+                np.mean(rows, axis=0),
+                color=COLORS[number],
+                marker=MARKERS[number],
+                markersize=4,
+                linewidth=0.8,
+                label=data.paper.schemes[scheme].label,
+            )
+    place.set_xlabel("Flow")
+
+
+# Section IV-E: figures 17 and 18.
+
+
+def fig17_used(result: cp.Result) -> float:
+    """The utilization of the 100 Mb/s link. The packet in service when the measurement begins
+    counts whole, which can make it a millionth more than 1."""
+    return min(1.0, float(link_of(result, "l2")["utilization_ratio"]))
+
+
+def fig18_c1(data: Data) -> dict[str, Reading]:
+    """iXCP's gain on the 155 Mb/s link with ten short flows less that with one, from 400/s on."""
+    claim = claim_of(data, "c1")
+    used = {
+        (cell.part, cell.scheme, cell.label, cell.rep): cell.metrics[UTILIZATION]
+        for cell in data.cells
+        if cell.x >= 400
+    }
+    found: dict[str, list[float]] = {}
+    for part, scheme, label, rep in used:
+        four = [(p, s, label, rep) for p in ("main", "one") for s in ("ixcp", "xcp")]
+        if (part, scheme) == ("main", "ixcp") and all(key in used for key in four):
+            ten, ten_xcp, one, one_xcp = (used[key] for key in four)
+            found.setdefault(label, []).append(ten - ten_xcp - (one - one_xcp))
+    return {
+        f"{label}/s": Reading(f"{label}/s", t_interval(values), claim.lo, claim.hi)
+        for label, values in found.items()
+    }
+
+
+# Section IV-F: figure 23.
+
+
+def fig23_c1(data: Data) -> dict[str, float]:
+    """(largest - smallest) / mean of the rates over the 200 ms up to 1.9 s after each arrival."""
+    out = {}
+    for scheme in ("xcp", "ixcp"):
+        for cell in data.of("", scheme)[:1]:
+            rates = list(flow_series(cell.result, "goodput_bps").values())
+            for n in (2, 3, 4, 5):
+                end = 2.0 * (n - 1) + 1.9
+                x = [float(v[(t > end - 0.2) & (t <= end)].mean()) for t, v in rates[:n]]
+                name = f"{data.paper.schemes[scheme].label}, flow {n}"
+                out[name] = (max(x) - min(x)) / float(np.mean(x))
+    return out
+
+
+def fig23_least_utilization(result: cp.Result) -> float:
+    """The least utilization of 200 ms after the first half second."""
+    t, used = windowed(*link_series(result, "utilization_ratio"), "200ms")
+    return float(used[t > 0.65].min())
+
+
+# Section IV-G: figure 26.
+
+
+def fig26_c1(data: Data) -> dict[str, Reading]:
+    """iXCP's utilization less XCP's of each link but the fifth."""
+    claim = claim_of(data, "c1")
+    out = {}
+    for k in (1, 2, 3, 4, 6, 7, 8, 9):
+        name = f"links.l{k}.utilization_ratio"
+        theirs = {cell.rep: cell.metrics[name] for cell in data.of("", "xcp")}
+        values = [
+            cell.metrics[name] - theirs[cell.rep]
+            for cell in data.of("", "ixcp")
+            if cell.rep in theirs
+        ]
+        if values:
+            out[f"link {k}"] = Reading(f"link {k}", t_interval(values), claim.lo, claim.hi)
+    return out
+
+
+def fig26_c3(data: Data) -> dict[str, Reading]:
+    """XCP's mean utilization of links 6 to 9 less that of links 1 to 4."""
+    claim = claim_of(data, "c3")
+
+    def used(cell: Cell, links: Sequence[int]) -> float:
+        return float(np.mean([cell.metrics[f"links.l{k}.utilization_ratio"] for k in links]))
+
+    values = [used(c, (6, 7, 8, 9)) - used(c, (1, 2, 3, 4)) for c in data.of("", "xcp")]
+    return {"XCP": Reading("XCP", t_interval(values), claim.lo, claim.hi)} if values else {}
+
+
+def fig26_utilization(place: Any, data: Data) -> None:
+    _by_number(place, data, "", range(1, 10), lambda k: f"links.l{k}.utilization_ratio")
+
+
+# Section IV-H: figure 27.
+
+
+def fig27_rates(place: Any, data: Data) -> None:
+    for color, scheme, cell in _first_runs(data):
+        t, rate = windowed(*flow_series(cell.result, "goodput_bps")["short"], "500ms")
+        place.plot(t, rate / 1e6, color=color, linewidth=0.9, label=scheme)
+    place.axhline(55, color="#888888", linewidth=0.7, linestyle="--")
+    place.set_xlabel("Time (s)")
+
+
+def fig27_queues(place: Any, data: Data) -> None:
+    for color, scheme, cell in _first_runs(data):
+        t, queue = link_series(cell.result, "queue_pkts", "l2")
+        place.plot(t, queue, color=color, linewidth=0.7, label=scheme)
+    place.set_xlabel("Time (s)")
+
+
+def _first_runs(data: Data) -> Iterator[tuple[str, str, Cell]]:
+    for color, scheme in zip(COLORS, data.paper.groups["reversed"], strict=False):
+        for cell in data.of("main", scheme)[:1]:
+            yield color, data.paper.schemes[scheme].label, cell
