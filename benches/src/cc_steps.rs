@@ -118,6 +118,7 @@ impl Flow {
             initial_window: 2.0,
             stream,
             host: &Nobody,
+            routers: 1,
         };
         let (sender, receiver) = params.build(&context);
         Flow { sender, receiver }
