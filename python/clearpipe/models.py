@@ -52,6 +52,8 @@ __all__ = [
     "HtcpProtocol",
     "IllinoisProtocol",
     "Island",
+    "IxcpPlusProtocol",
+    "IxcpPlusQueue",
     "IxcpProtocol",
     "IxcpQueue",
     "JetmaxProtocol",
@@ -110,8 +112,15 @@ __all__ = [
     "VqQueue",
     "WestwoodProtocol",
     "WfqQueue",
+    "XcpCoreProtocol",
+    "XcpCoreQueue",
     "XcpDivisionFreeProtocol",
     "XcpDivisionFreeQueue",
+    "XcpFriendlyProtocol",
+    "XcpFriendlyQueue",
+    "XcpLawQueue",
+    "XcpMisbehavingProtocol",
+    "XcpPoliceQueue",
     "XcpProtocol",
     "XcpQueue",
 ]
@@ -819,6 +828,10 @@ class Fluid(Model):
     """VCP as the protocol (codes that switch) or as the paper's MIAIMD model. Left out:
     "switching".
     """
+    xcp: Literal["intervals", "continuous"] | None = None
+    """XCP's and iXCP's routers as in the protocol (control intervals) or as in its analysis. Left
+    out: "intervals".
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -993,6 +1006,85 @@ class Island(Model):
     """The groups that cross it as they are, since they speak its protocol themselves."""
     outer: Bytes | None = None
     """The outer header. Left out: "20B"."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IxcpPlusProtocol(Model):
+    """EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority."""
+
+    kind: Literal["ixcp-plus"] = "ixcp-plus"
+    fractional: bool | None = None
+    """Is the window sent to its fraction (S6)?"""
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    majority: float | None = None
+    """Packets in a row, as a part of a window, that must name another link (S4); 0: the last one is
+    enough. 0.0 to 10.0.
+    """
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IxcpPlusQueue(Model):
+    """EXPERIMENTAL: iXCP whose links give spare bandwidth to the flows they hold back."""
+
+    kind: Literal["ixcp-plus"] = "ixcp-plus"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    integral: float | None = None
+    """g, by which e grows with phi/d per interval (S5); 0: no integral. 0.0 to 1.0."""
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    most: float | None = None
+    """The most that e may be, as a part of the capacity (S5). 0.0 to 10.0."""
+    others: float | None = None
+    """What others are offered over what iXCP offers them (S1). 0.0 to 1000.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    own_back: float | None = None
+    """Part of the own flows' traffic of an interval that is taken back before others' is (S2). 0.0
+    to 1.0.
+    """
+    own_spare: bool | None = None
+    """Do the own flows together get all of the spare bandwidth (S1)?"""
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+    together: bool | None = None
+    """Do both sides of a shuffle end together (S3)?"""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1258,6 +1350,9 @@ class MlcpQueue(Model):
     """gamma, the target utilization (eq. 13). 0.01 to 2.0."""
     kappa_q: float | None = None
     """kappa_q, how fast the persistent queue drains (eq. 13). 0.0 to 10.0."""
+    mean_every: Literal["T", "t_p"] | None = None
+    """When T_c takes the mean RTT of the packets: each T, or each t_p with the load factor (3.2.2).
+    """
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     phi: float | None = None
@@ -1315,6 +1410,9 @@ class NbitQueue(Model):
     """kappa_q, how fast the persistent queue drains (eq. 13). 0.0 to 10.0."""
     md: Literal["A", "B", "C", "D"] | None = None
     """The scheme of decrease (section 2.2.2)."""
+    mean_every: Literal["T", "t_p"] | None = None
+    """When T_c takes the mean RTT of the packets: each T, or each t_p with the load factor (3.2.2).
+    """
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     phi: float | None = None
@@ -2177,6 +2275,70 @@ class WfqQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class XcpCoreProtocol(Model):
+    """XCP between border routers: a header per RTT, windows weighted by the flows they carry."""
+
+    kind: Literal["xcp-core"] = "xcp-core"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    per_rtt: float | None = None
+    """Control packets per RTT. 0.1 to 1000.0."""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    weighted: bool | None = None
+    """Do macro-flows get rates in proportion to the number of flows that they carry (section 8.1)?
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpCoreQueue(Model):
+    """XCP's controllers for the control packets of macro-flows."""
+
+    kind: Literal["xcp-core"] = "xcp-core"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class XcpDivisionFreeProtocol(Model):
     """XCP with the header that spares routers the division."""
 
@@ -2233,6 +2395,171 @@ class XcpDivisionFreeQueue(Model):
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
     """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpFriendlyProtocol(Model):
+    """XCP that asks whether the way speaks it, and is TCP Reno where it does not."""
+
+    kind: Literal["xcp-friendly"] = "xcp-friendly"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    receiver: bool | None = None
+    """Does the receiver speak XCP?"""
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpFriendlyQueue(Model):
+    """A queue for XCP and one with RED for others, with weights that make their rates equal."""
+
+    kind: Literal["xcp-friendly"] = "xcp-friendly"
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval (eq. 13). 0.0 to 10.0."""
+    beta: float | None = None
+    """beta, share of the X-queue drained per interval (eq. 13). 0.0 to 10.0."""
+    ecn: bool | None = None
+    """Does RED mark capable packets?"""
+    equalise: Literal["windows", "throughput"] | None = None
+    """What the weights make equal."""
+    gamma: float | None = None
+    """gamma, share of XCP's traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    k: float | None = None
+    """k, by which the weights move (eqs. 11 and 12). 0.0 to 1.0."""
+    least: float | None = None
+    """The least weight; the most is 1 less that. 0.001 to 0.5."""
+    max_p: float | None = None
+    """RED's max_p, the probability at max_th. 1e-06 to 1.0."""
+    max_th_ratio: float | None = None
+    """RED's max_th as a part of the buffer. 0.0 to 1.0."""
+    min_th_ratio: float | None = None
+    """RED's min_th as a part of the buffer. 0.0 to 1.0."""
+    w_p: float | None = None
+    """w_p, the weight of an interval in the average of p. 0.0001 to 1.0."""
+    w_q: float | None = None
+    """RED's w_q, the weight of a new sample in the average queue. 1e-09 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpLawQueue(Model):
+    """XCP with a binomial law in place of AIMD in its fairness controller."""
+
+    kind: Literal["xcp-law"] = "xcp-law"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    k: float | None = None
+    """k, by which increases fall with the rate. 0.0 to 2.0."""
+    l: float | None = None
+    """l, by which decreases rise with the rate. 0.0 to 2.0."""
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    preset: Literal["aimd", "sqrt", "iiad"] | None = None
+    """Named values of the parameters; other keys override them. aimd: XCP's own law. sqrt: Bansal
+    and Balakrishnan's SQRT. iiad: Bansal and Balakrishnan's IIAD, inverse increase and additive
+    decrease.
+    """
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpMisbehavingProtocol(Model):
+    """EXPERIMENTAL: XCP senders that ignore feedback or lie about window and RTT."""
+
+    kind: Literal["xcp-misbehaving"] = "xcp-misbehaving"
+    cwnd_factor: float | None = None
+    """H_cwnd over the window. 0.001 to 1000.0."""
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    ignores: bool | None = None
+    """Is feedback that asks for a smaller window ignored, in the window and in H_cwnd?"""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    rtt_factor: float | None = None
+    """H_rtt over the RTT estimate. 0.001 to 1000.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpPoliceQueue(Model):
+    """Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave."""
+
+    kind: Literal["xcp-police"] = "xcp-police"
+    early: float | None = None
+    """A response earlier than this belongs to an RTT that is not the stated one [RTTs]. 0.0 to 1.0.
+    """
+    first: float | None = None
+    """Time from a flow's first RTT estimate to its first test, on average [its RTTs]. 1.0 to
+    1000000.0.
+    """
+    isolation: Literal["none", "limit", "drop"] | None = None
+    """What becomes of a flagged flow."""
+    late: float | None = None
+    """A response later than this after a test began is none [the longest RTT stated since]. 1.2 to
+    10.0.
+    """
+    measured: Time | None = None
+    """Time over which the mean rate of the flows that are not flagged is measured."""
+    min_window: float | None = None
+    """Windows below this are not tested [packets]. 2.0 to 1000000.0."""
+    period: float | None = None
+    """Time from a test that was passed to the next, on average [RTTs]; each is drawn between half
+    and one and a half times that. 1.0 to 1000000000.0.
+    """
+    price: float | None = None
+    """The price of the link's flows (section 6): a window is that many times what the header says.
+    0.001 to 1000.0.
+    """
+    silent: int | None = None
+    """Packets that a flow may send without stating an RTT. 1.0 to 1000000000.0."""
+    slack: float | None = None
+    """How much more than its window a flow may send in an RTT, besides two packets. 0.0 to 10.0."""
+    take: float | None = None
+    """theta, the part of its window that a test takes from a flow. 0.05 to 0.9."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2342,6 +2669,10 @@ ProtocolTable: TypeAlias = (
     | IxcpProtocol
     | XcpDivisionFreeProtocol
     | PxcpProtocol
+    | XcpMisbehavingProtocol
+    | XcpFriendlyProtocol
+    | XcpCoreProtocol
+    | IxcpPlusProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -2378,6 +2709,11 @@ QueueTable: TypeAlias = (
     | IxcpQueue
     | XcpDivisionFreeQueue
     | PxcpQueue
+    | XcpPoliceQueue
+    | XcpFriendlyQueue
+    | XcpCoreQueue
+    | IxcpPlusQueue
+    | XcpLawQueue
 )
 
 Rate: TypeAlias = str

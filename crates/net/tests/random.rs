@@ -404,11 +404,11 @@ fn sizes(scenario: &Scenario) -> Vec<u64> {
     sizes.collect()
 }
 
-/// Finite transfers, and those that were stopped, end within an hour unless half of what they send is
-/// lost, or arriving ones are crowded out.
+/// Finite transfers, and those that were stopped, end within three hours (a back-off lasts a minute)
+/// unless half of what they send is lost, or arriving ones are crowded out.
 fn check_completion(scenario: &mut Scenario, seed: u64) {
     let total = sizes(scenario);
-    scenario.duration = Span::from_secs(3600);
+    scenario.duration = Span::from_secs(3 * 3600);
     bound_arrivals(scenario);
     let names: Vec<_> = scenario.groups.iter().filter(|g| g.arrivals.is_some()).collect();
     let endless = scenario.groups.iter().any(|group| {
@@ -416,7 +416,7 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
     });
     let arrives = |row: &GroupRow| names.iter().any(|group| group.name == row.group);
     let mut run = Run::new(scenario, seed, 0);
-    // Unlimited flows make an hour long: look after growing spans whether all has ended.
+    // Unlimited flows make that long: look after growing spans whether all has ended.
     let mut budget = 1 << 14;
     let mut before = run.clone().finish();
     let outcome = loop {
@@ -438,8 +438,8 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
             })
             .filter(|(row, before)| !(endless && is_crowded_out(row, before)))
             .collect();
-        assert!(!over || hoping.is_empty(), "not finished after an hour: {hoping:?}");
-        assert!(!over || waiting.is_empty(), "not finished after an hour: {waiting:?}");
+        assert!(!over || hoping.is_empty(), "not finished after three hours: {hoping:?}");
+        assert!(!over || waiting.is_empty(), "not finished after three hours: {waiting:?}");
         let none = hoping.is_empty() && waiting.is_empty();
         if over || (none && outcome.end.now.as_secs() > 600.0) {
             break outcome;
@@ -464,8 +464,8 @@ fn check_completion(scenario: &mut Scenario, seed: u64) {
     }
 }
 
-/// None comes after three seconds, and not more than 60: more would pile up on a slow link, and an
-/// hour would not do.
+/// None comes after three seconds, and not more than 60: more would pile up on a slow link, and
+/// three hours would not do.
 fn bound_arrivals(scenario: &mut Scenario) {
     for group in &mut scenario.groups {
         if let Some(arrivals) = &mut group.arrivals {
@@ -493,8 +493,9 @@ fn starves(row: &GroupRow, before: &GroupRow) -> bool {
         )
 }
 
-/// Beside flows without end an hour may be too short: the group gets on, however slowly, or what it sends waits
-/// behind packets that go first (a priority for ACKs leaves data nothing where they fill the line).
+/// Beside flows without end three hours may be too short: the group gets on, however slowly, or what
+/// it sends waits behind packets that go first (a priority for ACKs leaves data nothing where they fill
+/// the line).
 fn is_crowded_out(row: &GroupRow, before: &GroupRow) -> bool {
     let fresh = row.sent_pkts - before.sent_pkts;
     row.delivered_pkts > before.delivered_pkts || row.in_flight_pkts > fresh
