@@ -1,6 +1,8 @@
 //! THE table: one line per header, per end-host protocol and per queue. Enums, names, parameters,
 //! documentation and property tests are expanded from it; nothing else lists protocols.
 
+use core::any::TypeId;
+
 use units::{Rate, Time};
 
 use crate::boxed::Boxed;
@@ -96,6 +98,8 @@ pub struct ProtocolInfo {
     pub variables: &'static [Variable],
     /// The fields of its header.
     pub header: &'static [Variable],
+    /// The type of its header; `None` where the ECN bits or TCP's fields are all.
+    pub reads: Option<TypeId>,
 }
 
 /// One queue as users see it.
@@ -115,6 +119,13 @@ pub struct QueueInfo {
     pub presets: &'static [Preset],
     /// Its inner variables that a probe shows.
     pub variables: &'static [Variable],
+    /// The type of the header that it reads, if it reads one.
+    pub reads: Option<TypeId>,
+}
+
+/// The type of a header that has fields.
+fn kind_of<H: Header + 'static>() -> Option<TypeId> {
+    (!H::VARIABLES.is_empty()).then(TypeId::of::<H>)
 }
 
 macro_rules! headers {
@@ -250,6 +261,7 @@ macro_rules! protocols {
                 presets: <$type as Sender>::Params::presets(),
                 variables: <$type as Sender>::VARIABLES,
                 header: <<$type as Sender>::Header as Header>::VARIABLES,
+                reads: kind_of::<<$type as Sender>::Header>(),
             }, )* ].into_iter()
         }
 
@@ -443,6 +455,7 @@ macro_rules! queues {
                 params: <$type as Router>::Params::specs(),
                 presets: <$type as Router>::Params::presets(),
                 variables: <$type as Router>::VARIABLES,
+                reads: kind_of::<<$type as Router>::Header>(),
             }, )* ].into_iter()
         }
 
@@ -791,7 +804,7 @@ protocols! {
         summary: "EXPERIMENTAL: XCP senders that ignore feedback or lie about window and RTT",
         source: "after Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
     XcpFriendly { name: "xcp-friendly", sender: Boxed<crate::explicit::xcp_friendly::XcpFriendlySender>,
-        recovery: Reno, router: Some("xcp"),
+        recovery: Reno, router: None,
         summary: "XCP that asks whether the way speaks it, and is TCP Reno where it does not",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2; RFC 5681" }
     XcpCore { name: "xcp-core", sender: crate::explicit::xcp_core::XcpCoreSender, recovery: Reno,

@@ -137,10 +137,15 @@ fn missing_router(
 ) -> Option<String> {
     let info = cc::registry::protocols().find(|info| info.name == kind)?;
     let router = info.router?;
+    // Another queue that reads and writes the same header will do: the paper's variants are such.
+    let reads = |kind: &str| {
+        cc::registry::queues().find(|info| info.name == kind).and_then(|info| info.reads)
+    };
+    let serves = |kind: &str| kind == router || info.reads.is_some() && reads(kind) == info.reads;
     let lacks = |link: &&Link| {
         let queue = &link.queue;
         let kinds = [Some(&queue.policy), queue.feedback.as_ref()];
-        !kinds.into_iter().flatten().any(|part| part.kind == router)
+        !kinds.into_iter().flatten().any(|part| serves(part.kind))
     };
     let path = links.iter().map(|&i| &scenario.links[i]);
     let mut lacking = path.filter(lacks);
