@@ -172,6 +172,11 @@ def own_counters(pair: Pair) -> dict[str, int] | None:
     return dict(status["counters"]) if ours and pair.fresh else None
 
 
+def load_overloaded_router(netns: str) -> None:
+    """A router that believes in 80 bit/s: after its first period every packet is overload."""
+    hosts.load("vcp-router", dev="v0", netns=netns, rate_bps=80)
+
+
 def gso_max_segs(pair: Pair, netns: str) -> int:
     text = sh("ip", "-n", netns, "-d", "-j", "link", "show", "dev", "v0")
     return int(json.loads(text)[0]["gso_max_segs"])
@@ -346,25 +351,19 @@ def test_the_router_in_the_kernel_counts_and_marks(pair: Pair) -> None:
 
     pair.load("vcp", pair.left, pair.right)
     # Behind the end host, which writes the first code.
-    hosts.load("vcp-router", dev="v0", netns=pair.left, rate_bps=1_000_000)
-    began = time.monotonic()
+    load_overloaded_router(pair.left)
     pair.transfer("vcp")
     # A period of 200 ms ends with the first packet after it: those of the second transfer meet the
     # load of the first.
     time.sleep(0.25)
     pair.transfer("vcp")
-    took = time.monotonic() - began
     counts = counters()
     assert counts["periods"] >= 2
-    # The first code is that of no load yet.
-    assert counts["low"] > 0
     assert counts["overload"] > 0
     # Large packets are 64 kB at most; each byte passed once.
     data = counts["low"] + counts["high"] + counts["overload"]
     assert data >= 2 * SIZE / 65536
-    # 1 Mb/s for all that time is 125 kB/s of it, times gamma.
-    if 2 * 125_000 * took < SIZE:
-        assert counts["rho_milli"] > 1000
+    assert counts["rho_milli"] > 1000
     hosts.unload("vcp-router", dev="v0", netns=pair.left)
     assert "vcp-router" not in loaded(pair)
 
@@ -373,7 +372,7 @@ def test_the_router_in_the_kernel_counts_and_marks(pair: Pair) -> None:
 def test_a_client_that_asks_for_ecn_gets_reno_with_ecn(pair: Pair, protocol: str) -> None:
     """Its kernel answers a router's mark with ECE alone, which is the code of low load."""
     pair.load(protocol, pair.right)
-    hosts.load("vcp-router", dev="v0", netns=pair.right, rate_bps=1_000_000)
+    load_overloaded_router(pair.right)
     sh(*pair.inside(pair.left, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"))
     assert sh(*pair.inside(pair.right, "sysctl", "-n", "net.ipv4.tcp_ecn")).strip() == "2"
     pair.transfer("reno", back=SIZE, answering=protocol)
