@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp bench-peers reproduce-quick reproduce-full reproduce-ci \
-	docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels fuzz clean
+	docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -173,6 +173,9 @@ KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd
 
 linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
 	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
+
+linux-full: $(VENV)/installed linux ## docs/linux-hosts.md's figures on this kernel (ten minutes, root)
+	$(VENV)/bin/python python/tools/linux_figures.py
 
 clean: ## remove everything that make made
 	rm -rf $(VENV) $(DEV) target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache

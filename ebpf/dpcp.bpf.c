@@ -243,8 +243,6 @@ void BPF_PROG(cc_init, struct sock *sk)
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
 	start_window(sk);
-	/* A peer that asked for ECN goes without: its bits are ours here. */
-	tcp_of(sk)->ecn_flags = 0;
 	if (!flow)
 		return;
 	dpcp_start(&flow->dpcp);
@@ -256,7 +254,8 @@ void BPF_PROG(cc_init, struct sock *sk)
 	flow->proven = 0;
 	flow->passes = 0;
 	flow->rounds = 0;
-	flow->sends = 1;
+	/* Else Reno, as in vcp.bpf.c. */
+	flow->sends = !ecn_is_tcps(tcp_of(sk));
 }
 
 SEC("struct_ops/release")
@@ -303,6 +302,10 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 	if (!flow)
 		return;
+	if (!flow->sends) {
+		reno(tp, &flow->fallback, acked);
+		return;
+	}
 	now.flow = flow;
 	now.grow = uses_window(tp);
 	exceptions = flow->dpcp.exceptions;

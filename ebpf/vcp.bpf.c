@@ -2,9 +2,10 @@
  *
  * Data leaves with 01 in the IP header's two ECN bits, which routers raise. The receiver returns the
  * highest code since its last ACK in TCP's CWR and ECE (so that data of the other way has its own IP
- * bits), and in the IP bits too where the ACK bears no data, as the paper has it. ECN must not be
- * negotiated: the kernel would react to the same bits. Packets may be large (GSO): all segments of
- * one carry the same. */
+ * bits), and in the IP bits too where the ACK bears no data, as the paper has it. A connection that has
+ * negotiated ECN, because the peer asked for it, is Reno with ECN: the same bits are TCP's there, and
+ * routers' highest code is its congestion mark. Packets may be large (GSO): all segments of one carry
+ * the same. */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"
@@ -14,7 +15,7 @@ struct flow {
 	struct fallback fallback;
 	u32 code; /* the sender's: the highest that came back since the last ACK was processed */
 	u32 echo; /* the receiver's: the highest since its last ACK */
-	u8 sends; /* its socket runs `vcp` */
+	u8 sends; /* its socket runs `vcp`, and the ECN bits are ours */
 };
 
 struct {
@@ -88,14 +89,12 @@ void BPF_PROG(cc_init, struct sock *sk)
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
 	start_window(sk);
-	/* A peer that asked for ECN goes without: its bits are ours here. */
-	tcp_of(sk)->ecn_flags = 0;
 	if (!flow)
 		return;
 	__builtin_memset(&flow->vcp, 0, sizeof(flow->vcp));
 	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
 	flow->code = VCP_NONE;
-	flow->sends = 1;
+	flow->sends = !ecn_is_tcps(tcp_of(sk));
 }
 
 SEC("struct_ops/release")
@@ -116,6 +115,10 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 
 	if (!flow)
 		return;
+	if (!flow->sends) {
+		reno(tp, &flow->fallback, acked);
+		return;
+	}
 	code = flow->code;
 	flow->code = VCP_NONE;
 	if (falls_back(tp, &flow->fallback, code != VCP_NONE)) {

@@ -26,6 +26,7 @@ struct state {
 	/* What status shows: the last load factor in 1/1000, and packets by the code they left with. */
 	u64 rho_milli, periods, packets[4];
 };
+_Static_assert(__builtin_offsetof(struct state, rho_milli) == 40, "the loader's ROUTER_COUNTERS");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

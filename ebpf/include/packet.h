@@ -123,11 +123,16 @@ static __always_inline struct bpf_sock *receiving_socket(struct __sk_buff *skb,
 }
 
 /* Do TCP's own ends use the ECN bits? Then they are not ours to use. */
+static __always_inline int ecn_is_tcps(const struct tcp_sock *tp)
+{
+	return (tp->ecn_flags & TCP_ECN_MODES) != 0;
+}
+
 static __always_inline int negotiated_ecn(struct bpf_sock *sk)
 {
 	const struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 
-	return !tp || (tp->ecn_flags & TCP_ECN_MODES);
+	return !tp || ecn_is_tcps(tp);
 }
 
 #endif

@@ -21,7 +21,7 @@ import clearpipe as cp
 from clearpipe import api, doctor
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError, UnsupportedError
-from clearpipe.linux import engine, namespaces, preflight, shell
+from clearpipe.linux import engine, hosts, namespaces, preflight, shell
 
 LACKS = namespaces.missing()
 needs_linux = pytest.mark.skipif(bool(LACKS), reason=f"exit 5: {'; '.join(LACKS)}")
@@ -318,7 +318,8 @@ def test_a_link_that_is_not_valid_is_exit_3() -> None:
 
 
 def test_loss_of_the_shells_link() -> None:
-    assert 'p = "1%"' in shell.summary(shell.Link("1Mbps", "1s", loss=0.01))
+    text = shell.scenario(shell.Link("1Mbps", "1s", loss=0.01))
+    assert 'p = "1%"' in api.resolve(api.Source("<command line>", text)).toml
     assert "loss" not in shell.scenario(shell.Link("1Mbps", "1s"))
 
 
@@ -417,6 +418,57 @@ def test_names_of_living_owners_are_not_stale() -> None:
     assert namespaces._abandoned("clearpipe-4194305-1")
     assert not namespaces._abandoned("clearpipe-x-1-s0")
     assert not namespaces._abandoned("somebody-4194305-1")
+
+
+def test_cleanup_goes_on_after_what_it_cannot_remove(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stuck, gone = (tmp_path / f"clearpipe-4194305-{number}-x" for number in (1, 2))
+    for folder in (stuck, gone):
+        folder.mkdir()
+    rmtree = shutil.rmtree
+
+    def refuse(folder: Path) -> None:
+        if folder == stuck:
+            raise PermissionError("not permitted")
+        rmtree(folder)
+
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(namespaces, "FOLDER", tmp_path / "none")
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    monkeypatch.setattr(hosts, "cleanup", lambda: (["vcp on v0"], ["xcp: busy"]))
+    done = CliRunner().invoke(app, ["linux", "cleanup"])
+    assert done.exit_code == 1
+    assert done.stdout.splitlines() == [f"directory {gone}", "vcp on v0"]
+    assert f"directory {stuck}: not permitted; xcp: busy" in done.stderr
+    assert stuck.exists()
+    assert not gone.exists()
+
+
+def test_explicit_hosts_that_are_missing_are_known_before_anything_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(namespaces, "missing", list)
+    monkeypatch.setattr(hosts, "missing", lambda: "the kernel has no BTF")
+    about = {"groups": [{"explicit": True, "kernel": None}]}
+    with pytest.raises(UnsupportedError, match="lacks: the kernel has no BTF"):
+        engine.check(about)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the emulator's programs need Linux")
+@pytest.mark.parametrize("what", ["emulate", "traffic", "probe"])
+def test_a_program_whose_parent_has_gone_does_not_start(what: str, tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "clearpipe.linux.process", what]
+    (tmp_path / "plan.json").write_text("{}", encoding="utf-8")
+    done = subprocess.run(
+        [*program, str(tmp_path / "plan.json"), str(tmp_path / "report.json")],
+        env={**os.environ, "CLEARPIPE_PARENT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "has ended" in done.stderr
 
 
 def test_help_says_where_the_other_end_is() -> None:

@@ -26,7 +26,7 @@ SIZE = 1_500_000
 
 # Both send what they are told to while they receive, and print what came.
 BOTH = """
-import hashlib, random, socket, sys, threading
+import hashlib, random, socket, struct, sys, threading
 name, size = sys.argv[1].encode(), int(sys.argv[2])
 def talk(peer):
     def send():
@@ -39,7 +39,9 @@ def talk(peer):
         digest.update(data)
         received += len(data)
     sending.join()
-    print(received, digest.hexdigest())
+    info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 120)
+    # TCPI_OPT_ECN; tcpi_snd_cwnd.
+    print(received, digest.hexdigest(), info[5] >> 3 & 1, *struct.unpack_from("=I", info, 80))
 """
 SERVER = f"""{BOTH}
 server = socket.socket()
@@ -88,11 +90,14 @@ class Pair:
         for netns in sides:
             hosts.load(protocol, dev="v0", netns=netns)
 
-    def transfer(self, protocol: str, *, back: int = 0, limit_s: float = 30) -> None:
+    def transfer(
+        self, protocol: str, *, back: int = 0, limit_s: float = 30, answering: str | None = None
+    ) -> tuple[int, int]:
         """Sends random bytes, and `back` the other way meanwhile; they must come whole, in time.
 
-        Where nothing comes back the server's socket is Reno's."""
-        answering = protocol if back else "reno"
+        Where nothing comes back the server's socket is Reno's. At the end: has the server's socket
+        ECN, and its window."""
+        answering = answering or (protocol if back else "reno")
         server = subprocess.Popen(
             self.inside(self.right, sys.executable, "-c", SERVER, answering, str(back)),
             stdout=subprocess.PIPE,
@@ -112,7 +117,9 @@ class Pair:
             server.wait()
         for sent, came in ((SIZE, received), (back, done.stdout.split())):
             digest = hashlib.sha256(random.Random(1).randbytes(sent)).hexdigest()
-            assert came == [str(sent), digest]
+            assert came[:2] == [str(sent), digest]
+        ecn, cwnd = map(int, received[2:])
+        return ecn, cwnd
 
     def counter(self, netns: str, name: str) -> int:
         """One of the kernel's counters in a namespace."""
@@ -163,6 +170,11 @@ def own_counters(pair: Pair) -> dict[str, int] | None:
     status = next(each for each in hosts.status() if each["name"] == "dpcp")
     ours = {device["netns"] for device in status["devices"]} == {pair.left, pair.right}
     return dict(status["counters"]) if ours and pair.fresh else None
+
+
+def load_overloaded_router(netns: str) -> None:
+    """A router that believes in 80 bit/s: after its first period every packet is overload."""
+    hosts.load("vcp-router", dev="v0", netns=netns, rate_bps=80)
 
 
 def gso_max_segs(pair: Pair, netns: str) -> int:
@@ -268,19 +280,24 @@ def test_a_killed_loader_leaves_nothing_that_cleanup_does_not_find(pair: Pair) -
     loader = hosts.program()
     assert loader is not None
     stream = random.Random(1)
+    before = gso_max_segs(pair, pair.left)
     for _ in range(12):
         command = [str(loader), "load", "xcp", "--netns", pair.left, "--dev", "v0"]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         time.sleep(stream.uniform(0.0, 0.15))
         process.send_signal(signal.SIGKILL)
         process.wait()
+        # Whole or not at all, and the device accordingly.
+        assert not hosts.cleanup()[1]
+        assert gso_max_segs(pair, pair.left) == (1 if loaded(pair) else before)
+        hosts.unload("xcp", dev="v0", netns=pair.left)
     hosts.load("xcp", dev="v0", netns=pair.left)
     assert loaded(pair) == {"xcp": {pair.left}}
     # The namespace goes with the link still pinned.
     sh("ip", "netns", "del", pair.left)
     # The kernel takes a namespace down a little later.
     deadline = time.monotonic() + 10
-    while not hosts.cleanup() and time.monotonic() < deadline:
+    while not hosts.cleanup()[0] and time.monotonic() < deadline:
         time.sleep(0.1)
     assert loaded(pair) == {}
     if not PINS.exists():
@@ -325,10 +342,101 @@ def test_without_the_loader_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_the_router_in_the_kernel_counts_and_marks(pair: Pair) -> None:
-    hosts.load("vcp-router", dev="v0", netns=pair.left, rate_bps=1_000_000)
-    assert [each["name"] for each in hosts.status()].count("vcp-router") == 1
+    def counters() -> dict[str, int]:
+        own = {"netns": pair.left, "dev": "v0", "direction": "egress", "gone": False}
+        for each in hosts.status():
+            if each["name"] == "vcp-router" and own in each["devices"]:
+                return dict(each["counters"])
+        raise AssertionError("no router")
+
     pair.load("vcp", pair.left, pair.right)
-    # 1.5 MB over a router that believes in 1 Mb/s: overload, and windows of one packet.
+    # Behind the end host, which writes the first code.
+    load_overloaded_router(pair.left)
     pair.transfer("vcp")
-    hosts.unload("vcp-router")
+    # A period of 200 ms ends with the first packet after it: those of the second transfer meet the
+    # load of the first.
+    time.sleep(0.25)
+    pair.transfer("vcp")
+    counts = counters()
+    assert counts["periods"] >= 2
+    assert counts["overload"] > 0
+    # Large packets are 64 kB at most; each byte passed once.
+    data = counts["low"] + counts["high"] + counts["overload"]
+    assert data >= 2 * SIZE / 65536
+    assert counts["rho_milli"] > 1000
+    hosts.unload("vcp-router", dev="v0", netns=pair.left)
     assert "vcp-router" not in loaded(pair)
+
+
+@pytest.mark.parametrize("protocol", ["vcp", "dpcp"])
+def test_a_client_that_asks_for_ecn_gets_reno_with_ecn(pair: Pair, protocol: str) -> None:
+    """Its kernel answers a router's mark with ECE alone, which is the code of low load."""
+    pair.load(protocol, pair.right)
+    load_overloaded_router(pair.right)
+    sh(*pair.inside(pair.left, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"))
+    assert sh(*pair.inside(pair.right, "sysctl", "-n", "net.ipv4.tcp_ecn")).strip() == "2"
+    pair.transfer("reno", back=SIZE, answering=protocol)
+    time.sleep(0.25)
+    ecn, cwnd = pair.transfer("reno", back=SIZE, answering=protocol)
+    assert ecn
+    # The server's kernel took the router's marks for what they are, and closed the window.
+    assert pair.counter(pair.right, "TCPDeliveredCE") > 0
+    assert cwnd <= 10
+
+
+def test_devices_get_back_what_they_had(pair: Pair) -> None:
+    sh("ip", "-n", pair.left, "link", "set", "dev", "v0", "gso_max_segs", "4000")
+    hosts.load("xcp", dev="v0", netns=pair.left)
+    hosts.load("mlcp", dev="v0", netns=pair.left)
+    hosts.load("mlcp", dev="v0", netns=pair.left)
+    hosts.unload("mlcp", dev="v0", netns=pair.left)
+    assert gso_max_segs(pair, pair.left) == 1
+    hosts.unload("xcp", dev="v0", netns=pair.left)
+    assert gso_max_segs(pair, pair.left) == 4000
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_what_cannot_be_attached_leaves_nothing(
+    pair: Pair, legacy: bool, garbage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = gso_max_segs(pair, pair.left)
+    if legacy:
+        monkeypatch.setenv("CLEARPIPE_BPF_LEGACY", "1")
+        # Ingress succeeds; at egress a filter for IP only has the priority that is ours.
+        sh(*pair.inside(pair.left, "tc", "qdisc", "replace", "dev", "v0", "clsact"))
+        where = ["dev", "v0", "egress", "protocol", "ip", "prio", "49408"]
+        program = ["bpf", "direct-action", "object-file", str(garbage), "section", "bits"]
+        sh(*pair.inside(pair.left, "tc", "filter", "add", *where, *program))
+    else:
+        # Ingress succeeds; egress lacks its program.
+        hosts.load("dpcp", dev="v0", netns=pair.right)
+        (PINS / "dpcp" / "egress_ether").unlink()
+    with pytest.raises((RunError, UnsupportedError)):
+        hosts.load("dpcp", dev="v0", netns=pair.left)
+    assert loaded(pair) == ({} if legacy else {"dpcp": {pair.right}})
+    assert gso_max_segs(pair, pair.left) == before
+    if not any(each["name"] == "dpcp" for each in hosts.status()):
+        assert "dpcp" not in available()
+
+
+def test_settings_that_differ_are_refused(pair: Pair) -> None:
+    hosts.load("xcp", dev="v0", netns=pair.left, initial_window=2)
+    with pytest.raises(RunError, match="xcp is loaded with --initial-window 2, which holds for"):
+        hosts.load("xcp", dev="v0", netns=pair.right)
+    hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2)
+    root = next(
+        Path(line.split()[1])
+        for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
+        if line.split()[2] == "cgroup2"
+    )
+    group = root / f"cphosts{os.getpid()}"
+    group.mkdir()
+    try:
+        with pytest.raises(RunError, match="xcp is loaded with another --cgroup"):
+            hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2, cgroup=group)
+    finally:
+        group.rmdir()
+    hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2, cgroup=root)
+    assert loaded(pair) == {"xcp": {pair.left, pair.right}}
+    with pytest.raises(RunError, match="--cgroup is for TCP options, and vcp has none"):
+        hosts.load("vcp", dev="v0", netns=pair.left, cgroup=root)

@@ -18,6 +18,7 @@ pub mod sys;
 pub mod traffic;
 pub mod wire;
 
+use std::env;
 use std::fs;
 use std::io;
 
@@ -31,16 +32,18 @@ const USAGE: &str = "usage: clearpipe-emulator emulate|traffic|probe PLAN.json R
 
 /// Runs a part of the linux engine by its command line: `emulate PLAN REPORT`, `traffic PLAN REPORT` or
 /// `probe PLAN REPORT`.
-/// Gives the exit code: 0 done, 1 failed, 2 usage.
+/// The process ends with its parent. Gives the exit code: 0 done, 1 failed, 2 usage.
 pub fn main(arguments: &[String]) -> u8 {
+    if let Err(error) = follow_parent() {
+        eprintln!("clearpipe-emulator: {error}");
+        return 1;
+    }
     let done = match arguments {
         [what, plan, report] if what == "emulate" => read(plan).and_then(|plan| {
-            sys::die_with_parent();
             let done = realtime::emulate(&plan, &mut io::stdout());
             write(report, &done.map_err(|error| error.to_string())?)
         }),
         [what, plan, report] if what == "traffic" => read(plan).and_then(|plan| {
-            sys::die_with_parent();
             let done = traffic::run(&plan);
             write(report, &done.map_err(|error| error.to_string())?)
         }),
@@ -60,6 +63,18 @@ pub fn main(arguments: &[String]) -> u8 {
             1
         }
     }
+}
+
+/// Ends with the process that started it, which names itself in $CLEARPIPE_PARENT.
+fn follow_parent() -> Result<(), String> {
+    let parent = match env::var("CLEARPIPE_PARENT") {
+        Ok(text) => match text.parse() {
+            Ok(parent) => Some(parent),
+            Err(_) => return Err(format!("CLEARPIPE_PARENT={text}: a process's number is wanted")),
+        },
+        Err(_) => None,
+    };
+    sys::die_with_parent(parent).map_err(|error| error.to_string())
 }
 
 fn read<T: DeserializeOwned>(path: &str) -> Result<T, String> {

@@ -77,8 +77,6 @@ pub struct TrafficPlan {
     pub series: Vec<String>,
     /// Size of a full data packet on the wire [bytes]: what goodput counts.
     pub packet_bytes: u32,
-    /// The cgroup that the sockets are to belong to, as its directory.
-    pub cgroup: Option<PathBuf>,
 }
 
 /// One TCP flow.

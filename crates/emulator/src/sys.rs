@@ -22,14 +22,6 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The least step of CLOCK_MONOTONIC [ns].
-pub fn clock_resolution_ns() -> u64 {
-    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `step` is a timespec to be written.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut step) };
-    step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64
-}
-
 /// Runs `f` on this thread inside a network namespace.
 ///
 /// # Errors
@@ -190,10 +182,20 @@ pub fn be_punctual(priority: Option<i32>) -> Scheduling {
     }
 }
 
-/// This process gets SIGKILL when its parent dies.
-pub fn die_with_parent() {
+/// This process gets SIGKILL when its parent dies. `parent` is the process that started it, if that is
+/// known.
+///
+/// # Errors
+/// That process has ended already, and would not be heard of.
+pub fn die_with_parent(parent: Option<u32>) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal's number.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) })?;
+    match parent {
+        Some(parent) if parent != std::os::unix::process::parent_id() => {
+            Err(io::Error::other(format!("the process {parent} that started this one has ended")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lets this process have so many files open.

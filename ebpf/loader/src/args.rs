@@ -12,8 +12,10 @@ usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-
        clearpipe-bpf check
        clearpipe-bpf names
 NAME is a protocol (an end host on that device) or vcp-router (needs --rate). --cgroup: a cgroup v2
-directory whose sockets may use it; default: the root. --initial-window: packets. cleanup removes what has lost its device, or was left half
-loaded, and says what it was; check says what the kernel lacks.";
+directory whose sockets may use a TCP option (mlcp, xcp, ixcp); default: the root. --initial-window:
+packets. Both hold for the whole kernel, so that a further device has to be loaded with the same.
+cleanup removes what has lost its device, or was left half loaded, and says what it was; check says
+what the kernel lacks.";
 
 /// A command with its options.
 #[derive(Debug)]

@@ -2,17 +2,18 @@
 
 use std::os::fd::AsRawFd;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, ProgramMut};
+use libbpf_rs::query::LinkTypeInfo;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, ProgramMut};
 
 use crate::args::{Command, Load, Place};
-use crate::pins::Directory;
-use crate::{Error, Result, devices, registration, system};
+use crate::pins::{Attached, Directory};
+use crate::{Error, Result, devices, gso, registration, system};
 
 /// The compiled programs by name.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// What a device's gso_max_segs is unless somebody sets it.
-const GSO_MAX_SEGS: u32 = 65535;
+/// Where the counters begin in `struct state` of vcp_router.bpf.c.
+const ROUTER_COUNTERS: usize = 40;
 
 /// The protocols that use the two ECN bits, and so share no device.
 const ECN_BITS: [&str; 2] = ["vcp", "dpcp"];
@@ -24,6 +25,11 @@ fn is_router(name: &str) -> bool {
 /// Does the protocol need one packet per buffer at TC? VCP's packets may all carry the same.
 fn is_per_packet(name: &str) -> bool {
     !is_router(name) && name != "vcp"
+}
+
+/// Has the protocol a TCP option of its own?
+fn has_option(name: &str) -> bool {
+    !is_router(name) && !ECN_BITS.contains(&name)
 }
 
 /// Runs a command.
@@ -62,28 +68,73 @@ fn load(load: &Load) -> Result<()> {
     if is_router(&load.name) != load.rate.is_some() {
         return Err(Error::Usage("--rate is what a router needs, and only a router".to_owned()));
     }
+    if load.cgroup.is_some() && !has_option(&load.name) {
+        let name = &load.name;
+        return Err(Error::Usage(format!("--cgroup is for TCP options, and {name} has none")));
+    }
     system::prepare()?;
     check_others(load)?;
     let router = is_router(&load.name);
     let directory = Directory::of(&load.name, router.then_some(&load.place));
-    // A loader that was killed leaves an object without its registration.
     if router {
         system::prepare_router()?;
     }
-    if router || !registration::is_there(&directory) {
+    // A loader that was killed leaves an object without its registration, or without devices.
+    let in_use = || directory.attached().iter().any(|at| !devices::is_gone(at));
+    let there = !router && registration::is_there(&directory) && in_use();
+    if there {
+        check_same(load, &directory)?;
+    }
+    let done = if there { Ok(()) } else { make(load, object, &directory) };
+    let done = done.and_then(|()| attach(load, &directory));
+    if done.is_err() && directory.attached().is_empty() {
         registration::remove(&directory)?;
-        directory.create()?;
-        if let Err(error) = load_object(load, object, &directory) {
-            registration::remove(&directory)?;
-            return Err(error);
+    }
+    done
+}
+
+/// Loads an object that is not there, with its settings.
+fn make(load: &Load, object: &[u8], directory: &Directory) -> Result<()> {
+    registration::remove(directory)?;
+    directory.create()?;
+    load_object(load, object, directory)?;
+    configure(load, directory)
+}
+
+/// An object serves the whole kernel: a further device has to do with the settings it was loaded with.
+fn check_same(load: &Load, directory: &Directory) -> Result<()> {
+    let name = &load.name;
+    let differs = |what: String| {
+        Err(Error::Failed(format!(
+            "{name} is loaded with {what}, which holds for the whole kernel: give the same, or \
+             unload {name} first"
+        )))
+    };
+    let path = directory.pin("config");
+    let wrong = |error: libbpf_rs::Error| Error::Failed(format!("{}: {error:#}", path.display()));
+    let map = MapHandle::from_pinned_path(&path).map_err(wrong)?;
+    let value = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(wrong)?;
+    let window =
+        value.as_deref().and_then(<[u8]>::first_chunk).map(|head| u32::from_ne_bytes(*head));
+    match window {
+        Some(window) if window == load.initial_window => {}
+        Some(0) => return differs("the kernel's initial window".to_owned()),
+        Some(window) => return differs(format!("--initial-window {window}")),
+        None => return Err(Error::Failed(format!("{}: holds no settings", path.display()))),
+    }
+    let path = directory.pin("cgroup");
+    if !path.exists() {
+        return Ok(());
+    }
+    let info = Link::open(&path).and_then(|link| link.info());
+    let info = info.map_err(|error| Error::Failed(format!("{}: {error:#}", path.display())))?;
+    let (_, number) = system::cgroup(load.cgroup.as_deref())?;
+    match info.info {
+        LinkTypeInfo::Cgroup(cgroup) if cgroup.cgroup_id != number => {
+            differs(format!("another --cgroup (its inode is {})", cgroup.cgroup_id))
         }
+        _ => Ok(()),
     }
-    configure(load, &directory)?;
-    let attached = attach(load, &directory);
-    if attached.is_err() && directory.attached().is_empty() {
-        registration::remove(&directory)?;
-    }
-    attached
 }
 
 /// Two protocols cannot have the same bits of the same packets.
@@ -135,7 +186,7 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
 }
 
 fn attach_cgroup(load: &Load, program: &ProgramMut<'_>, directory: &Directory) -> Result<()> {
-    let cgroup = system::cgroup(load.cgroup.as_deref())?;
+    let (cgroup, _) = system::cgroup(load.cgroup.as_deref())?;
     let mut link = program
         .attach_cgroup(cgroup.as_raw_fd())
         .map_err(|error| Error::Failed(format!("{}: cgroup: {error:#}", load.name)))?;
@@ -164,45 +215,83 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
         return Err(absent());
     }
     let device = system::device(&place.dev)?.ok_or_else(absent)?;
-    if is_router(&load.name) {
-        return devices::attach(directory, place, &device, "egress");
-    }
     if ECN_BITS.contains(&load.name.as_str()) {
         system::check_ecn()?;
     }
-    if is_per_packet(&load.name) {
-        system::set_gso(&place.dev, 1)?;
+    let limited = if is_per_packet(&load.name) { gso::limit(place) } else { Ok(()) };
+    let attached = limited.and_then(|()| {
+        let directions = directions(directory);
+        directions.iter().try_for_each(|at| devices::attach(directory, place, &device, at))
+    });
+    let Err(error) = attached else { return Ok(()) };
+    // Half of it is worse than nothing.
+    match take_off(directory, place).and_then(|()| restore(place)) {
+        Ok(_) => Err(error),
+        Err(left) => Err(Error::Failed(format!(
+            "{}; and taking it off again: {}",
+            error.message(),
+            left.message()
+        ))),
     }
-    for direction in ["ingress", "egress"] {
-        // Protocols with an option of their own have nothing to do at egress.
-        if directory.pin(&format!("{direction}_raw")).exists() {
-            devices::attach(directory, place, &device, direction)?;
-        }
-    }
-    Ok(())
+}
+
+/// The directions that an object has programs for: protocols with an option of their own have nothing to
+/// do at egress, and a router only there.
+fn directions(directory: &Directory) -> Vec<&'static str> {
+    let there = |direction: &&str| directory.pin(&format!("{direction}_raw")).exists();
+    ["ingress", "egress"].into_iter().filter(there).collect()
+}
+
+/// Takes an object off a device, as far as that goes.
+fn take_off(directory: &Directory, place: &Place) -> Result<()> {
+    let mine = directory.attached().into_iter().filter(|at| at.place == *place);
+    mine.map(|at| devices::detach(&at)).fold(Ok(()), Result::and)
+}
+
+/// The device as it was, unless a protocol is there that needs one packet per buffer.
+fn restore(place: &Place) -> Result<bool> {
+    let needs = |directory: &Directory| {
+        is_per_packet(&directory.object())
+            && directory.attached().iter().any(|at| at.place == *place && !devices::is_gone(at))
+    };
+    if Directory::all().iter().any(needs) { Ok(false) } else { gso::restore(place) }
 }
 
 fn where_is(place: &Place) -> String {
     place.netns.as_ref().map_or("this network namespace".to_owned(), |name| format!("netns {name}"))
 }
 
-/// Removes links whose device is gone, objects that were left half loaded, and objects whose last
-/// device is gone.
+/// Removes links whose device is gone, what was left half loaded, and objects whose last device is gone;
+/// gives devices back what they had.
 fn cleanup() -> Result<()> {
+    let mut failed = Vec::new();
+    let mut done = |what: String, result: Result<bool>| match result {
+        Ok(true) => println!("{what}"),
+        Ok(false) => {}
+        Err(error) => failed.push(format!("{what}: {}", error.message())),
+    };
     for directory in Directory::all() {
-        let (gone, there): (Vec<_>, Vec<_>) =
-            directory.attached().into_iter().partition(devices::is_gone);
-        for attached in &gone {
-            crate::pins::unpin(&attached.path)?;
+        let object = directory.object();
+        let wanted = directions(&directory).len();
+        let all = directory.attached();
+        let whole = |at: &Attached| {
+            !devices::is_gone(at)
+                && all.iter().filter(|one| one.place == at.place).count() == wanted
+        };
+        for attached in all.iter().filter(|at| !whole(at)) {
             let place = &attached.place;
-            println!("{} on {} in {}", directory.object(), place.dev, where_is(place));
+            let what = format!("{object} on {} in {}", place.dev, where_is(place));
+            done(what, devices::detach(attached).map(|()| true));
         }
-        if there.is_empty() {
-            registration::remove(&directory)?;
-            println!("{}", directory.object());
+        if directory.attached().is_empty() {
+            done(object, registration::remove(&directory).map(|()| true));
         }
     }
-    Ok(())
+    for place in gso::kept() {
+        let what = format!("gso_max_segs of {} in {}", place.dev, where_is(&place));
+        done(what, restore(&place));
+    }
+    if failed.is_empty() { Ok(()) } else { Err(Error::Failed(failed.join("; "))) }
 }
 
 /// Removes what is named; an object without devices goes with its last one.
@@ -219,18 +308,9 @@ fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
         if others.is_empty() {
             registration::remove(&directory)?;
         }
-        let per_packet = is_per_packet(&directory.object());
-        for attached in mine.iter().filter(|attached| per_packet && attached.direction == "ingress")
-        {
-            restore(&attached.place);
-        }
     }
-    Ok(())
-}
-
-/// The device as it was, if it is still there.
-fn restore(place: &Place) {
-    let _ = devices::inside(place, |_| system::set_gso(&place.dev, GSO_MAX_SEGS));
+    let mut given = gso::kept().into_iter().filter(|kept| place.is_none_or(|place| kept == place));
+    given.try_for_each(|place| restore(&place).map(drop))
 }
 
 /// What is pinned, as JSON.
@@ -266,12 +346,16 @@ fn status() -> String {
 
 /// What an object counts, in its own order; empty if it counts nothing.
 fn counters(directory: &Directory) -> Vec<String> {
-    let Ok(map) = MapHandle::from_pinned_path(directory.pin("counters")) else { return Vec::new() };
-    let value = |key: u32| map.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten();
-    (0..map.max_entries())
-        .filter_map(|key| {
-            let bytes = value(key)?.try_into().ok()?;
-            Some(u64::from_ne_bytes(bytes).to_string())
-        })
-        .collect()
+    let map = ["counters", "state"].map(|name| MapHandle::from_pinned_path(directory.pin(name)));
+    let value = |map: &MapHandle, key: u32| {
+        map.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default()
+    };
+    let bytes: Vec<u8> = match &map {
+        [Ok(map), _] => (0..map.max_entries()).flat_map(|key| value(map, key)).collect(),
+        // A router's `struct state`, from `rho_milli` on.
+        [_, Ok(map)] => value(map, 0).into_iter().skip(ROUTER_COUNTERS).collect(),
+        _ => Vec::new(),
+    };
+    let words = bytes.chunks_exact(8).filter_map(<[u8]>::first_chunk);
+    words.map(|word| u64::from_ne_bytes(*word).to_string()).collect()
 }

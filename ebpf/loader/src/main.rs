@@ -7,6 +7,7 @@
 mod args;
 mod commands;
 mod devices;
+mod gso;
 mod pins;
 mod registration;
 mod system;
@@ -24,16 +25,30 @@ pub enum Error {
     Failed(String),
 }
 
+impl Error {
+    /// What it says.
+    pub fn message(&self) -> &str {
+        match self {
+            Error::Usage(message) | Error::Missing(message) | Error::Failed(message) => message,
+        }
+    }
+}
+
 /// What every part returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
 fn main() -> ExitCode {
-    let (message, code) = match args::parse(std::env::args().skip(1)).and_then(commands::run) {
+    let error = match args::parse(std::env::args().skip(1)).and_then(commands::run) {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Error::Usage(message)) => (format!("{message}\n\n{}", args::USAGE), 2),
-        Err(Error::Missing(message)) => (message, 5),
-        Err(Error::Failed(message)) => (message, 1),
+        Err(error) => error,
     };
-    eprintln!("clearpipe-bpf: {message}");
-    ExitCode::from(code)
+    eprintln!("clearpipe-bpf: {}", error.message());
+    match error {
+        Error::Usage(_) => {
+            eprintln!("\n{}", args::USAGE);
+            2.into()
+        }
+        Error::Missing(_) => 5.into(),
+        Error::Failed(_) => 1.into(),
+    }
 }

@@ -9,7 +9,8 @@
 //!                              links/NETNS:DEV:DIRECTION   before Linux 6.6 the program itself
 //! ```
 //! A protocol's end host is one OBJECT, its name; a router is one per device, NAME@NETNS:DEV. The
-//! namespace of the caller is `+`, and `.` is written `=` (bpffs allows no dots).
+//! namespace of the caller is `+`, and `.` is written `=` (bpffs allows no dots). What devices were before
+//! is beside it: /sys/fs/bpf/clearpipe-gso/NETNS:DEV.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -141,7 +142,8 @@ fn ignore_absent(result: std::io::Result<()>, path: &Path) -> Result<()> {
     }
 }
 
-fn entries(directory: &Path) -> Vec<PathBuf> {
+/// What is in a directory; nothing if it is not there.
+pub fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }

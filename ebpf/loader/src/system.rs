@@ -5,8 +5,8 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::args::Place;
 use crate::{Error, Result};
@@ -142,8 +142,8 @@ fn mount_bpffs() -> Result<()> {
     if status == 0 { Ok(()) } else { Err(failed(format!("mounting {BPFFS}"))) }
 }
 
-/// The cgroup v2 whose sockets may use a protocol with TCP options.
-pub fn cgroup(given: Option<&str>) -> Result<OwnedFd> {
+/// The cgroup v2 whose sockets may use a protocol with TCP options, and its number.
+pub fn cgroup(given: Option<&str>) -> Result<(OwnedFd, u64)> {
     let root = || {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let mounted = mounts.lines().find_map(|line| {
@@ -153,9 +153,10 @@ pub fn cgroup(given: Option<&str>) -> Result<OwnedFd> {
         mounted.ok_or_else(|| Error::Missing("no cgroup v2 is mounted".to_owned()))
     };
     let path = given.map_or_else(root, |path| Ok(PathBuf::from(path)))?;
-    let directory =
-        File::open(&path).map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
-    Ok(directory.into())
+    let wrong = |error: io::Error| Error::Failed(format!("{}: {error}", path.display()));
+    let directory = File::open(&path).map_err(wrong)?;
+    let number = directory.metadata().map_err(wrong)?.ino();
+    Ok((directory.into(), number))
 }
 
 /// A C string of a name without zeros.
@@ -226,16 +227,4 @@ pub fn check_ecn() -> Result<()> {
             "net.ipv4.tcp_ecn is {mode}, and the protocol needs the ECN bits: set it to 0 or 2"
         ))),
     }
-}
-
-/// One packet per buffer at TC, or as many as before.
-pub fn set_gso(dev: &str, segments: u32) -> Result<()> {
-    let status = Command::new("ip")
-        .args(["link", "set", "dev", dev, "gso_max_segs", &segments.to_string()])
-        .status()
-        .map_err(|_| Error::Missing("`ip` (package iproute2) is needed".to_owned()))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Error::Failed(format!("ip link set dev {dev} gso_max_segs {segments} failed")))
 }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from clearpipe.exits import reports_errors
+from clearpipe.linux import hosts_cli
 
 app = typer.Typer(
     help="Real kernels: commands behind emulated links, end hosts in eBPF.",
@@ -72,19 +71,16 @@ def shell(  # noqa: PLR0913 - one for each option
 @app.command()
 @reports_errors()
 def cleanup() -> None:
-    """Remove what runs that were killed have left: namespaces, programs, cgroups."""
-    from clearpipe.linux import namespaces
+    """Remove what runs that were killed have left: namespaces, programs, files."""
+    from clearpipe.errors import RunError
+    from clearpipe.linux import hosts, namespaces
 
-    removed = namespaces.remove_stale()
-    try:
-        hosts = importlib.import_module("clearpipe.linux.hosts")
-    except ImportError:
-        hosts = None
-    if hosts is not None:
-        removed += hosts.cleanup()
-    for what in removed:
+    removed, failed = namespaces.remove_stale()
+    unloaded, stuck = hosts.cleanup()
+    for what in removed + unloaded:
         print(what)
+    if failed + stuck:
+        raise RunError("; ".join(failed + stuck))
 
 
-with contextlib.suppress(ImportError):  # without end hosts in eBPF
-    importlib.import_module("clearpipe.linux.hosts_cli").register(app)
+hosts_cli.register(app)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
-import os
 import platform
 import socket
 import tempfile
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearpipe import _core
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
-from clearpipe.linux import namespaces
+from clearpipe.linux import hosts, namespaces
 from clearpipe.linux.process import Process
 from clearpipe.recording import NOTHING, Recording
 from clearpipe.result import Result
@@ -56,10 +54,10 @@ def check(about: dict[str, Any]) -> None:
         if not _has_congestion_control(name):
             option = f"CONFIG_TCP_CONG_{name.upper()}"
             lacks.append(f"the kernel's congestion control {name} (kernel option {option})")
+    if any(group["explicit"] for group in about["groups"]) and (lack := hosts.missing()):
+        lacks.append(lack)
     if lacks:
         raise UnsupportedError(f"this system lacks: {'; '.join(lacks)}")
-    if any(group["explicit"] for group in about["groups"]):
-        _hosts()
 
 
 def _has_congestion_control(name: str) -> bool:
@@ -69,13 +67,6 @@ def _has_congestion_control(name: str) -> bool:
         except OSError:
             return False
     return True
-
-
-def _hosts() -> Any:
-    try:
-        return importlib.import_module("clearpipe.linux.hosts")
-    except ImportError:
-        raise UnsupportedError("this version has no end hosts in eBPF") from None
 
 
 def run(  # noqa: PLR0913 - as api.run_recording
@@ -204,12 +195,10 @@ def _measure(
         emulator.ready()
         for number, (pair, group) in enumerate(zip(pairs, about["groups"], strict=True)):
             _configure(about, group, number, pair)
-        cgroup = stack.enter_context(_cgroup())
-        controls = _end_hosts(stack, about, pairs, cgroup)
+        controls = _end_hosts(stack, about, pairs)
         zero = time.monotonic_ns() + int((_head_start(about) + HEAD_START_S) * 1e9)
         emulator.tell(f"start {zero}")
         plan = _traffic_plan(about, pairs, controls, zero)
-        plan["cgroup"] = None if cgroup is None else os.fspath(cgroup)
         traffic = stack.enter_context(Process("traffic", plan))
         traffic.start()
         complete = _watch(about, zero, (emulator, traffic), progress)
@@ -248,21 +237,10 @@ def _head_start(about: dict[str, Any]) -> float:
     return float(2 * about["max_rtt_s"] + HEAD_START_S)
 
 
-@contextlib.contextmanager
-def _cgroup() -> Iterator[Path | None]:
-    group = namespaces.add_cgroup()
-    try:
-        yield group
-    finally:
-        if group is not None:
-            namespaces.remove_cgroup(group)
-
-
 def _end_hosts(
     stack: contextlib.ExitStack,
     about: dict[str, Any],
     pairs: Sequence[tuple[str, str]],
-    cgroup: Path | None,
 ) -> list[str]:
     """The kernel's name of each group's congestion control; loads those that are eBPF programs."""
     names: dict[str, str] = {}
@@ -279,8 +257,7 @@ def _end_hosts(
             if group["protocol"] == kind
             for name in pair
         ]
-        attached = _hosts().attached(kind, attach=attach, cgroup=cgroup, params=own)
-        names[kind] = stack.enter_context(attached)
+        names[kind] = stack.enter_context(hosts.attached(kind, attach, own))
     return [names.get(group["protocol"]) or group["kernel"] for group in about["groups"]]
 
 

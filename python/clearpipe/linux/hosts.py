@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 PROTOCOLS = ("vcp", "dpcp", "mlcp", "xcp", "ixcp")
 ROUTERS = ("vcp-router",)
 PROGRAM = "clearpipe-bpf"
-# What DPCP's programs count, in their order.
-COUNTERS = {"dpcp": ("switched", "undone", "exceptions", "downgrades")}
+# What programs count, in their order; a router's packets by the code they left with.
+COUNTERS = {
+    "dpcp": ("switched", "undone", "exceptions", "downgrades"),
+    "vcp-router": ("rho_milli", "periods", "uncoded", "low", "high", "overload"),
+}
+PINS = (Path("/sys/fs/bpf/clearpipe"), Path("/sys/fs/bpf/clearpipe-gso"))
 UNSUPPORTED = 5
 
 
@@ -64,7 +68,8 @@ def load(
 ) -> None:
     """Load a protocol's end host, or a router, onto a device.
 
-    `initial_window` is in packets; 0 leaves the kernel's. A router needs `rate_bps`, its capacity.
+    `initial_window` is in packets; 0 leaves the kernel's. It and `cgroup` hold for the whole
+    kernel: a further device with others is a RunError. A router needs `rate_bps`, its capacity.
     """
     options = [*_place(dev, netns)]
     if cgroup is not None:
@@ -78,7 +83,7 @@ def load(
 
 def unload(name: str | None = None, *, dev: str | None = None, netns: str | None = None) -> None:
     """Take off a device what is named; without a name, or a device, all."""
-    if not Path("/sys/fs/bpf/clearpipe").exists():
+    if not any(pins.exists() for pins in PINS):
         return
     _run("unload", *([name] if name else []), *(_place(dev, netns) if dev else []))
 
@@ -92,18 +97,22 @@ def status() -> list[dict[str, Any]]:
     return found
 
 
-def cleanup() -> list[str]:
-    """Remove what has lost its device, and say what it was."""
-    if not Path("/sys/fs/bpf/clearpipe").exists() or program() is None:
-        return []
-    return _run("cleanup").splitlines()
+def cleanup() -> tuple[list[str], list[str]]:
+    """Remove what has lost its device: what was removed, and what could not be."""
+    if not any(pins.exists() for pins in PINS) or program() is None:
+        return [], []
+    try:
+        done = _done("cleanup")
+    except UnsupportedError as error:
+        return [], [str(error)]
+    failed = [_message(done)] if done.returncode != 0 else []
+    return done.stdout.splitlines(), failed
 
 
 @contextmanager
 def attached(
     protocol: str,
     attach: Sequence[tuple[str | None, str]],
-    cgroup: Path | None = None,
     params: Mapping[str, object] | None = None,
     initial_window: int = 0,
 ) -> Iterator[str]:
@@ -111,9 +120,8 @@ def attached(
     congestion control.
 
     A protocol's programs do nothing for sockets that do not use it, so that they are in the root
-    cgroup; `cgroup` need not be given. Parameters are the papers': others are refused.
+    cgroup. Parameters are the papers': others are refused.
     """
-    del cgroup
     if params:
         key = next(iter(params))
         raise ConfigError(
@@ -152,19 +160,26 @@ def _place(dev: str, netns: str | None) -> list[str]:
 
 
 def _run(*arguments: str) -> str:
+    done = _done(*arguments)
+    if done.returncode == 0:
+        return done.stdout
+    kind = UnsupportedError if done.returncode == UNSUPPORTED else RunError
+    raise kind(_message(done))
+
+
+def _done(*arguments: str) -> subprocess.CompletedProcess[str]:
     if sys.platform != "linux":
         raise UnsupportedError("end hosts in eBPF need Linux")
     loader = program()
     if loader is None:
         raise UnsupportedError(f"{PROGRAM} is missing: `make deps-linux linux` builds it")
     try:
-        done = subprocess.run(
+        return subprocess.run(
             [loader, *arguments], capture_output=True, text=True, check=False, timeout=120
         )
     except OSError as error:
         raise UnsupportedError(f"{loader}: {error.strerror}") from None
-    if done.returncode == 0:
-        return done.stdout
-    message = done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{loader} failed"
-    kind = UnsupportedError if done.returncode == UNSUPPORTED else RunError
-    raise kind(message)
+
+
+def _message(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} failed"

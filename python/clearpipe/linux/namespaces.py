@@ -14,11 +14,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-from clearpipe.errors import RunError, UnsupportedError
+from clearpipe.errors import ClearpipeError, RunError, UnsupportedError
 
 FOLDER = Path("/run/netns")
 _NAME = re.compile(r"clearpipe-(\d+)-(\d+)(?:-\w+)?")
@@ -165,55 +166,20 @@ def _abandoned(name: str) -> bool:
     return found is not None and _start_of(int(found[1])) != int(found[2])
 
 
-def remove_stale() -> list[str]:
-    """Remove what owners that are gone have left; what was removed."""
-    removed = []
-    for name in stale():
-        remove(name)
-        removed.append(f"network namespace {name}")
-    for group in _cgroups():
-        if _abandoned(group.name):
-            remove_cgroup(group)
-            removed.append(f"cgroup {group}")
+def remove_stale() -> tuple[list[str], list[str]]:
+    """Remove what owners that are gone have left: what was removed, and what could not be."""
+    left: list[tuple[str, Callable[[], object]]] = [
+        (f"network namespace {name}", partial(remove, name)) for name in stale()
+    ]
     for folder in sorted(Path(tempfile.gettempdir()).glob("clearpipe-*")):
         if _abandoned(folder.name):
-            shutil.rmtree(folder, ignore_errors=True)
-            removed.append(f"directory {folder}")
-    return removed
-
-
-def cgroup_root() -> Path | None:
-    """Where cgroup v2 is mounted; None if it is not."""
-    with suppress(OSError):
-        for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines():
-            _, where, kind, *_ = line.split()
-            if kind == "cgroup2":
-                return Path(where)
-    return None
-
-
-def _cgroups() -> list[Path]:
-    root = cgroup_root()
-    return sorted(root.glob("clearpipe-*")) if root else []
-
-
-def add_cgroup() -> Path | None:
-    """A cgroup of this process; None without cgroup v2."""
-    root = cgroup_root()
-    if root is None:
-        return None
-    group = root / owner()
-    group.mkdir(exist_ok=True)
-    return group
-
-
-def remove_cgroup(group: Path) -> None:
-    """Remove an empty cgroup, giving what was in it half a second to end."""
-    until = time.monotonic() + 0.5
-    while group.is_dir():
+            left.append((f"directory {folder}", partial(shutil.rmtree, folder)))
+    removed, failed = [], []
+    for what, remove_it in left:
         try:
-            group.rmdir()
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.01)
+            remove_it()
+        except (ClearpipeError, OSError) as error:
+            failed.append(f"{what}: {error}")
+        else:
+            removed.append(what)
+    return removed, failed

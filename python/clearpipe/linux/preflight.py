@@ -195,7 +195,6 @@ def ceiling(duration: float = 1.5) -> tuple[float, float]:
             "every_s": None,
             "series": [],
             "packet_bytes": 1500,
-            "cgroup": None,
         }
         with Process("traffic", plan) as traffic:
             traffic.start()

@@ -43,6 +43,8 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
+            # It ends if we are gone before it can ask to be told of that.
+            env={**os.environ, "CLEARPIPE_PARENT": str(os.getpid())},
             # Ctrl-C is for whoever runs it, which then ends it.
             start_new_session=True,
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearpipe import _core, api
+from clearpipe import api
 from clearpipe.errors import ClearpipeError, ConfigError
 from clearpipe.linux import namespaces
 from clearpipe.linux.engine import DEVICE, device_commands
@@ -189,8 +189,3 @@ def _tell(measured: dict[str, Any], report: Path | None) -> None:
         import json
 
         report.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
-
-
-def summary(link: Link) -> str:
-    """What `_core` makes of the link; for tests."""
-    return _core.resolve("<command line>", scenario(link))[0]
