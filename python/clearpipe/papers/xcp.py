@@ -601,6 +601,209 @@ def _first_left(data: Data) -> float:
     return float(flows["finish_s"][list(flows["group"]).index("f1")])
 
 
+# Section 7: the policing agent.
+
+
+def _caught(result: cp.Result) -> list[tuple[int, float, float]]:
+    """Each flow that is flagged, when, and the time that it took [s]."""
+    named = {
+        name: flow_series(result, f"router_{name}")
+        for name in ("flagged", "flagged_flow", "flagged_after")
+    }
+    out = []
+    for link, (t, count) in named["flagged"].items():
+        more = np.diff(count, prepend=0.0)
+        # Two in 10 ms would be one row.
+        assert more.max() <= 1
+        for k in np.flatnonzero(more):
+            flow = int(named["flagged_flow"][link][1][k])
+            out.append((flow, float(t[k]), float(named["flagged_after"][link][1][k])))
+    return out
+
+
+def _bad(result: cp.Result) -> list[int]:
+    """The numbers of the flows that ignore feedback."""
+    flows = result.flows
+    pairs = zip(flows["flow"], flows["group"], strict=True)
+    return [int(flow) for flow, group in pairs if group == "bad"]
+
+
+def sec7_policing_c1(data: Data) -> dict[str, float]:
+    """The longest time of each run until a flow that ignores feedback is flagged, in its RTTs
+    meanwhile; infinite if one is not."""
+    out = {}
+    for cell in data.of("main"):
+        bad, took = _bad(cell.result), []
+        srtt = flow_series(cell.result, "srtt_s")
+        for flow, end, after in _caught(cell.result):
+            if flow in bad:
+                t, rtt = srtt["bad" if len(bad) == 1 else f"bad {flow}"]
+                during = rtt[(t >= end - after - 0.01) & (t <= end)]
+                took.append(after / float(np.nanmean(during)))
+        label = f"{cell.label} of them, run {cell.rep}"
+        out[label] = max(took) if len(took) == len(bad) else np.inf
+    return out
+
+
+def sec7_policing_c2(data: Data) -> dict[str, Reading]:
+    honest, main = data.of("honest"), data.of("main")
+    if not honest or not main:
+        return {}
+    wrong = {
+        "flagged with others": [
+            float(sum(flow not in _bad(cell.result) for flow, *_ in _caught(cell.result)))
+            for cell in main
+        ],
+        "flagged alone": [float(len(_caught(cell.result))) for cell in honest],
+    }
+    out = {name: Reading(name, t_interval(n), 0.0, 0.0) for name, n in wrong.items()}
+    name = "groups.fwd.goodput_mean_bps"
+    alone = float(np.mean([cell.metrics[name] for cell in honest]))
+    for x in sorted({cell.x for cell in main}):
+        label = f"throughput, {x:g} isolated"
+        rates = [cell.metrics[name] / alone for cell in main if cell.x == x]
+        out[label] = Reading(label, t_interval(rates), 0.95, np.inf)
+    return out
+
+
+# Section 8.1: a core of macro-flows.
+
+MICRO_FAIR = 1.5e6
+"""45 Mb/s over 30 flows."""
+
+
+def _udp(cells: Sequence[Cell]) -> dict[float, list[float]]:
+    """Each run's mean rate of UDP's flows over the fair share, by their part of the flows."""
+    out: dict[float, list[float]] = {}
+    for cell in cells:
+        rate = float(np.mean(flow_goodputs(cell, "udp")))
+        out.setdefault(cell.x, []).append(rate / MICRO_FAIR)
+    return out
+
+
+def sec8_1_corecsfq_c1(data: Data) -> dict[str, Reading]:
+    claim = claim_of(data, "c1")
+    return {
+        f"UDP {x:g}": Reading(f"UDP {x:g}", t_interval(rates), claim.lo, claim.hi)
+        for x, rates in _udp(data.of("main", "core")).items()
+    }
+
+
+def _far_from_ideal(cell: Cell) -> dict[str, float]:
+    """Unfairness over all flows (1 less Jain's index), unused part of the core, and its queue."""
+    rates = np.array([r for g in ("tcp1", "tcp2", "udp") for r in flow_goodputs(cell, g)])
+    return {
+        "unfairness": 1 - float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
+        "unused": 1 - cell.metrics["links.core.utilization_ratio"],
+        "queue, of its buffer": cell.metrics["links.core.queue_mean_ratio"],
+    }
+
+
+def sec8_1_corecsfq_c2(data: Data) -> dict[str, float]:
+    ours, theirs = data.of("main", "core"), data.of("plain", "core-csfq")
+    out = {}
+    for x in sorted({cell.x for cell in ours} & {cell.x for cell in theirs}):
+        a, b = (
+            [_far_from_ideal(cell) for cell in cells if cell.x == x] for cells in (ours, theirs)
+        )
+        for name in a[0]:
+            more = np.mean([one[name] for one in b]) - np.mean([one[name] for one in a])
+            out[f"UDP {x:g}, {name}"] = float(more)
+    return out
+
+
+def sec8_1_corecsfq_c3(data: Data) -> dict[str, float]:
+    """The rate of a way of n flows over n times that of one of 5 flows over 5."""
+    cells = data.of("weights")
+    if not cells:
+        return {}
+
+    def rate(group: str) -> float:
+        return float(np.mean([sum(flow_goodputs(cell, group)) for cell in cells]))
+
+    return {
+        f"{n} flows to 5": rate(group) / rate("tcp1") / (n / 5)
+        for group, n in (("tcp2", 10), ("udp", 15))
+    }
+
+
+def sec8_1_udp(place: Any, data: Data) -> None:
+    for number, scheme in enumerate(("core", "core-csfq", "core-red")):
+        cells = data.of("plain" if number else "main", scheme)
+        means = {x: float(np.mean(rates)) for x, rates in _udp(cells).items()}
+        place.plot(
+            list(means),
+            [MICRO_FAIR / 1e6 * rate for rate in means.values()],
+            color=COLORS[number],
+            marker=MARKERS[number],
+            label=data.paper.schemes[scheme].label,
+        )
+    place.axhline(MICRO_FAIR / 1e6, color="#888888", linewidth=0.7)
+    place.set_xlabel("UDP flows over all flows")
+
+
+# Section 8.2: figure 13.
+
+
+def _mix(label: str) -> tuple[int, int]:
+    """How many flows of TCP and of the other: of 3T+30X 3 and 30."""
+    tcp, other = label.removesuffix("X").split("T+")
+    return int(tcp), int(other)
+
+
+def _normalized(data: Data, scheme: str, group: str) -> dict[str, list[float]]:
+    """Each run's mean rate of a group over the fair share, by the mix."""
+    out: dict[str, list[float]] = {}
+    for cell in data.of("", scheme):
+        fair = 45e6 / sum(_mix(cell.label))
+        rate = float(np.mean(flow_goodputs(cell, group)))
+        out.setdefault(cell.label, []).append(rate / fair)
+    return out
+
+
+def fig13_c1(data: Data) -> dict[str, Reading]:
+    claim = claim_of(data, "c1")
+    return {
+        f"{name}, {mix}": Reading(f"{name}, {mix}", t_interval(rates), claim.lo, claim.hi)
+        for name, group in (("TCP", "tcp"), ("XCP", "other"))
+        for mix, rates in _normalized(data, "friendly", group).items()
+    }
+
+
+def fig13_c2(data: Data) -> dict[str, float]:
+    theirs = _normalized(data, "tfrc", "other")
+    return {
+        mix: float(np.mean(rates) / np.mean(theirs[mix]))
+        for mix, rates in _normalized(data, "friendly", "other").items()
+        if mix in theirs
+    }
+
+
+def fig13_c3(data: Data) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for cell in data.of("", "friendly"):
+        tcp, other = _mix(cell.label)
+        t, weight = link_series(cell.result, "router_w_t")
+        late = float(weight[t > t[-1] / 2].mean())
+        found.setdefault(cell.label, []).append(abs(late * (tcp + other) / tcp - 1))
+    return {mix: float(np.mean(away)) for mix, away in found.items()}
+
+
+def fig13_shares(place: Any, data: Data) -> None:
+    lines = (("friendly", "tcp"), ("friendly", "other"), ("tfrc", "tcp"), ("tfrc", "other"))
+    names = ("TCP beside XCP", "XCP", "TCP beside TFRC", "TFRC")
+    mixes: list[str] = []
+    for number, ((scheme, group), name) in enumerate(zip(lines, names, strict=True)):
+        rates = _normalized(data, scheme, group)
+        mixes = list(rates) or mixes
+        means = [float(np.mean(one)) for one in rates.values()]
+        place.plot(
+            range(len(means)), means, color=COLORS[number], marker=MARKERS[number], label=name
+        )
+    place.axhline(1.0, color="#888888", linewidth=0.7)
+    place.set_xticks(range(len(mixes)), mixes)
+
+
 # Appendices A and C.
 
 

@@ -293,6 +293,8 @@ impl Sender for XcpCoreSender {
         if let Some(srtt) = segment.srtt {
             self.next = segment.now + Span::from_secs_f64(srtt.as_secs() / self.per_rtt);
         }
+        // XCP spreads what it wants over the packets of a window; this one speaks for several.
+        let feedback = feedback * (f64::from(bytes) / f64::from(segment.size));
         XcpCoreHeader { cwnd: cwnd / self.flows, feedback, rtt: rtt as f32, bytes }
     }
 
@@ -405,6 +407,22 @@ mod tests {
             assert_eq!(send(&mut s, now), XcpCoreHeader::default());
         }
         assert_eq!({ send(&mut s, 135).bytes }, 4000);
+    }
+
+    /// 1.6 Mb/s is 200 kB/s, 25 000 B in 125 ms, 15 000 more than the window of 10 000: in all, for a
+    /// control packet after a whole window, not a tenth. After 3 packets it is three tenths.
+    #[test]
+    fn a_control_packet_asks_for_all_that_was_released() {
+        for (packets, wanted) in [(10, 15_000.0), (3, 4500.0)] {
+            let params = XcpCoreParams { rate: 1.6e6, ..Default::default() };
+            let mut s = XcpCoreSender::new(&params, &sender_context(10.0));
+            send(&mut s, 10);
+            for i in 1..packets {
+                send(&mut s, 10 + i);
+            }
+            let header = send(&mut s, 135);
+            assert!(header.bytes == 1000 * packets as u32 && near(header.feedback, wanted));
+        }
     }
 
     #[test]
