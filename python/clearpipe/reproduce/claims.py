@@ -94,7 +94,8 @@ def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     if claim.check:
         function = data.paper.function(claim.check)
         if function is None:
-            return Outcome(claim, NOT_RUN, reason=f"not built: nothing computes {claim.check}")
+            why = claim.note.removeprefix("not run: ") if claim.note.startswith("not run: ") else ""
+            return Outcome(claim, NOT_RUN, reason=why or f"not built: nothing computes {claim.check}")
         try:
             groups = [(_checked(claim, function(data)), 1.0)]
         except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):
