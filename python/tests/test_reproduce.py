@@ -351,10 +351,25 @@ def test_publishing(tmp_path: Path) -> None:
     text = page.read_text()
     assert "## Statements that could not be confirmed" in text
     assert "## Statements that can be shown to be wrong" in text
-    assert "vcp-thm3 (quick, 0 runs)" in text
+    assert f"vcp-thm3 (quick, 0 runs, model {cp.model_version()})" in text
+    assert "All verdicts are of scale quick." in text
+    assert f"All verdicts are of model version {cp.model_version()}." in text
     assert (
         json.loads((tmp_path / "docs/vcp-thm3.json").read_text())["claims"][0]["verdict"] == HOLDS
     )
+
+
+def test_a_page_over_two_models_and_scales_says_so(tmp_path: Path) -> None:
+    job = work.Job(Store(tmp_path / "store"), "quick")
+    done = [work.judge(job, data.chosen(name)[0]) for name in ("vcp:thm3", "vcp:thm1")]
+    publication.publish(done, tmp_path / "docs")
+    path = tmp_path / "docs/vcp-thm1.json"
+    older = json.loads(path.read_text()) | {"model_version": "1", "scale": "full"}
+    path.write_text(json.dumps(older))
+    text = publication.publish(done[:1], tmp_path / "docs").read_text()
+    assert "vcp-thm1 (full, 0 runs, model 1)" in text
+    assert "Verdicts are of scale full (1 figures) and scale quick (1 figures)" in text
+    assert "Verdicts are of model version 1 (1 figures) and model version" in text
 
 
 def test_windows_are_means_at_their_ends() -> None:

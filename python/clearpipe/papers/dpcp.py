@@ -496,6 +496,33 @@ def fig06_c2(data: Data) -> dict[str, Reading]:
     }
 
 
+def fig06_c3(data: Data) -> dict[str, Reading]:
+    """DPCP's slope from 35 % on [s per %], and the knee [%]."""
+    curves: dict[int, list[tuple[float, float]]] = {}
+    for cell in data.of("main", "dpcp-lossy"):
+        if (time := data.number(cell, "@completion")) is not None:
+            curves.setdefault(cell.rep, []).append((cell.x, time))
+    slopes, knees = [], []
+    for curve in curves.values():
+        x, y = np.array(sorted(curve)).T
+        slopes.append(float(np.polyfit(x[x >= 35], y[x >= 35], 1)[0]))
+        knees.append(knee(x, y))
+    return {
+        "slope": Reading("slope", t_interval(slopes), np.nextafter(0.0, 1.0), np.inf),
+        "knee": Reading("knee", t_interval(knees), 25.0, 45.0),
+    }
+
+
+def knee(x: Any, y: Any) -> float:
+    """Where y first passes 1.5 times its first value, between the points on a straight line;
+    infinite if it never does."""
+    over = np.flatnonzero(y > 1.5 * y[0])
+    if not len(over):
+        return float("inf")
+    at = slice(over[0] - 1, over[0] + 1)
+    return float(np.interp(1.5 * y[0], y[at], x[at]))
+
+
 def fig06_c4(data: Data) -> dict[str, float]:
     """The slope of the gap to VCP over the loss rate from 20 % on [s per %], in each way to answer
     losses."""

@@ -93,11 +93,20 @@ def fig02_codes(place: Any, data: Data) -> None:
 def sec3e_mdfreeze_c1(data: Data) -> float:
     """The most multiplicative decreases of a flow within one t_rho: windows that fall to 0.875."""
     most = 0
-    for t, window in flow_series(data.cells[0].result, "sender_cwnd").values():
+    for t, window in flow_series(data.of("main", "vcp")[0].result, "sender_cwnd").values():
         cuts = t[1:][np.isclose(window[1:] / window[:-1], vcp.BETA, rtol=1e-3)]
         last = np.searchsorted(cuts, cuts + vcp.T_RHO * (1 - 1e-9), side="right")
         most = max(most, int((last - np.arange(len(cuts))).max(initial=0)))
     return float(most)
+
+
+def sec3e_mdfreeze_c2(data: Data) -> float:
+    """How much longer the round trip is of which the ACKs wait with the data of the others, than
+    theirs: the mean smoothed RTT after the first fifth [s]. The other ways have no queue."""
+    result = data.of("acks", "vcp")[0].result
+    found = flow_series(result, "srtt_s")
+    means = {flow: float(np.mean(srtt[t >= 12.0])) for flow, (t, srtt) in found.items()}
+    return means.pop("acks") - float(np.mean(list(means.values())))
 
 
 def sec3b_transition_c1(_: Data) -> float:

@@ -94,7 +94,9 @@ def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     if claim.check:
         function = data.paper.function(claim.check)
         if function is None:
-            return Outcome(claim, NOT_RUN, reason=f"not built: nothing computes {claim.check}")
+            _, told, why = claim.note.partition("not run: ")
+            missing = f"not built: nothing computes {claim.check}"
+            return Outcome(claim, NOT_RUN, reason=why if told else missing)
         try:
             groups = [(_checked(claim, function(data)), 1.0)]
         except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):

@@ -48,10 +48,7 @@ def _page(folder: Path) -> Iterator[str]:
     rows = [(one, claim) for one in found.values() for claim in one["claims"]]
     yield "# What of five papers holds here"
     yield ""
-    yield (
-        "Written by `clearpipe reproduce all --scale full --publish docs/reproduction` from the "
-        "verdicts beside this page; [how to use it](../reproduction.md)."
-    )
+    yield from _made_by(found)
     yield ""
     yield from _counts(figures, found)
     yield from _statements(
@@ -67,6 +64,21 @@ def _page(folder: Path) -> Iterator[str]:
     )
     yield from _not_run(figures, found)
     yield from _figures(figures, found)
+
+
+def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
+    """The scales and versions of the model that the verdicts are from."""
+    yield (
+        "Written by `clearpipe reproduce ... --publish` from the verdicts beside this page; "
+        "[how to use it](../reproduction.md)."
+    )
+    for key, what in (("scale", "scale"), ("model_version", "model version")):
+        numbers = Counter(one[key] for one in found.values())
+        told = [f"{what} {value} ({n} figures)" for value, n in sorted(numbers.items())]
+        if len(numbers) == 1:
+            yield f"All verdicts are of {what} {next(iter(numbers))}."
+        elif told:
+            yield f"Verdicts are of {', '.join(told[:-1])} and {told[-1]}: each figure says which."
 
 
 def _counts(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
@@ -148,6 +160,7 @@ def _figures(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterat
         told = told_verdicts(counts)
         image = f" [image]({figure.id}.png)," if figure.panels else ""
         yield (
-            f"- {figure.id} ({one['scale']}, {one['runs_done']} runs): {figure.title};{image} "
+            f"- {figure.id} ({one['scale']}, {one['runs_done']} runs, model "
+            f"{one['model_version']}): {figure.title};{image} "
             f"[verdicts]({figure.id}.json): {told}"
         )
