@@ -74,7 +74,8 @@ def test_a_cluster_gives_the_same_store_and_a_killed_worker_costs_little(tmp_pat
         wait_for((store / "journal.jsonl").is_file)
         os.kill(processes[1].pid, signal.SIGKILL)
         out, _ = running.communicate(timeout=120)
-    assert running.returncode == 0, out
+    told = call("sweep", "status", file, "--store", store, cwd=tmp_path).stdout
+    assert running.returncode == 0, told
     # One run may have been done by the worker that was killed before it could tell.
     assert b"40 of 40 runs done (40 now)" in out or b"40 of 40 runs done (39 now)" in out
     assert seals(store) == seals(tmp_path / "alone")
