@@ -18,7 +18,7 @@ from sweeping import BASE, call, command, seals, times_done, write
 import clearpipe as cp
 from clearpipe import RunError, sweep
 from clearpipe.sweep import cluster as dask
-from clearpipe.sweep import runner
+from clearpipe.sweep import progress, runner
 from clearpipe.sweep.store import Store
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
@@ -96,6 +96,34 @@ def test_a_killed_scheduler_is_75_and_the_sweep_goes_on(tmp_path: Path) -> None:
     assert "40 of 40 runs done" in done.stdout
     sweep.run(sweep.load(file), tmp_path / "alone")
     assert seals(store) == seals(tmp_path / "alone")
+
+
+def test_a_scheduler_lost_at_any_question_is_75(tmp_path: Path) -> None:
+    # A dead scheduler is found by whatever is asked of it next, at times only after 20 s of trying.
+    def gone(*_args: object, **_how: object) -> None:
+        raise OSError("Timed out trying to connect")
+
+    class Client:
+        status = "running"
+        nthreads = gone
+
+    spec, store = sweep.load(write(tmp_path, SWEEP)), Store(tmp_path / "store")
+    store.open()
+    run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
+    cluster = dask.Dask("tcp://nobody")
+    watcher = progress.watcher(quiet=True)
+    with pytest.raises(dask.SchedulerLost, match="nobody: the scheduler is gone"):
+        cluster._feed(Client(), spec, [run], store, runner.Tally(1), watcher)
+    with pytest.raises(dask.SchedulerLost, match="the scheduler is gone"):
+        cluster._next(Client(), gone, [], watcher)
+
+    class Future:
+        status = "finished"
+        result = gone
+
+    with pytest.raises(dask.SchedulerLost, match="the scheduler is gone"):
+        cluster._ended(Future(), run, store, runner.Tally(1))
+    assert issubclass(dask.SchedulerLost, runner.OutOfTime)  # which is exit code 75
 
 
 def test_a_cluster_without_workers_ends_in_time_and_says_so(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ import math
 import os
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,6 @@ class Dask:
     ) -> None:
         """Do `todo` on the cluster, a few runs ahead of every thread."""
         import dask
-        from distributed.comm.core import CommClosedError
 
         waiting = iter(todo)
         first = next(waiting, None)
@@ -65,13 +65,13 @@ class Dask:
         with dask.config.set({"distributed.comm.timeouts.connect": f"{self.timeout_s}s"}):
             try:
                 client = _client(self.scheduler, self.timeout_s)
-            except (OSError, TimeoutError) as error:
+            except OSError as error:
                 raise RunError(f"no scheduler answers at {self.scheduler}: {error}") from None
             try:
                 waiting = itertools.chain([first], waiting)
                 with client.as_current():
                     self._feed(client, spec, waiting, store, tally, watcher)
-            except (CommClosedError, CancelledError, TimeoutError) as error:
+            except CancelledError as error:
                 raise SchedulerLost(f"{self.scheduler}: the scheduler is gone") from error
             finally:
                 client.close(timeout=2)
@@ -95,7 +95,7 @@ class Dask:
         source = (os.fspath(Path(spec.source.name).absolute()), spec.source.text)
         running: dict[Any, Run] = {}
         while True:
-            width = max(1, AHEAD * sum(client.nthreads().values()))
+            width = max(1, AHEAD * self._threads(client))
             while len(running) < width and not self._late():
                 run = next(waiting, None)
                 if run is None:
@@ -127,11 +127,12 @@ class Dask:
             if client.status != "running":
                 raise SchedulerLost(f"{self.scheduler}: the connection is {client.status}")
             try:
-                return list(wait(futures, timeout=2, return_when="FIRST_COMPLETED").done)
+                with self._asking(no_answer_yet=TimeoutError):
+                    return list(wait(futures, timeout=2, return_when="FIRST_COMPLETED").done)
             except TimeoutError:
                 if self._late():
                     return []
-            if not self.alone and not client.nthreads():
+            if not self.alone and not self._threads(client):
                 self.alone = True
                 watcher.said(f"{self.scheduler} has no worker; waiting for one")
 
@@ -139,7 +140,9 @@ class Dask:
         if future.status == "cancelled":
             raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
         if future.status == "finished":
-            runner.count(tally, future.result())
+            with self._asking():
+                done = future.result()
+            runner.count(tally, done)
             return
         error = future.exception()
         if isinstance(error, OSError | RunError):
@@ -147,6 +150,21 @@ class Dask:
         # A run that ends its worker every time (KilledWorker) is a run that failed.
         store.fail(run.identity, runner.failure(run, error))
         tally.failed += 1
+
+    def _threads(self, client: Any) -> int:
+        """How many threads the cluster has."""
+        with self._asking():
+            return sum(client.nthreads().values())
+
+    @contextmanager
+    def _asking(self, no_answer_yet: type[OSError] | tuple[()] = ()) -> Iterator[None]:
+        """What is asked of the scheduler itself: an OSError of it is its loss, not a worker's."""
+        try:
+            yield
+        except no_answer_yet:
+            raise
+        except OSError as error:
+            raise SchedulerLost(f"{self.scheduler}: the scheduler is gone: {error}") from error
 
     def _late(self) -> bool:
         return self._left_s() <= 0
