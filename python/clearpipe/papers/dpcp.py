@@ -434,8 +434,16 @@ def link0_text(place: Any, data: Data) -> None:
     _draw_shares(place, data, "text", 0)
 
 
+def link0_thirty(place: Any, data: Data) -> None:
+    _draw_shares(place, data, "thirty", 0)
+
+
 def link2_main(place: Any, data: Data) -> None:
     _draw_shares(place, data, "main", 2)
+
+
+def link2_thirty(place: Any, data: Data) -> None:
+    _draw_shares(place, data, "thirty", 2)
 
 
 def link2_text(place: Any, data: Data) -> None:
