@@ -15,6 +15,8 @@ pub struct XcpRule {
     pub target_queue: f64,
     /// Is the shuffled traffic that of the flows whose bottleneck this is (iXCP)?
     pub own: bool,
+    /// Does feedback end when what there was for the interval is spent (appendix A)?
+    pub accounts: bool,
     /// None: the router knows everything at every instant, as in the paper's section 4.
     pub intervals: Option<Intervals>,
 }
@@ -44,6 +46,7 @@ impl XcpRule {
             gamma: part.number("gamma"),
             target_queue: part.number("target_queue"),
             own,
+            accounts: false,
             intervals,
         }
     }
@@ -89,6 +92,9 @@ pub struct XcpState {
     /// What the last interval saw and told.
     mean: Inflow,
     told: Told,
+    /// Of what it told, what is left to give and to take [bytes/s], and what the last step told.
+    left: Told,
+    now: Told,
 }
 
 impl XcpState {
@@ -103,12 +109,33 @@ impl XcpState {
             window_end: intervals.initial.max(intervals.shortest_window),
             mean: Inflow::default(),
             told: ([0.0; 2], [0.0; 2]),
+            left: ([0.0; 2], [0.0; 2]),
+            now: ([0.0; 2], [0.0; 2]),
         }
+    }
+
+    /// Tells what was told in a step in which `y` came, as long as there is some left.
+    fn spend(&mut self, y: &Inflow) {
+        let spend = |told: f64, left: &mut f64, came: f64| {
+            let now = if told * came > *left { *left / came } else { told };
+            *left = (*left - now * came).max(0.0);
+            now
+        };
+        let ((f, own), left) = (self.told, &mut self.left);
+        let spare = [spend(f[0], &mut left.0[0], y.flows), spend(f[1], &mut left.0[1], y.bytes())];
+        let shuffle = [
+            spend(own[0], &mut left.1[0], y.own_flows),
+            spend(own[1], &mut left.1[1], y.own_data),
+        ];
+        self.now = (spare, shuffle);
     }
 
     /// What packets are told while `y` arrives. No more is handed out than for what was measured, so where
     /// there is more now each gets the less (the residues of appendix A).
-    pub fn tell(&self, y: &Inflow) -> Told {
+    pub fn tell(&self, rule: &XcpRule, y: &Inflow) -> Told {
+        if rule.accounts {
+            return self.now;
+        }
         let share = |there: f64, now: f64| if now > there { there / now } else { 1.0 };
         let (f, own) = self.told;
         let was = &self.mean;
@@ -130,6 +157,12 @@ impl XcpState {
         let Some(intervals) = &rule.intervals else { return };
         self.sum.add(y.0, (to - from) / 2.0);
         self.sum.add(y.1, (to - from) / 2.0);
+        if rule.accounts {
+            let mut came = Inflow::default();
+            came.add(y.0, (to - from) / 2.0);
+            came.add(y.1, (to - from) / 2.0);
+            self.spend(&came);
+        }
         self.lowest = self.lowest.min(q);
         if to >= self.window_end - EPSILON {
             self.persistent = self.lowest;
@@ -145,6 +178,10 @@ impl XcpState {
                 self.d = mean.flow_rtts / mean.flows;
             }
             self.told = rule.feedback(c, self.persistent, mean);
+            let ((f, own), d) = (self.told, self.d);
+            let spare = [f[0] * mean.flows * d, f[1] * mean.bytes() * d];
+            self.left = (spare, [own[0] * mean.own_flows * d, own[1] * mean.own_data * d]);
+            self.now = self.told;
             self.sum = Inflow::default();
             self.start = to;
             self.end = (self.end + self.d.max(intervals.shortest)).max(to);

@@ -2,7 +2,7 @@
 
 use cc::roles::Limit;
 use results::metrics::Occupancy;
-use scenario::{Capacity, Scenario, XcpForm};
+use scenario::{Capacity, Scenario, Sending, XcpForm};
 use units::{Span, Time, math};
 
 use crate::Unsupported;
@@ -76,8 +76,14 @@ impl Signal {
     /// Of what reaches the link, the rate that leaves it: what is not lost, spaced anew.
     #[inline]
     pub fn passes(&self, ecn: bool) -> f64 {
+        self.keeps(ecn) * self.pace
+    }
+
+    /// Of what reaches the link, the share that is not lost.
+    #[inline]
+    pub fn keeps(&self, ecn: bool) -> f64 {
         let kept = if ecn { 1.0 } else { 1.0 - self.early };
-        kept * (1.0 - self.overflow) * self.pace
+        kept * (1.0 - self.overflow)
     }
 
     /// The signal a share of the way from one to another.
@@ -193,11 +199,14 @@ impl Rule {
             None => Feedback::None,
             Some(part) => {
                 let read = Part::queue(&queue.name, part);
-                let rule = match FEEDBACK.iter().find(|(name, _)| *name == part.kind) {
+                let mut rule = match FEEDBACK.iter().find(|(name, _)| *name == part.kind) {
                     Some((_, make)) => make(&read, scenario.fluid.xcp),
                     None => return Err(Unsupported::queue(&key, part.kind)),
                 };
                 read.all_read()?;
+                if let Feedback::Xcp(xcp) = &mut rule {
+                    xcp.accounts = scenario.fluid.sending == Sending::Acks;
+                }
                 rule
             }
         };
@@ -398,7 +407,7 @@ impl Link {
             Feedback::None => {}
             Feedback::Xcp(xcp) => {
                 (signal.f, signal.own) = match &self.xcp {
-                    Some(state) => state.tell(&self.y),
+                    Some(state) => state.tell(xcp, &self.y),
                     None => xcp.feedback(self.c, self.q, &self.y),
                 };
             }

@@ -19,6 +19,8 @@ pub struct Seen {
     /// that at which they were sent, spaced anew by the queues on the way, by the factor `pace`.
     pub rate: f64,
     pub pace: f64,
+    /// ACKs per RTT, where they clock the source.
+    pub acks: Option<f64>,
     /// The share of packets that a congestion signal hit, lost or marked.
     pub hit: f64,
     /// The share that arrived.
@@ -41,6 +43,7 @@ impl Seen {
             rtt,
             rate: 0.0,
             pace: 1.0,
+            acks: None,
             hit: 0.0,
             arrived: 1.0,
             feedback: f64::INFINITY,
@@ -231,8 +234,9 @@ impl Sender {
     ) -> [f64; VARIABLES] {
         let w = self.window(y, slow);
         if slow {
-            // Doubles per RTT.
-            return [w * core::f64::consts::LN_2 / seen.rtt, 0.0, 0.0];
+            // Doubles per RTT: a packet for each ACK.
+            let growth = seen.acks.unwrap_or(w * core::f64::consts::LN_2);
+            return [growth / seen.rtt, 0.0, 0.0];
         }
         let cuts = self.cuts(seen);
         let cut = w / 2.0 * cuts;
@@ -240,10 +244,11 @@ impl Sender {
             Law::Explicit { .. } if seen.feedback.is_finite() => seen.rtt * seen.feedback / packet,
             Law::Explicit { .. } => 0.0,
             Law::Load(load) => {
-                load.growth(act, (w, self.packets(w)), (seen.rtt, base_rtt), seen.period)
+                let sent = seen.acks.unwrap_or_else(|| self.packets(w));
+                load.growth(act, (w, sent), (seen.rtt, base_rtt), seen.period)
             }
             Law::Miaimd(model) => model.growth(w, seen.rho, (seen.rtt, base_rtt)),
-            Law::Reno => 1.0 / seen.rtt,
+            Law::Reno => seen.acks.map_or(1.0, |acks| acks / w) / seen.rtt,
             Law::Cubic(cubic) => {
                 let b = cubic.beta;
                 // The Reno-friendly estimate (section 4.3), the last maximum and the time since.
@@ -294,6 +299,7 @@ mod tests {
         rtt: 0.1,
         rate: 200.0,
         pace: 1.0,
+        acks: None,
         hit: 0.0,
         arrived: 1.0,
         feedback: f64::INFINITY,

@@ -11,11 +11,12 @@ use std::collections::BinaryHeap;
 
 use results::Numerics;
 use results::metrics::Occupancy;
-use scenario::Scenario;
+use scenario::{Scenario, Sending};
 use units::{Time, math};
 
 use crate::Progress;
 use crate::ahead::Ahead;
+use crate::clock::{self, Clock};
 use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
@@ -57,7 +58,7 @@ pub struct Solver<'a> {
     pub now: f64,
     end: f64,
     nodes: Nodes,
-    /// Of each class, its rates [packets/s] in a ring.
+    /// Of each class, its rates [packets/s] in a ring; where ACKs clock the sources, what was sent [packets].
     rates: Vec<f64>,
     /// Of each link, its signals in a ring.
     signals: Vec<Signal>,
@@ -75,6 +76,8 @@ pub struct Solver<'a> {
     signals_now: Vec<Signal>,
     /// With steps of one length; else empty.
     quick: Quick,
+    /// Where ACKs clock the sources; else empty.
+    clock: Clock,
     scratch: Vec<(usize, f64, f64)>,
     /// Links before the present one that change what passes, and the way there [s].
     busy: Vec<(usize, f64)>,
@@ -110,7 +113,9 @@ impl<'a> Solver<'a> {
             model.rules.iter().any(|rule| matches!(&rule.feedback, Feedback::Xcp(xcp) if xcp.own));
         let h_most = (shortest / 4.0).min(0.05);
         let kinds: Vec<Kind> = model.rules.iter().map(Kind::of).collect();
-        let quick = fixed.filter(|_| !explicit_own);
+        let acks = scenario.fluid.sending == Sending::Acks;
+        let clock = if acks { Clock::new(&model, places) } else { Clock::default() };
+        let quick = fixed.filter(|_| !explicit_own && !acks);
         let quick = quick.map(|h| Quick::new(&model, &kinds, h, places)).unwrap_or_default();
         let mut solver = Solver {
             now: 0.0,
@@ -126,6 +131,7 @@ impl<'a> Solver<'a> {
             inflows: vec![Inflow::default(); links.len()],
             kinds,
             quick,
+            clock,
             quiet_from: vec![0.0; links.len()],
             signals_now: vec![Signal::default(); links.len()],
             scratch: Vec::new(),
@@ -256,7 +262,7 @@ impl<'a> Solver<'a> {
     fn first_node(&mut self) {
         for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
-            if class.start <= 0.0 {
+            if class.start <= 0.0 && !self.clock.runs() {
                 let sender = &self.model.senders[class.group as usize];
                 state.rate = sender.packets(state.w) / state.rtt;
             }
@@ -300,10 +306,17 @@ impl<'a> Solver<'a> {
         let rests = self.nodes.on_time(to);
         self.look_forward(&step, rests);
         for (i, link) in self.links.iter_mut().enumerate() {
+            if self.clock.runs() {
+                // Volumes, not rates at the step's ends.
+                link.y = self.inflows[i];
+            }
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
+            if self.clock.runs() {
+                link.signal.delay = self.clock.waited(i, to, link.signal.delay);
+            }
             self.signals_now[i] = link.signal;
             // A byte is no queue: near XCP's equilibrium there is always some part of one.
-            if link.q > 1.0 {
+            if link.q > 1.0 || (self.clock.runs() && link.signal.delay > 0.0) {
                 self.quiet_from[i] = f64::INFINITY;
             } else if self.quiet_from[i] > to {
                 self.quiet_from[i] = to;
@@ -346,6 +359,12 @@ impl<'a> Solver<'a> {
         for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             let ring = &mut self.rates[i * places..(i + 1) * places];
+            if self.clock.runs() {
+                let sender = &self.model.senders[class.group as usize];
+                let one = (i, class, sender, state);
+                self.clock.send(&ahead, one, ring, &mut self.inflows, (to, h, place));
+                continue;
+            }
             if to < class.start || to > state.ended + class.reach {
                 ring[place] = 0.0;
                 continue;
@@ -390,7 +409,15 @@ impl<'a> Solver<'a> {
                 continue;
             }
             let sender = &self.model.senders[class.group as usize];
-            let seen = see(
+            let ring = &self.rates[i * places..(i + 1) * places];
+            let rtt = self.states[i].rtt;
+            let acked = self.clock.runs().then(|| {
+                self.clock.come_back(self.nodes.finder(), i, ring, (to, rtt))
+            });
+            let per = acked.map_or((self.states[i].rate, 1.0), |acked| {
+                (acked.packets / h, acked.weight / h)
+            });
+            let mut seen = see(
                 &Sight {
                     model: &self.model,
                     nodes: self.nodes.finder(),
@@ -404,8 +431,19 @@ impl<'a> Solver<'a> {
                 (i, class, sender),
                 &mut self.own,
                 &mut self.scratch,
-                (to, h, self.states[i].rate),
+                (to, h, per.0, per.1),
             );
+            if acked.is_some() {
+                (seen.rate, seen.pace, seen.acks) = (per.0, 1.0, Some(per.0 * seen.rtt));
+                let state = &mut self.states[i];
+                let at = to - (seen.rtt - class.ack_delay);
+                let came = self.clock.arrive(self.nodes.finder(), i, ring, at);
+                state.predict(sender, h, r);
+                let error = state.correct((sender, class), &seen, (self.now, to), self.model.packet);
+                worst = worst.max(error);
+                state.count_acks(class, &seen, (to, h), came);
+                continue;
+            }
             let ring = &self.rates[i * places..(i + 1) * places];
             let arriving = self.nodes.finder().locate(to - (seen.rtt - class.ack_delay)).of(ring);
             let state = &mut self.states[i];
@@ -492,15 +530,23 @@ impl<'a> Solver<'a> {
 /// The length of all steps, if they have one: as the scenario says, or because there is much to solve.
 fn fixed_step(scenario: &Scenario, model: &Model) -> Option<f64> {
     let chosen = scenario.fluid.step.map(|step| step.as_secs());
+    if scenario.fluid.sending == Sending::Acks && chosen.is_none() {
+        let step = (model.shortest_rtt() / clock::STEPS_PER_RTT).min(clock::LONGEST);
+        return on_period(model, Some(step));
+    }
     let large = model.crossings.len() > LARGE;
     let own = || large.then(|| (model.shortest_rtt() / 4.0).clamp(1e-4, 0.02));
-    // A period of a load factor is a whole number of steps.
+    on_period(model, chosen.or_else(own))
+}
+
+/// A period of a load factor is a whole number of steps.
+fn on_period(model: &Model, step: Option<f64>) -> Option<f64> {
     let period = model.rules.iter().find_map(|rule| match &rule.feedback {
         Feedback::Load(load) if load.follows => Some(0.04),
         Feedback::Load(load) => Some(load.t_rho),
         _ => None,
     });
-    chosen.or_else(own).map(|h| period.map_or(h, |period| period / -math::floor(-period / h)))
+    step.map(|h| period.map_or(h, |period| period / -math::floor(-period / h)))
 }
 
 /// Mixes a word into the trajectory's hash.

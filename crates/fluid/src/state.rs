@@ -155,6 +155,25 @@ impl State {
         false
     }
 
+    /// What it sends in this step, where ACKs clock it [packets/s].
+    pub fn sends(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    /// As [`State::count`], where ACKs clock the source: of what was sent, `came` packets have reached the
+    /// sink in a step of `h` or were lost.
+    pub fn count_acks(&mut self, class: &Class, seen: &Seen, (to, h): (f64, f64), came: f64) {
+        self.step_sent = h * self.rate;
+        self.step_delivered = came * seen.arrived;
+        self.dropped += h * seen.rate * (1.0 - seen.arrived);
+        self.sent += self.step_sent;
+        self.delivered += self.step_delivered;
+        if to < self.ended && self.sent >= class.size {
+            self.ended = to;
+            self.finish = Some(to + seen.rtt);
+        }
+    }
+
     /// Adds up volumes, and ends what has sent everything.
     #[inline]
     pub fn count(
