@@ -14,9 +14,10 @@ use std::collections::VecDeque;
 use units::math;
 
 use crate::ahead::Ahead;
+use crate::explicit::{Told, cost};
 use crate::history::Finder;
 use crate::link::Inflow;
-use crate::model::{Class, Model};
+use crate::model::{Class, Crossing, Model};
 use crate::sender::{Law, Sender};
 use crate::sight::Kind;
 use crate::state::{EPSILON, State};
@@ -42,7 +43,11 @@ pub struct Clock {
     /// At each crossing, at each source as ACKs, and at each sink [packets].
     at_links: Vec<Came>,
     acked: Vec<Came>,
-    arrived: Vec<f64>,
+    arrived: Vec<(f64, f64)>,
+    /// Of each link, what packets cost it in this step [bytes/s^2].
+    paid: Vec<Told>,
+    /// The links before the present one: places in the path, and when what is here now left them [s].
+    passed: Vec<(usize, usize, f64)>,
     /// Of each link, when it came and when it leaves, of what waits.
     waiting: Vec<VecDeque<(f64, f64)>>,
 }
@@ -62,7 +67,9 @@ impl Clock {
             weights: vec![0.0; places * model.classes.len()],
             at_links: vec![Came::default(); model.crossings.len()],
             acked: vec![Came::default(); model.classes.len()],
-            arrived: vec![0.0; model.classes.len()],
+            arrived: vec![(0.0, 0.0); model.classes.len()],
+            paid: vec![([0.0; 2], [0.0; 2]); model.rules.len()],
+            passed: Vec::new(),
             waiting: vec![VecDeque::new(); model.rules.len()],
         }
     }
@@ -82,7 +89,8 @@ impl Clock {
         (to, h, place): (f64, f64, usize),
     ) {
         let before = ring[(place + ring.len() - 1) & (ring.len() - 1)];
-        let weights = &mut self.weights[i * ahead.places..(i + 1) * ahead.places];
+        let mut all = std::mem::take(&mut self.weights);
+        let weights = &mut all[i * ahead.places..(i + 1) * ahead.places];
         let weight = weights[(place + ring.len() - 1) & (ring.len() - 1)];
         let mut sent = before;
         if to >= class.start && to < state.ended && to < class.stop {
@@ -94,14 +102,134 @@ impl Clock {
         let per_packet = if has_estimate { state.rtt / state.w } else { 0.0 };
         weights[place] = weight + per_packet * (sent - before);
         state.sends((sent - before) / h);
+        let price = match sender.law {
+            Law::Explicit { price } => price,
+            _ => 0.0,
+        };
         let first = class.crossings.0 as usize;
-        let weights = &*weights;
-        ahead.bring_volumes((to, h), (class, sender, state), (ring, weights), &mut |k, now| {
+        let mut kept = 1.0;
+        let path = ahead.model.path(class);
+        let sink = class.base_rtt - class.ack_delay;
+        let until = self.way_back(ahead, path.iter().rposition(|c| c.data).map_or(0, |k| k + 1), path, (to, sink));
+        let new = ahead.nodes.locate(until).of(ring).max(self.arrived[i].0);
+        self.arrived[i] = (new, new - self.arrived[i].0);
+        for (k, crossing) in path.iter().enumerate() {
+            let link = crossing.link as usize;
+            let at = self.way_back(ahead, k, path, (to, crossing.forward));
+            let place = ahead.nodes.locate(at);
             let came = &mut self.at_links[first + k];
-            let new = Came { sent: now.0.max(came.sent), weight: now.1.max(came.weight) };
-            let old = std::mem::replace(came, new);
-            ((new.sent - old.sent) / h, (new.weight - old.weight) / h)
-        }, inflows);
+            let sent = place.of(ring).max(came.sent);
+            let weight = place.of(weights).max(came.weight);
+            let old = std::mem::replace(came, Came { sent, weight });
+            let rate = (sent - old.sent) / h * class.count * kept;
+            let flows = (weight - old.weight) / h * class.count * price;
+            let (inflow, kind) = (&mut inflows[link], ahead.kinds[link]);
+            if crossing.waits {
+                kept *= ahead.now[link].keeps(sender.ecn);
+            }
+            if !crossing.data {
+                inflow.acks += rate * ahead.model.ack;
+                continue;
+            }
+            let bytes = rate * ahead.model.packet;
+            inflow.data += bytes;
+            if !sender.ecn {
+                inflow.plain += bytes;
+            }
+            match kind {
+                Kind::Xcp | Kind::Ixcp => {
+                    inflow.flows += flows;
+                    inflow.flow_rtts += flows * state.rtt;
+                    if let Some(own) = ahead.own.get(first + k) {
+                        inflow.own_flows += own * flows;
+                        inflow.own_data += own * bytes;
+                    }
+                    if flows > 0.0 {
+                        let named = ahead.own.get(first..class.crossings.1 as usize);
+                        self.pay(ahead, named, (k, link), (flows, bytes));
+                    }
+                }
+                Kind::LoadOverRtt => {
+                    inflow.flows += rate;
+                    inflow.flow_rtts += rate * state.rtt;
+                }
+                _ => {}
+            }
+        }
+        self.weights = all;
+    }
+
+    /// When what reaches the `k`-th place of a path at `to` was sent, `forward` from the source to there were
+    /// nothing waiting; notes when it left the links before.
+    fn way_back(
+        &mut self,
+        ahead: &Ahead<'_>,
+        k: usize,
+        path: &[Crossing],
+        (to, forward): (f64, f64),
+    ) -> f64 {
+        self.passed.clear();
+        let (mut at, mut from) = (to, forward);
+        for (j, crossing) in path[..k].iter().enumerate().rev() {
+            at -= from - crossing.forward;
+            from = crossing.forward;
+            let link = crossing.link as usize;
+            self.passed.push((j, link, at));
+            if crossing.waits {
+                at -= ahead.signal(link, at).delay;
+            }
+        }
+        at - from
+    }
+
+    /// Adds to what link `link`, the `k`-th of a path, spends on packets that links before it may have told
+    /// something; `named` are the shares of packets that name each link of the path.
+    fn pay(
+        &mut self,
+        ahead: &Ahead<'_>,
+        named: Option<&[f64]>,
+        (k, link): (usize, usize),
+        (flows, bytes): (f64, f64),
+    ) {
+        let now = &ahead.now[link];
+        let told = (now.f, now.own);
+        let before: Vec<(usize, [f64; 2], [f64; 2])> = self
+            .passed
+            .iter()
+            .filter(|&&(_, other, _)| matches!(ahead.kinds[other], Kind::Xcp | Kind::Ixcp))
+            .map(|&(j, other, left)| {
+                let signal = ahead.signal(other, left);
+                (j, signal.f, signal.own)
+            })
+            .collect();
+        let paid = &mut self.paid[link];
+        let mut add = |name: Option<usize>, share: f64| {
+            let gain = |xi: [f64; 2]| xi[0] * flows - xi[1] * bytes;
+            let held = before.iter().map(|&(j, spare, shuffle)| {
+                gain(spare) + if name == Some(j) { gain(shuffle) } else { 0.0 }
+            });
+            let held = held.fold(f64::INFINITY, f64::min);
+            let cost = cost(&told, name == Some(k), held, (flows, bytes));
+            for side in 0..2 {
+                paid.0[side] += share * cost.0[side];
+                paid.1[side] += share * cost.1[side];
+            }
+        };
+        let named = named.unwrap_or_default();
+        for (j, &share) in named.iter().enumerate().filter(|one| *one.1 > 0.0) {
+            add(Some(j), share);
+        }
+        add(None, (1.0 - named.iter().sum::<f64>()).max(0.0));
+    }
+
+    /// Before a step.
+    pub fn begin(&mut self) {
+        self.paid.fill(([0.0; 2], [0.0; 2]));
+    }
+
+    /// What packets cost a link in this step [bytes/s^2].
+    pub fn paid(&self, link: usize) -> Told {
+        self.paid[link]
     }
 
     /// What the ACKs of a step that ends at `to` answer.
@@ -114,10 +242,9 @@ impl Clock {
         Acked { packets: new.sent - old.sent, weight: new.weight - old.weight }
     }
 
-    /// What reaches the sink in a step, of what was sent until `at`.
-    pub fn arrive(&mut self, finder: Finder<'_>, i: usize, ring: &[f64], at: f64) -> f64 {
-        let new = finder.locate(at).of(ring).max(self.arrived[i]);
-        new - std::mem::replace(&mut self.arrived[i], new)
+    /// What of a class has reached its sink in this step [packets].
+    pub fn arrived(&self, i: usize) -> f64 {
+        self.arrived[i].1
     }
 
     /// How long what leaves link `i` at `to` has waited; what comes then will wait for `delay` [s].
@@ -142,58 +269,3 @@ fn whole(w: f64) -> f64 {
     math::floor(w + 1e-9).max(1.0)
 }
 
-impl Ahead<'_> {
-    /// As [`Ahead::bring`], with volumes: `came` takes a crossing's number and what of the class has reached
-    /// it until now, and gives what that is per second in this step.
-    fn bring_volumes(
-        &self,
-        (to, _h): (f64, f64),
-        (class, sender, state): (&Class, &Sender, &State),
-        (ring, weights): (&[f64], &[f64]),
-        came: &mut dyn FnMut(usize, (f64, f64)) -> (f64, f64),
-        inflows: &mut [Inflow],
-    ) {
-        let price = match sender.law {
-            Law::Explicit { price } => price,
-            _ => 0.0,
-        };
-        let first = class.crossings.0 as usize;
-        let (mut waited, mut kept) = (0.0, 1.0);
-        for (k, crossing) in self.model.path(class).iter().enumerate() {
-            let link = crossing.link as usize;
-            let place = self.nodes.locate(to - crossing.forward - waited);
-            let (rate, weight) = came(k, (place.of(ring), place.of(weights)));
-            let rate = rate * class.count * kept;
-            let (inflow, kind) = (&mut inflows[link], self.kinds[link]);
-            if crossing.waits {
-                waited += self.now[link].delay;
-                kept *= self.now[link].keeps(sender.ecn);
-            }
-            if !crossing.data {
-                inflow.acks += rate * self.model.ack;
-                continue;
-            }
-            let bytes = rate * self.model.packet;
-            inflow.data += bytes;
-            if !sender.ecn {
-                inflow.plain += bytes;
-            }
-            match kind {
-                Kind::Xcp | Kind::Ixcp => {
-                    let flows = weight * class.count * price;
-                    inflow.flows += flows;
-                    inflow.flow_rtts += flows * state.rtt;
-                    if let Some(own) = self.own.get(first + k) {
-                        inflow.own_flows += own * flows;
-                        inflow.own_data += own * bytes;
-                    }
-                }
-                Kind::LoadOverRtt => {
-                    inflow.flows += rate;
-                    inflow.flow_rtts += rate * state.rtt;
-                }
-                _ => {}
-            }
-        }
-    }
-}

@@ -75,6 +75,27 @@ impl XcpRule {
     }
 }
 
+/// What packets cost that bring `flows` and `bytes` per second and hold `held` [bytes/s^2], where `told` is
+/// told and the shuffled traffic is `own` (appendix A; iXCP's R1).
+pub fn cost(told: &Told, own: bool, held: f64, (flows, bytes): (f64, f64)) -> Told {
+    let spare = [told.0[0] * flows, told.0[1] * bytes];
+    let shuffle = if own { [told.1[0] * flows, told.1[1] * bytes] } else { [0.0; 2] };
+    let ours = (spare[0] + shuffle[0]) - (spare[1] + shuffle[1]);
+    if ours < held {
+        return (spare, shuffle);
+    }
+    let (pos, neg) = if held > 0.0 { (held, ours - held) } else { (0.0, ours.max(0.0) - held) };
+    if !own {
+        return ([pos, neg], [0.0; 2]);
+    }
+    let split = |whole: f64, k: usize| {
+        let both = spare[k] + shuffle[k];
+        if both > 0.0 { whole * spare[k] / both } else { 0.0 }
+    };
+    let first = [split(pos, 0), split(neg, 1)];
+    (first, [pos - first[0], neg - first[1]])
+}
+
 /// A router with control intervals: what changes. An interval ends with the step in which its end lies;
 /// what it told goes over into what the next one tells along that step.
 #[derive(Clone, Debug)]
@@ -114,20 +135,22 @@ impl XcpState {
         }
     }
 
-    /// Tells what was told in a step in which `y` came, as long as there is some left.
-    fn spend(&mut self, y: &Inflow) {
-        let spend = |told: f64, left: &mut f64, came: f64| {
-            let now = if told * came > *left { *left / came } else { told };
-            *left = (*left - now * came).max(0.0);
-            now
+    /// A step in which packets cost `paid`, and `y` came. It goes on telling what it told as long as there is
+    /// some left, were as much to come in the next step.
+    fn spend(&mut self, paid: &Told, y: &Inflow) {
+        let spend = |told: f64, left: &mut f64, paid: f64, came: f64| {
+            *left -= paid;
+            if told * came > *left { left.max(0.0) / came } else { told }
         };
         let ((f, own), left) = (self.told, &mut self.left);
-        let spare = [spend(f[0], &mut left.0[0], y.flows), spend(f[1], &mut left.0[1], y.bytes())];
-        let shuffle = [
-            spend(own[0], &mut left.1[0], y.own_flows),
-            spend(own[1], &mut left.1[1], y.own_data),
+        self.now.0 = [
+            spend(f[0], &mut left.0[0], paid.0[0], y.flows),
+            spend(f[1], &mut left.0[1], paid.0[1], y.bytes()),
         ];
-        self.now = (spare, shuffle);
+        self.now.1 = [
+            spend(own[0], &mut left.1[0], paid.1[0], y.own_flows),
+            spend(own[1], &mut left.1[1], paid.1[1], y.own_data),
+        ];
     }
 
     /// What packets are told while `y` arrives. No more is handed out than for what was measured, so where
@@ -153,6 +176,7 @@ impl XcpState {
         (from, to): (f64, f64),
         y: (&Inflow, &Inflow),
         (c, q): (f64, f64),
+        paid: &Told,
     ) {
         let Some(intervals) = &rule.intervals else { return };
         self.sum.add(y.0, (to - from) / 2.0);
@@ -161,7 +185,8 @@ impl XcpState {
             let mut came = Inflow::default();
             came.add(y.0, (to - from) / 2.0);
             came.add(y.1, (to - from) / 2.0);
-            self.spend(&came);
+            let paid = (paid.0.map(|rate| rate * (to - from)), paid.1.map(|rate| rate * (to - from)));
+            self.spend(&paid, &came);
         }
         self.lowest = self.lowest.min(q);
         if to >= self.window_end - EPSILON {
@@ -226,15 +251,15 @@ mod tests {
         let nothing = Inflow::default();
         // The first one takes 50 ms. Half of it sees y: 400 bytes/s of one flow in the mean, so phi/d =
         // 0.4*600 = 240 and xi_p = 240/(0.1*1).
-        state.advance(&rule, (0.0, 0.025), (&nothing, &nothing), (1000.0, 0.0));
-        state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0));
+        state.advance(&rule, (0.0, 0.025), (&nothing, &nothing), (1000.0, 0.0), &([0.0; 2], [0.0; 2]));
+        state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0), &([0.0; 2], [0.0; 2]));
         assert_eq!(state.told, ([0.0; 2], [0.0; 2]));
-        state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0));
+        state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0), &([0.0; 2], [0.0; 2]));
         assert!(near(state.told.0[0], 2400.0) && near(state.end, 0.15), "{state:?}");
         // The queue's window began at 50 ms, too, and takes 50 ms less 9 ms: its least is 5 bytes. phi/d =
         // 80 - 0.226*5/0.1 = 68.7, h = 80 - 68.7: xi_p = 80/(0.1*2), xi_n = 11.3/(0.1*800).
-        state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0));
-        state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0));
+        state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0), &([0.0; 2], [0.0; 2]));
+        state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0), &([0.0; 2], [0.0; 2]));
         let [xi_p, xi_n] = state.told.0;
         assert!(near(xi_p, 400.0) && near(xi_n, 0.14125), "{state:?}");
     }

@@ -6,7 +6,7 @@ use scenario::{Capacity, Scenario, Sending, XcpForm};
 use units::{Span, Time, math};
 
 use crate::Unsupported;
-use crate::explicit::{XcpRule, XcpState};
+use crate::explicit::{Told, XcpRule, XcpState};
 use crate::load::{LoadRule, LoadState};
 use crate::parts::Part;
 
@@ -294,6 +294,8 @@ pub struct Link {
     pub load: Option<LoadState>,
     /// XCP's and iXCP's, where the router has control intervals.
     xcp: Option<XcpState>,
+    /// What packets cost it in this step, where it keeps account [bytes/s^2].
+    pub paid: Told,
     /// What arrives at the last node.
     pub y: Inflow,
     pub signal: Signal,
@@ -316,6 +318,7 @@ impl Link {
             average: 0.0,
             load,
             xcp,
+            paid: ([0.0; 2], [0.0; 2]),
             y: Inflow::default(),
             signal: Signal::default(),
             totals: Totals::default(),
@@ -355,7 +358,7 @@ impl Link {
         if let Some(state) = &mut self.xcp
             && let Feedback::Xcp(rule) = &rule.feedback
         {
-            state.advance(rule, (from, to), (&self.y, &y), (c, self.q));
+            state.advance(rule, (from, to), (&self.y, &y), (c, self.q), &self.paid);
         }
         self.totals.data += data;
         self.totals.acks += acks;

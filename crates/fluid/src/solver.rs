@@ -309,6 +309,7 @@ impl<'a> Solver<'a> {
             if self.clock.runs() {
                 // Volumes, not rates at the step's ends.
                 link.y = self.inflows[i];
+                link.paid = self.clock.paid(i);
             }
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             if self.clock.runs() {
@@ -345,6 +346,7 @@ impl<'a> Solver<'a> {
         let Step { to, h, r, newest } = *step;
         self.inflows.fill(Inflow::default());
         self.quick.settle(&self.quiet_from);
+        self.clock.begin();
         let (places, place) = (self.nodes.places(), self.nodes.place());
         let ahead = Ahead {
             model: &self.model,
@@ -436,8 +438,7 @@ impl<'a> Solver<'a> {
             if acked.is_some() {
                 (seen.rate, seen.pace, seen.acks) = (per.0, 1.0, Some(per.0 * seen.rtt));
                 let state = &mut self.states[i];
-                let at = to - (seen.rtt - class.ack_delay);
-                let came = self.clock.arrive(self.nodes.finder(), i, ring, at);
+                let came = self.clock.arrived(i);
                 state.predict(sender, h, r);
                 let error = state.correct((sender, class), &seen, (self.now, to), self.model.packet);
                 worst = worst.max(error);
