@@ -44,6 +44,8 @@ pub struct Clock {
     at_links: Vec<Came>,
     acked: Vec<Came>,
     arrived: Vec<(f64, f64)>,
+    /// When each class may send the next packet, where it spaces them [s].
+    next: Vec<f64>,
     /// Of each link, what packets cost it in this step [bytes/s^2].
     paid: Vec<Told>,
     /// The links before the present one: places in the path, and when what is here now left them [s].
@@ -68,6 +70,7 @@ impl Clock {
             at_links: vec![Came::default(); model.crossings.len()],
             acked: vec![Came::default(); model.classes.len()],
             arrived: vec![(0.0, 0.0); model.classes.len()],
+            next: vec![0.0; model.classes.len()],
             paid: vec![([0.0; 2], [0.0; 2]); model.rules.len()],
             passed: Vec::new(),
             waiting: vec![VecDeque::new(); model.rules.len()],
@@ -96,6 +99,14 @@ impl Clock {
         if to >= class.start && to < state.ended && to < class.stop {
             let back = ahead.nodes.locate(to - state.rtt).of(ring);
             sent = before.max(whole(state.w) + back).min(class.size);
+            if let Law::Load(load) = &sender.law
+                && let Some(gap) = load.gap(state.w, state.rtt)
+            {
+                // One at a time.
+                let one = sent >= before + 1.0 - 1e-9 && to >= self.next[i] - EPSILON;
+                sent = if one { before + 1.0 } else { before };
+                self.next[i] = if one { to + gap } else { self.next[i] };
+            }
         }
         ring[place] = sent;
         let has_estimate = to >= class.start + class.base_rtt - EPSILON;
@@ -110,7 +121,12 @@ impl Clock {
         let mut kept = 1.0;
         let path = ahead.model.path(class);
         let sink = class.base_rtt - class.ack_delay;
-        let until = self.way_back(ahead, path.iter().rposition(|c| c.data).map_or(0, |k| k + 1), path, (to, sink));
+        let until = self.way_back(
+            ahead,
+            path.iter().rposition(|c| c.data).map_or(0, |k| k + 1),
+            path,
+            (to, sink),
+        );
         let new = ahead.nodes.locate(until).of(ring).max(self.arrived[i].0);
         self.arrived[i] = (new, new - self.arrived[i].0);
         for (k, crossing) in path.iter().enumerate() {
@@ -233,11 +249,18 @@ impl Clock {
     }
 
     /// What the ACKs of a step that ends at `to` answer.
-    pub fn come_back(&mut self, finder: Finder<'_>, i: usize, ring: &[f64], (to, rtt): (f64, f64)) -> Acked {
+    pub fn come_back(
+        &mut self,
+        finder: Finder<'_>,
+        i: usize,
+        ring: &[f64],
+        (to, rtt): (f64, f64),
+    ) -> Acked {
         let weights = &self.weights[i * ring.len()..(i + 1) * ring.len()];
         let at = finder.locate(to - rtt);
         let came = &mut self.acked[i];
-        let new = Came { sent: at.of(ring).max(came.sent), weight: at.of(weights).max(came.weight) };
+        let new =
+            Came { sent: at.of(ring).max(came.sent), weight: at.of(weights).max(came.weight) };
         let old = std::mem::replace(came, new);
         Acked { packets: new.sent - old.sent, weight: new.weight - old.weight }
     }
@@ -268,4 +291,3 @@ impl Clock {
 fn whole(w: f64) -> f64 {
     math::floor(w + 1e-9).max(1.0)
 }
-

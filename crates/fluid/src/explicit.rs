@@ -185,7 +185,8 @@ impl XcpState {
             let mut came = Inflow::default();
             came.add(y.0, (to - from) / 2.0);
             came.add(y.1, (to - from) / 2.0);
-            let paid = (paid.0.map(|rate| rate * (to - from)), paid.1.map(|rate| rate * (to - from)));
+            let paid =
+                (paid.0.map(|rate| rate * (to - from)), paid.1.map(|rate| rate * (to - from)));
             self.spend(&paid, &came);
         }
         self.lowest = self.lowest.min(q);
@@ -251,7 +252,13 @@ mod tests {
         let nothing = Inflow::default();
         // The first one takes 50 ms. Half of it sees y: 400 bytes/s of one flow in the mean, so phi/d =
         // 0.4*600 = 240 and xi_p = 240/(0.1*1).
-        state.advance(&rule, (0.0, 0.025), (&nothing, &nothing), (1000.0, 0.0), &([0.0; 2], [0.0; 2]));
+        state.advance(
+            &rule,
+            (0.0, 0.025),
+            (&nothing, &nothing),
+            (1000.0, 0.0),
+            &([0.0; 2], [0.0; 2]),
+        );
         state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0), &([0.0; 2], [0.0; 2]));
         assert_eq!(state.told, ([0.0; 2], [0.0; 2]));
         state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0), &([0.0; 2], [0.0; 2]));

@@ -245,7 +245,8 @@ impl Sender {
             Law::Explicit { .. } => 0.0,
             Law::Load(load) => {
                 let sent = seen.acks.unwrap_or_else(|| self.packets(w));
-                load.growth(act, (w, sent), (seen.rtt, base_rtt), seen.period)
+                let counted = seen.acks.is_some();
+                load.growth(act, (w, sent, counted), (seen.rtt, base_rtt), seen.period)
             }
             Law::Miaimd(model) => model.growth(w, seen.rho, (seen.rtt, base_rtt)),
             Law::Reno => seen.acks.map_or(1.0, |acks| acks / w) / seen.rtt,

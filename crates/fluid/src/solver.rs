@@ -413,12 +413,14 @@ impl<'a> Solver<'a> {
             let sender = &self.model.senders[class.group as usize];
             let ring = &self.rates[i * places..(i + 1) * places];
             let rtt = self.states[i].rtt;
-            let acked = self.clock.runs().then(|| {
-                self.clock.come_back(self.nodes.finder(), i, ring, (to, rtt))
-            });
-            let per = acked.map_or((self.states[i].rate, 1.0), |acked| {
-                (acked.packets / h, acked.weight / h)
-            });
+            let acked = self
+                .clock
+                .runs()
+                .then(|| self.clock.come_back(self.nodes.finder(), i, ring, (to, rtt)));
+            // XCP's packets of the first RTT bear no estimate and come back without feedback.
+            let per = acked
+                .map_or((self.states[i].rate, 1.0), |acked| (acked.packets / h, acked.weight / h));
+            let unasked = acked.is_some_and(|acked| acked.weight <= 0.0);
             let mut seen = see(
                 &Sight {
                     model: &self.model,
@@ -433,14 +435,15 @@ impl<'a> Solver<'a> {
                 (i, class, sender),
                 &mut self.own,
                 &mut self.scratch,
-                (to, h, per.0, per.1),
+                (to, h, if unasked { 0.0 } else { per.0 }, per.1),
             );
             if acked.is_some() {
                 (seen.rate, seen.pace, seen.acks) = (per.0, 1.0, Some(per.0 * seen.rtt));
                 let state = &mut self.states[i];
                 let came = self.clock.arrived(i);
                 state.predict(sender, h, r);
-                let error = state.correct((sender, class), &seen, (self.now, to), self.model.packet);
+                let error =
+                    state.correct((sender, class), &seen, (self.now, to), self.model.packet);
                 worst = worst.max(error);
                 state.count_acks(class, &seen, (to, h), came);
                 continue;

@@ -104,7 +104,11 @@ impl State {
     ) -> f64 {
         let h = to - from;
         (self.w_old, self.rtt_old, self.rtt) = (self.w, self.rtt, seen.rtt);
-        let moves_from = class.start + sender.silent_rtts * class.base_rtt;
+        let moves_from = match seen.acks {
+            // Nothing comes before; what comes first must count.
+            Some(_) => class.start + class.base_rtt - 2.0 * h,
+            None => class.start + sender.silent_rtts * class.base_rtt,
+        };
         if to < moves_from - EPSILON {
             return 0.0;
         }
