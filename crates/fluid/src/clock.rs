@@ -98,7 +98,7 @@ impl Clock {
         let mut sent = before;
         if to >= class.start && to < state.ended && to < class.stop {
             let back = ahead.nodes.locate(to - state.rtt).of(ring);
-            sent = before.max(whole(state.w) + back).min(class.size);
+            sent = before.max(whole(state.w) + back).min(class.size + state.dropped);
             if let Law::Load(load) = &sender.law
                 && let Some(gap) = load.gap(state.w, state.rtt)
             {
@@ -290,4 +290,30 @@ impl Clock {
 /// Whole packets; a window that is one but for rounding errors is one.
 fn whole(w: f64) -> f64 {
     math::floor(w + 1e-9).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_a_queue_has_waited_since_it_came() {
+        // 4 packets come within 1 ms to a link that takes 1 ms for each: 3 wait at 1 ms, 2 at 2 ms.
+        let mut clock = Clock { waiting: vec![VecDeque::new()], ..Clock::default() };
+        let ms = |n: u32| f64::from(n) * 1e-3;
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert_eq!(clock.waited(0, 0.0, 0.0), 0.0);
+        // What leaves at 1 ms came at 0.25 ms: leaving goes from 0 to 4 ms while coming goes from 0 to 1 ms.
+        assert!(near(clock.waited(0, ms(1), ms(3)), 0.75e-3));
+        assert!(near(clock.waited(0, ms(2), ms(2)), 1.5e-3));
+        assert!(near(clock.waited(0, ms(3), ms(1)), 2.25e-3));
+        // At 4 ms the last one goes, that came at 1 ms or at any time since: nothing waits any more.
+        assert!(near(clock.waited(0, ms(4), 0.0), 0.0));
+        assert_eq!(clock.waited(0, ms(5), 0.0), 0.0);
+    }
+
+    #[test]
+    fn windows_are_whole_packets() {
+        assert_eq!([0.3, 1.0, 1.9, 3.0 - 1e-12].map(whole), [1.0, 1.0, 1.0, 3.0]);
+    }
 }

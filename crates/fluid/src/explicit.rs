@@ -270,4 +270,44 @@ mod tests {
         let [xi_p, xi_n] = state.told.0;
         assert!(near(xi_p, 400.0) && near(xi_n, 0.14125), "{state:?}");
     }
+
+    /// The costs of `cc`'s tests of appendix A, of one packet of 1000 bytes.
+    #[test]
+    fn packets_cost_what_they_take_or_what_they_hold() {
+        let none = [0.0; 2];
+        let free = f64::INFINITY;
+        // Underloaded: 41,548 bytes/s of increase, nothing taken.
+        let told = ([41_548.0, 0.0], none);
+        assert_eq!(cost(&told, false, free, (1.0, 1.0)), ([41_548.0, 0.0], none));
+        // A router before gave 10,000: the rest goes to the other side.
+        assert_eq!(cost(&told, false, 1e4, (1.0, 1.0)), ([1e4, 31_548.0], none));
+        // It took 1000: both are taken for.
+        assert_eq!(cost(&told, false, -1e3, (1.0, 1.0)), ([0.0, 42_548.0], none));
+        // This one takes 2000 - 24 and the one before 4000: so much is paid, and nothing given.
+        let told = ([24.0, 2000.0], none);
+        assert_eq!(cost(&told, false, -4e3, (1.0, 1.0)), ([0.0, 4000.0], none));
+        // iXCP: of 30 held, in the ratio of 60 to 20; 80 - 30 to the shuffle where nothing is taken.
+        let told = ([60.0, 0.0], [20.0, 0.0]);
+        assert_eq!(cost(&told, true, 30.0, (1.0, 1.0)), ([22.5, 0.0], [7.5, 50.0]));
+        assert_eq!(cost(&told, false, 30.0, (1.0, 1.0)), ([30.0, 30.0], none));
+    }
+
+    #[test]
+    fn what_is_spent_is_told_no_more() {
+        let rule = XcpRule { accounts: true, ..rule(false) };
+        let mut state = XcpState::new(rule.intervals.as_ref().expect("the default"));
+        let y = Inflow { data: 800.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };
+        let nothing = ([0.0; 2], [0.0; 2]);
+        state.advance(&rule, (0.0, 0.05), (&y, &y), (1000.0, 0.0), &nothing);
+        // d = 0.1 s, phi/d = 80, h = 0: xi_p = 80/(0.1*2) = 400, and 80 may be given.
+        assert!(near(state.now.0[0], 400.0) && near(state.left.0[0], 80.0));
+        // 800 bytes/s^2 over 60 ms are 48; what is left is enough for 40 ms.
+        let paid = ([800.0, 0.0], [0.0; 2]);
+        state.advance(&rule, (0.05, 0.11), (&y, &y), (1000.0, 0.0), &paid);
+        assert!(near(state.left.0[0], 32.0));
+        // As much in the next step of 60 ms would cost 48: a flow gets 2/3.
+        assert!(near(state.now.0[0], 400.0 * 32.0 / 48.0));
+        state.advance(&rule, (0.11, 0.13), (&y, &y), (1000.0, 0.0), &([1600.0, 0.0], [0.0; 2]));
+        assert!(state.left.0[0].abs() < 1e-9 && state.now.0[0].abs() < 1e-6);
+    }
 }

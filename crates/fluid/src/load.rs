@@ -495,4 +495,21 @@ mod tests {
         assert!(near(state.rho, 1.25));
         assert_eq!((state.code, state.lambda, state.end), (2, 0.0, 0.4));
     }
+
+    #[test]
+    fn an_ack_adds_what_packets_add() {
+        // 1.0625 per 200 ms, RTT 500 ms: an ACK adds 1.0625^2.5 - 1 = 0.16365; 3 of them in half a second.
+        let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
+        let growth = vcp.growth(vcp.levels[0], (3.0, 3.0, true), (0.5, 0.5), 0.0);
+        assert!((growth - 0.98189).abs() < 1e-4, "{growth}");
+    }
+
+    #[test]
+    fn few_packets_of_a_large_rtt_are_spaced() {
+        // 500 ms: 2 packets 250 ms apart, 3 and 4 packets 125 ms; of 8 slots each is less than t_rho/2.
+        let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
+        let gaps = [1.9, 2.0, 3.5, 4.9, 5.0, 70.0].map(|w| vcp.gap(w, 0.5));
+        assert_eq!(gaps, [None, Some(0.25), Some(0.125), Some(0.125), None, None]);
+        assert_eq!((vcp.gap(2.0, 0.2), vcp.gap(9.0, 4.0)), (None, Some(0.25)));
+    }
 }

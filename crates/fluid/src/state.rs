@@ -168,13 +168,13 @@ impl State {
     /// sink in a step of `h` or were lost.
     pub fn count_acks(&mut self, class: &Class, seen: &Seen, (to, h): (f64, f64), came: f64) {
         self.step_sent = h * self.rate;
-        self.step_delivered = came * seen.arrived;
+        self.step_delivered = (came * seen.arrived).min(class.size - self.delivered).max(0.0);
         self.dropped += h * seen.rate * (1.0 - seen.arrived);
         self.sent += self.step_sent;
         self.delivered += self.step_delivered;
-        if to < self.ended && self.sent >= class.size {
+        if to < self.ended && self.delivered >= class.size * (1.0 - 1e-12) {
             self.ended = to;
-            self.finish = Some(to + seen.rtt);
+            self.finish = Some(to + class.ack_delay);
         }
     }
 

@@ -1,0 +1,122 @@
+//! Sources that ACKs clock (`fluid.sending = "acks"`): against packets by hand, and against the packet engine.
+
+mod common;
+
+use common::{dumbbell, fluid, near, parse, series};
+use results::Tables;
+
+fn mean(rows: &[(f64, f64)], from: f64, to: f64) -> f64 {
+    let within: Vec<f64> = rows.iter().filter(|r| r.0 > from && r.0 <= to).map(|r| r.1).collect();
+    within.iter().sum::<f64>() / within.len() as f64
+}
+
+/// A flow of VCP that loads nothing, packet by packet: an ACK adds xi_s = 1.0625^(0.1/0.2) - 1 and lets go what
+/// the window has room for. Gives the window at `t`.
+fn by_hand(t: f64, rtt: f64) -> f64 {
+    let xi_s = 1.0625_f64.powf(rtt / 0.2) - 1.0;
+    let (mut w, mut in_flight, mut acks) = (1.0_f64, 1_u32, vec![rtt]);
+    let mut next = 0;
+    while next < acks.len() && acks[next] <= t {
+        let now = acks[next];
+        next += 1;
+        w += xi_s;
+        in_flight -= 1;
+        while f64::from(in_flight) < w.floor() {
+            in_flight += 1;
+            acks.push(now + rtt);
+        }
+    }
+    w
+}
+
+#[test]
+fn a_window_grows_by_its_acks() {
+    let text = dumbbell("vcp", "1Gbps", "100ms", "");
+    let sets = [
+        "fluid.sending=acks",
+        "duration=8s",
+        "warmup=0s",
+        "probe.series=[\"cwnd\"]",
+        "probe.every=50ms",
+    ];
+    let run = fluid(&parse(&text, &sets));
+    // 8 us on the link, twice that for each access hop's share, and ACKs: the packets' own time.
+    let rtt = 0.1 + 8e-6 + 16e-6 + 0.32e-6 + 0.64e-6;
+    for (t, w) in series(&run.tables, "cwnd_pkts", 0).into_iter().filter(|row| row.0 > 0.3) {
+        // Steps of 1 ms: an ACK counts one or two of them late, each of a growth of 30 % a second.
+        let [early, late] = [by_hand(t - 0.005, rtt), by_hand(t, rtt)];
+        assert!(w > 0.995 * early && w < 1.005 * late, "{t} s: {w}, not {early} to {late}");
+    }
+}
+
+fn both(text: &str) -> [Tables; 2] {
+    let scenario = parse(text, &["fluid.sending=acks"]);
+    let packets = net::simulate(&scenario, scenario.seed, 0, &mut |_| true);
+    [fluid(&scenario).tables, packets.tables]
+}
+
+/// Newcomers get more than a flow's share while their windows grow, as their headers are an RTT old.
+#[test]
+fn xcp_newcomers_are_as_fast_as_with_packets() {
+    let text = "schema = 1\nname = \"xcp\"\nduration = \"10s\"\n[topology]\nkind = \"dumbbell\"\n\
+                rate = \"45Mbps\"\nrtt = \"40ms\"\nqueue = \"xcp\"\n[flows.fwd]\nprotocol = \"xcp\"\ncount = 5\n\
+                start = \"every(2s)\"\n[probe]\nseries = [\"goodput\"]\nevery = \"20ms\"\n";
+    let runs = both(text);
+    for flow in 0..5_u32 {
+        let rows = runs.each_ref().map(|tables| series(tables, "goodput_bps", flow));
+        let start = 2.0 * f64::from(flow);
+        let [a, b] = rows.each_ref().map(|rows| mean(rows, start + 1.0, start + 2.0));
+        assert!(near(a, b, 0.02), "flow {flow}: {a} {b}");
+        // When a mean over half a second is at 80 % of that; evenly sent, the last three take 0.16 s longer.
+        let times = rows.each_ref().map(|rows| {
+            let later = mean(rows, start + 1.0, start + 2.0);
+            let at = rows
+                .iter()
+                .map(|row| row.0)
+                .find(|t| mean(rows, t - 0.25, t + 0.25) >= 0.8 * later);
+            at.expect("it gets there")
+        });
+        assert!((times[0] - times[1]).abs() < 0.08, "flow {flow}: {times:?}");
+    }
+}
+
+/// Windows that go over a whole packet together spend one side of a shuffle before the other.
+#[test]
+fn ixcp_leaves_what_it_leaves_with_packets() {
+    let mut text = "schema = 1\nname = \"two\"\nduration = \"60s\"\nwarmup = \"50%\"\n".to_owned();
+    for (i, rate) in [155, 100].into_iter().enumerate() {
+        text += &format!(
+            "[links.l{i}]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"{rate}Mbps\"\nowd = \"10ms\"\n\
+             queue = \"ixcp\"\nduplex = true\n",
+            i + 1
+        );
+    }
+    text += "[flows.long]\nprotocol = \"ixcp\"\nfrom = \"n0\"\nto = \"n2\"\nrtt = \"60ms\"\ncount = 16\n\
+             [flows.short]\nprotocol = \"ixcp\"\nfrom = \"n0\"\nto = \"n1\"\nrtt = \"40ms\"\n";
+    let runs = both(&text);
+    for group in 0..2 {
+        let [a, b] = runs.each_ref().map(|tables| tables.groups[group].goodput_bps);
+        assert!(near(a, b, 0.05), "{group}: {a} {b}");
+    }
+    // Max-min is 55 Mb/s.
+    assert!(runs.iter().all(|tables| tables.groups[1].goodput_bps < 0.93 * 55e6));
+}
+
+/// Another setting is another run.
+#[test]
+fn every_setting_is_in_the_models_version() {
+    let text = dumbbell("xcp", "10Mbps", "80ms", "");
+    let mut seen = Vec::new();
+    for set in [
+        "seed=1",
+        "fluid.step=1ms",
+        "fluid.tolerance=1e-3",
+        "fluid.vcp=miaimd",
+        "fluid.xcp=continuous",
+        "fluid.sending=acks",
+    ] {
+        let version = clearpipe_fluid::model_version(&parse(&text, &[set]));
+        assert!(!seen.contains(&version), "{set}");
+        seen.push(version);
+    }
+}
