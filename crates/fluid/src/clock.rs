@@ -23,8 +23,8 @@ use crate::sight::Kind;
 use crate::state::{EPSILON, State};
 
 /// The parts of the shortest RTT that a step is, and the longest step [s].
-pub const STEPS_PER_RTT: f64 = 40.0;
-pub const LONGEST: f64 = 1e-3;
+pub const STEPS_PER_RTT: f64 = 80.0;
+pub const LONGEST: f64 = 5e-4;
 
 /// What has come of a class somewhere.
 #[derive(Clone, Copy, Debug, Default)]
