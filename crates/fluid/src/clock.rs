@@ -35,6 +35,20 @@ struct Came {
     weight: f64,
 }
 
+/// Packets at a link that keeps account.
+#[derive(Clone, Copy, Debug)]
+struct Payer {
+    link: usize,
+    /// Do they name it as their bottleneck?
+    own: bool,
+    /// What links before it have told them [bytes/s^2].
+    held: f64,
+    /// The sum of their R/w and bytes, each per second; which share of them this is.
+    flows: f64,
+    bytes: f64,
+    share: f64,
+}
+
 /// What changes besides a solver's histories, in which `rates` holds S.
 #[derive(Debug, Default)]
 pub struct Clock {
@@ -48,6 +62,8 @@ pub struct Clock {
     next: Vec<f64>,
     /// Of each link, what packets cost it in this step [bytes/s^2].
     paid: Vec<Told>,
+    /// Who pays in this step. Only room.
+    payers: Vec<Payer>,
     /// The links before the present one: places in the path, and when what is here now left them [s].
     passed: Vec<(usize, usize, f64)>,
     /// Of each link, when it came and when it leaves, of what waits.
@@ -72,6 +88,7 @@ impl Clock {
             arrived: vec![(0.0, 0.0); model.classes.len()],
             next: vec![0.0; model.classes.len()],
             paid: vec![([0.0; 2], [0.0; 2]); model.rules.len()],
+            payers: Vec::new(),
             passed: Vec::new(),
             waiting: vec![VecDeque::new(); model.rules.len()],
         }
@@ -162,7 +179,7 @@ impl Clock {
                     }
                     if flows > 0.0 {
                         let named = ahead.own.get(first..class.crossings.1 as usize);
-                        self.pay(ahead, named, (k, link), (flows, bytes));
+                        self.note_payers(ahead, named, (k, link), (flows, bytes));
                     }
                 }
                 Kind::LoadOverRtt => {
@@ -198,49 +215,51 @@ impl Clock {
         at - from
     }
 
-    /// Adds to what link `link`, the `k`-th of a path, spends on packets that links before it may have told
-    /// something; `named` are the shares of packets that name each link of the path.
-    fn pay(
+    /// Notes who pays at link `link`, the `k`-th of a path, for `flows` and `bytes` per second that links before
+    /// it have told something; `named` are the shares of packets that name each link of the path.
+    fn note_payers(
         &mut self,
         ahead: &Ahead<'_>,
         named: Option<&[f64]>,
         (k, link): (usize, usize),
         (flows, bytes): (f64, f64),
     ) {
-        let now = &ahead.now[link];
-        let told = (now.f, now.own);
-        let before: Vec<(usize, [f64; 2], [f64; 2])> = self
-            .passed
-            .iter()
-            .filter(|&&(_, other, _)| matches!(ahead.kinds[other], Kind::Xcp | Kind::Ixcp))
-            .map(|&(j, other, left)| {
-                let signal = ahead.signal(other, left);
-                (j, signal.f, signal.own)
-            })
-            .collect();
-        let paid = &mut self.paid[link];
-        let mut add = |name: Option<usize>, share: f64| {
-            let gain = |xi: [f64; 2]| xi[0] * flows - xi[1] * bytes;
-            let held = before.iter().map(|&(j, spare, shuffle)| {
-                gain(spare) + if name == Some(j) { gain(shuffle) } else { 0.0 }
-            });
-            let held = held.fold(f64::INFINITY, f64::min);
-            let cost = cost(&told, name == Some(k), held, (flows, bytes));
-            for side in 0..2 {
-                paid.0[side] += share * cost.0[side];
-                paid.1[side] += share * cost.1[side];
+        let gain = |xi: [f64; 2]| xi[0] * flows - xi[1] * bytes;
+        let mut gains = Vec::new();
+        for &(j, other, left) in &self.passed {
+            if matches!(ahead.kinds[other], Kind::Xcp | Kind::Ixcp) {
+                let signal = ahead.signal_of_step(other, left);
+                gains.push((j, gain(signal.f), gain(signal.own)));
             }
+        }
+        let mut note = |name: Option<usize>, share: f64| {
+            let held = gains.iter().map(
+                |&(j, spare, shuffle)| {
+                    if name == Some(j) { spare + shuffle } else { spare }
+                },
+            );
+            let held = held.fold(f64::INFINITY, f64::min);
+            self.payers.push(Payer { link, own: name == Some(k), held, flows, bytes, share });
         };
         let named = named.unwrap_or_default();
         for (j, &share) in named.iter().enumerate().filter(|one| *one.1 > 0.0) {
-            add(Some(j), share);
+            note(Some(j), share);
         }
-        add(None, (1.0 - named.iter().sum::<f64>()).max(0.0));
+        note(None, (1.0 - named.iter().sum::<f64>()).max(0.0));
     }
 
-    /// Before a step.
-    pub fn begin(&mut self) {
+    /// What packets cost the links that tell `told`.
+    pub fn charge(&mut self, told: impl Iterator<Item = Told>) {
+        let told: Vec<Told> = told.collect();
         self.paid.fill(([0.0; 2], [0.0; 2]));
+        for payer in self.payers.drain(..) {
+            let Payer { link, own, held, flows, bytes, share } = payer;
+            let cost = cost(&told[link], own, held, (flows, bytes));
+            for side in 0..2 {
+                self.paid[link].0[side] += share * cost.0[side];
+                self.paid[link].1[side] += share * cost.1[side];
+            }
+        }
     }
 
     /// What packets cost a link in this step [bytes/s^2].

@@ -135,22 +135,25 @@ impl XcpState {
         }
     }
 
-    /// A step in which packets cost `paid`, and `y` came. It goes on telling what it told as long as there is
-    /// some left, were as much to come in the next step.
-    fn spend(&mut self, paid: &Told, y: &Inflow) {
-        let spend = |told: f64, left: &mut f64, paid: f64, came: f64| {
-            *left -= paid;
-            if told * came > *left { left.max(0.0) / came } else { told }
+    /// What packets are told in a step of `h` in which `y` comes: as much as there is left.
+    pub fn limit(&mut self, y: &Inflow, h: f64) -> &Told {
+        let ((f, own), left) = (self.told, &self.left);
+        let limit = |told: f64, left: f64, came: f64| {
+            if told * came > left { left.max(0.0) / came } else { told }
         };
-        let ((f, own), left) = (self.told, &mut self.left);
-        self.now.0 = [
-            spend(f[0], &mut left.0[0], paid.0[0], y.flows),
-            spend(f[1], &mut left.0[1], paid.0[1], y.bytes()),
-        ];
-        self.now.1 = [
-            spend(own[0], &mut left.1[0], paid.1[0], y.own_flows),
-            spend(own[1], &mut left.1[1], paid.1[1], y.own_data),
-        ];
+        let came = [h * y.flows, h * y.bytes(), h * y.own_flows, h * y.own_data];
+        let spare = [limit(f[0], left.0[0], came[0]), limit(f[1], left.0[1], came[1])];
+        let shuffle = [limit(own[0], left.1[0], came[2]), limit(own[1], left.1[1], came[3])];
+        self.now = (spare, shuffle);
+        &self.now
+    }
+
+    /// A step of `h` in which packets cost `paid` per second.
+    fn spend(&mut self, paid: &Told, h: f64) {
+        for side in 0..2 {
+            self.left.0[side] -= h * paid.0[side];
+            self.left.1[side] -= h * paid.1[side];
+        }
     }
 
     /// What packets are told while `y` arrives. No more is handed out than for what was measured, so where
@@ -182,12 +185,7 @@ impl XcpState {
         self.sum.add(y.0, (to - from) / 2.0);
         self.sum.add(y.1, (to - from) / 2.0);
         if rule.accounts {
-            let mut came = Inflow::default();
-            came.add(y.0, (to - from) / 2.0);
-            came.add(y.1, (to - from) / 2.0);
-            let paid =
-                (paid.0.map(|rate| rate * (to - from)), paid.1.map(|rate| rate * (to - from)));
-            self.spend(&paid, &came);
+            self.spend(paid, to - from);
         }
         self.lowest = self.lowest.min(q);
         if to >= self.window_end - EPSILON {
@@ -207,7 +205,6 @@ impl XcpState {
             let ((f, own), d) = (self.told, self.d);
             let spare = [f[0] * mean.flows * d, f[1] * mean.bytes() * d];
             self.left = (spare, [own[0] * mean.own_flows * d, own[1] * mean.own_data * d]);
-            self.now = self.told;
             self.sum = Inflow::default();
             self.start = to;
             self.end = (self.end + self.d.max(intervals.shortest)).max(to);
@@ -300,14 +297,14 @@ mod tests {
         let nothing = ([0.0; 2], [0.0; 2]);
         state.advance(&rule, (0.0, 0.05), (&y, &y), (1000.0, 0.0), &nothing);
         // d = 0.1 s, phi/d = 80, h = 0: xi_p = 80/(0.1*2) = 400, and 80 may be given.
-        assert!(near(state.now.0[0], 400.0) && near(state.left.0[0], 80.0));
+        assert!(near(state.limit(&y, 0.01).0[0], 400.0) && near(state.left.0[0], 80.0));
         // 800 bytes/s^2 over 60 ms are 48; what is left is enough for 40 ms.
         let paid = ([800.0, 0.0], [0.0; 2]);
         state.advance(&rule, (0.05, 0.11), (&y, &y), (1000.0, 0.0), &paid);
         assert!(near(state.left.0[0], 32.0));
-        // As much in the next step of 60 ms would cost 48: a flow gets 2/3.
-        assert!(near(state.now.0[0], 400.0 * 32.0 / 48.0));
+        // As much in 60 ms more would cost 48: a flow gets 2/3, and then nothing.
+        assert!(near(state.limit(&y, 0.06).0[0], 400.0 * 32.0 / 48.0));
         state.advance(&rule, (0.11, 0.13), (&y, &y), (1000.0, 0.0), &([1600.0, 0.0], [0.0; 2]));
-        assert!(state.left.0[0].abs() < 1e-9 && state.now.0[0].abs() < 1e-6);
+        assert!(state.left.0[0].abs() < 1e-9 && state.limit(&y, 0.02).0[0].abs() < 1e-6);
     }
 }

@@ -393,6 +393,11 @@ impl Link {
         self.average = mean / rule.packet + keep * (self.average - mean / rule.packet);
     }
 
+    /// What XCP's packets are told in a step of `h` in which `y` comes, where the router keeps account.
+    pub fn limit(&mut self, y: &Inflow, h: f64) -> Told {
+        self.xcp.as_mut().map_or(([0.0; 2], [0.0; 2]), |state| *state.limit(y, h))
+    }
+
     fn tell(&self, rule: &Rule, overflow: f64) -> Signal {
         let early = rule.red.as_ref().map_or(0.0, |red| red.picked(red.p_b(self.average)));
         let enters = self.y.bytes() - early * self.y.plain;

@@ -305,6 +305,10 @@ impl<'a> Solver<'a> {
         // The last step may be shorter.
         let rests = self.nodes.on_time(to);
         self.look_forward(&step, rests);
+        if self.clock.runs() {
+            let of_links = self.links.iter_mut().zip(&self.inflows);
+            self.clock.charge(of_links.map(|(link, y)| link.limit(y, h)));
+        }
         for (i, link) in self.links.iter_mut().enumerate() {
             if self.clock.runs() {
                 // Volumes, not rates at the step's ends.
@@ -346,7 +350,6 @@ impl<'a> Solver<'a> {
         let Step { to, h, r, newest } = *step;
         self.inflows.fill(Inflow::default());
         self.quick.settle(&self.quiet_from);
-        self.clock.begin();
         let (places, place) = (self.nodes.places(), self.nodes.place());
         let ahead = Ahead {
             model: &self.model,
@@ -435,7 +438,7 @@ impl<'a> Solver<'a> {
                 (i, class, sender),
                 &mut self.own,
                 &mut self.scratch,
-                (to, h, if unasked { 0.0 } else { per.0 }, per.1),
+                (to, h, if unasked { 0.0 } else { per.0 }, per.1, acked.is_some()),
             );
             if acked.is_some() {
                 (seen.rate, seen.pace, seen.acks) = (per.0, 1.0, Some(per.0 * seen.rtt));
