@@ -144,6 +144,7 @@ CASES = [
         PHASES,
         0.08,
         every=25,
+        shifts=tuple(range(0, 80, 10)),
     ),
     Case(
         "ixcp-fig13",
@@ -152,6 +153,7 @@ CASES = [
         PHASES,
         0.08,
         every=25,
+        shifts=tuple(range(0, 80, 10)),
     ),
     Case(
         "vcp-fig01",

@@ -129,7 +129,8 @@ pub fn see(
         }
         if let (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) = (&sender.law, kind) {
             let told = if steps { &ring[place.step()] } else { &signal };
-            let gain = |xi: [f64; 2]| xi[0] * price * flows - xi[1] * sent * packet;
+            let given = sent * packet;
+            let gain = |xi: [f64; 2]| xi[0] * (price * flows) - xi[1] * given;
             seen.feedback = seen.feedback.min(gain(told.f));
             if kind == Kind::Ixcp {
                 scratch.push((first + k, gain(told.f), gain(told.own)));
