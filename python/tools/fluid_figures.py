@@ -381,14 +381,14 @@ def main() -> None:
         if names and case.name not in names:
             continue
         runs: dict[str, list[cp.Result]] = {}
-        for form, engine, sending in (
-            ("packet", "packet", "rates"),
-            ("acks", "fluid", "acks"),
-            ("rates", "fluid", "rates"),
-        ):
-            scenarios = [shifted(case, shift, {"sending": sending}) for shift in case.shifts]
-            runs[form] = [cp.run(scenario, engine=engine) for scenario in scenarios]
-        draw(case, [runs["packet"][0], runs["acks"][0]], Path(folder) / f"fluid-{case.name}.png")
+        for form in ("packets", "acks", "rates"):
+            fluid = {"sending": "acks" if form == "acks" else "rates"}
+            scenarios = [shifted(case, shift, fluid) for shift in case.shifts]
+            runs[form] = [
+                cp.run(scenario, engine="packet" if form == "packets" else "fluid")
+                for scenario in scenarios
+            ]
+        draw(case, [runs["packets"][0], runs["acks"][0]], Path(folder) / f"fluid-{case.name}.png")
         for line in compare(case, runs):
             print(line, flush=True)
 
