@@ -58,8 +58,8 @@ pub struct Clock {
     at_links: Vec<Came>,
     acked: Vec<Came>,
     arrived: Vec<(f64, f64)>,
-    /// When each class may send the next packet, where it spaces them [s].
-    next: Vec<f64>,
+    /// When each class last sent something [s].
+    last: Vec<f64>,
     /// Of each link, what packets cost it in this step [bytes/s^2].
     paid: Vec<Told>,
     /// Who pays in this step. Only room.
@@ -86,7 +86,7 @@ impl Clock {
             at_links: vec![Came::default(); model.crossings.len()],
             acked: vec![Came::default(); model.classes.len()],
             arrived: vec![(0.0, 0.0); model.classes.len()],
-            next: vec![0.0; model.classes.len()],
+            last: vec![f64::NEG_INFINITY; model.classes.len()],
             paid: vec![([0.0; 2], [0.0; 2]); model.rules.len()],
             payers: Vec::new(),
             passed: Vec::new(),
@@ -120,10 +120,12 @@ impl Clock {
                 && let Some(gap) = load.gap(state.w, state.rtt)
             {
                 // One at a time.
-                let one = sent >= before + 1.0 - 1e-9 && to >= self.next[i] - EPSILON;
-                sent = if one { before + 1.0 } else { before };
-                self.next[i] = if one { to + gap } else { self.next[i] };
+                let free = sent >= before + 1.0 - 1e-9 && to >= self.last[i] + gap - EPSILON;
+                sent = if free { before + 1.0 } else { before };
             }
+        }
+        if sent > before + 1e-9 {
+            self.last[i] = to;
         }
         ring[place] = sent;
         let has_estimate = to >= class.start + class.base_rtt - EPSILON;
