@@ -115,6 +115,24 @@ fn ixcp_leaves_what_it_leaves_with_packets() {
     assert!(runs.iter().all(|tables| tables.groups[1].goodput_bps < 0.93 * 55e6));
 }
 
+/// RTTs of 50 and 500 ms: whole packets, each for an ACK, and the first few of the slow flow spaced.
+#[test]
+fn vcp_two_rtts_leave_mi_packet_by_packet() {
+    let text = "schema = 1\nname = \"two\"\nduration = \"16s\"\nwarmup = \"0s\"\n[topology]\nkind = \"dumbbell\"\n\
+                rate = \"10Mbps\"\nrtt = \"50ms\"\nbuffer = \"625kB\"\nqueue = \"vcp\"\n[flows.fast]\n\
+                protocol = \"vcp\"\nrtt = \"50ms\"\n[flows.slow]\nprotocol = \"vcp\"\nrtt = \"500ms\"\n\
+                [probe]\nseries = [\"goodput\"]\nevery = \"100ms\"\n";
+    let runs = both(text);
+    for flow in 0..2 {
+        let rows = runs.each_ref().map(|tables| series(tables, "goodput_bps", flow));
+        for from in [4.0, 8.0, 12.0] {
+            let [a, b] = rows.each_ref().map(|rows| mean(rows, from, from + 4.0));
+            // A packet more or less in 4 s is 2000 bit/s.
+            assert!(near(a, b, 0.01) || (a - b).abs() < 2100.0, "flow {flow}, {from} s: {a} {b}");
+        }
+    }
+}
+
 /// Another setting is another run.
 #[test]
 fn every_setting_is_in_the_models_version() {
