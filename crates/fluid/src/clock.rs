@@ -115,7 +115,9 @@ impl Clock {
         let mut sent = before;
         if to >= class.start && to < state.ended && to < class.stop {
             let back = ahead.nodes.locate(to - state.rtt).of(ring);
-            sent = before.max(whole(state.w) + back).min(class.size + state.dropped);
+            // What is acknowledged and did not arrive is sent again.
+            let lost = (self.acked[i].sent - state.delivered).max(0.0);
+            sent = before.max((whole(state.w) + back).min(class.size + lost));
             if let Law::Load(load) = &sender.law
                 && let Some(gap) = load.gap(state.w, state.rtt)
             {

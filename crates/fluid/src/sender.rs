@@ -234,9 +234,8 @@ impl Sender {
     ) -> [f64; VARIABLES] {
         let w = self.window(y, slow);
         if slow {
-            // Doubles per RTT: a packet for each ACK.
-            let growth = seen.acks.unwrap_or(w * core::f64::consts::LN_2);
-            return [growth / seen.rtt, 0.0, 0.0];
+            // Doubles per RTT.
+            return [w * core::f64::consts::LN_2 / seen.rtt, 0.0, 0.0];
         }
         let cuts = self.cuts(seen);
         let cut = w / 2.0 * cuts;
@@ -249,7 +248,7 @@ impl Sender {
                 load.growth(act, (w, sent, counted), (seen.rtt, base_rtt), seen.period)
             }
             Law::Miaimd(model) => model.growth(w, seen.rho, (seen.rtt, base_rtt)),
-            Law::Reno => seen.acks.map_or(1.0, |acks| acks / w) / seen.rtt,
+            Law::Reno => 1.0 / seen.rtt,
             Law::Cubic(cubic) => {
                 let b = cubic.beta;
                 // The Reno-friendly estimate (section 4.3), the last maximum and the time since.

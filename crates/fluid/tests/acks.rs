@@ -133,6 +133,44 @@ fn vcp_two_rtts_leave_mi_packet_by_packet() {
     }
 }
 
+/// Transfers end when they do with packets: after 3 MB of MI and AI, to 1 %.
+#[test]
+fn transfers_take_as_long_as_with_packets() {
+    let text =
+        dumbbell("vcp", "20Mbps", "80ms", "count = 3\nstart = \"every(300ms)\"\nsize = \"3MB\"");
+    let [acks, packets] = both(&text);
+    for (a, b) in acks.flows.iter().zip(&packets.flows) {
+        let [a_s, b_s] = [a, b].map(|flow| flow.fct_s.expect("it ends"));
+        assert!(near(a_s, b_s, 0.01) && a.delivered_bytes == 3_000_000, "{a_s} {b_s}");
+    }
+}
+
+/// A tenth of a buffer: what is lost is sent again.
+#[test]
+fn transfers_end_where_packets_are_lost() {
+    let text = dumbbell("xcp", "20Mbps", "80ms", "count = 8\nsize = \"1MB\"");
+    let run = fluid(&parse(&text, &["fluid.sending=acks", "topology.buffer=5pkt"]));
+    assert!(run.tables.links[0].total_drops_pkts > 0);
+    for flow in &run.tables.flows {
+        assert!(flow.fct_s.is_some() && flow.delivered_bytes == 1_000_000, "{flow:?}");
+    }
+}
+
+#[test]
+fn analyses_and_what_answers_losses_are_refused() {
+    let acks = "fluid.sending=acks";
+    for (protocol, set, key) in [
+        ("vcp", "fluid.vcp=miaimd", "fluid.vcp"),
+        ("xcp", "fluid.xcp=continuous", "fluid.xcp"),
+        ("xcp", "flows.a.protocol=cubic", "flows.a.protocol"),
+    ] {
+        let scenario = parse(&dumbbell(protocol, "10Mbps", "80ms", ""), &[acks, set]);
+        let refused = clearpipe_fluid::simulate(&scenario, 1, 0, &mut |_| true);
+        let reason = refused.err().expect("refused");
+        assert!(reason.key == key && reason.reason.contains("\"rates\""), "{reason}");
+    }
+}
+
 /// Another setting is another run.
 #[test]
 fn every_setting_is_in_the_models_version() {
