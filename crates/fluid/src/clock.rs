@@ -104,36 +104,59 @@ impl Clock {
         &mut self,
         ahead: &Ahead<'_>,
         (i, class, sender, state): (usize, &Class, &Sender, &mut State),
-        ring: &mut [f64],
-        inflows: &mut [Inflow],
+        (ring, inflows): (&mut [f64], &mut [Inflow]),
         (to, h, place): (f64, f64, usize),
     ) {
-        let before = ring[(place + ring.len() - 1) & (ring.len() - 1)];
+        let last = (place + ring.len() - 1) & (ring.len() - 1);
         let mut all = std::mem::take(&mut self.weights);
         let weights = &mut all[i * ahead.places..(i + 1) * ahead.places];
-        let weight = weights[(place + ring.len() - 1) & (ring.len() - 1)];
-        let mut sent = before;
-        if to >= class.start && to < state.ended && to < class.stop {
-            let back = ahead.nodes.locate(to - state.rtt).of(ring);
-            // What is acknowledged and did not arrive is sent again.
-            let lost = (self.acked[i].sent - state.delivered).max(0.0);
-            sent = before.max((whole(state.w) + back).min(class.size + lost));
-            if let Law::Load(load) = &sender.law
-                && let Some(gap) = load.gap(state.w, state.rtt)
-            {
-                // One at a time.
-                let free = sent >= before + 1.0 - 1e-9 && to >= self.last[i] + gap - EPSILON;
-                sent = if free { before + 1.0 } else { before };
-            }
-        }
+        let before = ring[last];
+        let sent = self.released(ahead, (i, class, sender, state), (ring, before), to);
         if sent > before + 1e-9 {
             self.last[i] = to;
         }
         ring[place] = sent;
         let has_estimate = to >= class.start + class.base_rtt - EPSILON;
         let per_packet = if has_estimate { state.rtt / state.w } else { 0.0 };
-        weights[place] = weight + per_packet * (sent - before);
+        weights[place] = weights[last] + per_packet * (sent - before);
         state.sends((sent - before) / h);
+        self.bring(ahead, (i, class, sender, state), (ring, weights, inflows), (to, h));
+        self.weights = all;
+    }
+
+    /// S(to), where it was `before`.
+    fn released(
+        &self,
+        ahead: &Ahead<'_>,
+        (i, class, sender, state): (usize, &Class, &Sender, &State),
+        (ring, before): (&[f64], f64),
+        to: f64,
+    ) -> f64 {
+        if to < class.start || to >= state.ended || to >= class.stop {
+            return before;
+        }
+        let back = ahead.nodes.locate(to - state.rtt).of(ring);
+        // What is acknowledged and did not arrive is sent again.
+        let lost = (self.acked[i].sent - state.delivered).max(0.0);
+        let sent = before.max((whole(state.w) + back).min(class.size + lost));
+        if let Law::Load(load) = &sender.law
+            && let Some(gap) = load.gap(state.w, state.rtt)
+        {
+            // One at a time.
+            let free = sent >= before + 1.0 - 1e-9 && to >= self.last[i] + gap - EPSILON;
+            return if free { before + 1.0 } else { before };
+        }
+        sent
+    }
+
+    /// What of the class reaches its links and its sink in a step of `h` that ends at `to`.
+    fn bring(
+        &mut self,
+        ahead: &Ahead<'_>,
+        (i, class, sender, state): (usize, &Class, &Sender, &State),
+        (ring, weights, inflows): (&[f64], &[f64], &mut [Inflow]),
+        (to, h): (f64, f64),
+    ) {
         let price = match sender.law {
             Law::Explicit { price } => price,
             _ => 0.0,
@@ -193,7 +216,6 @@ impl Clock {
                 _ => {}
             }
         }
-        self.weights = all;
     }
 
     /// When what reaches the `k`-th place of a path at `to` was sent, `forward` from the source to there were

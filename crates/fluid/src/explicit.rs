@@ -178,8 +178,7 @@ impl XcpState {
         rule: &XcpRule,
         (from, to): (f64, f64),
         y: (&Inflow, &Inflow),
-        (c, q): (f64, f64),
-        paid: &Told,
+        (c, q, paid): (f64, f64, &Told),
     ) {
         let Some(intervals) = &rule.intervals else { return };
         self.sum.add(y.0, (to - from) / 2.0);
@@ -253,17 +252,16 @@ mod tests {
             &rule,
             (0.0, 0.025),
             (&nothing, &nothing),
-            (1000.0, 0.0),
-            &([0.0; 2], [0.0; 2]),
+            (1000.0, 0.0, &([0.0; 2], [0.0; 2])),
         );
-        state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0), &([0.0; 2], [0.0; 2]));
+        state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0, &([0.0; 2], [0.0; 2])));
         assert_eq!(state.told, ([0.0; 2], [0.0; 2]));
-        state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0), &([0.0; 2], [0.0; 2]));
+        state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0, &([0.0; 2], [0.0; 2])));
         assert!(near(state.told.0[0], 2400.0) && near(state.end, 0.15), "{state:?}");
         // The queue's window began at 50 ms, too, and takes 50 ms less 9 ms: its least is 5 bytes. phi/d =
         // 80 - 0.226*5/0.1 = 68.7, h = 80 - 68.7: xi_p = 80/(0.1*2), xi_n = 11.3/(0.1*800).
-        state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0), &([0.0; 2], [0.0; 2]));
-        state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0), &([0.0; 2], [0.0; 2]));
+        state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0, &([0.0; 2], [0.0; 2])));
+        state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0, &([0.0; 2], [0.0; 2])));
         let [xi_p, xi_n] = state.told.0;
         assert!(near(xi_p, 400.0) && near(xi_n, 0.14125), "{state:?}");
     }
@@ -295,16 +293,16 @@ mod tests {
         let mut state = XcpState::new(rule.intervals.as_ref().expect("the default"));
         let y = Inflow { data: 800.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };
         let nothing = ([0.0; 2], [0.0; 2]);
-        state.advance(&rule, (0.0, 0.05), (&y, &y), (1000.0, 0.0), &nothing);
+        state.advance(&rule, (0.0, 0.05), (&y, &y), (1000.0, 0.0, &nothing));
         // d = 0.1 s, phi/d = 80, h = 0: xi_p = 80/(0.1*2) = 400, and 80 may be given.
         assert!(near(state.limit(&y, 0.01).0[0], 400.0) && near(state.left.0[0], 80.0));
         // 800 bytes/s^2 over 60 ms are 48; what is left is enough for 40 ms.
         let paid = ([800.0, 0.0], [0.0; 2]);
-        state.advance(&rule, (0.05, 0.11), (&y, &y), (1000.0, 0.0), &paid);
+        state.advance(&rule, (0.05, 0.11), (&y, &y), (1000.0, 0.0, &paid));
         assert!(near(state.left.0[0], 32.0));
         // As much in 60 ms more would cost 48: a flow gets 2/3, and then nothing.
         assert!(near(state.limit(&y, 0.06).0[0], 400.0 * 32.0 / 48.0));
-        state.advance(&rule, (0.11, 0.13), (&y, &y), (1000.0, 0.0), &([1600.0, 0.0], [0.0; 2]));
+        state.advance(&rule, (0.11, 0.13), (&y, &y), (1000.0, 0.0, &([1600.0, 0.0], [0.0; 2])));
         assert!(state.left.0[0].abs() < 1e-9 && state.limit(&y, 0.02).0[0].abs() < 1e-6);
     }
 }

@@ -358,7 +358,7 @@ impl Link {
         if let Some(state) = &mut self.xcp
             && let Feedback::Xcp(rule) = &rule.feedback
         {
-            state.advance(rule, (from, to), (&self.y, &y), (c, self.q), &self.paid);
+            state.advance(rule, (from, to), (&self.y, &y), (c, self.q, &self.paid));
         }
         self.totals.data += data;
         self.totals.acks += acks;

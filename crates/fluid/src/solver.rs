@@ -21,10 +21,12 @@ use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
 use crate::quick::{Quick, Step};
-use crate::sender::Law;
+use crate::sender::{Law, Seen};
 use crate::series::Recorder;
 use crate::sight::{Kind, Sight, Told, first_told, see};
 use crate::state::{EPSILON, State};
+
+mod acks;
 
 /// An instant that a step may not cross; ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,13 +145,7 @@ impl<'a> Solver<'a> {
             horizon,
             agenda: BinaryHeap::new(),
             on_link: vec![Vec::new(); links.len()],
-            numerics: Numerics {
-                step_min_s: f64::INFINITY,
-                tolerance_ratio: scenario.fluid.tolerance,
-                classes: model.classes.len() as u64,
-                fixed_step: fixed.is_some(),
-                ..Numerics::default()
-            },
+            numerics: numerics(scenario, &model, fixed.is_some()),
             occupancies: model.rules.iter().map(|rule| occupancy(scenario, rule)).collect(),
             at_warmup: None,
             recorder: Recorder::new(scenario),
@@ -305,6 +301,14 @@ impl<'a> Solver<'a> {
         // The last step may be shorter.
         let rests = self.nodes.on_time(to);
         self.look_forward(&step, rests);
+        self.move_links(to);
+        self.look_back(&step, rests)
+    }
+
+    /// What has reached the links until `to`, and what they tell then.
+    fn move_links(&mut self, to: f64) {
+        let (places, place) = (self.nodes.places(), self.nodes.place());
+        let h = to - self.now;
         if self.clock.runs() {
             let of_links = self.links.iter_mut().zip(&self.inflows);
             self.clock.charge(of_links.map(|(link, y)| link.limit(y, h)));
@@ -329,7 +333,6 @@ impl<'a> Solver<'a> {
             self.signals[i * places + place] = link.signal;
             self.quick.tell(i, place, link.signal.f);
         }
-        self.look_back(&step, rests)
     }
 
     /// Half of what the step is of the step before, for the predictor, or 0: one whose steps grow fast
@@ -367,7 +370,7 @@ impl<'a> Solver<'a> {
             if self.clock.runs() {
                 let sender = &self.model.senders[class.group as usize];
                 let one = (i, class, sender, state);
-                self.clock.send(&ahead, one, ring, &mut self.inflows, (to, h, place));
+                self.clock.send(&ahead, one, (ring, &mut self.inflows), (to, h, place));
                 continue;
             }
             if to < class.start || to > state.ended + class.reach {
@@ -413,44 +416,13 @@ impl<'a> Solver<'a> {
                 (state.step_sent, state.step_delivered) = (0.0, 0.0);
                 continue;
             }
-            let sender = &self.model.senders[class.group as usize];
-            let ring = &self.rates[i * places..(i + 1) * places];
-            let rtt = self.states[i].rtt;
-            let acked = self
-                .clock
-                .runs()
-                .then(|| self.clock.come_back(self.nodes.finder(), i, ring, (to, rtt)));
-            // XCP's packets of the first RTT bear no estimate and come back without feedback.
-            let per = acked
-                .map_or((self.states[i].rate, 1.0), |acked| (acked.packets / h, acked.weight / h));
-            let unasked = acked.is_some_and(|acked| acked.weight <= 0.0);
-            let mut seen = see(
-                &Sight {
-                    model: &self.model,
-                    nodes: self.nodes.finder(),
-                    places,
-                    rates: &self.rates,
-                    signals: &self.signals,
-                    kinds: &self.kinds,
-                    quiet_from: &self.quiet_from,
-                    told: &self.told,
-                },
-                (i, class, sender),
-                &mut self.own,
-                &mut self.scratch,
-                (to, h, if unasked { 0.0 } else { per.0 }, per.1, acked.is_some()),
-            );
-            if acked.is_some() {
-                (seen.rate, seen.pace, seen.acks) = (per.0, 1.0, Some(per.0 * seen.rtt));
-                let state = &mut self.states[i];
-                let came = self.clock.arrived(i);
-                state.predict(sender, h, r);
-                let error =
-                    state.correct((sender, class), &seen, (self.now, to), self.model.packet);
-                worst = worst.max(error);
-                state.count_acks(class, &seen, (to, h), came);
+            if self.clock.runs() {
+                worst = worst.max(self.look_back_acks(i, step));
                 continue;
             }
+            let seen = self.see(i, (to, h, self.states[i].rate, 1.0, false));
+            let class = &self.model.classes[i];
+            let sender = &self.model.senders[class.group as usize];
             let ring = &self.rates[i * places..(i + 1) * places];
             let arriving = self.nodes.finder().locate(to - (seen.rtt - class.ack_delay)).of(ring);
             let state = &mut self.states[i];
@@ -464,6 +436,24 @@ impl<'a> Solver<'a> {
             self.rates[i * places + self.nodes.place()] = state.rate;
         }
         worst
+    }
+
+    /// What the ACK of class `i` that arrives now met; `at` as [`see`] has it.
+    #[inline]
+    fn see(&mut self, i: usize, at: (f64, f64, f64, f64, bool)) -> Seen {
+        let class = &self.model.classes[i];
+        let sight = Sight {
+            model: &self.model,
+            nodes: self.nodes.finder(),
+            places: self.nodes.places(),
+            rates: &self.rates,
+            signals: &self.signals,
+            kinds: &self.kinds,
+            quiet_from: &self.quiet_from,
+            told: &self.told,
+        };
+        let sender = &self.model.senders[class.group as usize];
+        see(&sight, (i, class, sender), &mut self.own, &mut self.scratch, at)
     }
 
     /// The step is kept: what ends at `to` ends, and what is recorded is recorded.
@@ -531,6 +521,17 @@ impl<'a> Solver<'a> {
                 self.announce(at);
             }
         }
+    }
+}
+
+/// Before the first step.
+fn numerics(scenario: &Scenario, model: &Model, fixed_step: bool) -> Numerics {
+    Numerics {
+        step_min_s: f64::INFINITY,
+        tolerance_ratio: scenario.fluid.tolerance,
+        classes: model.classes.len() as u64,
+        fixed_step,
+        ..Numerics::default()
     }
 }
 
