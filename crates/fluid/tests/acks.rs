@@ -13,7 +13,7 @@ fn mean(rows: &[(f64, f64)], from: f64, to: f64) -> f64 {
 /// A flow of VCP that loads nothing, packet by packet: an ACK adds xi_s = 1.0625^(0.1/0.2) - 1 and lets go what
 /// the window has room for. Gives the window at `t`.
 fn by_hand(t: f64, rtt: f64) -> f64 {
-    let xi_s = 1.0625_f64.powf(rtt / 0.2) - 1.0;
+    let xi_s = units::math::pow(1.0625, rtt / 0.2) - 1.0;
     let (mut w, mut in_flight, mut acks) = (1.0_f64, 1_u32, vec![rtt]);
     let mut next = 0;
     while next < acks.len() && acks[next] <= t {
@@ -166,7 +166,7 @@ fn analyses_and_what_answers_losses_are_refused() {
     ] {
         let scenario = parse(&dumbbell(protocol, "10Mbps", "80ms", ""), &[acks, set]);
         let refused = clearpipe_fluid::simulate(&scenario, 1, 0, &mut |_| true);
-        let reason = refused.err().expect("refused");
+        let reason = refused.expect_err("refused");
         assert!(reason.key == key && reason.reason.contains("\"rates\""), "{reason}");
     }
 }
