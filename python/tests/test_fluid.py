@@ -174,4 +174,5 @@ def test_two_hundred_small_runs_are_quick() -> None:
 
 def test_the_table_is_written_out(fluid: cp.Result) -> None:
     wanted = {"step": "auto", "tolerance": 1e-4, "vcp": "switching", "xcp": "intervals"}
+    wanted |= {"sending": "rates"}
     assert tomllib.loads(fluid.scenario_toml)["fluid"] == wanted

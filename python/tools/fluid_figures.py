@@ -1,8 +1,10 @@
-"""The fluid engine's runs beside the packet engine's: `fluid_figures.py DIR`.
+"""The fluid engine's runs beside the packet engine's: `fluid_figures.py DIR [CASE...]`.
 
-Draws `fluid-NAME.png` for each of the papers' figures that docs/fluid.md shows, and prints how far
-the engines are apart, as docs/fluid.md's table: mean goodputs over windows of time, and how long
-after an event the flows that it is about take to their level.
+Draws `fluid-NAME.png` for each of the papers' figures that docs/fluid.md shows (the fluid with ACK
+clocks), and prints how far the engines are apart, as docs/fluid.md's table: mean goodputs over
+windows of time, and how long after an event the flows that it is about take to their level. Where
+it is chance how a start falls into a router's interval, both are means over several starts, and
+the plots show the first.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ class Case(NamedTuple):
     """Flows of a group together?"""
     every: int = 5
     """The mean of so many samples is drawn."""
+    shifts: tuple[int, ...] = (0,)
+    """The table has means over runs whose flows, but the first, start so much later [ms]."""
 
 
 def bell(protocol: str, duration: str, line: tuple[str, str], **more: Any) -> dict[str, Any]:
@@ -114,10 +118,14 @@ CASES = [
     Case(
         "xcp-fig10",
         "XCP: five flows join 45 Mb/s every 2 s (SIGCOMM 2002, figure 10)",
-        bell(*("xcp", "10s", ("45Mbps", "40ms")), flows={"a": {"count": 5, "start": "every(2s)"}}),
+        bell(
+            *("xcp", "10s", ("45Mbps", "40ms")),
+            flows={f"a{k}": {"start": f"{2 * k}s"} for k in range(5)},
+        ),
         [Window(2 * k + 1, 2 * k + 2, 2 * k) for k in range(5)],
         0.04,
         every=10,
+        shifts=tuple(range(0, 40, 5)),
     ),
     *[two_links(n) for n in (4, 16, 64, 256)],
     Case(
@@ -136,6 +144,7 @@ CASES = [
         PHASES,
         0.08,
         every=25,
+        shifts=tuple(range(0, 80, 10)),
     ),
     Case(
         "ixcp-fig13",
@@ -144,6 +153,7 @@ CASES = [
         PHASES,
         0.08,
         every=25,
+        shifts=tuple(range(0, 80, 10)),
     ),
     Case(
         "vcp-fig01",
@@ -190,6 +200,7 @@ CASES = [
         0.5,
         "cwnd_pkts",
         every=10,
+        shifts=tuple(range(0, 208, 13)),
     ),
     Case(
         "mlcp-start",
@@ -238,21 +249,22 @@ def reaches(curve: Curve, window: Window, since: float) -> float:
     return float("nan")
 
 
-def moved(case: Case, run: cp.Result, since: float) -> dict[str, Curve]:
-    """What an event is about: the flows that start then, or else all together."""
+def moved(case: Case, run: cp.Result, since: float) -> dict[str, tuple[Curve, float]]:
+    """What an event is about, and when: the flows that start then, or else all together."""
     found = curves(run, "goodput_bps", case.group)
     names = list(run.flows.column("group"))
     starts = run.flows.column("start_s")
+    last = since + max(case.shifts) / 1e3 + SAMPLE / 2
     begun = {}
     for name, curve in found.items():
         group, _, number = name.partition(" ")
         first = names.index(group) + int(number or 0)
-        if abs(starts[first] - since) < SAMPLE / 2:
-            begun[name] = curve
+        if since - SAMPLE / 2 < starts[first] < last:
+            begun[name] = (curve, float(starts[first]))
     if begun:
         return begun
     times = next(iter(found.values()))[0]
-    return {"all": (times, sum_from(times, list(found.values())))}
+    return {"all": ((times, sum_from(times, list(found.values()))), since)}
 
 
 def sum_from(times: NDArray[np.float64], all_of: list[Curve]) -> NDArray[np.float64]:
@@ -263,31 +275,71 @@ def sum_from(times: NDArray[np.float64], all_of: list[Curve]) -> NDArray[np.floa
     return total
 
 
-def compare(case: Case, runs: list[cp.Result]) -> list[str]:
-    """Rows of the table: for each window the flows that are furthest apart."""
-    packet, fluid = (curves(run, "goodput_bps", case.group) for run in runs)
-    rows = []
+Numbers = tuple[dict[str, float], dict[str, float]]
+
+
+def measured(case: Case, runs: list[cp.Result]) -> list[Numbers]:
+    """For each window each flow's mean goodput and each event's time, in the mean of the runs."""
+    rows: list[Numbers] = []
     for window in case.windows:
-        rates = []
-        for name, curve in packet.items():
-            of_fluid, of_packets = (mean(c, window.begin, window.end) for c in (fluid[name], curve))
-            if of_packets > 0.0:
-                text = f"{name}: {of_fluid / 1e6:.3g}, {of_packets / 1e6:.3g}"
-                rates.append((abs(of_fluid / of_packets - 1.0), text))
-        off, rate = max(rates)
-        times = [(0.0, 0.0, "")]
-        if window.since is not None:
-            events = [moved(case, run, window.since) for run in runs]
-            for name in events[0]:
-                a, b = (reaches(event[name], window, window.since) for event in events[::-1])
-                allowed = max(TIMES * b, 2 * case.rtt + SAMPLE)
-                times.append((abs(a - b) / allowed, abs(a - b), f"{name}: {a:.2f}, {b:.2f}"))
-        late, _, time = max(times)
-        met = [text for text, fine in (("rate", off <= RATES), ("time", late <= 1.0)) if not fine]
-        verdict = f"no: {' and '.join(met)}" if met else "yes"
-        span = f"{window.begin} to {window.end}"
-        rows.append(f"| {case.name} | {span} | {rate} | {100 * off:.1f} % | {time} | {verdict} |")
+        rates: dict[str, float] = {}
+        times: dict[str, float] = {}
+        for run in runs:
+            for name, curve in curves(run, "goodput_bps", case.group).items():
+                got = mean(curve, window.begin, window.end) / len(runs)
+                rates[name] = rates.get(name, 0.0) + got
+            if window.since is not None:
+                for name, (curve, at) in moved(case, run, window.since).items():
+                    took = reaches(curve, window, at) / len(runs)
+                    times[name] = times.get(name, 0.0) + took
+        rows.append((rates, times))
     return rows
+
+
+def apart(case: Case, packet: Numbers, fluid: Numbers) -> tuple[list[str], str]:
+    """Cells for the flows that are furthest apart, and the verdict."""
+    rates = []
+    for name, of_packets in packet[0].items():
+        if of_packets > 0.0:
+            of_fluid = fluid[0][name]
+            text = f"{name}: {of_fluid / 1e6:.3g}, {of_packets / 1e6:.3g}"
+            rates.append((abs(of_fluid / of_packets - 1.0), text))
+    off, rate = max(rates)
+    times = [(0.0, "")]
+    for name, b in packet[1].items():
+        a = fluid[1][name]
+        allowed = max(TIMES * b, 2 * case.rtt + SAMPLE)
+        times.append((abs(a - b) / allowed, f"{name}: {a:.2f}, {b:.2f}"))
+    late, time = max(times)
+    met = [text for text, fine in (("rate", off <= RATES), ("time", late <= 1.0)) if not fine]
+    verdict = f"no: {' and '.join(met)}" if met else "yes"
+    return [rate, f"{100 * off:.1f} %", time], verdict
+
+
+def compare(case: Case, runs: dict[str, list[cp.Result]]) -> list[str]:
+    """Rows of the table: for each window the flows that are furthest apart."""
+    found = {form: measured(case, of) for form, of in runs.items()}
+    rows = []
+    for window, packet, acks, rates in zip(case.windows, *found.values(), strict=True):
+        cells, verdict = apart(case, packet, acks)
+        others, other = apart(case, packet, rates)
+        span = f"{window.begin} to {window.end}"
+        cells = [case.name, span, *cells, verdict, *others[1:], other]
+        rows.append(f"| {' | '.join(cells)} |")
+    return rows
+
+
+def shifted(case: Case, shift: int, fluid: dict[str, str]) -> dict[str, Any]:
+    """The scenario whose flows, but the first, start later [ms]."""
+    scenario = case.scenario | {"fluid": fluid}
+    if shift:
+        (first, flow), *others = scenario["flows"].items()
+        later = {
+            name: other | {"start": f"{1000 * int(other.get('start', '0s')[:-1]) + shift}ms"}
+            for name, other in others
+        }
+        scenario["flows"] = {first: flow, **later}
+    return scenario
 
 
 def draw(case: Case, runs: list[cp.Result], path: Path) -> None:
@@ -318,15 +370,25 @@ def draw(case: Case, runs: list[cp.Result], path: Path) -> None:
 
 
 def main() -> None:
-    """Draws and compares all."""
+    """Draws and compares all, or the cases that are named."""
     print(
-        "| case | s | goodput furthest apart: fluid, packets [Mb/s] | apart "
-        "| time to 80 %: fluid, packets [s] | within |"
+        "| case | s | goodput furthest apart: ACK clocks, packets [Mb/s] | apart "
+        "| time to 80 %: ACK clocks, packets [s] | within | sent evenly: apart | time | within |"
     )
-    print("|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
+    folder, *names = sys.argv[1:]
     for case in CASES:
-        runs = [cp.run(case.scenario), cp.run(case.scenario, engine="fluid")]
-        draw(case, runs, Path(sys.argv[1]) / f"fluid-{case.name}.png")
+        if names and case.name not in names:
+            continue
+        runs: dict[str, list[cp.Result]] = {}
+        for form in ("packets", "acks", "rates"):
+            fluid = {"sending": "acks" if form == "acks" else "rates"}
+            scenarios = [shifted(case, shift, fluid) for shift in case.shifts]
+            runs[form] = [
+                cp.run(scenario, engine="packet" if form == "packets" else "fluid")
+                for scenario in scenarios
+            ]
+        draw(case, [runs["packets"][0], runs["acks"][0]], Path(folder) / f"fluid-{case.name}.png")
         for line in compare(case, runs):
             print(line, flush=True)
 

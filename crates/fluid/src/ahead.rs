@@ -84,9 +84,15 @@ impl Ahead<'_> {
         }
     }
 
-    fn signal(&self, link: usize, at: f64) -> Signal {
+    pub fn signal(&self, link: usize, at: f64) -> Signal {
         let place = self.nodes.locate(at);
         let ring = &self.signals[link * self.places..(link + 1) * self.places];
         Signal::between(&ring[place.before], &ring[place.after], place.share)
+    }
+
+    /// What a link told in the step that `at` lies in.
+    pub fn signal_of_step(&self, link: usize, at: f64) -> &Signal {
+        let place = self.nodes.locate(at);
+        &self.signals[link * self.places + place.step()]
     }
 }

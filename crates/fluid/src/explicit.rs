@@ -15,6 +15,8 @@ pub struct XcpRule {
     pub target_queue: f64,
     /// Is the shuffled traffic that of the flows whose bottleneck this is (iXCP)?
     pub own: bool,
+    /// Does feedback end when what there was for the interval is spent (appendix A)?
+    pub accounts: bool,
     /// None: the router knows everything at every instant, as in the paper's section 4.
     pub intervals: Option<Intervals>,
 }
@@ -44,6 +46,7 @@ impl XcpRule {
             gamma: part.number("gamma"),
             target_queue: part.number("target_queue"),
             own,
+            accounts: false,
             intervals,
         }
     }
@@ -72,6 +75,27 @@ impl XcpRule {
     }
 }
 
+/// What packets cost that bring `flows` and `bytes` per second and hold `held` [bytes/s^2], where `told` is
+/// told and the shuffled traffic is `own` (appendix A; iXCP's R1).
+pub fn cost(told: &Told, own: bool, held: f64, (flows, bytes): (f64, f64)) -> Told {
+    let spare = [told.0[0] * flows, told.0[1] * bytes];
+    let shuffle = if own { [told.1[0] * flows, told.1[1] * bytes] } else { [0.0; 2] };
+    let ours = (spare[0] + shuffle[0]) - (spare[1] + shuffle[1]);
+    if ours < held {
+        return (spare, shuffle);
+    }
+    let (pos, neg) = if held > 0.0 { (held, ours - held) } else { (0.0, ours.max(0.0) - held) };
+    if !own {
+        return ([pos, neg], [0.0; 2]);
+    }
+    let split = |whole: f64, k: usize| {
+        let both = spare[k] + shuffle[k];
+        if both > 0.0 { whole * spare[k] / both } else { 0.0 }
+    };
+    let first = [split(pos, 0), split(neg, 1)];
+    (first, [pos - first[0], neg - first[1]])
+}
+
 /// A router with control intervals: what changes. An interval ends with the step in which its end lies;
 /// what it told goes over into what the next one tells along that step.
 #[derive(Clone, Debug)]
@@ -89,6 +113,9 @@ pub struct XcpState {
     /// What the last interval saw and told.
     mean: Inflow,
     told: Told,
+    /// Of what it told, what is left to give and to take [bytes/s], and what the last step told.
+    left: Told,
+    now: Told,
 }
 
 impl XcpState {
@@ -103,12 +130,38 @@ impl XcpState {
             window_end: intervals.initial.max(intervals.shortest_window),
             mean: Inflow::default(),
             told: ([0.0; 2], [0.0; 2]),
+            left: ([0.0; 2], [0.0; 2]),
+            now: ([0.0; 2], [0.0; 2]),
+        }
+    }
+
+    /// What packets are told in a step of `h` in which `y` comes: as much as there is left.
+    pub fn limit(&mut self, y: &Inflow, h: f64) -> &Told {
+        let ((f, own), left) = (self.told, &self.left);
+        let limit = |told: f64, left: f64, came: f64| {
+            if told * came > left { left.max(0.0) / came } else { told }
+        };
+        let came = [h * y.flows, h * y.bytes(), h * y.own_flows, h * y.own_data];
+        let spare = [limit(f[0], left.0[0], came[0]), limit(f[1], left.0[1], came[1])];
+        let shuffle = [limit(own[0], left.1[0], came[2]), limit(own[1], left.1[1], came[3])];
+        self.now = (spare, shuffle);
+        &self.now
+    }
+
+    /// A step of `h` in which packets cost `paid` per second.
+    fn spend(&mut self, paid: &Told, h: f64) {
+        for side in 0..2 {
+            self.left.0[side] -= h * paid.0[side];
+            self.left.1[side] -= h * paid.1[side];
         }
     }
 
     /// What packets are told while `y` arrives. No more is handed out than for what was measured, so where
     /// there is more now each gets the less (the residues of appendix A).
-    pub fn tell(&self, y: &Inflow) -> Told {
+    pub fn tell(&self, rule: &XcpRule, y: &Inflow) -> Told {
+        if rule.accounts {
+            return self.now;
+        }
         let share = |there: f64, now: f64| if now > there { there / now } else { 1.0 };
         let (f, own) = self.told;
         let was = &self.mean;
@@ -125,11 +178,14 @@ impl XcpState {
         rule: &XcpRule,
         (from, to): (f64, f64),
         y: (&Inflow, &Inflow),
-        (c, q): (f64, f64),
+        (c, q, paid): (f64, f64, &Told),
     ) {
         let Some(intervals) = &rule.intervals else { return };
         self.sum.add(y.0, (to - from) / 2.0);
         self.sum.add(y.1, (to - from) / 2.0);
+        if rule.accounts {
+            self.spend(paid, to - from);
+        }
         self.lowest = self.lowest.min(q);
         if to >= self.window_end - EPSILON {
             self.persistent = self.lowest;
@@ -145,6 +201,9 @@ impl XcpState {
                 self.d = mean.flow_rtts / mean.flows;
             }
             self.told = rule.feedback(c, self.persistent, mean);
+            let ((f, own), d) = (self.told, self.d);
+            let spare = [f[0] * mean.flows * d, f[1] * mean.bytes() * d];
+            self.left = (spare, [own[0] * mean.own_flows * d, own[1] * mean.own_data * d]);
             self.sum = Inflow::default();
             self.start = to;
             self.end = (self.end + self.d.max(intervals.shortest)).max(to);
@@ -189,16 +248,61 @@ mod tests {
         let nothing = Inflow::default();
         // The first one takes 50 ms. Half of it sees y: 400 bytes/s of one flow in the mean, so phi/d =
         // 0.4*600 = 240 and xi_p = 240/(0.1*1).
-        state.advance(&rule, (0.0, 0.025), (&nothing, &nothing), (1000.0, 0.0));
-        state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0));
+        state.advance(
+            &rule,
+            (0.0, 0.025),
+            (&nothing, &nothing),
+            (1000.0, 0.0, &([0.0; 2], [0.0; 2])),
+        );
+        state.advance(&rule, (0.025, 0.045), (&y, &y), (1000.0, 0.0, &([0.0; 2], [0.0; 2])));
         assert_eq!(state.told, ([0.0; 2], [0.0; 2]));
-        state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0));
+        state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0, &([0.0; 2], [0.0; 2])));
         assert!(near(state.told.0[0], 2400.0) && near(state.end, 0.15), "{state:?}");
         // The queue's window began at 50 ms, too, and takes 50 ms less 9 ms: its least is 5 bytes. phi/d =
         // 80 - 0.226*5/0.1 = 68.7, h = 80 - 68.7: xi_p = 80/(0.1*2), xi_n = 11.3/(0.1*800).
-        state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0));
-        state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0));
+        state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0, &([0.0; 2], [0.0; 2])));
+        state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0, &([0.0; 2], [0.0; 2])));
         let [xi_p, xi_n] = state.told.0;
         assert!(near(xi_p, 400.0) && near(xi_n, 0.14125), "{state:?}");
+    }
+
+    /// The costs of `cc`'s tests of appendix A, of one packet of 1000 bytes.
+    #[test]
+    fn packets_cost_what_they_take_or_what_they_hold() {
+        let none = [0.0; 2];
+        let free = f64::INFINITY;
+        // Underloaded: 41,548 bytes/s of increase, nothing taken.
+        let told = ([41_548.0, 0.0], none);
+        assert_eq!(cost(&told, false, free, (1.0, 1.0)), ([41_548.0, 0.0], none));
+        // A router before gave 10,000: the rest goes to the other side.
+        assert_eq!(cost(&told, false, 1e4, (1.0, 1.0)), ([1e4, 31_548.0], none));
+        // It took 1000: both are taken for.
+        assert_eq!(cost(&told, false, -1e3, (1.0, 1.0)), ([0.0, 42_548.0], none));
+        // This one takes 2000 - 24 and the one before 4000: so much is paid, and nothing given.
+        let told = ([24.0, 2000.0], none);
+        assert_eq!(cost(&told, false, -4e3, (1.0, 1.0)), ([0.0, 4000.0], none));
+        // iXCP: of 30 held, in the ratio of 60 to 20; 80 - 30 to the shuffle where nothing is taken.
+        let told = ([60.0, 0.0], [20.0, 0.0]);
+        assert_eq!(cost(&told, true, 30.0, (1.0, 1.0)), ([22.5, 0.0], [7.5, 50.0]));
+        assert_eq!(cost(&told, false, 30.0, (1.0, 1.0)), ([30.0, 30.0], none));
+    }
+
+    #[test]
+    fn what_is_spent_is_told_no_more() {
+        let rule = XcpRule { accounts: true, ..rule(false) };
+        let mut state = XcpState::new(rule.intervals.as_ref().expect("the default"));
+        let y = Inflow { data: 800.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };
+        let nothing = ([0.0; 2], [0.0; 2]);
+        state.advance(&rule, (0.0, 0.05), (&y, &y), (1000.0, 0.0, &nothing));
+        // d = 0.1 s, phi/d = 80, h = 0: xi_p = 80/(0.1*2) = 400, and 80 may be given.
+        assert!(near(state.limit(&y, 0.01).0[0], 400.0) && near(state.left.0[0], 80.0));
+        // 800 bytes/s^2 over 60 ms are 48; what is left is enough for 40 ms.
+        let paid = ([800.0, 0.0], [0.0; 2]);
+        state.advance(&rule, (0.05, 0.11), (&y, &y), (1000.0, 0.0, &paid));
+        assert!(near(state.left.0[0], 32.0));
+        // As much in 60 ms more would cost 48: a flow gets 2/3, and then nothing.
+        assert!(near(state.limit(&y, 0.06).0[0], 400.0 * 32.0 / 48.0));
+        state.advance(&rule, (0.11, 0.13), (&y, &y), (1000.0, 0.0, &([1600.0, 0.0], [0.0; 2])));
+        assert!(state.left.0[0].abs() < 1e-9 && state.limit(&y, 0.02).0[0].abs() < 1e-6);
     }
 }

@@ -165,6 +165,12 @@ pub fn moved<T: Copy + Default>(rings: &[T], old: usize, moves: &[(usize, usize)
 }
 
 impl At {
+    /// The place of the node that ends the step it lies in.
+    #[inline]
+    pub fn step(self) -> usize {
+        if self.share > 0.0 { self.after } else { self.before }
+    }
+
     /// The value in a ring.
     #[inline]
     pub fn of(self, ring: &[f64]) -> f64 {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod clock;
 mod explicit;
 mod history;
 mod link;
@@ -112,7 +113,13 @@ pub struct Outcome {
 pub fn model_version(scenario: &Scenario) -> String {
     let fluid = &scenario.fluid;
     let step = fluid.step.map_or("auto".to_owned(), |step| format!("{}ps", step.0));
-    format!("{MODEL_VERSION} step={step} tolerance={:?} vcp={}", fluid.tolerance, fluid.vcp.name())
+    format!(
+        "{MODEL_VERSION} step={step} tolerance={:?} vcp={} xcp={} sending={}",
+        fluid.tolerance,
+        fluid.vcp.name(),
+        fluid.xcp.name(),
+        fluid.sending.name()
+    )
 }
 
 /// Refuses a scenario that has no fluid form.

@@ -2,11 +2,11 @@
 
 use cc::roles::Limit;
 use results::metrics::Occupancy;
-use scenario::{Capacity, Scenario, XcpForm};
+use scenario::{Capacity, Scenario, Sending, XcpForm};
 use units::{Span, Time, math};
 
 use crate::Unsupported;
-use crate::explicit::{XcpRule, XcpState};
+use crate::explicit::{Told, XcpRule, XcpState};
 use crate::load::{LoadRule, LoadState};
 use crate::parts::Part;
 
@@ -76,8 +76,14 @@ impl Signal {
     /// Of what reaches the link, the rate that leaves it: what is not lost, spaced anew.
     #[inline]
     pub fn passes(&self, ecn: bool) -> f64 {
+        self.keeps(ecn) * self.pace
+    }
+
+    /// Of what reaches the link, the share that is not lost.
+    #[inline]
+    pub fn keeps(&self, ecn: bool) -> f64 {
         let kept = if ecn { 1.0 } else { 1.0 - self.early };
-        kept * (1.0 - self.overflow) * self.pace
+        kept * (1.0 - self.overflow)
     }
 
     /// The signal a share of the way from one to another.
@@ -193,11 +199,14 @@ impl Rule {
             None => Feedback::None,
             Some(part) => {
                 let read = Part::queue(&queue.name, part);
-                let rule = match FEEDBACK.iter().find(|(name, _)| *name == part.kind) {
+                let mut rule = match FEEDBACK.iter().find(|(name, _)| *name == part.kind) {
                     Some((_, make)) => make(&read, scenario.fluid.xcp),
                     None => return Err(Unsupported::queue(&key, part.kind)),
                 };
                 read.all_read()?;
+                if let Feedback::Xcp(xcp) = &mut rule {
+                    xcp.accounts = scenario.fluid.sending == Sending::Acks;
+                }
                 rule
             }
         };
@@ -285,6 +294,8 @@ pub struct Link {
     pub load: Option<LoadState>,
     /// XCP's and iXCP's, where the router has control intervals.
     xcp: Option<XcpState>,
+    /// What packets cost it in this step, where it keeps account [bytes/s^2].
+    pub paid: Told,
     /// What arrives at the last node.
     pub y: Inflow,
     pub signal: Signal,
@@ -307,6 +318,7 @@ impl Link {
             average: 0.0,
             load,
             xcp,
+            paid: ([0.0; 2], [0.0; 2]),
             y: Inflow::default(),
             signal: Signal::default(),
             totals: Totals::default(),
@@ -346,7 +358,7 @@ impl Link {
         if let Some(state) = &mut self.xcp
             && let Feedback::Xcp(rule) = &rule.feedback
         {
-            state.advance(rule, (from, to), (&self.y, &y), (c, self.q));
+            state.advance(rule, (from, to), (&self.y, &y), (c, self.q, &self.paid));
         }
         self.totals.data += data;
         self.totals.acks += acks;
@@ -381,6 +393,11 @@ impl Link {
         self.average = mean / rule.packet + keep * (self.average - mean / rule.packet);
     }
 
+    /// What XCP's packets are told in a step of `h` in which `y` comes, where the router keeps account.
+    pub fn limit(&mut self, y: &Inflow, h: f64) -> Told {
+        self.xcp.as_mut().map_or(([0.0; 2], [0.0; 2]), |state| *state.limit(y, h))
+    }
+
     fn tell(&self, rule: &Rule, overflow: f64) -> Signal {
         let early = rule.red.as_ref().map_or(0.0, |red| red.picked(red.p_b(self.average)));
         let enters = self.y.bytes() - early * self.y.plain;
@@ -398,7 +415,7 @@ impl Link {
             Feedback::None => {}
             Feedback::Xcp(xcp) => {
                 (signal.f, signal.own) = match &self.xcp {
-                    Some(state) => state.tell(&self.y),
+                    Some(state) => state.tell(xcp, &self.y),
                     None => xcp.feedback(self.c, self.q, &self.y),
                 };
             }

@@ -71,6 +71,8 @@ pub struct LoadSender {
     pub freezes: bool,
     /// Does the router say what the period is?
     pub told_period: bool,
+    /// Are packets spaced when few of them share an RTT much longer than t_rho?
+    pub paces: bool,
 }
 
 /// Where a sender stands after a cut.
@@ -135,6 +137,7 @@ impl LoadSender {
             scale,
             freezes: true,
             told_period: false,
+            paces: true,
         }
     }
 
@@ -161,6 +164,7 @@ impl LoadSender {
             scale: ScaleRtt::Seen,
             freezes: false,
             told_period: true,
+            paces: false,
         }
     }
 
@@ -185,12 +189,13 @@ impl LoadSender {
         }
     }
 
-    /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router says.
+    /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router says. An ACK
+    /// adds xi_s where ACKs are `counted`. Where they come as w/R, which grows with them, it adds ln(1 + xi_s).
     #[inline]
     pub fn growth(
         &self,
         act: Act,
-        (w, sent): (f64, f64),
+        (w, sent, counted): (f64, f64, bool),
         (rtt, base_rtt): (f64, f64),
         period: f64,
     ) -> f64 {
@@ -203,7 +208,8 @@ impl LoadSender {
         if a > 0.0 || b > 0.0 {
             let periods = (rtt / t_rho).min(self.mi_limit);
             let halves = || math::ln(f64::midpoint(math::exp(a * periods), math::exp(b * periods)));
-            growth += sent * if a == b { a * periods } else { halves() } / rtt;
+            let by_ln = if a == b { a * periods } else { halves() };
+            growth += sent * if counted { math::exp(by_ln) - 1.0 } else { by_ln } / rtt;
         }
         if act.ai || act.ii {
             let scale = self.scaling_rtt(rtt, base_rtt);
@@ -211,6 +217,17 @@ impl LoadSender {
             growth += if act.ii { increase / math::sqrt(w) } else { increase };
         }
         growth
+    }
+
+    /// The gap between packets of a paced window [s]: R/2^k, 2^k the smallest power of two that holds it, while
+    /// that is longer than t_rho/2.
+    pub fn gap(&self, w: f64, rtt: f64) -> Option<f64> {
+        if !self.paces || rtt <= self.t_rho || !(2.0..65.0).contains(&w) {
+            return None;
+        }
+        // A small positive number.
+        let gap = rtt / (w as u64).next_power_of_two() as f64;
+        (gap > self.t_rho / 2.0).then_some(gap)
     }
 
     /// What the window does at `now` with `code`, and by what it is multiplied first.
@@ -407,10 +424,10 @@ mod tests {
     fn vcp_grows_cuts_freezes_and_grows_again() {
         let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
         // xi = 0.25*0.2/0.8 = 0.0625; (1 + xi)^(0.08/0.2) per RTT is ln(1.0625)/0.2 per second.
-        let mi = vcp.growth(vcp.levels[0], (100.0, 100.0), (0.08, 0.08), 0.0);
+        let mi = vcp.growth(vcp.levels[0], (100.0, 100.0, false), (0.08, 0.08), 0.0);
         assert!(near(mi, 100.0 * math::ln(1.0625) / 0.2));
         // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s, and half of it with half the ACKs.
-        assert!(near(vcp.growth(vcp.levels[1], (100.0, 50.0), (0.08, 0.08), 0.0), 1.0));
+        assert!(near(vcp.growth(vcp.levels[1], (100.0, 50.0, false), (0.08, 0.08), 0.0), 1.0));
         // The limiters: 10 ms is x = 0.05 below L = 0.1: g = 0.005. 1 s: x = 5, R = 2.5: 2.5 + 6.25.
         assert!(near(vcp.alpha_s(0.01, 0.2), 0.005));
         assert!(near(vcp.alpha_s(1.0, 0.2), 8.75));
@@ -431,7 +448,7 @@ mod tests {
         assert_eq!(mlcp.levels.len(), 15);
         assert!(near(mlcp.levels[14].cut, 0.675));
         // II at w = 100, rtt = t_p = 200 ms: 1/sqrt(100) packets per RTT.
-        assert!(near(mlcp.growth(mlcp.levels[6], (100.0, 100.0), (0.2, 0.2), 0.2), 0.5));
+        assert!(near(mlcp.growth(mlcp.levels[6], (100.0, 100.0, false), (0.2, 0.2), 0.2), 0.5));
         let mut phase = Phase::Free;
         assert_eq!(mlcp.obey(&mut phase, 1.0, 7, (0.2, 0.4)).1, 0.875);
         assert_eq!(mlcp.obey(&mut phase, 1.3, 14, (0.2, 0.4)).1, 1.0);
@@ -458,7 +475,7 @@ mod tests {
         let [msp, lsp] = dpcp.levels[0].ln_mi;
         assert!(near(lsp, math::ln(2.0)) && near(msp, math::ln(1.0625)));
         // At an RTT of t_rho with 100 ACKs: half gain 0.0625, half 1: ln(1.53125)*100 per 0.2 s, and AI 5.
-        let growth = dpcp.growth(dpcp.levels[0], (100.0, 100.0), (0.2, 0.2), 0.0);
+        let growth = dpcp.growth(dpcp.levels[0], (100.0, 100.0, false), (0.2, 0.2), 0.0);
         assert!(near(growth, 500.0 * math::ln(1.53125) + 5.0));
         assert_eq!(dpcp.levels[5], Act::AI);
         assert_eq!(dpcp.levels[6..].iter().map(|l| l.cut).collect::<Vec<_>>(), [0.875, 0.6, 0.43]);
@@ -477,5 +494,22 @@ mod tests {
         state.end_period(&rule, 0.2, 1e5);
         assert!(near(state.rho, 1.25));
         assert_eq!((state.code, state.lambda, state.end), (2, 0.0, 0.4));
+    }
+
+    #[test]
+    fn an_ack_adds_what_packets_add() {
+        // 1.0625 per 200 ms, RTT 500 ms: an ACK adds 1.0625^2.5 - 1 = 0.16365; 3 of them in half a second.
+        let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
+        let growth = vcp.growth(vcp.levels[0], (3.0, 3.0, true), (0.5, 0.5), 0.0);
+        assert!((growth - 0.98189).abs() < 1e-4, "{growth}");
+    }
+
+    #[test]
+    fn few_packets_of_a_large_rtt_are_spaced() {
+        // 500 ms: 2 packets 250 ms apart, 3 and 4 packets 125 ms; of 8 slots each is less than t_rho/2.
+        let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
+        let gaps = [1.9, 2.0, 3.5, 4.9, 5.0, 70.0].map(|w| vcp.gap(w, 0.5));
+        assert_eq!(gaps, [None, Some(0.25), Some(0.125), Some(0.125), None, None]);
+        assert_eq!((vcp.gap(2.0, 0.2), vcp.gap(9.0, 4.0)), (None, Some(0.25)));
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use cc::registry::AnyRouterParams;
 use cc::roles::Service;
-use scenario::{Access, App, Capacity, Every, Group, Queue, Scenario, Series};
+use scenario::{
+    Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, VcpForm, XcpForm,
+};
 use units::random::Stream;
 
 use crate::Unsupported;
@@ -175,6 +177,32 @@ fn acks_first(queue: &Queue) -> bool {
     asks(&queue.policy.params) || queue.feedback.as_ref().is_some_and(|part| asks(&part.params))
 }
 
+/// Refuses what has no form with sources that ACKs clock: analyses, which have rates, and protocols that answer
+/// losses, which here come as a share of all packets and there in bursts, of which each is one sign.
+fn check_acks(scenario: &Scenario) -> Result<(), Unsupported> {
+    let refuse = |key: String, what: &str| {
+        let reason = format!(
+            "{what} goes with fluid.sending = \"rates\"; with \"acks\" there are xcp, ixcp, vcp, mlcp and dpcp as \
+             they are in packets"
+        );
+        Err(Unsupported { key, reason })
+    };
+    let fluid = &scenario.fluid;
+    if fluid.vcp == VcpForm::Miaimd {
+        return refuse("fluid.vcp".into(), "VCP's model");
+    }
+    if fluid.xcp == XcpForm::Continuous {
+        return refuse("fluid.xcp".into(), "XCP's analysis");
+    }
+    for group in &scenario.groups {
+        if !matches!(group.protocol.kind, "xcp" | "ixcp" | "vcp" | "mlcp" | "dpcp") {
+            let key = format!("flows.{}.protocol", group.name);
+            return refuse(key, &format!("{:?}", group.protocol.kind));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses what has no fluid form.
 fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     let refuse = |key: String, what: &str| {
@@ -182,6 +210,9 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     };
     if let Some(island) = scenario.islands.first() {
         return refuse(format!("islands.{}", island.name), "an island has no fluid form");
+    }
+    if scenario.fluid.sending == Sending::Acks {
+        check_acks(scenario)?;
     }
     for link in &scenario.links {
         let key = |part: &str| format!("links.{}.{part}", link.name);

@@ -19,6 +19,8 @@ pub struct Seen {
     /// that at which they were sent, spaced anew by the queues on the way, by the factor `pace`.
     pub rate: f64,
     pub pace: f64,
+    /// ACKs per RTT, where they clock the source.
+    pub acks: Option<f64>,
     /// The share of packets that a congestion signal hit, lost or marked.
     pub hit: f64,
     /// The share that arrived.
@@ -41,6 +43,7 @@ impl Seen {
             rtt,
             rate: 0.0,
             pace: 1.0,
+            acks: None,
             hit: 0.0,
             arrived: 1.0,
             feedback: f64::INFINITY,
@@ -240,7 +243,9 @@ impl Sender {
             Law::Explicit { .. } if seen.feedback.is_finite() => seen.rtt * seen.feedback / packet,
             Law::Explicit { .. } => 0.0,
             Law::Load(load) => {
-                load.growth(act, (w, self.packets(w)), (seen.rtt, base_rtt), seen.period)
+                let sent = seen.acks.unwrap_or_else(|| self.packets(w));
+                let counted = seen.acks.is_some();
+                load.growth(act, (w, sent, counted), (seen.rtt, base_rtt), seen.period)
             }
             Law::Miaimd(model) => model.growth(w, seen.rho, (seen.rtt, base_rtt)),
             Law::Reno => 1.0 / seen.rtt,
@@ -294,6 +299,7 @@ mod tests {
         rtt: 0.1,
         rate: 200.0,
         pace: 1.0,
+        acks: None,
         hit: 0.0,
         arrived: 1.0,
         feedback: f64::INFINITY,

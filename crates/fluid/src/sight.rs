@@ -79,6 +79,9 @@ impl Sight<'_> {
     }
 }
 
+/// `sent` packets per second are what the flow gives for, and `flows` what it gets for: one, or where ACKs
+/// clock the source its packets' R/w per second; then what a link tells holds for a step.
+///
 /// What the ACK that arrives at `to` met, from its last link to the first of its data.
 #[inline]
 pub fn see(
@@ -86,7 +89,7 @@ pub fn see(
     (number, class, sender): (usize, &Class, &Sender),
     own: &mut [f64],
     scratch: &mut Vec<(usize, f64, f64)>,
-    (to, h, rate): (f64, f64, f64),
+    (to, h, sent, flows, steps): (f64, f64, f64, f64, bool),
 ) -> Seen {
     let (places, finder) = (sight.places, sight.nodes);
     let first = class.crossings.0 as usize;
@@ -125,11 +128,12 @@ pub fn see(
             unhit *= 1.0 - signal.early;
         }
         if let (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) = (&sender.law, kind) {
-            let sent = rate * packet;
-            let gain = |xi: [f64; 2]| xi[0] * price - xi[1] * sent;
-            seen.feedback = seen.feedback.min(gain(signal.f));
+            let told = if steps { &ring[place.step()] } else { &signal };
+            let given = sent * packet;
+            let gain = |xi: [f64; 2]| xi[0] * (price * flows) - xi[1] * given;
+            seen.feedback = seen.feedback.min(gain(told.f));
             if kind == Kind::Ixcp {
-                scratch.push((first + k, gain(signal.f), gain(signal.own)));
+                scratch.push((first + k, gain(told.f), gain(told.own)));
             }
         } else if matches!(kind, Kind::Load | Kind::LoadOverRtt) {
             sight.hear_load(&mut seen, (sender, link), at, signal.f[0]);

@@ -11,19 +11,22 @@ use std::collections::BinaryHeap;
 
 use results::Numerics;
 use results::metrics::Occupancy;
-use scenario::Scenario;
+use scenario::{Scenario, Sending};
 use units::{Time, math};
 
 use crate::Progress;
 use crate::ahead::Ahead;
+use crate::clock::{self, Clock};
 use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
 use crate::quick::{Quick, Step};
-use crate::sender::Law;
+use crate::sender::{Law, Seen};
 use crate::series::Recorder;
 use crate::sight::{Kind, Sight, Told, first_told, see};
 use crate::state::{EPSILON, State};
+
+mod acks;
 
 /// An instant that a step may not cross; ordered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +60,7 @@ pub struct Solver<'a> {
     pub now: f64,
     end: f64,
     nodes: Nodes,
-    /// Of each class, its rates [packets/s] in a ring.
+    /// Of each class, its rates [packets/s] in a ring; where ACKs clock the sources, what was sent [packets].
     rates: Vec<f64>,
     /// Of each link, its signals in a ring.
     signals: Vec<Signal>,
@@ -75,6 +78,8 @@ pub struct Solver<'a> {
     signals_now: Vec<Signal>,
     /// With steps of one length; else empty.
     quick: Quick,
+    /// Where ACKs clock the sources; else empty.
+    clock: Clock,
     scratch: Vec<(usize, f64, f64)>,
     /// Links before the present one that change what passes, and the way there [s].
     busy: Vec<(usize, f64)>,
@@ -110,7 +115,9 @@ impl<'a> Solver<'a> {
             model.rules.iter().any(|rule| matches!(&rule.feedback, Feedback::Xcp(xcp) if xcp.own));
         let h_most = (shortest / 4.0).min(0.05);
         let kinds: Vec<Kind> = model.rules.iter().map(Kind::of).collect();
-        let quick = fixed.filter(|_| !explicit_own);
+        let acks = scenario.fluid.sending == Sending::Acks;
+        let clock = if acks { Clock::new(&model, places) } else { Clock::default() };
+        let quick = fixed.filter(|_| !explicit_own && !acks);
         let quick = quick.map(|h| Quick::new(&model, &kinds, h, places)).unwrap_or_default();
         let mut solver = Solver {
             now: 0.0,
@@ -126,6 +133,7 @@ impl<'a> Solver<'a> {
             inflows: vec![Inflow::default(); links.len()],
             kinds,
             quick,
+            clock,
             quiet_from: vec![0.0; links.len()],
             signals_now: vec![Signal::default(); links.len()],
             scratch: Vec::new(),
@@ -137,13 +145,7 @@ impl<'a> Solver<'a> {
             horizon,
             agenda: BinaryHeap::new(),
             on_link: vec![Vec::new(); links.len()],
-            numerics: Numerics {
-                step_min_s: f64::INFINITY,
-                tolerance_ratio: scenario.fluid.tolerance,
-                classes: model.classes.len() as u64,
-                fixed_step: fixed.is_some(),
-                ..Numerics::default()
-            },
+            numerics: numerics(scenario, &model, fixed.is_some()),
             occupancies: model.rules.iter().map(|rule| occupancy(scenario, rule)).collect(),
             at_warmup: None,
             recorder: Recorder::new(scenario),
@@ -256,7 +258,7 @@ impl<'a> Solver<'a> {
     fn first_node(&mut self) {
         for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
-            if class.start <= 0.0 {
+            if class.start <= 0.0 && !self.clock.runs() {
                 let sender = &self.model.senders[class.group as usize];
                 state.rate = sender.packets(state.w) / state.rtt;
             }
@@ -299,11 +301,31 @@ impl<'a> Solver<'a> {
         // The last step may be shorter.
         let rests = self.nodes.on_time(to);
         self.look_forward(&step, rests);
+        self.move_links(to);
+        self.look_back(&step, rests)
+    }
+
+    /// What has reached the links until `to`, and what they tell then.
+    fn move_links(&mut self, to: f64) {
+        let (places, place) = (self.nodes.places(), self.nodes.place());
+        let h = to - self.now;
+        if self.clock.runs() {
+            let of_links = self.links.iter_mut().zip(&self.inflows);
+            self.clock.charge(of_links.map(|(link, y)| link.limit(y, h)));
+        }
         for (i, link) in self.links.iter_mut().enumerate() {
+            if self.clock.runs() {
+                // Volumes, not rates at the step's ends.
+                link.y = self.inflows[i];
+                link.paid = self.clock.paid(i);
+            }
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
+            if self.clock.runs() {
+                link.signal.delay = self.clock.waited(i, to, link.signal.delay);
+            }
             self.signals_now[i] = link.signal;
             // A byte is no queue: near XCP's equilibrium there is always some part of one.
-            if link.q > 1.0 {
+            if link.q > 1.0 || (self.clock.runs() && link.signal.delay > 0.0) {
                 self.quiet_from[i] = f64::INFINITY;
             } else if self.quiet_from[i] > to {
                 self.quiet_from[i] = to;
@@ -311,7 +333,6 @@ impl<'a> Solver<'a> {
             self.signals[i * places + place] = link.signal;
             self.quick.tell(i, place, link.signal.f);
         }
-        self.look_back(&step, rests)
     }
 
     /// Half of what the step is of the step before, for the predictor, or 0: one whose steps grow fast
@@ -346,6 +367,12 @@ impl<'a> Solver<'a> {
         for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             let ring = &mut self.rates[i * places..(i + 1) * places];
+            if self.clock.runs() {
+                let sender = &self.model.senders[class.group as usize];
+                let one = (i, class, sender, state);
+                self.clock.send(&ahead, one, (ring, &mut self.inflows), (to, h, place));
+                continue;
+            }
             if to < class.start || to > state.ended + class.reach {
                 ring[place] = 0.0;
                 continue;
@@ -389,23 +416,13 @@ impl<'a> Solver<'a> {
                 (state.step_sent, state.step_delivered) = (0.0, 0.0);
                 continue;
             }
+            if self.clock.runs() {
+                worst = worst.max(self.look_back_acks(i, step));
+                continue;
+            }
+            let seen = self.see(i, (to, h, self.states[i].rate, 1.0, false));
+            let class = &self.model.classes[i];
             let sender = &self.model.senders[class.group as usize];
-            let seen = see(
-                &Sight {
-                    model: &self.model,
-                    nodes: self.nodes.finder(),
-                    places,
-                    rates: &self.rates,
-                    signals: &self.signals,
-                    kinds: &self.kinds,
-                    quiet_from: &self.quiet_from,
-                    told: &self.told,
-                },
-                (i, class, sender),
-                &mut self.own,
-                &mut self.scratch,
-                (to, h, self.states[i].rate),
-            );
             let ring = &self.rates[i * places..(i + 1) * places];
             let arriving = self.nodes.finder().locate(to - (seen.rtt - class.ack_delay)).of(ring);
             let state = &mut self.states[i];
@@ -419,6 +436,24 @@ impl<'a> Solver<'a> {
             self.rates[i * places + self.nodes.place()] = state.rate;
         }
         worst
+    }
+
+    /// What the ACK of class `i` that arrives now met; `at` as [`see`] has it.
+    #[inline]
+    fn see(&mut self, i: usize, at: (f64, f64, f64, f64, bool)) -> Seen {
+        let class = &self.model.classes[i];
+        let sight = Sight {
+            model: &self.model,
+            nodes: self.nodes.finder(),
+            places: self.nodes.places(),
+            rates: &self.rates,
+            signals: &self.signals,
+            kinds: &self.kinds,
+            quiet_from: &self.quiet_from,
+            told: &self.told,
+        };
+        let sender = &self.model.senders[class.group as usize];
+        see(&sight, (i, class, sender), &mut self.own, &mut self.scratch, at)
     }
 
     /// The step is kept: what ends at `to` ends, and what is recorded is recorded.
@@ -489,18 +524,37 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// Before the first step.
+fn numerics(scenario: &Scenario, model: &Model, fixed_step: bool) -> Numerics {
+    Numerics {
+        step_min_s: f64::INFINITY,
+        tolerance_ratio: scenario.fluid.tolerance,
+        classes: model.classes.len() as u64,
+        fixed_step,
+        ..Numerics::default()
+    }
+}
+
 /// The length of all steps, if they have one: as the scenario says, or because there is much to solve.
 fn fixed_step(scenario: &Scenario, model: &Model) -> Option<f64> {
     let chosen = scenario.fluid.step.map(|step| step.as_secs());
+    if scenario.fluid.sending == Sending::Acks && chosen.is_none() {
+        let step = (model.shortest_rtt() / clock::STEPS_PER_RTT).min(clock::LONGEST);
+        return on_period(model, Some(step));
+    }
     let large = model.crossings.len() > LARGE;
     let own = || large.then(|| (model.shortest_rtt() / 4.0).clamp(1e-4, 0.02));
-    // A period of a load factor is a whole number of steps.
+    on_period(model, chosen.or_else(own))
+}
+
+/// A period of a load factor is a whole number of steps.
+fn on_period(model: &Model, step: Option<f64>) -> Option<f64> {
     let period = model.rules.iter().find_map(|rule| match &rule.feedback {
         Feedback::Load(load) if load.follows => Some(0.04),
         Feedback::Load(load) => Some(load.t_rho),
         _ => None,
     });
-    chosen.or_else(own).map(|h| period.map_or(h, |period| period / -math::floor(-period / h)))
+    step.map(|h| period.map_or(h, |period| period / -math::floor(-period / h)))
 }
 
 /// Mixes a word into the trajectory's hash.

@@ -104,7 +104,11 @@ impl State {
     ) -> f64 {
         let h = to - from;
         (self.w_old, self.rtt_old, self.rtt) = (self.w, self.rtt, seen.rtt);
-        let moves_from = class.start + sender.silent_rtts * class.base_rtt;
+        let moves_from = match seen.acks {
+            // Nothing comes before; what comes first must count.
+            Some(_) => class.start + class.base_rtt - 2.0 * h,
+            None => class.start + sender.silent_rtts * class.base_rtt,
+        };
         if to < moves_from - EPSILON {
             return 0.0;
         }
@@ -153,6 +157,25 @@ impl State {
             }
         }
         false
+    }
+
+    /// What it sends in this step, where ACKs clock it [packets/s].
+    pub fn sends(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
+    /// As [`State::count`], where ACKs clock the source: of what was sent, `came` packets have reached the
+    /// sink in a step of `h` or were lost.
+    pub fn count_acks(&mut self, class: &Class, seen: &Seen, (to, h): (f64, f64), came: f64) {
+        self.step_sent = h * self.rate;
+        self.step_delivered = (came * seen.arrived).min(class.size - self.delivered).max(0.0);
+        self.dropped += h * seen.rate * (1.0 - seen.arrived);
+        self.sent += self.step_sent;
+        self.delivered += self.step_delivered;
+        if to < self.ended && self.delivered >= class.size * (1.0 - 1e-12) {
+            self.ended = to;
+            self.finish = Some(to + class.ack_delay);
+        }
     }
 
     /// Adds up volumes, and ends what has sent everything.

@@ -156,7 +156,7 @@ fn vcp_fig10_flows_join_and_share() {
 }
 
 /// RTTs of 50 and 500 ms side by side, up to 20 s: how long MI takes from one packet each, and by how
-/// much the slow flow leaves it later. What comes then is not for a fluid: see docs/fluid.md.
+/// much the slow flow leaves it later. What comes then is not for flows that are sent evenly.
 #[test]
 fn vcp_fig13_two_rtts_leave_mi() {
     let text = "schema = 1\nname = \"vcp-fig13\"\nduration = \"20s\"\n[topology]\nkind = \"dumbbell\"\n\

@@ -19,11 +19,19 @@ pub struct Fluid {
     pub vcp: VcpForm,
     /// Which form XCP's and iXCP's routers have.
     pub xcp: XcpForm,
+    /// When a source sends what its window allows.
+    pub sending: Sending,
 }
 
 impl Default for Fluid {
     fn default() -> Fluid {
-        Fluid { step: None, tolerance: 1e-4, vcp: VcpForm::Switching, xcp: XcpForm::Intervals }
+        Fluid {
+            step: None,
+            tolerance: 1e-4,
+            vcp: VcpForm::Switching,
+            xcp: XcpForm::Intervals,
+            sending: Sending::Rates,
+        }
     }
 }
 
@@ -84,6 +92,35 @@ impl Word for XcpForm {
 
 word_values!(XcpForm);
 
+/// When a source sends what its window allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// All the time, at the rate of the window over the RTT, as theory has it.
+    Rates,
+    /// As ACKs let it, a window of whole packets being in flight, and routers keep account of what is left
+    /// of an interval's feedback, as in the protocols: what was sent in a burst comes back in one.
+    Acks,
+}
+
+impl Sending {
+    /// The word in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sending::Rates => "rates",
+            Sending::Acks => "acks",
+        }
+    }
+}
+
+impl Word for Sending {
+    const WHAT: &'static str = "way of sending";
+    fn all() -> Vec<(&'static str, Sending)> {
+        [Sending::Rates, Sending::Acks].map(|form| (form.name(), form)).to_vec()
+    }
+}
+
+word_values!(Sending);
+
 table! {
     /// How the fluid engine solves its equations; no other engine reads it.
     pub(crate) struct FluidFile {
@@ -96,6 +133,8 @@ table! {
         vcp: VcpForm = default("switching");
         /// XCP's and iXCP's routers as in the protocol (control intervals) or as in its analysis.
         xcp: XcpForm = default("intervals");
+        /// Sources send a window per RTT evenly, or whole packets as ACKs let them.
+        sending: Sending = default("rates");
     }
 }
 
@@ -107,6 +146,7 @@ impl FluidFile {
             tolerance: self.tolerance.value.0,
             vcp: self.vcp.value,
             xcp: self.xcp.value,
+            sending: self.sending.value,
         }
     }
 }

@@ -45,7 +45,7 @@ mod write;
 
 pub use error::{Place, Problem, ScenarioError};
 pub use files::{Load, MAX_FILE_BYTES, beside};
-pub use fluid::{Fluid, VcpForm, XcpForm};
+pub use fluid::{Fluid, Sending, VcpForm, XcpForm};
 pub use identity::identity;
 pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
 pub use reference::reference_markdown;

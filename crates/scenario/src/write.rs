@@ -118,6 +118,7 @@ fn write_fluid(out: &mut Out, fluid: &Fluid) {
     out.key("tolerance", &format!("{:?}", fluid.tolerance));
     out.key("vcp", &quoted(fluid.vcp.name()));
     out.key("xcp", &quoted(fluid.xcp.name()));
+    out.key("sending", &quoted(fluid.sending.name()));
 }
 
 fn transport(out: &mut Out, transport: &Transport) {

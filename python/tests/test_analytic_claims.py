@@ -1,0 +1,73 @@
+"""Every analytic claim of the five papers is computed: it holds, or the paper is wrong."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import clearpipe as cp
+from clearpipe.reproduce import claims, data, runs
+from clearpipe.reproduce.runs import Data
+
+ANALYTIC = [
+    (figure, claim)
+    for name in data.PAPERS
+    for figure in data.paper(name).figures
+    for claim in figure.claims
+    if claim.kind == "analytic"
+]
+NEED_DELAYS = ["ixcp-fig16-c3", "vcp-fig07-c9"]
+"""What they say of RTTs is read from the figures' own scenarios."""
+SECONDS = ["xcp-thm1-c3"]
+"""What takes more than a few seconds."""
+WRONG = {
+    "mlcp-sec3.1.2-scaling-c1": "I3",
+    "mlcp-sec3.1.2-scaling-c2": "I3",
+    "ixcp-fig16-c3": "I16",
+}
+"""The claims that the papers' own text or arithmetic contradicts, and the inconsistency."""
+
+
+def scenarios(figure: data.Figure) -> Data:
+    """The figure's first part as scenarios that were not run."""
+    part = figure.parts["full"][0]
+    spec = runs.sweep(figure, part)
+    assert spec is not None
+    found = Data(data.paper(figure.paper), figure, (part,))
+    for point in spec.points:
+        resolved = cp.resolve(spec.source, set=[*spec.sets, *point.sets])
+        label = point.coordinates[part.axis.name] if part.axis is not None else ""
+        cell: Any = SimpleNamespace(
+            part=part.name,
+            scheme=point.coordinates["scheme"],
+            label=label,
+            result=SimpleNamespace(scenario_toml=resolved.toml),
+        )
+        found.cells.append(cell)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("figure", "claim"),
+    [
+        pytest.param(*one, marks=[pytest.mark.long] if one[1].id in SECONDS else [], id=one[1].id)
+        for one in ANALYTIC
+    ],
+)
+def test_it_holds_or_the_paper_is_wrong(figure: data.Figure, claim: data.Claim) -> None:
+    ready = Data(data.paper(figure.paper), figure, ())
+    if claim.id in NEED_DELAYS:
+        ready = scenarios(figure)
+    told = claims.judge(claim, ready, "full")
+    wrong = WRONG.get(claim.id)
+    if wrong is None:
+        assert told.verdict == claims.HOLDS, told.readings
+    else:
+        assert (told.verdict, claim.contradicted_by) == (claims.CONTRADICTED, wrong)
+
+
+def test_there_are_sixty_one() -> None:
+    assert len(ANALYTIC) == 61
+    assert {claim.id for _, claim in ANALYTIC} >= set(WRONG) | set(NEED_DELAYS) | set(SECONDS)
