@@ -815,6 +815,9 @@ class Flows(Model):
 class Fluid(Model):
     """How the fluid engine solves its equations; no other engine reads it."""
 
+    sending: Literal["rates", "acks"] | None = None
+    """Sources send a window per RTT evenly, or whole packets as ACKs let them. Left out: "rates".
+    """
     step: str | None = None
     """The length of a step. `auto` chooses it again and again so that the tolerance is kept, and a
     fixed one for more than 20,000 crossings of a link by a class of flows. Examples: "auto", "1ms".
