@@ -9,11 +9,6 @@
 //!   one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. Other flows are
 //!   offered `others` times what iXCP offers, and what they take is not counted, since another link cuts
 //!   it; should it not, twice phi is given until they have become own flows, an RTT later.
-//! - S7: a flow that another link holds back is slower than the own ones, or it would be one of them: with max-min
-//!   rates a link's own flows are its fastest. Those that are get offered a share of the shuffle
-//!   besides, h over the number of all flows. Otherwise a link whose spare bandwidth is next to nothing
-//!   takes over all flows of one that has a little more at that time, and shuffles its own flows'
-//!   traffic away to them: both links swing, with a period of a dozen RTTs.
 //! - S2: what must be taken back is taken from the own flows first, up to a part of what they send:
 //!   what was given to them alone would else be taken from all.
 //! - S3: both sides of a shuffle end together. Where the taking ends first, packets leave with increases
@@ -30,6 +25,11 @@
 //!   was tried instead, also with windows below a packet, and is worse the more flows there are:
 //!   packets gather behind each other in the queue and stay together. Windows are at least a packet; with
 //!   a flow more than the pipe has packets those are a queue that stands.
+//! - S7: a flow that another link holds back is slower than the own ones: with max-min rates a link's own
+//!   flows are its fastest. As long as it is, it is offered a share of the shuffle besides, h over the
+//!   number of all flows. Else a link whose spare bandwidth is next to nothing takes over all flows of
+//!   one that has a little more at that time, and shuffles its own flows' traffic to them, which
+//!   cannot use it: both links swing, with a period of a dozen RTTs.
 
 use units::{Rate, Span, Time, math};
 

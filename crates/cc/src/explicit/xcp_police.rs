@@ -105,6 +105,10 @@ params! {
 const SPREAD: f64 = 0.15;
 /// The fewest packets that a test's feedback is written into: the ACK of one may be lost.
 const FEWEST: f64 = 4.0;
+/// Part of what a test takes by which the window must have fallen from one packet to the next for the
+/// response to be too early: the ACKs of tested packets take more than they let out, so the next packet
+/// is sent after all of them. Routers that drain a queue take as much in an RTT, but little by little.
+const STEP: f32 = 0.25;
 /// A window that falls by less than this from one packet to the next does so for a router's sake [packets].
 const SLIGHT: f64 = 0.25;
 /// Part of what a test takes by which the window must have fallen.
@@ -161,7 +165,7 @@ pub struct Watched {
     passed: Time,
     /// The running test: start, the shortest and the longest RTT stated since [s], what to take, what
     /// has been taken and what was sent since [bytes], the largest window stated since. Without one
-    /// (`shortest` 0) the start of the next, and, after a failed one, the window of the packet before.
+    /// (`shortest` 0) the start of the next.
     start: Time,
     shortest: f32,
     longest: f32,
@@ -169,12 +173,14 @@ pub struct Watched {
     taken: f32,
     sent: f32,
     peak: f32,
+    /// The window that the packet before stated.
+    last: f32,
 }
 
 impl Watched {
     /// The next test begins at `start`.
     fn wait(&mut self, start: Time) {
-        (self.start, self.shortest, self.failed, self.peak) = (start, 0.0, 0, 0.0);
+        (self.start, self.shortest, self.failed) = (start, 0.0, 0);
     }
 
     /// A test begins.
@@ -184,16 +190,14 @@ impl Watched {
         }
         (self.start, self.shortest, self.longest) = (now, rtt as f32, rtt as f32);
         (self.take, self.taken) = ((part * window) as f32, 0.0);
-        (self.sent, self.peak) = (0.0, window as f32);
+        (self.sent, self.peak, self.last) = (0.0, window as f32, window as f32);
     }
 
     /// May a test begin, which an early response to the one before could be mistaken for as long as
     /// the window falls?
     fn settled(&mut self, window: f64, size: f64) -> bool {
-        let before = f64::from(self.peak);
-        if self.failed > 0 {
-            self.peak = window as f32;
-        }
+        let before = f64::from(self.last);
+        self.last = window as f32;
         self.failed == 0 || window > before - SLIGHT * size
     }
 
@@ -297,7 +301,9 @@ impl XcpPolice {
         let most = (1.0 + ahead) * f64::from(watched.peak) + 2.0 * size;
         let due = f64::from(watched.sent) > most || elapsed > late * f64::from(watched.longest);
         let fallen = window <= watched.peak - ENOUGH * watched.take;
-        if fallen && elapsed >= early * f64::from(watched.shortest) {
+        let step = watched.last - window >= STEP * watched.take;
+        watched.last = window;
+        if fallen && (!step || elapsed >= early * f64::from(watched.shortest)) {
             let next = self.after(now, self.params.period, stated.1);
             watched.wait(next);
             watched.passed = now;
@@ -314,7 +320,7 @@ impl XcpPolice {
                 return Some(Caught { reason, since: watched.first });
             }
             if fallen || stated.0 < self.params.min_suspect * size {
-                (watched.start, watched.shortest, watched.peak) = (now, 0.0, window);
+                (watched.start, watched.shortest) = (now, 0.0);
                 return None;
             }
             watched.test(now, stated, self.params.take);
