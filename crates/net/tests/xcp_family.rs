@@ -333,18 +333,17 @@ fn ixcp_plus_loses_less_than_half_of_what_xcp_loses_under_web_traffic() {
     assert!(plus < 0.5 * xcp, "{xcp} {plus}");
 }
 
-/// What the paper says of iXCP up to 256 flows, for up to 1024; and 99 % of the links with 1024.
+/// More than the paper says of iXCP up to 256 flows, for up to 1024.
 #[test]
 fn ixcp_plus_fills_both_links_with_up_to_1024_flows() {
     for n in [4, 16, 64, 256, 512, 1024] {
         let count = format!("flows.long.count={n}");
         let o = run(&family("ixcp-fig04", "ixcp-plus", "ixcp-plus", &[&count]));
-        let least = if n == 1024 { 0.99 } else { 0.97 };
         for link in ["l1", "l2"] {
             let u = utilization(&o, link);
-            assert!(u > least, "{n} flows, {link}: {u}");
+            assert!(u > 0.99, "{n} flows, {link}: {u}");
         }
         let short = goodput(&o, "short") / 55.0;
-        assert!(short > 0.9, "{n} flows: {short} of max-min");
+        assert!(short > 0.98, "{n} flows: {short} of max-min");
     }
 }

@@ -22,7 +22,10 @@
 //! Reconstructed:
 //! - R1: each class, spare and shuffled, has residues of its own. A packet that keeps the feedback of
 //!   another router is charged as in XCP, the classes in the ratio of what they would have given; where
-//!   nothing would have been, the shuffle is.
+//!   nothing would have been, the shuffle is. Printed are no residues; that is `residues = false`. With
+//!   them a link that has given out its spare bandwidth before an interval ends offers nothing, and every
+//!   flow that another link would give a trace is held back by it, enters its shuffle and takes from its
+//!   own flows what it cannot use.
 
 use units::{Rate, Span, Time, math};
 
@@ -38,7 +41,11 @@ use crate::roles::{
 
 xcp_router_params! {
     /// The router's parameters.
-    pub struct IxcpRouterParams {}
+    pub struct IxcpRouterParams {
+        /// Does what a class hands out end with its residues (R1)? The appendix as printed has none: its scales
+        /// hold for the whole interval.
+        residues: bool = true;
+    }
 }
 
 choice! {
@@ -86,6 +93,30 @@ impl IxcpHeader {
     #[inline]
     pub(super) fn xcp(&self) -> XcpHeader {
         XcpHeader { cwnd: self.cwnd, rtt: f64::from(self.rtt), feedback: self.feedback }
+    }
+
+    /// A router that offers `[spare, shuffle]`, each (what the packet gets, what it gives) over its RTT, writes the
+    /// lesser feedback and with its own its identifier (D3). What the packet costs each class (R1).
+    #[inline(always)]
+    pub(super) fn answer(
+        &mut self,
+        link: u32,
+        own: bool,
+        [spare, shuffle]: [(f64, f64); 2],
+    ) -> [(f64, f64); 2] {
+        let (rtt, held) = (f64::from(self.rtt), self.feedback);
+        let ours = (spare.0 + shuffle.0) - (spare.1 + shuffle.1);
+        let feedback = rtt * ours;
+        if feedback < held {
+            (self.feedback, self.next_bottleneck) = (feedback, link);
+            return [spare, shuffle];
+        }
+        let (pos, neg) = charge(held / rtt, ours);
+        if !own {
+            return [(pos, neg), (0.0, 0.0)];
+        }
+        let (pos, neg) = (split(pos, spare.0, shuffle.0), split(neg, spare.1, shuffle.1));
+        [(pos.0, neg.0), (pos.1, neg.1)]
     }
 }
 
@@ -186,7 +217,7 @@ impl IxcpRouter {
 
 /// `whole` in the ratio of `a` to `b`; all of it to the second where both are 0 (R1).
 #[inline]
-pub(super) fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
+fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
     let first = if a + b > 0.0 { whole * (a / (a + b)) } else { 0.0 };
     (first, whole - first)
 }
@@ -248,28 +279,18 @@ impl Router for IxcpRouter {
             header.feedback = held.min(0.0);
             return;
         }
-        let (own, overdraw) = (header.bottleneck == self.link, self.params.overdraw);
+        let IxcpRouterParams { overdraw, residues, .. } = self.params;
+        let (own, overdraw) = (header.bottleneck == self.link, overdraw || !residues);
         let rtt_by_cwnd = rtt * size / header.cwnd;
         let spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
         let shuffle = match own {
             true => self.shuffle.offer(rtt_by_cwnd, size, overdraw),
             false => (0.0, 0.0),
         };
-        let ours = (spare.0 + shuffle.0) - (spare.1 + shuffle.1);
-        let feedback = rtt * ours;
-        if feedback < held {
-            (header.feedback, header.next_bottleneck) = (feedback, self.link);
+        let [spare, shuffle] = header.answer(self.link, own, [spare, shuffle]);
+        if residues {
             self.spare.pay(spare);
             self.shuffle.pay(shuffle);
-            return;
-        }
-        let (pos, neg) = charge(held / rtt, ours);
-        if own {
-            let (pos, neg) = (split(pos, spare.0, shuffle.0), split(neg, spare.1, shuffle.1));
-            self.spare.pay((pos.0, neg.0));
-            self.shuffle.pay((pos.1, neg.1));
-        } else {
-            self.spare.pay((pos, neg));
         }
     }
 
@@ -586,6 +607,20 @@ mod tests {
         let none = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
         assert_eq!((r.spare.xi_p, { none.feedback }), (0.0, 0.0));
         assert!(r.shuffle.xi_p > 0.0 && r.shuffle.xi_n > 0.0);
+    }
+
+    #[test]
+    fn without_residues_every_packet_gets_its_share() {
+        let params = IxcpRouterParams { alpha: 0.04, residues: false, ..Default::default() };
+        let mut r = router(&params, 0);
+        let before = (r.spare, r.shuffle);
+        for _ in 0..100 {
+            assert!(near(depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625)).feedback, 15.625));
+            assert!(near(depart(&mut r, packet(LINK, 10_000.0, 0.0625)).feedback, 7.8125));
+        }
+        let held = IxcpHeader { feedback: -80.0, ..packet(LINK, 10_000.0, 0.0625) };
+        assert_eq!(depart(&mut r, held), held);
+        assert_eq!((r.spare, r.shuffle), before);
     }
 
     #[test]

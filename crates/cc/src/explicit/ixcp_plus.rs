@@ -25,14 +25,19 @@
 //!   was tried instead, also with windows below a packet, and is worse the more flows there are:
 //!   packets gather behind each other in the queue and stay together. Windows are at least a packet; with
 //!   a flow more than the pipe has packets those are a queue that stands.
+//! - S7: a flow that another link holds back is slower than the own ones: with max-min rates a link's own
+//!   flows are its fastest. As long as it is, it is offered a share of the shuffle besides, h over the
+//!   number of all flows. Else a link whose spare bandwidth is next to nothing takes over all flows of
+//!   one that has a little more at that time, and shuffles its own flows' traffic to them, which
+//!   cannot use it: both links swing, with a period of a dozen RTTs.
 
 use units::{Rate, Span, Time, math};
 
-use crate::explicit::ixcp::{ACCESS, IxcpHeader, IxcpReceiver, split};
+use crate::explicit::ixcp::{ACCESS, IxcpHeader, IxcpReceiver};
 use crate::explicit::xcp::{
     HeaderCwnd, Losses, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
 };
-use crate::explicit::xcp_common::{Meter, Shares, believed, charge, has_estimate, ratio};
+use crate::explicit::xcp_common::{Meter, Shares, believed, has_estimate, ratio};
 use crate::roles::{
     Ack, Backlog, Departing, Loss, Passing, Router, RouterContext, Sender, SenderContext, Service,
     Variable, Verdict,
@@ -47,6 +52,9 @@ xcp_router_params! {
         others: f64 = 1.0 => (0.0, 1000.0);
         /// Part of the own flows' traffic of an interval that is taken back before others' is (S2).
         own_back: f64 = 0.25 => (0.0, 1.0);
+        /// What other flows that are slower than the own ones are offered of the shuffle, over an equal share for
+        /// every flow (S7).
+        slower: f64 = 1.0 => (0.0, 1000.0);
         /// g, by which e grows with phi/d per interval (S5); 0: no integral.
         integral: f64 = 0.05 => (0.0, 1.0);
         /// The most that e may be, as a part of the capacity (S5).
@@ -74,8 +82,10 @@ pub struct IxcpPlusRouter {
     h: f64,
     /// phi given to own flows, and what is taken from all.
     spare: Shares,
-    /// xi_p of what others are offered.
+    /// xi_p of what others are offered, and of what those are that are slower than `mean` [bytes/s].
     offered: f64,
+    offered_slower: f64,
+    mean: f64,
     /// The shuffle, and what is taken from the own flows.
     own: Shares,
 }
@@ -96,6 +106,9 @@ impl IxcpPlusRouter {
         let takers = if self.params.own_spare { sum } else { meter.sum_rtt_by_cwnd };
         let others = if self.params.own_spare { self.params.others } else { 1.0 };
         self.offered = others * ratio(self.phi.max(0.0), d * meter.sum_rtt_by_cwnd);
+        let share = ratio(self.h, d * meter.sum_rtt_by_cwnd);
+        self.offered_slower = self.offered + self.params.slower * share;
+        self.mean = ratio(self.y_own * d, sum);
         let back = (-self.phi).max(0.0);
         let own_back = back.min(self.params.own_back * self.y_own * d);
         let handed = (self.phi.max(0.0), back - own_back);
@@ -149,6 +162,8 @@ impl Router for IxcpPlusRouter {
             h: 0.0,
             spare: Shares::default(),
             offered: 0.0,
+            offered_slower: 0.0,
+            mean: 0.0,
             own: Shares::default(),
             params: params.clone(),
         }
@@ -192,26 +207,15 @@ impl Router for IxcpPlusRouter {
         let rtt_by_cwnd = rtt * size / header.cwnd;
         let mut spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
         if !own && self.params.own_spare {
-            spare.0 = self.offered * rtt_by_cwnd;
+            let slower = size < self.mean * rtt_by_cwnd;
+            spare.0 = if slower { self.offered_slower } else { self.offered } * rtt_by_cwnd;
         }
         let shuffle = match own {
             true => self.own.offer(rtt_by_cwnd, size, overdraw),
             false => (0.0, 0.0),
         };
-        let ours = (spare.0 + shuffle.0) - (spare.1 + shuffle.1);
-        let feedback = rtt * ours;
-        if feedback < held {
-            (header.feedback, header.next_bottleneck) = (feedback, self.link);
-            self.pay(own, spare, shuffle);
-            return;
-        }
-        let (pos, neg) = charge(held / rtt, ours);
-        if own {
-            let (pos, neg) = (split(pos, spare.0, shuffle.0), split(neg, spare.1, shuffle.1));
-            self.pay(own, (pos.0, neg.0), (pos.1, neg.1));
-        } else {
-            self.pay(own, (pos, neg), (0.0, 0.0));
-        }
+        let [spare, shuffle] = header.answer(self.link, own, [spare, shuffle]);
+        self.pay(own, spare, shuffle);
     }
 
     fn next_timer(&self) -> Time {
@@ -287,6 +291,8 @@ pub struct IxcpPlusSender {
     xcp: XcpSender,
     /// u, what is added before the window is rounded down.
     dither: Option<f64>,
+    /// ACKs since u has moved.
+    acks: f64,
     /// bottleneckId.
     bottleneck: u32,
     /// By how many packets it is ahead of the others.
@@ -323,6 +329,7 @@ impl Sender for IxcpPlusSender {
         IxcpPlusSender {
             xcp: XcpSender::new(&xcp, context),
             dither: fractional.then(|| stream.unit()),
+            acks: 0.0,
             bottleneck: ACCESS,
             votes: 0,
             majority: majority as f32,
@@ -339,8 +346,12 @@ impl Sender for IxcpPlusSender {
         self.xcp.take(ack.header.xcp());
         self.vote(ack.header.next_bottleneck);
         if let Some(u) = &mut self.dither {
-            let moved = *u + GOLDEN / self.xcp.cwnd();
-            *u = moved - math::floor(moved);
+            // As many ACKs as packets may be out are an RTT.
+            self.acks += 1.0;
+            if self.acks >= math::floor(self.xcp.cwnd() + *u) {
+                let moved = *u + GOLDEN;
+                (*u, self.acks) = (moved - math::floor(moved), 0.0);
+            }
         }
     }
 
@@ -394,7 +405,11 @@ mod tests {
     /// As iXCP's tests: a router at 10 Mb/s, 20 packets of own flows (10 000 B) and 30 of others (5000
     /// B), all at 62.5 ms, in 50 ms.
     fn router(alpha: f64, queue: u64) -> IxcpPlusRouter {
-        let params = IxcpPlusRouterParams { alpha, integral: 0.0, ..Default::default() };
+        router_with(alpha, queue, 0.0)
+    }
+
+    fn router_with(alpha: f64, queue: u64, slower: f64) -> IxcpPlusRouter {
+        let params = IxcpPlusRouterParams { alpha, slower, integral: 0.0, ..Default::default() };
         let context = RouterContext { link: LINK - 1, ..router_context(Rate(10_000_000), 100) };
         let mut router = IxcpPlusRouter::new(&params, &context);
         (0..20).for_each(|_| {
@@ -440,6 +455,22 @@ mod tests {
     }
 
     #[test]
+    fn others_that_are_slower_are_offered_a_share_of_the_shuffle() {
+        // h = 0.1*4e5*0.0625 - 625 = 1875, over d = 0.0625 and the sum of all, 20*0.00625 + 30*0.0125 = 0.5:
+        // 60 000, of which a packet with rtt*s/cwnd = 0.0125 is offered 750 over its RTT besides 250.
+        let mut r = router_with(0.04, 0, 1.0);
+        // Own flows: two of 4e5*0.0625/0.125 = 200 kB/s each in these 50 ms.
+        assert!(near(r.mean, 200_000.0));
+        let before = (r.spare, r.own);
+        let slower = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
+        assert!(near(slower.feedback, 0.0625 * (250.0 + 750.0)));
+        // 15 000 B in 62.5 ms are 240 kB/s: rtt*s/cwnd = 1/240, of 20 000.
+        let faster = pass(&mut r, packet(ELSEWHERE, 15_000.0), None);
+        assert!(near(faster.feedback, 0.0625 * 20_000.0 / 240.0));
+        assert_eq!((r.spare, r.own), before);
+    }
+
+    #[test]
     fn what_is_not_taken_up_is_handed_out_again() {
         let params = IxcpPlusRouterParams::default();
         let mut r = IxcpPlusRouter::new(&params, &router_context(Rate(10_000_000), 100));
@@ -477,14 +508,15 @@ mod tests {
     fn the_window_is_sent_to_its_fraction_on_average() {
         let mut s = sender(true);
         ack(&mut s, 1250.0, LINK);
-        let mut sum = 0.0;
+        // As many ACKs come per RTT as packets are out.
+        let mut rtts = 0.0;
         for _ in 0..9000 {
-            ack(&mut s, 0.0, LINK);
             assert!([2.0, 3.0].contains(&s.cwnd()));
-            sum += s.cwnd();
+            rtts += 1.0 / s.cwnd();
+            ack(&mut s, 0.0, LINK);
         }
         // Of 2.25 packets.
-        assert!((sum / 9000.0 - 2.25).abs() < 0.01, "{sum}");
+        assert!((9000.0 / rtts - 2.25).abs() < 0.01, "{rtts}");
         let srtt = Some(Span::from_millis(50));
         assert_eq!({ s.on_send(&Departing { srtt, ..departing() }).cwnd }, 2250.0);
         let mut s = sender(false);

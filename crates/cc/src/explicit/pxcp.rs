@@ -18,7 +18,7 @@
 use units::{Rate, Span, Time};
 
 use crate::explicit::xcp::{XcpHeader, xcp_router_params};
-use crate::explicit::xcp_common::{Meter, Shares, believed, charge};
+use crate::explicit::xcp_common::{Meter, Shares, believed};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Service, Variable, Verdict};
 
 choice! {
@@ -126,18 +126,12 @@ impl Router for PxcpRouter {
         }
         let size = f64::from(packet.size);
         let rtt_by_cwnd = header.rtt * size / header.cwnd;
-        let (pos, neg) = self.shares.offer(rtt_by_cwnd, size, self.params.overdraw);
-        let feedback = header.rtt * (pos - neg);
-        if header.feedback > feedback {
+        let offer = self.shares.offer(rtt_by_cwnd, size, self.params.overdraw);
+        let held = header.feedback;
+        header.feedback = self.shares.answer(header.rtt, held, offer);
+        if held > header.feedback {
             self.sum_held += rtt_by_cwnd;
         }
-        let paid = if header.feedback >= feedback {
-            header.feedback = feedback;
-            (pos, neg)
-        } else {
-            charge(header.feedback / header.rtt, pos - neg)
-        };
-        self.shares.pay(paid);
     }
 
     fn next_timer(&self) -> Time {

@@ -27,7 +27,7 @@
 use units::{Rate, Span, Time, math};
 
 use crate::explicit::xcp_common::{
-    FEEDBACK_UNITS, LARGEST_FEEDBACK, Meter, Shares, believed, charge, has_estimate,
+    FEEDBACK_UNITS, LARGEST_FEEDBACK, Meter, Shares, believed, has_estimate,
 };
 use crate::registry::AnyHeader;
 use crate::roles::{
@@ -290,15 +290,8 @@ impl Router for XcpRouter {
         }
         let size = f64::from(packet.size);
         let rtt_by_cwnd = header.rtt * size / header.cwnd;
-        let (pos, neg) = self.shares.offer(rtt_by_cwnd, size, self.params.overdraw);
-        let feedback = header.rtt * (pos - neg); // eq. (3)
-        let paid = if header.feedback >= feedback {
-            header.feedback = feedback;
-            (pos, neg)
-        } else {
-            charge(header.feedback / header.rtt, pos - neg)
-        };
-        self.shares.pay(paid);
+        let offer = self.shares.offer(rtt_by_cwnd, size, self.params.overdraw);
+        header.feedback = self.shares.answer(header.rtt, header.feedback, offer);
     }
 
     fn next_timer(&self) -> Time {

@@ -166,6 +166,20 @@ impl Shares {
         (pos_by_rtt.min(self.residue_pos.max(0.0)), neg_by_rtt.min(self.residue_neg.max(0.0)))
     }
 
+    /// A packet that holds the feedback `held` leaves and is offered (what it gets, what it gives) over its RTT: the
+    /// feedback that it leaves with, the lesser, and the account of it (appendix A).
+    #[inline(always)]
+    pub fn answer(&mut self, rtt: f64, held: f64, (pos, neg): (f64, f64)) -> f64 {
+        let feedback = rtt * (pos - neg); // eq. (3)
+        let (left, paid) = if held >= feedback {
+            (feedback, (pos, neg))
+        } else {
+            (held, charge(held / rtt, pos - neg))
+        };
+        self.pay(paid);
+        left
+    }
+
     /// A packet took `pos` and gave `neg`. What is spent ends its feedback.
     #[inline(always)]
     pub fn pay(&mut self, (pos, neg): (f64, f64)) {

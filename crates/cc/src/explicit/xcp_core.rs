@@ -23,7 +23,7 @@ use units::{Rate, Span, Time};
 use crate::explicit::xcp::{
     HeaderCwnd, Losses, XcpHeader, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
 };
-use crate::explicit::xcp_common::{Meter, Shares, believed, charge, has_estimate};
+use crate::explicit::xcp_common::{Meter, Shares, believed, has_estimate};
 use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
@@ -176,15 +176,8 @@ impl Router for XcpCoreRouter {
             return;
         }
         let rtt_by_cwnd = rtt * bytes / header.cwnd;
-        let (pos, neg) = self.shares.offer(rtt_by_cwnd, bytes, self.params.overdraw);
-        let feedback = rtt * (pos - neg); // eq. (3)
-        let paid = if held >= feedback {
-            header.feedback = feedback;
-            (pos, neg)
-        } else {
-            charge(held / rtt, pos - neg)
-        };
-        self.shares.pay(paid);
+        let offer = self.shares.offer(rtt_by_cwnd, bytes, self.params.overdraw);
+        header.feedback = self.shares.answer(rtt, held, offer);
     }
 
     fn next_timer(&self) -> Time {

@@ -21,7 +21,7 @@
 use units::{Rate, Span, Time, math};
 
 use crate::explicit::xcp::{XcpHeader, xcp_router_params};
-use crate::explicit::xcp_common::{Meter, Shares, believed, charge, ratio};
+use crate::explicit::xcp_common::{Meter, Shares, believed, ratio};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Service, Variable, Verdict};
 
 xcp_router_params! {
@@ -130,15 +130,8 @@ impl Router for XcpLawRouter {
             return;
         }
         let (pos, neg) = self.terms(header, f64::from(packet.size));
-        let (pos, neg) = self.shares.offer(pos, neg, self.params.overdraw);
-        let feedback = header.rtt * (pos - neg); // eq. (3)
-        let paid = if header.feedback >= feedback {
-            header.feedback = feedback;
-            (pos, neg)
-        } else {
-            charge(header.feedback / header.rtt, pos - neg)
-        };
-        self.shares.pay(paid);
+        let offer = self.shares.offer(pos, neg, self.params.overdraw);
+        header.feedback = self.shares.answer(header.rtt, header.feedback, offer);
     }
 
     fn next_timer(&self) -> Time {

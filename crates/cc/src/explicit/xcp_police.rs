@@ -5,26 +5,39 @@
 //! a state per flow. From time to time it tests one: it takes away a part of the window in the feedback
 //! of some packets, grants nothing meanwhile, and looks when the window in the headers falls by that
 //! much. All the time it compares what the flow sends in the RTT that it states with the window that it
-//! states. So a flow is caught if
+//! states, and tests it at once when that is too much. So a flow is caught if
 //!
 //! - it ignores feedback: its window does not fall in time, and falling in its headers alone is the
 //!   next case;
-//! - it states a smaller window than it has, or a longer RTT, each of which would get it larger
-//!   increases: it sends more per RTT than its window;
-//! - it states both larger, in the same ratio: its window falls long before the RTT that it states is
-//!   over;
+//! - it states a smaller window than it has: more than its window leaves before the response;
+//! - it states a longer RTT, alone or with a larger window in the same ratio: its window falls long
+//!   before the RTT that it states is over;
+//! - it sends too much for three RTTs that it states, the window being too small for a test;
 //! - it never states an RTT, which no test could wait for.
 //!
 //! A flagged flow is isolated: it is let in at the mean rate of the flows that are not flagged, or not
 //! at all.
 //!
+//! How long it takes, in *RTTs of testing*: from the first packet that carries a test's feedback to the
+//! verdict, in RTTs of the path as they are meanwhile, not as the flow states them. A response to the
+//! first such packet is in a header one RTT later at the earliest, so no test of a flow with a true window
+//! ends before, whatever it measures; two tests that are not to be taken for one another need two RTTs.
+//! The rest is how soon the agent is sure that no response comes. Until the first ACK of a test is with
+//! the sender it may send the window that it had then, so the response is missing as soon as `1 + ahead` windows
+//! and two packets have left, of which it need not measure the time: two tests take 2.2 windows and 4
+//! packets. Sent in bursts, one per RTT, these end before the fourth burst has come as far as the first had
+//! when the test began, for windows of more than 5 packets: within three RTTs. One that states a fraction of its
+//! window takes that fraction of the time; one that states too long an RTT responds after each true
+//! one, and takes two, what is left of a burst, and the wait of D1: 2 to 3.5 were measured. Three and more take those that state RTT and window L times
+//! as large, and so get no more than their share: a part of the stated window is L times as much of the
+//! true one, little of which is left after the first test; it must grow again before the second one.
+//!
 //! The paper has no more than the test with feedback, and that a flow which does not react within an
 //! RTT is unresponsive. Everything else is ours:
 //! - D1: a flow is flagged for what it does in two tests or three RTTs in a row, since packets that
 //!   carry the test may be lost, an RTT may change, and late ACKs after a timeout let a flow send more
-//!   than its window at once. This is slower than the paper's RTT: two tests without a response take four
-//!   RTTs of a flow that sends in bursts, three RTTs with too much sent three to six; and the RTTs are
-//!   those that the flow states, so that one which states four times its own has twelve and more.
+//!   than its window at once. The three RTTs are those that the flow states. The second test after
+//!   an early response waits until the window falls no more: it would be answered by the first one's feedback.
 //! - D2: a window below `min_window` is not tested: an honest one may be unable to fall.
 //! - D3: a price (section 6) makes a flow state a part of its window; `price` is that of the link's
 //!   flows.
@@ -65,10 +78,16 @@ params! {
         late: f64 = 1.45 => (1.2, 10.0);
         /// A response earlier than this belongs to an RTT that is not the stated one [RTTs].
         early: f64 = 0.6 => (0.0, 1.0);
+        /// How much more than its window may leave from the beginning of a test to the response, besides
+        /// two packets: a later one is none.
+        ahead: f64 = 0.1 => (0.0, 10.0);
+        /// A flow that sends too much in an RTT is tested at once, unless it passed a test this short a
+        /// time ago [RTTs].
+        again: f64 = 10.0 => (0.0, 1e9);
         /// How much more than its window a flow may send in an RTT, besides two packets.
         slack: f64 = 0.5 => (0.0, 10.0);
         /// Windows below this are not tested [packets].
-        min_window: f64 = 6.0 => (2.0, 1e6);
+        min_window: f64 = 4.0 => (2.0, 1e6);
         /// Packets that a flow may send without stating an RTT.
         silent: u64 = 1000 => (1.0, 1e9);
         /// The price of the link's flows (section 6): a window is that many times what the header says.
@@ -82,7 +101,7 @@ params! {
 
 /// Part of a window whose packets a test's feedback is written into.
 const SPREAD: f64 = 0.15;
-/// Part of what was taken by which the window must have fallen.
+/// Part of what a test takes by which the window must have fallen.
 const ENOUGH: f32 = 0.5;
 /// Tests in a row without a response, or with one too early, for which a flow is flagged.
 const FAILED: u8 = 2;
@@ -100,6 +119,12 @@ enum Reason {
     Early = 3,
     /// It states no RTT.
     Silent = 4,
+}
+
+/// A flow is caught, for what it did since then.
+struct Caught {
+    reason: Reason,
+    since: Time,
 }
 
 /// What is known of a flow.
@@ -126,20 +151,24 @@ pub struct Watched {
     bytes: f32,
     window: f32,
     window_before: f32,
-    /// The running test: start, the RTT stated then [s], what to take and what has been taken [bytes],
-    /// the largest window and the longest RTT stated since. Without one (`rtt` 0) the start of the next.
+    /// When a test was passed last.
+    passed: Time,
+    /// The running test: start, the shortest and the longest RTT stated since [s], what to take, what
+    /// has been taken and what was sent since [bytes], the largest window stated since. Without one
+    /// (`shortest` 0) the start of the next, and, after a failed one, the window of the packet before.
     start: Time,
-    rtt: f32,
+    shortest: f32,
     longest: f32,
     take: f32,
     taken: f32,
+    sent: f32,
     peak: f32,
 }
 
 impl Watched {
     /// The next test begins at `start`.
     fn wait(&mut self, start: Time) {
-        (self.start, self.rtt, self.failed) = (start, 0.0, 0);
+        (self.start, self.shortest, self.failed, self.peak) = (start, 0.0, 0, 0.0);
     }
 
     /// A test begins.
@@ -147,8 +176,19 @@ impl Watched {
         if self.failed == 0 {
             self.first = now;
         }
-        (self.start, self.rtt, self.longest) = (now, rtt as f32, rtt as f32);
-        (self.take, self.taken, self.peak) = ((part * window) as f32, 0.0, window as f32);
+        (self.start, self.shortest, self.longest) = (now, rtt as f32, rtt as f32);
+        (self.take, self.taken) = ((part * window) as f32, 0.0);
+        (self.sent, self.peak) = (0.0, window as f32);
+    }
+
+    /// May a test begin, which an early response to the one before could be mistaken for as long as
+    /// the window falls?
+    fn settled(&mut self, window: f64) -> bool {
+        let before = self.peak;
+        if self.failed > 0 {
+            self.peak = window as f32;
+        }
+        self.failed == 0 || window as f32 >= before
     }
 
     /// A packet of so many bytes that states this window and RTT passes: has too much passed in three
@@ -225,15 +265,12 @@ impl XcpPolice {
         now + Span::from_secs_f64(rtts * rtt * self.stream.uniform(0.5, 1.5))
     }
 
-    fn flag(&mut self, now: Time, flow: u32, watched: &mut Watched, reason: Reason) {
-        self.took = now.since(match reason {
-            Reason::Ignores | Reason::Early => watched.first,
-            Reason::Exceeds | Reason::Silent => watched.over,
-        });
-        watched.flagged = Some(reason);
+    fn flag(&mut self, now: Time, flow: u32, watched: &mut Watched, caught: Caught) {
+        self.took = now.since(caught.since);
+        watched.flagged = Some(caught.reason);
         (watched.since, watched.bytes) = (now, 0.0);
         self.flagged += 1;
-        self.last = Some((flow, reason));
+        self.last = Some((flow, caught.reason));
     }
 
     /// A packet of a flow that is tested.
@@ -243,28 +280,39 @@ impl XcpPolice {
         watched: &mut Watched,
         (header, size): (&mut XcpHeader, f64),
         stated: (f64, f64),
-    ) -> Option<Reason> {
-        let window = stated.0 as f32;
-        let elapsed = now.since(watched.start).as_secs() / f64::from(watched.rtt);
+    ) -> Option<Caught> {
+        let XcpPoliceParams { late, early, ahead, .. } = self.params;
+        let (window, rtt) = (stated.0 as f32, stated.1 as f32);
+        let elapsed = now.since(watched.start).as_secs();
         watched.peak = watched.peak.max(window);
-        watched.longest = watched.longest.max(stated.1 as f32);
-        let late = self.params.late * f64::from(watched.longest / watched.rtt);
-        let fallen = watched.taken > 0.0 && window <= watched.peak - ENOUGH * watched.taken;
-        if fallen && elapsed >= self.params.early {
+        watched.longest = watched.longest.max(rtt);
+        watched.shortest = watched.shortest.min(rtt);
+        watched.sent += size as f32;
+        let most = (1.0 + ahead) * f64::from(watched.peak) + 2.0 * size;
+        let due = f64::from(watched.sent) > most || elapsed > late * f64::from(watched.longest);
+        let fallen = window <= watched.peak - ENOUGH * watched.take;
+        if fallen && elapsed >= early * f64::from(watched.shortest) {
             let next = self.after(now, self.params.period, stated.1);
             watched.wait(next);
+            watched.passed = now;
             return None;
         }
-        if fallen || elapsed > late {
+        if fallen || due {
             watched.failed += 1;
             if watched.failed >= FAILED {
-                return Some(if fallen { Reason::Early } else { Reason::Ignores });
+                let reason = match (fallen, watched.exceeded > 0) {
+                    (true, _) => Reason::Early,
+                    (false, true) => Reason::Exceeds,
+                    (false, false) => Reason::Ignores,
+                };
+                return Some(Caught { reason, since: watched.first });
             }
-            if stated.0 < self.params.min_window * size {
-                (watched.start, watched.rtt) = (now, 0.0);
+            if fallen || stated.0 < self.params.min_window * size {
+                (watched.start, watched.shortest, watched.peak) = (now, 0.0, window);
                 return None;
             }
             watched.test(now, stated, self.params.take);
+            watched.sent = size as f32;
             self.tests += 1;
         }
         // What is taken comes from a part of a window's packets; the others get no increase.
@@ -285,26 +333,33 @@ impl XcpPolice {
         watched: &mut Watched,
         header: &mut XcpHeader,
         size: f64,
-    ) -> Option<Reason> {
+    ) -> Option<Caught> {
         if !header.has_estimate() {
             if watched.silent == 0 {
                 watched.over = now;
             }
             watched.silent = watched.silent.saturating_add(1);
-            return (u64::from(watched.silent) > self.params.silent).then_some(Reason::Silent);
+            let many = u64::from(watched.silent) > self.params.silent;
+            return many.then_some(Caught { reason: Reason::Silent, since: watched.over });
         }
         let stated = (header.cwnd * self.params.price, header.rtt);
         if watched.exceeds(now, size, stated, self.params.slack) {
-            return Some(Reason::Exceeds);
+            return Some(Caught { reason: Reason::Exceeds, since: watched.over });
         }
-        if watched.rtt > 0.0 {
+        if watched.shortest > 0.0 {
             return self.examine(now, watched, (header, size), stated);
         }
         if watched.start == Time::ZERO {
             let first = self.after(now, self.params.first, stated.1);
             watched.wait(first);
         }
-        if now >= watched.start && stated.0 >= self.params.min_window * size {
+        let again = self.params.again * stated.1;
+        let suspect = watched.exceeded > 0
+            && (watched.passed == Time::ZERO || now.since(watched.passed).as_secs() >= again);
+        if watched.settled(stated.0)
+            && (suspect || now >= watched.start)
+            && stated.0 >= self.params.min_window * size
+        {
             watched.test(now, stated, self.params.take);
             self.tests += 1;
             return self.examine(now, watched, (header, size), stated);
@@ -383,9 +438,9 @@ impl Router for XcpPolice {
         let Some(header) = packet.header else { return Verdict::Forward };
         let watched = Watched::open(place.cell);
         if watched.flagged.is_none()
-            && let Some(reason) = self.watch(now, watched, header, f64::from(packet.size))
+            && let Some(caught) = self.watch(now, watched, header, f64::from(packet.size))
         {
-            self.flag(now, packet.flow, watched, reason);
+            self.flag(now, packet.flow, watched, caught);
         }
         Verdict::Forward
     }
@@ -407,7 +462,7 @@ impl Router for XcpPolice {
         Variable::new(
             "flagged_after",
             "s",
-            "time to that from the start of its first test, or of the excess, or of its silence",
+            "time to that from the first packet with a test's feedback, or the start of the excess or the silence",
         ),
         Variable::new(
             "fair_rate",
@@ -432,7 +487,7 @@ mod tests {
     use crate::classes::AnyCell;
     use crate::roles::Ecn;
     use crate::tests::{in_place, ms, near, router_context};
-    use units::Rate;
+    use units::{Rate, math};
 
     /// An agent that tests a flow at once, and the flow's cell.
     struct Edge(XcpPolice, AnyCell);
@@ -484,7 +539,9 @@ mod tests {
         let Edge(police, mut cell) = edge;
         let watched = Watched::open(&mut cell);
         // 115 ms + 200 RTTs of 100 ms, from half to one and a half of that.
-        assert!(watched.rtt == 0.0 && ms(10_115) <= watched.start && watched.start <= ms(30_115));
+        assert!(
+            watched.shortest == 0.0 && ms(10_115) <= watched.start && watched.start <= ms(30_115)
+        );
         assert_eq!((police.tests, police.flagged), (1, 0));
     }
 
@@ -495,40 +552,80 @@ mod tests {
             edge.pass(now, 20.0, 100);
             edge.reason().is_some()
         });
-        // The first packet later than 1.45 RTTs after 10 ms is that of 160 ms (155 is not, but for
-        // rounding), then that of 310.
-        assert!(caught.is_some_and(|now| (300..=310).contains(&now)), "{caught:?}");
+        // 1.1*20 + 2 = 24 packets may leave: a test fails with the 25th, 120 ms after its first, and the
+        // second begins with it. In time 1.45 RTTs would be 150 ms.
+        assert_eq!(caught, Some(10 + 120 + 120));
         assert_eq!(edge.reason(), Some(Reason::Ignores));
         assert_eq!(Some(edge.0.took), caught.map(|now| ms(now).since(ms(10))));
     }
 
-    #[test]
-    fn a_flow_that_responds_before_its_rtt_is_flagged_after_two_tests() {
-        // It states 400 ms and 80 packets, and has 100 ms and 20.
+    /// A flow of 20 packets whose ACKs come after 100 ms, one packet per ms at most: when it is flagged
+    /// if it states 400 ms and `by` times its window.
+    fn lies_about_its_rtt(by: f64) -> (Option<u64>, Edge) {
         let mut edge = edge(Isolation::None);
-        let (mut cwnd, mut due) = (80.0, [0.0; 20]);
-        let caught = (0..400).map(|i| 10 + 5 * i).find(|&now| {
-            let slot = (now / 5 % 20) as usize;
-            cwnd = f64::max(cwnd + 4.0 * due[slot] / 1000.0, 4.0);
-            due[slot] = edge.pass(now, cwnd, 400);
+        let (mut cwnd, mut sent) = (20.0_f64, [None; 400]);
+        let caught = (10..400_u64).find(|&now| {
+            if let Some(feedback) = now.checked_sub(100).and_then(|then| sent[then as usize]) {
+                cwnd = f64::max(cwnd + feedback / 1000.0, 1.0);
+            }
+            let since = now.saturating_sub(99) as usize;
+            if (sent[since..].iter().flatten().count() as f64) < math::floor(cwnd) {
+                sent[now as usize] = Some(edge.pass(now, by * cwnd, 400));
+            }
             edge.reason().is_some()
         });
-        assert_eq!(edge.reason(), Some(Reason::Early));
-        // Within three of its own RTTs, and that is measured from the first test.
-        assert!(caught.is_some_and(|now| now < 10 + 3 * 100), "{caught:?}");
-        assert_eq!(Some(edge.0.took), caught.map(|now| ms(now).since(ms(10))));
+        (caught, edge)
+    }
+
+    /// Of 20 packets 6 are taken, 2 from each of the first 3. Their ACKs come at 110 to 112 ms; with the
+    /// one at 116 there are 13 under way, fewer than 14, and the next packet says 14: early. The one at
+    /// 117 says no less and begins the second test, of which 4.2 packets are taken by 219, and half a
+    /// packet is given by the one at 116. At 221 there are 9 under way, fewer than 10.3.
+    #[test]
+    fn a_flow_that_responds_before_its_rtt_is_flagged_after_two_tests() {
+        let (caught, edge) = lies_about_its_rtt(1.0);
+        assert_eq!((caught, edge.reason()), (Some(221), Some(Reason::Early)));
+        assert_eq!(edge.0.took, ms(221).since(ms(10)));
+    }
+
+    /// It states 80 packets, of which 24 are taken, more than it has: it sends none before 129 ms, and that one
+    /// says 4. Its feedback, half a packet, makes that 6 at 229, of which 1.8 are taken, and at 329
+    /// the window is a packet again.
+    #[test]
+    fn a_flow_with_an_rtt_and_a_window_too_large_takes_three_of_its_rtts() {
+        let (caught, edge) = lies_about_its_rtt(4.0);
+        assert_eq!((caught, edge.reason()), (Some(329), Some(Reason::Early)));
+    }
+
+    /// One packet each 5 ms, 20 per RTT of 100 ms, where 8 are stated: after one RTT more than 1.5*8 + 2.
+    /// A test of which 1.1*8 + 2 = 10.8 packets may leave fails with the 11th, 50 ms after its first.
+    #[test]
+    fn a_flow_that_sends_too_much_is_tested_at_once() {
+        for (passed, caught) in [(None, 210), (Some(ms(5)), 310)] {
+            let mut edge = edge(Isolation::None);
+            let watched = Watched::open(&mut edge.1);
+            (watched.start, watched.passed) = (ms(100_000), passed.unwrap_or_default());
+            let at = (0..100).map(|i| 10 + 5 * i).find(|&now| {
+                edge.pass(now, 8.0, 100);
+                edge.reason().is_some()
+            });
+            // Having passed a test less than ten RTTs ago it is flagged after three RTTs instead.
+            assert!(at.is_some_and(|at| (caught..=caught + 15).contains(&at)), "{at:?}");
+            assert_eq!(edge.reason(), Some(Reason::Exceeds));
+            assert_eq!(edge.0.tests, if passed.is_some() { 0 } else { 2 });
+        }
     }
 
     /// One packet each 5 ms, 20 per RTT of 100 ms. 10 stated: more than 1.5*10 + 2, for three RTTs; 14
     /// would pass. Four times the RTT: 80 are more than 32, for three times 400 ms, which are twelve RTTs
-    /// of its own.
+    /// of its own. None of these windows may be tested.
     #[test]
     fn a_flow_that_sends_more_than_its_window_is_flagged_after_three_stated_rtts() {
         for (cwnd, rtt, after) in
             [(10.0, 100, Some(300)), (14.0, 100, None), (20.0, 400, Some(1200))]
         {
             let mut edge = edge(Isolation::None);
-            Watched::open(&mut edge.1).start = ms(100_000);
+            edge.0.params.min_window = 1000.0;
             let caught = (0..300).map(|i| 10 + 5 * i).find(|&now| {
                 edge.pass(now, cwnd, rtt);
                 edge.reason().is_some()
@@ -557,9 +654,9 @@ mod tests {
     #[test]
     fn small_windows_are_not_tested() {
         let mut edge = edge(Isolation::None);
-        assert_eq!(edge.pass(10, 5.9, 100), 500.0);
-        // 0.3*6 packets, less than the 2 of a longer test.
-        assert!(near(edge.pass(20, 6.0, 100), -f64::from(1800.0_f32)));
+        assert_eq!(edge.pass(10, 3.9, 100), 500.0);
+        // 0.3*4 packets, less than the 2 of a longer test.
+        assert!(near(edge.pass(20, 4.0, 100), -f64::from(1200.0_f32)));
     }
 
     #[test]
@@ -573,7 +670,8 @@ mod tests {
         ] {
             let Edge(mut police, mut cell) = edge(isolation);
             police.mean.rate = rate;
-            police.flag(ms(0), 0, Watched::open(&mut cell), Reason::Ignores);
+            let caught = Caught { reason: Reason::Ignores, since: ms(0) };
+            police.flag(ms(0), 0, Watched::open(&mut cell), caught);
             let (mut ecn, mut header) = (Ecn::NotCapable, XcpHeader::default());
             // 1000 packets in a second, of which 100 kB/s are 100.
             let passed = (1..=1000).filter(|&now| {
