@@ -1082,6 +1082,10 @@ class IxcpPlusQueue(Model):
     """
     own_spare: bool | None = None
     """Do the own flows together get all of the spare bandwidth (S1)?"""
+    slower: float | None = None
+    """What other flows that are slower than the own ones are offered of the shuffle, over an equal
+    share for every flow (S7). 0.0 to 1000.0.
+    """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
@@ -1144,6 +1148,10 @@ class IxcpQueue(Model):
     overdraw: bool | None = None
     """May one packet get more feedback than is left for the interval? Appendix A as printed says
     yes, the authors' code (ns-2's XCP queue) no.
+    """
+    residues: bool | None = None
+    """Does what a class hands out end with its residues (R1)? The appendix as printed has none: its
+    scales hold for the whole interval.
     """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
@@ -2532,6 +2540,14 @@ class XcpPoliceQueue(Model):
     """Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave."""
 
     kind: Literal["xcp-police"] = "xcp-police"
+    again: float | None = None
+    """A flow that sends too much in an RTT is tested at once, unless it passed a test this short a
+    time ago [RTTs]. 0.0 to 1000000000.0.
+    """
+    ahead: float | None = None
+    """How much more than its window may leave from the beginning of a test to the response, besides
+    two packets: a later one is none. 0.0 to 10.0.
+    """
     early: float | None = None
     """A response earlier than this belongs to an RTT that is not the stated one [RTTs]. 0.0 to 1.0.
     """
