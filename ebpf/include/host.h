@@ -128,6 +128,31 @@ static __always_inline u32 reno_undo_cwnd(struct sock *sk)
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
 
+/* A loss that cuts nothing. */
+static __always_inline u32 own_ssthresh(struct sock *sk)
+{
+	u32 cwnd = tcp_of(sk)->snd_cwnd;
 
+	return cwnd > 2 ? cwnd : 2;
+}
+
+/* Packets that came since the last call, those that were acknowledged selectively inside. */
+static __always_inline u32 newly_delivered(const struct tcp_sock *tp, u32 *before)
+{
+	u32 acked = tp->delivered - *before;
+
+	*before = tp->delivered;
+	return acked;
+}
+
+/* What the kernel does for congestion controls that leave recovery to it: 1.2 windows per RTT. */
+static __always_inline void pace(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_of(sk);
+
+	if (tp->srtt_us)
+		sk->sk_pacing_rate =
+			(u64)tp->snd_cwnd * tp->mss_cache * 9600000 / max64(tp->srtt_us, 1);
+}
 
 #endif

@@ -91,6 +91,10 @@ def _room(reading: Reading) -> float:
 
 def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     """The verdict over one claim."""
+    real = [part.name for part in data.parts if part.real]
+    if claim.engine == "linux" and not any(cell.part in real for cell in data.cells):
+        why = data.lacking or f"no run at this scale ({scale}) has it"
+        return Outcome(claim, NOT_RUN, reason=why)
     if claim.check:
         function = data.paper.function(claim.check)
         if function is None:
