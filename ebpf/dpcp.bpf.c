@@ -94,13 +94,14 @@ static __always_inline void leave_data(struct __sk_buff *skb, struct segment *se
 		return;
 	if (mode == DPCP_PAIRS || mode == DPCP_RESUMING) {
 		part = flow->turn ? DPCP_LSP : DPCP_MSP;
+		/* The peer switches ACKs when it has undone a switch, and must for a packet that is as it
+		 * was: so the first that tries the path is switched, the second is not. */
+		if (!flow->passes)
+			part = dpcp_part(segment->seq, segment->ack) ^ !flow->turn;
 		flow->turn = !flow->turn;
 	} else {
 		flow->turn = 0;
 	}
-	/* A packet that tries the path is always switched, so that one is enough. */
-	if (!flow->passes)
-		part = !dpcp_part(segment->seq, segment->ack);
 	if (order(skb, segment, part) && !flow->passes) {
 		flow->probes--;
 		flow->probe_end = segment->seq + segment->payload;

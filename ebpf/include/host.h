@@ -48,10 +48,11 @@ static __always_inline void start_window(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* Does the sender use its window? One that does not shall not open it on and on. */
+/* Does the sender use its window? One that does not shall not open it on and on. Paced packets follow a
+ * window that grows by a factor per RTT as late as that: of one that has data, 16 (MLCP's is 14). */
 static __always_inline int uses_window(const struct tcp_sock *tp)
 {
-	return tp->snd_cwnd < 2 * tp->max_packets_out;
+	return tp->snd_cwnd < (tp->app_limited ? 2U : 16U) * tp->max_packets_out;
 }
 
 /* The window that the kernel holds: the protocol's, rounded down. The kernel paces at 1.2 windows per

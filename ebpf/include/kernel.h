@@ -56,6 +56,7 @@ struct tcp_sock {
 	u32 srtt_us;
 	u32 max_packets_out;
 	u32 delivered;
+	u32 app_limited;
 	u32 prior_cwnd;
 	u64 bytes_acked;
 	u16 tcp_header_len;
