@@ -1,4 +1,4 @@
-"""Flows through an emulated link whose codes and options are random: what a connection then gets."""
+"""Flows over an emulated link, their codes or options random: what a connection then gets."""
 
 from __future__ import annotations
 

@@ -273,8 +273,11 @@ def _points(done: Done, out: Path) -> None:
         cell = data.cells[0]
         sets = " ".join(f"--set {shlex.quote(one)}" for one in cell.sets)
         path = out / done.scale / done.figure.id / work.scenario_file(cell.part)
+        real = any(part.real for part in data.parts if part.name == cell.part)
+        engine = " --engine linux" if real else ""
         _print(
-            f"one of these runs by itself: clearpipe run {path} {sets} --rep {cell.rep} --report"
+            f"one of these runs by itself: clearpipe run {path} {sets} --rep {cell.rep}{engine} "
+            "--report"
         )
 
 
