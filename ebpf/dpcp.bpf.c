@@ -10,7 +10,8 @@
  *   packet (`quickack 1` on the receiver's route) every packet gets its own, as in the paper.
  * - Codes come back in ACKs without data only: data's order is its own.
  * - Stateful firewalls drop switched packets. Few are sent before one has come through, three times at
- *   most, and then none; meanwhile it is VCP. */
+ *   most, and then none; meanwhile it is VCP.
+ * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts. */
 #include "host.h"
 #include "packet.h"
 #include "dpcp_math.h"
@@ -35,6 +36,7 @@ struct flow {
 	u8 probes, rounds; /* if not: how many may still leave, and how often so many did */
 	u32 probe_end; /* the number behind the last of them */
 	u32 ordered_from; /* the first number of data in an order of its own */
+	u32 delivered;
 	/* The receiver's: codes not answered yet, the part answered last, and how many ACKs it may switch
 	 * until the peer has switched something again. */
 	u8 echo[2], answered, switches;
@@ -92,6 +94,10 @@ static __always_inline void leave_data(struct __sk_buff *skb, struct segment *se
 		return;
 	if (mode == DPCP_PAIRS || mode == DPCP_RESUMING) {
 		part = flow->turn ? DPCP_LSP : DPCP_MSP;
+		/* The peer switches ACKs when it has undone a switch, and must for a packet that is as it
+		 * was: so the first that tries the path is switched, the second is not. */
+		if (!flow->passes)
+			part = dpcp_part(segment->seq, segment->ack) ^ !flow->turn;
 		flow->turn = !flow->turn;
 	} else {
 		flow->turn = 0;
@@ -216,6 +222,8 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 		if (undone && !flow->passes) {
 			flow->passes = 1;
 			flow->ordered_from = sent_up_to(sk);
+			/* The first LSP to come back begins the pairs. */
+			flow->turn = 1;
 		}
 		if (!flow->passes && !flow->probes && flow->rounds < ROUNDS &&
 		    acked - flow->probe_end < 1U << 31) {
@@ -250,6 +258,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	flow->dpcp.mode = DPCP_RESUMING;
 	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
 	flow->tail = flow->head;
+	flow->delivered = tcp_of(sk)->delivered;
 	flow->turn = 0;
 	flow->proven = 0;
 	flow->passes = 0;
@@ -292,16 +301,23 @@ static long process(u32 i, struct ack *ack)
 	return 0;
 }
 
-SEC("struct_ops/cong_avoid")
-void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+/* The window before this ACK: the kernel's, unless losses are to cut nothing. */
+static __always_inline u64 window_of(const struct tcp_sock *tp, const struct flow *flow)
 {
-	struct tcp_sock *tp = tcp_of(sk);
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+	u64 own = flow->dpcp.vcp.cwnd;
+
+#ifdef DECOUPLED
+	if (own)
+		return own;
+#endif
+	return take_window(tp, own);
+}
+
+static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acked)
+{
 	struct ack now = { .now_us = tp->tcp_mstamp, .srtt_us = srtt_of(tp), .acked = acked };
 	u32 events, exceptions, downgrades;
 
-	if (!flow)
-		return;
 	if (!flow->sends) {
 		reno(tp, &flow->fallback, acked);
 		return;
@@ -315,7 +331,7 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		reno(tp, &flow->fallback, acked);
 		return;
 	}
-	flow->dpcp.vcp.cwnd = sane_cwnd(take_window(tp, flow->dpcp.vcp.cwnd));
+	flow->dpcp.vcp.cwnd = sane_cwnd(window_of(tp, flow));
 	if (events)
 		bpf_loop(EVENTS, process, &now, 0);
 	else
@@ -325,6 +341,28 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	give_window(tp, flow->dpcp.vcp.cwnd);
 }
 
+#ifdef DECOUPLED
+SEC("struct_ops/cong_control")
+void BPF_PROG(cc_cong_control, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	if (!flow)
+		return;
+	act(tcp_of(sk), flow, newly_delivered(tcp_of(sk), &flow->delivered));
+	pace(sk);
+}
+#else
+SEC("struct_ops/cong_avoid")
+void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	if (flow)
+		act(tcp_of(sk), flow, acked);
+}
+#endif
+
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
@@ -333,7 +371,11 @@ u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 	/* A loss between an MSP and its LSP ends the pair. */
 	if (flow)
 		flow->dpcp.remembered = 0;
+#ifdef DECOUPLED
+	return own_ssthresh(sk);
+#else
 	return reno_ssthresh(sk);
+#endif
 }
 
 SEC("struct_ops/undo_cwnd")
@@ -346,9 +388,17 @@ SEC(".struct_ops.link")
 struct tcp_congestion_ops cc = {
 	.init = (void *)cc_init,
 	.release = (void *)cc_release,
+#ifdef DECOUPLED
+	.cong_control = (void *)cc_cong_control,
+#else
 	.cong_avoid = (void *)cc_cong_avoid,
+#endif
 	.ssthresh = (void *)cc_ssthresh,
 	.undo_cwnd = (void *)cc_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
+#ifdef DECOUPLED
+	.name = "dpcp_decoupled",
+#else
 	.name = "dpcp",
+#endif
 };

@@ -17,6 +17,7 @@ struct flow {
 	u32 echo; /* the receiver's: since its last ACK */
 	u8 sends, writes, pending;
 	u8 load; /* the code processed last */
+	u8 distrust; /* echoes that are still not believed */
 };
 
 struct {
@@ -68,6 +69,11 @@ static __always_inline void take_echo(struct flow *flow, const u8 *bytes)
 		flow->word = word;
 }
 
+static __always_inline int is_near(const u8 *bytes, u32 srtt_us)
+{
+	return mlcp_rtt_is_near(get(bytes), srtt_us);
+}
+
 #include "options.h"
 
 SEC("struct_ops/init")
@@ -82,6 +88,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
 	flow->mlcp.t_p = MLCP_FIRST_T_P;
 	flow->word = 0;
+	flow->distrust = 0;
 	flow->sends = 1;
 }
 

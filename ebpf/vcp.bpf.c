@@ -5,7 +5,7 @@
  * bits), and in the IP bits too where the ACK bears no data, as the paper has it. A connection that has
  * negotiated ECN, because the peer asked for it, is Reno with ECN: the same bits are TCP's there, and
  * routers' highest code is its congestion mark. Packets may be large (GSO): all segments of one carry
- * the same. */
+ * the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are repaired and cut nothing but at timeouts. */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"
@@ -15,6 +15,7 @@ struct flow {
 	struct fallback fallback;
 	u32 code; /* the sender's: the highest that came back since the last ACK was processed */
 	u32 echo; /* the receiver's: the highest since its last ACK */
+	u32 delivered;
 	u8 sends; /* its socket runs `vcp`, and the ECN bits are ours */
 };
 
@@ -94,6 +95,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	__builtin_memset(&flow->vcp, 0, sizeof(flow->vcp));
 	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
 	flow->code = VCP_NONE;
+	flow->delivered = tcp_of(sk)->delivered;
 	flow->sends = !ecn_is_tcps(tcp_of(sk));
 }
 
@@ -106,15 +108,10 @@ void BPF_PROG(cc_release, struct sock *sk)
 		flow->sends = 0;
 }
 
-SEC("struct_ops/cong_avoid")
-void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acked)
 {
-	struct tcp_sock *tp = tcp_of(sk);
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 	u32 code;
 
-	if (!flow)
-		return;
 	if (!flow->sends) {
 		reno(tp, &flow->fallback, acked);
 		return;
@@ -130,10 +127,36 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	give_window(tp, flow->vcp.cwnd);
 }
 
+#ifdef DECOUPLED
+SEC("struct_ops/cong_control")
+void BPF_PROG(cc_cong_control, struct sock *sk)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	if (!flow)
+		return;
+	act(tcp_of(sk), flow, newly_delivered(tcp_of(sk), &flow->delivered));
+	pace(sk);
+}
+#else
+SEC("struct_ops/cong_avoid")
+void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	if (flow)
+		act(tcp_of(sk), flow, acked);
+}
+#endif
+
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
+#ifdef DECOUPLED
+	return own_ssthresh(sk);
+#else
 	return reno_ssthresh(sk);
+#endif
 }
 
 SEC("struct_ops/undo_cwnd")
@@ -146,9 +169,17 @@ SEC(".struct_ops.link")
 struct tcp_congestion_ops cc = {
 	.init = (void *)cc_init,
 	.release = (void *)cc_release,
+#ifdef DECOUPLED
+	.cong_control = (void *)cc_cong_control,
+#else
 	.cong_avoid = (void *)cc_cong_avoid,
+#endif
 	.ssthresh = (void *)cc_ssthresh,
 	.undo_cwnd = (void *)cc_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
+#ifdef DECOUPLED
+	.name = "vcp_decoupled",
+#else
 	.name = "vcp",
+#endif
 };

@@ -64,3 +64,18 @@ void host_ixcp_header(u8 *bytes, u32 rtt_us, u64 cwnd, s64 feedback, u32 bottlen
 	header.next_bottleneck = 0;
 	memcpy(bytes, &header, sizeof(header));
 }
+
+int host_mlcp_near(u32 word, u32 srtt_us)
+{
+	return mlcp_rtt_is_near(word, srtt_us);
+}
+
+int host_xcp_near(u32 rtt_us, u32 srtt_us)
+{
+	return xcp_rtt_is_near(rtt_us, srtt_us);
+}
+
+int host_ixcp_near(u32 rtt_us, u32 srtt_us)
+{
+	return ixcp_rtt_is_near(ixcp_rtt_field(rtt_us), srtt_us);
+}

@@ -48,10 +48,11 @@ static __always_inline void start_window(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* Does the sender use its window? One that does not shall not open it on and on. */
+/* Does the sender use its window? One that does not shall not open it on and on. Paced packets follow a
+ * window that grows by a factor per RTT as late as that: of one that has data, 16 (MLCP's is 14). */
 static __always_inline int uses_window(const struct tcp_sock *tp)
 {
-	return tp->snd_cwnd < 2 * tp->max_packets_out;
+	return tp->snd_cwnd < (tp->app_limited ? 2U : 16U) * tp->max_packets_out;
 }
 
 /* The window that the kernel holds: the protocol's, rounded down. The kernel paces at 1.2 windows per
@@ -128,6 +129,31 @@ static __always_inline u32 reno_undo_cwnd(struct sock *sk)
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
 
+/* A loss that cuts nothing. */
+static __always_inline u32 own_ssthresh(struct sock *sk)
+{
+	u32 cwnd = tcp_of(sk)->snd_cwnd;
 
+	return cwnd > 2 ? cwnd : 2;
+}
+
+/* Packets that came since the last call, those that were acknowledged selectively inside. */
+static __always_inline u32 newly_delivered(const struct tcp_sock *tp, u32 *before)
+{
+	u32 acked = tp->delivered - *before;
+
+	*before = tp->delivered;
+	return acked;
+}
+
+/* What the kernel does for congestion controls that leave recovery to it: 1.2 windows per RTT. */
+static __always_inline void pace(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_of(sk);
+
+	if (tp->srtt_us)
+		sk->sk_pacing_rate =
+			(u64)tp->snd_cwnd * tp->mss_cache * 9600000 / max64(tp->srtt_us, 1);
+}
 
 #endif

@@ -55,6 +55,8 @@ struct tcp_sock {
 	u32 snd_una;
 	u32 srtt_us;
 	u32 max_packets_out;
+	u32 delivered;
+	u32 app_limited;
 	u32 prior_cwnd;
 	u64 bytes_acked;
 	u16 tcp_header_len;
@@ -85,6 +87,8 @@ struct sk_buff {
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	/* Linux 6.10 put two arguments before the last; programs read the first only. */
+	void (*cong_control)(struct sock *sk, const void *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);

@@ -41,6 +41,17 @@ static __always_inline u32 mlcp_t_p(u32 word)
 	return word >> MLCP_RTT_BITS & 7;
 }
 
+/* Is the RTT of an echo, which is the sender's own, within 16 times the RTT now? 0 is that of the first
+ * packets. */
+static __always_inline int mlcp_rtt_is_near(u32 word, u32 srtt_us)
+{
+	u64 rtt = word & MLCP_RTT_MAX;
+
+	if (srtt_us > MLCP_RTT_MAX)
+		srtt_us = MLCP_RTT_MAX;
+	return !rtt || !srtt_us || (rtt <= 16ULL * srtt_us && srtt_us <= 16 * rtt);
+}
+
 /* S of section 3.2.2 [us]: 80, 200, 400, ..., 1400 ms. */
 static __always_inline u32 mlcp_t_p_us(u32 code)
 {

@@ -1,9 +1,9 @@
 /* A protocol's header in an experimental TCP option (kind 253, ExID: RFC 6994), as sock_ops writes it
  * and TC reads it. The file that includes this defines before:
  * - EXID and HEADER_BYTES, a multiple of four;
- * - struct flow with `sends`, `writes` and `pending`, and the map `flows`;
+ * - struct flow with `sends`, `writes`, `pending` and `distrust`, and the map `flows`;
  * - forward(), echo(): put HEADER_BYTES for a data segment or an ACK;
- * - take_data(), take_echo(): read them.
+ * - take_data(), take_echo(): read them; is_near(): is the RTT in an echo within 16 times the sender's?
  *
  * sock_ops sees a received option only where TCP does not merge segments, so both ends read at TC. */
 #ifndef CLEARPIPE_OPTIONS_H
@@ -58,6 +58,25 @@ static __always_inline int find_option(struct __sk_buff *skb, const struct segme
 	return 0;
 }
 
+/* Echoes that are not believed after one that cannot be right. */
+#define DISTRUST 16
+
+/* An echo returns the RTT that this sender wrote. One that is far from the RTT is not this sender's: the
+ * option is garbage, and so may be what seems right among it. Without echoes that it believes a sender
+ * is Reno. */
+static __always_inline int believes(struct flow *flow, struct bpf_sock *sk, const u8 *header)
+{
+	const struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+
+	if (!tp)
+		return 0;
+	if (!is_near(header, srtt_of(tp)))
+		flow->distrust = DISTRUST;
+	else if (flow->distrust)
+		flow->distrust--;
+	return !flow->distrust;
+}
+
 static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 {
 	u8 header[HEADER_BYTES];
@@ -75,7 +94,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 				  segment.payload ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (flow && segment.payload)
 		take_data(flow, header);
-	else if (flow && flow->sends)
+	else if (flow && flow->sends && believes(flow, sk, header))
 		take_echo(flow, header);
 	bpf_sk_release(sk);
 	return TC_ACT_UNSPEC;

@@ -25,6 +25,7 @@ struct flow {
 	header_t last;
 	u8 untouched;
 	u8 sends, writes, pending, heard;
+	u8 distrust; /* echoes that are still not believed */
 };
 
 struct {
@@ -96,6 +97,18 @@ static __always_inline void take_echo(struct flow *flow, const u8 *bytes)
 	flow->heard = 1;
 }
 
+static __always_inline int is_near(const u8 *bytes, u32 srtt_us)
+{
+	header_t header;
+
+	__builtin_memcpy(&header, bytes, sizeof(header));
+#ifdef IXCP
+	return ixcp_rtt_is_near(big32(header.xcp.rtt), srtt_us);
+#else
+	return xcp_rtt_is_near(big32(header.rtt), srtt_us);
+#endif
+}
+
 #include "options.h"
 
 SEC("struct_ops/init")
@@ -111,6 +124,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	flow->feedback = 0;
 	flow->bottleneck = 0;
 	flow->heard = 0;
+	flow->distrust = 0;
 	flow->sends = 1;
 }
 

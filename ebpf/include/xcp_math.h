@@ -93,6 +93,23 @@ static __always_inline u32 ixcp_rtt_field(u32 rtt_us)
 	return exponent << 23 | (mantissa & 0x7fffff);
 }
 
+/* Is the RTT of an echo, which is the sender's own, within 16 times the RTT now? 0 is that of the first
+ * packets. */
+static __always_inline int xcp_rtt_is_near(u32 rtt_us, u32 srtt_us)
+{
+	return !rtt_us || !srtt_us ||
+	       (rtt_us <= 16ULL * srtt_us && srtt_us <= 16ULL * rtt_us);
+}
+
+/* The same of iXCP's field: singles above zero are in the order of their bits, and 16 is 4 in the
+ * exponent. */
+static __always_inline int ixcp_rtt_is_near(u32 field, u32 srtt_us)
+{
+	u32 own = ixcp_rtt_field(srtt_us);
+
+	return !field || !own || field - (own - (4U << 23)) <= 8U << 23;
+}
+
 /* XCP's header of a window. */
 static __always_inline void xcp_put(struct xcp_header *header, const struct xcp_state *xcp,
 				    u32 rtt_us, s64 feedback)

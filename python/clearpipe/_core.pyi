@@ -81,7 +81,6 @@ def linux_tables(
     traffic: str,
     *,
     rep: int,
-    system: str,
     wall_s: float,
     complete: bool,
     warnings: Sequence[str],

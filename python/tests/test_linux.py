@@ -125,6 +125,52 @@ def test_a_run_has_the_tables_of_every_engine(tmp_path: Path) -> None:
 
 
 @needs_linux
+def test_a_run_is_over_with_its_last_flow() -> None:
+    text = SCENARIO.replace('duration = "6s"', 'duration = "60s"').replace("3s", "0s", 1)
+    result = cp.run(text.replace("count = 2", 'count = 2\nsize = "300kB"'), engine="linux")
+    assert result.meta["state"] == "done"
+    assert all(result.flows["fct_s"])
+    assert max(result.flows["finish_s"]) <= result.meta["simulated_s"] < 20
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        '{ kind = "vcp", recovery = "decoupled" }',
+        '{ kind = "dpcp", recovery = "decoupled", decoupled_loss = true }',
+    ],
+)
+def test_losses_move_no_window_of_decoupled_end_hosts(protocol: str) -> None:
+    if lack := hosts.missing():
+        pytest.skip(lack)
+    kind = protocol.split('"')[1]
+    text = f"""
+schema = 1
+name = "lossy"
+duration = "60s"
+[topology]
+kind = "dumbbell"
+rate = "4Mbps"
+rtt = "100ms"
+buffer = "1bdp"
+queue = "{kind}"
+loss = {{ kind = "random", p = "20%", data_only = true }}
+[transport]
+initial_window = "10pkt"
+[flows.all]
+protocol = {protocol}
+count = 2
+size = "300kB"
+"""
+    result = cp.run(text, engine="linux")
+    # 600 kB are 1.2 s of the link and 1.5 with what is sent again; windows that were halved for
+    # every fifth packet would be of two packets, and take half a minute.
+    assert all(time is not None and time < 15 for time in result.flows["fct_s"])
+    assert sum(result.flows["retransmitted_pkts"]) > 60
+
+
+@needs_linux
 def test_sizes_chains_and_both_directions() -> None:
     """Two links in a row, a flow back over others, transfers that end."""
     text = """

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import garbling
 import pytest
 
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
@@ -266,6 +267,23 @@ def test_garbage_on_the_way_stops_nothing(
     assert pair.counter(pair.right, "InCsumErrors") == 0
 
 
+@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
+    if shutil.which("clang") is None or shutil.which("tc") is None:
+        pytest.skip("clang and tc are needed to garble packets")
+    # A minute is a million packets.
+    seconds = float(os.environ.get("CLEARPIPE_GARBLED_S", "3"))
+    came = garbling.run(protocol, garbling.compiled(tmp_path), seconds)
+    longest = came.silences[0] if came.silences else (0.0, 0.0)
+    print(
+        f"{protocol}: {came.packets} packets, {came.bits_per_second / 1e6:.1f} Mb/s, longest "
+        f"silence above 0.5 s: {longest[0]:.2f} s at an RTO of {longest[1]:.2f} s"
+    )
+    assert came.stalls == []
+    assert came.least_bytes > 0
+    assert came.bits_per_second <= garbling.RATE_BPS
+
+
 def test_dpcp_stops_switching_where_a_firewall_drops_it(pair: Pair, garbage: Path) -> None:
     pair.load("dpcp", pair.left, pair.right)
     garble(pair, garbage, "firewall")
@@ -307,7 +325,7 @@ def test_a_killed_loader_leaves_nothing_that_cleanup_does_not_find(pair: Pair) -
 def test_what_cannot_be_is_refused(pair: Pair) -> None:
     with pytest.raises(RunError, match="no device nowhere in netns"):
         hosts.load("vcp", dev="nowhere", netns=pair.left)
-    with pytest.raises(RunError, match="there are dpcp, ixcp, mlcp, vcp"):
+    with pytest.raises(RunError, match="there are dpcp, dpcp-decoupled, ixcp, mlcp, vcp"):
         hosts.load("vegas", dev="v0", netns=pair.left)
     with pytest.raises(RunError, match="--rate is what a router needs"):
         hosts.load("vcp-router", dev="v0", netns=pair.left)

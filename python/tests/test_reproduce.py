@@ -16,6 +16,7 @@ from sweeping import call
 
 import clearpipe as cp
 from clearpipe.errors import ConfigError
+from clearpipe.linux import hosts, namespaces
 from clearpipe.reproduce import claims, data, publication, report, runs, tools, work
 from clearpipe.reproduce.claims import CONTRADICTED, DEVIATES, HOLDS, NOT_RUN
 from clearpipe.reproduce.data import Axis, Claim, Figure, Measure, Part
@@ -29,7 +30,7 @@ FIGURES = data.every()
 
 def test_the_inventory_is_whole() -> None:
     assert len(FIGURES) == 116
-    assert sum(len(figure.claims) for figure in FIGURES) == 340
+    assert sum(len(figure.claims) for figure in FIGURES) == 346
     count = {name: len(data.paper(name).figures) for name in data.PAPERS}
     assert count == {"xcp": 24, "ixcp": 26, "vcp": 30, "mlcp": 23, "dpcp": 13}
 
@@ -263,7 +264,7 @@ def test_the_list(tmp_path: Path) -> None:
     states = {row["id"]: row["state"] for row in rows}
     assert states["vcp-fig03"] == "not run"
     assert json.loads(call("list", "figures", "--json", cwd=tmp_path).stdout) == rows
-    assert call("reproduce", cwd=tmp_path).stdout.splitlines()[-1].endswith("340 claims")
+    assert call("reproduce", cwd=tmp_path).stdout.splitlines()[-1].endswith("346 claims")
 
 
 def test_one_figure_end_to_end(tmp_path: Path) -> None:
@@ -312,6 +313,7 @@ def test_one_point_again(tmp_path: Path) -> None:
         (("vcp:fig04", "--only", "rtt"), 3, "AXIS=VALUE"),
         (("vcp:fig04", "--shard", "2/2"), 2, "I/N"),
         (("vcp:fig04", "--scale", "tiny"), 2, "tiny"),
+        (("vcp:fig04", "--linux"), 3, "only dpcp-fig05, dpcp-fig06 have runs on a real kernel"),
     ],
 )
 def test_bad_input(tmp_path: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
@@ -342,6 +344,58 @@ def test_shards_share_the_runs(tmp_path: Path) -> None:
     told = call("reproduce", "vcp:fig13", cwd=tmp_path)
     assert "runs in" not in told.stderr
     assert len(Store(tmp_path / "results/store").present()) == 4
+
+
+REAL = {"dpcp-fig05-c4", "dpcp-fig05-c5", "dpcp-fig05-c6"}
+
+
+def test_what_a_real_kernel_is_for_is_not_run_unasked(tmp_path: Path) -> None:
+    call("reproduce", "dpcp:fig05", "--no-run", "--check", cwd=tmp_path)
+    told = json.loads((tmp_path / "results/reproduce/quick/dpcp-fig05/verdicts.json").read_text())
+    assert told["runs_wanted"] == 32
+    found = {one["id"]: (one["verdict"], one["reason"]) for one in told["claims"]}
+    assert {found[name] for name in REAL} == {(NOT_RUN, "real kernel: only with --linux")}
+
+
+def test_a_system_that_cannot_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespaces, "missing", lambda: ["a thing"])
+    figure = data.chosen("dpcp:fig05")[0]
+    real = [part for part in figure.parts["quick"] if part.real]
+    alone = replace(figure, parts={"quick": tuple(real), "full": ()})
+    job = work.Job(Store(tmp_path / "store"), "quick", linux=True)
+    assert work.run(job, alone).wanted == 0
+    done = work.judge(job, alone)
+    outcomes = [one for one in done.outcomes if one.claim.id in REAL]
+    assert {(one.verdict, one.reason) for one in outcomes} == {
+        (NOT_RUN, "this system lacks: a thing")
+    }
+    assert not any(one.fails for one in outcomes)
+
+
+def test_a_real_kernel_runs_a_figure(tmp_path: Path) -> None:
+    if lacks := [*namespaces.missing(), *filter(None, [hosts.missing()])]:
+        pytest.skip("; ".join(lacks))
+    figure = data.chosen("dpcp:fig05")[0]
+    (part,) = (part for part in figure.parts["quick"] if part.real)
+    short = replace(part, duration="3s", schemes=("dpcp",))
+    alone = replace(figure, parts={"quick": (short,), "full": ()})
+    job = work.Job(Store(tmp_path / "store"), "quick", linux=True)
+    assert work.run(job, alone).fresh == 1
+    done = work.judge(job, alone)
+    (cell,) = done.data.of("linux")
+    assert cell.result.meta["engine"] == "linux"
+    # Without a name the simulated parts are meant.
+    assert done.data.of() == []
+    # 3 s are too few to fill the link: the run's length stands for the time.
+    verdicts = {one.claim.id: one for one in done.outcomes}
+    assert verdicts["dpcp-fig05-c4"].readings[0].interval.mean <= 3.0
+    # It is in the store: nothing is run again, and it is judged without --linux.
+    again = work.Job(Store(tmp_path / "store"), "quick", linux=True)
+    assert work.run(again, alone).fresh == 0
+    unasked = work.judge(work.Job(Store(tmp_path / "store"), "quick"), alone)
+    assert len(unasked.data.of("linux")) == 1
 
 
 def test_publishing(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ pub struct GroupOf {
     pub kernel: Option<&'static str>,
     /// Is the protocol one of those whose end hosts are eBPF programs?
     pub explicit: bool,
+    /// The programs of its end hosts, if so.
+    pub end_host: Option<&'static str>,
     /// Are lost segments found by selective acknowledgements?
     pub sack: bool,
     /// How it uses the ECN bits: none, classic or codes.
@@ -167,6 +169,9 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
         protocol: kind,
         kernel: kernel_name(kind),
         explicit: EXPLICIT.contains(&kind),
+        end_host: EXPLICIT.into_iter().find(|name| *name == kind).map(|name| {
+            if recovery == Recovery::Decoupled { decoupled(name).unwrap_or(name) } else { name }
+        }),
         sack: recovery.selective() || EXPLICIT.contains(&kind),
         ecn: match group.protocol.params.build(&context).0.ecn() {
             EcnUse::None => "none",
@@ -178,10 +183,24 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
     }
 }
 
+/// The programs that a loss does not move, of a protocol that has others, too.
+fn decoupled(kind: &str) -> Option<&'static str> {
+    match kind {
+        "vcp" => Some("vcp-decoupled"),
+        "dpcp" => Some("dpcp-decoupled"),
+        _ => None,
+    }
+}
+
 /// The parameters that are not the defaults.
 fn changed(protocol: &Protocol) -> Vec<(String, String)> {
     let default = AnySenderParams::named(protocol.kind);
+    // DPCP's programs of decoupled recovery are those of `decoupled_loss`.
+    let decoupled = protocol.kind == "dpcp" && protocol.recovery == Recovery::Decoupled;
     let differs = |name: &str, value: Value| {
+        if decoupled && name == "decoupled_loss" {
+            return value != Value::Flag(true);
+        }
         default.as_ref().and_then(|params| params.get(name)) != Some(value)
     };
     let values = protocol.values().filter(|(spec, value)| differs(spec.name, *value));
@@ -339,6 +358,24 @@ mod tests {
         assert!(group.explicit && group.sack);
         assert_eq!((group.ecn, group.kernel), ("codes", None));
         assert_eq!(group.params, [("beta".to_owned(), "0.75".to_owned())]);
+    }
+
+    #[test]
+    fn losses_that_move_no_window_have_programs_of_their_own() {
+        let end_host = |protocol: &str| {
+            let about = described(&format!("[flows.a]\nprotocol = {{ {protocol} }}\n"));
+            let group = about.groups[0].clone();
+            (group.end_host, group.params)
+        };
+        assert_eq!(end_host("kind = \"vcp\""), (Some("vcp"), Vec::new()));
+        let lossy = "kind = \"vcp\", recovery = \"decoupled\"";
+        assert_eq!(end_host(lossy), (Some("vcp-decoupled"), Vec::new()));
+        let lossy = "kind = \"dpcp\", recovery = \"decoupled\", decoupled_loss = true";
+        assert_eq!(end_host(lossy), (Some("dpcp-decoupled"), Vec::new()));
+        let halves = [("decoupled_loss".to_owned(), "false".to_owned())];
+        assert_eq!(end_host("kind = \"dpcp\", recovery = \"decoupled\"").1, halves);
+        assert_eq!(end_host("kind = \"mlcp\"").0, Some("mlcp"));
+        assert_eq!(end_host("kind = \"sack\"").0, None);
     }
 
     #[test]

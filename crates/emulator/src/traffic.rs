@@ -191,7 +191,8 @@ impl Traffic<'_> {
                 self.sample(now);
                 next = Some((now / every).floor() * every + every);
             }
-            let over = now >= self.plan.duration_s || sys::stopped();
+            let ended = self.flows.iter().all(Flow::has_ended);
+            let over = now >= self.plan.duration_s || ended || sys::stopped();
             for flow in &mut self.flows {
                 if let Err(error) = flow.step(now, self.plan.packet_bytes, &chunk) {
                     flow.fail(&error);
@@ -280,6 +281,10 @@ impl<'a> Flow<'a> {
             report: FlowReport::default(),
             counted: (0, 0),
         })
+    }
+
+    fn has_ended(&self) -> bool {
+        self.report.finish_s.is_some() || self.report.error.is_some()
     }
 
     fn fail(&mut self, error: &io::Error) {

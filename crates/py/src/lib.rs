@@ -98,7 +98,8 @@ fn identities(
     reps: Vec<u64>,
     engine: &str,
 ) -> PyResult<Vec<String>> {
-    let engine = run::Engine::named(engine)?;
+    let real = engine == "linux";
+    let engine = run::Engine::named(if real { "packet" } else { engine })?;
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
     if let Some(prototype) = net::prototypes(&scenario).first() {
         let table = if prototype.router { "queues" } else { "protocols" };
@@ -108,6 +109,12 @@ fn identities(
         return Err(errors::refused("", net::Refused { key, reason: reason.to_owned() }));
     }
     engine.check(file_name, &scenario)?;
-    let name = |rep| engine.identity(&scenario, seed, rep);
+    let name = |rep| {
+        if real {
+            linux::identity(&scenario, seed, rep)
+        } else {
+            engine.identity(&scenario, seed, rep)
+        }
+    };
     Ok(reps.into_iter().map(name).collect())
 }

@@ -1,6 +1,7 @@
 //! The linux engine's Rust half: what a scenario needs, its processes, its tables.
 
 use pyo3::prelude::*;
+use scenario::Scenario;
 
 use crate::run::Run;
 
@@ -31,20 +32,26 @@ pub fn linux_process(py: Python<'_>, arguments: Vec<String>) -> u8 {
 
 /// The result of a run, from the reports of its processes in JSON.
 #[pyfunction]
-#[pyo3(signature = (toml, emulator, traffic, *, rep, system, wall_s, complete, warnings))]
+#[pyo3(signature = (toml, emulator, traffic, *, rep, wall_s, complete, warnings))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn linux_tables(
     toml: &str,
     emulator: &str,
     traffic: &str,
     rep: u64,
-    system: &str,
     wall_s: f64,
     complete: bool,
     warnings: Vec<String>,
 ) -> PyResult<Run> {
     let state = if complete { "done" } else { "partial" };
-    here::tables(toml, (emulator, traffic), (rep, system, state), (wall_s, warnings))
+    here::tables(toml, (emulator, traffic), (rep, state), (wall_s, warnings))
+}
+
+/// The name of a run on this kernel: another kernel is another model.
+pub fn identity(scenario: &Scenario, seed: u64, rep: u64) -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let model = format!("linux {}, emulator {}", release.trim(), here::MODEL_VERSION);
+    scenario::identity(scenario, &model, seed, rep)
 }
 
 #[cfg(target_os = "linux")]
@@ -77,7 +84,7 @@ mod here {
     pub fn tables(
         toml: &str,
         (emulator, traffic): (&str, &str),
-        (rep, system, state): (u64, &str, &str),
+        (rep, state): (u64, &str),
         (wall_s, warnings): (f64, Vec<String>),
     ) -> PyResult<Run> {
         let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
@@ -96,7 +103,7 @@ mod here {
             model_version: emulator::MODEL_VERSION.to_owned(),
             seed: scenario.seed,
             rep,
-            identity: scenario::identity(&scenario, system, scenario.seed, rep),
+            identity: super::identity(&scenario, scenario.seed, rep),
             // No two runs of a real kernel are equal.
             fingerprint: "none".to_owned(),
             simulated_s,
@@ -140,7 +147,7 @@ mod here {
     pub fn tables(
         _: &str,
         _: (&str, &str),
-        _: (u64, &str, &str),
+        _: (u64, &str),
         _: (f64, Vec<String>),
     ) -> PyResult<Run> {
         Err(elsewhere())

@@ -89,6 +89,21 @@ mod c {
             feedback: i64,
             bottleneck: u32,
         );
+        pub fn host_mlcp_near(word: u32, srtt_us: u32) -> i32;
+        pub fn host_xcp_near(rtt_us: u32, srtt_us: u32) -> i32;
+        pub fn host_ixcp_near(rtt_us: u32, srtt_us: u32) -> i32;
+    }
+}
+
+/// Do senders of MLCP, XCP and iXCP believe an echo with this RTT?
+pub fn believe(rtt_us: u32, srtt_us: u32) -> [bool; 3] {
+    // SAFETY: plain values.
+    unsafe {
+        [
+            c::host_mlcp_near(Mlcp::word(1, 0, rtt_us), srtt_us) != 0,
+            c::host_xcp_near(rtt_us, srtt_us) != 0,
+            c::host_ixcp_near(rtt_us, srtt_us) != 0,
+        ]
     }
 }
 

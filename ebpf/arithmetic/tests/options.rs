@@ -6,7 +6,7 @@ use cc::explicit::ixcp::IxcpHeader;
 use cc::explicit::mlcp::{MlcpHeader, MlcpSender, MlcpSenderParams};
 use cc::explicit::xcp::{XcpHeader, XcpSender, XcpSenderParams};
 use cc::roles::{Ecn, Header, Sender};
-use clearpipe_arithmetic::{MAX_CWND, Mlcp, Xcp};
+use clearpipe_arithmetic::{MAX_CWND, Mlcp, Xcp, believe};
 use common::{Bound, ack, context, draw, q32};
 use units::Span;
 use units::random::Stream;
@@ -151,4 +151,17 @@ fn xcps_and_ixcps_headers_are_the_simulators() {
     let mut wire = [0; 16];
     XcpHeader { cwnd: 1000.0, rtt: 0.0, feedback: f64::INFINITY }.encode(&mut wire);
     assert_eq!(Xcp { cwnd: 1000 << 16 }.header(0, i64::MAX), wire);
+}
+
+/// 16 times more and less, and what the first packets of a connection say: nothing.
+#[test]
+fn an_echo_is_believed_that_is_the_senders_own() {
+    for (rtt_us, srtt_us) in [(80_000, 80_000), (80_000, 1_200_000), (80_000, 5_001), (0, 80_000)] {
+        assert_eq!(believe(rtt_us, srtt_us), [true; 3], "{rtt_us} {srtt_us}");
+        assert_eq!(believe(srtt_us, rtt_us), [true; 3], "{srtt_us} {rtt_us}");
+    }
+    for (rtt_us, srtt_us) in [(80_000, 1_290_000), (80_000, 4_900), (1, 17), (30_000_000, 8000)] {
+        assert_eq!(believe(rtt_us, srtt_us), [false; 3], "{rtt_us} {srtt_us}");
+        assert_eq!(believe(srtt_us, rtt_us), [false; 3], "{srtt_us} {rtt_us}");
+    }
 }

@@ -16,7 +16,7 @@ const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs
 const ROUTER_COUNTERS: usize = 40;
 
 /// The protocols that use the two ECN bits, and so share no device.
-const ECN_BITS: [&str; 2] = ["vcp", "dpcp"];
+const ECN_BITS: [&str; 4] = ["vcp", "dpcp", "vcp-decoupled", "dpcp-decoupled"];
 
 fn is_router(name: &str) -> bool {
     name.ends_with("-router")
@@ -24,7 +24,7 @@ fn is_router(name: &str) -> bool {
 
 /// Does the protocol need one packet per buffer at TC? VCP's packets may all carry the same.
 fn is_per_packet(name: &str) -> bool {
-    !is_router(name) && name != "vcp"
+    !is_router(name) && !matches!(name, "vcp" | "vcp-decoupled")
 }
 
 /// Has the protocol a TCP option of its own?

@@ -74,7 +74,8 @@ fn pin_fd(fd: &OwnedFd, pin: &std::path::Path) -> Result<()> {
 
 fn hook(fd: &OwnedFd, device: &Device, object: &str, direction: &str) -> TcHook {
     // Names are few, and their order is that of the objects: a router comes after its host.
-    let names = ["dpcp", "ixcp", "mlcp", "vcp", "xcp", "vcp-router"];
+    let names =
+        ["dpcp", "ixcp", "mlcp", "vcp", "xcp", "dpcp-decoupled", "vcp-decoupled", "vcp-router"];
     let place = names.iter().position(|&name| name == object).unwrap_or(names.len());
     TcHookBuilder::new(fd.as_fd())
         .ifindex(device.index)

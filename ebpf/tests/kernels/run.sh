@@ -47,8 +47,12 @@ boot() {
         -append "console=ttyS0 quiet panic=1" > "$log" 2>&1 < /dev/null || true
     tr -d '\r' < "$log" | grep -a '^RESULT' || true
     grep -aq '^RESULT end' "$log" || { echo "$name: did not come to its end: $log" >&2; return 1; }
-    for protocol in vcp dpcp mlcp xcp ixcp; do
-        grep -aqE "^RESULT $protocol ran $protocol: ([1-9]|0\.[1-9]).* 0 wrong" "$log" || {
+    grep -aq '^RESULT dpcp-decoupled is there' "$log" || {
+        echo "$name: dpcp-decoupled failed: $log" >&2
+        return 1
+    }
+    for protocol in vcp dpcp mlcp xcp ixcp vcp-decoupled; do
+        grep -aqE "^RESULT $protocol ran ${protocol//-/_}: ([1-9]|0\.[1-9]).* 0 wrong" "$log" || {
             echo "$name: $protocol failed: $log" >&2
             return 1
         }

@@ -151,7 +151,6 @@ def _result(
         json.dumps(emulator),
         json.dumps(traffic),
         rep=rep,
-        system=f"linux {platform.release()}",
         wall_s=time.monotonic() - began,
         complete=complete,
         warnings=_warnings(emulator, traffic),
@@ -203,9 +202,11 @@ def _measure(
         traffic.start()
         complete = _watch(about, zero, (emulator, traffic), progress)
         if not complete:
-            emulator.tell("stop")
             assert traffic.process is not None
             traffic.process.terminate()
+        # It may have come to its own end by now.
+        with contextlib.suppress(RunError):
+            emulator.tell("stop")
         return emulator.finish(PATIENCE_S), traffic.finish(PATIENCE_S), complete
 
 
@@ -215,7 +216,8 @@ def _watch(
     processes: tuple[Process, Process],
     progress: Callable[[Progress], object] | None,
 ) -> bool:
-    """Wait for the run's end; False if `progress` says that it is to be stopped."""
+    """Wait for the run's end, or that of all flows; False if `progress` says that it is to be
+    stopped."""
     from clearpipe.api import Progress
 
     duration = about["duration_s"]
@@ -224,6 +226,8 @@ def _watch(
         if now >= duration:
             return True
         emulator, traffic = processes
+        if traffic.ended():
+            return True
         for name, process in (("emulator", emulator), ("flows'", traffic)):
             if not process.running():
                 raise RunError(f"the {name} process ended: {process.errors()}")
@@ -246,19 +250,19 @@ def _end_hosts(
     names: dict[str, str] = {}
     params: dict[str, dict[str, str]] = {}
     for group in about["groups"]:
-        kind, own = group["protocol"], dict(group["params"])
-        if group["explicit"] and params.setdefault(kind, own) != own:
+        kind, own = group["end_host"], dict(group["params"])
+        if kind and params.setdefault(kind, own) != own:
             key = f"flows.{group['name']}.protocol"
             raise ConfigError(f"{key}: one kernel has one set of {kind}'s parameters", key=key)
     for kind, own in params.items():
         attach = [
             (name, DEVICE)
             for group, pair in zip(about["groups"], pairs, strict=True)
-            if group["protocol"] == kind
+            if group["end_host"] == kind
             for name in pair
         ]
         names[kind] = stack.enter_context(hosts.attached(kind, attach, own))
-    return [names.get(group["protocol"]) or group["kernel"] for group in about["groups"]]
+    return [names.get(group["end_host"]) or group["kernel"] for group in about["groups"]]
 
 
 def address(group: int, sink: bool) -> str:

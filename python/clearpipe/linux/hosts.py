@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from clearpipe.doctor import Check
 
 PROTOCOLS = ("vcp", "dpcp", "mlcp", "xcp", "ixcp")
+DECOUPLED = ("vcp-decoupled", "dpcp-decoupled")
+"""Losses are repaired and move no window: the recovery `decoupled`."""
 ROUTERS = ("vcp-router",)
 PROGRAM = "clearpipe-bpf"
 # What programs count, in their order; a router's packets by the code they left with.
 COUNTERS = {
     "dpcp": ("switched", "undone", "exceptions", "downgrades"),
+    "dpcp-decoupled": ("switched", "undone", "exceptions", "downgrades"),
     "vcp-router": ("rho_milli", "periods", "uncoded", "low", "high", "overload"),
 }
 PINS = (Path("/sys/fs/bpf/clearpipe"), Path("/sys/fs/bpf/clearpipe-gso"))
@@ -123,17 +126,17 @@ def attached(
     cgroup. Parameters are the papers': others are refused.
     """
     if params:
-        key = next(iter(params))
-        raise ConfigError(
-            f"protocols.{protocol}.{key}: the kernel's {protocol} has the default parameters only",
-            key=f"protocols.{protocol}.{key}",
-        )
+        kind = protocol.removesuffix("-decoupled")
+        key = f"protocols.{kind}.{next(iter(params))}"
+        message = f"{key}: the kernel's {protocol} has the default parameters only"
+        raise ConfigError(message, key=key)
     done: list[tuple[str | None, str]] = []
     try:
         for netns, dev in attach:
             load(protocol, dev=dev, netns=netns, initial_window=initial_window)
             done.append((netns, dev))
-        yield protocol
+        # The kernel's names have no hyphens.
+        yield protocol.replace("-", "_")
     finally:
         for netns, dev in done:
             unload(protocol, dev=dev, netns=netns)

@@ -79,6 +79,10 @@ class Process:
         """Has it not ended?"""
         return self.process is not None and self.process.poll() is None
 
+    def ended(self) -> bool:
+        """Has it done its work before it was told to end?"""
+        return self.process is not None and self.process.poll() == 0
+
     def errors(self) -> str:
         """What it wrote to stderr."""
         self._errors.flush()

@@ -66,14 +66,18 @@ def transition(result: cp.Result) -> float:
     return float(t[reached[0] + 4]) if len(reached) else float(t[-1])
 
 
-def fig05_utilization(place: Any, data: Data) -> None:
+def fig05_utilization(place: Any, data: Data, part: str = "one") -> None:
     """The first run of each scheme with one flow at 4 Mb/s, 500 ms."""
     for scheme, color in zip(("vcp", "dpcp"), COLORS, strict=False):
-        cells = [cell for cell in data.of("one", scheme) if cell.label == "4M, 500ms"]
+        cells = [cell for cell in data.of(part, scheme) if cell.label == "4M, 500ms"]
         for cell in cells[:1]:
             t, values = windowed(*link_series(cell.result, "utilization_ratio"), "1s")
             place.plot(t, values, color=color, label=data.paper.schemes[scheme].label)
     place.set_xlabel("Time (s)")
+
+
+def fig05_linux(place: Any, data: Data) -> None:
+    fig05_utilization(place, data, "linux")
 
 
 def sec2b_transition400_c1(data: Data) -> float | None:
@@ -489,12 +493,12 @@ def completion(result: cp.Result) -> float:
     return float(np.mean(times))
 
 
-def fig06_c2(data: Data) -> dict[str, Reading]:
+def fig06_c2(data: Data, part: str = "main", short: str = "c2") -> dict[str, Reading]:
     """DPCP's times over that without losses, below 30 %."""
-    claim = claim_of(data, "c2")
-    clean = {c.rep: data.number(c, "@completion") for c in data.of("main", "dpcp-lossy") if not c.x}
+    claim = claim_of(data, short)
+    clean = {c.rep: data.number(c, "@completion") for c in data.of(part, "dpcp-lossy") if not c.x}
     found: dict[str, list[float]] = {}
-    for cell in data.of("main", "dpcp-lossy"):
+    for cell in data.of(part, "dpcp-lossy"):
         time, first = data.number(cell, "@completion"), clean.get(cell.rep)
         if 0 < cell.x < 30 and time is not None and first:
             found.setdefault(f"{cell.label} %", []).append(time / first)
@@ -502,6 +506,10 @@ def fig06_c2(data: Data) -> dict[str, Reading]:
         name: Reading(name, t_interval(values), claim.lo, claim.hi)
         for name, values in found.items()
     }
+
+
+def fig06_c6(data: Data) -> dict[str, Reading]:
+    return fig06_c2(data, "linux", "c6")
 
 
 def fig06_c3(data: Data) -> dict[str, Reading]:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["figure"]
 
 
-def figure(name: str, store: str | PathLike[str], *, scale: Scale = "quick") -> Done:
-    """Run what is missing of one figure (`vcp:fig03`) and judge its claims."""
+def figure(
+    name: str, store: str | PathLike[str], *, scale: Scale = "quick", linux: bool = False
+) -> Done:
+    """Run what is missing of one figure (`vcp:fig03`) and judge its claims; with `linux` what is
+    for this machine's kernel, too, if it can."""
     from clearpipe.errors import ConfigError
     from clearpipe.reproduce import data, work
     from clearpipe.sweep.store import Store
@@ -33,6 +36,6 @@ def figure(name: str, store: str | PathLike[str], *, scale: Scale = "quick") -> 
     chosen = data.chosen(name)
     if len(chosen) != 1:
         raise ConfigError(f"{name}: {len(chosen)} figures; one is wanted, such as {chosen[0].id}")
-    job = work.Job(Store(Path(store)), scale)
+    job = work.Job(Store(Path(store)), scale, linux=linux)
     work.run(job, chosen[0])
     return work.judge(job, chosen[0])

@@ -91,20 +91,9 @@ def _room(reading: Reading) -> float:
 
 def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     """The verdict over one claim."""
-    if claim.check:
-        function = data.paper.function(claim.check)
-        if function is None:
-            _, told, why = claim.note.partition("not run: ")
-            missing = f"not built: nothing computes {claim.check}"
-            return Outcome(claim, NOT_RUN, reason=why if told else missing)
-        try:
-            groups = [(_checked(claim, function(data)), 1.0)]
-        except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):
-            if data.complete:
-                raise
-            return Outcome(claim, NOT_RUN, reason="needs runs that are not done")
-    else:
-        groups = [(readings(measure, data), measure.need) for measure in claim.measures]
+    groups = _groups(claim, data, scale)
+    if isinstance(groups, str):
+        return Outcome(claim, NOT_RUN, reason=groups)
     found = [reading for group, _ in groups for reading in group]
     if not found or not all(group for group, _ in groups):
         return Outcome(claim, NOT_RUN, found, reason=f"no run at this scale ({scale}) has it")
@@ -114,6 +103,25 @@ def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     if claim.contradicted_by:
         return Outcome(claim, CONTRADICTED, found, claim.reason(scale), counts)
     return Outcome(claim, DEVIATES, found, claim.reason(scale), counts)
+
+
+def _groups(claim: Claim, data: Data, scale: str) -> list[tuple[list[Reading], float]] | str:
+    """For each measure its readings and the share that is needed; or why there are none."""
+    real = [part.name for part in data.parts if part.real]
+    if claim.engine == "linux" and not any(cell.part in real for cell in data.cells):
+        return data.lacking or f"no run at this scale ({scale}) has it"
+    if not claim.check:
+        return [(readings(measure, data), measure.need) for measure in claim.measures]
+    function = data.paper.function(claim.check)
+    if function is None:
+        _, told, why = claim.note.partition("not run: ")
+        return why if told else f"not built: nothing computes {claim.check}"
+    try:
+        return [(_checked(claim, function(data)), 1.0)]
+    except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):
+        if data.complete:
+            raise
+        return "needs runs that are not done"
 
 
 def _checked(claim: Claim, found: Any) -> list[Reading]:

@@ -77,6 +77,14 @@ def reproduce(  # noqa: PLR0913 - one for each option
     no_run: Annotated[
         bool, typer.Option("--no-run", help="Run nothing; judge what the store has.")
     ] = False,
+    linux: Annotated[
+        bool,
+        typer.Option(
+            "--linux",
+            help="Do the runs on this machine's kernel, too, where a figure has such: in real "
+            "time, one after the other; needs root. Without it what the store has is judged.",
+        ),
+    ] = False,
     publish: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
@@ -108,9 +116,12 @@ def reproduce(  # noqa: PLR0913 - one for each option
         work.conditions(only or []),
         sweeps._Place(executor, scheduler, jobs).executor(deadline),
         Options(part, retry),
+        deadline,
         quiet,
+        linux,
     )
     _check_only(job, figures)
+    _check_linux(job, figures)
     missing = 0 if no_run else _run(job, figures)
     if part is not None:
         return
@@ -129,6 +140,23 @@ def _check_only(job: Job, figures: Sequence[Figure]) -> None:
         axes = {p.axis.name for f in figures for p in f.parts[job.scale] if p.axis} | {"scheme"}
         told = ", ".join(sorted(axes))
         raise ConfigError(f"--only: no point of {figures[0].id}; the axes are {told}", key="only")
+
+
+def _check_linux(job: Job, figures: Sequence[Figure]) -> None:
+    """Refuses --linux where nothing runs on a real kernel; says why nothing will."""
+    from clearpipe.errors import ConfigError
+    from clearpipe.reproduce import data
+
+    def real(figure: Figure) -> bool:
+        return any(part.real for part in figure.parts[job.scale])
+
+    if not job.linux:
+        return
+    if not any(map(real, figures)):
+        told = ", ".join(figure.id for figure in data.every() if real(figure))
+        raise ConfigError(f"--linux: only {told} have runs on a real kernel", key="linux")
+    if job.lacking:
+        print(f"clearpipe: nothing is run on a real kernel: {job.lacking}", file=sys.stderr)
 
 
 def _run(job: Job, figures: Sequence[Figure]) -> int:
@@ -245,8 +273,11 @@ def _points(done: Done, out: Path) -> None:
         cell = data.cells[0]
         sets = " ".join(f"--set {shlex.quote(one)}" for one in cell.sets)
         path = out / done.scale / done.figure.id / work.scenario_file(cell.part)
+        real = any(part.real for part in data.parts if part.name == cell.part)
+        engine = " --engine linux" if real else ""
         _print(
-            f"one of these runs by itself: clearpipe run {path} {sets} --rep {cell.rep} --report"
+            f"one of these runs by itself: clearpipe run {path} {sets} --rep {cell.rep}{engine} "
+            "--report"
         )
 
 

@@ -22,6 +22,7 @@ from clearpipe.errors import ConfigError
 Scale = Literal["quick", "full"]
 SCALES: tuple[Scale, ...] = ("quick", "full")
 PAPERS = ("xcp", "ixcp", "vcp", "mlcp", "dpcp")
+PART_ENGINES = ("packet", "linux")
 KINDS = ("quantitative", "qualitative", "analytic")
 REDUCTIONS = (
     "mean", "min", "max", "spread", "first", "last", "growth", "slope", "log-slope", "rank",
@@ -73,6 +74,8 @@ class Claim:
     """A function of the paper's module, for what is computed or not declarative."""
     contradicted_by: str = ""
     """The inconsistency (I...) of the papers that speaks against it."""
+    engine: Literal["packet", "linux"] = "packet"
+    """`linux`: it judges runs on a real kernel, and is not run where there are none."""
     deviation: Mapping[str, str] = field(default_factory=dict)
     """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
     note: str = ""
@@ -109,6 +112,13 @@ class Part:
     """The duration is at least so many round trips of `topology.rtt`."""
     reps: int = 1
     skip: tuple[Mapping[str, Any], ...] = ()
+    engine: Literal["packet", "linux"] = "packet"
+    """`linux`: on this machine's kernel, in real time, only if asked for."""
+
+    @property
+    def real(self) -> bool:
+        """Does it run on a real kernel?"""
+        return self.engine == "linux"
 
 
 @dataclass(frozen=True)
@@ -364,7 +374,12 @@ class Reader:
                 if isinstance(values, list) and len(values) != len(axis.values):
                     raise self.fail(f"{here}.axis.sets.{key}", f"{len(axis.values)} are wanted")
         part: Part = self.make(Part, rest, here, axis=axis)
+        self.check_engine(part.engine, here)
         return part
+
+    def check_engine(self, engine: str, where: str) -> None:
+        if engine not in PART_ENGINES:
+            raise self.fail(f"{where}.engine", f"one of {', '.join(PART_ENGINES)} is wanted")
 
     def claim(self, table: Mapping[str, Any], figure: str, known: Sequence[str]) -> Claim:
         rest = dict(table)
@@ -376,6 +391,7 @@ class Reader:
         claim: Claim = self.make(Claim, rest, where, measures=read)
         if not claim.id.startswith(f"{figure}-c"):
             raise self.fail(where, f"the id begins with {figure}-c")
+        self.check_engine(claim.engine, where)
         if claim.kind not in KINDS:
             raise self.fail(f"{where}.kind", f"one of {', '.join(KINDS)} is wanted")
         bounded = any(map(math.isfinite, (claim.lo, claim.hi))) or (

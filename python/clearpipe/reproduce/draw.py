@@ -49,7 +49,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Drawing
 
-    panels = data.figure.panels
+    panels = _panels(data)
     columns = data.figure.columns
     rows = math.ceil(len(panels) / columns)
     style = {**figures.STYLE, "svg.hashsalt": f"clearpipe-{data.figure.id}"}
@@ -69,6 +69,12 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
         for path in paths:
             drawing.savefig(path, dpi=dpi, metadata=figures.undated(path))
     return paths
+
+
+def _panels(data: Data) -> list[Panel]:
+    """The panels; those of a real kernel where it was run."""
+    empty = [part.name for part in data.parts if part.real and not data.of(part.name)]
+    return [panel for panel in data.figure.panels if panel.part not in empty]
 
 
 def _share_labels(axes: Sequence[Any]) -> None:
@@ -127,7 +133,7 @@ def _panel(place: Any, data: Data, panel: Panel) -> None:
 
 
 def _part(data: Data, panel: Panel) -> Part:
-    return next(part for part in data.parts if panel.part in ("", part.name))
+    return next(part for part in data.parts if part.name in data.named(panel.part))
 
 
 def _lines(place: Any, data: Data, panel: Panel) -> None:

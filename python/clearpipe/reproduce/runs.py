@@ -9,7 +9,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import clearpipe as cp
@@ -58,7 +58,8 @@ def sweep(figure: Figure, part: Part, only: Sequence[Mapping[str, Any]] = ()) ->
             return None
         document["sweep"]["only"] = rules
         text = model.toml(document)
-    return specs.parse(api.Source(f"{_name(figure, part)}.toml", text))
+    spec = specs.parse(api.Source(f"{_name(figure, part)}.toml", text))
+    return replace(spec, engine=part.engine)
 
 
 def _name(figure: Figure, part: Part) -> str:
@@ -185,6 +186,8 @@ class Data:
     errors: list[str] = field(default_factory=list)
     chosen: bool = False
     """Are these some points only, chosen by the user?"""
+    lacking: str = ""
+    """Why nothing was run on a real kernel, if so."""
 
     @property
     def complete(self) -> bool:
@@ -195,14 +198,18 @@ class Data:
         self._numbers: dict[tuple[int, str], float | None] = {}
 
     def of(self, part: str = "", scheme: str = "") -> list[Cell]:
-        """The runs of a part (all if empty) and a scheme (likewise)."""
-        return [
-            cell for cell in self.cells if part in ("", cell.part) and scheme in ("", cell.scheme)
-        ]
+        """The runs of a part (all that are simulated if empty) and a scheme (all if empty)."""
+        parts = self.named(part)
+        return [cell for cell in self.cells if cell.part in parts and scheme in ("", cell.scheme)]
+
+    def named(self, part: str = "") -> list[str]:
+        """The parts that a name means: without one all but those on real kernels."""
+        return [one.name for one in self.parts if (part == one.name if part else not one.real)]
 
     def schemes(self, part: str = "") -> list[str]:
         """The schemes, in the order of the figure."""
-        names = [name for one in self.parts if part in ("", one.name) for name in one.schemes]
+        parts = self.named(part)
+        names = [name for one in self.parts if one.name in parts for name in one.schemes]
         return list(dict.fromkeys(names))
 
     def number(self, cell: Cell, metric: str) -> float | None:
@@ -276,13 +283,22 @@ def position(part: Part, label: str) -> float:
 
 
 def read(
-    figure: Figure, sweeps: Sequence[tuple[Part, Spec]], store: Store, *, chosen: bool = False
+    figure: Figure,
+    sweeps: Sequence[tuple[Part, Spec]],
+    store: Store,
+    *,
+    chosen: bool = False,
+    lacking: str = "",
 ) -> Data:
-    """What the store has of a figure's runs."""
-    data = Data(paper(figure.paper), figure, tuple(part for part, _ in sweeps), chosen=chosen)
+    """What the store has of a figure's runs. If something is `lacking` for those on a real kernel,
+    they are taken where they are there, and are not wanted."""
+    parts = tuple(part for part, _ in sweeps)
+    data = Data(paper(figure.paper), figure, parts, chosen=chosen, lacking=lacking)
     for part, spec in sweeps:
         points = {point.number: point for point in spec.points}
         for row in tables.read(spec, store).rows:
+            if part.real and lacking and row.state != "done":
+                continue
             data.wanted += 1
             point = points[row.run.point]
             label = point.coordinates[part.axis.name] if part.axis is not None else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -32,12 +33,28 @@ class Job:
     """Conditions: points for which one of them holds."""
     executor: Executor = field(default_factory=Threads)
     options: Options = field(default_factory=Options)
+    deadline: float | None = None
+    """The `time.monotonic()` at which to stop."""
     quiet: bool = True
+    linux: bool = False
+    """Are parts on a real kernel run, too?"""
 
     def sweeps(self, figure: Figure) -> list[tuple[Part, Spec]]:
         """The figure's sweeps at the scale."""
         found = [(part, runs.sweep(figure, part, self.only)) for part in figure.parts[self.scale]]
         return [(part, spec) for part, spec in found if spec is not None]
+
+    @functools.cached_property
+    def lacking(self) -> str:
+        """Why nothing is run on a real kernel; empty if it is."""
+        if not self.linux:
+            return "real kernel: only with --linux"
+        from clearpipe.linux import hosts, namespaces
+
+        lacks = namespaces.missing()
+        if not lacks and (lack := hosts.missing()):
+            lacks = [lack]
+        return f"this system lacks: {'; '.join(lacks)}" if lacks else ""
 
 
 @dataclass(frozen=True)
@@ -107,9 +124,13 @@ def _number(value: float) -> float | None:
 def run(job: Job, figure: Figure) -> Tally:
     """Do what is missing of a figure's runs. Raises OutOfTime."""
     whole = Tally()
-    for _, spec in job.sweeps(figure):
+    for part, spec in job.sweeps(figure):
+        if part.real and job.lacking:
+            continue
+        # One after the other, and here: they are measured in real time.
+        executor = Threads(1, job.deadline) if part.real else job.executor
         with progress.watcher(job.quiet) as watcher:
-            tally = Sweep(spec, job.store, job.executor, job.options, watcher).run()
+            tally = Sweep(spec, job.store, executor, job.options, watcher).run()
         for name in ("wanted", "done", "failed", "fresh", "elsewhere"):
             setattr(whole, name, getattr(whole, name) + getattr(tally, name))
     return whole
@@ -117,7 +138,8 @@ def run(job: Job, figure: Figure) -> Tally:
 
 def judge(job: Job, figure: Figure) -> Done:
     """The verdicts by what the store has now."""
-    data = runs.read(figure, job.sweeps(figure), job.store, chosen=bool(job.only))
+    lacking, sweeps = job.lacking, job.sweeps(figure)
+    data = runs.read(figure, sweeps, job.store, chosen=bool(job.only), lacking=lacking)
     outcomes = [claims.judge(claim, data, job.scale) for claim in figure.claims]
     return Done(figure, job.scale, data, outcomes)
 

@@ -1,0 +1,3 @@
+/* VCP's end hosts for paths that lose packets at random: `recovery = "decoupled"`. */
+#define DECOUPLED
+#include "vcp.bpf.c"
