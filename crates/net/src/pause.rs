@@ -4,6 +4,8 @@
 //! the pause, everything up to it has happened and nothing after it has. Packets that reach a prompt
 //! host after the pause wait in its line with an event, as for a host that is not prompt. Going on,
 //! such a host takes events until its line holds no packet of before, and is prompt again.
+//!
+//! A sample of hosts is such a pause, just before its instant.
 
 use units::Time;
 
@@ -24,9 +26,22 @@ impl World {
         hosts.max(self.agenda.now()).min(self.end)
     }
 
-    /// Goes on to `end` after a pause at the present end.
-    pub fn go_on(&mut self, end: Time) {
+    /// The run is to end at `end`.
+    pub fn set_end(&mut self, end: Time) {
         self.end = end;
+        self.set_reach();
+    }
+
+    /// Hosts are run ahead up to the end, and not up to the instant at which they are sampled next.
+    pub fn set_reach(&mut self) {
+        let sample = if self.probes.samples_hosts() { self.probes.next() } else { None };
+        let before = sample.map_or(Time::NEVER, |Time(at)| Time(at.saturating_sub(1)));
+        self.reach = before.min(self.end);
+    }
+
+    /// Goes on to `end` after a pause at the present end, or after a sample.
+    pub fn go_on(&mut self, end: Time) {
+        self.set_end(end);
         for source in &mut self.sources {
             hold_source(source, source.prompt || source.held);
         }

@@ -101,6 +101,8 @@ pub struct World {
     pub ack_bytes: u32,
     pub warmup: Time,
     pub end: Time,
+    /// Hosts are run ahead of the clock up to here ([`World::set_reach`]).
+    pub reach: Time,
     /// The links' counts at the end of the warm-up.
     pub at_warmup: Vec<Counts>,
     /// Is it worth while to look ahead ([`crate::lookahead`])?
@@ -194,7 +196,7 @@ impl World {
         if let Some(next) = next {
             self.agenda.again(next, event(Due::Up, flow));
         }
-        Some((self.paths[source.group as usize].forward[0], id))
+        Some((source.way.first, id))
     }
 
     /// The head of the line from a sink is at the first link back, which is returned.
@@ -205,7 +207,7 @@ impl World {
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckUp, flow));
         }
-        Some((self.paths[sink.group as usize].reverse[0], id))
+        Some((sink.way.first, id))
     }
 
     /// The link that a packet comes to next; there must be one.
@@ -306,12 +308,7 @@ impl World {
         l.serve(now, packet, queued_for);
         packet.hop += 1;
         let out = l.busy_until + l.owd;
-        let flow = packet.flow as usize;
-        let links = match packet.kind {
-            PacketKind::Data => &self.paths[self.sinks[flow].group as usize].forward,
-            PacketKind::Ack => &self.paths[self.sources[flow].group as usize].reverse,
-        };
-        if usize::from(packet.hop) < links.len() {
+        if !packet.is_through() {
             if l.pipe.push(&mut self.pool, id, out) {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
@@ -333,7 +330,7 @@ impl World {
         let time = serialization(access, packet.size, self.data_bytes);
         let due = sink.down_hop.cross(now, time, access.sink_owd);
         self.access_hops += 1;
-        if sink.prompt && due <= self.end {
+        if sink.prompt && due <= self.reach {
             self.deliver(due, flow, id);
         } else if sink.down.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::Down, flow));
@@ -348,7 +345,7 @@ impl World {
         let access = &self.accesses[source.access as usize];
         let due = source.down_hop.cross(now, access.ack_time, access.source_owd);
         self.access_hops += 1;
-        if source.prompt && due <= self.end {
+        if source.prompt && due <= self.reach {
             self.settle_source(due, flow);
             self.acknowledged(due, flow, id);
         } else if source.ack_down.push(&mut self.pool, id, due) {
@@ -597,7 +594,7 @@ impl World {
         packet.seq = ack.cumulative;
         packet.signal = ack.ece;
         packet.size = self.ack_bytes;
-        packet.hop = 0;
+        (packet.hop, packet.links) = (0, sink.way.links);
         let due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
         if sink.ack_up.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckUp, flow));
@@ -653,6 +650,9 @@ impl World {
         ) {
             self.agenda.at(next, event(Due::Probe, 0));
         }
+        if self.probes.samples_hosts() {
+            self.go_on(self.end);
+        }
     }
 
     #[cold]
@@ -684,24 +684,27 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
     source.sent += 1;
     let leaving = Leaving { now, size, segment, outbound: &source.outbound };
     packet.header = source.sender.on_send(leaving);
-    packet.ecn = match source.ecn {
-        EcnUse::None => Ecn::NotCapable,
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        EcnUse::Classic if retransmission => Ecn::NotCapable,
-        EcnUse::Classic => Ecn::Ect0,
-        EcnUse::Codes(code) => code,
-    };
+    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+    let incapable = retransmission && source.ecn == EcnUse::Classic;
+    packet.ecn = if incapable { Ecn::NotCapable } else { source.code };
+    packet.links = source.way.links;
     packet.retransmission = retransmission;
     packet.signal = cwr;
     packet
 }
 
-/// Sets the source's timer event if none is pending early enough.
-#[inline]
+/// Sets the source's timer event if none is pending early enough, as there nearly always is.
+#[inline(always)]
 pub fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
     let deadline = source.deadline();
     if deadline < source.armed {
-        source.armed = deadline.max(agenda.now());
-        agenda.at(source.armed, event(Due::FlowTimer, flow));
+        set_timer(agenda, source, (deadline, flow));
     }
+}
+
+#[cold]
+#[inline(never)]
+fn set_timer(agenda: &mut Agenda, source: &mut Source, (deadline, flow): (Time, u32)) {
+    source.armed = deadline.max(agenda.now());
+    agenda.at(source.armed, event(Due::FlowTimer, flow));
 }

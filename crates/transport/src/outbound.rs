@@ -210,7 +210,7 @@ impl Outbound {
         let cumulative = ack.cumulative.min(self.nxt);
         if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
             // Field by field, so that the outcome of the ACKs below need not lie in memory.
-            return AckOutcome { ..self.on_eventful_ack(now, cumulative, *ack) };
+            return AckOutcome { ..self.on_eventful_ack(now, cumulative, ack.sack, ack.ece) };
         }
         let acked = count(cumulative - self.una);
         self.una = cumulative;
@@ -401,7 +401,13 @@ impl Outbound {
     }
 
     #[inline(never)]
-    fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: AckIn<'_>) -> AckOutcome {
+    fn on_eventful_ack(
+        &mut self,
+        now: Time,
+        cumulative: u64,
+        sack: &[Range],
+        ece: bool,
+    ) -> AckOutcome {
         if self.reports {
             return self.on_report(cumulative);
         }
@@ -412,7 +418,7 @@ impl Outbound {
             delivered -= self.advance(now, cumulative);
         }
         let loss = if self.recovery.selective() {
-            let news = self.take_blocks(ack.sack);
+            let news = self.take_blocks(sack);
             delivered += news;
             if self.recovery == Recovery::Decoupled {
                 self.mend(now, news > 0)
@@ -424,7 +430,7 @@ impl Outbound {
         } else {
             None
         };
-        let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
+        let loss = if ece && loss.is_none() { self.on_ece() } else { loss };
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
         self.outcome(count(delivered), count(acked), lost, loss)
