@@ -415,6 +415,10 @@ impl World {
     fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
+            // No timer is due before its event.
+            if source.armed.min(source.pace_armed) >= until {
+                break;
+            }
             let (timer, pace) = (source.deadline(), source.pace_armed);
             if timer.min(pace) >= until {
                 break;
@@ -437,14 +441,14 @@ impl World {
             if source.sender.pacing().is_some() && source.pace_free > now {
                 if source.outbound.has_room(window) && source.pace_free < source.pace_armed {
                     source.pace_armed = source.pace_free;
-                    self.agenda.at(source.pace_free, event(Due::Pace, flow));
+                    set(&mut self.agenda, source.pace_free, (Due::Pace, flow));
                 }
                 break;
             }
             let Some(segment) = source.outbound.next_segment(window) else { break };
             source.outbound.on_sent(now);
             let last = segment.seq == source.last_seq;
-            let size = if last { self.annals[flow as usize].last_bytes } else { self.data_bytes };
+            let size = if last { last_bytes(&self.annals, flow) } else { self.data_bytes };
             if let Some(rate) = source.sender.pacing() {
                 source.pace_free = now + rate.serialization(size);
             }
@@ -455,7 +459,7 @@ impl World {
             let id = self.pool.insert(depart(packet, source, segment));
             self.access_hops += 1;
             if source.up.push(&mut self.pool, id, due) {
-                self.agenda.at(due, event(Due::Up, flow));
+                set(&mut self.agenda, due, (Due::Up, flow));
             }
             if id >= self.pool.limit {
                 self.crowded = true;
@@ -500,10 +504,11 @@ impl World {
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
         let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: packet.signal };
         let seen = source.outbound.on_ack(now, &ack);
-        if let Some(loss) = &seen.loss {
-            source.report_loss(now, loss);
+        // A copy, so that the rest of the outcome need not lie in memory.
+        if let Some(loss) = seen.loss {
+            source.report_loss(now, &loss);
             if !source.prompt {
-                self.probes.on_loss(now, flow, loss);
+                self.probes.on_loss(now, flow, &loss);
             }
         }
         if seen.delivered > 0 {
@@ -691,6 +696,19 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
     packet.retransmission = retransmission;
     packet.signal = cwr;
     packet
+}
+
+/// Sets an event, where that is seldom to be done.
+#[inline(never)]
+fn set(agenda: &mut Agenda, time: Time, (due, index): (Due, u32)) {
+    agenda.at(time, event(due, index));
+}
+
+/// Size of the last packet of a finite transfer [bytes].
+#[cold]
+#[inline(never)]
+fn last_bytes(annals: &[Annals], flow: u32) -> u32 {
+    annals[flow as usize].last_bytes
 }
 
 /// Sets the source's timer event if none is pending early enough, as there nearly always is.

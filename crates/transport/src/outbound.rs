@@ -219,8 +219,10 @@ impl Outbound {
         self.limited = 0;
         self.end_back_off();
         self.restart_timer(now);
-        let loss = if ack.ece { self.on_ece() } else { None };
-        self.outcome(acked, acked, 0, loss)
+        if ack.ece {
+            return AckOutcome { ..self.on_echo(acked) };
+        }
+        self.outcome(acked, acked, 0, None)
     }
 
     /// When [`Outbound::on_timeout`] is due; [`Time::NEVER`] when nothing is outstanding.
@@ -385,6 +387,14 @@ impl Outbound {
         self.limited = 0;
         let (una, nxt) = (self.una, self.nxt);
         self.board().start_over(una, nxt);
+    }
+
+    /// An ACK without other events echoes congestion.
+    #[cold]
+    #[inline(never)]
+    fn on_echo(&mut self, acked: u32) -> AckOutcome {
+        let loss = self.on_ece();
+        self.outcome(acked, acked, 0, loss)
     }
 
     /// ECE counts once per window of data, and not for a window reduced for another reason (RFC
