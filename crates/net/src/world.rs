@@ -447,13 +447,16 @@ impl World {
             }
             let Some(segment) = source.outbound.next_segment(window) else { break };
             source.outbound.on_sent(now);
-            let last = segment.seq == source.last_seq;
-            let size = if last { last_bytes(&self.annals, flow) } else { self.data_bytes };
+            let access = &self.accesses[source.access as usize];
+            let (size, time) = if segment.seq == source.last_seq {
+                let size = last_bytes(&self.annals, flow);
+                (size, access.rate.serialization(size))
+            } else {
+                (self.data_bytes, access.data_time)
+            };
             if let Some(rate) = source.sender.pacing() {
                 source.pace_free = now + rate.serialization(size);
             }
-            let access = &self.accesses[source.access as usize];
-            let time = serialization(access, size, self.data_bytes);
             let due = source.up_hop.cross(now, time, access.source_owd);
             let packet = Packet::data(flow, segment.seq, size, now);
             let id = self.pool.insert(depart(packet, source, segment));
