@@ -34,14 +34,28 @@ impl World {
 
     /// Hosts are run ahead up to the end, and not up to the instant at which they are sampled next.
     pub fn set_reach(&mut self) {
-        let sample = if self.probes.samples_hosts() { self.probes.next() } else { None };
-        let before = sample.map_or(Time::NEVER, |Time(at)| Time(at.saturating_sub(1)));
-        self.reach = before.min(self.end);
+        let before = |sample: Time| Time(sample.0.saturating_sub(1));
+        self.source_reach = self.end.min(before(self.probes.next_of_sources()));
+        self.sink_reach = self.end.min(before(self.probes.next_of_sinks()));
     }
 
-    /// Goes on to `end` after a pause at the present end, or after a sample.
+    /// Goes on to `end` after a pause at the present end.
     pub fn go_on(&mut self, end: Time) {
         self.set_end(end);
+        self.hold();
+    }
+
+    /// Goes on after a sample.
+    pub fn go_on_sampled(&mut self) {
+        let reach = |world: &World| (world.source_reach, world.sink_reach);
+        let before = reach(self);
+        self.set_reach();
+        if reach(self) != before {
+            self.hold();
+        }
+    }
+
+    fn hold(&mut self) {
         for source in &mut self.sources {
             hold_source(source, source.prompt || source.held);
         }

@@ -2,7 +2,7 @@
 //! series has no event here, and a host or a link that nobody watches is not looked at.
 //!
 //! Hosts that are sampled are not run ahead of the clock beyond the next sample
-//! ([`crate::world::World::reach`]).
+//! ([`crate::world::World::set_reach`]).
 //!
 //! On change there is no sampling event: a source that is watched is not [`Source::prompt`] and is
 //! looked at after each of its events, a link that is not [`Link::plain`] after each arrival,
@@ -164,9 +164,16 @@ impl Probes {
         (self.next != Time::NEVER).then_some(self.next)
     }
 
-    /// Are there samples of hosts?
-    pub fn samples_hosts(&self) -> bool {
-        self.next != Time::NEVER && self.wanted.any(Of::Flow)
+    /// When sources are sampled next, if they are.
+    pub fn next_of_sources(&self) -> Time {
+        let of_sources = |series: Series| series.of() == Of::Flow && series != Series::Goodput;
+        let sampled = Series::ALL.into_iter().any(|s| of_sources(s) && self.wanted.has(s));
+        if sampled { self.next } else { Time::NEVER }
+    }
+
+    /// When sinks are.
+    pub fn next_of_sinks(&self) -> Time {
+        if self.wanted.has(Series::Goodput) { self.next } else { Time::NEVER }
     }
 
     /// Is it `now`?

@@ -154,7 +154,7 @@ impl World {
         };
         let there = hop.cross(out, time, owd);
         self.access_hops += u64::from(!self.islands.owns(flow));
-        if kind == PacketKind::Data && sink.prompt && there <= self.reach {
+        if kind == PacketKind::Data && sink.prompt && there <= self.sink_reach {
             return self.deliver(there, flow, id);
         }
         if pipe.push(&mut self.pool, id, there) {

@@ -101,8 +101,10 @@ pub struct World {
     pub ack_bytes: u32,
     pub warmup: Time,
     pub end: Time,
-    /// Hosts are run ahead of the clock up to here ([`World::set_reach`]).
-    pub reach: Time,
+    /// Sources are run ahead of the clock up to here ([`World::set_reach`]).
+    pub source_reach: Time,
+    /// So are sinks.
+    pub sink_reach: Time,
     /// The links' counts at the end of the warm-up.
     pub at_warmup: Vec<Counts>,
     /// Is it worth while to look ahead ([`crate::lookahead`])?
@@ -330,7 +332,7 @@ impl World {
         let time = serialization(access, packet.size, self.data_bytes);
         let due = sink.down_hop.cross(now, time, access.sink_owd);
         self.access_hops += 1;
-        if sink.prompt && due <= self.reach {
+        if sink.prompt && due <= self.sink_reach {
             self.deliver(due, flow, id);
         } else if sink.down.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::Down, flow));
@@ -345,7 +347,7 @@ impl World {
         let access = &self.accesses[source.access as usize];
         let due = source.down_hop.cross(now, access.ack_time, access.source_owd);
         self.access_hops += 1;
-        if source.prompt && due <= self.reach {
+        if source.prompt && due <= self.source_reach {
             self.settle_source(due, flow);
             self.acknowledged(due, flow, id);
         } else if source.ack_down.push(&mut self.pool, id, due) {
@@ -658,9 +660,7 @@ impl World {
         ) {
             self.agenda.at(next, event(Due::Probe, 0));
         }
-        if self.probes.samples_hosts() {
-            self.go_on(self.end);
-        }
+        self.go_on_sampled();
     }
 
     #[cold]
