@@ -104,9 +104,10 @@ pub struct Source {
     pub ecn: EcnUse,
     /// The ECN bits of new data.
     pub code: Ecn,
-    /// Does nobody watch the source? Then an ACK's arrival needs no event.
+    /// Does nobody watch the source? Then the arrival of an ACK up to
+    /// [`crate::world::World::source_reach`] needs no event.
     pub prompt: bool,
-    /// It would be prompt, but `ack_down` holds packets from before a pause, which have events.
+    /// It would be prompt, but `ack_down` holds packets from before a pause or sample, which have events.
     pub held: bool,
     pub started: bool,
     pub finished: bool,
@@ -130,9 +131,10 @@ pub struct Sink {
     /// The packet whose arrival a delayed ACK will answer, or [`crate::packet::NONE`].
     pub unanswered: u32,
     pub ecn: EcnUse,
-    /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
+    /// Does the sink acknowledge at once? Then an arrival up to [`crate::world::World::sink_reach`] needs
+    /// no event.
     pub prompt: bool,
-    /// It would be prompt, but `down` holds packets from before a pause, which have events.
+    /// It would be prompt, but `down` holds packets from before a pause or sample, which have events.
     pub held: bool,
     pub receiver: AnyReceiver,
     pub inbound: Inbound,
