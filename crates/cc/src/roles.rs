@@ -37,6 +37,17 @@ pub enum EcnUse {
     Codes(Ecn),
 }
 
+impl EcnUse {
+    /// The code of new data.
+    pub fn code(self) -> Ecn {
+        match self {
+            EcnUse::None => Ecn::NotCapable,
+            EcnUse::Classic => Ecn::Ect0,
+            EcnUse::Codes(code) => code,
+        }
+    }
+}
+
 /// An inner variable that a probe shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {

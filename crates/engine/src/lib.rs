@@ -144,7 +144,8 @@ impl Agenda {
         }
         let key = self.heap.least();
         let time = key::time(key);
-        if self.heap.is_empty() || time > until {
+        // Only an empty heap's key is of no event, and that is of the end of time.
+        if time >= until && (time > until || self.heap.is_empty()) {
             return None;
         }
         self.heap.take();

@@ -192,9 +192,9 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
         if group >= new.groups.len() {
             continue; // a macro-flow
         }
-        hold_source(source, !probe::samples_source(new, group));
+        hold_source(source, !probe::watches_source(new, group));
         let at_once = new.transport.delayed_ack.is_none();
-        hold_sink(sink, (at_once || sink.reports) && !probe::samples_sink(new, group));
+        hold_sink(sink, at_once || sink.reports);
     }
     let ends = Ends { sources: &world.sources, sinks: &world.sinks };
     world.probes.change(new, at, &world.links, ends);

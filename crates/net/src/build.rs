@@ -5,7 +5,7 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{App, Group, Island, RouterPart, Scenario};
+use scenario::{App, Crossing, Group, Island, RouterPart, Scenario};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -13,7 +13,7 @@ use units::random::Stream;
 use crate::app::Apps;
 use crate::arrivals::Arrivals;
 use crate::fingerprint::Fingerprint;
-use crate::flow::{Access, Annals, Hop, Path, Sink, Source};
+use crate::flow::{Access, Annals, Hop, Path, Sink, Source, Way};
 use crate::islands::{Found, Islands, found, of_island};
 use crate::line::{Line, Streams};
 use crate::link::{Link, Routers};
@@ -60,6 +60,8 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         ack_bytes: scenario.packets.ack_bytes,
         warmup: Time::ZERO + scenario.warmup,
         end,
+        source_reach: end,
+        sink_reach: end,
         at_warmup: vec![Default::default(); links.len()],
         look_ahead: lookahead::pays(flows.sources.len()),
         access_hops: 0,
@@ -76,6 +78,7 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         crowded: false,
     };
     schedule(scenario, &mut world);
+    world.set_reach();
     world
 }
 
@@ -259,8 +262,10 @@ pub struct Mould {
     params: AnySenderParams,
     packet_bytes: u32,
     initial_window: f64,
-    /// Named links on the way of its data.
-    routers: u32,
+    /// Of its data; it meets so many routers.
+    forward: Way,
+    /// Of its ACKs.
+    reverse: Way,
     config: Config,
     /// See [`Source::prompt`].
     source_prompt: bool,
@@ -293,19 +298,25 @@ impl Mould {
             params: group.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes,
             initial_window: scenario.transport.initial_window,
-            routers: group.path.len() as u32,
+            forward: Way::over(&group.path),
+            reverse: Way::over(&group.reverse),
             config,
-            source_prompt: !probe::samples_source(scenario, number),
-            sink_prompt: at_once(&config) && !probe::samples_sink(scenario, number),
+            source_prompt: !probe::watches_source(scenario, number),
+            sink_prompt: at_once(&config),
         }
     }
 
     /// That of a macro-flow of an island; `group` is the number of its path.
-    pub fn carrying(scenario: &Scenario, island: &Island, (group, routers): (u32, u32)) -> Mould {
+    pub fn carrying(
+        scenario: &Scenario,
+        island: &Island,
+        (group, crossing): (u32, &Crossing),
+    ) -> Mould {
         let transport = &scenario.transport;
         Mould {
             group,
-            routers,
+            forward: Way::over(&crossing.path),
+            reverse: Way::over(&crossing.feedback),
             params: island.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes + island.outer_bytes,
             initial_window: transport.initial_window,
@@ -335,20 +346,18 @@ impl Mould {
 
     /// Flows are watched as `scenario` says.
     pub fn watch(&mut self, scenario: &Scenario) {
-        let group = self.group as usize;
-        self.source_prompt = !probe::samples_source(scenario, group);
-        self.sink_prompt = at_once(&self.config) && !probe::samples_sink(scenario, group);
+        self.source_prompt = !probe::watches_source(scenario, self.group as usize);
     }
 
     /// The receiver that chooses what to acknowledge, if the protocol has one.
     pub fn reporter(&self) -> Option<AnyReporter> {
-        let Mould { packet_bytes, initial_window, routers, .. } = *self;
+        let Mould { packet_bytes, initial_window, .. } = *self;
         // It draws nothing.
         let stream = Stream::new(0, 0, "");
         self.params.reporter(&SenderContext {
             packet_bytes,
             initial_window,
-            routers,
+            routers: u32::from(self.forward.links),
             stream,
             host: prototypes::host(),
         })
@@ -361,6 +370,7 @@ impl Mould {
             down: Pipe::EMPTY,
             group: self.group,
             access,
+            way: self.reverse,
             down_hop: Hop::FREE,
             up_hop: Hop::FREE,
             unanswered: NONE,
@@ -381,7 +391,8 @@ impl Mould {
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
-        let Mould { group, packet_bytes, initial_window, routers, .. } = *self;
+        let Mould { group, packet_bytes, initial_window, .. } = *self;
+        let routers = u32::from(self.forward.links);
         let host = prototypes::host();
         let context = SenderContext { packet_bytes, initial_window, routers, stream, host };
         let (sender, receiver) = self.params.build(&context);
@@ -392,6 +403,7 @@ impl Mould {
             ack_down: Pipe::EMPTY,
             group,
             access,
+            way: self.forward,
             up_hop: Hop::FREE,
             down_hop: Hop::FREE,
             armed: Time::NEVER,
@@ -403,6 +415,7 @@ impl Mould {
             sent: 0,
             acks_arrived: 0,
             ecn,
+            code: ecn.code(),
             prompt: self.source_prompt,
             held: false,
             started: false,

@@ -7,7 +7,7 @@
 //! packet lies together, in the order of first use, and what is seldom needed lies elsewhere.
 
 use cc::registry::{AnyReceiver, AnySender};
-use cc::roles::{EcnUse, Loss};
+use cc::roles::{Ecn, EcnUse, Loss};
 use transport::{AckOutcome, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
 
@@ -46,6 +46,22 @@ pub struct Path {
     pub reverse: Vec<u32>,
 }
 
+/// What every packet needs of its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The first named link.
+    pub first: u32,
+    /// Named links.
+    pub links: u16,
+}
+
+impl Way {
+    /// Over these links, of which there must be one.
+    pub fn over(links: &[usize]) -> Way {
+        Way { first: links[0] as u32, links: links.len() as u16 }
+    }
+}
+
 /// The access hops' properties, shared by the flows that have the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
@@ -68,6 +84,8 @@ pub struct Source {
     pub ack_down: Pipe,
     pub group: u32,
     pub access: u32,
+    /// Of its data.
+    pub way: Way,
     pub up_hop: Hop,
     pub down_hop: Hop,
     /// Earliest pending event of the timers.
@@ -84,9 +102,12 @@ pub struct Source {
     pub sent: u64,
     pub acks_arrived: u64,
     pub ecn: EcnUse,
-    /// Does nobody watch the source? Then an ACK's arrival needs no event.
+    /// The ECN bits of new data.
+    pub code: Ecn,
+    /// Does nobody watch the source? Then the arrival of an ACK up to
+    /// [`crate::world::World::source_reach`] needs no event.
     pub prompt: bool,
-    /// It would be prompt, but `ack_down` holds packets from before a pause, which have events.
+    /// It would be prompt, but `ack_down` holds packets from before a pause or sample, which have events.
     pub held: bool,
     pub started: bool,
     pub finished: bool,
@@ -103,14 +124,17 @@ pub struct Sink {
     pub down: Pipe,
     pub group: u32,
     pub access: u32,
+    /// Of its ACKs.
+    pub way: Way,
     pub down_hop: Hop,
     pub up_hop: Hop,
     /// The packet whose arrival a delayed ACK will answer, or [`crate::packet::NONE`].
     pub unanswered: u32,
     pub ecn: EcnUse,
-    /// Does the sink acknowledge at once, and nobody sample what it gets? Then it needs no event.
+    /// Does the sink acknowledge at once? Then an arrival up to [`crate::world::World::sink_reach`] needs
+    /// no event.
     pub prompt: bool,
-    /// It would be prompt, but `down` holds packets from before a pause, which have events.
+    /// It would be prompt, but `down` holds packets from before a pause or sample, which have events.
     pub held: bool,
     pub receiver: AnyReceiver,
     pub inbound: Inbound,

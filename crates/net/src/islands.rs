@@ -21,7 +21,7 @@ mod rows;
 use std::collections::VecDeque;
 
 use cc::registry::AnySender;
-use cc::roles::{Departing, Ecn, EcnUse, LossKind, PacketKind};
+use cc::roles::{Departing, LossKind, PacketKind};
 use queue::{Queue, Waiting};
 use results::metrics::Occupancy;
 use transport::{LossEvent, Segment};
@@ -186,7 +186,7 @@ impl World {
     pub(crate) fn release(&mut self, now: Time, flow: u32) {
         while let Some((waiting, segment)) = self.next_release(now, flow) {
             let id = self.wrap(now, flow, waiting, segment);
-            let link = self.paths[self.sources[flow as usize].group as usize].forward[0];
+            let link = self.sources[flow as usize].way.first;
             self.settle(now, link);
             self.arrive_special(now, link, id);
         }
@@ -250,13 +250,9 @@ impl World {
             backlogged: own.queue.backlog().packets > 0,
             retransmission: false,
         });
-        let ecn = match source.ecn {
-            EcnUse::None => Ecn::NotCapable,
-            EcnUse::Classic => Ecn::Ect0,
-            EcnUse::Codes(code) => code,
-        };
         let mut packet = Packet::data(flow, segment.seq, size, now);
-        (packet.header, packet.ecn, packet.signal) = (header, ecn, segment.cwr);
+        (packet.header, packet.ecn, packet.signal) = (header, source.code, segment.cwr);
+        packet.links = source.way.links;
         let id = self.pool.insert(packet);
         self.islands.load(id, Cargo::Packet(waiting.handle));
         id

@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
     /// Lets happen what hosts that are ahead of the clock have seen already.
     fn settle(&mut self) {
         if !self.there && !self.world.crowded {
-            self.world.end = self.world.ahead();
+            self.world.set_end(self.world.ahead());
             while self.advance(u64::MAX) {}
         }
     }

@@ -34,6 +34,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Links of its path already behind it.
     pub hop: u16,
+    /// Links of its path.
+    pub links: u16,
     /// Was the data sent before?
     pub retransmission: bool,
     /// RFC 3168: CWR on data, ECE on an ACK.
@@ -41,8 +43,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A data packet of `flow` with segment `seq` of `size` bytes, sent at `sent_at`; everything else
-    /// is as it is without loss and congestion control.
+    /// A data packet of `flow` with segment `seq` of `size` bytes, sent at `sent_at`, that crosses no
+    /// link; everything else is as it is without loss and congestion control.
     pub fn data(flow: u32, seq: u64, size: u32, sent_at: Time) -> Packet {
         Packet {
             next_due: Time::NEVER,
@@ -56,6 +58,7 @@ impl Packet {
             kind: PacketKind::Data,
             ecn: Ecn::NotCapable,
             hop: 0,
+            links: 0,
             retransmission: false,
             signal: false,
         }
@@ -83,6 +86,12 @@ impl Packet {
     #[inline]
     pub fn turn_round(&mut self, sack: u32) {
         (self.kind, self.extra) = (PacketKind::Ack, sack);
+    }
+
+    /// Is no link of its path ahead?
+    #[inline]
+    pub fn is_through(&self) -> bool {
+        self.hop >= self.links
     }
 }
 

@@ -4,6 +4,8 @@
 //! the pause, everything up to it has happened and nothing after it has. Packets that reach a prompt
 //! host after the pause wait in its line with an event, as for a host that is not prompt. Going on,
 //! such a host takes events until its line holds no packet of before, and is prompt again.
+//!
+//! A sample of hosts is such a pause, just before its instant.
 
 use units::Time;
 
@@ -24,9 +26,36 @@ impl World {
         hosts.max(self.agenda.now()).min(self.end)
     }
 
+    /// The run is to end at `end`.
+    pub fn set_end(&mut self, end: Time) {
+        self.end = end;
+        self.set_reach();
+    }
+
+    /// Hosts are run ahead up to the end, and not up to the instant at which they are sampled next.
+    pub fn set_reach(&mut self) {
+        let before = |sample: Time| Time(sample.0.saturating_sub(1));
+        self.source_reach = self.end.min(before(self.probes.next_of_sources()));
+        self.sink_reach = self.end.min(before(self.probes.next_of_sinks()));
+    }
+
     /// Goes on to `end` after a pause at the present end.
     pub fn go_on(&mut self, end: Time) {
-        self.end = end;
+        self.set_end(end);
+        self.hold();
+    }
+
+    /// Goes on after a sample.
+    pub fn go_on_sampled(&mut self) {
+        let reach = |world: &World| (world.source_reach, world.sink_reach);
+        let before = reach(self);
+        self.set_reach();
+        if reach(self) != before {
+            self.hold();
+        }
+    }
+
+    fn hold(&mut self) {
         for source in &mut self.sources {
             hold_source(source, source.prompt || source.held);
         }

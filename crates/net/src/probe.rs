@@ -1,9 +1,13 @@
 //! Series: values against time, sampled at a fixed step or recorded when they change. A run without
 //! series has no event here, and a host or a link that nobody watches is not looked at.
 //!
+//! Hosts that are sampled are not run ahead of the clock beyond the next sample
+//! ([`crate::world::World::set_reach`]).
+//!
 //! On change there is no sampling event: a source that is watched is not [`Source::prompt`] and is
 //! looked at after each of its events, a link that is not [`Link::plain`] after each arrival,
-//! departure and timer. A value that changed is recorded with the time of the change.
+//! departure and timer. A value that changed is recorded with the time of the change. A sink has no
+//! such values.
 
 use results::{Series as Table, SeriesOf};
 use scenario::{Every, Of, Scenario, Series};
@@ -82,20 +86,11 @@ pub struct Ends<'a> {
 }
 
 /// Must a group's sources be looked at when something happens to them?
-pub fn samples_source(scenario: &Scenario, group: usize) -> bool {
-    let wanted = [Series::Cwnd, Series::Srtt, Series::Rate, Series::Sender];
-    samples(scenario, group, &wanted)
-}
-
-/// Must a group's sinks be looked at when something happens to them?
-pub fn samples_sink(scenario: &Scenario, group: usize) -> bool {
-    samples(scenario, group, &[Series::Goodput])
-}
-
-fn samples(scenario: &Scenario, group: usize, any_of: &[Series]) -> bool {
+pub fn watches_source(scenario: &Scenario, group: usize) -> bool {
     let probe = &scenario.probe;
-    probe.groups.as_ref().is_none_or(|groups| groups.contains(&group))
-        && probe.series.iter().any(|wanted| any_of.contains(wanted))
+    probe.every == Every::Change
+        && probe.groups.as_ref().is_none_or(|groups| groups.contains(&group))
+        && probe.series.iter().any(|series| series.of() == Of::Flow)
 }
 
 fn grown<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
@@ -167,6 +162,18 @@ impl Probes {
     /// When the next sample is due, if any is.
     pub fn next(&self) -> Option<Time> {
         (self.next != Time::NEVER).then_some(self.next)
+    }
+
+    /// When sources are sampled next, if they are.
+    pub fn next_of_sources(&self) -> Time {
+        let of_sources = |series: Series| series.of() == Of::Flow && series != Series::Goodput;
+        let sampled = Series::ALL.into_iter().any(|s| of_sources(s) && self.wanted.has(s));
+        if sampled { self.next } else { Time::NEVER }
+    }
+
+    /// When sinks are.
+    pub fn next_of_sinks(&self) -> Time {
+        if self.wanted.has(Series::Goodput) { self.next } else { Time::NEVER }
     }
 
     /// Is it `now`?

@@ -1,5 +1,7 @@
 //! The rows of series while a run records them: 20 bytes each.
 
+use std::slice::IterMut;
+
 use results::{Series as Table, SeriesOf};
 use units::Time;
 
@@ -41,9 +43,15 @@ pub struct Rows {
 struct Part {
     table: u32,
     link: u32,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
     /// [s]
-    t: Vec<f64>,
-    value: Vec<f64>,
+    t: f64,
+    value: f64,
+    link: u32,
 }
 
 /// The places of the values that one flow or link reports, in the order in which it reports them, and
@@ -51,6 +59,8 @@ struct Part {
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     all: Vec<Slot>,
+    /// Those behind them that the last report has opened.
+    fresh: Vec<Slot>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,9 +73,9 @@ struct Slot {
 /// What one flow or link reports at an instant.
 pub struct Report<'a> {
     rows: &'a mut Rows,
-    slots: &'a mut Vec<Slot>,
-    /// The place of the next value.
-    next: usize,
+    /// The slots of the next values.
+    slots: IterMut<'a, Slot>,
+    fresh: &'a mut Vec<Slot>,
     at: At,
 }
 
@@ -76,8 +86,7 @@ impl Report<'_> {
     /// The next value. Only a change makes a row if `changed`.
     #[inline(always)]
     pub fn put(&mut self, name: Name<'_>, value: f64, changed: bool) {
-        let Some(slot) = self.slots.get_mut(self.next) else { return self.open(name, Some(value)) };
-        self.next += 1;
+        let Some(slot) = self.slots.next() else { return self.open(name, Some(value)) };
         if changed && slot.last.to_bits() == value.to_bits() {
             return;
         }
@@ -90,16 +99,15 @@ impl Report<'_> {
     pub fn put_some(&mut self, name: Name<'_>, value: Option<f64>, changed: bool) {
         match value {
             Some(value) => self.put(name, value, changed),
-            None if self.next == self.slots.len() => self.open(name, None),
-            None => self.next += 1,
+            None if self.slots.next().is_none() => self.open(name, None),
+            None => {}
         }
     }
 
     #[cold]
     #[inline(never)]
     fn open(&mut self, name: Name<'_>, value: Option<f64>) {
-        self.next += 1;
-        self.rows.open(self.slots, name, self.at, value);
+        self.rows.open(self.fresh, name, self.at, value);
     }
 }
 
@@ -107,7 +115,11 @@ impl Rows {
     /// A report begins.
     #[inline]
     pub fn report<'a>(&'a mut self, slots: &'a mut Slots, at: At) -> Report<'a> {
-        Report { rows: self, slots: &mut slots.all, next: 0, at }
+        let Slots { all, fresh } = slots;
+        if !fresh.is_empty() {
+            all.append(fresh);
+        }
+        Report { rows: self, slots: all.iter_mut(), fresh, at }
     }
 
     pub fn new() -> Rows {
@@ -140,7 +152,7 @@ impl Rows {
     fn part(&mut self, table: u32, link: u32) -> usize {
         let known = self.parts.iter().position(|part| (part.table, part.link) == (table, link));
         known.unwrap_or_else(|| {
-            self.parts.push(Part { table, link, t: Vec::new(), value: Vec::new() });
+            self.parts.push(Part { table, link, rows: Vec::new() });
             self.parts.len() - 1
         })
     }
@@ -160,9 +172,8 @@ impl Rows {
                 table.value.push(value);
             }
             SeriesOf::Link => {
-                let part = &mut self.parts[place as usize];
-                part.t.push(at.now);
-                part.value.push(value);
+                let row = Row { t: at.now, value, link: at.id };
+                self.parts[place as usize].rows.push(row);
             }
         }
     }
@@ -187,18 +198,16 @@ impl Rows {
 
     fn gather_before(&mut self, settled: f64) {
         for (number, table) in self.tables.iter_mut().enumerate() {
-            let of_table = self.parts.iter_mut().filter(|part| part.table as usize == number);
-            let mut runs: Vec<Run> = of_table.filter_map(|part| part.cut(settled)).collect();
-            // Two by two, so that it takes as many rounds as the logarithm of their number.
-            while runs.len() > 1 {
-                let odd = (runs.len() % 2 == 1).then(|| runs.pop()).flatten();
-                runs = runs.chunks(2).map(|two| Run::merge(&two[0], &two[1])).chain(odd).collect();
+            let of_table = self.parts.iter().filter(|part| part.table as usize == number);
+            let runs: Vec<&[Row]> = of_table.map(|part| part.before(settled)).collect();
+            match runs[..] {
+                [] => {}
+                [run] => append(table, run),
+                _ => append(table, &merged(&runs)),
             }
-            for run in runs {
-                table.t_s.extend_from_slice(&run.t);
-                table.id.extend_from_slice(&run.id);
-                table.value.extend_from_slice(&run.value);
-            }
+        }
+        for part in &mut self.parts {
+            part.rows.drain(..part.before(settled).len());
         }
     }
 
@@ -211,38 +220,42 @@ impl Rows {
 }
 
 impl Part {
-    /// Its rows before `settled`, if there are any: they go.
-    fn cut(&mut self, settled: f64) -> Option<Run> {
-        let rows = self.t.partition_point(|&t| t < settled);
-        let t = self.t.drain(..rows).collect();
-        let value = self.value.drain(..rows).collect();
-        (rows > 0).then(|| Run { t, id: vec![self.link; rows], value })
+    /// Its rows before `settled`.
+    fn before(&self, settled: f64) -> &[Row] {
+        &self.rows[..self.rows.partition_point(|row| row.t < settled)]
     }
 }
 
-/// Rows in order: by time, then by link.
-struct Run {
-    t: Vec<f64>,
-    id: Vec<u32>,
-    value: Vec<f64>,
+fn append(table: &mut Table, rows: &[Row]) {
+    table.t_s.extend(rows.iter().map(|row| row.t));
+    table.id.extend(rows.iter().map(|row| row.link));
+    table.value.extend(rows.iter().map(|row| row.value));
 }
 
-impl Run {
-    fn merge(a: &Run, b: &Run) -> Run {
-        let rows = a.t.len() + b.t.len();
-        let mut all = Run { t: vec![0.0; rows], id: vec![0; rows], value: vec![0.0; rows] };
-        let (mut i, mut j) = (0, 0);
-        let places = all.t.iter_mut().zip(&mut all.id).zip(&mut all.value);
-        for ((t, id), value) in places {
-            // An end is later than everything. Without branches, which could not be foreseen.
-            let (ta, tb) = (a.t.get(i), b.t.get(j));
-            let (ta, tb) = (ta.map_or(f64::INFINITY, |t| *t), tb.map_or(f64::INFINITY, |t| *t));
-            let first = ta < tb || ta == tb && a.id[i] <= b.id[j];
-            let (from, k) = if first { (a, i) } else { (b, j) };
-            (*t, *id, *value) = (from.t[k], from.id[k], from.value[k]);
-            i += usize::from(first);
-            j += usize::from(!first);
+/// Runs in order of time in one, by time and then by link. Two by two, so that it takes as many rounds as the
+/// logarithm of their number.
+fn merged(runs: &[&[Row]]) -> Vec<Row> {
+    match runs {
+        [] => Vec::new(),
+        [run] => run.to_vec(),
+        [a, b] => merged_two(a, b),
+        _ => {
+            let (left, right) = runs.split_at(runs.len() / 2);
+            merged_two(&merged(left), &merged(right))
         }
-        all
     }
+}
+
+fn merged_two(a: &[Row], b: &[Row]) -> Vec<Row> {
+    let end = Row { t: f64::INFINITY, value: 0.0, link: 0 };
+    let (mut i, mut j) = (0, 0);
+    let next = |_| {
+        // Without branches, which could not be foreseen; an end is later than everything.
+        let (x, y) = (a.get(i).unwrap_or(&end), b.get(j).unwrap_or(&end));
+        let first = x.t < y.t || x.t == y.t && x.link <= y.link;
+        i += usize::from(first);
+        j += usize::from(!first);
+        *if first { x } else { y }
+    };
+    (0..a.len() + b.len()).map(next).collect()
 }

@@ -128,13 +128,7 @@ impl World {
 
     /// Is the link whose delay the packet is in the last named one of its path?
     pub(crate) fn leaves_last_link(&self, id: u32) -> bool {
-        let packet = &self.pool[id];
-        let path = &self.paths[self.sources[packet.flow as usize].group as usize];
-        let links = match packet.kind {
-            PacketKind::Data => &path.forward,
-            PacketKind::Ack => &path.reverse,
-        };
-        usize::from(packet.hop) >= links.len()
+        self.pool[id].is_through()
     }
 
     /// A packet leaves the last named link at `out`. A source gets an event though it may be prompt.
@@ -160,7 +154,7 @@ impl World {
         };
         let there = hop.cross(out, time, owd);
         self.access_hops += u64::from(!self.islands.owns(flow));
-        if kind == PacketKind::Data && sink.prompt && there <= self.end {
+        if kind == PacketKind::Data && sink.prompt && there <= self.sink_reach {
             return self.deliver(there, flow, id);
         }
         if pipe.push(&mut self.pool, id, there) {

@@ -8,6 +8,7 @@ use cc::roles::PacketKind;
 use units::Time;
 
 use crate::packet::NONE;
+use crate::pause::hold_source;
 use crate::world::{Due, INDEX_BITS, MAX_INDEX, World};
 
 /// The recorder of a run, if it has one.
@@ -76,7 +77,7 @@ impl World {
         }
         self.taps.tracing = recorder.traces();
         if self.taps.tracing {
-            self.sources.iter_mut().for_each(|source| source.prompt = false);
+            self.sources.iter_mut().for_each(|source| hold_source(source, false));
         }
         self.taps.recorder = Some(Box::new(recorder));
     }

@@ -101,6 +101,10 @@ pub struct World {
     pub ack_bytes: u32,
     pub warmup: Time,
     pub end: Time,
+    /// Sources are run ahead of the clock up to here ([`World::set_reach`]).
+    pub source_reach: Time,
+    /// So are sinks.
+    pub sink_reach: Time,
     /// The links' counts at the end of the warm-up.
     pub at_warmup: Vec<Counts>,
     /// Is it worth while to look ahead ([`crate::lookahead`])?
@@ -194,7 +198,7 @@ impl World {
         if let Some(next) = next {
             self.agenda.again(next, event(Due::Up, flow));
         }
-        Some((self.paths[source.group as usize].forward[0], id))
+        Some((source.way.first, id))
     }
 
     /// The head of the line from a sink is at the first link back, which is returned.
@@ -205,7 +209,7 @@ impl World {
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckUp, flow));
         }
-        Some((self.paths[sink.group as usize].reverse[0], id))
+        Some((sink.way.first, id))
     }
 
     /// The link that a packet comes to next; there must be one.
@@ -306,12 +310,7 @@ impl World {
         l.serve(now, packet, queued_for);
         packet.hop += 1;
         let out = l.busy_until + l.owd;
-        let flow = packet.flow as usize;
-        let links = match packet.kind {
-            PacketKind::Data => &self.paths[self.sinks[flow].group as usize].forward,
-            PacketKind::Ack => &self.paths[self.sources[flow].group as usize].reverse,
-        };
-        if usize::from(packet.hop) < links.len() {
+        if !packet.is_through() {
             if l.pipe.push(&mut self.pool, id, out) {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
@@ -333,7 +332,7 @@ impl World {
         let time = serialization(access, packet.size, self.data_bytes);
         let due = sink.down_hop.cross(now, time, access.sink_owd);
         self.access_hops += 1;
-        if sink.prompt && due <= self.end {
+        if sink.prompt && due <= self.sink_reach {
             self.deliver(due, flow, id);
         } else if sink.down.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::Down, flow));
@@ -348,7 +347,7 @@ impl World {
         let access = &self.accesses[source.access as usize];
         let due = source.down_hop.cross(now, access.ack_time, access.source_owd);
         self.access_hops += 1;
-        if source.prompt && due <= self.end {
+        if source.prompt && due <= self.source_reach {
             self.settle_source(due, flow);
             self.acknowledged(due, flow, id);
         } else if source.ack_down.push(&mut self.pool, id, due) {
@@ -418,6 +417,10 @@ impl World {
     fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
+            // No timer is due before its event.
+            if source.armed.min(source.pace_armed) >= until {
+                break;
+            }
             let (timer, pace) = (source.deadline(), source.pace_armed);
             if timer.min(pace) >= until {
                 break;
@@ -440,25 +443,28 @@ impl World {
             if source.sender.pacing().is_some() && source.pace_free > now {
                 if source.outbound.has_room(window) && source.pace_free < source.pace_armed {
                     source.pace_armed = source.pace_free;
-                    self.agenda.at(source.pace_free, event(Due::Pace, flow));
+                    set(&mut self.agenda, source.pace_free, (Due::Pace, flow));
                 }
                 break;
             }
             let Some(segment) = source.outbound.next_segment(window) else { break };
             source.outbound.on_sent(now);
-            let last = segment.seq == source.last_seq;
-            let size = if last { self.annals[flow as usize].last_bytes } else { self.data_bytes };
+            let access = &self.accesses[source.access as usize];
+            let (size, time) = if segment.seq == source.last_seq {
+                let size = last_bytes(&self.annals, flow);
+                (size, access.rate.serialization(size))
+            } else {
+                (self.data_bytes, access.data_time)
+            };
             if let Some(rate) = source.sender.pacing() {
                 source.pace_free = now + rate.serialization(size);
             }
-            let access = &self.accesses[source.access as usize];
-            let time = serialization(access, size, self.data_bytes);
             let due = source.up_hop.cross(now, time, access.source_owd);
             let packet = Packet::data(flow, segment.seq, size, now);
             let id = self.pool.insert(depart(packet, source, segment));
             self.access_hops += 1;
             if source.up.push(&mut self.pool, id, due) {
-                self.agenda.at(due, event(Due::Up, flow));
+                set(&mut self.agenda, due, (Due::Up, flow));
             }
             if id >= self.pool.limit {
                 self.crowded = true;
@@ -503,10 +509,11 @@ impl World {
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
         let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: packet.signal };
         let seen = source.outbound.on_ack(now, &ack);
-        if let Some(loss) = &seen.loss {
-            source.report_loss(now, loss);
+        // A copy, so that the rest of the outcome need not lie in memory.
+        if let Some(loss) = seen.loss {
+            source.report_loss(now, &loss);
             if !source.prompt {
-                self.probes.on_loss(now, flow, loss);
+                self.probes.on_loss(now, flow, &loss);
             }
         }
         if seen.delivered > 0 {
@@ -597,7 +604,7 @@ impl World {
         packet.seq = ack.cumulative;
         packet.signal = ack.ece;
         packet.size = self.ack_bytes;
-        packet.hop = 0;
+        (packet.hop, packet.links) = (0, sink.way.links);
         let due = sink.up_hop.cross(now, access.ack_time, access.sink_owd);
         if sink.ack_up.push(&mut self.pool, id, due) {
             self.agenda.at(due, event(Due::AckUp, flow));
@@ -653,6 +660,7 @@ impl World {
         ) {
             self.agenda.at(next, event(Due::Probe, 0));
         }
+        self.go_on_sampled();
     }
 
     #[cold]
@@ -684,24 +692,40 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
     source.sent += 1;
     let leaving = Leaving { now, size, segment, outbound: &source.outbound };
     packet.header = source.sender.on_send(leaving);
-    packet.ecn = match source.ecn {
-        EcnUse::None => Ecn::NotCapable,
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        EcnUse::Classic if retransmission => Ecn::NotCapable,
-        EcnUse::Classic => Ecn::Ect0,
-        EcnUse::Codes(code) => code,
-    };
+    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+    let incapable = retransmission && source.ecn == EcnUse::Classic;
+    packet.ecn = if incapable { Ecn::NotCapable } else { source.code };
+    packet.links = source.way.links;
     packet.retransmission = retransmission;
     packet.signal = cwr;
     packet
 }
 
-/// Sets the source's timer event if none is pending early enough.
-#[inline]
+/// Sets an event, where that is seldom to be done.
+#[inline(never)]
+fn set(agenda: &mut Agenda, time: Time, (due, index): (Due, u32)) {
+    agenda.at(time, event(due, index));
+}
+
+/// Size of the last packet of a finite transfer [bytes].
+#[cold]
+#[inline(never)]
+fn last_bytes(annals: &[Annals], flow: u32) -> u32 {
+    annals[flow as usize].last_bytes
+}
+
+/// Sets the source's timer event if none is pending early enough, as there nearly always is.
+#[inline(always)]
 pub fn arm(agenda: &mut Agenda, source: &mut Source, flow: u32) {
     let deadline = source.deadline();
     if deadline < source.armed {
-        source.armed = deadline.max(agenda.now());
-        agenda.at(source.armed, event(Due::FlowTimer, flow));
+        set_timer(agenda, source, (deadline, flow));
     }
+}
+
+#[cold]
+#[inline(never)]
+fn set_timer(agenda: &mut Agenda, source: &mut Source, (deadline, flow): (Time, u32)) {
+    source.armed = deadline.max(agenda.now());
+    agenda.at(source.armed, event(Due::FlowTimer, flow));
 }

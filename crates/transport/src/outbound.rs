@@ -210,7 +210,7 @@ impl Outbound {
         let cumulative = ack.cumulative.min(self.nxt);
         if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
             // Field by field, so that the outcome of the ACKs below need not lie in memory.
-            return AckOutcome { ..self.on_eventful_ack(now, cumulative, *ack) };
+            return AckOutcome { ..self.on_eventful_ack(now, cumulative, ack.sack, ack.ece) };
         }
         let acked = count(cumulative - self.una);
         self.una = cumulative;
@@ -219,8 +219,10 @@ impl Outbound {
         self.limited = 0;
         self.end_back_off();
         self.restart_timer(now);
-        let loss = if ack.ece { self.on_ece() } else { None };
-        self.outcome(acked, acked, 0, loss)
+        if ack.ece {
+            return AckOutcome { ..self.on_echo(acked) };
+        }
+        self.outcome(acked, acked, 0, None)
     }
 
     /// When [`Outbound::on_timeout`] is due; [`Time::NEVER`] when nothing is outstanding.
@@ -387,6 +389,14 @@ impl Outbound {
         self.board().start_over(una, nxt);
     }
 
+    /// An ACK without other events echoes congestion.
+    #[cold]
+    #[inline(never)]
+    fn on_echo(&mut self, acked: u32) -> AckOutcome {
+        let loss = self.on_ece();
+        self.outcome(acked, acked, 0, loss)
+    }
+
     /// ECE counts once per window of data, and not for a window reduced for another reason (RFC
     /// 3168, section 6.1.2).
     #[cold]
@@ -401,7 +411,13 @@ impl Outbound {
     }
 
     #[inline(never)]
-    fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: AckIn<'_>) -> AckOutcome {
+    fn on_eventful_ack(
+        &mut self,
+        now: Time,
+        cumulative: u64,
+        sack: &[Range],
+        ece: bool,
+    ) -> AckOutcome {
         if self.reports {
             return self.on_report(cumulative);
         }
@@ -412,7 +428,7 @@ impl Outbound {
             delivered -= self.advance(now, cumulative);
         }
         let loss = if self.recovery.selective() {
-            let news = self.take_blocks(ack.sack);
+            let news = self.take_blocks(sack);
             delivered += news;
             if self.recovery == Recovery::Decoupled {
                 self.mend(now, news > 0)
@@ -424,7 +440,7 @@ impl Outbound {
         } else {
             None
         };
-        let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
+        let loss = if ece && loss.is_none() { self.on_ece() } else { loss };
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
         self.outcome(count(delivered), count(acked), lost, loss)

@@ -47,8 +47,7 @@ pub fn found(scenario: &Scenario, (first, access): (u32, u32), draw: Draw) -> Fo
     for (number, island, k, crossing) in crossings(scenario) {
         macros.push(border(scenario, island, (number, k)));
         let group = (scenario.groups.len() + paths.len()) as u32;
-        let routers = crossing.path.len() as u32;
-        ends.push(Mould::carrying(scenario, island, (group, routers)).carrier(Birth {
+        ends.push(Mould::carrying(scenario, island, (group, crossing)).carrier(Birth {
             access,
             start: Time::ZERO,
             stop: Time::NEVER,
