@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sweeping import BASE, call, command, seals, times_done, write
@@ -98,32 +99,46 @@ def test_a_killed_scheduler_is_75_and_the_sweep_goes_on(tmp_path: Path) -> None:
     assert seals(store) == seals(tmp_path / "alone")
 
 
-def test_a_scheduler_lost_at_any_question_is_75(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        ("running", OSError("Timed out trying to connect")),
+        # What a closed client gives when it is asked: it has no connection left.
+        ("closed", AttributeError("'NoneType' object has no attribute 'ncores'")),
+        ("closed", RuntimeError("Client is closed")),
+    ],
+)
+def test_a_scheduler_lost_at_any_question_is_75(
+    tmp_path: Path, status: str, error: Exception
+) -> None:
     # A dead scheduler is found by whatever is asked of it next, at times only after 20 s of trying.
     def gone(*_args: object, **_how: object) -> None:
-        raise OSError("Timed out trying to connect")
-
-    class Client:
-        status = "running"
-        nthreads = gone
+        raise error
 
     spec, store = sweep.load(write(tmp_path, SWEEP)), Store(tmp_path / "store")
     store.open()
     run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
     cluster = dask.Dask("tcp://nobody")
     watcher = progress.watcher(quiet=True)
-    with pytest.raises(dask.SchedulerLost, match="nobody: the scheduler is gone"):
-        cluster._feed(Client(), spec, [run], store, runner.Tally(1), watcher)
-    with pytest.raises(dask.SchedulerLost, match="the scheduler is gone"):
-        cluster._next(Client(), gone, [], watcher)
-
-    class Future:
-        status = "finished"
-        result = gone
-
-    with pytest.raises(dask.SchedulerLost, match="the scheduler is gone"):
-        cluster._ended(Future(), run, store, runner.Tally(1))
+    lost = pytest.raises(dask.SchedulerLost, match="nobody: the")
+    asleep = SimpleNamespace(status=status, nthreads=gone)
+    with lost:
+        cluster._feed(asleep, spec, [run], store, runner.Tally(1), watcher)
+    deaf = SimpleNamespace(status=status, nthreads=lambda: {"worker": 1}, submit=gone)
+    with lost:
+        cluster._feed(deaf, spec, [run], store, runner.Tally(1), watcher)
+    with lost:
+        cluster._next(asleep, gone, [], watcher)
+    future = SimpleNamespace(status="finished", result=gone)
+    with lost:
+        cluster._ended(asleep, future, run, store, runner.Tally(1))
     assert issubclass(dask.SchedulerLost, runner.OutOfTime)  # which is exit code 75
+
+
+def test_an_error_that_is_not_the_schedulers_passes() -> None:
+    cluster = dask.Dask("tcp://nobody")
+    with pytest.raises(ValueError, match="own"), cluster._asking(SimpleNamespace(status="running")):
+        raise ValueError("own")
 
 
 def test_a_cluster_without_workers_ends_in_time_and_says_so(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def _points(done: Done, out: Path) -> None:
     wanted += [m.metric for claim in done.figure.claims for m in claim.measures]
     names = list(dict.fromkeys(wanted))
     axis = next((part.axis.name for part in data.parts if part.axis), "point")
-    table = new_table(f"{done.figure.id}: points", [axis, "scheme", "n", *names], left=2)
+    table = new_table(f"{done.figure.id}: points", ["part", axis, "scheme", "n", *names], left=3)
     for point in dict.fromkeys((c.part, c.label, c.scheme) for c in data.cells):
         cells = [c for c in data.cells if (c.part, c.label, c.scheme) == point]
         texts = []
@@ -267,7 +267,7 @@ def _points(done: Done, out: Path) -> None:
             interval = t_interval(found) if found else None
             half = f" ± {interval.half:.2g}" if interval and interval.n > 1 else ""
             texts.append(f"{interval.mean:.4g}{half}" if interval else "-")
-        table.add_row(point[1], point[2], str(len(cells)), *texts)
+        table.add_row(*point, str(len(cells)), *texts)
     _print(table)
     if data.cells:
         cell = data.cells[0]

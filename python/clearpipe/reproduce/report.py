@@ -175,10 +175,15 @@ def _worst_point(outcome: Outcome, done: Done) -> str:
     worst = outcome.worst
     if worst is None or worst.inside:
         return ""
-    label = worst.label.rpartition(", ")[2]
+    words = worst.label.split(", ")
+    ends = [", ".join(words[start:]) for start in range(len(words))]
+    real = " --linux" if outcome.claim.engine == "linux" else ""
     for part in done.data.parts:
-        if part.axis is not None and label in map(str, part.axis.values):
-            return _only(done, part.axis.name, label)
+        if part.axis is None:
+            continue
+        label = next((end for end in ends if end in map(str, part.axis.values)), None)
+        if label is not None:
+            return _only(done, part.axis.name, label) + real
     return ""
 
 

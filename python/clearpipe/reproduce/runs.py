@@ -291,14 +291,15 @@ def read(
     lacking: str = "",
 ) -> Data:
     """What the store has of a figure's runs. If something is `lacking` for those on a real kernel,
-    they are taken where they are there, and are not wanted."""
+    a part without any is not wanted."""
     parts = tuple(part for part, _ in sweeps)
     data = Data(paper(figure.paper), figure, parts, chosen=chosen, lacking=lacking)
     for part, spec in sweeps:
         points = {point.number: point for point in spec.points}
-        for row in tables.read(spec, store).rows:
-            if part.real and lacking and row.state != "done":
-                continue
+        rows = tables.read(spec, store).rows
+        if part.real and lacking and not any(row.state == "done" for row in rows):
+            continue
+        for row in rows:
             data.wanted += 1
             point = points[row.run.point]
             label = point.coordinates[part.axis.name] if part.axis is not None else ""

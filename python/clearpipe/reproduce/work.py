@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -191,7 +192,8 @@ def conditions(texts: Sequence[str]) -> list[dict[str, str]]:
     """`rtt=1ms` or `rtt=1ms,scheme=vcp` as conditions of a sweep's `only`."""
     out = []
     for text in texts:
-        pairs = [part.partition("=") for part in text.split(",")]
+        # A value may have commas (`setting=2M, 400ms`): the next name ends it.
+        pairs = [part.partition("=") for part in re.split(r",(?=[^,=<>]+=)", text)]
         if not all(sign and name and value for name, sign, value in pairs):
             raise ConfigError(f"--only {text!r}: AXIS=VALUE[,AXIS=VALUE] is wanted", key="only")
         out.append({name.strip(): value.strip() for name, _, value in pairs})

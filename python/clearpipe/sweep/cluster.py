@@ -100,16 +100,17 @@ class Dask:
                 run = next(waiting, None)
                 if run is None:
                     break
-                future = client.submit(
-                    _on_worker,
-                    (place, name, cp.model_version(spec.engine)),
-                    source,
-                    run,
-                    spec.keep,
-                    self._left_s(),
-                    key=f"clearpipe-{run.identity}-{time.monotonic_ns()}",
-                    pure=False,
-                )
+                with self._asking(client):
+                    future = client.submit(
+                        _on_worker,
+                        (place, name, cp.model_version(spec.engine)),
+                        source,
+                        run,
+                        spec.keep,
+                        self._left_s(),
+                        key=f"clearpipe-{run.identity}-{time.monotonic_ns()}",
+                        pure=False,
+                    )
                 running[future] = run
             if not running:
                 return
@@ -118,7 +119,7 @@ class Dask:
                 raise OutOfTime(tally)
             for future in finished:
                 run = running.pop(future)
-                self._ended(future, run, store, tally)
+                self._ended(client, future, run, store, tally)
                 watcher.ended(run, tally)
 
     def _next(self, client: Any, wait: Any, futures: list[Any], watcher: Watcher) -> list[Any]:
@@ -127,7 +128,7 @@ class Dask:
             if client.status != "running":
                 raise SchedulerLost(f"{self.scheduler}: the connection is {client.status}")
             try:
-                with self._asking(no_answer_yet=TimeoutError):
+                with self._asking(client, no_answer_yet=TimeoutError):
                     return list(wait(futures, timeout=2, return_when="FIRST_COMPLETED").done)
             except TimeoutError:
                 if self._late():
@@ -136,11 +137,11 @@ class Dask:
                 self.alone = True
                 watcher.said(f"{self.scheduler} has no worker; waiting for one")
 
-    def _ended(self, future: Any, run: Run, store: Store, tally: Tally) -> None:
+    def _ended(self, client: Any, future: Any, run: Run, store: Store, tally: Tally) -> None:
         if future.status == "cancelled":
             raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
         if future.status == "finished":
-            with self._asking():
+            with self._asking(client):
                 done = future.result()
             runner.count(tally, done)
             return
@@ -153,18 +154,23 @@ class Dask:
 
     def _threads(self, client: Any) -> int:
         """How many threads the cluster has."""
-        with self._asking():
+        with self._asking(client):
             return sum(client.nthreads().values())
 
     @contextmanager
-    def _asking(self, no_answer_yet: type[OSError] | tuple[()] = ()) -> Iterator[None]:
-        """What is asked of the scheduler itself: an OSError of it is its loss, not a worker's."""
+    def _asking(
+        self, client: Any, no_answer_yet: type[Exception] | tuple[()] = ()
+    ) -> Iterator[None]:
+        """What is asked of the scheduler itself: an OSError is its loss, not a worker's, and so is
+        whatever a client raises that is closed."""
         try:
             yield
         except no_answer_yet:
             raise
-        except OSError as error:
-            raise SchedulerLost(f"{self.scheduler}: the scheduler is gone: {error}") from error
+        except Exception as error:
+            if isinstance(error, OSError) or client.status != "running":
+                raise SchedulerLost(f"{self.scheduler}: the scheduler is gone: {error}") from error
+            raise
 
     def _late(self) -> bool:
         return self._left_s() <= 0

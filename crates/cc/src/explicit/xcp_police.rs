@@ -28,9 +28,11 @@
 //! packets. Sent in bursts, one per RTT, these end before the fourth burst has come as far as the first had
 //! when the test began, for windows of more than 5 packets: within three RTTs. One that states a fraction of its
 //! window takes that fraction of the time; one that states too long an RTT responds after each true
-//! one, and takes two, what is left of a burst, and the wait of D1: 2 to 3.5 were measured. Three and more take those that state RTT and window L times
-//! as large, and so get no more than their share: a part of the stated window is L times as much of the
-//! true one, little of which is left after the first test; it must grow again before the second one.
+//! one, and takes two, what is left of a burst, and the wait of D1: with four times the RTT 2 to 3.5 were
+//! measured, with twice up to 6. Three and more take those that state RTT and window L times as large, and so
+//! get no more than their share: a part of the stated window is L times as much of the true one, little of
+//! which is left after the first test; it must grow again before the second one. For L of 2, whose responses
+//! are not early enough, no verdict was seen.
 //!
 //! The paper has no more than the test with feedback, and that a flow which does not react within an
 //! RTT is unresponsive. Everything else is ours:
