@@ -95,7 +95,7 @@ class Dask:
         source = (os.fspath(Path(spec.source.name).absolute()), spec.source.text)
         running: dict[Any, Run] = {}
         while True:
-            width = max(1, AHEAD * self._threads(client))
+            width = max(1, AHEAD * self._threads(client, watcher))
             while len(running) < width and not self._late():
                 run = next(waiting, None)
                 if run is None:
@@ -133,9 +133,7 @@ class Dask:
             except TimeoutError:
                 if self._late():
                     return []
-            if not self.alone and not self._threads(client):
-                self.alone = True
-                watcher.said(f"{self.scheduler} has no worker; waiting for one")
+            self._threads(client, watcher)
 
     def _ended(self, client: Any, future: Any, run: Run, store: Store, tally: Tally) -> None:
         if future.status == "cancelled":
@@ -152,10 +150,14 @@ class Dask:
         store.fail(run.identity, runner.failure(run, error))
         tally.failed += 1
 
-    def _threads(self, client: Any) -> int:
-        """How many threads the cluster has."""
+    def _threads(self, client: Any, watcher: Watcher) -> int:
+        """How many threads the cluster has; says once if none."""
         with self._asking(client):
-            return sum(client.nthreads().values())
+            threads = sum(client.nthreads().values())
+        if not self.alone and not threads:
+            self.alone = True
+            watcher.said(f"{self.scheduler} has no worker; waiting for one")
+        return threads
 
     @contextmanager
     def _asking(
