@@ -153,7 +153,7 @@ class Dask:
     def _threads(self, client: Any, watcher: Watcher) -> int:
         """How many threads the cluster has; says once if none."""
         with self._asking(client):
-            threads = sum(client.nthreads().values())
+            threads: int = sum(client.nthreads().values())
         if not self.alone and not threads:
             self.alone = True
             watcher.said(f"{self.scheduler} has no worker; waiting for one")
