@@ -11,7 +11,8 @@
  * - Codes come back in ACKs without data only: data's order is its own.
  * - Stateful firewalls drop switched packets. Few are sent before one has come through, three times at
  *   most, and then none; meanwhile it is VCP.
- * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts. */
+ * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts, but
+ * where it is Reno. */
 #include "host.h"
 #include "packet.h"
 #include "dpcp_math.h"
@@ -329,6 +330,9 @@ static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acke
 	events = flow->head - flow->tail;
 	if (falls_back(tp, &flow->fallback, events != 0)) {
 		reno(tp, &flow->fallback, acked);
+		/* When codes come again they find Reno's window. */
+		flow->dpcp.vcp.cwnd = 0;
+		flow->dpcp.remembered = 0;
 		return;
 	}
 	flow->dpcp.vcp.cwnd = sane_cwnd(window_of(tp, flow));
@@ -372,7 +376,7 @@ u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 	if (flow)
 		flow->dpcp.remembered = 0;
 #ifdef DECOUPLED
-	return own_ssthresh(sk);
+	return own_ssthresh(sk, !flow || !flow->sends || flow->fallback.reno);
 #else
 	return reno_ssthresh(sk);
 #endif

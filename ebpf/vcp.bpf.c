@@ -5,7 +5,8 @@
  * bits), and in the IP bits too where the ACK bears no data, as the paper has it. A connection that has
  * negotiated ECN, because the peer asked for it, is Reno with ECN: the same bits are TCP's there, and
  * routers' highest code is its congestion mark. Packets may be large (GSO): all segments of one carry
- * the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are repaired and cut nothing but at timeouts. */
+ * the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are repaired and cut nothing but at timeouts, or
+ * where it is Reno. */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"
@@ -153,7 +154,9 @@ SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
 #ifdef DECOUPLED
-	return own_ssthresh(sk);
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
+
+	return own_ssthresh(sk, !flow || !flow->sends || flow->fallback.reno);
 #else
 	return reno_ssthresh(sk);
 #endif

@@ -49,10 +49,21 @@ static __always_inline void start_window(struct sock *sk)
 }
 
 /* Does the sender use its window? One that does not shall not open it on and on. Paced packets follow a
- * window that grows by a factor per RTT as late as that: of one that has data, 16 (MLCP's is 14). */
+ * window that grows by a factor per RTT as late as that: of one that has data, and leave of its receiver
+ * to send more than its window, 16 (MLCP's is 14). */
 static __always_inline int uses_window(const struct tcp_sock *tp)
 {
-	return tp->snd_cwnd < (tp->app_limited ? 2U : 16U) * tp->max_packets_out;
+	int held = tp->app_limited || (u64)tp->snd_cwnd * tp->mss_cache >= tp->snd_wnd;
+
+	return tp->snd_cwnd < (held ? 2U : 16U) * tp->max_packets_out;
+}
+
+/* Does the kernel repair a loss, or answer ECN, for which the window has been cut? */
+static __always_inline int in_recovery(const struct tcp_sock *tp)
+{
+	u32 state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+
+	return state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 }
 
 /* The window that the kernel holds: the protocol's, rounded down. The kernel paces at 1.2 windows per
@@ -70,6 +81,24 @@ static __always_inline void give_window(struct tcp_sock *tp, u64 cwnd)
 static __always_inline u64 take_window(const struct tcp_sock *tp, u64 cwnd)
 {
 	return cwnd >> 32 == tp->snd_cwnd ? cwnd : (u64)tp->snd_cwnd << 32;
+}
+
+static __always_inline u32 half_of(const struct tcp_sock *tp)
+{
+	u32 half = tp->snd_cwnd >> 1;
+
+	return half > 2 ? half : 2;
+}
+
+/* Reno's answer to a loss or ECN where the kernel leaves the window to cong_control: there it sets
+ * ssthresh only. It asks for that once per recovery, and has noted the window to go back to before. */
+static __always_inline u32 cut_in_half(struct tcp_sock *tp)
+{
+	u32 half = half_of(tp);
+
+	if (tp->snd_cwnd > half)
+		tp->snd_cwnd = half;
+	return half;
 }
 
 /* True when the protocol has been without feedback for too long, and Reno moves the window. */
@@ -91,16 +120,21 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 		fallback->credit = 0;
 		if (fallback->ever)
 			tp->snd_ssthresh = tp->snd_cwnd > 2 ? tp->snd_cwnd : 2;
+#ifdef DECOUPLED
+		/* The loss was one that cut nothing. */
+		if (in_recovery(tp))
+			tp->snd_ssthresh = cut_in_half(tp);
+#endif
 	}
 	return fallback->reno;
 }
 
-/* RFC 5681, 3.1. */
+/* RFC 5681, 3.1. The kernel does not ask cong_avoid in recovery, but does ask cong_control. */
 static __always_inline void reno(struct tcp_sock *tp, struct fallback *fallback, u32 acked)
 {
 	u32 cwnd = tp->snd_cwnd, clamp = tp->snd_cwnd_clamp;
 
-	if (!uses_window(tp))
+	if (cwnd >= 2 * tp->max_packets_out || in_recovery(tp))
 		return;
 	if (cwnd < tp->snd_ssthresh) {
 		cwnd += acked;
@@ -117,9 +151,7 @@ static __always_inline void reno(struct tcp_sock *tp, struct fallback *fallback,
 
 static __always_inline u32 reno_ssthresh(struct sock *sk)
 {
-	u32 half = tcp_of(sk)->snd_cwnd >> 1;
-
-	return half > 2 ? half : 2;
+	return half_of(tcp_of(sk));
 }
 
 static __always_inline u32 reno_undo_cwnd(struct sock *sk)
@@ -129,11 +161,13 @@ static __always_inline u32 reno_undo_cwnd(struct sock *sk)
 	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
 }
 
-/* A loss that cuts nothing. */
-static __always_inline u32 own_ssthresh(struct sock *sk)
+/* A loss that cuts nothing, unless Reno has the window. */
+static __always_inline u32 own_ssthresh(struct sock *sk, int reno)
 {
 	u32 cwnd = tcp_of(sk)->snd_cwnd;
 
+	if (reno)
+		return cut_in_half(tcp_of(sk));
 	return cwnd > 2 ? cwnd : 2;
 }
 
@@ -146,14 +180,17 @@ static __always_inline u32 newly_delivered(const struct tcp_sock *tp, u32 *befor
 	return acked;
 }
 
-/* What the kernel does for congestion controls that leave recovery to it: 1.2 windows per RTT. */
+/* What the kernel does for congestion controls that leave recovery to it: 1.2 windows per RTT, whatever
+ * tcp_pacing_ca_ratio and tcp_pacing_ss_ratio are, which programs cannot read; and no more than
+ * SO_MAX_PACING_RATE. */
 static __always_inline void pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
 
 	if (tp->srtt_us)
 		sk->sk_pacing_rate =
-			(u64)tp->snd_cwnd * tp->mss_cache * 9600000 / max64(tp->srtt_us, 1);
+			min64((u64)tp->snd_cwnd * tp->mss_cache * 9600000 / max64(tp->srtt_us, 1),
+			      sk->sk_max_pacing_rate);
 }
 
 #endif

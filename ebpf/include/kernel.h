@@ -32,6 +32,7 @@ typedef __s64 s64;
 struct sock {
 	u32 sk_pacing_status;
 	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 };
 
 struct inet_sock {
@@ -40,6 +41,7 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	u8 icsk_ca_state : 5;
 };
 
 struct tcp_sock {
@@ -53,6 +55,7 @@ struct tcp_sock {
 	u32 rcv_nxt;
 	u32 snd_nxt;
 	u32 snd_una;
+	u32 snd_wnd;
 	u32 srtt_us;
 	u32 max_packets_out;
 	u32 delivered;
@@ -101,6 +104,9 @@ struct tcp_congestion_ops {
 /* ECN or AccECN was negotiated. */
 #define TCP_ECN_MODES (1 | 16)
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
+/* States of a sender's recovery (icsk_ca_state). */
+#define TCP_CA_CWR 2
+#define TCP_CA_RECOVERY 3
 #define SK_PACING_NEEDED 1
 
 char program_license[] SEC("license") = "Dual MIT/GPL";

@@ -127,7 +127,7 @@ int drop_switched(struct __sk_buff *skb)
 	flow.dport = segment.dport;
 	end = segment.seq + segment.payload;
 	next = bpf_map_lookup_elem(&expected, &flow);
-	if (next && !(segment.flags & TCP_SYN) && *next - segment.seq + (1 << 24) > 1 << 25) {
+	if (next && !(segment.flags & TCP_SYN) && *next - segment.seq + (1 << 21) > 1 << 22) {
 		count();
 		return TC_ACT_SHOT;
 	}

@@ -20,10 +20,13 @@ INSIDE, PEER = "10.77.0.1", "10.77.0.2"
 FLOWS = 20
 """At 20 ms with a BDP of buffer there is room for 14 packets of 1500 bytes each."""
 RATE_BPS, RATE, RTT = 100e6, "100Mbps", "20ms"
+PATIENCE_S = 180.0
+"""For what backed-off timers may take."""
 SHORT_RTT = "4ms"
 """Random codes cut VCP's and DPCP's windows to a few packets: shorter RTTs bring more of them."""
 
-# For each flow: its port, what it got, the times between which nothing came for over half a second.
+# From the first connection to the last arrival [s]; for each flow: its port, what it got, the times
+# between which nothing came for over half a second.
 SINK = """
 import json, select, socket, sys, time
 name, count = sys.argv[1].encode(), int(sys.argv[2])
@@ -38,7 +41,8 @@ for _ in range(count):
     peer.setblocking(False)
     flows[peer.fileno()] = [peer, port, 0, time.monotonic(), []]
     poll.register(peer, select.EPOLLIN)
-left = count
+left, first = count, min(flow[3] for flow in flows.values())
+last = first
 while left:
     for number, _ in poll.poll():
         flow = flows[number]
@@ -50,10 +54,12 @@ while left:
         if now - flow[3] > 0.5:
             flow[4].append((flow[3], now))
         flow[2], flow[3] = flow[2] + len(data), now
-        if not data:
+        if data:
+            last = now
+        else:
             poll.unregister(number)
             left -= 1
-print(json.dumps([flow[1:3] + flow[4:] for flow in flows.values()]))
+print(json.dumps([last - first, [flow[1:3] + flow[4:] for flow in flows.values()]]))
 """
 # The RTO of each flow, whenever it was another: (time, seconds) by port.
 SOURCE = """
@@ -90,7 +96,7 @@ class Outcome:
     """What came of all flows."""
 
     bits_per_second: float
-    """TCP's payload that arrived, of all flows together."""
+    """TCP's payload that arrived until the last did, of all flows together."""
     least_bytes: int
     """Of the flow that got least."""
     silences: list[tuple[float, float]]
@@ -110,7 +116,7 @@ def compiled(folder: Path) -> Path:
     made = folder / "garbage-raw.o"
     include = f"-I/usr/include/{os.uname().machine}-linux-gnu"
     flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", include]
-    subprocess.run(["clang", *flags, "-c", str(PROGRAM), "-o", str(made)], check=True)
+    subprocess.run(["clang", *flags, "-c", str(PROGRAM), "-o", str(made)], check=True, timeout=120)
     return made
 
 
@@ -137,7 +143,7 @@ def run(protocol: str, program: Path, seconds: float) -> Outcome:
                 f"tc qdisc replace dev {DEVICE} clsact",
                 f"tc filter add dev {DEVICE} egress prio 65000 {garble}",
             ):
-                subprocess.run(namespaces.inside(name, command.split()), check=True)
+                subprocess.run(namespaces.inside(name, command.split()), check=True, timeout=60)
         python = [sys.executable, "-c"]
         sink = subprocess.Popen(
             namespaces.inside(names[1], [*python, SINK, control, str(FLOWS)]),
@@ -152,18 +158,20 @@ def run(protocol: str, program: Path, seconds: float) -> Outcome:
             stdout=subprocess.PIPE,
             text=True,
             check=True,
+            timeout=seconds + PATIENCE_S,
         )
-        arrived = json.loads(sink.communicate(timeout=30)[0])
+        # What the sockets still hold is sent after their program's end.
+        took, arrived = json.loads(sink.communicate(timeout=PATIENCE_S)[0])
         emulator.tell("stop")
         packets = emulator.finish(10.0)["forwarded_pkts"]
-    return _outcome(arrived, json.loads(source.stdout), packets, seconds)
+    return _outcome(arrived, json.loads(source.stdout), packets, took)
 
 
 def _outcome(
     arrived: list[tuple[int, int, list[tuple[float, float]]]],
     timeouts: dict[str, list[tuple[float, float]]],
     packets: int,
-    seconds: float,
+    took: float,
 ) -> Outcome:
     silences = []
     for port, _, gaps in arrived:
@@ -174,4 +182,4 @@ def _outcome(
             silences.append((end - start, max([*before, *during, 0.0])))
     total = sum(flow[1] for flow in arrived)
     least = min(flow[1] for flow in arrived)
-    return Outcome(total * 8 / seconds, least, sorted(silences, reverse=True), packets)
+    return Outcome(total * 8 / took, least, sorted(silences, reverse=True), packets)

@@ -20,8 +20,9 @@ from typer.testing import CliRunner
 import clearpipe as cp
 from clearpipe import api, doctor
 from clearpipe.cli import app
-from clearpipe.errors import ConfigError, UnsupportedError
+from clearpipe.errors import ConfigError, RunError, UnsupportedError
 from clearpipe.linux import engine, hosts, namespaces, preflight, shell
+from clearpipe.linux.process import Process
 
 LACKS = namespaces.missing()
 needs_linux = pytest.mark.skipif(bool(LACKS), reason=f"exit 5: {'; '.join(LACKS)}")
@@ -396,6 +397,43 @@ def test_kill_leaves_what_cleanup_removes(delay: float, tmp_path: Path) -> None:
             assert ended(int(pid_file.read_text(encoding="ascii")))
     finally:
         namespaces.remove(other)
+
+
+def test_a_process_that_has_ended_by_itself_can_be_told_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\necho "{}" > "$3"\n', encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setenv("CLEARPIPE_EMULATOR", str(program))
+    with Process("emulate", {}) as process:
+        process.start()
+        assert process.process is not None
+        process.process.wait(20)
+        assert process.ended()
+        with pytest.raises(RunError, match="has ended"):
+            process.tell("stop")
+        # The line is still in the pipe's buffer, and nobody will read it.
+        assert process.finish(1.0) == {}
+
+
+def test_flows_that_end_between_two_looks_have_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ending:
+        """Runs when it is first looked at, and has done its work when it is again."""
+
+        def __init__(self) -> None:
+            self.codes: list[int | None] = [None, 0]
+
+        def poll(self) -> int | None:
+            return self.codes.pop(0) if len(self.codes) > 1 else self.codes[0]
+
+    emulator, traffic = Process("emulate", {}), Process("traffic", {})
+    with emulator, traffic, monkeypatch.context() as patched:
+        for process in (emulator, traffic):
+            patched.setattr(process, "process", Ending())
+        zero = time.monotonic_ns()
+        assert engine._watch({"duration_s": 5.0}, zero, (emulator, traffic), None)
+        assert time.monotonic_ns() - zero < 4e9
 
 
 @needs_linux

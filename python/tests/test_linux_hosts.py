@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,12 +19,16 @@ from pathlib import Path
 import garbling
 import pytest
 
+from clearpipe import api
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
-from clearpipe.linux import hosts
+from clearpipe.linux import hosts, namespaces, shell
+from clearpipe.linux.engine import DEVICE, device_commands
+from clearpipe.linux.process import Process
 
 SOURCES = Path(__file__).resolve().parents[2]
 PINS = Path("/sys/fs/bpf/clearpipe")
 SIZE = 1_500_000
+ALL = (*hosts.PROTOCOLS, *hosts.DECOUPLED)
 
 # Both send what they are told to while they receive, and print what came.
 BOTH = """
@@ -48,6 +53,8 @@ SERVER = f"""{BOTH}
 server = socket.socket()
 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+if int(sys.argv[3]):
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[3]))
 server.bind(("10.76.0.2", 5001))
 server.listen()
 print("ready", flush=True)
@@ -56,8 +63,33 @@ talk(server.accept()[0])
 CLIENT = f"""{BOTH}
 client = socket.socket()
 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+if int(sys.argv[3]):
+    client.setsockopt(socket.SOL_SOCKET, 47, int(sys.argv[3]))  # SO_MAX_PACING_RATE
 client.connect(("10.76.0.2", 5001))
 talk(client)
+"""
+
+# Sends for some seconds; its window, whenever it was another: (time, packets).
+WINDOWS = """
+import json, os, socket, struct, sys, time
+name, end = sys.argv[1].encode(), time.monotonic() + float(sys.argv[2])
+client = socket.socket()
+client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+client.connect(("10.76.0.2", 5001))
+client.setblocking(False)
+data, told = bytes(1 << 16), []
+while (now := time.monotonic()) < end:
+    try:
+        client.send(data)
+    except BlockingIOError:
+        pass
+    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 84)
+    cwnd = struct.unpack_from("=I", info, 80)[0]
+    if not told or told[-1][1] != cwnd:
+        told.append((now, cwnd))
+    time.sleep(0.001)
+print(json.dumps(told), flush=True)
+os._exit(0)
 """
 
 
@@ -81,6 +113,8 @@ class Pair:
     right: str
     # Was the protocol loaded for this pair first, so that what it counts is ours?
     fresh: bool = False
+    # The client's window at the end of the last transfer.
+    sender_cwnd: int = 0
 
     def inside(self, netns: str, *command: str) -> list[str]:
         # `ip netns exec` would hide the pins.
@@ -92,22 +126,34 @@ class Pair:
             hosts.load(protocol, dev="v0", netns=netns)
 
     def transfer(
-        self, protocol: str, *, back: int = 0, limit_s: float = 30, answering: str | None = None
+        self,
+        protocol: str,
+        *,
+        back: int = 0,
+        limit_s: float = 30,
+        answering: str | None = None,
+        buffer_bytes: int = 0,
+        pacing_bytes: int = 0,
     ) -> tuple[int, int]:
         """Sends random bytes, and `back` the other way meanwhile; they must come whole, in time.
 
-        Where nothing comes back the server's socket is Reno's. At the end: has the server's socket
-        ECN, and its window."""
-        answering = answering or (protocol if back else "reno")
+        Where nothing comes back the server's socket is Reno's. The server's buffer and the client's
+        pacing (a second) are the kernel's if 0. At the end: has the server's socket ECN, and its
+        window."""
+        # The kernel's names have no hyphens.
+        protocol = protocol.replace("-", "_")
+        answering = (answering or (protocol if back else "reno")).replace("-", "_")
+        server_arguments = ("-c", SERVER, answering, str(back), str(buffer_bytes))
         server = subprocess.Popen(
-            self.inside(self.right, sys.executable, "-c", SERVER, answering, str(back)),
+            self.inside(self.right, sys.executable, *server_arguments),
             stdout=subprocess.PIPE,
             text=True,
         )
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n"
-            client = self.inside(self.left, sys.executable, "-c", CLIENT, protocol, str(SIZE))
+            client_arguments = ("-c", CLIENT, protocol, str(SIZE), str(pacing_bytes))
+            client = self.inside(self.left, sys.executable, *client_arguments)
             done = subprocess.run(
                 client, check=False, timeout=limit_s, capture_output=True, text=True
             )
@@ -120,6 +166,7 @@ class Pair:
             digest = hashlib.sha256(random.Random(1).randbytes(sent)).hexdigest()
             assert came[:2] == [str(sent), digest]
         ecn, cwnd = map(int, received[2:])
+        self.sender_cwnd = int(done.stdout.split()[3])
         return ecn, cwnd
 
     def counter(self, netns: str, name: str) -> int:
@@ -146,7 +193,7 @@ def pair() -> Iterator[Pair]:
         yield Pair(left, right)
     finally:
         for netns in (left, right):
-            for name in (*hosts.PROTOCOLS, *hosts.ROUTERS):
+            for name in (*ALL, *hosts.ROUTERS):
                 hosts.unload(name, dev="v0", netns=netns)
             subprocess.run(["ip", "netns", "del", netns], check=False, capture_output=True)
 
@@ -218,12 +265,111 @@ def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str) -> None:
     assert pair.counter(pair.left, "InCsumErrors") == 0
 
 
-@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+@pytest.mark.parametrize("protocol", ALL)
 def test_an_end_without_the_programs_gets_plain_tcp(pair: Pair, protocol: str) -> None:
     pair.load(protocol, pair.left)
     # A sender that heard no feedback would keep ten packets; Reno fills the pipe.
     pair.transfer(protocol)
     assert pair.counter(pair.right, "InCsumErrors") == 0
+
+
+@contextlib.contextmanager
+def narrow(rate: str, rtt: str) -> Iterator[Pair]:
+    """Two network namespaces joined by a link with a buffer of one BDP, first in first out."""
+    toml, _ = api.resolve(api.Source("<narrow>", shell.scenario(shell.Link(rate, rtt))))
+    with contextlib.ExitStack() as stack:
+        left, right = stack.enter_context(namespaces.several(["left", "right"]))
+        plan = shell._plan(toml, [left, right], None)
+        emulator = stack.enter_context(Process("emulate", plan))
+        emulator.start()
+        emulator.ready()
+        for name, own, peer in (
+            (left, "10.76.0.1", "10.76.0.2"),
+            (right, "10.76.0.2", "10.76.0.1"),
+        ):
+            route = f"route add {peer}/32 dev {DEVICE} src {own}"
+            namespaces.configure(name, [*device_commands(own, 1500), route], {})
+        yield Pair(left, right)
+        emulator.tell("stop")
+        emulator.finish(10.0)
+
+
+@pytest.mark.parametrize("protocol", ALL)
+def test_losses_on_the_way_to_an_end_without_the_programs_cut_the_window(protocol: str) -> None:
+    """Without an answer to losses more is sent again than after the slow start of the kernel's
+    Reno; Reno from ten packets on, without slow start, has little of both."""
+
+    def sent_again(pair: Pair, protocol: str) -> int:
+        before = pair.counter(pair.left, "RetransSegs")
+        pair.transfer(protocol)
+        return pair.counter(pair.left, "RetransSegs") - before
+
+    # 34 packets fit; 1.5 MB are 1036, and more than 60 RTTs.
+    with narrow("10Mbps", "20ms") as pair, hosts.attached(protocol, [(pair.left, DEVICE)]):
+        of_reno, ours = sent_again(pair, "reno"), sent_again(pair, protocol)
+    print(f"{protocol}: {ours} packets sent again, Reno {of_reno}")
+    assert 0 < ours <= of_reno / 2
+
+
+def test_codes_that_come_again_find_renos_window(tmp_path: Path) -> None:
+    """Without a router the window opens as long as codes come; then there are none for a while."""
+    protocol = "dpcp-decoupled"
+    if shutil.which("clang") is None or shutil.which("tc") is None:
+        pytest.skip("clang and tc are needed to strip packets")
+    strip = f"bpf direct-action object-file {garbling.compiled(tmp_path)} section strip"
+    with narrow("10Mbps", "20ms") as pair, contextlib.ExitStack() as stack:
+        both = [(pair.left, DEVICE), (pair.right, DEVICE)]
+        control = stack.enter_context(hosts.attached(protocol, both))
+        for netns, device in both:
+            sh(*pair.inside(netns, *f"tc qdisc replace dev {device} clsact".split()))
+        serving = pair.inside(pair.right, sys.executable, "-c", SERVER, "reno", "0", "0")
+        server = stack.enter_context(subprocess.Popen(serving, stdout=subprocess.PIPE, text=True))
+        stack.callback(server.kill)
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        sending = pair.inside(pair.left, sys.executable, "-c", WINDOWS, control, "7")
+        client = stack.enter_context(subprocess.Popen(sending, stdout=subprocess.PIPE, text=True))
+        stack.callback(client.kill)
+        time.sleep(4.0)
+        for netns, device in both:
+            where = f"tc filter add dev {device} egress prio 65000 {strip}"
+            sh(*pair.inside(netns, *where.split()))
+        blind = time.monotonic()
+        time.sleep(1.5)
+        seeing = time.monotonic()
+        for netns, device in both:
+            where = f"tc filter del dev {device} egress prio 65000"
+            sh(*pair.inside(netns, *where.split()))
+        soon = time.monotonic() + 0.1
+        told: list[tuple[float, int]] = json.loads(client.communicate(timeout=30)[0])
+    before = [cwnd for at, cwnd in told if at < blind][-1]
+    renos = [cwnd for at, cwnd in told if at < seeing][-1]
+    after = max([renos, *(cwnd for at, cwnd in told if seeing <= at < soon)])
+    print(f"{protocol}: {before} packets, {renos} without codes, then {after}")
+    # 34 packets fit, which is what Reno has at most; losses have not held the window from before.
+    assert renos <= 36 < before
+    assert after < (renos + before) / 2
+
+
+def test_a_window_that_the_receiver_holds_does_not_open_on_and_on() -> None:
+    """Without a router MLCP's code is the lowest, which opens the window most."""
+    with (
+        narrow("50Mbps", "40ms") as pair,
+        hosts.attached("mlcp", [(pair.left, DEVICE), (pair.right, DEVICE)]),
+    ):
+        # Linux doubles the 32 kB: 64 kB with its own overhead, which is not more than 46 packets.
+        pair.transfer("mlcp", buffer_bytes=32_000)
+        assert pair.counter(pair.left, "RetransSegs") == 0
+    assert 10 < pair.sender_cwnd <= 2 * 46
+
+
+@pytest.mark.parametrize("protocol", hosts.DECOUPLED)
+def test_an_application_that_wants_a_lower_rate_gets_it(pair: Pair, protocol: str) -> None:
+    pair.load(protocol, pair.left, pair.right)
+    began = time.monotonic()
+    pair.transfer(protocol, pacing_bytes=1_000_000)
+    # 1.5 MB at 1 MB/s, of which the first ten packets may come at once.
+    assert time.monotonic() - began > 1.4
 
 
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
@@ -254,14 +400,14 @@ def garble(pair: Pair, garbage: Path, how: str) -> None:
         sh(*pair.inside(netns, "tc", "filter", "add", *where, *program))
 
 
-@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+@pytest.mark.parametrize("protocol", ALL)
 @pytest.mark.parametrize("how", ["garbage", "strip"])
 def test_garbage_on_the_way_stops_nothing(
     pair: Pair, garbage: Path, protocol: str, how: str
 ) -> None:
     pair.load(protocol, pair.left, pair.right)
     if how == "garbage":
-        how = "bits" if protocol in {"vcp", "dpcp"} else "option"
+        how = "option" if protocol in {"mlcp", "xcp", "ixcp"} else "bits"
     garble(pair, garbage, how)
     pair.transfer(protocol)
     assert pair.counter(pair.right, "InCsumErrors") == 0
@@ -386,7 +532,7 @@ def test_the_router_in_the_kernel_counts_and_marks(pair: Pair) -> None:
     assert "vcp-router" not in loaded(pair)
 
 
-@pytest.mark.parametrize("protocol", ["vcp", "dpcp"])
+@pytest.mark.parametrize("protocol", ["vcp", "dpcp", *hosts.DECOUPLED])
 def test_a_client_that_asks_for_ecn_gets_reno_with_ecn(pair: Pair, protocol: str) -> None:
     """Its kernel answers a router's mark with ECE alone, which is the code of low load."""
     pair.load(protocol, pair.right)

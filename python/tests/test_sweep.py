@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import random
 import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -281,6 +283,34 @@ def test_the_report_draws_what_plot_says(tmp_path: Path) -> None:
     assert (tmp_path / "out/plot.svg").read_bytes() == first
     lines = (tmp_path / "out/runs.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 21
+
+
+def test_a_real_kernel_is_a_part_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plans that are kept in the store name the runs of the kernel that they were made on only."""
+    spec = replace(sweep.load(write(tmp_path, SMALL)), engine="linux")
+    store = Store(tmp_path / "store")
+    store.plans.mkdir(parents=True)
+    # A faked core, as it tells kernels apart.
+    monkeypatch.setattr(
+        _core, "identities", lambda *_, reps, **__: [f"{platform.release()}-{rep}" for rep in reps]
+    )
+    found = {}
+    for release in ("6.1.0", "6.18.0", "6.1.0"):
+        monkeypatch.setattr(platform, "release", lambda release=release: release)
+        found[release] = runner.identities(spec, store, range(2))
+        assert found[release] == [[f"{release}-0", f"{release}-1"]] * 4
+    assert len(list(store.plans.iterdir())) == 2
+    monkeypatch.setattr(Store, "present", lambda _: {"6.1.0-1", "6.18.0-0"})
+    others = runner.of_other_models(spec, store)
+    assert others == {f"{cp.model_version('linux')}, linux 6.18.0": ["6.18.0-0"]}
+    # Simulations are the same on all.
+    simulated = replace(spec, engine="packet")
+    runner.identities(simulated, store, range(2))
+    monkeypatch.setattr(platform, "release", lambda: "6.18.0")
+    runner.identities(simulated, store, range(2))
+    assert len(list(store.plans.iterdir())) == 3
 
 
 def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,7 +229,8 @@ def _watch(
         if traffic.ended():
             return True
         for name, process in (("emulator", emulator), ("flows'", traffic)):
-            if not process.running():
+            # Either may do the last of its work between two looks.
+            if not process.running() and not process.ended():
                 raise RunError(f"the {name} process ended: {process.errors()}")
         if progress is not None and progress(Progress(max(now, 0.0), 0, 0)) is False:
             return False

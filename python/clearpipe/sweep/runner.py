@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -108,7 +109,7 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     """For each point the identities of its runs, or the message of what is wrong with it."""
     if store is None:
         return [_identities(spec, point, reps) for point in spec.points]
-    model = cp.model_version(spec.engine)
+    model = _model(spec)
     asked = [list(reps), spec.source, _files(spec), cp.version(), model]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
@@ -125,6 +126,12 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
         with contextlib.suppress(OSError):
             write_whole(path, {"model_version": model, "points": found})
     return found
+
+
+def _model(spec: Spec) -> str:
+    """What identities have of the model; a real kernel is a part of it."""
+    version = cp.model_version(spec.engine)
+    return f"{version}, linux {platform.release()}" if spec.engine == "linux" else version
 
 
 def _name(spec: Spec) -> str:
@@ -147,7 +154,7 @@ def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
             version, points = str(plan["model_version"]), plan["points"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if version != cp.model_version(spec.engine):
+        if version != _model(spec):
             for mine in points:
                 found.setdefault(version, set()).update(there.intersection(mine))
     return {version: sorted(mine) for version, mine in sorted(found.items()) if mine}
