@@ -138,13 +138,15 @@ impl Clock {
         let back = ahead.nodes.locate(to - state.rtt).of(ring);
         // What is acknowledged and did not arrive is sent again.
         let lost = (self.acked[i].sent - state.delivered).max(0.0);
-        let sent = before.max((whole(state.w) + back).min(class.size + lost));
+        let all = class.size + lost;
+        let sent = before.max((whole(state.w) + back).min(all));
         if let Law::Load(load) = &sender.law
             && let Some(gap) = load.gap(state.w, state.rtt)
         {
-            // One at a time.
-            let free = sent >= before + 1.0 - 1e-9 && to >= self.last[i] + gap - EPSILON;
-            return if free { before + 1.0 } else { before };
+            // One at a time; the last one of a transfer may be shorter.
+            let next = (before + 1.0).min(sent);
+            let free = sent >= before + 1.0 - 1e-9 || sent >= all - 1e-9;
+            return if free && to >= self.last[i] + gap - EPSILON { next } else { before };
         }
         sent
     }

@@ -145,6 +145,23 @@ fn transfers_take_as_long_as_with_packets() {
     }
 }
 
+/// The last packet of a paced transfer is shorter than the others, and leaves a gap after the one before like them.
+#[test]
+fn a_paced_transfer_ends_with_its_fraction() {
+    for (protocol, rtt, size, bytes) in [
+        ("vcp", "1s", "10500B", 10_500),
+        ("vcp", "2s", "20500B", 20_500),
+        ("dpcp", "1s", "10500B", 10_500),
+    ] {
+        let [acks, packets] =
+            both(&dumbbell(protocol, "10Mbps", rtt, &format!("size = \"{size}\"")));
+        let [a, b] = [&acks.flows[0], &packets.flows[0]];
+        assert!(a.delivered_bytes == bytes && b.delivered_bytes == bytes, "{a:?}");
+        let [a_s, b_s] = [a, b].map(|flow| flow.fct_s.expect("it ends"));
+        assert!(near(a_s, b_s, 0.02), "{protocol} {rtt}: {a_s} {b_s}");
+    }
+}
+
 /// A tenth of a buffer: what is lost is sent again.
 #[test]
 fn transfers_end_where_packets_are_lost() {
