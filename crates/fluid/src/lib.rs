@@ -12,6 +12,7 @@ mod explicit;
 mod history;
 mod link;
 mod load;
+mod lost;
 mod model;
 mod parts;
 mod quick;
@@ -21,6 +22,7 @@ mod sight;
 mod solver;
 mod state;
 mod tables;
+mod waiting;
 
 use results::{Numerics, Tables};
 use scenario::Scenario;

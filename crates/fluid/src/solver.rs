@@ -321,7 +321,8 @@ impl<'a> Solver<'a> {
             }
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             if self.clock.runs() {
-                link.signal.delay = self.clock.waited(i, to, link.signal.delay);
+                self.clock.keeps(i, self.signals_now[i].early, link.signal.overflow);
+                link.signal.delay = self.clock.waited(i, to, link.totals.served, link.q);
             }
             self.signals_now[i] = link.signal;
             // A byte is no queue: near XCP's equilibrium there is always some part of one.
@@ -332,6 +333,9 @@ impl<'a> Solver<'a> {
             }
             self.signals[i * places + place] = link.signal;
             self.quick.tell(i, place, link.signal.f);
+        }
+        if self.clock.runs() {
+            self.clock.lose(&self.model);
         }
     }
 

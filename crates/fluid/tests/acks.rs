@@ -173,6 +173,41 @@ fn transfers_end_where_packets_are_lost() {
     }
 }
 
+/// No packet is lost or made, at one link or at two: what was sent has come, is on its way or was dropped where links
+/// say that they dropped it. Bursts into a buffer of a few packets, with ACKs that wait for nobody.
+#[test]
+fn what_links_drop_is_what_flows_lose() {
+    let row = |rates: [u32; 2], flows: &str| {
+        let mut text =
+            "schema = 1\nname = \"row\"\nduration = \"20s\"\nwarmup = \"0s\"\n".to_owned();
+        for (i, rate) in rates.into_iter().enumerate() {
+            text += &format!(
+                "[links.l{i}]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"{rate}Mbps\"\nowd = \"7ms\"\n\
+                 buffer = \"4pkt\"\nqueue = \"xcp\"\nduplex = true\n",
+                i + 1
+            );
+        }
+        text + flows
+    };
+    let long = "[flows.a]\nprotocol = \"xcp\"\nfrom = \"n0\"\nto = \"n2\"\nrtt = \"90ms\"\ncount = 5\n\
+                start = \"every(1.5s)\"\n[flows.b]\nprotocol = \"xcp\"\nfrom = \"n0\"\nto = \"n1\"\n\
+                rtt = \"41ms\"\nsize = \"2MB\"\n";
+    for text in [row([10, 8], long), row([8, 10], long), row([10, 10], long)] {
+        let tables = fluid(&parse(&text, &["fluid.sending=acks"])).tables;
+        let dropped: u64 = tables.flows.iter().map(|flow| flow.dropped_pkts).sum();
+        let links: u64 = tables.links.iter().map(|link| link.total_drops_pkts).sum();
+        assert!(links > 50, "{links}");
+        // Each flow's and each link's number is rounded: six and four halves.
+        assert!(dropped.abs_diff(links) <= 5, "{dropped} {links}");
+        for flow in &tables.flows {
+            let known = flow.arrived_pkts + flow.dropped_pkts + flow.in_flight_pkts;
+            assert!(flow.sent_pkts == known, "{flow:?}");
+            // At 18 Mb/s and 90 ms less than 210 packets are under way.
+            assert!(flow.in_flight_pkts < 210, "{flow:?}");
+        }
+    }
+}
+
 #[test]
 fn analyses_and_what_answers_losses_are_refused() {
     let acks = "fluid.sending=acks";
