@@ -223,6 +223,46 @@ fn analyses_and_what_answers_losses_are_refused() {
     }
 }
 
+fn refusal(text: &str, sets: &[&str]) -> String {
+    let scenario = parse(text, sets);
+    let refused = clearpipe_fluid::simulate(&scenario, 1, 0, &mut |_| true);
+    refused.expect_err("refused").to_string()
+}
+
+/// What has no fluid form at all is not said to have one with rates.
+#[test]
+fn other_protocols_are_refused_as_with_rates() {
+    let sets = ["flows.a.protocol=vegas"];
+    let rates = refusal(&dumbbell("xcp", "10Mbps", "80ms", ""), &sets);
+    let acks = refusal(&dumbbell("xcp", "10Mbps", "80ms", ""), &["fluid.sending=acks", sets[0]]);
+    assert!(acks == rates && acks.starts_with("flows.a.protocol: \"vegas\" has no"), "{acks}");
+}
+
+/// A quarter of 80 ms (and a bit: the packet's own time) is allowed, more is not; and where 100 GB wait
+/// on each way, ACKs take 1600 s, of which steps of 1 us are too many to remember.
+#[test]
+fn steps_fit_between_packets_and_their_acks() {
+    let text = dumbbell("xcp", "1Gbps", "80ms", "");
+    fluid(&parse(&text, &["fluid.sending=acks", "duration=1s", "fluid.step=20ms"]));
+    let long = refusal(&text, &["fluid.sending=acks", "fluid.step=20.1ms"]);
+    assert!(long.starts_with("fluid.step: 0.0201 s") && long.contains("0.0200"), "{long}");
+    let sets = ["fluid.sending=acks", "fluid.step=1us", "topology.buffer=100GB"];
+    let short = refusal(&text, &sets);
+    assert!(short.starts_with("fluid.step: ") && short.contains("1600.080 s"), "{short}");
+}
+
+/// Nothing is modelled that the queue was told not to do.
+#[test]
+fn a_queue_without_residues_is_refused() {
+    let text =
+        dumbbell("ixcp", "10Mbps", "80ms", "").replace("queue = \"ixcp\"", "queue = \"bare\"");
+    let text = text + "[queues.bare]\nkind = \"ixcp\"\nresidues = false\n";
+    for form in ["rates", "acks"] {
+        let refused = refusal(&text, &[&format!("fluid.sending={form}")]);
+        assert!(refused.starts_with("queues.bare.residues: "), "{refused}");
+    }
+}
+
 /// Another setting is another run.
 #[test]
 fn every_setting_is_in_the_models_version() {
