@@ -9,18 +9,18 @@
 //! dynamics", INFOCOM 2008, has the same law for rates.) All that is counted, at links and at ends, are
 //! differences of S, so that no packet is lost or made by interpolation.
 
-use std::collections::VecDeque;
-
 use units::math;
 
 use crate::ahead::Ahead;
 use crate::explicit::{Told, cost};
 use crate::history::Finder;
 use crate::link::Inflow;
+use crate::lost::Lost;
 use crate::model::{Class, Crossing, Model};
 use crate::sender::{Law, Sender};
 use crate::sight::Kind;
 use crate::state::{EPSILON, State};
+use crate::waiting::Waiting;
 
 /// The parts of the shortest RTT that a step is, and the longest step [s].
 pub const STEPS_PER_RTT: f64 = 80.0;
@@ -33,6 +33,38 @@ struct Came {
     sent: f64,
     /// The sum of R/w over them, as their headers say [s].
     weight: f64,
+}
+
+/// What of a class has reached a place of its path.
+#[derive(Clone, Debug, Default)]
+struct Reached {
+    /// Up to which of the packets sent, and their sum of R/w [s].
+    of: Came,
+    /// Of them, those that were not lost before, and how many of those came in this step.
+    came: f64,
+    step: f64,
+    /// How many were lost here since the start, and in this step.
+    dropped: f64,
+    dropping: f64,
+    /// What the next place has to know.
+    lost: Lost,
+}
+
+impl Reached {
+    /// Now `sent` packets have, of which `lost` were lost before. How many of this step's, and their share.
+    fn until(&mut self, of: Came, lost: f64) -> (f64, f64) {
+        let came = (of.sent - lost).max(self.came);
+        let sent = of.sent - self.of.sent;
+        (self.step, self.came, self.of) = (came - self.came, came, of);
+        (self.step, if sent > 0.0 { self.step / sent } else { 1.0 })
+    }
+
+    /// Of what came in this step, `kept` was not lost.
+    fn keep(&mut self, kept: f64) {
+        self.dropping = (1.0 - kept) * self.step;
+        self.dropped += self.dropping;
+        self.lost.note(self.of.sent, self.of.sent - self.came + self.dropped);
+    }
 }
 
 /// Packets at a link that keeps account.
@@ -54,20 +86,24 @@ struct Payer {
 pub struct Clock {
     /// Of each class, the sum of R/w over all packets sent [s], in a ring.
     weights: Vec<f64>,
-    /// At each crossing, at each source as ACKs, and at each sink [packets].
-    at_links: Vec<Came>,
+    /// At each crossing, at each sink, and at each source as ACKs.
+    at_links: Vec<Reached>,
+    arrived: Vec<Reached>,
     acked: Vec<Came>,
-    arrived: Vec<(f64, f64)>,
+    /// Of each link, the shares of this step's arrivals that it has kept: without ECN, with it.
+    kept: Vec<[f64; 2]>,
     /// When each class last sent something [s].
     last: Vec<f64>,
     /// Of each link, what packets cost it in this step [bytes/s^2].
     paid: Vec<Told>,
-    /// Who pays in this step. Only room.
+    told: Vec<Told>,
+    /// Who pays in this step, and what links before a present one have told. Only room.
     payers: Vec<Payer>,
+    gains: Vec<(usize, f64, f64)>,
     /// The links before the present one: places in the path, and when what is here now left them [s].
     passed: Vec<(usize, usize, f64)>,
-    /// Of each link, when it came and when it leaves, of what waits.
-    waiting: Vec<VecDeque<(f64, f64)>>,
+    /// Of each link, what waits.
+    waiting: Vec<Waiting>,
 }
 
 /// What came back in a step.
@@ -83,14 +119,17 @@ impl Clock {
     pub fn new(model: &Model, places: usize) -> Clock {
         Clock {
             weights: vec![0.0; places * model.classes.len()],
-            at_links: vec![Came::default(); model.crossings.len()],
+            at_links: vec![Reached::default(); model.crossings.len()],
+            arrived: vec![Reached::default(); model.classes.len()],
             acked: vec![Came::default(); model.classes.len()],
-            arrived: vec![(0.0, 0.0); model.classes.len()],
+            kept: vec![[1.0; 2]; model.rules.len()],
             last: vec![f64::NEG_INFINITY; model.classes.len()],
             paid: vec![([0.0; 2], [0.0; 2]); model.rules.len()],
+            told: Vec::new(),
             payers: Vec::new(),
+            gains: Vec::new(),
             passed: Vec::new(),
-            waiting: vec![VecDeque::new(); model.rules.len()],
+            waiting: vec![Waiting::default(); model.rules.len()],
         }
     }
 
@@ -138,13 +177,15 @@ impl Clock {
         let back = ahead.nodes.locate(to - state.rtt).of(ring);
         // What is acknowledged and did not arrive is sent again.
         let lost = (self.acked[i].sent - state.delivered).max(0.0);
-        let sent = before.max((whole(state.w) + back).min(class.size + lost));
+        let all = class.size + lost;
+        let sent = before.max((whole(state.w) + back).min(all));
         if let Law::Load(load) = &sender.law
             && let Some(gap) = load.gap(state.w, state.rtt)
         {
-            // One at a time.
-            let free = sent >= before + 1.0 - 1e-9 && to >= self.last[i] + gap - EPSILON;
-            return if free { before + 1.0 } else { before };
+            // One at a time; the last one of a transfer may be shorter.
+            let next = (before + 1.0).min(sent);
+            let free = sent >= before + 1.0 - 1e-9 || sent >= all - 1e-9;
+            return if free && to >= self.last[i] + gap - EPSILON { next } else { before };
         }
         sent
     }
@@ -162,31 +203,32 @@ impl Clock {
             _ => 0.0,
         };
         let first = class.crossings.0 as usize;
-        let mut kept = 1.0;
         let path = ahead.model.path(class);
         let sink = class.base_rtt - class.ack_delay;
-        let until = self.way_back(
-            ahead,
-            path.iter().rposition(|c| c.data).map_or(0, |k| k + 1),
-            path,
-            (to, sink),
-        );
-        let new = ahead.nodes.locate(until).of(ring).max(self.arrived[i].0);
-        self.arrived[i] = (new, new - self.arrived[i].0);
+        let links = path.iter().take_while(|crossing| crossing.data).count();
+        let until = self.way_back(ahead, links, path, (to, sink));
+        let sent = ahead.nodes.locate(until).of(ring).max(self.arrived[i].of.sent);
+        let lost = if links > 0 { self.at_links[first + links - 1].lost.among(sent) } else { 0.0 };
+        self.arrived[i].until(Came { sent, weight: 0.0 }, lost);
+        if links < path.len() {
+            self.arrived[i].keep(1.0);
+        }
         for (k, crossing) in path.iter().enumerate() {
             let link = crossing.link as usize;
             let at = self.way_back(ahead, k, path, (to, crossing.forward));
             let place = ahead.nodes.locate(at);
-            let came = &mut self.at_links[first + k];
-            let sent = place.of(ring).max(came.sent);
-            let weight = place.of(weights).max(came.weight);
-            let old = std::mem::replace(came, Came { sent, weight });
-            let rate = (sent - old.sent) / h * class.count * kept;
-            let flows = (weight - old.weight) / h * class.count * price;
+            let old = self.at_links[first + k].of;
+            let sent = place.of(ring).max(old.sent);
+            let weight = place.of(weights).max(old.weight);
+            let lost = match k {
+                0 if links > 0 => 0.0,
+                k if k == links => self.arrived[i].lost.among(sent),
+                k => self.at_links[first + k - 1].lost.among(sent),
+            };
+            let (came, share) = self.at_links[first + k].until(Came { sent, weight }, lost);
+            let rate = came / h * class.count;
+            let flows = (weight - old.weight) / h * class.count * price * share;
             let (inflow, kind) = (&mut inflows[link], ahead.kinds[link]);
-            if crossing.waits {
-                kept *= ahead.now[link].keeps(sender.ecn);
-            }
             if !crossing.data {
                 inflow.acks += rate * ahead.model.ack;
                 continue;
@@ -251,7 +293,7 @@ impl Clock {
         (flows, bytes): (f64, f64),
     ) {
         let gain = |xi: [f64; 2]| xi[0] * flows - xi[1] * bytes;
-        let mut gains = Vec::new();
+        let mut gains = std::mem::take(&mut self.gains);
         for &(j, other, left) in &self.passed {
             if matches!(ahead.kinds[other], Kind::Xcp | Kind::Ixcp) {
                 let signal = ahead.signal_of_step(other, left);
@@ -272,15 +314,18 @@ impl Clock {
             note(Some(j), share);
         }
         note(None, (1.0 - named.iter().sum::<f64>()).max(0.0));
+        gains.clear();
+        self.gains = gains;
     }
 
     /// What packets cost the links that tell `told`.
     pub fn charge(&mut self, told: impl Iterator<Item = Told>) {
-        let told: Vec<Told> = told.collect();
+        self.told.clear();
+        self.told.extend(told);
         self.paid.fill(([0.0; 2], [0.0; 2]));
         for payer in self.payers.drain(..) {
             let Payer { link, own, held, flows, bytes, share } = payer;
-            let cost = cost(&told[link], own, held, (flows, bytes));
+            let cost = cost(&self.told[link], own, held, (flows, bytes));
             for side in 0..2 {
                 self.paid[link].0[side] += share * cost.0[side];
                 self.paid[link].1[side] += share * cost.1[side];
@@ -310,25 +355,39 @@ impl Clock {
         Acked { packets: new.sent - old.sent, weight: new.weight - old.weight }
     }
 
-    /// What of a class has reached its sink in this step [packets].
-    pub fn arrived(&self, i: usize) -> f64 {
-        self.arrived[i].1
+    /// Of class `i`, what has reached its sink in this step, and what its links have lost then [packets].
+    pub fn ends(&self, i: usize, (class, path): (&Class, &[Crossing])) -> (f64, f64) {
+        let links = path.iter().zip(&self.at_links[class.crossings.0 as usize..]);
+        let links = links.take_while(|(crossing, _)| crossing.data);
+        (self.arrived[i].step, links.map(|(_, reached)| reached.dropping).sum())
     }
 
-    /// How long what leaves link `i` at `to` has waited; what comes then will wait for `delay` [s].
-    pub fn waited(&mut self, i: usize, to: f64, delay: f64) -> f64 {
-        let waiting = &mut self.waiting[i];
-        waiting.push_back((to, to + delay));
-        while waiting.len() > 1 && waiting[1].1 <= to {
-            waiting.pop_front();
+    /// What link `link` has kept of this step's arrivals: of packets without ECN all but `early`, and of all that
+    /// is left all but `overflow`.
+    pub fn keeps(&mut self, link: usize, early: f64, overflow: f64) {
+        self.kept[link] = [(1.0 - early) * (1.0 - overflow), 1.0 - overflow];
+    }
+
+    /// Which packets those were, once it is known of all links.
+    pub fn lose(&mut self, model: &Model) {
+        for class in &model.classes {
+            let ecn = model.senders[class.group as usize].ecn;
+            let path = model.path(class);
+            let reached = self.at_links[class.crossings.0 as usize..].iter_mut();
+            for (k, (crossing, reached)) in path.iter().zip(reached).enumerate() {
+                // No one asks what becomes of the ACKs behind their last link.
+                if crossing.data || k + 1 < path.len() {
+                    let plain = crossing.data && !ecn;
+                    reached.keep(self.kept[crossing.link as usize][usize::from(!plain)]);
+                }
+            }
         }
-        let (came, leaves) = waiting[0];
-        if leaves > to || waiting.len() < 2 {
-            return (to - came).max(0.0);
-        }
-        let (later, then) = waiting[1];
-        let share = if then > leaves { (to - leaves) / (then - leaves) } else { 1.0 };
-        (to - (came + share * (later - came))).max(0.0)
+    }
+
+    /// How long what leaves link `i` at `to` has waited [s], where since the start `served` bytes have left and
+    /// `q` wait.
+    pub fn waited(&mut self, i: usize, to: f64, served: f64, q: f64) -> f64 {
+        self.waiting[i].waited(to, served, q)
     }
 }
 
@@ -340,22 +399,6 @@ fn whole(w: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_leaves_a_queue_has_waited_since_it_came() {
-        // 4 packets come within 1 ms to a link that takes 1 ms for each: 3 wait at 1 ms, 2 at 2 ms.
-        let mut clock = Clock { waiting: vec![VecDeque::new()], ..Clock::default() };
-        let ms = |n: u32| f64::from(n) * 1e-3;
-        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
-        assert_eq!(clock.waited(0, 0.0, 0.0), 0.0);
-        // What leaves at 1 ms came at 0.25 ms: leaving goes from 0 to 4 ms while coming goes from 0 to 1 ms.
-        assert!(near(clock.waited(0, ms(1), ms(3)), 0.75e-3));
-        assert!(near(clock.waited(0, ms(2), ms(2)), 1.5e-3));
-        assert!(near(clock.waited(0, ms(3), ms(1)), 2.25e-3));
-        // At 4 ms the last one goes, that came at 1 ms or at any time since: nothing waits any more.
-        assert!(near(clock.waited(0, ms(4), 0.0), 0.0));
-        assert_eq!(clock.waited(0, ms(5), 0.0), 0.0);
-    }
 
     #[test]
     fn windows_are_whole_packets() {

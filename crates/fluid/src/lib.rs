@@ -12,6 +12,7 @@ mod explicit;
 mod history;
 mod link;
 mod load;
+mod lost;
 mod model;
 mod parts;
 mod quick;
@@ -20,16 +21,21 @@ mod series;
 mod sight;
 mod solver;
 mod state;
+mod steps;
 mod tables;
+mod waiting;
 
 use results::{Numerics, Tables};
-use scenario::Scenario;
+use scenario::{Scenario, Sending};
 use units::Time;
 
 use crate::solver::Solver;
 
 /// Equal model versions, with equal settings of `[fluid]`, give equal results.
 pub const MODEL_VERSION: &str = "fluid-2";
+
+/// The same of sources that ACKs clock.
+const CLOCK_VERSION: &str = " clock-2";
 
 /// What has no fluid form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,8 +119,9 @@ pub struct Outcome {
 pub fn model_version(scenario: &Scenario) -> String {
     let fluid = &scenario.fluid;
     let step = fluid.step.map_or("auto".to_owned(), |step| format!("{}ps", step.0));
+    let clock = if fluid.sending == Sending::Acks { CLOCK_VERSION } else { "" };
     format!(
-        "{MODEL_VERSION} step={step} tolerance={:?} vcp={} xcp={} sending={}",
+        "{MODEL_VERSION}{clock} step={step} tolerance={:?} vcp={} xcp={} sending={}",
         fluid.tolerance,
         fluid.vcp.name(),
         fluid.xcp.name(),

@@ -11,7 +11,8 @@ use units::random::Stream;
 
 use crate::Unsupported;
 use crate::link::Rule;
-use crate::sender::Sender;
+use crate::sender::{PROTOCOLS, Sender};
+use crate::steps;
 
 /// A class on a link.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +104,7 @@ impl Model {
                 model.class_of.push(class);
             }
         }
+        steps::check(scenario, &model)?;
         Ok(model)
     }
 
@@ -195,7 +197,9 @@ fn check_acks(scenario: &Scenario) -> Result<(), Unsupported> {
         return refuse("fluid.xcp".into(), "XCP's analysis");
     }
     for group in &scenario.groups {
-        if !matches!(group.protocol.kind, "xcp" | "ixcp" | "vcp" | "mlcp" | "dpcp") {
+        // Others have no fluid form at all, and are refused for that.
+        let known = PROTOCOLS.iter().any(|(name, _)| *name == group.protocol.kind);
+        if known && !matches!(group.protocol.kind, "xcp" | "ixcp" | "vcp" | "mlcp" | "dpcp") {
             let key = format!("flows.{}.protocol", group.name);
             return refuse(key, &format!("{:?}", group.protocol.kind));
         }

@@ -16,7 +16,7 @@ use units::{Time, math};
 
 use crate::Progress;
 use crate::ahead::Ahead;
-use crate::clock::{self, Clock};
+use crate::clock::Clock;
 use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
@@ -25,6 +25,7 @@ use crate::sender::{Law, Seen};
 use crate::series::Recorder;
 use crate::sight::{Kind, Sight, Told, first_told, see};
 use crate::state::{EPSILON, State};
+use crate::steps;
 
 mod acks;
 
@@ -44,14 +45,10 @@ impl Ord for Instant {
     }
 }
 
-/// More class-crossings than this are solved with steps of one length unless told.
-const LARGE: usize = 20_000;
 /// How long a jump takes [s].
 const JUMP: f64 = 1e-7;
 /// The shortest step that is chosen [s].
 const SHORTEST: f64 = 1e-6;
-/// The longest history of steps of one length [values].
-const MOST_PAST: usize = 1 << 27;
 
 /// A run.
 pub struct Solver<'a> {
@@ -103,12 +100,9 @@ pub struct Solver<'a> {
 impl<'a> Solver<'a> {
     pub fn new(scenario: &'a Scenario, model: Model) -> Solver<'a> {
         let shortest = model.shortest_rtt();
-        let fixed = fixed_step(scenario, &model);
-        let reach = model.classes.iter().map(|class| class.reach).fold(0.0, f64::max);
-        let horizon = reach.max(0.01);
-        let most = (MOST_PAST / model.classes.len().max(1)).max(64);
-        let places =
-            fixed.map_or(256, |h| ((horizon / h) as usize + 4).min(most).next_power_of_two());
+        let fixed = steps::fixed(scenario, &model);
+        let horizon = steps::horizon(&model);
+        let places = steps::places(&model, fixed);
         let states = model.classes.iter().map(|class| State::new(&model, class)).collect();
         let links: Vec<Link> = model.rules.iter().map(Link::new).collect();
         let explicit_own =
@@ -321,7 +315,8 @@ impl<'a> Solver<'a> {
             }
             link.advance(&self.model.rules[i], (self.now, to), self.inflows[i]);
             if self.clock.runs() {
-                link.signal.delay = self.clock.waited(i, to, link.signal.delay);
+                self.clock.keeps(i, self.signals_now[i].early, link.signal.overflow);
+                link.signal.delay = self.clock.waited(i, to, link.totals.served, link.q);
             }
             self.signals_now[i] = link.signal;
             // A byte is no queue: near XCP's equilibrium there is always some part of one.
@@ -332,6 +327,9 @@ impl<'a> Solver<'a> {
             }
             self.signals[i * places + place] = link.signal;
             self.quick.tell(i, place, link.signal.f);
+        }
+        if self.clock.runs() {
+            self.clock.lose(&self.model);
         }
     }
 
@@ -533,28 +531,6 @@ fn numerics(scenario: &Scenario, model: &Model, fixed_step: bool) -> Numerics {
         fixed_step,
         ..Numerics::default()
     }
-}
-
-/// The length of all steps, if they have one: as the scenario says, or because there is much to solve.
-fn fixed_step(scenario: &Scenario, model: &Model) -> Option<f64> {
-    let chosen = scenario.fluid.step.map(|step| step.as_secs());
-    if scenario.fluid.sending == Sending::Acks && chosen.is_none() {
-        let step = (model.shortest_rtt() / clock::STEPS_PER_RTT).min(clock::LONGEST);
-        return on_period(model, Some(step));
-    }
-    let large = model.crossings.len() > LARGE;
-    let own = || large.then(|| (model.shortest_rtt() / 4.0).clamp(1e-4, 0.02));
-    on_period(model, chosen.or_else(own))
-}
-
-/// A period of a load factor is a whole number of steps.
-fn on_period(model: &Model, step: Option<f64>) -> Option<f64> {
-    let period = model.rules.iter().find_map(|rule| match &rule.feedback {
-        Feedback::Load(load) if load.follows => Some(0.04),
-        Feedback::Load(load) => Some(load.t_rho),
-        _ => None,
-    });
-    step.map(|h| period.map_or(h, |period| period / -math::floor(-period / h)))
 }
 
 /// Mixes a word into the trajectory's hash.

@@ -164,12 +164,12 @@ impl State {
         self.rate = rate;
     }
 
-    /// As [`State::count`], where ACKs clock the source: of what was sent, `came` packets have reached the
-    /// sink in a step of `h` or were lost.
-    pub fn count_acks(&mut self, class: &Class, seen: &Seen, (to, h): (f64, f64), came: f64) {
+    /// As [`State::count`], where ACKs clock the source: `came` packets have reached the sink in a step of `h`
+    /// and links have lost `dropped`.
+    pub fn count_acks(&mut self, class: &Class, (to, h): (f64, f64), (came, dropped): (f64, f64)) {
         self.step_sent = h * self.rate;
-        self.step_delivered = (came * seen.arrived).min(class.size - self.delivered).max(0.0);
-        self.dropped += h * seen.rate * (1.0 - seen.arrived);
+        self.step_delivered = came.min(class.size - self.delivered).max(0.0);
+        self.dropped += dropped;
         self.sent += self.step_sent;
         self.delivered += self.step_delivered;
         if to < self.ended && self.delivered >= class.size * (1.0 - 1e-12) {

@@ -145,6 +145,23 @@ fn transfers_take_as_long_as_with_packets() {
     }
 }
 
+/// The last packet of a paced transfer is shorter than the others, and leaves a gap after the one before like them.
+#[test]
+fn a_paced_transfer_ends_with_its_fraction() {
+    for (protocol, rtt, size, bytes) in [
+        ("vcp", "1s", "10500B", 10_500),
+        ("vcp", "2s", "20500B", 20_500),
+        ("dpcp", "1s", "10500B", 10_500),
+    ] {
+        let [acks, packets] =
+            both(&dumbbell(protocol, "10Mbps", rtt, &format!("size = \"{size}\"")));
+        let [a, b] = [&acks.flows[0], &packets.flows[0]];
+        assert!(a.delivered_bytes == bytes && b.delivered_bytes == bytes, "{a:?}");
+        let [a_s, b_s] = [a, b].map(|flow| flow.fct_s.expect("it ends"));
+        assert!(near(a_s, b_s, 0.02), "{protocol} {rtt}: {a_s} {b_s}");
+    }
+}
+
 /// A tenth of a buffer: what is lost is sent again.
 #[test]
 fn transfers_end_where_packets_are_lost() {
@@ -153,6 +170,41 @@ fn transfers_end_where_packets_are_lost() {
     assert!(run.tables.links[0].total_drops_pkts > 0);
     for flow in &run.tables.flows {
         assert!(flow.fct_s.is_some() && flow.delivered_bytes == 1_000_000, "{flow:?}");
+    }
+}
+
+/// No packet is lost or made, at one link or at two: what was sent has come, is on its way or was dropped where links
+/// say that they dropped it. Bursts into a buffer of a few packets, with ACKs that wait for nobody.
+#[test]
+fn what_links_drop_is_what_flows_lose() {
+    let row = |rates: [u32; 2], flows: &str| {
+        let mut text =
+            "schema = 1\nname = \"row\"\nduration = \"20s\"\nwarmup = \"0s\"\n".to_owned();
+        for (i, rate) in rates.into_iter().enumerate() {
+            text += &format!(
+                "[links.l{i}]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"{rate}Mbps\"\nowd = \"7ms\"\n\
+                 buffer = \"4pkt\"\nqueue = \"xcp\"\nduplex = true\n",
+                i + 1
+            );
+        }
+        text + flows
+    };
+    let long = "[flows.a]\nprotocol = \"xcp\"\nfrom = \"n0\"\nto = \"n2\"\nrtt = \"90ms\"\ncount = 5\n\
+                start = \"every(1.5s)\"\n[flows.b]\nprotocol = \"xcp\"\nfrom = \"n0\"\nto = \"n1\"\n\
+                rtt = \"41ms\"\nsize = \"2MB\"\n";
+    for text in [row([10, 8], long), row([8, 10], long), row([10, 10], long)] {
+        let tables = fluid(&parse(&text, &["fluid.sending=acks"])).tables;
+        let dropped: u64 = tables.flows.iter().map(|flow| flow.dropped_pkts).sum();
+        let links: u64 = tables.links.iter().map(|link| link.total_drops_pkts).sum();
+        assert!(links > 50, "{links}");
+        // Each flow's and each link's number is rounded: six and four halves.
+        assert!(dropped.abs_diff(links) <= 5, "{dropped} {links}");
+        for flow in &tables.flows {
+            let known = flow.arrived_pkts + flow.dropped_pkts + flow.in_flight_pkts;
+            assert!(flow.sent_pkts == known, "{flow:?}");
+            // At 18 Mb/s and 90 ms less than 210 packets are under way.
+            assert!(flow.in_flight_pkts < 210, "{flow:?}");
+        }
     }
 }
 
@@ -168,6 +220,46 @@ fn analyses_and_what_answers_losses_are_refused() {
         let refused = clearpipe_fluid::simulate(&scenario, 1, 0, &mut |_| true);
         let reason = refused.expect_err("refused");
         assert!(reason.key == key && reason.reason.contains("\"rates\""), "{reason}");
+    }
+}
+
+fn refusal(text: &str, sets: &[&str]) -> String {
+    let scenario = parse(text, sets);
+    let refused = clearpipe_fluid::simulate(&scenario, 1, 0, &mut |_| true);
+    refused.expect_err("refused").to_string()
+}
+
+/// What has no fluid form at all is not said to have one with rates.
+#[test]
+fn other_protocols_are_refused_as_with_rates() {
+    let sets = ["flows.a.protocol=vegas"];
+    let rates = refusal(&dumbbell("xcp", "10Mbps", "80ms", ""), &sets);
+    let acks = refusal(&dumbbell("xcp", "10Mbps", "80ms", ""), &["fluid.sending=acks", sets[0]]);
+    assert!(acks == rates && acks.starts_with("flows.a.protocol: \"vegas\" has no"), "{acks}");
+}
+
+/// A quarter of 80 ms (and a bit: the packet's own time) is allowed, more is not; and where 100 GB wait
+/// on each way, ACKs take 1600 s, of which steps of 1 us are too many to remember.
+#[test]
+fn steps_fit_between_packets_and_their_acks() {
+    let text = dumbbell("xcp", "1Gbps", "80ms", "");
+    fluid(&parse(&text, &["fluid.sending=acks", "duration=1s", "fluid.step=20ms"]));
+    let long = refusal(&text, &["fluid.sending=acks", "fluid.step=20.1ms"]);
+    assert!(long.starts_with("fluid.step: 0.0201 s") && long.contains("0.0200"), "{long}");
+    let sets = ["fluid.sending=acks", "fluid.step=1us", "topology.buffer=100GB"];
+    let short = refusal(&text, &sets);
+    assert!(short.starts_with("fluid.step: ") && short.contains("1600.080 s"), "{short}");
+}
+
+/// Nothing is modelled that the queue was told not to do.
+#[test]
+fn a_queue_without_residues_is_refused() {
+    let text =
+        dumbbell("ixcp", "10Mbps", "80ms", "").replace("queue = \"ixcp\"", "queue = \"bare\"");
+    let text = text + "[queues.bare]\nkind = \"ixcp\"\nresidues = false\n";
+    for form in ["rates", "acks"] {
+        let refused = refusal(&text, &[&format!("fluid.sending={form}")]);
+        assert!(refused.starts_with("queues.bare.residues: "), "{refused}");
     }
 }
 

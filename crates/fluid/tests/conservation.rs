@@ -74,3 +74,31 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// With ACK clocks, too, and what flows lose is what the links on their way drop.
+    #[test]
+    fn random_networks_lose_no_packet_with_ack_clocks(text in network()) {
+        let text = ["reno", "sack", "newreno"].iter().fold(text, |text, old| {
+            text.replace(&format!("protocol = \"{old}\""), "protocol = \"xcp\"")
+        });
+        let scenario = parse(&text, &["fluid.sending=acks"]);
+        let tables = fluid(&scenario).tables;
+        for flow in &tables.flows {
+            let known = flow.arrived_pkts + flow.dropped_pkts + flow.in_flight_pkts;
+            prop_assert_eq!(flow.sent_pkts, known);
+        }
+        let dropped: u64 = tables.flows.iter().map(|flow| flow.dropped_pkts).sum();
+        // ACKs that a way back drops are no one's packets.
+        let links = tables.links.iter().filter(|link| !link.name.contains("reverse"));
+        let links: u64 = links.map(|link| link.total_drops_pkts).sum();
+        // Rounded by half a packet each.
+        let most = (tables.flows.len() + tables.links.len()) as u64 / 2 + 1;
+        prop_assert!(dropped.abs_diff(links) <= most, "{} {}", dropped, links);
+        for link in &tables.links {
+            prop_assert!(link.queue_max_bytes <= link.buffer_bytes + 1, "{link:?}");
+            prop_assert!((0.0..=1.000_001).contains(&link.utilization_ratio));
+        }
+    }
+}

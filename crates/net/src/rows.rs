@@ -1,4 +1,5 @@
-//! The rows of series while a run records them: 20 bytes each.
+//! The rows of series while a run records them: 20 bytes each in their tables; those of links, 24 bytes each
+//! until they are gathered.
 
 use std::slice::IterMut;
 

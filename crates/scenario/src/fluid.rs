@@ -11,7 +11,8 @@ use crate::table::{Definitions, FileValue, Word, table, word_values};
 /// identity unless that run is the fluid engine's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fluid {
-    /// The length of a step; `None`: as the tolerance allows.
+    /// The length of a step; `None`: as the tolerance allows, or with [`Sending::Acks`] an eightieth of the
+    /// shortest RTT and at most 0.5 ms.
     pub step: Option<Span>,
     /// What a step may add to the error of a window, as a part of the window.
     pub tolerance: f64,
@@ -125,9 +126,12 @@ table! {
     /// How the fluid engine solves its equations; no other engine reads it.
     pub(crate) struct FluidFile {
         /// The length of a step. `auto` chooses it again and again so that the tolerance is kept, and
-        /// a fixed one for more than 20,000 crossings of a link by a class of flows.
+        /// a fixed one for more than 20,000 crossings of a link by a class of flows. With `sending = "acks"`
+        /// all steps have one length: `auto` is an eightieth of the shortest RTT and at most 0.5 ms, a step that
+        /// is given is at most a quarter of the shortest RTT, and `tolerance` is not used.
         step: StepForm = default("auto");
-        /// What a step may add to the error of a window, as a part of the window.
+        /// What a step may add to the error of a window, as a part of the window. Steps of one length do not
+        /// heed it.
         tolerance: Tolerance = default(0.0001);
         /// VCP as the protocol (codes that switch) or as the paper's MIAIMD model.
         vcp: VcpForm = default("switching");

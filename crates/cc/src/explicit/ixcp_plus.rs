@@ -108,7 +108,8 @@ impl IxcpPlusRouter {
         self.offered = others * ratio(self.phi.max(0.0), d * meter.sum_rtt_by_cwnd);
         let share = ratio(self.h, d * meter.sum_rtt_by_cwnd);
         self.offered_slower = self.offered + self.params.slower * share;
-        self.mean = ratio(self.y_own * d, sum);
+        // Bytes and flows times seconds of one interval, which need not be d long.
+        self.mean = ratio(traffic, sum);
         let back = (-self.phi).max(0.0);
         let own_back = back.min(self.params.own_back * self.y_own * d);
         let handed = (self.phi.max(0.0), back - own_back);
@@ -459,8 +460,8 @@ mod tests {
         // h = 0.1*4e5*0.0625 - 625 = 1875, over d = 0.0625 and the sum of all, 20*0.00625 + 30*0.0125 = 0.5:
         // 60 000, of which a packet with rtt*s/cwnd = 0.0125 is offered 750 over its RTT besides 250.
         let mut r = router_with(0.04, 0, 1.0);
-        // Own flows: two of 4e5*0.0625/0.125 = 200 kB/s each in these 50 ms.
-        assert!(near(r.mean, 200_000.0));
+        // Own flows: 20 packets of 1000 B over 0.125, each at its 10 000 B/62.5 ms = 160 kB/s.
+        assert!(near(r.mean, 160_000.0));
         let before = (r.spare, r.own);
         let slower = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
         assert!(near(slower.feedback, 0.0625 * (250.0 + 750.0)));

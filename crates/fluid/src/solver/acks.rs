@@ -20,7 +20,7 @@ impl Solver<'_> {
         let state = &mut self.states[i];
         state.predict(sender, h, r);
         let error = state.correct((sender, class), &seen, (self.now, to), self.model.packet);
-        state.count_acks(class, &seen, (to, h), self.clock.arrived(i));
+        state.count_acks(class, (to, h), self.clock.ends(i, (class, self.model.path(class))));
         error
     }
 }
