@@ -820,12 +820,14 @@ class Fluid(Model):
     """
     step: str | None = None
     """The length of a step. `auto` chooses it again and again so that the tolerance is kept, and a
-    fixed one for more than 20,000 crossings of a link by a class of flows. Examples: "auto", "1ms".
-    Left out: "auto".
+    fixed one for more than 20,000 crossings of a link by a class of flows. With `sending = "acks"`
+    all steps have one length: `auto` is an eightieth of the shortest RTT and at most 0.5 ms, a step
+    that is given is at most a quarter of the shortest RTT, and `tolerance` is not used. Examples:
+    "auto", "1ms". Left out: "auto".
     """
     tolerance: float | None = None
-    """What a step may add to the error of a window, as a part of the window. 1e-09 to 0.1. Left
-    out: 0.0001.
+    """What a step may add to the error of a window, as a part of the window. Steps of one length do
+    not heed it. 1e-09 to 0.1. Left out: 0.0001.
     """
     vcp: Literal["switching", "miaimd"] | None = None
     """VCP as the protocol (codes that switch) or as the paper's MIAIMD model. Left out:

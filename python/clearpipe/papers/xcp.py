@@ -612,12 +612,12 @@ def _caught(result: cp.Result) -> list[tuple[int, float, float]]:
     }
     out = []
     for link, (t, count) in named["flagged"].items():
-        more = np.diff(count, prepend=0.0)
-        # Two in 10 ms would be one row.
-        assert more.max() <= 1
-        for k in np.flatnonzero(more):
-            flow = int(named["flagged_flow"][link][1][k])
-            out.append((flow, float(t[k]), float(named["flagged_after"][link][1][k])))
+        for when in t[np.diff(count, prepend=0.0) > 0]:
+            flow, after = (
+                values[np.searchsorted(at, when, side="right") - 1]
+                for at, values in (named["flagged_flow"][link], named["flagged_after"][link])
+            )
+            out.append((int(flow), float(when), float(after)))
     return out
 
 
@@ -638,8 +638,9 @@ def sec7_policing_c1(data: Data) -> dict[str, float]:
         for flow, end, after in _caught(cell.result):
             if flow in bad:
                 t, rtt = srtt["bad" if len(bad) == 1 else f"bad {flow}"]
-                during = rtt[(t >= end - after - 0.01) & (t <= end)]
-                took.append(after / float(np.nanmean(during)))
+                # The estimates change with ACKs: the one that stands when it begins is of it, too.
+                begin, last = np.searchsorted(t, [end - after, end], side="right")
+                took.append(after / float(np.nanmean(rtt[max(begin - 1, 0) : last])))
         label = f"{cell.label} of them, run {cell.rep}"
         out[label] = max(took) if len(took) == len(bad) else np.inf
     return out
