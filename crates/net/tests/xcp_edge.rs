@@ -78,8 +78,9 @@ fn rtts_until_flagged(outcome: &Outcome) -> [f64; 2] {
 const AGENT: &str = "{ kind = \"xcp-police\", isolation = \"limit\" }";
 
 /// What flows do wrong, for what the agent flags them, and in how many RTTs of testing at most: two
-/// tests within three, and what a flow with a false RTT takes to settle between them. One that states both larger has no window left after the first and needs one
-/// more to have one; a tenth more is for queues that change.
+/// tests within three, and what a flow with a false RTT takes to settle between them (3.5 was the most
+/// measured). One that states both larger has no window left after the first and needs one more to have
+/// one; a tenth more is for queues that change.
 const WRONGS: [(&str, f64, f64); 4] = [
     ("ignores = true", 1.0, 3.0),
     ("cwnd_factor = 0.25", 2.0, 3.0),
