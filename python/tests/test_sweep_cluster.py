@@ -22,7 +22,9 @@ from clearpipe.sweep import cluster as dask
 from clearpipe.sweep import progress, runner
 from clearpipe.sweep.store import Store
 
-pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+KilledWorker = pytest.importorskip(
+    "distributed", reason="the extra `cluster` is not installed"
+).KilledWorker
 
 SWEEP = """[sweep]
 reps = 10
@@ -129,10 +131,67 @@ def test_a_scheduler_lost_at_any_question_is_75(
         cluster._feed(deaf, spec, [run], store, runner.Tally(1), watcher)
     with lost:
         cluster._next(asleep, gone, [], watcher)
-    future = SimpleNamespace(status="finished", result=gone)
+    future = SimpleNamespace(status="finished", exception=gone)
+    with lost:
+        cluster._ended(asleep, future, run, store, runner.Tally(1))
+    future = SimpleNamespace(status="finished", exception=lambda: None, result=gone)
     with lost:
         cluster._ended(asleep, future, run, store, runner.Tally(1))
     assert issubclass(dask.SchedulerLost, runner.OutOfTime)  # which is exit code 75
+
+
+class Dying:
+    """A future whose worker dies before it has told its result; then it is done by another."""
+
+    def __init__(self, tells: object) -> None:
+        self.states = iter(["lost", "finished"])
+        self.tells = tells
+
+    @property
+    def status(self) -> str:
+        return next(self.states, "finished")
+
+    def exception(self) -> None:
+        return None
+
+    def result(self) -> object:
+        return self.tells
+
+
+def test_a_run_whose_result_died_with_its_worker_is_not_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Seen on a busy machine: `wait` gives a future that is lost before anybody asks it.
+    spec, store = sweep.load(write(tmp_path, SWEEP)), Store(tmp_path / "store")
+    store.open()
+    run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
+    client = SimpleNamespace(
+        status="running", nthreads=lambda: {"worker": 1}, submit=lambda *_, **__: Dying("there")
+    )
+    waits = []
+
+    def wait(futures: list[object], **_: object) -> SimpleNamespace:
+        waits.append(futures)
+        return SimpleNamespace(done=futures)
+
+    monkeypatch.setattr("distributed.wait", wait)
+    tally, watcher = runner.Tally(1), progress.watcher(quiet=True)
+    dask.Dask("tcp://somebody")._feed(client, spec, [run], store, tally, watcher)
+    assert (len(waits), tally.done, tally.failed, store.failed()) == (2, 1, 0, {})
+
+
+def test_a_run_that_ends_its_workers_has_failed(tmp_path: Path) -> None:
+    spec, store = sweep.load(write(tmp_path, SWEEP)), Store(tmp_path / "store")
+    store.open()
+    run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
+    error = KilledWorker("task", SimpleNamespace(address="tcp://dead"), 3)
+    future = SimpleNamespace(status="error", exception=lambda: error)
+    tally = runner.Tally(1)
+    assert dask.Dask("tcp://somebody")._ended(
+        SimpleNamespace(status="running"), future, run, store, tally
+    )
+    assert (tally.done, tally.failed) == (0, 1)
+    assert store.failed()[run.identity]["kind"] == "KilledWorker"
 
 
 def test_an_error_that_is_not_the_schedulers_passes() -> None:

@@ -118,9 +118,8 @@ class Dask:
             if not finished:
                 raise OutOfTime(tally)
             for future in finished:
-                run = running.pop(future)
-                self._ended(client, future, run, store, tally)
-                watcher.ended(run, tally)
+                if self._ended(client, future, running[future], store, tally):
+                    watcher.ended(running.pop(future), tally)
 
     def _next(self, client: Any, wait: Any, futures: list[Any], watcher: Watcher) -> list[Any]:
         """The futures that are over, none when time is; raises SchedulerLost when nobody tells."""
@@ -135,20 +134,36 @@ class Dask:
                     return []
             self._threads(client, watcher)
 
-    def _ended(self, client: Any, future: Any, run: Run, store: Store, tally: Tally) -> None:
-        if future.status == "cancelled":
+    def _ended(self, client: Any, future: Any, run: Run, store: Store, tally: Tally) -> bool:
+        """Counts a run that is over.
+
+        False for one that was over: a worker that dies takes along what it has not told yet, and
+        Dask does the run again.
+        """
+        status = future.status
+        if status == "cancelled":
             raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
-        if future.status == "finished":
-            with self._asking(client):
-                done = future.result()
-            runner.count(tally, done)
-            return
-        error = future.exception()
+        if status not in ("finished", "error"):
+            return False
+        with self._asking(client):
+            # The worker may die right now. Then these wait until the run is over again.
+            error = future.exception()
+            if error is None:
+                try:
+                    runner.count(tally, future.result())
+                    return True
+                except Exception as raised:
+                    if future.status != "error":
+                        raise
+                    error = raised
+        if isinstance(error, CancelledError):
+            raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
         if isinstance(error, OSError | RunError):
             raise error
         # A run that ends its worker every time (KilledWorker) is a run that failed.
         store.fail(run.identity, runner.failure(run, error))
         tally.failed += 1
+        return True
 
     def _threads(self, client: Any, watcher: Watcher) -> int:
         """How many threads the cluster has; says once if none."""
