@@ -1,7 +1,8 @@
 """Truth against ns-2: the same dumbbells in both simulators, compared (`make check-peers`).
 
 One-way XCP is compared tightly: ns-2 is calm there. Two-way XCP and SACK differ between seeds, so
-the means of three seeds are compared, and only in utilization. Exit status: 0 all within, 4
+the means of three seeds are compared, and only in utilization. A few XCP flows with flows back lose
+packets in both simulators, more or fewer by the seed: means of six are shown, not compared. Exit status: 0 all within, 4
 otherwise, 5 when a simulator is missing, 1 when one fails.
 """
 
@@ -22,6 +23,8 @@ ONE_WAY_QUEUE_RATIO = 0.03
 ONE_WAY_QUEUE_PKTS = 2.0
 MEAN_UTILIZATION = 0.05
 MEAN_SEEDS = (1, 2, 3)
+FEW_FLOWS = 5
+FEW_SEEDS = (1, 2, 3, 4, 5, 6)
 
 # (point, measure) -> why the simulators differ there, traced to a named behaviour of one of them.
 KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {}
@@ -86,18 +89,28 @@ def two_way_points() -> list[Point]:
         Point(f"xcp-two-way-150-80-{flows}", 150, 80, flows, flows, "xcp", "xcp", 60.0)
         for flows in (30, 100)
     ]
+    few = [
+        Point(f"xcp-two-way-{flows}-{back}", 150, 80, flows, back, "xcp", "xcp", 30.0)
+        for flows, back in ((1, 50), (2, 50), (5, 50), (4, 4))
+    ]
     # Over RED, flows in step hold the utilization at 0.77 for up to two minutes; then every seed
     # settles at 0.95.
     sack: list[tuple[Queue, float]] = [("red-ecn", 400.0), ("droptail", 60.0)]
-    return xcp + [
-        Point(f"sack-{queue}-150-80-30", 150, 80, 30, 30, "sack", queue, duration)
-        for queue, duration in sack
-    ]
+    return (
+        xcp
+        + few
+        + [
+            Point(f"sack-{queue}-150-80-30", 150, 80, 30, 30, "sack", queue, duration)
+            for queue, duration in sack
+        ]
+    )
 
 
 def seeds(point: Point) -> tuple[int, ...]:
-    """One seed where traffic is one-way, three where it is not."""
-    return MEAN_SEEDS if point.reverse else (1,)
+    """One seed where traffic is one-way, three where it is not, six with few flows."""
+    if not point.reverse:
+        return (1,)
+    return FEW_SEEDS if point.forward <= FEW_FLOWS else MEAN_SEEDS
 
 
 def compare(point: Point, ours: list[Figures], theirs: list[Figures]) -> list[Row]:
@@ -131,14 +144,14 @@ def _compare_two_way(point: Point, ours: list[Figures], theirs: list[Figures]) -
         within = None if tolerance is None else abs(mine - other) <= tolerance
         return Row(point.name, measure, mine, other, within)
 
+    utilization = None if point.forward <= FEW_FLOWS else MEAN_UTILIZATION
     return [
-        row("utilization_ratio", lambda run: run.forward.utilization_ratio, MEAN_UTILIZATION),
-        row(
-            "reverse.utilization_ratio", lambda run: run.reverse.utilization_ratio, MEAN_UTILIZATION
-        ),
+        row("utilization_ratio", lambda run: run.forward.utilization_ratio, utilization),
+        row("reverse.utilization_ratio", lambda run: run.reverse.utilization_ratio, utilization),
         row("queue_mean_pkts", lambda run: run.forward.queue_mean_pkts),
         row("queue_mean_bytes", lambda run: run.forward.queue_mean_bytes),
         row("drops_pkts", lambda run: run.forward.drops_pkts),
+        row("total_drops_pkts", lambda run: run.forward.total_drops_pkts),
         row("marks_pkts", lambda run: run.forward.marks_pkts),
     ]
 
