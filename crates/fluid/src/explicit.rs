@@ -26,6 +26,8 @@ pub struct XcpRule {
 pub struct Intervals {
     initial: f64,
     shortest: f64,
+    /// The window of the persistent queue: this share of the propagation delay, and at least so long.
+    window: f64,
     shortest_window: f64,
 }
 
@@ -38,6 +40,7 @@ impl XcpRule {
         let intervals = (form == XcpForm::Intervals).then(|| Intervals {
             initial: part.number("initial_interval"),
             shortest: part.number("min_interval"),
+            window: part.number("queue_window"),
             shortest_window: part.number("min_queue_window"),
         });
         XcpRule {
@@ -190,7 +193,7 @@ impl XcpState {
         if to >= self.window_end - EPSILON {
             self.persistent = self.lowest;
             self.lowest = f64::INFINITY;
-            let window = (self.d - q / c).max(intervals.shortest_window);
+            let window = (intervals.window * (self.d - q / c)).max(intervals.shortest_window);
             self.window_end = (self.window_end + window).max(to);
         }
         if to >= self.end - EPSILON {

@@ -190,6 +190,7 @@ fn what_has_no_fluid_form_is_refused_by_name() {
         ("topology.queue={kind=\"red\", by_size=true}", "by_size"),
         ("topology.queue={kind=\"red\", target_delay=\"5ms\"}", "target_delay"),
         ("topology.queue={kind=\"xcp\", overdraw=true}", "overdraw"),
+        ("topology.queue={kind=\"xcp\", xi_scale=1.1}", "xi_scale"),
         ("flows.a.protocol=vegas", "flows.a.protocol"),
         ("topology.queue=codel", "queues.codel"),
     ];

@@ -208,8 +208,14 @@ impl IxcpRouter {
         self.phi = meter.phi(alpha, beta, target_queue);
         self.h = (gamma * self.y_shuffle * d - self.phi.abs()).max(0.0);
         let handed = (self.phi.max(0.0), (-self.phi).max(0.0));
-        self.spare = Shares::new(handed, d, meter.sum_rtt_by_cwnd, meter.input_traffic);
-        self.shuffle = Shares::new((self.h, self.h), d, sum, traffic);
+        self.spare = Shares::new(
+            handed,
+            d,
+            meter.sum_rtt_by_cwnd,
+            meter.input_traffic,
+            self.params.xi_scale,
+        );
+        self.shuffle = Shares::new((self.h, self.h), d, sum, traffic, self.params.xi_scale);
         (self.input_traffic_shuffle, self.sum_rtt_by_cwnd_shuffle) = (0.0, 0.0);
         meter.restart(now, self.params.min_interval);
     }
@@ -300,7 +306,11 @@ impl Router for IxcpRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         if now >= self.meter.window_end {
-            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            self.meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= self.meter.interval_end {
             self.end_interval(now);

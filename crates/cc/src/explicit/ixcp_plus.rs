@@ -113,8 +113,8 @@ impl IxcpPlusRouter {
         let back = (-self.phi).max(0.0);
         let own_back = back.min(self.params.own_back * self.y_own * d);
         let handed = (self.phi.max(0.0), back - own_back);
-        self.spare = Shares::new(handed, d, takers, meter.input_traffic);
-        self.own = Shares::new((self.h, self.h + own_back), d, sum, traffic);
+        self.spare = Shares::new(handed, d, takers, meter.input_traffic, self.params.xi_scale);
+        self.own = Shares::new((self.h, self.h + own_back), d, sum, traffic, self.params.xi_scale);
         (self.input_traffic_own, self.sum_rtt_by_cwnd_own) = (0.0, 0.0);
         meter.restart(now, self.params.min_interval);
     }
@@ -225,7 +225,11 @@ impl Router for IxcpPlusRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         if now >= self.meter.window_end {
-            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            self.meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= self.meter.interval_end {
             self.end_interval(now);

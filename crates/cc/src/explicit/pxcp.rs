@@ -71,7 +71,13 @@ impl PxcpRouter {
         };
         self.h = (gamma * meter.y * d - less.abs()).max(0.0);
         let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-        self.shares = Shares::new(handed, d, meter.sum_rtt_by_cwnd, meter.input_traffic);
+        self.shares = Shares::new(
+            handed,
+            d,
+            meter.sum_rtt_by_cwnd,
+            meter.input_traffic,
+            self.params.xi_scale,
+        );
         self.sum_held = 0.0;
         meter.restart(now, self.params.min_interval);
     }
@@ -140,7 +146,11 @@ impl Router for PxcpRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         if now >= self.meter.window_end {
-            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            self.meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= self.meter.interval_end {
             self.end_interval(now);

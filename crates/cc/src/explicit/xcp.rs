@@ -17,7 +17,8 @@
 //!   interval, and h = max(0, gamma*y*d - |phi|) as in eq. (2), not 0.1*y as in the appendix.
 //! - D5: the window of the persistent queue ends before the control interval when both end together.
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
-//! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
+//! - D7: `queue_window` and `xi_scale` are the authors' ns-2 code's, not the paper's; the paper is the default.
+//! - D8: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
 //!   unit of the wire to its H_rtt.
 //!
 //! Reconstructed:
@@ -58,6 +59,12 @@ macro_rules! xcp_router_params {
         min_interval: Span = Span::from_millis(1) => (1e-6, 100.0);
         /// Shortest window over which the persistent queue is the minimum.
         min_queue_window: Span = Span::from_millis(2) => (1e-6, 100.0);
+        /// The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+        /// half in the authors' code.
+        queue_window: f64 = 1.0 => (0.01, 1.0);
+        /// What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+        /// than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code.
+        xi_scale: f64 = 1.0 => (1.0, 10.0);
         /// Are ACKs served before data?
         acks_first: bool = false;
         /// May one packet get more feedback than is left for the interval? Appendix A as printed says
@@ -239,7 +246,13 @@ impl XcpRouter {
         self.phi = meter.phi(alpha, beta, target_queue);
         self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0); // eq. (2)
         let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-        self.shares = Shares::new(handed, d, meter.sum_rtt_by_cwnd, meter.input_traffic);
+        self.shares = Shares::new(
+            handed,
+            d,
+            meter.sum_rtt_by_cwnd,
+            meter.input_traffic,
+            self.params.xi_scale,
+        );
         meter.restart(now, self.params.min_interval);
     }
 }
@@ -300,7 +313,11 @@ impl Router for XcpRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         if now >= self.meter.window_end {
-            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            self.meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= self.meter.interval_end {
             self.end_interval(now);
@@ -725,6 +742,26 @@ mod tests {
         // Nothing arrived; 250 000 B are 200 ms, more than avg_rtt: the shortest window.
         router.on_timer(ms(170), queued(250_000));
         assert_eq!((router.meter.persistent_queue, router.meter.window_end), (0.0, ms(172)));
+        // As the authors' code has it: half of 100 ms less 30 ms.
+        let mut half = underloaded();
+        half.params.queue_window = 0.5;
+        half.on_timer(ms(100), queued(37_500));
+        assert_eq!(half.meter.window_end, ms(135));
+    }
+
+    #[test]
+    fn scaled_xi_hands_out_sooner_and_no_more() {
+        let mut params = XcpRouterParams::default();
+        params.set("xi_scale", crate::params::Value::Number(1.1)).unwrap();
+        let mut router = router(&params);
+        for _ in 0..80 {
+            arrive(&mut router, demand(20_000.0, 0.05), 4000);
+        }
+        router.on_timer(ms(50), queued(0));
+        // As `overloaded`, 9600 and 2 by 1.1; what there is to hand out stays.
+        assert!(near(router.shares.xi_p, 10_560.0) && near(router.shares.xi_n, 2.2));
+        let (pos, neg) = (router.shares.residue_pos, router.shares.residue_neg);
+        assert!(near(pos, 1920.0) && near(neg, 160_000.0));
     }
 
     #[test]

@@ -87,11 +87,17 @@ impl Meter {
         self.interval_end.min(self.window_end)
     }
 
-    /// The persistent queue: what did not drain within one propagation delay (section 3.5.1).
-    pub fn end_queue_window(&mut self, now: Time, backlog: Backlog, shortest: Span) {
+    /// The persistent queue: what did not drain within `share` of the propagation delay (section
+    /// 3.5.1), or the shortest window.
+    pub fn end_queue_window(
+        &mut self,
+        now: Time,
+        backlog: Backlog,
+        (share, shortest): (f64, Span),
+    ) {
         self.persistent_queue = self.lowest_queue.take().map_or(0.0, |bytes| bytes as f64);
         let queueing = backlog.bytes as f64 / self.capacity;
-        let propagation = Span::from_secs_f64(self.avg_rtt - queueing);
+        let propagation = Span::from_secs_f64(share * (self.avg_rtt - queueing));
         self.window_end = now + propagation.max(shortest);
     }
 
@@ -145,11 +151,17 @@ pub struct Shares {
 
 impl Shares {
     /// `pos` bytes to give and `neg` to take in an interval of `d` seconds, among packets whose sums
-    /// were `sum_rtt_by_cwnd` and `traffic`; a zero sum makes its scale 0.
-    pub fn new((pos, neg): (f64, f64), d: f64, sum_rtt_by_cwnd: f64, traffic: f64) -> Shares {
+    /// were `sum_rtt_by_cwnd` and `traffic`, `xi_scale` times as fast as it needs; a zero sum makes its scale 0.
+    pub fn new(
+        (pos, neg): (f64, f64),
+        d: f64,
+        sum_rtt_by_cwnd: f64,
+        traffic: f64,
+        xi_scale: f64,
+    ) -> Shares {
         Shares {
-            xi_p: ratio(pos, d * sum_rtt_by_cwnd), // eq. (6)
-            xi_n: ratio(neg, d * traffic),         // eq. (9)
+            xi_p: xi_scale * ratio(pos, d * sum_rtt_by_cwnd), // eq. (6)
+            xi_n: xi_scale * ratio(neg, d * traffic),         // eq. (9)
             residue_pos: pos / d,
             residue_neg: neg / d,
         }

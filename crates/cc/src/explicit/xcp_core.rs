@@ -120,7 +120,8 @@ impl XcpCoreRouter {
         self.phi = meter.phi(alpha, beta, target_queue);
         self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0); // eq. (2)
         let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-        self.shares = Shares::new(handed, d, meter.sum_rtt_by_cwnd, self.told); // D3
+        self.shares =
+            Shares::new(handed, d, meter.sum_rtt_by_cwnd, self.told, self.params.xi_scale); // D3
         self.told = 0.0;
         meter.restart(now, self.params.min_interval);
     }
@@ -186,7 +187,11 @@ impl Router for XcpCoreRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         if now >= self.meter.window_end {
-            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            self.meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= self.meter.interval_end {
             self.end_interval(now);

@@ -155,7 +155,11 @@ impl Router for DivisionFreeRouter {
         let XcpRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
         let meter = &mut self.meter;
         if now >= meter.window_end {
-            meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= meter.interval_end {
             meter.measure(now);
@@ -163,7 +167,13 @@ impl Router for DivisionFreeRouter {
             self.phi = meter.phi(alpha, beta, target_queue);
             self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0);
             let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-            self.shares = Shares::new(handed, d, meter.sum_rtt_by_cwnd, meter.input_traffic);
+            self.shares = Shares::new(
+                handed,
+                d,
+                meter.sum_rtt_by_cwnd,
+                meter.input_traffic,
+                self.params.xi_scale,
+            );
             meter.restart(now, self.params.min_interval);
         }
     }

@@ -140,7 +140,11 @@ impl Router for XcpLawRouter {
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
         if now >= self.meter.window_end {
-            self.meter.end_queue_window(now, backlog, self.params.min_queue_window);
+            self.meter.end_queue_window(
+                now,
+                backlog,
+                (self.params.queue_window, self.params.min_queue_window),
+            );
         }
         if now >= self.meter.interval_end {
             self.end_interval(now);
