@@ -149,6 +149,14 @@ pub fn in_use(cwnd: f64, loss: &Loss) -> f64 {
     if flight + 3.0 > cwnd { cwnd } else { flight }
 }
 
+/// Half of what a loss found in flight [packets]: RFC 5681 eq. (4), which the caller keeps at 2 or above.
+/// The timer may find more in flight than the window, which recovery has reduced already; then half of the
+/// window: the loss of a retransmission lowers it once more (section 4.3).
+pub fn half_flight(cwnd: f64, loss: &Loss) -> f64 {
+    let flight = f64::from(loss.in_flight);
+    if loss.kind == LossKind::Timeout { flight.min(cwnd) / 2.0 } else { flight / 2.0 }
+}
+
 /// Variables that all windows show.
 pub const CWND: Variable = Variable::new("cwnd", "pkts", "congestion window");
 /// As [`CWND`].
@@ -373,5 +381,18 @@ mod tests {
         assert_eq!(in_use(10.5, &loss(LossKind::EcnEcho, 9)), 10.5);
         assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 4)), 4.0);
         assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 40)), 10.5);
+    }
+
+    /// RFC 5681: eq. (4) to the letter, and for the timer not more than half the window.
+    #[test]
+    fn the_timer_halves_no_more_than_the_window() {
+        for (kind, in_flight, half) in [
+            (LossKind::DupAcks, 11, 5.5),
+            (LossKind::EcnEcho, 11, 5.5),
+            (LossKind::Timeout, 11, 5.0),
+            (LossKind::Timeout, 9, 4.5),
+        ] {
+            assert_eq!(half_flight(10.0, &loss(kind, in_flight)), half);
+        }
     }
 }
