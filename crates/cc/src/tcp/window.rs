@@ -14,7 +14,7 @@
 //!   window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
 //! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full, FlightSize
 //!   where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left unused. Reno keeps
-//!   to the letter, which costs it the fraction of a packet.
+//!   to the letter, which costs it the fraction of a packet, but for the timer ([`half_flight`]).
 //! - F6: a sender that paces sends at 2 cwnd/srtt while cwnd < ssthresh/2 and at 1.2 cwnd/srtt then
 //!   (Linux's factors); before the first RTT sample it does not pace.
 
