@@ -70,3 +70,25 @@ fn red_in_a_row_stays_full() {
         assert!((link.utilization_ratio - 0.993).abs() < 0.01, "{name}");
     }
 }
+
+/// Losses at random over a line that never limits, RTT 100 ms, minimum RTO 200 ms: packets/s between 20 s and
+/// 2000 s in ns-2.35 (Reno and Sack1, window and first window as here, means of five seeds).
+#[test]
+fn random_losses_cost_what_they_cost_in_ns2() {
+    for (protocol, percent, expected) in
+        [("reno", 2, 69.8), ("reno", 5, 37.8), ("sack", 2, 77.8), ("sack", 5, 42.0)]
+    {
+        let text = format!(
+            "schema = 1\nname = \"random\"\nduration = \"2000s\"\nwarmup = \"20s\"\n\
+             [transport]\npreset = \"ns2\"\ndup_thresh = 3\n[packets]\ndata = \"1000B\"\n\
+             [topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\nrtt = \"100ms\"\n\
+             loss = {{ kind = \"random\", p = \"{percent}%\", data_only = true }}\n\
+             [flows.one]\nprotocol = \"{protocol}\"\n"
+        );
+        let scenario = parse(&text);
+        let rates = (0..3).map(|rep| common::run(&scenario, 1, rep).tables.flows[0].goodput_bps);
+        let rate = rates.sum::<f64>() / 3.0 / 8000.0;
+        println!("{protocol}, {percent} %: {rate:.1} of {expected}, {:.3}", rate / expected);
+        assert!((rate / expected - 1.0).abs() < 0.05, "{protocol} {percent}: {rate}");
+    }
+}
