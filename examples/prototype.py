@@ -19,8 +19,11 @@ class Reno(cp.Sender):
         self.cwnd += 1.0 if self.cwnd < self.ssthresh else 1.0 / self.cwnd
 
     def on_loss(self, loss):
+        flight = loss.in_flight
+        if loss.kind == "timeout":  # in a recovery the window is less than what was in flight
+            flight = min(flight, self.cwnd)
         if not (loss.kind == "timeout" and loss.repeated):
-            self.ssthresh = max(loss.in_flight / 2.0, 2.0)
+            self.ssthresh = max(flight / 2.0, 2.0)
         if loss.kind == "timeout":
             self.cwnd = 1.0
         elif loss.kind == "dupacks":

@@ -225,7 +225,8 @@ pub struct Loss {
     pub now: Time,
     /// How it was noticed.
     pub kind: LossKind,
-    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize).
+    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize); at a timeout
+    /// during a recovery those of them in the network, as the recovery estimates it.
     pub in_flight: u32,
     /// Packets taken for lost.
     pub lost: u32,

@@ -51,7 +51,7 @@ use crate::fingerprint::Fingerprint;
 use crate::world::World;
 
 /// Equal model versions give equal fingerprints for equal scenario, seed and replication.
-pub const MODEL_VERSION: &str = "5";
+pub const MODEL_VERSION: &str = "6";
 
 /// A run has fewer flows alive at once, and fewer links, than this.
 pub const MAX_FLOWS: u32 = world::MAX_INDEX;

@@ -54,8 +54,10 @@ pub struct AckOutcome {
 pub struct LossEvent {
     /// How it was noticed.
     pub kind: LossKind,
-    /// RFC 5681's FlightSize; without what limited transmit sent (RFC 3042), and without what an
-    /// earlier timeout has given up and is not yet sent again.
+    /// RFC 5681's FlightSize, without what limited transmit sent (RFC 3042). At a timeout during a
+    /// recovery [`crate::Outbound::in_flight`]: FlightSize has there what is SACKed, which grows by
+    /// a window per RTT while a lost retransmission waits for the timer, and what an earlier timeout
+    /// has given up.
     pub in_flight: u32,
     /// Segments taken for lost.
     pub lost: u32,

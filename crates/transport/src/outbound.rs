@@ -696,10 +696,12 @@ impl Outbound {
         }
     }
 
+    /// [`LossEvent::in_flight`]. FlightSize is "the amount of outstanding data in the network" (RFC 5681,
+    /// section 3.1), which in recovery only `in_flight` is.
     fn flight_size(&self) -> u32 {
         match self.phase {
-            Phase::Timeout => count(self.pipe()),
-            Phase::Open | Phase::Fast => count(self.outstanding() - u64::from(self.limited)),
+            Phase::Open => count(self.outstanding() - u64::from(self.limited)),
+            Phase::Fast | Phase::Timeout => self.in_flight(),
         }
     }
 }

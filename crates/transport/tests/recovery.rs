@@ -402,7 +402,7 @@ fn sack_resends_holes_only_after_a_timeout() {
     assert!(tcp.recovering());
     let event = tcp.on_timeout(at(1.0));
     // 0 and 1 were lost already and not sent again: 4, 5, 6, 7 and 9 were in flight.
-    assert_eq!((event.in_flight, event.lost), (10, 5));
+    assert_eq!((event.in_flight, event.lost), (5, 5));
     assert!(!tcp.recovering());
     assert_eq!(send(&mut tcp, at(1.0), 4), [0, 1, 4, 5]);
     // 0 is lost once more; no fast retransmit although four above it are SACKed by now.
@@ -413,6 +413,63 @@ fn sack_resends_holes_only_after_a_timeout() {
     assert_eq!(send(&mut tcp, at(1.2), 5), [10, 11, 12, 13, 14]);
     // HighACK has reached the recovery point: from here on recovery may start again.
     assert_eq!(sack(&mut tcp, at(1.3), 10, &[(11, 14)]).loss, dup_acks(5, 1));
+}
+
+/// 100 segments are out, 0 is lost and so is its retransmission. Half the window is SACKed when the
+/// timer runs out, or all of it, or what was sent since as well: 50 are in the network each time, by
+/// what the halved window lets out, while FlightSize is 100, 149 and 199.
+#[test]
+fn a_timeout_in_recovery_finds_what_is_in_the_network() {
+    for recovery in [Recovery::Sack, Recovery::Decoupled] {
+        for (sacked, outstanding) in [(51, 100), (100, 149), (150, 199)] {
+            let mut tcp = sender(recovery);
+            assert_eq!(send(&mut tcp, at(0.0), 100).len(), 100);
+            sack(&mut tcp, at(0.1), 0, &[(1, 4)]);
+            // 100 - 3 SACKed - 1 lost = 96.
+            assert_eq!((tcp.in_flight(), send(&mut tcp, at(0.1), 50)), (96, vec![0]));
+            for end in 5..=sacked.min(100) {
+                sack(&mut tcp, at(0.1), 0, &[(1, end)]);
+                send(&mut tcp, at(0.1), 50);
+            }
+            if sacked > 100 {
+                // Another round of 49 or 50: a decoupled recovery finds 0 lost again and resends it.
+                for end in 101..=sacked {
+                    sack(&mut tcp, at(0.2), 0, &[(1, end)]);
+                    send(&mut tcp, at(0.2), 50);
+                }
+            }
+            assert_eq!((tcp.in_flight(), tcp.outstanding()), (50, outstanding), "{recovery:?}");
+            let event = tcp.on_timeout(at(1.2));
+            assert_eq!((event.in_flight, event.lost, event.repeated), (50, 50, false));
+            // Nothing is in the network by now; ssthresh is held anyway.
+            let event = tcp.on_timeout(at(3.2));
+            assert_eq!((event.in_flight, event.repeated), (0, true));
+        }
+    }
+}
+
+/// Segments 0 to 9 are out, 0 is lost twice, seven duplicates come and the window halves to 5: 12 are
+/// outstanding, 12 - 7 in the network.
+#[test]
+fn a_timeout_in_fast_recovery_leaves_out_what_duplicates_tell_of() {
+    for recovery in [Recovery::Reno, Recovery::NewReno] {
+        let mut tcp = sender(recovery);
+        send(&mut tcp, at(0.0), 10);
+        for _ in 0..7 {
+            ack(&mut tcp, 0);
+        }
+        assert_eq!(send(&mut tcp, at(0.1), 5), [0, 10, 11]);
+        let event = tcp.on_timeout(at(1.1));
+        assert_eq!((event.in_flight, event.lost), (5, 5), "{recovery:?}");
+    }
+    // Tahoe has given up all but the segment that it sent again.
+    let mut tcp = sender(Recovery::Tahoe);
+    send(&mut tcp, at(0.0), 10);
+    for _ in 0..7 {
+        ack(&mut tcp, 0);
+    }
+    assert_eq!(send(&mut tcp, at(0.1), 1), [0]);
+    assert_eq!(tcp.on_timeout(at(1.1)).in_flight, 1);
 }
 
 /// RFC 3168, section 6.1.2: at most one reaction per window of data; CWR on the next new segment.

@@ -24,6 +24,7 @@ use crate::roles::{
     Ack, Backlog, Departing, Echo, EcnUse, Header, Loss, LossKind, Passing, Router, RouterContext,
     Sender, SenderContext, Variable, Verdict,
 };
+use crate::tcp::window::half_flight;
 
 params! {
     /// The router's parameters.
@@ -277,7 +278,7 @@ impl Sender for QuickStartSender {
     fn on_loss(&mut self, loss: &Loss) {
         self.phase = Phase::Usual;
         if !(loss.kind == LossKind::Timeout && loss.repeated) {
-            self.ssthresh = (f64::from(loss.in_flight) / 2.0).max(2.0); // RFC 5681, eq. (4)
+            self.ssthresh = half_flight(self.cwnd, loss).max(2.0);
         }
         self.cwnd = match loss.kind {
             LossKind::DupAcks => self.ssthresh,

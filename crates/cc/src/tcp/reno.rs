@@ -7,7 +7,9 @@
 //! Deviations: F1 to F4 and F6 of [`crate::tcp::window`].
 
 use crate::roles::{Ack, Loss, SenderContext, Variable};
-use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, window_params};
+use crate::tcp::window::{
+    Avoidance, CWND, Frame, Plain, SSTHRESH, Window, half_flight, window_params,
+};
 
 window_params! {
     /// The sender's parameters.
@@ -36,8 +38,8 @@ impl Avoidance for Reno {
         1.0 / frame.cwnd // eq. (3)
     }
 
-    fn decrease(&mut self, loss: &Loss, _: &Frame) -> f64 {
-        f64::from(loss.in_flight) / 2.0 // eq. (4)
+    fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
+        half_flight(frame.cwnd, loss)
     }
 }
 
@@ -129,6 +131,19 @@ mod tests {
         assert_eq!(reno.cwnd(), 20.0);
         reno.on_ack(&ack(1));
         assert_eq!(reno.cwnd(), 20.05);
+    }
+
+    /// RFC 5681 section 4.3: the loss of a retransmission lowers the window twice, 100 -> 50 -> 25, though
+    /// 96 are out yet; 20, if there are no more.
+    #[test]
+    fn a_timeout_in_recovery_halves_the_halved_window() {
+        for (in_flight, ssthresh) in [(96, 25.0), (50, 25.0), (20, 10.0)] {
+            let mut reno = reno(100.0, false);
+            reno.on_loss(&loss(LossKind::DupAcks, 100));
+            assert_eq!((reno.cwnd(), reno.frame.ssthresh), (50.0, 50.0));
+            reno.on_loss(&loss(LossKind::Timeout, in_flight));
+            assert_eq!((reno.cwnd(), reno.frame.ssthresh), (1.0, ssthresh));
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@
 //! Deviations: F1 to F4 and F6 of [`crate::tcp::window`]; ECE halves the window and does not restart it.
 
 use crate::roles::{Ack, Loss, SenderContext, Variable};
-use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, window_params};
+use crate::tcp::window::{
+    Avoidance, CWND, Frame, Plain, SSTHRESH, Window, half_flight, window_params,
+};
 
 window_params! {
     /// The sender's parameters.
@@ -36,8 +38,8 @@ impl Avoidance for Tahoe {
         1.0 / frame.cwnd
     }
 
-    fn decrease(&mut self, loss: &Loss, _: &Frame) -> f64 {
-        f64::from(loss.in_flight) / 2.0
+    fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
+        half_flight(frame.cwnd, loss)
     }
 }
 

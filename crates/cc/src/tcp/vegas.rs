@@ -20,6 +20,7 @@
 
 use crate::roles::{Ack, Departing, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::rounds::Rounds;
+use crate::tcp::window::half_flight;
 
 params! {
     /// The sender's parameters.
@@ -152,7 +153,7 @@ impl Sender for Vegas {
             }
             LossKind::Timeout => {
                 if !loss.repeated {
-                    self.ssthresh = (f64::from(loss.in_flight) / 2.0).max(2.0);
+                    self.ssthresh = half_flight(self.cwnd, loss).max(2.0);
                 }
                 self.cwnd = 2.0;
             }
@@ -258,6 +259,11 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 30));
         assert_eq!((s.cwnd(), s.ssthresh), (2.0, 15.0));
         s.on_loss(&Loss { repeated: true, ..loss(LossKind::Timeout, 2) });
+        assert_eq!((s.cwnd(), s.ssthresh), (2.0, 15.0));
+        // 38 are out yet when the window is 30 already.
+        let mut s = vegas(40.0);
+        s.on_loss(&loss(LossKind::DupAcks, 40));
+        s.on_loss(&loss(LossKind::Timeout, 38));
         assert_eq!((s.cwnd(), s.ssthresh), (2.0, 15.0));
     }
 }

@@ -14,7 +14,7 @@
 //!   window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
 //! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full, FlightSize
 //!   where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left unused. Reno keeps
-//!   to the letter, which costs it the fraction of a packet.
+//!   to the letter, which costs it the fraction of a packet, but for the timer ([`half_flight`]).
 //! - F6: a sender that paces sends at 2 cwnd/srtt while cwnd < ssthresh/2 and at 1.2 cwnd/srtt then
 //!   (Linux's factors); before the first RTT sample it does not pace.
 
@@ -147,6 +147,14 @@ impl Round {
 pub fn in_use(cwnd: f64, loss: &Loss) -> f64 {
     let flight = f64::from(loss.in_flight);
     if flight + 3.0 > cwnd { cwnd } else { flight }
+}
+
+/// Half of what a loss found in flight [packets]: RFC 5681 eq. (4), which the caller keeps at 2 or above.
+/// The timer may find more in flight than the window, which recovery has reduced already; then half of the
+/// window: the loss of a retransmission lowers it once more (section 4.3).
+pub fn half_flight(cwnd: f64, loss: &Loss) -> f64 {
+    let flight = f64::from(loss.in_flight);
+    if loss.kind == LossKind::Timeout { flight.min(cwnd) / 2.0 } else { flight / 2.0 }
 }
 
 /// Variables that all windows show.
@@ -373,5 +381,18 @@ mod tests {
         assert_eq!(in_use(10.5, &loss(LossKind::EcnEcho, 9)), 10.5);
         assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 4)), 4.0);
         assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 40)), 10.5);
+    }
+
+    /// RFC 5681: eq. (4) to the letter, and for the timer not more than half the window.
+    #[test]
+    fn the_timer_halves_no_more_than_the_window() {
+        for (kind, in_flight, half) in [
+            (LossKind::DupAcks, 11, 5.5),
+            (LossKind::EcnEcho, 11, 5.5),
+            (LossKind::Timeout, 11, 5.0),
+            (LossKind::Timeout, 9, 4.5),
+        ] {
+            assert_eq!(half_flight(10.0, &loss(kind, in_flight)), half);
+        }
     }
 }
