@@ -180,17 +180,19 @@ static __always_inline u32 newly_delivered(const struct tcp_sock *tp, u32 *befor
 	return acked;
 }
 
-/* What the kernel does for congestion controls that leave recovery to it: 1.2 windows per RTT, whatever
- * tcp_pacing_ca_ratio and tcp_pacing_ss_ratio are, which programs cannot read; and no more than
- * SO_MAX_PACING_RATE. */
+/* What the kernel does for congestion controls that leave recovery to it: tcp_pacing_ca_ratio per cent of a
+ * window per RTT, without spacing at 0; and no more than SO_MAX_PACING_RATE. */
 static __always_inline void pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
+	u64 ratio = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ca_ratio;
+	u64 most = sk->sk_max_pacing_rate;
 
-	if (tp->srtt_us)
-		sk->sk_pacing_rate =
-			min64((u64)tp->snd_cwnd * tp->mss_cache * 9600000 / max64(tp->srtt_us, 1),
-			      sk->sk_max_pacing_rate);
+	if (!tp->srtt_us)
+		return;
+	/* srtt_us is eight times the RTT. */
+	sk->sk_pacing_rate =
+		ratio ? min64((u64)tp->snd_cwnd * tp->mss_cache * 80000 * ratio / tp->srtt_us, most) : most;
 }
 
 #endif
