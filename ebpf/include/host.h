@@ -66,8 +66,8 @@ static __always_inline int in_recovery(const struct tcp_sock *tp)
 	return state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 }
 
-/* The window that the kernel holds: the protocol's, rounded down. The kernel paces at 1.2 windows per
- * RTT, and at 2 below half of ssthresh, which no explicit protocol starts slowly up to. */
+/* The window that the kernel holds: the protocol's, rounded down. The kernel spaces it by tcp_pacing_ca_ratio,
+ * and by tcp_pacing_ss_ratio below half of ssthresh, which no explicit protocol starts slowly up to. */
 static __always_inline void give_window(struct tcp_sock *tp, u64 cwnd)
 {
 	u32 whole = sane_cwnd(cwnd) >> 32;

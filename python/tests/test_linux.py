@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -563,3 +564,60 @@ def test_help_says_where_the_other_end_is() -> None:
 def test_engine_names() -> None:
     with pytest.raises(ConfigError, match="packet, fluid and linux"):
         api.check_engine("ns4")
+
+
+SPACED = """
+schema = 1
+name = "spaced"
+duration = "4s"
+warmup = "1s"
+[packets]
+data = "1000B"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "400ms"
+buffer = "1bdp"
+queue = "vcp"
+[transport]
+initial_window = "10pkt"
+[flows.all]
+protocol = { kind = "vcp", pacing = PACING }
+[probe]
+series = ["utilization"]
+every = "50ms"
+"""
+
+
+@pytest.mark.parametrize(("pacing", "percent"), [("0.0", "0"), ("1.15", "115")])
+def test_the_kernel_is_told_the_files_pacing(
+    pacing: str, percent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = api.Source("s.toml", SPACED.replace("PACING", pacing))
+    about = engine.describe(source, (), None)
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(namespaces, "configure", lambda _name, _, sysctls: told.append(sysctls))
+    engine._configure(about, about["groups"][0], 0, ("left", "right"))
+    for sysctls in told:
+        assert sysctls["ipv4/tcp_pacing_ca_ratio"] == percent
+        assert sysctls["ipv4/tcp_pacing_ss_ratio"] == percent
+    assert len(told) == 2
+    with pytest.raises(ConfigError, match="whole per cent"):
+        engine.describe(api.Source("s.toml", SPACED.replace("PACING", "1.125")), (), None)
+
+
+@needs_linux
+@pytest.mark.skipif(hosts.missing() is not None, reason="no end hosts in eBPF")
+@pytest.mark.parametrize("of", ["packet", "linux"])
+def test_both_engines_space_what_the_file_says(of: Literal["packet", "linux"]) -> None:
+    def idle(pacing: str) -> float:
+        result = cp.run(SPACED.replace("PACING", pacing), engine=of)
+        table = result.series("utilization_ratio")
+        rows = zip(table["t_s"], table["link"], table["utilization_ratio"], strict=True)
+        used: list[float] = [value for at, link, value in rows if at > 1.0 and link == 0]
+        return used.count(0.0) / len(used)
+
+    # The window has 10 to 40 packets: at once they take 8 to 32 of 400 ms, spaced there is one in
+    # every 50 ms.
+    assert idle("0.0") > 0.5
+    assert idle("1.0") < 0.1
