@@ -608,10 +608,15 @@ def test_the_kernel_is_told_the_files_pacing(
 
 @needs_linux
 @pytest.mark.skipif(hosts.missing() is not None, reason="no end hosts in eBPF")
-@pytest.mark.parametrize("of", ["packet", "linux"])
-def test_both_engines_space_what_the_file_says(of: Literal["packet", "linux"]) -> None:
+@pytest.mark.parametrize(
+    ("of", "recovery"), [("packet", "sack"), ("linux", "sack"), ("linux", "decoupled")]
+)
+def test_both_engines_space_what_the_file_says(
+    of: Literal["packet", "linux"], recovery: str
+) -> None:
     def idle(pacing: str) -> float:
-        result = cp.run(SPACED.replace("PACING", pacing), engine=of)
+        text = SPACED.replace("PACING", f'{pacing}, recovery = "{recovery}"')
+        result = cp.run(text, engine=of)
         table = result.series("utilization_ratio")
         rows = zip(table["t_s"], table["link"], table["utilization_ratio"], strict=True)
         used: list[float] = [value for at, link, value in rows if at > 1.0 and link == 0]
