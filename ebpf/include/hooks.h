@@ -32,6 +32,24 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 }
 #endif
 
+/* VCP's pacing of large RTTs (`pace_large_rtt`), where the kernel is not to space: this is asked before it sends, and
+ * after it has set its own rate. The answer is how many packets a large one has at least. */
+SEC("struct_ops/min_tso_segs")
+u32 BPF_PROG(cc_min_tso_segs, struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_of(sk);
+	u32 srtt = srtt_of(tp), cwnd = tp->snd_cwnd, slots = 2;
+
+	if (srtt <= VCP_T_RHO_US || cwnd < 2 || cwnd > 64 || pacing_ratio(sk))
+		return 1;
+	for (int i = 0; i < 5; i++)
+		if (slots < cwnd)
+			slots *= 2;
+	if (srtt / slots > VCP_T_RHO_US / 2)
+		sk->sk_pacing_rate = (u64)tp->mss_cache * slots * 1000000 / srtt;
+	return 1;
+}
+
 SEC("struct_ops/undo_cwnd")
 u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
 {
@@ -51,5 +69,6 @@ struct tcp_congestion_ops cc = {
 #endif
 	.ssthresh = (void *)cc_ssthresh,
 	.undo_cwnd = (void *)cc_undo_cwnd,
+	.min_tso_segs = (void *)cc_min_tso_segs,
 	.flags = TCP_CONG_NON_RESTRICTED,
 };

@@ -180,12 +180,17 @@ static __always_inline u32 newly_delivered(const struct tcp_sock *tp, u32 *befor
 	return acked;
 }
 
+static __always_inline u32 pacing_ratio(const struct sock *sk)
+{
+	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ca_ratio;
+}
+
 /* What the kernel does for congestion controls that leave recovery to it: tcp_pacing_ca_ratio per cent of a
  * window per RTT, without spacing at 0; and no more than SO_MAX_PACING_RATE. */
 static __always_inline void pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
-	u64 ratio = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ca_ratio;
+	u64 ratio = pacing_ratio(sk);
 	u64 most = sk->sk_max_pacing_rate;
 
 	if (!tp->srtt_us)

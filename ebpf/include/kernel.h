@@ -110,6 +110,7 @@ struct tcp_congestion_ops {
 	/* Linux 6.10 put two arguments before the last; programs read the first only. */
 	void (*cong_control)(struct sock *sk, const void *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*min_tso_segs)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 	u32 flags;

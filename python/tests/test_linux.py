@@ -626,3 +626,21 @@ def test_both_engines_space_what_the_file_says(
     # every 50 ms.
     assert idle("0.0") > 0.5
     assert idle("1.0") < 0.1
+
+
+@needs_linux
+@pytest.mark.skipif(hosts.missing() is not None, reason="no end hosts in eBPF")
+def test_both_engines_space_few_packets_of_a_large_rtt() -> None:
+    text = SPACED.replace('"400ms"', '"900ms"').replace('"10pkt"', '"6pkt"')
+
+    def idle(of: Literal["packet", "linux"], more: str) -> float:
+        result = cp.run(text.replace("PACING", more), engine=of)
+        table = result.series("utilization_ratio")
+        rows = zip(table["t_s"], table["link"], table["utilization_ratio"], strict=True)
+        used: list[float] = [value for at, link, value in rows if at > 2.0 and link == 0]
+        return used.count(0.0) / len(used)
+
+    # Of 18 samples of 50 ms six packets at once are in one or two, in gaps of 900/8 ms in six.
+    assert idle("packet", "0.0, pace_large_rtt = false") > 0.85
+    assert idle("packet", "0.0") < 0.7
+    assert idle("linux", "0.0") < 0.7
