@@ -268,15 +268,6 @@ void BPF_PROG(cc_init, struct sock *sk)
 	flow->sends = !ecn_is_tcps(tcp_of(sk));
 }
 
-SEC("struct_ops/release")
-void BPF_PROG(cc_release, struct sock *sk)
-{
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
-
-	if (flow)
-		flow->sends = 0;
-}
-
 struct ack {
 	struct flow *flow;
 	u64 now_us;
@@ -345,28 +336,6 @@ static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acke
 	give_window(tp, flow->dpcp.vcp.cwnd);
 }
 
-#ifdef DECOUPLED
-SEC("struct_ops/cong_control")
-void BPF_PROG(cc_cong_control, struct sock *sk)
-{
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
-
-	if (!flow)
-		return;
-	act(tcp_of(sk), flow, newly_delivered(tcp_of(sk), &flow->delivered));
-	pace(sk);
-}
-#else
-SEC("struct_ops/cong_avoid")
-void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
-{
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
-
-	if (flow)
-		act(tcp_of(sk), flow, acked);
-}
-#endif
-
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
@@ -382,27 +351,5 @@ u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 #endif
 }
 
-SEC("struct_ops/undo_cwnd")
-u32 BPF_PROG(cc_undo_cwnd, struct sock *sk)
-{
-	return reno_undo_cwnd(sk);
-}
-
-SEC(".struct_ops.link")
-struct tcp_congestion_ops cc = {
-	.init = (void *)cc_init,
-	.release = (void *)cc_release,
-#ifdef DECOUPLED
-	.cong_control = (void *)cc_cong_control,
-#else
-	.cong_avoid = (void *)cc_cong_avoid,
-#endif
-	.ssthresh = (void *)cc_ssthresh,
-	.undo_cwnd = (void *)cc_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
-#ifdef DECOUPLED
-	.name = "dpcp_decoupled",
-#else
-	.name = "dpcp",
-#endif
-};
+#define CC_NAME "dpcp"
+#include "hooks.h"

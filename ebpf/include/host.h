@@ -66,8 +66,8 @@ static __always_inline int in_recovery(const struct tcp_sock *tp)
 	return state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 }
 
-/* The window that the kernel holds: the protocol's, rounded down. The kernel paces at 1.2 windows per
- * RTT, and at 2 below half of ssthresh, which no explicit protocol starts slowly up to. */
+/* The window that the kernel holds: the protocol's, rounded down. The kernel spaces it by tcp_pacing_ca_ratio,
+ * and by tcp_pacing_ss_ratio below half of ssthresh, which no explicit protocol starts slowly up to. */
 static __always_inline void give_window(struct tcp_sock *tp, u64 cwnd)
 {
 	u32 whole = sane_cwnd(cwnd) >> 32;
@@ -180,17 +180,24 @@ static __always_inline u32 newly_delivered(const struct tcp_sock *tp, u32 *befor
 	return acked;
 }
 
-/* What the kernel does for congestion controls that leave recovery to it: 1.2 windows per RTT, whatever
- * tcp_pacing_ca_ratio and tcp_pacing_ss_ratio are, which programs cannot read; and no more than
- * SO_MAX_PACING_RATE. */
+static __always_inline u32 pacing_ratio(const struct sock *sk)
+{
+	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ca_ratio;
+}
+
+/* What the kernel does for congestion controls that leave recovery to it: tcp_pacing_ca_ratio per cent of a
+ * window per RTT, without spacing at 0; and no more than SO_MAX_PACING_RATE. */
 static __always_inline void pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
+	u64 ratio = pacing_ratio(sk);
+	u64 most = sk->sk_max_pacing_rate;
 
-	if (tp->srtt_us)
-		sk->sk_pacing_rate =
-			min64((u64)tp->snd_cwnd * tp->mss_cache * 9600000 / max64(tp->srtt_us, 1),
-			      sk->sk_max_pacing_rate);
+	if (!tp->srtt_us)
+		return;
+	/* srtt_us is eight times the RTT. */
+	sk->sk_pacing_rate =
+		ratio ? min64((u64)tp->snd_cwnd * tp->mss_cache * 80000 * ratio / tp->srtt_us, most) : most;
 }
 
 #endif

@@ -29,7 +29,24 @@ typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct netns_ipv4 {
+	int sysctl_tcp_pacing_ca_ratio;
+};
+
+struct net {
+	struct netns_ipv4 ipv4;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	possible_net_t skc_net;
+};
+
 struct sock {
+	struct sock_common __sk_common;
 	u32 sk_pacing_status;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
@@ -93,6 +110,7 @@ struct tcp_congestion_ops {
 	/* Linux 6.10 put two arguments before the last; programs read the first only. */
 	void (*cong_control)(struct sock *sk, const void *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*min_tso_segs)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 	u32 flags;

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -563,3 +564,83 @@ def test_help_says_where_the_other_end_is() -> None:
 def test_engine_names() -> None:
     with pytest.raises(ConfigError, match="packet, fluid and linux"):
         api.check_engine("ns4")
+
+
+SPACED = """
+schema = 1
+name = "spaced"
+duration = "4s"
+warmup = "1s"
+[packets]
+data = "1000B"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "400ms"
+buffer = "1bdp"
+queue = "vcp"
+[transport]
+initial_window = "10pkt"
+[flows.all]
+protocol = { kind = "vcp", pacing = PACING }
+[probe]
+series = ["utilization"]
+every = "50ms"
+"""
+
+
+@pytest.mark.parametrize(("pacing", "percent"), [("0.0", "0"), ("1.15", "115")])
+def test_the_kernel_is_told_the_files_pacing(
+    pacing: str, percent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = api.Source("s.toml", SPACED.replace("PACING", pacing))
+    about = engine.describe(source, (), None)
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(namespaces, "configure", lambda _name, _, sysctls: told.append(sysctls))
+    engine._configure(about, about["groups"][0], 0, ("left", "right"))
+    for sysctls in told:
+        assert sysctls["ipv4/tcp_pacing_ca_ratio"] == percent
+        assert sysctls["ipv4/tcp_pacing_ss_ratio"] == percent
+    assert len(told) == 2
+    with pytest.raises(ConfigError, match="whole per cent"):
+        engine.describe(api.Source("s.toml", SPACED.replace("PACING", "1.125")), (), None)
+
+
+@needs_linux
+@pytest.mark.skipif(hosts.missing() is not None, reason="no end hosts in eBPF")
+@pytest.mark.parametrize(
+    ("of", "recovery"), [("packet", "sack"), ("linux", "sack"), ("linux", "decoupled")]
+)
+def test_both_engines_space_what_the_file_says(
+    of: Literal["packet", "linux"], recovery: str
+) -> None:
+    def idle(pacing: str) -> float:
+        text = SPACED.replace("PACING", f'{pacing}, recovery = "{recovery}"')
+        result = cp.run(text, engine=of)
+        table = result.series("utilization_ratio")
+        rows = zip(table["t_s"], table["link"], table["utilization_ratio"], strict=True)
+        used: list[float] = [value for at, link, value in rows if at > 1.0 and link == 0]
+        return used.count(0.0) / len(used)
+
+    # The window has 10 to 40 packets: at once they take 8 to 32 of 400 ms, spaced there is one in
+    # every 50 ms.
+    assert idle("0.0") > 0.5
+    assert idle("1.0") < 0.1
+
+
+@needs_linux
+@pytest.mark.skipif(hosts.missing() is not None, reason="no end hosts in eBPF")
+def test_both_engines_space_few_packets_of_a_large_rtt() -> None:
+    text = SPACED.replace('"400ms"', '"900ms"').replace('"10pkt"', '"6pkt"')
+
+    def idle(of: Literal["packet", "linux"], more: str) -> float:
+        result = cp.run(text.replace("PACING", more), engine=of)
+        table = result.series("utilization_ratio")
+        rows = zip(table["t_s"], table["link"], table["utilization_ratio"], strict=True)
+        used: list[float] = [value for at, link, value in rows if at > 2.0 and link == 0]
+        return used.count(0.0) / len(used)
+
+    # Of 18 samples of 50 ms six packets at once are in one or two, in gaps of 900/8 ms in six.
+    assert idle("packet", "0.0, pace_large_rtt = false") > 0.85
+    assert idle("packet", "0.0") < 0.7
+    assert idle("linux", "0.0") < 0.7

@@ -417,14 +417,15 @@ def test_garbage_on_the_way_stops_nothing(
 def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
     if shutil.which("clang") is None or shutil.which("tc") is None:
         pytest.skip("clang and tc are needed to garble packets")
-    # A minute is a million packets.
-    seconds = float(os.environ.get("CLEARPIPE_GARBLED_S", "3"))
+    wanted = int(os.environ.get("CLEARPIPE_GARBLED_PKTS", "0"))
+    seconds = max(3.0, wanted / garbling.LEAST_PKTS_PER_S[protocol])
     came = garbling.run(protocol, garbling.compiled(tmp_path), seconds)
     longest = came.silences[0] if came.silences else (0.0, 0.0)
     print(
         f"{protocol}: {came.packets} packets, {came.bits_per_second / 1e6:.1f} Mb/s, longest "
         f"silence above 0.5 s: {longest[0]:.2f} s at an RTO of {longest[1]:.2f} s"
     )
+    assert came.packets >= wanted
     assert came.stalls == []
     assert came.least_bytes > 0
     assert came.bits_per_second <= garbling.RATE_BPS

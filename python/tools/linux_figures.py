@@ -9,10 +9,11 @@ from math import inf, nan
 from typing import Literal, NamedTuple
 
 import clearpipe as cp
-from clearpipe.linux import engine
 
 LINKS = (("100Mbps", "80ms"), ("10Mbps", "400ms"))
 PROTOCOLS = ("vcp", "dpcp", "mlcp", "xcp", "ixcp")
+PACED = ("vcp", "dpcp", "mlcp")
+"""Those with the parameter `pacing`."""
 # What is wanted: utilizations, and how near to the packet engine's; the mean queue over the buffer;
 # Jain's index; each flow's rate as near to the packet engine's, in the order of their rates.
 LEAST = {"vcp": 0.85, "dpcp": 0.85, "mlcp": 0.90, "xcp": 0.90, "ixcp": 0.85}
@@ -33,7 +34,7 @@ queue = "{protocol}"
 [transport]
 initial_window = "10pkt"
 [flows.all]
-protocol = "{protocol}"
+protocol = {{ {sender} }}
 count = 4
 """
 
@@ -94,27 +95,33 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=60.0, help="seconds; a third is warm-up")
     parser.add_argument("--protocols", nargs="+", default=PROTOCOLS, choices=PROTOCOLS)
     parser.add_argument(
-        "--pacing-ratio",
-        type=int,
-        default=120,
-        help="per cent of a window that the kernel spaces over an RTT (net.ipv4."
-        "tcp_pacing_ca_ratio); 1000, the most, is nearly without spacing, as the packet engine is",
+        "--pacing",
+        type=float,
+        default=0.85,
+        help="windows per RTT at which packets of VCP, DPCP and MLCP are spaced, in both engines; "
+        "0: they leave at once, as in the papers",
+    )
+    parser.add_argument(
+        "--links", nargs="+", type=int, default=[0, 1], choices=[0, 1], help=f"of {LINKS}"
     )
     asked = parser.parse_args()
-    engine.TCP["ipv4/tcp_pacing_ca_ratio"] = str(asked.pacing_ratio)
     missed = []
-    for rate, rtt in LINKS:
+    for rate, rtt in (LINKS[link] for link in asked.links):
         names = "utilization, Linux | packets | mean queue / buffer, Linux | packets"
         others = "Jain's index, Linux | packets | drops | rates apart"
         print(f"\n| {rate} x {rtt} | {names} | {others} |")
         print("|---|---|---|---|---|---|---|---|---|")
         for protocol in asked.protocols:
+            sender = f'kind = "{protocol}"'
+            if protocol in PACED:
+                sender += f", pacing = {asked.pacing}"
             text = SCENARIO.format(
                 duration=asked.duration,
                 warmup=asked.duration / 3,
                 rate=rate,
                 rtt=rtt,
                 protocol=protocol,
+                sender=sender,
             )
             ours, theirs = figures(text, "linux"), figures(text, "packet")
             print(

@@ -72,8 +72,10 @@ pub struct GroupOf {
     pub sack: bool,
     /// How it uses the ECN bits: none, classic or codes.
     pub ecn: &'static str,
-    /// The protocol's parameters that are not the defaults, with their values as text.
+    /// The protocol's parameters that are not the defaults, with their values as text; without `pacing`.
     pub params: Vec<(String, String)>,
+    /// Windows per RTT at which packets are spaced, in per cent; 0: not at all. Of end hosts in eBPF only.
+    pub pacing_percent: Option<u32>,
     /// How many flows.
     pub count: u32,
 }
@@ -178,7 +180,11 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
             EcnUse::Classic => "classic",
             EcnUse::Codes(_) => "codes",
         },
-        params: changed(&group.protocol),
+        params: changed(&group.protocol).into_iter().filter(|(name, _)| name != PACING).collect(),
+        // The cast is of a number from 0 to 1000.
+        pacing_percent: EXPLICIT
+            .contains(&kind)
+            .then(|| (100.0 * pacing(&group.protocol)).round() as u32),
         count: group.count,
     }
 }
@@ -189,6 +195,17 @@ fn decoupled(kind: &str) -> Option<&'static str> {
         "vcp" => Some("vcp-decoupled"),
         "dpcp" => Some("dpcp-decoupled"),
         _ => None,
+    }
+}
+
+/// The parameter of protocols that can space their packets.
+const PACING: &str = "pacing";
+
+/// Windows per RTT at which a protocol of the engine's own end hosts spaces packets; 0: not at all.
+fn pacing(protocol: &Protocol) -> f64 {
+    match protocol.params.get(PACING) {
+        Some(Value::Number(windows)) => windows,
+        _ => 0.0,
     }
 }
 
@@ -294,6 +311,10 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
             let names = names.join(", ");
             no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
         }
+        let percent = 100.0 * pacing(&group.protocol);
+        if explicit && (percent - percent.round()).abs() > 1e-6 {
+            no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
+        }
         if matches!(recovery, Recovery::Tahoe | Recovery::None) {
             no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
         }
@@ -358,6 +379,24 @@ mod tests {
         assert!(group.explicit && group.sack);
         assert_eq!((group.ecn, group.kernel), ("codes", None));
         assert_eq!(group.params, [("beta".to_owned(), "0.75".to_owned())]);
+    }
+
+    #[test]
+    fn a_kernel_is_told_how_packets_are_spaced() {
+        let pacing = |protocol: &str| {
+            let about = described(&format!("[flows.a]\nprotocol = {{ {protocol} }}\n"));
+            let group = about.groups[0].clone();
+            assert!(group.params.iter().all(|(name, _)| name != "pacing"));
+            (group.pacing_percent, about.unsupported.len())
+        };
+        assert_eq!(pacing("kind = \"vcp\""), (Some(0), 0));
+        assert_eq!(pacing("kind = \"vcp\", pacing = 1.15"), (Some(115), 0));
+        assert_eq!(pacing("kind = \"dpcp\", pacing = 1"), (Some(100), 0));
+        assert_eq!(pacing("kind = \"mlcp\", pacing = 10"), (Some(1000), 0));
+        // No parameter of XCP's: as in the packet engine it sends at once.
+        assert_eq!(pacing("kind = \"xcp\""), (Some(0), 0));
+        assert_eq!(pacing("kind = \"cubic\""), (None, 0));
+        assert_eq!(pacing("kind = \"vcp\", pacing = 1.125").1, 1);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Equal versions measure the same thing.
-pub const MODEL_VERSION: &str = "2";
+pub const MODEL_VERSION: &str = "3";
 
 const USAGE: &str = "usage: clearpipe-emulator emulate|traffic|probe PLAN.json REPORT.json";
 

@@ -180,6 +180,7 @@ fn what_has_no_fluid_form_is_refused_by_name() {
         ("flows.a.protocol={kind=\"dpcp\", gap=5.0}", "gap"),
         ("flows.a.protocol={kind=\"dpcp\", downgrade_after=9}", "downgrade_after"),
         ("flows.a.protocol={kind=\"dpcp\", pace_large_rtt=false}", "pace_large_rtt"),
+        ("flows.a.protocol={kind=\"vcp\", pacing=1.2}", "pacing"),
         ("topology.queue={kind=\"dpcp\", flag_slots=9}", "flag_slots"),
         ("topology.queue={kind=\"vcp\", marking=\"red\"}", "marking"),
         ("topology.queue={kind=\"vcp\", adapt_gamma=true}", "adapt_gamma"),

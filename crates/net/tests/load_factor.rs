@@ -133,6 +133,31 @@ fn fill(bits: &str, rate: &str, k: f64, seconds: f64) -> (f64, f64) {
 }
 
 #[test]
+fn spaced_packets_take_the_share_of_an_rtt_that_is_asked_for() {
+    // A window that stays at 40 packets: the second 40 leave as the ACKs of the first come, 0.08 ms apart, or
+    // spaced. 39 gaps of 400.1 ms/40, and half of that; srtt grows by the 3.1 ms of the first burst meanwhile.
+    let took = |kind: &str, pacing: &str| {
+        let still = format!("{{ kind = \"{kind}\", kappa = 0.0, alpha = 0.0, pacing = {pacing} }}");
+        let more = flows("f", &still, "size = \"80kB\"");
+        let more =
+            format!("[packets]\ndata = \"1000B\"\n[transport]\ninitial_window = \"40pkt\"\n{more}");
+        let text = dumbbell((5.0, "0s"), ("100Mbps", "400ms"), &format!("\"{kind}\""), &more);
+        let outcome = common::run(&scenario(&text), 1, 0);
+        common::group(&outcome, "f").next().expect("a flow").fct_s.expect("it ends")
+    };
+    for kind in ["vcp", "dpcp", "mlcp"] {
+        let at_once = took(kind, "0");
+        // Two RTTs, and 79 packets of 0.08 ms less what the wait for ACKs takes of them.
+        assert!((0.800..0.810).contains(&at_once), "{kind}: {at_once}");
+        for windows in [1.0, 2.0] {
+            let more = took(kind, &windows.to_string()) - at_once;
+            let gaps = 39.0 * (0.4001 / 40.0 / windows - 0.000_08);
+            assert!((more / gaps - 1.0).abs() < 0.01, "{kind} at {windows}: {more} s of {gaps}");
+        }
+    }
+}
+
+#[test]
 fn formula_four_gives_the_papers_numbers() {
     // 1 Gb/s, 200 ms: 25 MB in units of 1024 B.
     let k = 25e6 / 1024.0;

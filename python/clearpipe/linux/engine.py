@@ -283,6 +283,10 @@ def _configure(
         "ipv4/tcp_sack": str(int(group["sack"])),
         "ipv4/tcp_ecn": str(int(group["ecn"] == "classic")),
     }
+    if group["pacing_percent"] is not None:
+        # 0: packets leave at once when the window allows.
+        for phase in ("ca", "ss"):
+            sysctls[f"ipv4/tcp_pacing_{phase}_ratio"] = str(group["pacing_percent"])
     route = [
         f"initcwnd {max(round(about['initial_window']), 1)}",
         f"rto_min {max(about['min_rto_s'] * 1e3, 1):.0f}ms",

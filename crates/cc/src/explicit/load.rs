@@ -214,6 +214,14 @@ pub fn slots(cwnd: f64, srtt: Span, t_rho: Span, packet_bits: f64) -> Option<Rat
     Some(Rate((rate as u64).max(1)))
 }
 
+/// A window of `cwnd` packets spaced at `windows` of it per smoothed RTT.
+#[inline]
+pub fn spaced(windows: f64, cwnd: f64, srtt: Span, packet_bits: f64) -> Option<Rate> {
+    // The cast is of a positive number, and saturates.
+    let rate = windows * cwnd * packet_bits / srtt.as_secs();
+    (srtt > Span::ZERO).then_some(Rate((rate as u64).max(1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +266,15 @@ mod tests {
         assert_eq!(growth(0.0), 0.0);
         // kappa*(1 - 0.8)/0.8.
         assert!(near(xi(0.25, 0.8), 0.0625) && near(xi(0.35, 0.16), 1.8375));
+    }
+
+    #[test]
+    fn a_window_is_spaced_over_its_rtt() {
+        // 10 packets of 8000 b in 400 ms are 200 kb/s.
+        let rate = |windows| spaced(windows, 10.0, Span::from_millis(400), 8000.0);
+        assert_eq!((rate(1.0), rate(1.5)), (Some(Rate(200_000)), Some(Rate(300_000))));
+        assert_eq!(spaced(1e-9, 1.0, Span::from_millis(400), 8.0), Some(Rate(1)));
+        assert_eq!(spaced(1.0, 10.0, Span::ZERO, 8000.0), None);
     }
 
     #[test]

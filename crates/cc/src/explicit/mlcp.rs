@@ -39,7 +39,7 @@ use units::{Rate, Span, Time, math};
 use super::levels::{
     Gauge, GaugeParams, MeanEvery, Timing, Window, beta, md_level, router_params, t_p,
 };
-use super::load::{LoadParams, xi};
+use super::load::{LoadParams, spaced, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
     Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -63,6 +63,9 @@ params! {
         beta_max: f64 = 0.875 => (0.0, 1.0);
         /// beta_min, the factor of the strongest decrease (2.2.2).
         beta_min: f64 = 0.675 => (0.0, 1.0);
+        /// Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once when the
+        /// window allows.
+        pacing: f64 = 0.0 => (0.0, 10.0);
     }
 }
 
@@ -242,6 +245,8 @@ pub struct MlcpSender {
     ln_mi: [f64; MI_EDGES.len()],
     beta_max: f64,
     beta_min: f64,
+    pacing: f32,
+    packet_bytes: u32,
 }
 
 impl MlcpSender {
@@ -264,6 +269,8 @@ impl Sender for MlcpSender {
             ln_mi: MI_EDGES.map(|edge| math::ln(1.0 + xi(params.kappa, edge))),
             beta_max: params.beta_max,
             beta_min: params.beta_min,
+            pacing: params.pacing as f32,
+            packet_bytes: context.packet_bytes,
         }
     }
 
@@ -297,6 +304,13 @@ impl Sender for MlcpSender {
     #[inline]
     fn cwnd(&self) -> f64 {
         self.window.cwnd
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        let srtt = self.window.srtt.filter(|_| self.pacing > 0.0)?;
+        let bits = f64::from(self.packet_bytes) * 8.0;
+        spaced(f64::from(self.pacing), self.window.cwnd, srtt, bits)
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -452,6 +466,19 @@ mod tests {
         s.on_ack(&Ack { header: header(6, 3, 500), ..ack_after(ms(0), Span::from_millis(500)) });
         let srtt = Some(Span::from_millis(500));
         assert_eq!(s.on_send(&Departing { srtt, ..departing() }), header(1, 3, 500));
+    }
+
+    #[test]
+    fn packets_are_spaced_if_asked_for() {
+        let pace = |pacing| {
+            let params = MlcpSenderParams { pacing, ..Default::default() };
+            let mut s = MlcpSender::new(&params, &sender_context(10.0));
+            assert_eq!(s.pacing(), None); // no RTT is known
+            // One decrease of an eighth: 8.75 packets of 8000 b in 80 ms are 875 kb/s.
+            ack(&mut s, 1000, 80, 8);
+            s.pacing().map(|rate| rate.0)
+        };
+        assert_eq!((pace(0.0), pace(1.0), pace(2.0)), (None, Some(875_000), Some(1_750_000)));
     }
 
     #[test]

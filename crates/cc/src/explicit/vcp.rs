@@ -26,7 +26,9 @@
 
 use units::{Rate, Span, Time, math};
 
-use super::load::{LoadMeter, LoadParams, after_loss, growth, limited_square, ratio, slots, xi};
+use super::load::{
+    LoadMeter, LoadParams, after_loss, growth, limited_square, ratio, slots, spaced, xi,
+};
 use super::vcp_friendly::Marker;
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, PacketKind, Passing, Receiver,
@@ -136,6 +138,9 @@ params! {
         ai_limit_high: Span = Span::from_millis(500) => (0.0, 100.0);
         /// Are packets spaced when few of them share an RTT much longer than t_rho?
         pace_large_rtt: bool = true;
+        /// Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once when the
+        /// window allows.
+        pacing: f64 = 0.0 => (0.0, 10.0);
     }
 }
 
@@ -322,7 +327,8 @@ pub struct VcpSender {
     scale_rtt: ScaleRtt,
     base_rtt: Span,
     paces: bool,
-    packet_bits: f64,
+    pacing: f32,
+    packet_bytes: u32,
 }
 
 impl VcpSender {
@@ -436,7 +442,8 @@ impl Sender for VcpSender {
             scale_rtt: params.scale_rtt,
             base_rtt: params.base_rtt,
             paces: params.pace_large_rtt,
-            packet_bits: f64::from(context.packet_bytes) * 8.0,
+            pacing: params.pacing as f32,
+            packet_bytes: context.packet_bytes,
         }
     }
 
@@ -462,8 +469,11 @@ impl Sender for VcpSender {
 
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        let srtt = self.srtt.filter(|_| self.paces)?;
-        slots(self.cwnd, srtt, self.t_rho, self.packet_bits)
+        let (srtt, bits) = (self.srtt?, f64::from(self.packet_bytes) * 8.0);
+        if self.pacing > 0.0 {
+            return spaced(f64::from(self.pacing), self.cwnd, srtt, bits);
+        }
+        if self.paces { slots(self.cwnd, srtt, self.t_rho, bits) } else { None }
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -747,6 +757,21 @@ mod tests {
         // 64 packets in 64 gaps of 156.25 ms; 65 are too many.
         assert_eq!(pace(64.0, 10_000), Some(Rate(51_200)));
         assert_eq!(pace(65.0, 20_000), None);
+    }
+
+    #[test]
+    fn pacing_spaces_every_window() {
+        let pace = |pacing, cwnd, srtt| {
+            let params = VcpSenderParams { pacing, ..Default::default() };
+            let mut s = sender(&params, cwnd);
+            assert_eq!(s.pacing(), None); // no RTT is known
+            ack(&mut s, 0, srtt, Ecn::NotCapable);
+            s.pacing().map(|rate| rate.0)
+        };
+        // 1.5*100 packets of 8000 b in 80 ms; 2 in 300 ms, where pace_large_rtt alone has one in 150 ms.
+        assert_eq!(pace(1.5, 100.0, 80), Some(15_000_000));
+        assert_eq!(pace(1.5, 2.0, 300), Some(80_000));
+        assert_eq!(pace(0.0, 100.0, 80), None);
     }
 
     #[test]

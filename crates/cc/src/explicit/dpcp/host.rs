@@ -5,7 +5,7 @@ use units::{Rate, Span, Time, math};
 
 use super::EDGES;
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
-use crate::explicit::load::{after_loss, growth, limited_square, ratio, slots, xi};
+use crate::explicit::load::{after_loss, growth, limited_square, ratio, slots, spaced, xi};
 use crate::roles::{
     Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Loss, Receiver, Sender, SenderContext, Variable,
 };
@@ -47,6 +47,9 @@ params! {
         ai_limit_high: Span = Span::from_millis(500) => (0.0, 100.0);
         /// Are packets spaced when few of them share an RTT much longer than t_rho?
         pace_large_rtt: bool = true;
+        /// Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once when the
+        /// window allows.
+        pacing: f64 = 0.0 => (0.0, 10.0);
         /// Does a loss leave the window alone, timeouts included? Else it is answered as by Reno. Meant
         /// to go with the recovery that finds lost retransmissions, too.
         decoupled_loss: bool = false;
@@ -165,6 +168,7 @@ pub struct DpcpSender {
     ai_limits: Option<(f64, f64)>,
     scale_rtt: ScaleRtt,
     paces: bool,
+    pacing: f32,
     decoupled: bool,
     downgrade_after: u32,
     relapses: u32,
@@ -357,6 +361,7 @@ impl Sender for DpcpSender {
             ai_limits: params.bounds.then_some(ai_limits),
             scale_rtt: params.scale_rtt,
             paces: params.pace_large_rtt,
+            pacing: params.pacing as f32,
             decoupled: params.decoupled_loss,
             // The parameters' ranges are below 2^32.
             downgrade_after: params.downgrade_after as u32,
@@ -429,8 +434,11 @@ impl Sender for DpcpSender {
 
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        let srtt = self.srtt.filter(|_| self.paces)?;
-        slots(self.cwnd, srtt, self.t_rho, f64::from(self.packet_bytes) * 8.0)
+        let (srtt, bits) = (self.srtt?, f64::from(self.packet_bytes) * 8.0);
+        if self.pacing > 0.0 {
+            return spaced(f64::from(self.pacing), self.cwnd, srtt, bits);
+        }
+        if self.paces { slots(self.cwnd, srtt, self.t_rho, bits) } else { None }
     }
 
     const VARIABLES: &'static [Variable] = &[

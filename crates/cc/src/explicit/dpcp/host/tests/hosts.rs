@@ -226,10 +226,12 @@ fn three_in_a_row_make_it_vcp_for_ten_rtts_and_four_times_for_good() {
 #[test]
 fn the_fall_back_is_vcp_itself() {
     let mut stream = stream(0);
-    for rtt in [10, 80, 200, 350, 900] {
-        let mut s = at(20.0);
+    for (rtt, pacing) in [(10, 0.0), (80, 0.0), (200, 1.2), (350, 0.0), (900, 0.0)] {
+        let params = DpcpSenderParams { pacing, ..Default::default() };
+        let mut s = DpcpSender::new(&params, &sender_context(20.0));
         s.mode = Mode::Settled;
-        let mut vcp = VcpSender::new(&VcpSenderParams::default(), &sender_context(20.0));
+        let params = VcpSenderParams { pacing, ..Default::default() };
+        let mut vcp = VcpSender::new(&params, &sender_context(20.0));
         let mut now = 0;
         for _ in 0..3000 {
             now += stream.bits() % 40;
