@@ -605,6 +605,10 @@ class DpcpProtocol(Model):
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
     pace_large_rtt: bool | None = None
     """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
     relapses: int | None = None
     """So many relapses make the fall-back final (section III-D). 0.0 to 1000000.0."""
@@ -1084,6 +1088,10 @@ class IxcpPlusQueue(Model):
     """
     own_spare: bool | None = None
     """Do the own flows together get all of the spare bandwidth (S1)?"""
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     slower: float | None = None
     """What other flows that are slower than the own ones are offered of the shuffle, over an equal
     share for every flow (S7). 0.0 to 1000.0.
@@ -1094,6 +1102,10 @@ class IxcpPlusQueue(Model):
     """
     together: bool | None = None
     """Do both sides of a shuffle end together (S3)?"""
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1151,6 +1163,10 @@ class IxcpQueue(Model):
     """May one packet get more feedback than is left for the interval? Appendix A as printed says
     yes, the authors' code (ns-2's XCP queue) no.
     """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     residues: bool | None = None
     """Does what a class hands out end with its residues (R1)? The appendix as printed has none: its
     scales hold for the whole interval.
@@ -1158,6 +1174,10 @@ class IxcpQueue(Model):
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
+    """
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
     """
 
 
@@ -1345,6 +1365,10 @@ class MlcpProtocol(Model):
     """kappa, in xi = kappa*(1 - sigma)/sigma at a region's upper edge (eq. 1). 0.0 to 10.0."""
     mi_limit: float | None = None
     """srtt/t_p counts up to this in multiplicative increase (D7). 0.001 to 1000.0."""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
 
 
@@ -1672,11 +1696,19 @@ class PxcpQueue(Model):
     """May one packet get more feedback than is left for the interval? Appendix A as printed says
     yes, the authors' code (ns-2's XCP queue) no.
     """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     shuffle: Literal["unscaled", "scaled"] | None = None
     """Which phi stands in eq. (2): the unscaled one or N/N_b times that."""
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
+    """
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
     """
 
 
@@ -2157,6 +2189,10 @@ class VcpProtocol(Model):
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
     pace_large_rtt: bool | None = None
     """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
     recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
     scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
     """The RTT that scales the additive increase."""
@@ -2345,9 +2381,17 @@ class XcpCoreQueue(Model):
     """May one packet get more feedback than is left for the interval? Appendix A as printed says
     yes, the authors' code (ns-2's XCP queue) no.
     """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
+    """
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
     """
 
 
@@ -2404,9 +2448,17 @@ class XcpDivisionFreeQueue(Model):
     """May one packet get more feedback than is left for the interval? Appendix A as printed says
     yes, the authors' code (ns-2's XCP queue) no.
     """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
+    """
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
     """
 
 
@@ -2505,9 +2557,17 @@ class XcpLawQueue(Model):
     and Balakrishnan's SQRT. iiad: Bansal and Balakrishnan's IIAD, inverse increase and additive
     decrease.
     """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
+    """
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
     """
 
 
@@ -2636,9 +2696,17 @@ class XcpQueue(Model):
     """May one packet get more feedback than is left for the interval? Appendix A as printed says
     yes, the authors' code (ns-2's XCP queue) no.
     """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
+    """
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
+    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
     """
 
 
