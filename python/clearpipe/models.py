@@ -1103,8 +1103,9 @@ class IxcpPlusQueue(Model):
     together: bool | None = None
     """Do both sides of a shuffle end together (S3)?"""
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 
@@ -1176,8 +1177,9 @@ class IxcpQueue(Model):
     to 1000000000000.0.
     """
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 
@@ -1707,8 +1709,9 @@ class PxcpQueue(Model):
     to 1000000000000.0.
     """
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 
@@ -2390,8 +2393,9 @@ class XcpCoreQueue(Model):
     to 1000000000000.0.
     """
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 
@@ -2457,8 +2461,9 @@ class XcpDivisionFreeQueue(Model):
     to 1000000000000.0.
     """
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 
@@ -2566,8 +2571,9 @@ class XcpLawQueue(Model):
     to 1000000000000.0.
     """
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 
@@ -2705,8 +2711,9 @@ class XcpQueue(Model):
     to 1000000000000.0.
     """
     xi_scale: float | None = None
-    """What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-    than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0 to 10.0.
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
     """
 
 

@@ -312,7 +312,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
             no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
         }
         let percent = 100.0 * pacing(&group.protocol);
-        if explicit && (percent - percent.round()).abs() > 1e-6 {
+        let whole = (percent - percent.round()).abs() <= 1e-6 && (percent == 0.0 || percent > 0.5);
+        if explicit && !whole {
             no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
         }
         if matches!(recovery, Recovery::Tahoe | Recovery::None) {

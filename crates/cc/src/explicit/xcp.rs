@@ -17,9 +17,9 @@
 //!   interval, and h = max(0, gamma*y*d - |phi|) as in eq. (2), not 0.1*y as in the appendix.
 //! - D5: the window of the persistent queue ends before the control interval when both end together.
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
-//! - D7: `queue_window` and `xi_scale` are the authors' ns-2 code's, not the paper's; the paper is the default.
-//! - D8: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
+//! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
 //!   unit of the wire to its H_rtt.
+//! - D8: `queue_window` and `xi_scale` are the authors' ns-2 code's, not the paper's; the paper is the default.
 //!
 //! Reconstructed:
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
@@ -62,8 +62,8 @@ macro_rules! xcp_router_params {
         /// The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
         /// half in the authors' code.
         queue_window: f64 = 1.0 => (0.01, 1.0);
-        /// What xi_p and xi_n are multiplied with, so that all is handed out though fewer packets come
-        /// than came: 1 in eqs. (6) and (9), 1.1 in the authors' first code.
+        /// What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets arrive
+        /// than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code.
         xi_scale: f64 = 1.0 => (1.0, 10.0);
         /// Are ACKs served before data?
         acks_first: bool = false;

@@ -72,8 +72,8 @@ impl XcpLawRouter {
         self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0); // eq. (2)
         let (pos, neg) = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
         self.shares = Shares {
-            xi_p: ratio(pos, d * self.sums.0),
-            xi_n: ratio(neg, d * self.sums.1),
+            xi_p: self.params.xi_scale * ratio(pos, d * self.sums.0),
+            xi_n: self.params.xi_scale * ratio(neg, d * self.sums.1),
             residue_pos: pos / d,
             residue_neg: neg / d,
         };
@@ -218,6 +218,21 @@ mod tests {
         r.on_timer(ms(50), Backlog::default());
         assert!(near(r.phi, 1250.0) && near(r.h, 11_250.0));
         (10.0 * pass(&mut r, packet(8000.0), true), 40.0 * pass(&mut r, packet(32_000.0), true))
+    }
+
+    /// The scales grow, and not what there is to give.
+    #[test]
+    fn scaled_xi_gives_sooner_and_no_more() {
+        let [plain, scaled] = [1.0, 1.5].map(|xi_scale| {
+            let params = XcpLawRouterParams { alpha: 0.04, xi_scale, ..Default::default() };
+            let mut r = XcpLawRouter::new(&params, &router_context(Rate(10_000_000), 100));
+            pass(&mut r, packet(8000.0), false);
+            r.on_timer(ms(50), Backlog::default());
+            r.shares
+        });
+        assert!(plain.xi_p > 0.0 && near(scaled.xi_p, 1.5 * plain.xi_p));
+        assert!(near(scaled.xi_n, 1.5 * plain.xi_n));
+        assert!(near(scaled.residue_pos, plain.residue_pos));
     }
 
     /// 12 500 are given and 11 250 taken, by these parts of the slow flow and of one four times as fast:
