@@ -33,20 +33,23 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 #endif
 
 /* VCP's pacing of large RTTs (`pace_large_rtt`), where the kernel is not to space: this is asked before it sends, and
- * after it has set its own rate. The answer is how many packets a large one has at least. */
+ * after it has set its own rate. The answer is how many packets a large one has at least: the
+ * kernel's own, and one in a gap. */
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(cc_min_tso_segs, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_of(sk);
 	u32 srtt = srtt_of(tp), cwnd = tp->snd_cwnd, slots = 2;
+	u32 least = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_min_tso_segs;
 
 	if (srtt <= VCP_T_RHO_US || cwnd < 2 || cwnd > 64 || pacing_ratio(sk))
-		return 1;
+		return least;
 	for (int i = 0; i < 5; i++)
 		if (slots < cwnd)
 			slots *= 2;
-	if (srtt / slots > VCP_T_RHO_US / 2)
-		sk->sk_pacing_rate = (u64)tp->mss_cache * slots * 1000000 / srtt;
+	if (srtt / slots <= VCP_T_RHO_US / 2)
+		return least;
+	sk->sk_pacing_rate = min64((u64)tp->mss_cache * slots * 1000000 / srtt, sk->sk_max_pacing_rate);
 	return 1;
 }
 

@@ -31,6 +31,7 @@ typedef __s64 s64;
 
 struct netns_ipv4 {
 	int sysctl_tcp_pacing_ca_ratio;
+	u8 sysctl_tcp_min_tso_segs;
 };
 
 struct net {
