@@ -134,7 +134,7 @@ def test_a_scheduler_lost_at_any_question_is_75(
     future = SimpleNamespace(status="finished", exception=gone)
     with lost:
         cluster._ended(asleep, future, run, store, runner.Tally(1))
-    future = SimpleNamespace(status="finished", exception=lambda: None, result=gone)
+    future = SimpleNamespace(status="finished", exception=lambda **_: None, result=gone)
     with lost:
         cluster._ended(asleep, future, run, store, runner.Tally(1))
     assert issubclass(dask.SchedulerLost, runner.OutOfTime)  # which is exit code 75
@@ -151,10 +151,10 @@ class Dying:
     def status(self) -> str:
         return next(self.states, "finished")
 
-    def exception(self) -> None:
+    def exception(self, **_: float) -> None:
         return None
 
-    def result(self) -> object:
+    def result(self, **_: float) -> object:
         return self.tells
 
 
@@ -185,7 +185,7 @@ def test_a_run_that_ends_its_workers_has_failed(tmp_path: Path) -> None:
     store.open()
     run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
     error = KilledWorker("task", SimpleNamespace(address="tcp://dead"), 3)
-    future = SimpleNamespace(status="error", exception=lambda: error)
+    future = SimpleNamespace(status="error", exception=lambda **_: error)
     tally = runner.Tally(1)
     assert dask.Dask("tcp://somebody")._ended(
         SimpleNamespace(status="running"), future, run, store, tally

@@ -31,6 +31,9 @@ from clearpipe.sweep.store import Store
 # Runs that each thread of the cluster has ahead of it.
 AHEAD = 2
 
+# How long the scheduler has for an answer before time and threads are looked at again.
+PATIENCE_S = 2
+
 
 class SchedulerLost(OutOfTime):
     """The scheduler went away."""
@@ -128,7 +131,9 @@ class Dask:
                 raise SchedulerLost(f"{self.scheduler}: the connection is {client.status}")
             try:
                 with self._asking(client, no_answer_yet=TimeoutError):
-                    return list(wait(futures, timeout=2, return_when="FIRST_COMPLETED").done)
+                    return list(
+                        wait(futures, timeout=PATIENCE_S, return_when="FIRST_COMPLETED").done
+                    )
             except TimeoutError:
                 if self._late():
                     return []
@@ -145,19 +150,20 @@ class Dask:
             raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
         if status not in ("finished", "error"):
             return False
-        with self._asking(client):
-            # The worker may die right now. Then these wait until the run is over again.
-            error = future.exception()
-            if error is None:
-                try:
-                    runner.count(tally, future.result())
-                    return True
-                except Exception as raised:
-                    if future.status != "error":
-                        raise
-                    error = raised
-        if isinstance(error, CancelledError):
-            raise SchedulerLost(f"{self.scheduler}: it lost its tasks")
+        try:
+            # The worker may die right now. Then these wait for the run to be over again.
+            with self._asking(client, no_answer_yet=TimeoutError):
+                error = future.exception(timeout=PATIENCE_S)
+                done = "" if error else future.result(timeout=PATIENCE_S)
+        except TimeoutError:
+            return False
+        except Exception as raised:
+            if future.status != "error":
+                raise
+            error = raised
+        if error is None:
+            runner.count(tally, done)
+            return True
         if isinstance(error, OSError | RunError):
             raise error
         # A run that ends its worker every time (KilledWorker) is a run that failed.
