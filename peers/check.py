@@ -2,8 +2,8 @@
 
 One-way XCP is compared tightly: ns-2 is calm there. Two-way XCP and SACK differ between seeds, so
 the means of three seeds are compared, and only in utilization. A few XCP flows with flows back lose
-packets in both simulators, more or fewer by the seed: means of six are shown, not compared. Exit status: 0 all within, 4
-otherwise, 5 when a simulator is missing, 1 when one fails.
+packets in both simulators, more or fewer by the seed: means of six are shown, not compared. Exit
+status: 0 all within, 4 otherwise, 5 when a simulator is missing, 1 when one fails.
 """
 
 import argparse
