@@ -408,6 +408,7 @@ def test_publishing(tmp_path: Path) -> None:
     assert f"vcp-thm3 (quick, 0 runs, model {cp.model_version()})" in text
     assert "All verdicts are of scale quick." in text
     assert f"All verdicts are of model version {cp.model_version()}." in text
+    assert "of another version" not in text
     assert (
         json.loads((tmp_path / "docs/vcp-thm3.json").read_text())["claims"][0]["verdict"] == HOLDS
     )
@@ -422,6 +423,7 @@ def test_a_page_over_two_models_and_scales_says_so(tmp_path: Path) -> None:
     path.write_text(json.dumps(older))
     text = publication.publish(done[:1], tmp_path / "docs").read_text()
     assert "vcp-thm1 (full, 0 runs, model 1)" in text
+    assert f"The engine is at model version {cp.model_version()}: it does runs of another" in text
     assert "Verdicts are of scale full (1 figures) and scale quick (1 figures)" in text
     assert "Verdicts are of model version 1 (1 figures) and model version" in text
 

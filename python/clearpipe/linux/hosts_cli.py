@@ -11,7 +11,11 @@ import typer
 from clearpipe.exits import reports_errors
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="vcp, dpcp, mlcp, xcp, ixcp, or vcp-router.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="vcp, dpcp, mlcp, xcp, ixcp, vcp-decoupled, dpcp-decoupled, or vcp-router.",
+    ),
 ]
 Dev = Annotated[str, typer.Option(metavar="DEV", help="The network device.")]
 Netns = Annotated[

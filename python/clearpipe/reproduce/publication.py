@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import clearpipe as cp
 from clearpipe.reproduce import claims, data, draw
 from clearpipe.reproduce.cli import told as told_verdicts
 from clearpipe.reproduce.report import interval_text, range_text
@@ -79,6 +80,12 @@ def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"All verdicts are of {what} {next(iter(numbers))}."
         elif told:
             yield f"Verdicts are of {', '.join(told[:-1])} and {told[-1]}: each figure says which."
+    now = cp.model_version()
+    if any(one["model_version"] != now for one in found.values()):
+        yield (
+            f"The engine is at model version {now}: it does runs of another version again, and "
+            "[what changed](../../CHANGELOG.md) since may change verdicts."
+        )
 
 
 def _counts(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
