@@ -32,12 +32,7 @@ FLOWS = 30
 PI_HZ = 170
 
 # (point, measure) -> why the simulators differ there, traced to a named behaviour of one of them.
-KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
-    # The loop has no stable alpha at this capacity, so both swing. ns-2 drops 70 packets in a
-    # second each 3 to 5 s, which is DropTail's pattern and that of C~ = C; here C~ stays below C
-    # for longer, and while the virtual queue is full drops go on for a round trip.
-    ("sack-avq", "drop_ratio"): "no alpha is stable at 150 Mb/s, both swing; see sack-avq-20",
-}
+KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {}
 
 
 def pi_gains(flows: int, rtt_s: float, packets_per_s: float) -> tuple[float, float]:
