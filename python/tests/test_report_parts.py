@@ -290,7 +290,7 @@ rtt = "20ms"
 protocol = "reno"
 [flows.web]
 protocol = "reno"
-arrivals = "poisson(20/s)"
+arrivals = "poisson(60/s)"
 size = "10kB"
 [probe]
 series = ["cwnd"]
