@@ -144,7 +144,8 @@ fn gaimd_is_tcp_friendly() {
             outcome.tables.flows[0].goodput_bps
         });
         println!("gaimd/reno, random losses of {p}: {:.3}", gaimd / reno);
-        assert!((gaimd / reno - 1.0).abs() < 0.25, "{p}: {gaimd} {reno}");
+        // Nearer to equal than without timeouts.
+        assert!((1.0..1.245).contains(&(gaimd / reno)), "{p}: {gaimd} {reno}");
     }
 }
 
