@@ -2719,7 +2719,8 @@ class XcpQueue(Model):
 
 Buffer: TypeAlias = str
 """bytes, packets, or multiples of capacity times the longest two-way propagation time of a flow
-over the link, such as "1bdp", "1.5MB", "100pkt".
+over the link, in bytes (bdp) or full packets (bdp-pkt), such as "1bdp", "1bdp-pkt", "1.5MB",
+"100pkt".
 """
 
 Bytes: TypeAlias = str

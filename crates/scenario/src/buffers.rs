@@ -54,6 +54,11 @@ fn limit(link: &Draft, load: Load, packets: Packets) -> Result<Limit, Fault> {
         Amount::Bdp(factor) => {
             Limit::Bytes(bdp(link, load, factor, packets).ok_or_else(too_large)?)
         }
+        Amount::BdpPackets(factor) => {
+            let bytes = bdp(link, load, factor, packets).ok_or_else(too_large)?;
+            let count = bytes / u64::from(packets.data_bytes);
+            Limit::Packets(u32::try_from(count).map_err(|_| too_large())?)
+        }
         Amount::Unlimited => return Err(spot.rule("a buffer has a limit")),
     };
     let limit = at_least_per_flow(base, link, load, packets).ok_or_else(too_large)?;
@@ -89,7 +94,7 @@ fn at_least_per_flow(base: Limit, link: &Draft, load: Load, packets: Packets) ->
     let bytes = match per_flow.value.0 {
         Amount::Packets(count) => count.checked_mul(packet)?,
         Amount::Bytes(bytes) => bytes,
-        Amount::Bdp(_) | Amount::Unlimited => 0,
+        Amount::Bdp(_) | Amount::BdpPackets(_) | Amount::Unlimited => 0,
     };
     let bytes = bytes.checked_mul(load.flows)?;
     Some(match base {

@@ -111,7 +111,7 @@ impl Land<'_> {
             Amount::Bytes(bytes) if bytes < u64::from(self.packets.data_bytes) => Err(too_small()),
             Amount::Bytes(bytes) => Ok(Limit::Bytes(bytes)),
             // A plain amount is none of these.
-            Amount::Bdp(_) | Amount::Unlimited => Err(too_large()),
+            Amount::Bdp(_) | Amount::BdpPackets(_) | Amount::Unlimited => Err(too_large()),
         }
     }
 

@@ -128,7 +128,7 @@ impl At<SizeForm> {
         let bytes = match amount {
             Amount::Packets(count) => count.checked_mul(u64::from(packets.data_bytes)),
             Amount::Bytes(bytes) => Some(bytes),
-            Amount::Bdp(_) | Amount::Unlimited => None,
+            Amount::Bdp(_) | Amount::BdpPackets(_) | Amount::Unlimited => None,
         };
         match bytes {
             Some(bytes) if (1..=most).contains(&bytes) => Ok(bytes),

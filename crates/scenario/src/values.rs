@@ -167,6 +167,8 @@ pub(crate) enum Amount {
     Bytes(u64),
     Packets(u64),
     Bdp(Decimal),
+    /// A bandwidth-delay product of full packets, of which every packet counts one.
+    BdpPackets(Decimal),
     Unlimited,
 }
 
@@ -178,8 +180,10 @@ pub(crate) fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
     let (digits, unit) = split(text.trim());
     let fail = |problem| node.spot.fault(problem);
     let value = number(text, digits, &what).map_err(fail)?;
-    if unit == "bdp" && bdp {
-        return Ok(Amount::Bdp(value));
+    match unit {
+        "bdp" if bdp => return Ok(Amount::Bdp(value)),
+        "bdp-pkt" if bdp => return Ok(Amount::BdpPackets(value)),
+        _ => {}
     }
     if unit == "pkt" {
         let packets = Dimension { units: PACKETS, ..what };
@@ -190,7 +194,7 @@ pub(crate) fn read_amount(node: &Node, bdp: bool) -> Result<Amount, Fault> {
 
 /// Units of an amount; packets and bandwidth-delay products are told apart by their names.
 fn amount_units(bdp: bool) -> Vec<(&'static str, u64)> {
-    let multiples: &[(&str, u64)] = if bdp { &[("bdp", 1)] } else { &[] };
+    let multiples: &[(&str, u64)] = if bdp { &[("bdp", 1), ("bdp-pkt", 1)] } else { &[] };
     [BYTES.units, PACKETS, multiples].concat()
 }
 
@@ -203,19 +207,19 @@ pub(crate) struct Buffer(pub Amount);
 
 impl FileValue for Buffer {
     fn form() -> String {
-        "bytes, packets or bdp".to_owned()
+        "bytes, packets, bdp or bdp-pkt".to_owned()
     }
     fn schema(definitions: &mut Definitions) -> Json {
         let units: Vec<&str> = amount_units(true).iter().map(|(unit, _)| *unit).collect();
         let units = units.join("|");
         let about = "bytes, packets, or multiples of capacity times the longest two-way \
-                     propagation time of a flow over the link";
+                     propagation time of a flow over the link, in bytes (bdp) or full packets (bdp-pkt)";
         defined(definitions, "Buffer", |_| {
             json!({
                 "type": "string",
                 "description": about,
                 "pattern": format!(r"^\s*{NUMBER}\s*({units})\s*$"),
-                "examples": ["1bdp", "1.5MB", "100pkt"],
+                "examples": ["1bdp", "1bdp-pkt", "1.5MB", "100pkt"],
             })
         })
     }

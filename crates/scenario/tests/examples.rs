@@ -97,6 +97,12 @@ fn a_buffer_holds_two_packets_per_flow_if_asked_to() {
         limit(&["topology.buffer_per_flow=2pkt", "topology.buffer=50pkt"]),
         Limit::Packets(120)
     );
+    // In packets of 1000 B: 150 Mb/s x 80 ms are 1500, and 1.9999 of 10 Mb/s x 80 ms 199.99.
+    assert_eq!(limit(&["topology.buffer=1bdp-pkt"]), Limit::Packets(1500));
+    let part = ["topology.buffer=1.9999bdp-pkt", "topology.rate=10Mbps"];
+    assert_eq!(limit(&part), Limit::Packets(199));
+    let floor = ["topology.buffer=1bdp-pkt", slow[0], slow[1]];
+    assert_eq!(limit(&floor), Limit::Packets(120));
 }
 
 #[test]

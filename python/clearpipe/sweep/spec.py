@@ -30,6 +30,7 @@ UNITS: dict[str, dict[str, float]] = {
     "B": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0},
     "pkt": {"pkt": 1.0},
     "bdp": {"bdp": 1.0},
+    "bdp-pkt": {"bdp-pkt": 1.0},
     "%": {"%": 1.0},
     "": {"": 1.0},
 }
