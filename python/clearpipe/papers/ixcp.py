@@ -529,7 +529,8 @@ def fig23_c1(data: Data) -> dict[str, float]:
                 end = 2.0 * (n - 1) + 1.9
                 x = [float(v[(t > end - 0.2) & (t <= end)].mean()) for t, v in rates[:n]]
                 name = f"{data.paper.schemes[scheme].label}, flow {n}"
-                out[name] = (max(x) - min(x)) / float(np.mean(x))
+                mean = float(np.mean(x))
+                out[name] = (max(x) - min(x)) / mean if mean > 0 else float("inf")
     return out
 
 
