@@ -163,11 +163,9 @@ class AredQueue(Model):
     """
     min_th: float | None = None
     """min_th, below which nothing is marked [packets]; 0: by target_delay. 0.0 to 1000000000.0."""
-    preset: Literal["vcp-2005", "ns2"] | None = None
-    """Named values of the parameters; other keys override them. vcp-2005: The comparisons of VCP
-    (Xia et al., SIGCOMM 2005) and MLCP: RED/ECN as its authors advised then, marking and not
-    dropping. ns2: The defaults of ns-2.35 with adaptive_ 1 (ns-default.tcl): packets of 500 bytes,
-    by size, drops.
+    preset: Literal["ns2"] | None = None
+    """Named values of the parameters; other keys override them. ns2: The defaults of ns-2.35 with
+    adaptive_ 1 (ns-default.tcl): packets of 500 bytes, by size, drops.
     """
     target_delay: Time | None = None
     """Mean delay for which the thresholds are set: min_th is half of what the line sends in it, at
@@ -1842,10 +1840,11 @@ class RedQueue(Model):
     max_th, drops. xcp-2002: XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5):
     gentle, thresholds at one and two thirds of the buffer, the rest as its authors advise.
     adaptive: Adaptive RED (Floyd, Gummadi, Shenker 2001): thresholds for a delay of 5 ms, w_q from
-    the capacity, max_p adapted. vcp-2005: The comparisons of VCP (Xia et al., SIGCOMM 2005) and
-    MLCP: RED/ECN with its authors' advice, which was Adaptive RED by then, marking and not
-    dropping. ns2: The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500 bytes, by
-    size, drops.
+    the capacity, max_p adapted. vcp-2005: The comparisons of VCP (Xia et al., SIGCOMM 2005):
+    RED/ECN with its authors' advice, which was thresholds for a delay of 5 ms by then, marking and
+    not dropping. Not adaptive: only so CUBIC has the 88 % of its section IV-B, and H-TCP less than
+    60 % above 200 Mb/s. ns2: The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500
+    bytes, by size, drops.
     """
     target_delay: Time | None = None
     """Mean delay for which the thresholds are set (ns-2's targetdelay_): min_th is half of what the

@@ -63,13 +63,6 @@ params! {
         mark_p: f64 = 1.0 => (0.0, 1.0);
     }
     presets {
-        /// The comparisons of VCP (Xia et al., SIGCOMM 2005) and MLCP: RED/ECN as its authors
-        /// advised then, marking and not dropping.
-        "vcp-2005" {
-            target_delay = Span(Span::from_millis(5)), w_q = Number(0.0), bottom = Number(0.01),
-            top = Number(0.5), gentle = Flag(true), wait = Flag(true), ecn = Flag(true),
-            mark_p = Number(1.0),
-        }
         /// The defaults of ns-2.35 with adaptive_ 1 (ns-default.tcl): packets of 500 bytes, by
         /// size, drops.
         "ns2" {
