@@ -285,16 +285,11 @@ def fig04_improvements(data: Data) -> dict[tuple[str, float, str], list[float]]:
 AFCT = "groups.fwd.fct_mean_s"
 CAPACITY = {"ten": "10 Mb/s", "hundred": "100 Mb/s"}
 
-SMALLEST_FILE_KB = 30.0
-"""The range of the figure is not known; this is the one mean size that the text names."""
-
 
 def fig04_c1(data: Data) -> dict[str, Reading]:
     claim = claim_of(data, "c1")
     out = {}
-    for (part, size_kb, label), values in fig04_improvements(data).items():
-        if size_kb < SMALLEST_FILE_KB:
-            continue
+    for (part, _, label), values in fig04_improvements(data).items():
         name = f"{CAPACITY[part]}, {label} kB"
         out[name] = Reading(name, t_interval(values), claim.lo, claim.hi)
     return out
