@@ -248,7 +248,7 @@ fn the_committed_schema_is_the_types_own() {
 }
 
 /// Pieces that mutated files are made of.
-const PIECES: [&str; 28] = [
+const PIECES: [&str; 29] = [
     "\"",
     "[",
     "]",
