@@ -1840,10 +1840,10 @@ class RedQueue(Model):
     max_th, drops. xcp-2002: XCP's comparison (Katabi, Handley, Rohrs, SIGCOMM 2002, section 5):
     gentle, thresholds at one and two thirds of the buffer, the rest as its authors advise.
     adaptive: Adaptive RED (Floyd, Gummadi, Shenker 2001): thresholds for a delay of 5 ms, w_q from
-    the capacity, max_p adapted. vcp-2005: The comparisons of VCP (Xia et al., SIGCOMM 2005):
-    RED/ECN with its authors' advice, which was thresholds for a delay of 5 ms by then, marking and
-    not dropping. Not adaptive: only so CUBIC has the 88 % of its section IV-B, and H-TCP less than
-    60 % above 200 Mb/s. ns2: The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500
+    the capacity, max_p adapted. vcp-2005: The comparisons of VCP (Xia et al., SIGCOMM 2005, ToN
+    2008): RED/ECN with its authors' advice, which was thresholds for a delay of 5 ms by then,
+    marking and not dropping. Not adaptive, by the results: CUBIC uses 0.90 of the link (the paper:
+    0.88), adapted 0.94. ns2: The defaults of ns-2.35 (ns-default.tcl): not adaptive, packets of 500
     bytes, by size, drops.
     """
     target_delay: Time | None = None

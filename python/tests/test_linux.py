@@ -231,8 +231,10 @@ start = "every(1s, 1s)"
     # As many full packets on the wire: the last is not full, and headers are 40 of 1500 bytes.
     delivered = list(result.flows["delivered_bytes"])[1:]
     assert delivered == pytest.approx([150_000, 150_000], rel=0.01)
-    # At 20 Mb/s 150 kB take 60 ms, and slow start from one packet needs seven round trips of 20 ms.
-    assert all(0.06 < fct < 1.5 for fct in list(result.flows["fct_s"])[1:])
+    # At 20 Mb/s 150 kB take 60 ms, and slow start from one packet needs seven round trips. ACKs
+    # wait behind up to 100 packets of the long flow, 120 ms, and an answer to a SYN that is dropped
+    # there comes a second later, or three.
+    assert all(0.06 < fct < 7 * 0.14 + 3.5 for fct in list(result.flows["fct_s"])[1:])
 
 
 def test_what_the_engine_cannot_do_is_told_with_its_keys() -> None:

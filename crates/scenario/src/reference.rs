@@ -64,11 +64,12 @@ a whole number of picoseconds, a rate of bits per second.
 | rate | `bps` `kbps` `Mbps` `Gbps` `Tbps` |
 | bytes | `B` `kB` `MB` `GB` (powers of 1000), `KiB` `MiB` (powers of 1024) |
 | packets | `pkt` (full data packets) |
-| buffer | bytes, packets, or `bdp`: capacity times the longest two-way propagation time of the flows whose data or ACKs cross the link, counted in bytes; `bdp-pkt`: as many full data packets |
+| buffer | bytes, packets, or `bdp`: capacity times the longest two-way propagation time of the flows whose data or ACKs cross the link, counted in bytes; `bdp-pkt`: as many full data packets, rounded down |
 | share, probability | `%` |
 
 A buffer in bytes or `bdp` counts the bytes that wait; one in packets or `bdp-pkt` counts packets, an ACK as
-much as data, as ns-2's queues do. The packet in service is not counted.
+much as data, as ns-2's queues do (the fluid engine and the kernel's links take as many bytes for it). The packet in
+service is not counted.
 
 A value for each flow of a group is one value, a list with one value per flow, or
 

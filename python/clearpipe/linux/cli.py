@@ -36,7 +36,7 @@ def shell(  # noqa: PLR0913 - one for each option
     rate: Annotated[str, typer.Option(metavar="RATE", help="Capacity, such as 20Mbps.")],
     rtt: Annotated[str, typer.Option(metavar="TIME", help="Two-way delay, such as 600ms.")],
     buffer: Annotated[
-        str, typer.Option(metavar="SIZE", help="The buffer: 1bdp, 100pkt, 1MB.")
+        str, typer.Option(metavar="SIZE", help="The buffer: 1bdp, 1bdp-pkt, 100pkt, 1MB.")
     ] = "1bdp",
     queue: Annotated[
         str, typer.Option(metavar="NAME", help="Any queue of `clearpipe list queues`.")

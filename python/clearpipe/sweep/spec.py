@@ -212,7 +212,7 @@ def split_quantity(value: Value) -> tuple[float, str] | None:
         return None
     if isinstance(value, int | float):
         return float(value), ""
-    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%]*)\s*", str(value))
+    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%-]*)\s*", str(value))
     if match is None:
         return None
     for base, units in UNITS.items():
