@@ -84,8 +84,8 @@ def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
     if any(one["model_version"] != now for one in found.values()):
         yield (
             f"The engine is at model version {now}: it does runs of another version again, and "
-            "[what changed](../../CHANGELOG.md) since, in the engine or in set-ups (VCP's RED), may "
-            "change verdicts."
+            "[what changed](../../CHANGELOG.md) since, in the engine or in set-ups, may change "
+            "verdicts."
         )
 
 
