@@ -313,6 +313,26 @@ def test_a_real_kernel_is_a_part_of_the_model(
     assert len(list(store.plans.iterdir())) == 3
 
 
+def test_a_preset_that_changed_makes_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan that is kept holds only as long as the names in it stand for the same values."""
+    spec = sweep.load(write(tmp_path, SMALL))
+    store = Store(tmp_path / "store")
+    store.plans.mkdir(parents=True)
+    before = runner.identities(spec, store, range(1))
+    queues = _core.queues_json()
+    monkeypatch.setattr(_core, "queues_json", lambda: queues.replace("0.1", "0.2"))
+    # A faked core, whose runs are others with another preset.
+    monkeypatch.setattr(_core, "identities", lambda *_, **__: ["other"])
+    assert runner.identities(spec, store, range(1)) == before, "asked of the core once"
+    runner._registry.cache_clear()
+    try:
+        assert runner.identities(spec, store, range(1)) == [["other"]] * 4
+    finally:
+        runner._registry.cache_clear()
+
+
 def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path, SMALL)
     spec, store = sweep.load(file), Store(tmp_path / "store")

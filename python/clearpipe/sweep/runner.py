@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -110,7 +111,7 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
     if store is None:
         return [_identities(spec, point, reps) for point in spec.points]
     model = _model(spec)
-    asked = [list(reps), spec.source, _files(spec), cp.version(), model]
+    asked = [list(reps), spec.source, _files(spec), cp.version(), model, _registry()]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
         known: list[list[str] | str] = json.loads(path.read_text(encoding="utf-8"))["points"]
@@ -126,6 +127,16 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
         with contextlib.suppress(OSError):
             write_whole(path, {"model_version": model, "points": found})
     return found
+
+
+@functools.cache
+def _registry() -> str:
+    """A hash of what a scenario's names stand for: every model's defaults and presets.
+
+    A preset that an axis names is resolved for each run only, so that nothing else of a plan's key
+    has its values.
+    """
+    return _hash([_core.protocols_json(), _core.queues_json(), _core.schema_json()])
 
 
 def _model(spec: Spec) -> str:
