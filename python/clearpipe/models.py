@@ -763,7 +763,8 @@ class Flows(Model):
     access_owd: str | Sequence[Time] | None = None
     """Instead of `rtt`: one-way delay of every access hop."""
     access_rate: str | Sequence[Rate] | None = None
-    """Rate of the access hops."""
+    """Rate of the access hops; `2x` is twice that of the fastest link on the way, steps included.
+    """
     arrivals: str | None = None
     """Flows that come one after another from `start` to `stop`, each a transfer of its own: a
     Poisson process with a rate (`300/s`) or a mean gap (`2ms`), one every so often, or as many as

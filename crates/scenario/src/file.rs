@@ -14,7 +14,7 @@ use crate::line::DelayLaw;
 use crate::line_file::{Between, JitterForm, LossForm, ReorderFile, StepFile};
 use crate::resolved::{Series, Start};
 use crate::sources::{ArrivalsForm, SizeForm};
-use crate::spread::Spread;
+use crate::spread::{LineRate, Spread};
 use crate::table::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Named, Opaque, Word, table, word_values,
 };
@@ -275,8 +275,8 @@ table! {
         source_owd: Spread<Span> = optional("see `rtt`; 0s if `sink_owd` is there");
         /// Instead of `rtt`: one-way delay between the network and the sink.
         sink_owd: Spread<Span> = optional("see `rtt`; 0s if `source_owd` is there");
-        /// Rate of the access hops.
-        access_rate: Spread<Rate> = optional("10 times the fastest link on the way, steps included");
+        /// Rate of the access hops; `2x` is twice that of the fastest link on the way, steps included.
+        access_rate: LineRate = optional("10x");
         /// When the flows start.
         start: Start = default("0s");
         /// When they stop sending new data; with `arrivals` when no more come.

@@ -16,7 +16,7 @@ use crate::quantity::TIME;
 use crate::resolved::{Access, Group, Packets, Start};
 use crate::routing::{check_node, ends, follow, route};
 use crate::sources::{app, arrivals, expected};
-use crate::spread::{Flows, Spread};
+use crate::spread::{Flows, LineRate, Spread};
 use crate::table::{At, Named, check_name};
 use crate::traffic::App;
 use crate::values::{Quantity, Way};
@@ -242,12 +242,19 @@ impl Context<'_> {
         course: &Course,
         flows: Flows,
     ) -> Result<Vec<Rate>, Fault> {
+        let links = course.path.iter().chain(&course.reverse);
+        let fastest = links.map(|&link| self.network.links[link].fastest()).max();
+        let fastest = fastest.unwrap_or_default();
         let Some(given) = &file.access_rate else {
-            let links = course.path.iter().chain(&course.reverse);
-            let fastest = links.map(|&link| self.network.links[link].fastest()).max();
-            return Ok(vec![Rate(fastest.unwrap_or_default().0 * 10)]);
+            return Ok(vec![Rate(fastest.0 * 10)]);
         };
-        let rates = self.values(given, flows)?;
+        let rates = match &given.value {
+            LineRate::Rates(rates) => self.values(rates, flows)?,
+            LineRate::Times(times) => {
+                let rate = times.times(fastest.0.into()).and_then(|rate| u64::try_from(rate).ok());
+                vec![Rate(rate.ok_or_else(|| given.spot.rule("it is more than 1000Tbps"))?)]
+            }
+        };
         for &value in &rates {
             check_rate(value, Rate(MAX_RATE.0 * 10), &given.spot)?;
         }

@@ -1,13 +1,14 @@
 //! One value for every flow of a group: the same, a list, steps, or a formula.
 
 use serde_json::{Value as Json, json};
-use units::math;
+use units::{Rate, math};
 
 use crate::document::{Node, Raw};
 use crate::error::Fault;
 use crate::formula::Formula;
+use crate::quantity::{Decimal, Dimension, RATE, number, split};
 use crate::table::{At, Definitions, FileValue};
-use crate::values::{Quantity, arguments, call, text_schema, unknown_call};
+use crate::values::{NUMBER, Quantity, arguments, call, text_schema, unknown_call};
 
 /// One value for all flows of a group, or one for each.
 #[derive(Clone, Debug)]
@@ -73,6 +74,40 @@ impl<T: Quantity + FileValue> FileValue for Spread<T> {
             },
             Some((name, _)) => Err(unknown_call(node, name, &["linspace", "logspace", "formula"])),
         }
+    }
+}
+
+/// A rate, or so many times that of the fastest link on a flow's way.
+#[derive(Clone, Debug)]
+pub(crate) enum LineRate {
+    Times(Decimal),
+    Rates(At<Spread<Rate>>),
+}
+
+impl FileValue for LineRate {
+    fn form() -> String {
+        format!("{}, or a multiple such as \"2x\"", Spread::<Rate>::form())
+    }
+    fn schema(definitions: &mut Definitions) -> Json {
+        let about = "a multiple of the fastest link on the way, steps included";
+        let multiple = json!({
+            "type": "string",
+            "description": about,
+            "pattern": format!(r"^\s*{NUMBER}\s*x\s*$"),
+            "examples": ["2x"],
+        });
+        json!({ "anyOf": [multiple, Spread::<Rate>::schema(definitions)] })
+    }
+    fn read(node: &Node) -> Result<LineRate, Fault> {
+        if let Raw::Text(text) = &node.raw
+            && let (digits, "x") = split(text.trim())
+        {
+            let what = Dimension { name: "a multiple", example: "2x", ..RATE };
+            let times = number(text, digits, &what);
+            return times.map(LineRate::Times).map_err(|problem| node.spot.fault(problem));
+        }
+        let value = Spread::read(node)?;
+        Ok(LineRate::Rates(At { value, spot: node.spot.clone() }))
     }
 }
 

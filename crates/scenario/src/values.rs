@@ -27,7 +27,7 @@ pub(crate) fn read_quantity(node: &Node, dimension: &Dimension<'_>) -> Result<u6
     dimension.parse(text).map_err(|problem| node.spot.fault(problem))
 }
 
-const NUMBER: &str = r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?";
+pub(crate) const NUMBER: &str = r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?";
 
 fn quantity_schema(dimension: &Dimension<'_>) -> Json {
     let units = dimension.unit_names().join("|");

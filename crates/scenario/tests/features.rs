@@ -90,6 +90,17 @@ fn access_hops_keep_up_with_the_fastest_step() {
 }
 
 #[test]
+fn access_hops_are_multiples_of_the_fastest_link() {
+    let steps = "steps = [{ at = \"1s\", rate = \"50Mbps\" }, { at = \"2s\", rate = \"1Mbps\" }]";
+    let rate = |key: &str| scenario(&text(steps, key), &[]).groups[0].access(0).rate;
+    assert_eq!(rate("access_rate = \"2x\""), Rate(100_000_000));
+    assert_eq!(rate("access_rate = \" 1.5 x \""), Rate(75_000_000));
+    // Rounded down to bits per second.
+    assert_eq!(rate("access_rate = \"0.123456789x\""), Rate(6_172_839));
+    assert_eq!(rate("access_rate = \"10x\""), rate(""));
+}
+
+#[test]
 fn a_trace_has_its_mean_rate_from_a_file_or_in_place() {
     // 3 x 1500 B in 4 ms: 9 Mb/s.
     let inline = scenario(&text("trace = [1, 1, 4]", ""), &[]);

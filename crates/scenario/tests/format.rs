@@ -248,7 +248,7 @@ fn the_committed_schema_is_the_types_own() {
 }
 
 /// Pieces that mutated files are made of.
-const PIECES: [&str; 29] = [
+const PIECES: [&str; 30] = [
     "\"",
     "[",
     "]",
@@ -265,6 +265,7 @@ const PIECES: [&str; 29] = [
     "1e999",
     "bdp",
     "bdp-pkt",
+    "x",
     "pkt",
     "ps",
     "linspace(",
@@ -286,11 +287,11 @@ fn values() -> impl Strategy<Value = String> {
         any::<f64>().prop_map(|x| format!("{x:?}")),
         "[0-9]{1,3}(\\.[0-9]{1,3})?(e[0-9]{1,3})?",
     ];
-    let unit = "(ps|ns|us|ms|s|min|h|bps|Mbps|Tbps|B|kB|KiB|pkt|bdp|bdp-pkt|%)?";
+    let unit = "(ps|ns|us|ms|s|min|h|bps|Mbps|Tbps|B|kB|KiB|pkt|bdp|bdp-pkt|%|x)?";
     prop_oneof![
         2 => (number, unit).prop_map(|(number, unit)| format!("{number}{unit}")),
         4 => "[1-9][0-9]{0,2}(\\.[0-9])?(ms|Mbps|kB)",
-        4 => "[1-9][0-9]{0,2}(pkt|bdp|bdp-pkt|%)?",
+        4 => "[1-9][0-9]{0,2}(pkt|bdp|bdp-pkt|%|x)?",
         2 => "(linspace|logspace|uniform|normal|exponential|pareto|poisson|load|every|cross)\\([0-9]{1,2}(\\.5)?(m?s|/s|%|kB)?(, [0-9]{1,2}m?s?)?\\)",
         2 => "formula\\(([0-9]{1,2}(ms|Mbps)?|i|n|[-+*/^]|[()]){1,9}\\)",
         2 => "(long|each|red|xcp|vcp|sack|unlimited|off|true|\\[\\]|\\{\\})",

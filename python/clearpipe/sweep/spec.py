@@ -32,6 +32,7 @@ UNITS: dict[str, dict[str, float]] = {
     "bdp": {"bdp": 1.0},
     "bdp-pkt": {"bdp-pkt": 1.0},
     "%": {"%": 1.0},
+    "x": {"x": 1.0},
     "": {"": 1.0},
 }
 
