@@ -114,7 +114,7 @@ proc connect_bottleneck {left right owd} {
 proc add_host {gateway} {
     global ns opt access_owd unlimited
     set host [$ns node]
-    $ns duplex-link $host $gateway [expr {10.0 * $opt(rate)}] $access_owd DropTail
+    $ns duplex-link $host $gateway [expr {$opt(access) * $opt(rate)}] $access_owd DropTail
     $ns queue-limit $host $gateway $unlimited
     $ns queue-limit $gateway $host $unlimited
     return $host

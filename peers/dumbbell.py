@@ -77,6 +77,8 @@ class Point:
     warmup_ratio: float = 0.4
     start_window_s: float = 1.0
     min_rto_s: float = 0.2
+    access_ratio: float = 10.0
+    """Rate of every access link over that of the bottleneck."""
     queue_table: str = ""
     """What defines the queue in Clearpipe, where its defaults do not."""
     ns2_keys: tuple[tuple[str, str], ...] = ()
@@ -112,6 +114,7 @@ class Point:
             "warmup": str(self.duration_s * self.warmup_ratio),
             "start_window": str(self.start_window_s),
             "minrto": str(self.min_rto_s),
+            "access": str(self.access_ratio),
             **dict(self.ns2_keys),
         }
 
@@ -153,6 +156,7 @@ protocol = {protocol}
 count = {count}
 direction = "{direction}"
 start = "uniform(0s, {self.start_window_s:g}s)"
+access_rate = "{self.access_ratio:g}x"
 """
 
 

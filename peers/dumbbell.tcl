@@ -1,6 +1,6 @@
 # One dumbbell in ns-2.35:  ns dumbbell.tcl KEY VALUE ...   (keys and defaults below)
 #
-#   source i -- 10x rate, rtt/8 --> left -- rate, rtt/4 --> right -- 10x rate, rtt/8 --> sink i
+#   source i -- access x rate, rtt/8 --> left -- rate, rtt/4 --> right -- access x rate, rtt/8 --> sink i
 #
 # Flows of the reverse direction go from right to left over links of their own. Results are printed as
 # "name value" lines; the names that end in .fwd and .rev belong to the two directions of the bottleneck.
@@ -12,7 +12,7 @@ array set opt {
     duration 30       warmup 12          start_window 1
     seed 1            minrto 0.2         data_bytes 1000  initial_window 1
     pi_a 1.822e-5     pi_b 1.816e-5      pi_w 170
-    congestion reno
+    congestion reno   access 10.0
 }
 source [file join [file dirname [info script]] common.tcl]
 

@@ -10,7 +10,7 @@ array set opt {
     long 10           cross 10
     buffer 2500000    buffer_unit bytes
     duration 30       start_window 1     seed 1          minrto 0.2
-    protocol xcp      queue xcp          data_bytes 1000 initial_window 1
+    protocol xcp      queue xcp          data_bytes 1000 initial_window 1     access 10.0
 }
 source [file join [file dirname [info script]] common.tcl]
 
