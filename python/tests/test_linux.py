@@ -232,9 +232,11 @@ start = "every(1s, 1s)"
     delivered = list(result.flows["delivered_bytes"])[1:]
     assert delivered == pytest.approx([150_000, 150_000], rel=0.01)
     # At 20 Mb/s 150 kB take 60 ms, and slow start from one packet needs seven round trips. ACKs
-    # wait behind up to 100 packets of the long flow, 120 ms, and an answer to a SYN that is dropped
-    # there comes a second later, or three.
-    assert all(0.06 < fct < 7 * 0.14 + 3.5 for fct in list(result.flows["fct_s"])[1:])
+    # wait behind up to 100 packets of the long flow, 120 ms. An answer to a SYN that is dropped
+    # there comes a second later, or three: so it is if the flow starts 12 ms earlier.
+    flows = result.flows
+    for fct, dropped in list(zip(flows["fct_s"], flows["acks_dropped_pkts"], strict=True))[1:]:
+        assert 0.06 < fct < (1.5 if dropped == 0 else 4.5)
 
 
 def test_what_the_engine_cannot_do_is_told_with_its_keys() -> None:
