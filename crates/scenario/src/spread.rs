@@ -99,14 +99,20 @@ impl FileValue for LineRate {
         json!({ "anyOf": [multiple, Spread::<Rate>::schema(definitions)] })
     }
     fn read(node: &Node) -> Result<LineRate, Fault> {
-        if let Raw::Text(text) = &node.raw
-            && let (digits, "x") = split(text.trim())
-        {
-            let what = Dimension { name: "a multiple", example: "2x", ..RATE };
-            let times = number(text, digits, &what);
-            return times.map(LineRate::Times).map_err(|problem| node.spot.fault(problem));
-        }
-        let value = Spread::read(node)?;
+        let fault = |problem| node.spot.fault(problem);
+        let value = match &node.raw {
+            Raw::Text(text) if call(text).is_none() && formula_text(text).is_none() => {
+                let units = [RATE.units, &[("x", 1)]].concat();
+                let what = Dimension { units: &units, ..RATE };
+                if let (digits, "x") = split(text.trim()) {
+                    let multiple = Dimension { name: "a multiple", example: "2x", ..what };
+                    let times = number(text, digits, &multiple);
+                    return times.map(LineRate::Times).map_err(fault);
+                }
+                Spread::Same(Rate(what.parse(text).map_err(fault)?))
+            }
+            _ => Spread::read(node)?,
+        };
         Ok(LineRate::Rates(At { value, spot: node.spot.clone() }))
     }
 }
