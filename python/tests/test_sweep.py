@@ -17,7 +17,7 @@ import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
 import clearpipe as cp
-from clearpipe import _core, sweep
+from clearpipe import _core, api, sweep
 from clearpipe.sweep import forecast, runner
 from clearpipe.sweep.store import Store
 
@@ -331,6 +331,14 @@ def test_a_preset_that_changed_makes_other_runs(
         assert runner.identities(spec, store, range(1)) == [["other"]] * 4
     finally:
         runner._registry.cache_clear()
+
+
+def test_plans_know_the_transports_presets() -> None:
+    schema = json.loads(_core.schema_json())
+    presets = schema["$defs"]["TransportFile"]["properties"]["preset"]["enum"]
+    assert set(runner.TRANSPORTS) == set(presets)
+    plain = api.resolve(runner.PLAIN, set=["transport.preset=ns2"]).toml
+    assert 'min_rto = "200ms"' in plain
 
 
 def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ def test_points_are_the_product_of_the_axes(tmp_path: Path) -> None:
         ("logspace(500kbps, 2Mbps, 3)", ["500kbps", "1Mbps", "2Mbps"]),
         ("linspace(1, 10, 4)", [1, 4, 7, 10]),
         ("linspace(0.5bdp-pkt, 1.5bdp-pkt, 3)", ["0.5bdp-pkt", "1bdp-pkt", "1.5bdp-pkt"]),
+        ("linspace(1x, 2x, 3)", ["1x", "1.5x", "2x"]),
         ("logspace(1, 100, 3)", [1, 10, 100]),
         ("linspace(0.5, 1.0, 3)", [0.5, 0.75, 1.0]),
         # 1 and 7 in equal ratios: 7^(1/2) = 2.645751.

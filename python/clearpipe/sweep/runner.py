@@ -23,6 +23,16 @@ from clearpipe.sweep import metrics
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Damage, Store, write_whole
 
+TRANSPORTS = ("rfc", "ns2")
+PLAIN = """
+schema = 1
+name = "plain"
+duration = "1s"
+topology = { kind = "dumbbell", rate = "1Mbps", rtt = "10ms", queue = "droptail" }
+flows = { f = { protocol = "reno" } }
+"""
+"""A scenario that says nothing that need not be said."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -131,12 +141,14 @@ def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[lis
 
 @functools.cache
 def _registry() -> str:
-    """A hash of what a scenario's names stand for: every model's defaults and presets.
+    """A hash of what a scenario's words stand for: all defaults and presets.
 
     A preset that an axis names is resolved for each run only, so that nothing else of a plan's key
     has its values.
     """
-    return _hash([_core.protocols_json(), _core.queues_json(), _core.schema_json()])
+    models = [_core.protocols_json(), _core.queues_json(), _core.schema_json()]
+    plain = [api.resolve(PLAIN, set=[f"transport.preset={name}"]).toml for name in TRANSPORTS]
+    return _hash(models + plain)
 
 
 def _model(spec: Spec) -> str:
