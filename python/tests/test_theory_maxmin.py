@@ -156,6 +156,16 @@ def test_overrides_weights_and_access_lines() -> None:
     assert dict(zip(modest.flows, maxmin(modest).rate, strict=True))["fwd"] == 2e5
 
 
+def test_a_link_as_slow_as_the_access_line_is_the_bottleneck() -> None:
+    text = (EXAMPLES / "base-case-xcp.toml").read_text(encoding="utf-8")
+    alone = ["flows.fwd.count=1", "flows.fwd.access_rate=1x"]
+    network = of_scenario(text, set=alone)
+    found = maxmin(network)
+    fwd = network.flows.index("fwd")
+    assert network.links[found.bottleneck[fwd]] == "bottleneck"
+    assert found.rate[fwd] == network.limit[fwd] == 150e6
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -91,7 +91,7 @@ def fill(network: Network, level: Level) -> Allocation:
         now, free = at(link)
         if not len(free):
             heapq.heappop(heap)
-        elif limit <= now and limit <= told:
+        elif limit < now and limit <= told:
             if open_[own]:
                 rate[own], open_[own] = network.limit[own], False
             limit, own = next(limits, (np.inf, OWN))
