@@ -4,8 +4,9 @@ One-way XCP is compared tightly: ns-2 is calm there. Two-way XCP and SACK differ
 the means of three seeds are compared, and only in utilization. A few XCP flows with flows back lose
 packets in both simulators if the access links are faster than the bottleneck, more or fewer by the
 seed: means of six are shown, not compared. With access links as fast as the bottleneck, as in the
-examples of XCP's authors, neither loses any, and that is compared. Exit status: 0 all within, 4
-otherwise, 5 when a simulator is missing, 1 when one fails.
+examples of XCP's authors, neither loses any of these flows' packets, and that is compared; what the
+fifty lose on the way back is shown. Exit status: 0 all within, 4 otherwise, 5 when a simulator is
+missing, 1 when one fails.
 """
 
 import argparse
@@ -170,7 +171,9 @@ def _compare_two_way(point: Point, ours: list[Figures], theirs: list[Figures]) -
     if not equal_access:
         return rows
     return [
-        replace(one, within=one.clearpipe == one.ns2 == 0) if "total_drops" in one.measure else one
+        replace(one, within=one.clearpipe == one.ns2 == 0)
+        if one.measure == "total_drops_pkts"
+        else one
         for one in rows
     ]
 
