@@ -1067,6 +1067,10 @@ class IxcpPlusQueue(Model):
     """Length of the control interval before the first estimate of the mean RTT."""
     integral: float | None = None
     """g, by which e grows with phi/d per interval (S5); 0: no integral. 0.0 to 1.0."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None
@@ -1153,6 +1157,10 @@ class IxcpQueue(Model):
     """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
     initial_interval: Time | None = None
     """Length of the control interval before the first estimate of the mean RTT."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None
@@ -1687,6 +1695,10 @@ class PxcpQueue(Model):
     """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
     initial_interval: Time | None = None
     """Length of the control interval before the first estimate of the mean RTT."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None
@@ -2374,6 +2386,10 @@ class XcpCoreQueue(Model):
     """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
     initial_interval: Time | None = None
     """Length of the control interval before the first estimate of the mean RTT."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None
@@ -2442,6 +2458,10 @@ class XcpDivisionFreeQueue(Model):
     """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
     initial_interval: Time | None = None
     """Length of the control interval before the first estimate of the mean RTT."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None
@@ -2547,6 +2567,10 @@ class XcpLawQueue(Model):
     """k, by which increases fall with the rate. 0.0 to 2.0."""
     l: float | None = None
     """l, by which decreases rise with the rate. 0.0 to 2.0."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None
@@ -2692,6 +2716,10 @@ class XcpQueue(Model):
     """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
     initial_interval: Time | None = None
     """Length of the control interval before the first estimate of the mean RTT."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
     min_interval: Time | None = None
     """Shortest control interval."""
     min_queue_window: Time | None = None

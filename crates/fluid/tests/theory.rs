@@ -192,6 +192,7 @@ fn what_has_no_fluid_form_is_refused_by_name() {
         ("topology.queue={kind=\"red\", target_delay=\"5ms\"}", "target_delay"),
         ("topology.queue={kind=\"xcp\", overdraw=true}", "overdraw"),
         ("topology.queue={kind=\"xcp\", xi_scale=1.1}", "xi_scale"),
+        ("topology.queue={kind=\"xcp\", max_rtt=\"1s\"}", "max_rtt"),
         ("flows.a.protocol=vegas", "flows.a.protocol"),
         ("topology.queue=codel", "queues.codel"),
     ];

@@ -237,7 +237,7 @@ impl Router for IxcpRouter {
         let shortest = (params.min_interval, params.min_queue_window);
         IxcpRouter {
             link: context.link.saturating_add(1),
-            meter: Meter::new(capacity, params.initial_interval, shortest),
+            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
             input_traffic_shuffle: 0.0,
             sum_rtt_by_cwnd_shuffle: 0.0,
             y_shuffle: 0.0,
@@ -325,6 +325,7 @@ impl Router for IxcpRouter {
     fn retune(&mut self, params: &IxcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[

@@ -154,7 +154,7 @@ impl Router for IxcpPlusRouter {
         let shortest = (params.min_interval, params.min_queue_window);
         IxcpPlusRouter {
             link: context.link.saturating_add(1),
-            meter: Meter::new(capacity, params.initial_interval, shortest),
+            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
             input_traffic_own: 0.0,
             sum_rtt_by_cwnd_own: 0.0,
             y_own: 0.0,
@@ -244,6 +244,7 @@ impl Router for IxcpPlusRouter {
     fn retune(&mut self, params: &IxcpPlusRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[

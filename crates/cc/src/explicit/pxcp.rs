@@ -91,7 +91,7 @@ impl Router for PxcpRouter {
         let capacity = believed(context.capacity, params.capacity_error);
         let shortest = (params.min_interval, params.min_queue_window);
         PxcpRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest),
+            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
             sum_held: 0.0,
             n: 0.0,
             n_b: 0.0,
@@ -165,6 +165,7 @@ impl Router for PxcpRouter {
     fn retune(&mut self, params: &PxcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[

@@ -19,7 +19,8 @@
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
 //! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
 //!   unit of the wire to its H_rtt.
-//! - D8: `queue_window` and `xi_scale` are the authors' ns-2 code's, not the paper's; the paper is the default.
+//! - D8: `queue_window` and `xi_scale` are the authors' ns-2 code's, `max_rtt` is ns-2.35's; the paper is the
+//!   default.
 //!
 //! Reconstructed:
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
@@ -65,6 +66,9 @@ macro_rules! xcp_router_params {
         /// What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets arrive
         /// than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code.
         xi_scale: f64 = 1.0 => (1.0, 10.0);
+        /// Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the authors'
+        /// code of 2002.
+        max_rtt: Span = Span::from_secs(10_000) => (1e-6, 1e4);
         /// Are ACKs served before data?
         acks_first: bool = false;
         /// May one packet get more feedback than is left for the interval? Appendix A as printed says
@@ -265,7 +269,7 @@ impl Router for XcpRouter {
         let capacity = believed(context.capacity, params.capacity_error);
         let shortest = (params.min_interval, params.min_queue_window);
         XcpRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest),
+            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
             phi: 0.0,
             h: 0.0,
             shares: Shares::default(),
@@ -332,6 +336,7 @@ impl Router for XcpRouter {
     fn retune(&mut self, params: &XcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -532,11 +537,13 @@ mod tests {
         Backlog { packets: u32::try_from(bytes / 1000).unwrap(), bytes }
     }
 
+    fn context() -> RouterContext {
+        RouterContext { limit: Limit::Bytes(100_000), ..router_context(Rate(10_000_000), 0) }
+    }
+
     /// A router at 10 Mb/s: C = 1.25e6 bytes/s.
     fn router(params: &XcpRouterParams) -> XcpRouter {
-        let limit = Limit::Bytes(100_000);
-        let context = RouterContext { limit, ..router_context(Rate(10_000_000), 0) };
-        XcpRouter::new(params, &context)
+        XcpRouter::new(params, &context())
     }
 
     fn demand(cwnd: f64, rtt: f64) -> XcpHeader {
@@ -747,6 +754,28 @@ mod tests {
         half.params.queue_window = 0.5;
         half.on_timer(ms(100), queued(37_500));
         assert_eq!(half.meter.window_end, ms(135));
+    }
+
+    #[test]
+    fn rtts_above_the_bound_count_as_it_in_the_mean() {
+        let mut params = XcpRouterParams::default();
+        params.set("max_rtt", crate::params::Value::Span(Span::from_millis(100))).unwrap();
+        let mut told = router(&XcpRouterParams::default());
+        told.retune(&params, &context());
+        for mut router in [router(&params), told] {
+            // As `feedback_sums_to_phi_over_d_among_unequal_flows`, but of 160 ms 100 count.
+            (0..20).for_each(|_| arrive(&mut router, demand(10_000.0, 0.04), 0));
+            (0..40).for_each(|_| arrive(&mut router, demand(40_000.0, 0.16), 0));
+            router.on_timer(ms(50), queued(0));
+            // Sums 0.24 and 0.0032 + 40*0.004*0.1 = 0.0192, d = 0.08. phi = 0.4*0.08*50 000 = 1600,
+            // h = 0.1*1.2e6*0.08 - 1600 = 8000.
+            assert!(near(router.meter.avg_rtt, 0.08));
+            assert!(near(router.phi, 1600.0) && near(router.h, 8000.0));
+            assert_eq!(router.meter.interval_end, ms(130));
+            // xi_p = 9600/(0.08*0.24) = 500 000, xi_n = 8000/(0.08*60 000) = 5/3. Feedback is over the
+            // RTT of the header all the same: 0.16*(500 000*0.004 - 1000*5/3).
+            assert!(near(depart(&mut router, demand(40_000.0, 0.16)), 160.0 / 3.0));
+        }
     }
 
     #[test]

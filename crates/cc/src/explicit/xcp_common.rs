@@ -22,12 +22,14 @@ pub fn has_estimate(cwnd: f64, rtt: f64, feedback: f64) -> bool {
 pub struct Meter {
     /// C, as the router believes it to be [bytes/s].
     pub capacity: f64,
+    /// RTTs above it count as it in the mean [s].
+    pub max_rtt: f64,
 
     /// Sums over the arrivals of the running interval: s [bytes].
     pub input_traffic: f64,
     /// rtt*s/cwnd [s].
     pub sum_rtt_by_cwnd: f64,
-    /// rtt^2*s/cwnd [s^2].
+    /// rtt^2*s/cwnd, of rtt and the rtt that counts [s^2].
     pub sum_rtt2_by_cwnd: f64,
     /// The fewest bytes waiting that an arrival of the running queue window met.
     lowest_queue: Option<u64>,
@@ -51,9 +53,10 @@ pub struct Meter {
 impl Meter {
     /// Nothing measured yet; the first interval and the first window are `first` long, or `shortest`
     /// (interval, window).
-    pub fn new(capacity: f64, first: Span, shortest: (Span, Span)) -> Meter {
+    pub fn new(capacity: f64, first: Span, shortest: (Span, Span), max_rtt: Span) -> Meter {
         Meter {
             capacity,
+            max_rtt: max_rtt.as_secs(),
             input_traffic: 0.0,
             sum_rtt_by_cwnd: 0.0,
             sum_rtt2_by_cwnd: 0.0,
@@ -79,7 +82,9 @@ impl Meter {
     #[inline(always)]
     pub fn sample(&mut self, rtt: f64, rtt_by_cwnd: f64) {
         self.sum_rtt_by_cwnd += rtt_by_cwnd;
-        self.sum_rtt2_by_cwnd += rtt * rtt_by_cwnd;
+        // One instruction, where f64::min looks for NaNs besides.
+        let counted = if rtt < self.max_rtt { rtt } else { self.max_rtt };
+        self.sum_rtt2_by_cwnd += counted * rtt_by_cwnd;
     }
 
     /// When the control interval or the queue window ends.

@@ -135,7 +135,7 @@ impl Router for XcpCoreRouter {
         let capacity = believed(context.capacity, params.capacity_error);
         let shortest = (params.min_interval, params.min_queue_window);
         XcpCoreRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest),
+            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
             told: 0.0,
             phi: 0.0,
             h: 0.0,
@@ -206,6 +206,7 @@ impl Router for XcpCoreRouter {
     fn retune(&mut self, params: &XcpCoreRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[

@@ -99,7 +99,7 @@ impl Router for DivisionFreeRouter {
     fn new(params: &XcpRouterParams, context: &RouterContext) -> DivisionFreeRouter {
         let capacity = believed(context.capacity, params.capacity_error);
         let shortest = (params.min_interval, params.min_queue_window);
-        let meter = Meter::new(capacity, params.initial_interval, shortest);
+        let meter = Meter::new(capacity, params.initial_interval, shortest, params.max_rtt);
         let (shares, params) = (Shares::default(), params.clone());
         DivisionFreeRouter { params, meter, phi: 0.0, h: 0.0, shares }
     }
@@ -185,6 +185,7 @@ impl Router for DivisionFreeRouter {
     fn retune(&mut self, params: &XcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[

@@ -90,7 +90,7 @@ impl Router for XcpLawRouter {
         let capacity = believed(context.capacity, params.capacity_error);
         let shortest = (params.min_interval, params.min_queue_window);
         XcpLawRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest),
+            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
             sums: (0.0, 0.0),
             phi: 0.0,
             h: 0.0,
@@ -159,6 +159,7 @@ impl Router for XcpLawRouter {
     fn retune(&mut self, params: &XcpLawRouterParams, context: &RouterContext) {
         self.params = params.clone();
         self.meter.capacity = believed(context.capacity, params.capacity_error);
+        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[
