@@ -13,7 +13,7 @@ import numpy as np
 import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.draw import COLORS
-from clearpipe.reproduce.runs import Data
+from clearpipe.reproduce.runs import Censored, Data
 from clearpipe.reproduce.tools import claim_of, flow_series, link_of, link_series, windowed
 from clearpipe.statistics import t_interval
 from clearpipe.theory import rounds, vcp
@@ -59,11 +59,11 @@ def used(result: cp.Result) -> float:
 
 
 def transition(result: cp.Result) -> float:
-    """Seconds until the mean utilization over a second is 80 %; the run's length if it never is."""
+    """Seconds until the mean utilization over a second is 80 %."""
     t, values = link_series(result, "utilization_ratio")
     mean = np.convolve(values, np.full(5, 0.2), "valid")
     reached = np.flatnonzero(mean >= 0.8)
-    return float(t[reached[0] + 4]) if len(reached) else float(t[-1])
+    return float(t[reached[0] + 4]) if len(reached) else Censored(t[-1])
 
 
 def fig05_utilization(place: Any, data: Data, part: str = "one") -> None:
@@ -478,7 +478,7 @@ def sec4b_multi_c1(data: Data) -> dict[str, Reading]:
             ]
             if values:
                 name = f"{kind.upper()}, {metric[1:].replace('long', 'link ').replace('_', ', ')}"
-                out[name] = Reading(name, t_interval(values), claim.lo, claim.hi)
+                out[name] = Reading.of(name, values, claim.lo, claim.hi)
     return out
 
 
@@ -503,7 +503,7 @@ def fig06_c2(data: Data, part: str = "main", short: str = "c2") -> dict[str, Rea
         if 0 < cell.x < 30 and time is not None and first:
             found.setdefault(f"{cell.label} %", []).append(time / first)
     return {
-        name: Reading(name, t_interval(values), claim.lo, claim.hi)
+        name: Reading.of(name, values, claim.lo, claim.hi)
         for name, values in found.items()
     }
 
@@ -529,7 +529,7 @@ def fig06_c3(data: Data, part: str = "main") -> dict[str, Reading]:
         return {}
     return {
         "slope": Reading("slope", t_interval(slopes), np.nextafter(0.0, 1.0), np.inf),
-        "knee": Reading("knee", t_interval(knees), 25.0, 45.0),
+        "knee": Reading.of("knee", knees, 25.0, 45.0),
     }
 
 

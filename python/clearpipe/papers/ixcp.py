@@ -81,7 +81,7 @@ def _over(
     for group, rate in expected.items():
         values = [cell.metrics[f"groups.{group}.goodput_mean_bps"] / rate for cell in cells]
         if values:
-            out[group] = Reading(group, t_interval(values), claim.lo, claim.hi)
+            out[group] = Reading.of(group, values, claim.lo, claim.hi)
     return out
 
 
@@ -448,7 +448,7 @@ def _ratios(data: Data, scheme: str) -> list[Any]:
 
 def _each(claim: Claim, rows: Sequence[Any]) -> dict[str, Reading]:
     return {
-        f"flow {n}": Reading(f"flow {n}", t_interval(values), claim.lo, claim.hi)
+        f"flow {n}": Reading.of(f"flow {n}", values, claim.lo, claim.hi)
         for n, values in enumerate(np.array(rows).T.tolist())
     }
 
@@ -511,7 +511,7 @@ def fig18_c1(data: Data) -> dict[str, Reading]:
             ten, ten_xcp, one, one_xcp = (used[key] for key in four)
             found.setdefault(label, []).append(ten - ten_xcp - (one - one_xcp))
     return {
-        f"{label}/s": Reading(f"{label}/s", t_interval(values), claim.lo, claim.hi)
+        f"{label}/s": Reading.of(f"{label}/s", values, claim.lo, claim.hi)
         for label, values in found.items()
     }
 
@@ -556,7 +556,7 @@ def fig26_c1(data: Data) -> dict[str, Reading]:
             if cell.rep in theirs
         ]
         if values:
-            out[f"link {k}"] = Reading(f"link {k}", t_interval(values), claim.lo, claim.hi)
+            out[f"link {k}"] = Reading.of(f"link {k}", values, claim.lo, claim.hi)
     return out
 
 
@@ -568,7 +568,7 @@ def fig26_c3(data: Data) -> dict[str, Reading]:
         return float(np.mean([cell.metrics[f"links.l{k}.utilization_ratio"] for k in links]))
 
     values = [used(c, (6, 7, 8, 9)) - used(c, (1, 2, 3, 4)) for c in data.of("", "xcp")]
-    return {"XCP": Reading("XCP", t_interval(values), claim.lo, claim.hi)} if values else {}
+    return {"XCP": Reading.of("XCP", values, claim.lo, claim.hi)} if values else {}
 
 
 def fig26_utilization(place: Any, data: Data) -> None:

@@ -291,7 +291,7 @@ def fig04_c1(data: Data) -> dict[str, Reading]:
     out = {}
     for (part, _, label), values in fig04_improvements(data).items():
         name = f"{CAPACITY[part]}, {label} kB"
-        out[name] = Reading(name, t_interval(values), claim.lo, claim.hi)
+        out[name] = Reading.of(name, values, claim.lo, claim.hi)
     return out
 
 
@@ -602,7 +602,7 @@ def _gaps(
         for n in links:
             name = f"{data.paper.schemes[a].label} less {data.paper.schemes[b].label}, link {n}"
             values = [float(v) for v in first[:, n - 1] - second[:, n - 1]]
-            out[name] = Reading(name, t_interval(values), claim.lo, claim.hi)
+            out[name] = Reading.of(name, values, claim.lo, claim.hi)
     return out
 
 

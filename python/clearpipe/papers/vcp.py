@@ -222,7 +222,7 @@ def fn5_rttprop_c1(data: Data) -> dict[str, float | Reading]:
             if cell.label == label
         ]
         name = f"runs, delta {label} ms"
-        out[name] = Reading(name, t_interval(slopes), claim.lo, claim.hi)
+        out[name] = Reading.of(name, slopes, claim.lo, claim.hi)
     return out
 
 
@@ -330,7 +330,7 @@ def sec4d_weights_c1(data: Data) -> dict[str, Reading]:
                 if cell.label == label and (value := _over_first(cell.metrics, group)) is not None
             ]
             name = f"{label}, flow {group}"
-            out[name] = Reading(name, t_interval(values), claim.lo, claim.hi)
+            out[name] = Reading.of(name, values, claim.lo, claim.hi)
     return out
 
 

@@ -304,7 +304,7 @@ def _between(data: Data, short: str, first: str, last: str) -> Mapping[str, Read
         ]
         if values:
             label = data.paper.schemes[scheme].label
-            out[label] = Reading(label, t_interval(values), claim.lo, claim.hi)
+            out[label] = Reading.of(label, values, claim.lo, claim.hi)
     return out
 
 
@@ -398,7 +398,7 @@ def fig09_c3(data: Data) -> Mapping[str, Reading]:
         )
         for cell in data.of("main", "xcp")
     ]
-    return {"XCP": Reading("XCP", t_interval(values), claim.lo, claim.hi)} if values else {}
+    return {"XCP": Reading.of("XCP", values, claim.lo, claim.hi)} if values else {}
 
 
 def fig09_c4(data: Data) -> dict[str, float]:
@@ -657,13 +657,13 @@ def sec7_policing_c2(data: Data) -> dict[str, Reading]:
         ],
         "flagged alone": [float(len(_caught(cell.result))) for cell in honest],
     }
-    out = {name: Reading(name, t_interval(n), 0.0, 0.0) for name, n in wrong.items()}
+    out = {name: Reading.of(name, n, 0.0, 0.0) for name, n in wrong.items()}
     name = "groups.fwd.goodput_mean_bps"
     alone = float(np.mean([cell.metrics[name] for cell in honest]))
     for x in sorted({cell.x for cell in main}):
         label = f"throughput, {x:g} isolated"
         rates = [cell.metrics[name] / alone for cell in main if cell.x == x]
-        out[label] = Reading(label, t_interval(rates), 0.95, np.inf)
+        out[label] = Reading.of(label, rates, 0.95, np.inf)
     return out
 
 
@@ -685,7 +685,7 @@ def _udp(cells: Sequence[Cell]) -> dict[float, list[float]]:
 def sec8_1_corecsfq_c1(data: Data) -> dict[str, Reading]:
     claim = claim_of(data, "c1")
     return {
-        f"UDP {x:g}": Reading(f"UDP {x:g}", t_interval(rates), claim.lo, claim.hi)
+        f"UDP {x:g}": Reading.of(f"UDP {x:g}", rates, claim.lo, claim.hi)
         for x, rates in _udp(data.of("main", "core")).items()
     }
 
@@ -765,7 +765,7 @@ def _normalized(data: Data, scheme: str, group: str) -> dict[str, list[float]]:
 def fig13_c1(data: Data) -> dict[str, Reading]:
     claim = claim_of(data, "c1")
     return {
-        f"{name}, {mix}": Reading(f"{name}, {mix}", t_interval(rates), claim.lo, claim.hi)
+        f"{name}, {mix}": Reading.of(f"{name}, {mix}", rates, claim.lo, claim.hi)
         for name, group in (("TCP", "tcp"), ("XCP", "other"))
         for mix, rates in _normalized(data, "friendly", group).items()
     }

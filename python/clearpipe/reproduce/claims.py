@@ -1,8 +1,12 @@
 """From numbers to verdicts.
 
-A claim's readings are its values with 95 % intervals (Student's t over the replications). It holds
-if the share of readings whose mean is within the bounds is the one that is needed, all of them as
-a rule.
+A claim has one assertion or several, each of which is judged by itself; the claim is its worst one.
+An assertion's readings are its values with 95 % intervals (Student's t over the replications). What
+is accepted must hold for the share of readings that is needed, all of them as a rule. If what the
+paper prints, with its own bounds over its own range, holds too, then it *holds as printed*;
+otherwise it *holds within the stated tolerance or range*.
+
+A value that the end of a run has cut off (`Censored`) is no value: no verdict says "holds" by it.
 """
 
 from __future__ import annotations
@@ -12,35 +16,55 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearpipe.reproduce.data import Claim, Measure
-from clearpipe.reproduce.runs import OVER, Cell, Data
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce.data import Assertion, Claim, Measure, Printed
+from clearpipe.reproduce.runs import OVER, Cell, Censored, Data
 from clearpipe.statistics import Interval, t_interval
 
-HOLDS = "holds"
-DEVIATES = "deviates"
-CONTRADICTED = "contradicted by the paper itself"
+HOLDS = "holds as printed"
+WITHIN = "holds within the stated tolerance or range"
 NOT_RUN = "not run"
-VERDICTS = (HOLDS, DEVIATES, CONTRADICTED, NOT_RUN)
+CONTRADICTED = "contradicted by the paper itself"
+DEVIATES = "deviates"
+VERDICTS = (HOLDS, WITHIN, DEVIATES, CONTRADICTED, NOT_RUN)
+GOOD = (HOLDS, WITHIN)
+BADNESS = (HOLDS, WITHIN, NOT_RUN, CONTRADICTED, DEVIATES)
+"""From the best to the worst: a claim has the worst of its assertions' verdicts."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One value of a claim."""
+    """One value of an assertion."""
 
     label: str
     interval: Interval
     lo: float
     hi: float
+    printed: tuple[float, float] | None = None
+    """The bounds that the paper prints, where they are not those of the assertion."""
+    censored: int = 0
+    """How many of the values behind it are only known to be larger: the run was over."""
+
+    @classmethod
+    def of(cls, label: str, values: Sequence[float], lo: float, hi: float) -> Reading:
+        """The mean of some values."""
+        censored = sum(isinstance(value, Censored) for value in values)
+        return cls(label, t_interval(values), lo, hi, censored=censored)
 
     @property
     def inside(self) -> bool:
-        """Is it within the bounds?"""
-        return self.lo <= self.interval.mean <= self.hi
+        """Is it within the bounds? What the end of the run has cut off never is."""
+        return not self.censored and self.lo <= self.interval.mean <= self.hi
+
+    @property
+    def undecided(self) -> bool:
+        """Could a longer run have put it within the bounds?"""
+        return bool(self.censored) and self.interval.mean <= self.hi
 
     @property
     def sure(self) -> bool:
         """Is the whole interval on the same side of the bounds?"""
-        if not math.isfinite(self.interval.half):
+        if self.censored or not math.isfinite(self.interval.half):
             return False
         ends = (self.interval.low, self.interval.high)
         inside = [self.lo <= end <= self.hi for end in ends]
@@ -55,33 +79,93 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A claim and what became of it."""
+class Group:
+    """The readings of one measure, of which a share must be inside."""
 
-    claim: Claim
-    verdict: str
-    readings: Sequence[Reading] = ()
-    reason: str = ""
-    """Why it deviates, or why it was not run."""
-    counts: Sequence[tuple[int, int, float]] = field(default_factory=list)
-    """For each measure: readings inside, all readings, and the share that is needed."""
+    readings: Sequence[Reading]
+    need: float = 1.0
 
     @property
-    def should_hold(self) -> bool:
-        """Is it an error that it does not hold? Not where the reason is known."""
-        return not self.claim.contradicted_by and not self.reason
+    def inside(self) -> int:
+        """How many are within their bounds."""
+        return sum(reading.inside for reading in self.readings)
+
+    @property
+    def holds(self) -> bool:
+        """Are enough of them?"""
+        return self.inside >= self.need * len(self.readings) - 1e-9
+
+    @property
+    def undecided(self) -> bool:
+        """Might enough of them be, had the runs been longer?"""
+        open_ones = sum(reading.undecided for reading in self.readings)
+        return not self.holds and self.inside + open_ones >= self.need * len(self.readings) - 1e-9
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An assertion and what became of it."""
+
+    assertion: Assertion
+    verdict: str
+    groups: Sequence[Group] = ()
+    reason: str = ""
+    """Why it deviates, or why it was not run."""
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """Of all its measures."""
+        return [reading for group in self.groups for reading in group.readings]
 
     @property
     def fails(self) -> bool:
         """Does it deviate without a known reason?"""
-        return self.verdict == DEVIATES and self.should_hold
+        return self.verdict == DEVIATES and not self.reason
 
     @property
     def worst(self) -> Reading | None:
         """The reading that is farthest outside, or nearest to a bound."""
         if not self.readings:
             return None
-        return max(self.readings, key=lambda one: (one.miss, -_room(one)))
+        return max(self.readings, key=lambda one: (one.censored, one.miss, -_room(one)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A claim and what became of it."""
+
+    claim: Claim
+    judged: Sequence[Judged]
+
+    @property
+    def worst_judged(self) -> Judged:
+        """The assertion that the claim's verdict is of: the worst, of several the first."""
+        return max(self.judged, key=lambda one: BADNESS.index(one.verdict))
+
+    @property
+    def verdict(self) -> str:
+        """That of its worst assertion."""
+        return self.worst_judged.verdict
+
+    @property
+    def readings(self) -> Sequence[Reading]:
+        """Of all its assertions."""
+        return [reading for one in self.judged for reading in one.readings]
+
+    @property
+    def reason(self) -> str:
+        """That of its worst assertion."""
+        return self.worst_judged.reason
+
+    @property
+    def worst(self) -> Reading | None:
+        """The worst reading of its worst assertion."""
+        return self.worst_judged.worst
+
+    @property
+    def fails(self) -> bool:
+        """Does one of its assertions deviate without a known reason?"""
+        return any(one.fails for one in self.judged)
 
 
 def _room(reading: Reading) -> float:
@@ -91,54 +175,94 @@ def _room(reading: Reading) -> float:
 
 def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     """The verdict over one claim."""
-    groups = _groups(claim, data, scale)
+    return Outcome(claim, [judge_assertion(one, data, scale) for one in claim.assertions])
+
+
+def judge_assertion(assertion: Assertion, data: Data, scale: str) -> Judged:
+    """The verdict over one assertion."""
+    groups = _groups(assertion, data, scale)
     if isinstance(groups, str):
-        return Outcome(claim, NOT_RUN, reason=groups)
-    found = [reading for group, _ in groups for reading in group]
-    if not found or not all(group for group, _ in groups):
-        return Outcome(claim, NOT_RUN, found, reason=f"no run at this scale ({scale}) has it")
-    counts = [(sum(r.inside for r in group), len(group), need) for group, need in groups]
-    if all(inside >= need * n - 1e-9 for inside, n, need in counts):
-        return Outcome(claim, HOLDS, found, counts=counts)
-    if claim.contradicted_by:
-        return Outcome(claim, CONTRADICTED, found, claim.reason(scale), counts)
-    return Outcome(claim, DEVIATES, found, claim.reason(scale), counts)
+        return Judged(assertion, NOT_RUN, reason=groups)
+    if not groups or not all(group.readings for group in groups):
+        return Judged(assertion, NOT_RUN, groups, f"no run at this scale ({scale}) has it")
+    if all(group.holds for group in groups):
+        verdict = HOLDS if _as_printed(assertion, groups, data) else WITHIN
+        return Judged(assertion, verdict, groups)
+    if all(group.holds or group.undecided for group in groups):
+        return Judged(assertion, NOT_RUN, groups, "the runs end before it has a value")
+    verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
+    return Judged(assertion, verdict, groups, assertion.reason(scale))
 
 
-def _groups(claim: Claim, data: Data, scale: str) -> list[tuple[list[Reading], float]] | str:
+def _as_printed(assertion: Assertion, groups: Sequence[Group], data: Data) -> bool:
+    """Does what the paper prints hold, with its bounds and over its range?"""
+    own = assertion.printed
+    if own is None:
+        return False
+    if assertion.check:
+        return all(_in_print(reading, own) for group in groups for reading in group.readings)
+    strict = [measure.as_printed(own) for measure in assertion.measures]
+    found = [Group(readings(measure, data), measure.need) for measure in strict]
+    return all(group.readings and group.holds for group in found)
+
+
+def _in_print(reading: Reading, own: Printed) -> bool:
+    lo, hi = reading.printed or (
+        reading.lo if own.lo is None else own.lo,
+        reading.hi if own.hi is None else own.hi,
+    )
+    return not reading.censored and lo <= reading.interval.mean <= hi
+
+
+def _contradicted(assertion: Assertion, groups: Sequence[Group], data: Data) -> bool:
+    """Is it the paper's inconsistency alone that puts readings outside?"""
+    why = assertion.contradiction
+    if why is None:
+        return False
+    shows = data.paper.function(why.shown)
+    if shows is None:
+        raise ConfigError(f"{data.figure.id}: the paper's module has no {why.shown}")
+    outside = [one for group in groups for one in group.readings if not one.inside]
+    return bool(shows(data, outside))
+
+
+def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
     """For each measure its readings and the share that is needed; or why there are none."""
     real = [part.name for part in data.parts if part.real]
-    if claim.engine == "linux" and not any(cell.part in real for cell in data.cells):
+    if assertion.engine == "linux" and not any(cell.part in real for cell in data.cells):
         return data.lacking or f"no run at this scale ({scale}) has it"
-    if not claim.check:
-        return [(readings(measure, data), measure.need) for measure in claim.measures]
-    function = data.paper.function(claim.check)
+    if not assertion.check:
+        return [Group(readings(one, data), one.need) for one in assertion.measures]
+    function = data.paper.function(assertion.check)
     if function is None:
-        _, told, why = claim.note.partition("not run: ")
-        return why if told else f"not built: nothing computes {claim.check}"
+        _, told, why = assertion.note.partition("not run: ")
+        return why if told else f"not built: nothing computes {assertion.check}"
     try:
-        return [(_checked(claim, function(data)), 1.0)]
+        return [Group(_checked(assertion, function(data)))]
     except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):
         if data.complete:
             raise
         return "needs runs that are not done"
 
 
-def _checked(claim: Claim, found: Any) -> list[Reading]:
+def _checked(assertion: Assertion, found: Any) -> list[Reading]:
     """What a check gave: a number, or numbers by label, each perhaps with bounds of its own."""
     if found is None:
         return []
     if not isinstance(found, Mapping):
         found = {"": found}
-    out = []
-    for label, value in found.items():
-        if isinstance(value, Reading):
-            out.append(value)
-            continue
-        number = float(value)
-        exact = Interval(number, number, number, 1, "exact")
-        out.append(Reading(str(label), exact, claim.lo, claim.hi))
-    return out
+    return [
+        value
+        if isinstance(value, Reading)
+        else _exact(str(label), value, assertion.lo, assertion.hi)
+        for label, value in found.items()
+    ]
+
+
+def _exact(label: str, value: float, lo: float, hi: float) -> Reading:
+    number = float(value)
+    interval = Interval(number, number, number, 1, "exact")
+    return Reading(label, interval, lo, hi, censored=int(isinstance(value, Censored)))
 
 
 def readings(measure: Measure, data: Data) -> list[Reading]:
@@ -167,7 +291,7 @@ def _within(measure: Measure, cell: Cell) -> bool:
 
 
 def _value(measure: Measure, data: Data, cell: Cell) -> float | None:
-    """A run's number, with that of the run beside it taken off."""
+    """A run's number, with that of the run beside it taken off; censored if either is."""
     value = data.number(cell, measure.metric)
     others = measure.minus or measure.over
     if value is None or not others:
@@ -183,8 +307,10 @@ def _value(measure: Measure, data: Data, cell: Cell) -> float | None:
         return None
     best = OVER[measure.beside](beside)
     if measure.minus:
-        return value - best
-    return value / best if best else (math.inf if value else 1.0)
+        joined = value - best
+    else:
+        joined = value / best if best else (math.inf if value else 1.0)
+    return Censored.if_any([value, *beside], joined)
 
 
 def _by_point(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> list[Reading]:
@@ -194,7 +320,7 @@ def _by_point(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> l
         if value is not None:
             points.setdefault((cell.part, cell.label), []).append(value)
     return [
-        Reading(", ".join(filter(None, (scheme, label))), t_interval(v), measure.lo, measure.hi)
+        Reading.of(", ".join(filter(None, (scheme, label))), v, measure.lo, measure.hi)
         for (_, label), v in points.items()
     ]
 
@@ -214,7 +340,7 @@ def _reduced(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> li
     if not known:
         return []
     label = ", ".join(filter(None, (scheme, measure.reduce)))
-    return [Reading(label, t_interval(known), measure.lo, measure.hi)]
+    return [Reading.of(label, known, measure.lo, measure.hi)]
 
 
 def reduced(how: str, points: Sequence[tuple[float, float]]) -> float | None:
@@ -222,7 +348,8 @@ def reduced(how: str, points: Sequence[tuple[float, float]]) -> float | None:
     x, y = [p[0] for p in points], [p[1] for p in points]
     if len(y) < 2 and how not in ("mean", "min", "max", "first", "last"):
         return None
-    return REDUCED[how](x, y)
+    found = REDUCED[how](x, y)
+    return None if found is None else Censored.if_any(y, found)
 
 
 def _log_slope(x: Sequence[float], y: Sequence[float]) -> float | None:

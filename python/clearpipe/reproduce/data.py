@@ -24,9 +24,21 @@ SCALES: tuple[Scale, ...] = ("quick", "full")
 PAPERS = ("xcp", "ixcp", "vcp", "mlcp", "dpcp")
 PART_ENGINES = ("packet", "linux")
 KINDS = ("quantitative", "qualitative", "analytic")
+BASES = ("simulation", "analytic", "analytic+simulation", "unit", "table")
+REAL = "real kernel"
 REDUCTIONS = (
     "mean", "min", "max", "spread", "first", "last", "growth", "slope", "log-slope", "rank",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a paper prints: what is absent is as it is accepted."""
+
+    lo: float | None = None
+    hi: float | None = None
+    x: tuple[float, float] | None = None
+    need: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,38 +63,123 @@ class Measure:
     hi: float = math.inf
     need: float = 1.0
     """The share of values that must be within the bounds."""
+    printed: Printed | None = None
+    """As the paper has it, where what is accepted is not that."""
+
+    def told(self) -> str:
+        """What is measured, in a line: `queue_mean_ratio of vcp less that of the max of xcp`."""
+        words = [f"{self.reduce} of {self.metric}" if self.reduce else self.metric]
+        if self.scheme:
+            words.append(f"of {', '.join(self.scheme)}")
+        if self.minus or self.over:
+            several = f"the {self.beside} of " if len(self.minus or self.over) > 1 else ""
+            how = "less" if self.minus else "over"
+            words.append(f"{how} that of {several}{', '.join(self.minus or self.over)}")
+        if self.part:
+            words.append(f"in part {self.part}")
+        if self.x:
+            words.append(f"from {self.x[0]:g} to {self.x[1]:g}")
+        if self.need < 1:
+            words.append(f"at {100 * self.need:.0f} % of the points")
+        return " ".join(words)
+
+    def as_printed(self, default: Printed) -> Measure:
+        """The measure with the bounds and the range of the paper's text."""
+        own = self.printed or default
+        return replace(
+            self,
+            lo=self.lo if own.lo is None else own.lo,
+            hi=self.hi if own.hi is None else own.hi,
+            x=self.x if own.x is None else own.x,
+            need=self.need if own.need is None else own.need,
+        )
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One statement of a paper."""
+class Contradiction:
+    """Why a paper cannot be right about something, and what shows it."""
 
-    id: str
-    statement: str
-    kind: str
-    expected: str
-    """What the paper says, as text."""
-    source: str
-    """Where it says so."""
+    by: str
+    """The inconsistency (I...) in notes.toml."""
+    shown: str
+    """A function of the paper's module that gets the data and the readings that are outside, and
+    says whether the inconsistency alone puts them there."""
+    why: str
+    """The same in words."""
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """A part of a claim that is judged by itself; most claims have one, without a name."""
+
+    id: str = ""
+    """`a`, `b`, ...; nothing if the claim is one assertion."""
+    says: str = ""
+    """What of the claim's sentence it is."""
     lo: float = -math.inf
     hi: float = math.inf
-    where: str = ""
-    quantity: str = ""
-    """What the number is, with its unit."""
+    printed: Printed | None = None
+    """The paper's own bounds and range. Without it the paper has no number, and the bounds are a
+    reading of its words."""
+    tolerance: str = ""
+    """How what is accepted differs from what is printed, or how a word is read as a bound."""
     measures: tuple[Measure, ...] = ()
     check: str = ""
     """A function of the paper's module, for what is computed or not declarative."""
-    contradicted_by: str = ""
-    """The inconsistency (I...) of the papers that speaks against it."""
-    engine: Literal["packet", "linux"] = "packet"
-    """`linux`: it judges runs on a real kernel, and is not run where there are none."""
+    contradiction: Contradiction | None = None
     deviation: Mapping[str, str] = field(default_factory=dict)
     """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
+    engine: Literal["packet", "linux"] = "packet"
+    """`linux`: it judges runs on a real kernel, and is not run where there are none."""
     note: str = ""
 
     def reason(self, scale: str) -> str:
         """Why it does not hold, or nothing."""
         return self.deviation.get(scale) or self.deviation.get("all", "")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper: as good as the worst of its assertions."""
+
+    id: str
+    statement: str
+    kind: str
+    basis: str
+    """What the paper found it by."""
+    expected: str
+    """What the paper says, as text."""
+    source: str
+    """Where it says so."""
+    where: str = ""
+    quantity: str = ""
+    """What the number is, with its unit."""
+    inconsistency: str = ""
+    """What in the papers (I...) speaks against it or is about the same: told, and no verdict."""
+    note: str = ""
+    assertions: tuple[Assertion, ...] = ()
+
+    @property
+    def engine(self) -> str:
+        """What it is run on."""
+        return "linux" if any(one.engine == "linux" for one in self.assertions) else "packet"
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Those of all its assertions."""
+        return tuple(measure for one in self.assertions for measure in one.measures)
+
+    @property
+    def counted_under(self) -> str:
+        """What it is counted under: how the paper found it, or the real kernel."""
+        return REAL if self.engine == "linux" else self.basis
+
+    def assertion(self, name: str = "") -> Assertion:
+        """The one of this name. Raises KeyError if there is none."""
+        found = [one for one in self.assertions if one.id == name]
+        if not found:
+            raise KeyError(f"{self.id} has no assertion {name!r}")
+        return found[0]
 
 
 @dataclass(frozen=True)
@@ -213,7 +310,11 @@ class Paper:
         """Is there anything to run or to compute for the figure?"""
         if any(figure.parts.values()):
             return True
-        return any(claim.check and self.function(claim.check) for claim in figure.claims)
+        return any(
+            one.check and self.function(one.check)
+            for claim in figure.claims
+            for one in claim.assertions
+        )
 
     def members(self, names: Iterable[str]) -> list[str]:
         """Schemes by name, groups by their members."""
@@ -235,11 +336,12 @@ def paper(name: str) -> Paper:
 
 
 @functools.cache
-def notes() -> dict[str, dict[str, str]]:
+def notes() -> dict[str, dict[str, Any]]:
     """`ambiguity`: what the papers leave open, `inconsistency`: where they speak against
-    themselves, each by its number."""
+    themselves, each by its number; `departure`: by kind of protocol or queue, which of its defaults
+    are not what its paper prints."""
     text = (files("clearpipe.papers") / "notes.toml").read_text(encoding="utf-8")
-    found: dict[str, dict[str, str]] = tomllib.loads(text)
+    found: dict[str, dict[str, Any]] = tomllib.loads(text)
     return found
 
 
@@ -384,28 +486,80 @@ class Reader:
     def claim(self, table: Mapping[str, Any], figure: str, known: Sequence[str]) -> Claim:
         rest = dict(table)
         where = str(rest.get("id", f"{figure}.claim"))
+        own = {entry.name for entry in fields(Assertion)} | {"measure"}
+        shared = {entry.name for entry in fields(Claim)}
+        listed = rest.pop("part", None)
+        if listed is None:
+            alone = {key: rest.pop(key) for key in list(rest) if key in own - shared}
+            read = (self.assertion(alone, where, known),)
+        else:
+            if misplaced := sorted(rest.keys() & (own - shared)):
+                raise self.fail(f"{where}.{misplaced[0]}", "a claim in parts says it in each part")
+            read = tuple(self.assertion(one, f"{where}.part", known, named=True) for one in listed)
+            names = [one.id for one in read]
+            if names != [chr(ord("a") + n) for n in range(len(names))] or len(names) < 2:
+                raise self.fail(f"{where}.part", "two or more are wanted: a, b, ... in this order")
+        claim: Claim = self.make(Claim, rest, where, assertions=read)
+        if not claim.id.startswith(f"{figure}-c"):
+            raise self.fail(where, f"the id begins with {figure}-c")
+        if claim.kind not in KINDS:
+            raise self.fail(f"{where}.kind", f"one of {', '.join(KINDS)} is wanted")
+        if claim.basis not in BASES:
+            raise self.fail(f"{where}.basis", f"one of {', '.join(BASES)} is wanted")
+        self.check_inconsistency(claim.inconsistency, f"{where}.inconsistency")
+        return claim
+
+    def check_inconsistency(self, number: str, where: str) -> None:
+        if number and number not in notes()["inconsistency"]:
+            raise self.fail(where, f"no {number} in notes.toml")
+
+    def assertion(
+        self, table: Mapping[str, Any], where: str, known: Sequence[str], *, named: bool = False
+    ) -> Assertion:
+        rest = dict(table)
+        if named:
+            where = f"{where}.{rest.get('id', '?')}"
+            if not rest.get("says"):
+                raise self.fail(f"{where}.says", "what of the sentence this part is")
         measures = rest.pop("measure", [])
         listed = measures if isinstance(measures, list) else [measures]
         bounds: dict[str, Any] = {key: rest[key] for key in ("lo", "hi") if key in rest}
         read = tuple(self.measure({**bounds, **one}, where, known) for one in listed)
-        claim: Claim = self.make(Claim, rest, where, measures=read)
-        if not claim.id.startswith(f"{figure}-c"):
-            raise self.fail(where, f"the id begins with {figure}-c")
-        self.check_engine(claim.engine, where)
-        if claim.kind not in KINDS:
-            raise self.fail(f"{where}.kind", f"one of {', '.join(KINDS)} is wanted")
-        bounded = any(map(math.isfinite, (claim.lo, claim.hi))) or (
+        for key, kind in (("printed", Printed), ("contradiction", Contradiction)):
+            if key in rest:
+                rest[key] = self.make(kind, rest[key], f"{where}.{key}")
+        found: Assertion = self.make(Assertion, rest, where, measures=read)
+        self.check_engine(found.engine, where)
+        bounded = any(map(math.isfinite, (found.lo, found.hi))) or (
             bool(read) and all(math.isfinite(m.lo) or math.isfinite(m.hi) for m in read)
         )
         if not bounded:
             raise self.fail(where, "no bound: lo or hi is wanted, of the claim or each measure")
-        if claim.lo > claim.hi:
-            raise self.fail(where, f"lo = {claim.lo:g} is above hi = {claim.hi:g}")
-        if claim.contradicted_by and claim.contradicted_by not in notes()["inconsistency"]:
-            raise self.fail(f"{where}.contradicted_by", f"no {claim.contradicted_by} in notes.toml")
-        if not read and not claim.check:
+        if found.lo > found.hi:
+            raise self.fail(where, f"lo = {found.lo:g} is above hi = {found.hi:g}")
+        if found.contradiction:
+            self.check_inconsistency(found.contradiction.by, f"{where}.contradiction.by")
+        if not read and not found.check:
             raise self.fail(where, "neither measure nor check says how it is found")
-        return claim
+        self.check_printed(found, where)
+        return found
+
+    def check_printed(self, found: Assertion, where: str) -> None:
+        """What is accepted may be more than what is printed, not less."""
+        own = found.printed
+        if own is None:
+            if any(measure.printed for measure in found.measures):
+                raise self.fail(f"{where}.printed", "wanted where a measure has one, if only {}")
+            return
+        if found.check and (own.x is not None or own.need is not None):
+            raise self.fail(f"{where}.printed", "a check has a range of its own: lo and hi only")
+        pairs = [(found.lo, found.hi, own)] if not found.measures else []
+        pairs += [(m.lo, m.hi, m.printed or own) for m in found.measures]
+        for lo, hi, printed in pairs:
+            if (printed.lo is not None and printed.lo < lo) or (
+                printed.hi is not None and printed.hi > hi
+            ):
+                raise self.fail(f"{where}.printed", "wider than what is accepted")
 
     def measure(self, table: Mapping[str, Any], where: str, known: Sequence[str]) -> Measure:
         rest = dict(table)
@@ -413,6 +567,8 @@ class Reader:
             if isinstance(rest.get(key), str):
                 rest[key] = [rest[key]]
             self.check_schemes(rest.get(key, []), known, f"{where}.measure.{key}")
+        if "printed" in rest:
+            rest["printed"] = self.make(Printed, rest["printed"], f"{where}.measure.printed")
         read: Measure = self.make(Measure, rest, f"{where}.measure")
         if read.reduce and read.reduce not in REDUCTIONS:
             raise self.fail(f"{where}.measure.reduce", f"one of {', '.join(REDUCTIONS)} is wanted")

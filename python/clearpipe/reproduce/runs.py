@@ -8,7 +8,7 @@ import fnmatch
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ def scenario(figure: Figure, part: Part) -> str:
     if part.duration:
         document["duration"] = part.duration
     # The first scheme is the file's own, so that it can be run without the sweep.
-    for key, value in _scheme_sets(owner.schemes[part.schemes[0]]).items():
+    for key, value in scheme_sets(owner.schemes[part.schemes[0]]).items():
         if _found(document, key) is None:
             _set(document, key, value)
     document["sweep"] = _sweep(figure, part, document)
@@ -118,7 +118,7 @@ def _durations(part: Part, document: Mapping[str, Any]) -> Iterator[str]:
 def _schemes(figure: Figure, part: Part, document: Mapping[str, Any]) -> dict[str, Any]:
     owner = paper(figure.paper)
     chosen = [owner.schemes[name] for name in part.schemes]
-    sets = [_scheme_sets(scheme) for scheme in chosen]
+    sets = [scheme_sets(scheme) for scheme in chosen]
     keys = list(dict.fromkeys(key for mine in sets for key in mine))
     columns = {key: [mine.get(key, _found(document, key)) for mine in sets] for key in keys}
     for key, column in columns.items():
@@ -129,7 +129,7 @@ def _schemes(figure: Figure, part: Part, document: Mapping[str, Any]) -> dict[st
     return {"name": "scheme", "labels": [scheme.name for scheme in chosen], **columns}
 
 
-def _scheme_sets(scheme: Scheme) -> dict[str, Any]:
+def scheme_sets(scheme: Scheme) -> dict[str, Any]:
     """The keys that make a scenario one of the scheme."""
     sets = dict(scheme.sets)
     if scheme.host is not None:
@@ -152,6 +152,18 @@ def _found(document: Any, key: str) -> Any:
 
 
 # From the store to numbers.
+
+
+class Censored(float):
+    """A time that had not come when the run ended: all that is known is that it is longer.
+
+    What is computed from one is censored, too, and never a value (`claims.Reading`).
+    """
+
+    @classmethod
+    def if_any(cls, of: Iterable[float], value: float) -> float:
+        """`value`, which was computed from these."""
+        return cls(value) if any(isinstance(one, cls) for one in of) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,13 +254,14 @@ class Data:
 def _joined(a: float | None, sign: str, b: float | None) -> float | None:
     if a is None or b is None:
         return None
-    if sign == " - ":
-        return a - b
-    return a / b if b else math.inf
+    joined = a - b if sign == " - " else (a / b if b else math.inf)
+    return Censored.if_any((a, b), joined)
 
 
 def _finite(value: Any) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
+    if value is None or math.isnan(value):
+        return None
+    return value if isinstance(value, Censored) else float(value)
 
 
 def _over(how: str, values: Sequence[float]) -> float:

@@ -11,9 +11,9 @@ import numpy as np
 import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.claims import Reading
-from clearpipe.reproduce.data import Claim
+from clearpipe.reproduce.data import Assertion
 from clearpipe.reproduce.runs import Cell, Data
-from clearpipe.statistics import Interval, t_interval
+from clearpipe.statistics import Interval
 from clearpipe.sweep.spec import split_quantity
 
 
@@ -108,9 +108,11 @@ def exact(value: float) -> Interval:
     return Interval(value, value, value, 1, "exact")
 
 
-def claim_of(data: Data, short: str) -> Claim:
-    """The figure's claim of this short name, such as c4."""
-    return next(c for c in data.figure.claims if c.id == f"{data.figure.id}-{short}")
+def claim_of(data: Data, short: str) -> Assertion:
+    """The assertion of the figure's claim of this short name: `c4`, or `c4.b` if it has several."""
+    name, _, part = short.partition(".")
+    claim = next(c for c in data.figure.claims if c.id == f"{data.figure.id}-{name}")
+    return claim.assertion(part)
 
 
 def by_label(
@@ -125,6 +127,6 @@ def by_label(
         if number is not None:
             found.setdefault(cell.label, []).append(number)
     return {
-        label: Reading(label, t_interval(values), claim.lo, claim.hi)
+        label: Reading.of(label, values, claim.lo, claim.hi)
         for label, values in found.items()
     }

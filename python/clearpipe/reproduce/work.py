@@ -15,8 +15,8 @@ from typing import Any
 
 import clearpipe as cp
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce import claims, runs
-from clearpipe.reproduce.claims import Outcome
+from clearpipe.reproduce import claims, runs, settings
+from clearpipe.reproduce.claims import Judged, Outcome
 from clearpipe.reproduce.data import Figure, Part, Scale, paper
 from clearpipe.sweep import progress
 from clearpipe.sweep.runner import Executor, Options, Sweep, Tally, Threads
@@ -87,33 +87,51 @@ class Done:
             "runs_wanted": self.data.wanted,
             "errors": sorted(set(self.data.errors)),
             "model_version": cp.model_version(),
-            "claims": [_claim(outcome) for outcome in self.outcomes],
+            "claims": [_claim(outcome, self.data) for outcome in self.outcomes],
         }
 
 
-def _claim(outcome: Outcome) -> dict[str, Any]:
+def _claim(outcome: Outcome, data: runs.Data) -> dict[str, Any]:
     claim = outcome.claim
     return {
         "id": claim.id,
         "statement": claim.statement,
         "kind": claim.kind,
+        "basis": claim.counted_under,
         "expected": claim.expected,
+        "where": claim.where,
+        "source": claim.source,
         "verdict": outcome.verdict,
-        "reason": outcome.reason,
-        "contradicted_by": claim.contradicted_by,
+        "inconsistency": claim.inconsistency,
+        "settings": settings.of(claim, data),
+        "parts": [_part(one) for one in outcome.judged],
+    }
+
+
+def _part(judged: Judged) -> dict[str, Any]:
+    one = judged.assertion
+    return {
+        "id": one.id,
+        "says": one.says,
+        "verdict": judged.verdict,
+        "reason": judged.reason,
+        "contradiction": one.contradiction.why if one.contradiction else "",
+        "tolerance": one.tolerance,
+        "measured_by": [measure.told() for measure in one.measures] or [one.check],
         "readings": [
             {
-                "label": one.label,
-                "mean": _number(one.interval.mean),
-                "low": _number(one.interval.low),
-                "high": _number(one.interval.high),
-                "n": one.interval.n,
-                "lo": _number(one.lo),
-                "hi": _number(one.hi),
-                "inside": one.inside,
-                "sure": one.sure,
+                "label": reading.label,
+                "mean": _number(reading.interval.mean),
+                "low": _number(reading.interval.low),
+                "high": _number(reading.interval.high),
+                "n": reading.interval.n,
+                "censored": reading.censored,
+                "lo": _number(reading.lo),
+                "hi": _number(reading.hi),
+                "inside": reading.inside,
+                "sure": reading.sure,
             }
-            for one in outcome.readings
+            for reading in judged.readings
         ],
     }
 
