@@ -18,9 +18,18 @@ import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.linux import hosts, namespaces
 from clearpipe.reproduce import claims, data, publication, report, runs, tools, work
-from clearpipe.reproduce.claims import CONTRADICTED, DEVIATES, HOLDS, NOT_RUN
-from clearpipe.reproduce.data import Axis, Claim, Figure, Measure, Part
-from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.claims import CONTRADICTED, DEVIATES, HOLDS, NOT_RUN, WITHIN
+from clearpipe.reproduce.data import (
+    Assertion,
+    Axis,
+    Claim,
+    Contradiction,
+    Figure,
+    Measure,
+    Part,
+    Printed,
+)
+from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.sweep.store import Store
 
 FIGURES = data.every()
@@ -46,12 +55,15 @@ def test_a_figure_says_what_it_is(figure: Figure) -> None:
     assert figure.axes
     assert figure.claims
     for claim in figure.claims:
-        ranges = [(claim.lo, claim.hi), *((m.lo, m.hi) for m in claim.measures)]
-        assert any(math.isfinite(end) for pair in ranges for end in pair), claim.id
-        assert claim.measures or claim.check, claim.id
         assert claim.source, claim.id
         assert claim.quantity, claim.id
-        assert set(claim.deviation) <= {"quick", "full", "all"}, claim.id
+        for one in claim.assertions:
+            name = claim.name_of(one)
+            ranges = [(one.lo, one.hi), *((m.lo, m.hi) for m in one.measures)]
+            assert any(math.isfinite(end) for pair in ranges for end in pair), name
+            assert one.measures or one.check, name
+            assert set(one.deviation) <= {"quick", "full", "all"}, name
+            assert one.printed is not None or one.tolerance, f"{name}: what of it is printed?"
     for number in figure.ambiguities:
         assert number in data.notes()["ambiguity"]
 
@@ -87,7 +99,15 @@ def test_a_built_figure_is_whole(figure: Figure) -> None:
         assert part_name in ("", *names)
 
 
-CLAIM = 'id = "x-fig01-c1"\nstatement = "s"\nkind = "quantitative"\nexpected = "1"\nsource = "1"\n'
+CLAIM = """
+id = "x-fig01-c1"
+statement = "s"
+kind = "quantitative"
+basis = "simulation"
+expected = "1"
+source = "1"
+"""
+PART = '[[figure.claim.part]]\nid = "{}"\nsays = "s"\nhi = 1\ncheck = "f"\n'
 FILE = """
 title = "X"
 cite = "Y"
@@ -111,7 +131,18 @@ axes = "a"
         (CLAIM + 'check = "f"\n', "x-fig01-c1: no bound: lo or hi is wanted"),
         (CLAIM + "lo = 1\n", "x-fig01-c1: neither measure nor check"),
         (CLAIM + 'lo = 2\nhi = 1\ncheck = "f"\n', "lo = 2 is above hi = 1"),
-        (CLAIM + 'lo = 2\ncheck = "f"\ncontradicted_by = "I99"\n', "no I99 in notes.toml"),
+        (CLAIM + 'lo = 2\ncheck = "f"\ninconsistency = "I99"\n', "no I99 in notes.toml"),
+        (
+            CLAIM + 'lo = 2\ncheck = "f"\ncontradiction = { by = "I99", shown = "g", why = "w" }\n',
+            "no I99 in notes.toml",
+        ),
+        (CLAIM + 'lo = 2\ncheck = "f"\ncontradiction = { by = "I1" }\n', "shown"),
+        (CLAIM + 'lo = 2\ncheck = "f"\nprinted = { lo = 1 }\n', "wider than what is accepted"),
+        (CLAIM + 'lo = 2\ncheck = "f"\nprinted = { x = [1, 2] }\n', "a range of its own"),
+        (CLAIM + PART.format("a"), "part: two or more are wanted"),
+        (CLAIM + PART.format("a") + PART.format("c"), "part: two or more are wanted: a, b"),
+        (CLAIM + "hi = 1\n" + PART.format("a") + PART.format("b"), "says it in each part"),
+        (CLAIM.replace('"simulation"', '"luck"') + 'lo = 2\ncheck = "f"\n', "basis: one of"),
         (CLAIM + 'lo = 2\nchekc = "f"\n', "x-fig01-c1.chekc: unknown key; did you mean check?"),
         (CLAIM + 'lo = 2\nmeasure = { metric = "m", scheme = "b" }\n', "'b' is no scheme"),
         (CLAIM + 'lo = 2\nmeasure = { metric = "m", reduce = "sum" }\n', "reduce: one of mean"),
@@ -161,8 +192,14 @@ def no_result() -> cp.Result:
 
 
 def claim_with(*measures: Measure, **more: Any) -> Claim:
-    claim = Claim("vcp-hand-c1", "s", "quantitative", "1", "1", measures=measures, quantity="q")
-    return replace(claim, **more)
+    """A claim of one assertion; without `printed` what is accepted is what is printed."""
+    one = Assertion(**{"measures": measures, "printed": Printed(), **more})
+    return claim_of(one)
+
+
+def claim_of(*assertions: Assertion) -> Claim:
+    what = {"kind": "quantitative", "basis": "simulation", "quantity": "q"}
+    return Claim("vcp-hand-c1", "s", expected="1", source="1", assertions=assertions, **what)
 
 
 VALUES = {
@@ -196,12 +233,83 @@ def test_verdicts(measure: Measure, verdict: str) -> None:
     assert claims.judge(claim, hand_made(VALUES, claim), "quick").verdict == verdict
 
 
-def test_a_contradicted_claim_may_hold() -> None:
-    for lo, verdict in ((0.6, HOLDS), (0.7, CONTRADICTED)):
-        claim = claim_with(Measure("m", ("vcp",), lo=lo), contradicted_by="I7")
-        outcome = claims.judge(claim, hand_made(VALUES, claim), "quick")
+def test_a_tolerance_is_told_from_what_is_printed() -> None:
+    """0.92 at 10 Mb/s, 0.8 at 20 Mb/s and 0.6 at 40 Mb/s."""
+    for measure, printed, verdict in (
+        (Measure("m", ("vcp",), lo=0.5), None, WITHIN),
+        (Measure("m", ("vcp",), lo=0.5), Printed(), HOLDS),
+        (Measure("m", ("vcp",), lo=0.5), Printed(lo=0.6), HOLDS),
+        (Measure("m", ("vcp",), lo=0.5), Printed(lo=0.7), WITHIN),
+        (Measure("m", ("vcp",), lo=0.65), Printed(lo=0.7), DEVIATES),
+        # A range that is narrower than the printed one.
+        (Measure("m", ("vcp",), x=(10e6, 20e6), lo=0.7), Printed(x=(10e6, 40e6)), WITHIN),
+        (Measure("m", ("vcp",), x=(10e6, 20e6), lo=0.5), Printed(x=(10e6, 40e6)), HOLDS),
+        (Measure("m", ("vcp",), need=0.6, lo=0.7), Printed(need=1.0), WITHIN),
+    ):
+        claim = claim_with(measure, printed=printed)
+        assert claims.judge(claim, hand_made(VALUES, claim), "full").verdict == verdict
+
+
+def test_a_claim_is_as_good_as_its_worst_part() -> None:
+    good = Assertion(id="a", measures=(Measure("m", ("vcp",), lo=0.5),), printed=Printed())
+    tolerated = replace(good, id="b", printed=None)
+    missing = replace(good, id="c", measures=(Measure("absent", ("vcp",), lo=0.5),))
+    bad = replace(good, id="d", measures=(Measure("m", ("vcp",), lo=0.7),))
+    for parts, verdict, fails in (
+        ((good, good), HOLDS, False),
+        ((good, tolerated), WITHIN, False),
+        ((tolerated, missing), NOT_RUN, False),
+        ((bad, missing), DEVIATES, True),
+        ((replace(bad, deviation={"all": "why"}), good), DEVIATES, False),
+    ):
+        claim = claim_of(*parts)
+        outcome = claims.judge(claim, hand_made(VALUES, claim), "full")
+        assert (outcome.verdict, outcome.fails) == (verdict, fails)
+
+
+def test_only_a_shown_inconsistency_contradicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked about the readings that are outside, and of nothing where all are inside."""
+    asked: list[list[str]] = []
+
+    def shows(told: bool) -> Any:
+        def function(_: Data, outside: list[claims.Reading]) -> bool:
+            asked.append([reading.label for reading in outside])
+            return told
+
+        return function
+
+    for lo, told, verdict in (
+        (0.6, True, HOLDS),
+        (0.7, True, CONTRADICTED),
+        (0.7, False, DEVIATES),
+    ):
+        why = Contradiction("I7", "shown", "w")
+        claim = claim_with(Measure("m", ("vcp",), lo=lo), contradiction=why)
+        made = hand_made(VALUES, claim)
+        monkeypatch.setattr(type(made.paper), "function", lambda self, name, t=told: shows(t))
+        assert claims.judge(claim, made, "quick").verdict == verdict
+    assert asked == [["40Mbps"], ["40Mbps"]]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "verdict"),
+    [
+        # 30 s were not enough: nothing holds by that, whatever the bound.
+        (10.0, math.inf, NOT_RUN),
+        (-math.inf, 60.0, NOT_RUN),
+        # It is longer than 20 s for certain.
+        (-math.inf, 20.0, DEVIATES),
+    ],
+)
+def test_what_the_runs_end_cuts_off_is_no_value(lo: float, hi: float, verdict: str) -> None:
+    values = {"vcp": {"10Mbps": [25.0, Censored(30.0)]}}
+    for reduce in ("", "mean"):
+        claim = claim_with(Measure("m", ("vcp",), lo=lo, hi=hi, reduce=reduce))
+        outcome = claims.judge(claim, hand_made(values, claim), "quick")
         assert outcome.verdict == verdict
-        assert not outcome.fails
+        assert "the run ended first in" in report.interval_text(outcome.readings[0])
+    less = claim_with(Measure("m - n", ("vcp",), lo=lo, hi=hi))
+    assert claims.judge(less, hand_made(values, less), "quick").verdict == verdict
 
 
 def test_a_written_reason_is_no_failure() -> None:
@@ -279,7 +387,7 @@ def test_one_figure_end_to_end(tmp_path: Path) -> None:
     }  # fmt: skip
     verdicts = json.loads(first["verdicts.json"])
     assert verdicts["runs_done"] == 1
-    assert verdicts["claims"][0]["verdict"] == HOLDS
+    assert verdicts["claims"][0]["verdict"] in claims.GOOD
     again = call(*arguments, "--json", cwd=tmp_path)
     assert "runs in" not in again.stderr
     assert json.loads(again.stdout)["figures"][0] == verdicts
@@ -326,7 +434,9 @@ def test_a_failing_check_ends_with_4(tmp_path: Path, monkeypatch: pytest.MonkeyP
     from clearpipe.cli import app
 
     figure = data.chosen("vcp:thm3")[0]
-    impossible = replace(figure.claims[0], lo=1e9, hi=math.inf)
+    (one,) = figure.claims[0].assertions
+    never = replace(one, lo=1e9, hi=math.inf, printed=None)
+    impossible = replace(figure.claims[0], assertions=(never,))
     changed = replace(figure, claims=(impossible,))
     monkeypatch.setattr(data, "chosen", lambda target: [changed])
     monkeypatch.chdir(tmp_path)
@@ -353,8 +463,13 @@ def test_what_a_real_kernel_is_for_is_not_run_unasked(tmp_path: Path) -> None:
     call("reproduce", "dpcp:fig05", "--no-run", "--check", cwd=tmp_path)
     told = json.loads((tmp_path / "results/reproduce/quick/dpcp-fig05/verdicts.json").read_text())
     assert told["runs_wanted"] == 32
-    found = {one["id"]: (one["verdict"], one["reason"]) for one in told["claims"]}
-    assert {found[name] for name in REAL} == {(NOT_RUN, "real kernel: only with --linux")}
+    found = {
+        (part["verdict"], part["reason"])
+        for one in told["claims"]
+        for part in one["parts"]
+        if one["id"] in REAL
+    }
+    assert found == {(NOT_RUN, "real kernel: only with --linux")}
 
 
 def test_a_system_that_cannot_says_what_it_lacks(
@@ -388,9 +503,9 @@ def test_a_real_kernel_runs_a_figure(tmp_path: Path) -> None:
     assert cell.result.meta["engine"] == "linux"
     # Without a name the simulated parts are meant.
     assert done.data.of() == []
-    # 3 s are too few to fill the link: the run's length stands for the time.
+    # 3 s are too few to fill the link.
     verdicts = {one.claim.id: one for one in done.outcomes}
-    assert verdicts["dpcp-fig05-c4"].readings[0].interval.mean <= 3.0
+    assert verdicts["dpcp-fig05-c4"].readings[0].censored
     # It is in the store: nothing is run again, and it is judged without --linux.
     again = work.Job(Store(tmp_path / "store"), "quick", linux=True)
     assert work.run(again, alone).fresh == 0
@@ -409,9 +524,12 @@ def test_publishing(tmp_path: Path) -> None:
     assert "All verdicts are of scale quick." in text
     assert f"All verdicts are of model version {cp.model_version()}." in text
     assert "of another version" not in text
-    assert (
-        json.loads((tmp_path / "docs/vcp-thm3.json").read_text())["claims"][0]["verdict"] == HOLDS
-    )
+    # Every claim is counted, the whole of them first.
+    assert text.index("| all claims |") < text.index("| simulation, quantitative |")
+    total = next(line for line in text.splitlines() if line.startswith("| all claims |"))
+    assert total.endswith("| 346 |")
+    published = json.loads((tmp_path / "docs/vcp-thm3.json").read_text())
+    assert published["claims"][0]["verdict"] in claims.GOOD
 
 
 def test_a_page_over_two_models_and_scales_says_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from clearpipe.errors import ConfigError
@@ -306,11 +306,8 @@ def _value(measure: Measure, data: Data, cell: Cell) -> float | None:
     if not beside:
         return None
     best = OVER[measure.beside](beside)
-    if measure.minus:
-        joined = value - best
-    else:
-        joined = value / best if best else (math.inf if value else 1.0)
-    return Censored.if_any([value, *beside], joined)
+    ratio = value / best if best else (math.inf if value else 1.0)
+    return Censored.if_any([value, *beside], value - best if measure.minus else ratio)
 
 
 def _by_point(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> list[Reading]:

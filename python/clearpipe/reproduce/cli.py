@@ -212,11 +212,6 @@ def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:
         json.dump(value, sys.stdout, indent=1, allow_nan=False, ensure_ascii=False)
         sys.stdout.write("\n")
         return
-    from clearpipe.cli import _print
-    from clearpipe.reproduce import claims
-    from clearpipe.reproduce.report import range_text, reading_text
-    from clearpipe.table import new_table
-
     for one in done:
         if not one.built:
             continue
@@ -224,23 +219,36 @@ def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:
             _points(one, out)
         if len(done) > 1:
             print(f"{one.figure.id:<24} {told(one.counts())}")
-            continue
-        table = new_table(
-            f"{one.figure.id}: {one.figure.title}",
-            ["claim", "statement", "accepted", "measured", "verdict"],
-            left=5,
-        )
-        for outcome in one.outcomes:
-            worst = outcome.worst
-            measured = reading_text(worst) if worst else "-"
-            short = outcome.claim.id.removeprefix(f"{one.figure.id}-")
-            bounds = range_text(worst.lo, worst.hi) if worst else ""
-            table.add_row(short, outcome.claim.statement, bounds, measured, outcome.verdict)
-        _print(table)
-        for outcome in one.outcomes:
-            if outcome.verdict in (claims.DEVIATES, claims.CONTRADICTED) and outcome.reason:
-                print(f"{outcome.claim.id}: {outcome.reason}")
+        else:
+            _tell_claims(one)
     print(summary(done))
+
+
+def _tell_claims(done: Done) -> None:
+    """A row for each part of each claim, and why what does not hold does not."""
+    from clearpipe.cli import _print
+    from clearpipe.reproduce import claims
+    from clearpipe.reproduce.report import range_text, reading_text
+    from clearpipe.table import new_table
+
+    table = new_table(
+        f"{done.figure.id}: {done.figure.title}",
+        ["claim", "statement", "accepted", "measured", "verdict"],
+        left=5,
+    )
+    parts = [(outcome.claim, judged) for outcome in done.outcomes for judged in outcome.judged]
+    for claim, judged in parts:
+        worst = judged.worst
+        measured = reading_text(worst) if worst else "-"
+        bounds = range_text(worst.lo, worst.hi) if worst else ""
+        name = claim.name_of(judged.assertion).removeprefix(f"{done.figure.id}-")
+        table.add_row(
+            name, judged.assertion.says or claim.statement, bounds, measured, judged.verdict
+        )
+    _print(table)
+    for claim, judged in parts:
+        if judged.verdict not in claims.GOOD and judged.reason:
+            print(f"{claim.name_of(judged.assertion)}: {judged.reason}")
 
 
 def _points(done: Done, out: Path) -> None:
@@ -285,7 +293,11 @@ def told(counts: Counter[str]) -> str:
     """Verdicts and their numbers in a line."""
     from clearpipe.reproduce import claims
 
-    words = {claims.HOLDS: "hold", claims.DEVIATES: "deviate"}
+    words = {
+        claims.HOLDS: "hold as printed",
+        claims.WITHIN: "hold within the stated tolerance or range",
+        claims.DEVIATES: "deviate",
+    }
     return ", ".join(
         f"{counts[verdict]} {words.get(verdict, verdict)}"
         for verdict in claims.VERDICTS

@@ -174,6 +174,10 @@ class Claim:
         """What it is counted under: how the paper found it, or the real kernel."""
         return REAL if self.engine == "linux" else self.basis
 
+    def name_of(self, one: Assertion) -> str:
+        """`vcp-fig03-c1`, or `vcp-fig03-c1.b` of a part."""
+        return f"{self.id}.{one.id}" if one.id else self.id
+
     def assertion(self, name: str = "") -> Assertion:
         """The one of this name. Raises KeyError if there is none."""
         found = [one for one in self.assertions if one.id == name]
@@ -392,17 +396,19 @@ class Reader:
 
     def make(self, kind: type[Any], table: Mapping[str, Any], where: str, **others: Any) -> Any:
         """An instance of a dataclass from a table; lists become tuples."""
-        names = [entry.name for entry in fields(kind)]
-        for key in table:
-            if key not in names:
-                near = difflib.get_close_matches(key, names, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names)}"
-                raise self.fail(f"{where}.{key}", f"unknown key; {hint}")
+        self.check_keys(table, [entry.name for entry in fields(kind)], where)
         values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
         try:
             return kind(**{**values, **others})
         except TypeError as error:
             raise self.fail(where, str(error)) from None
+
+    def check_keys(self, table: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+        for key in table:
+            if key not in names:
+                near = difflib.get_close_matches(key, names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names)}"
+                raise self.fail(f"{where}.{key}", f"unknown key; {hint}")
 
     def paper(self, name: str) -> Paper:
         """The whole file."""
@@ -489,17 +495,18 @@ class Reader:
         own = {entry.name for entry in fields(Assertion)} | {"measure"}
         shared = {entry.name for entry in fields(Claim)}
         listed = rest.pop("part", None)
+        self.check_keys(rest, sorted(own | shared - {"assertions"}), where)
         if listed is None:
             alone = {key: rest.pop(key) for key in list(rest) if key in own - shared}
-            read = (self.assertion(alone, where, known),)
+            read = [self.assertion(alone, where, known)]
         else:
             if misplaced := sorted(rest.keys() & (own - shared)):
                 raise self.fail(f"{where}.{misplaced[0]}", "a claim in parts says it in each part")
-            read = tuple(self.assertion(one, f"{where}.part", known, named=True) for one in listed)
+            read = [self.assertion(one, f"{where}.part", known, named=True) for one in listed]
             names = [one.id for one in read]
             if names != [chr(ord("a") + n) for n in range(len(names))] or len(names) < 2:
                 raise self.fail(f"{where}.part", "two or more are wanted: a, b, ... in this order")
-        claim: Claim = self.make(Claim, rest, where, assertions=read)
+        claim: Claim = self.make(Claim, rest, where, assertions=tuple(read))
         if not claim.id.startswith(f"{figure}-c"):
             raise self.fail(where, f"the id begins with {figure}-c")
         if claim.kind not in KINDS:

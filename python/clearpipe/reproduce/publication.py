@@ -11,7 +11,7 @@ from typing import Any
 import clearpipe as cp
 from clearpipe.reproduce import claims, data, draw
 from clearpipe.reproduce.cli import told as told_verdicts
-from clearpipe.reproduce.report import interval_text, range_text
+from clearpipe.reproduce.report import accepted_text, counted, interval_text, printed_text
 from clearpipe.reproduce.work import Done, write_text
 
 DPI = 80
@@ -25,11 +25,15 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
             continue
         value = one.as_json()
         for claim, outcome in zip(value["claims"], one.outcomes, strict=True):
-            worst = outcome.worst
-            claim["measured"] = f"{interval_text(worst)}" if worst else ""
-            claim["at"] = worst.label if worst else ""
-            claim["accepted"] = range_text(worst.lo, worst.hi) if worst else ""
-            del claim["readings"]
+            for part, judged in zip(claim["parts"], outcome.judged, strict=True):
+                worst = judged.worst
+                part["measured"] = f"{interval_text(worst)}" if worst else ""
+                part["at"] = worst.label if worst else ""
+                part["within"] = sum(reading.inside for reading in judged.readings)
+                part["of"] = len(judged.readings)
+                part["accepted"] = accepted_text(judged.assertion)
+                part["printed"] = printed_text(judged.assertion)
+                del part["readings"]
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_text(folder / f"{one.figure.id}.json", text)
         if one.figure.panels and (one.data.cells or not one.data.parts):
@@ -46,23 +50,31 @@ def _page(folder: Path) -> Iterator[str]:
         path = folder / f"{figure.id}.json"
         if path.is_file():
             found[figure.id] = json.loads(path.read_text(encoding="utf-8"))
-    rows = [(one, claim) for one in found.values() for claim in one["claims"]]
+    rows = [
+        (one, claim, part)
+        for one in found.values()
+        for claim in one["claims"]
+        for part in claim["parts"]
+    ]
     yield "# What of five papers holds here"
     yield ""
     yield from _made_by(found)
     yield ""
     yield from _counts(figures, found)
+    yield from _by_paper(figures, found)
     yield from _statements(
         "Statements that could not be confirmed",
-        "The paper says so, the runs here do not, and nothing in the papers explains it; the "
+        "The paper says so, the runs here do not, and nothing in the papers alone explains it; the "
         "reason, as far as it is known, and what was tried.",
-        [row for row in rows if row[1]["verdict"] == claims.DEVIATES],
+        [row for row in rows if row[2]["verdict"] == claims.DEVIATES],
     )
     yield from _statements(
         "Statements that can be shown to be wrong",
-        "They do not hold here, and the papers' own numbers speak against them.",
-        [row for row in rows if row[1]["verdict"] == claims.CONTRADICTED],
+        "They do not hold here, and a test shows that an inconsistency of the papers alone makes "
+        "them fail.",
+        [row for row in rows if row[2]["verdict"] == claims.CONTRADICTED],
     )
+    yield from _tolerated([row for row in rows if row[2]["verdict"] == claims.WITHIN])
     yield from _not_run(figures, found)
     yield from _figures(figures, found)
 
@@ -89,25 +101,55 @@ def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _verdicts(
+    figures: Sequence[data.Figure], found: Mapping[str, Any]
+) -> Iterator[tuple[str, str, str, str]]:
+    """(paper, basis, kind, verdict) of every claim; what is not published is not run."""
+    for figure in figures:
+        published = {c["id"]: c["verdict"] for c in found.get(figure.id, {"claims": []})["claims"]}
+        for claim in figure.claims:
+            verdict = published.get(claim.id, claims.NOT_RUN)
+            yield figure.paper, claim.counted_under, claim.kind, verdict
+
+
 def _counts(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
+    """All claims first, then by what the papers found them by."""
+    yield "Claims are counted whole: a claim has the verdict of the worst part of its sentence."
+    yield ""
+    yield f"| claims | {' | '.join(claims.VERDICTS)} | all |"
+    yield f"|---|{'---|' * (len(claims.VERDICTS) + 1)}"
+    rows = (row[1:] for row in _verdicts(figures, found))
+    for name, counts in counted(rows).items():
+        cells = " | ".join(str(counts[verdict]) for verdict in claims.VERDICTS)
+        yield f"| {name} | {cells} | {counts.total()} |"
+    yield ""
+
+
+def _by_paper(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
     yield f"| paper | figures run | {' | '.join(claims.VERDICTS)} |"
     yield f"|---|---|{'---|' * len(claims.VERDICTS)}"
     for name in data.PAPERS:
         mine = [figure for figure in figures if figure.paper == name]
-        counts: Counter[str] = Counter()
-        for figure in mine:
-            one = found.get(figure.id)
-            verdicts = [c["verdict"] for c in one["claims"]] if one else []
-            counts.update(verdicts or [claims.NOT_RUN] * len(figure.claims))
+        counts = Counter(row[3] for row in _verdicts(mine, found))
         run = sum(figure.id in found for figure in mine)
         cells = " | ".join(str(counts[verdict]) for verdict in claims.VERDICTS)
         yield f"| {data.paper(name).title} ({name}) | {run} of {len(mine)} | {cells} |"
     yield ""
 
 
-def _statements(
-    title: str, about: str, rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-) -> Iterator[str]:
+Row = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
+"""A figure, one of its claims, a part of that."""
+
+
+def _named(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    return f"{claim['id']}.{part['id']}" if part["id"] else str(claim["id"])
+
+
+def _says(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    return f"{claim['statement']} ({part['says']})" if part["says"] else str(claim["statement"])
+
+
+def _statements(title: str, about: str, rows: Sequence[Row]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
     yield about
@@ -115,21 +157,53 @@ def _statements(
     if not rows:
         yield "None."
         yield ""
-    for one, claim in rows:
-        at = f" at {claim['at']}" if claim["at"] else ""
+    for one, claim, part in rows:
+        at = f" at {part['at']}" if part["at"] else ""
+        share = f" ({part['within']} of {part['of']} within)" if part["of"] > 1 else ""
         yield (
-            f"- **{claim['id']}** ({one['scale']}): {claim['statement']}. Accepted "
-            f"{claim['accepted']}, measured {claim['measured']}{at}. {_why(claim)}"
+            f"- **{_named(claim, part)}** ({one['scale']}): {_says(claim, part)}. Accepted "
+            f"{part['accepted']}, measured {part['measured']}{at}{share}. {_why(claim, part)}"
         )
     if rows:
         yield ""
 
 
-def _why(claim: Mapping[str, Any]) -> str:
-    parts = [_sentence(claim["reason"])] if claim["reason"] else []
-    if number := claim["contradicted_by"]:
-        parts.append(f"{number}: {data.notes()['inconsistency'][number]}.")
-    return " ".join(parts) or "No reason is known yet."
+def _why(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    told = [_sentence(text) for text in (part["reason"], part["contradiction"]) if text]
+    if number := claim["inconsistency"]:
+        told.append(f"{number}: {data.notes()['inconsistency'][number]}.")
+    return " ".join(told) or "No reason is known yet."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _tolerated(rows: Sequence[Row]) -> Iterator[str]:
+    yield "## Statements that hold within a tolerance or range"
+    yield ""
+    yield (
+        "What is accepted is more than what is printed, or the paper has a word and no number. The "
+        "tolerances are those that were written down before anything was run."
+    )
+    yield ""
+    if not rows:
+        yield "None."
+        yield ""
+        return
+    yield "| claim | printed | accepted | measured | what differs |"
+    yield "|---|---|---|---|---|"
+    for _, claim, part in rows:
+        printed = part["printed"] or claim["expected"]
+        cells = (
+            _named(claim, part),
+            printed,
+            part["accepted"],
+            part["measured"],
+            part["tolerance"],
+        )
+        yield f"| {' | '.join(map(_cell, cells))} |"
+    yield ""
 
 
 def _sentence(text: str) -> str:

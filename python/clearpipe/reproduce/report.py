@@ -6,19 +6,20 @@ import base64
 import math
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import clearpipe as cp
-from clearpipe.reproduce import claims, data, work
-from clearpipe.reproduce.claims import Outcome, Reading
-from clearpipe.reproduce.data import Figure, Paper
+from clearpipe.reproduce import claims, data, settings, work
+from clearpipe.reproduce.claims import Judged, Outcome, Reading
+from clearpipe.reproduce.data import Assertion, Figure, Paper
 from clearpipe.reproduce.work import Done
 
 SLUGS = {
     claims.HOLDS: "holds",
+    claims.WITHIN: "within",
     claims.DEVIATES: "deviates",
     claims.CONTRADICTED: "contradicted",
     claims.NOT_RUN: "not-run",
@@ -95,21 +96,27 @@ def _tells(outcome: Outcome) -> bool:
 
 
 def totals(done: Sequence[Done]) -> dict[str, Counter[str]]:
-    """Verdicts counted: of all claims, the quantitative ones of simulations that nothing in the
-    papers contradicts, and the analytic ones."""
-    out: dict[str, Counter[str]] = {
-        "all claims": Counter(),
-        "quantitative, simulated, not contradicted": Counter(),
-        "analytic": Counter(),
-    }
-    for one in done:
-        for outcome in one.outcomes:
-            claim = outcome.claim
-            out["all claims"][outcome.verdict] += 1
-            if claim.kind == "analytic":
-                out["analytic"][outcome.verdict] += 1
-            elif claim.kind == "quantitative" and not claim.contradicted_by:
-                out["quantitative, simulated, not contradicted"][outcome.verdict] += 1
+    """Claims counted by verdict: all of them, and by what the paper found them by."""
+    return counted(
+        (outcome.claim.counted_under, outcome.claim.kind, outcome.verdict)
+        for one in done
+        for outcome in one.outcomes
+    )
+
+
+def counted(rows: Iterable[tuple[str, str, str]]) -> dict[str, Counter[str]]:
+    """Verdicts of (basis, kind, verdict): all claims first, then each basis and kind that has any.
+
+    Nothing is left out of the first row, whatever it is.
+    """
+    rows = list(rows)
+    out = {"all claims": Counter(verdict for _, _, verdict in rows)}
+    for basis in (*data.BASES, data.REAL):
+        for kind in data.KINDS:
+            mine = [verdict for b, k, verdict in rows if (b, k) == (basis, kind)]
+            if mine:
+                name = basis if kind == basis else f"{basis}, {kind}"
+                out[name] = Counter(mine)
     return out
 
 
@@ -189,37 +196,78 @@ def _worst_point(outcome: Outcome, done: Done) -> str:
 
 def _row(outcome: Outcome, done: Done) -> dict[str, Any]:
     claim = outcome.claim
-    worst = outcome.worst
-    inside = sum(reading.inside for reading in outcome.readings)
-    needs = [need for _, _, need in outcome.counts]
-    told = f"{inside} of {len(outcome.readings)} within" if len(outcome.readings) > 1 else ""
-    if told and any(need < 1 for need in needs):
-        told += f" ({', '.join(f'{100 * need:.0f} %' for need in needs)} needed)"
+    parts = [_part(one) for one in outcome.judged]
     return {
         "claim": claim,
         "short": claim.id.removeprefix(f"{done.figure.id}-"),
         "figure": done.figure,
         "verdict": outcome.verdict,
         "slug": SLUGS[outcome.verdict],
+        "parts": parts,
+        "worst": _part(outcome.worst_judged),
+        "settings": settings.of(claim, done.data),
+        "again": _worst_point(outcome, done) if _tells(outcome) else "",
+    }
+
+
+def _part(judged: Judged) -> dict[str, Any]:
+    one = judged.assertion
+    worst = judged.worst
+    readings = judged.readings
+    needs = [group.need for group in judged.groups]
+    told = f"{sum(r.inside for r in readings)} of {len(readings)} within"
+    if any(need < 1 for need in needs):
+        told += f" ({', '.join(f'{100 * need:.0f} %' for need in needs)} needed)"
+    return {
+        "id": one.id,
+        "says": one.says,
+        "verdict": judged.verdict,
+        "slug": SLUGS[judged.verdict],
         "measured": reading_text(worst) if worst else "",
-        "told": told,
-        "accepted": range_text(claim.lo, claim.hi) or _ranges(outcome),
+        "told": told if len(readings) > 1 else "",
+        "of": "; ".join(measure.told() for measure in one.measures),
+        "accepted": accepted_text(one),
+        "printed": printed_text(one),
+        "tolerance": one.tolerance,
         "readings": [
             (reading.label or "value", interval_text(reading), range_text(reading.lo, reading.hi),
              reading.inside, reading.sure or reading.interval.n < 2)
-            for reading in outcome.readings
+            for reading in readings
         ],
-        "unsure": outcome.verdict in (claims.HOLDS, claims.DEVIATES)
-        and any(r.interval.n > 1 and not r.sure for r in outcome.readings),
-        "reason": outcome.reason,
-        "missing": _tells(outcome) and not outcome.reason and not claim.contradicted_by,
-        "again": _worst_point(outcome, done) if _tells(outcome) else "",
+        "unsure": judged.verdict in (*claims.GOOD, claims.DEVIATES)
+        and any(r.interval.n > 1 and not r.sure for r in readings),
+        "reason": judged.reason,
+        "contradiction": one.contradiction if judged.verdict == claims.CONTRADICTED else None,
+        "missing": judged.fails,
+        "note": one.note,
     }  # fmt: skip
 
 
-def _ranges(outcome: Outcome) -> str:
-    pairs = dict.fromkeys((m.lo, m.hi) for m in outcome.claim.measures)
-    return "; ".join(range_text(lo, hi) for lo, hi in pairs)
+def accepted_text(one: Assertion) -> str:
+    """The bounds that are accepted, with the range where it is less than all points."""
+    if not one.measures:
+        return range_text(one.lo, one.hi)
+    return "; ".join(dict.fromkeys(_bounds_text(m.lo, m.hi, m.x, m.need) for m in one.measures))
+
+
+def printed_text(one: Assertion) -> str:
+    """The same as the paper has it; nothing where it has no number."""
+    if one.printed is None:
+        return ""
+    if not one.measures:
+        lo, hi = one.printed.lo, one.printed.hi
+        return range_text(one.lo if lo is None else lo, one.hi if hi is None else hi)
+    strict = [measure.as_printed(one.printed) for measure in one.measures]
+    return "; ".join(dict.fromkeys(_bounds_text(m.lo, m.hi, m.x, m.need) for m in strict))
+
+
+def _bounds_text(lo: float, hi: float, x: tuple[float, float] | None, need: float) -> str:
+    words = [range_text(lo, hi)]
+    if x is not None:
+        words.append(f"from {number(x[0])} to {number(x[1])}")
+    if need < 1:
+        words.append(f"at {100 * need:.0f} % of the points")
+    return " ".join(words)
 
 
 def reading_text(reading: Reading) -> str:
@@ -231,6 +279,9 @@ def reading_text(reading: Reading) -> str:
 def interval_text(reading: Reading) -> str:
     """A mean and half of its 95 % interval."""
     interval = reading.interval
+    if reading.censored:
+        some = f" in {reading.censored} of {interval.n} runs" if interval.n > 1 else ""
+        return f"> {number(interval.mean)}: the run ended first{some}"
     if interval.n < 2 or not math.isfinite(interval.half):
         return number(interval.mean)
     return f"{number(interval.mean)} ± {interval.half:.2g}"

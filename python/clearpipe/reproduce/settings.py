@@ -1,8 +1,8 @@
 """What a verdict was found with: every setting that no default of a protocol or paper decides.
 
-A reader who asks why a claim holds here must find beside it what was chosen: starts and access links
-where the paper names none, parameters that a figure's schemes set, and defaults of ours that are not
-what the paper prints (`[departure]` in notes.toml).
+A reader who asks why a claim holds here must find beside it what was chosen: starts and access
+links where the paper names none, parameters that a figure's schemes set, and defaults of ours that
+are not what the paper prints (`[departure]` in notes.toml).
 """
 
 from __future__ import annotations
@@ -52,35 +52,46 @@ def _schemes(claim: Claim, part: Part, data: runs.Data) -> list[str]:
 
 def _of_part(data: runs.Data, part: Part, schemes: list[str]) -> Iterator[str]:
     document = tomllib.loads(runs.scenario(data.figure, part))
-    sweep = document.pop("sweep")
-    # What a scheme sets is told of the scheme.
     own = {name: runs.scheme_sets(data.paper.schemes[name]) for name in schemes}
+    # What a scheme sets is told of the scheme.
     replaced = {key for sets in own.values() for key in sets}
+    yield from _of_tables(document, replaced)
+    yield from _of_network(document)
+    for axis in document["sweep"]["zip"]:
+        if axis["name"] != "scheme":
+            keys = [key for key in axis if key not in ("name", "labels")]
+            yield from (f"{key} varies with {axis['name']}" for key in keys[1:])
+    for name, sets in own.items():
+        for key, value in sets.items():
+            yield from _told(f"{data.paper.schemes[name].label}: {key}", value)
+    values = [value for sets in own.values() for value in sets.values()]
+    yield from _departures({_kind(value) for value in values})
+
+
+def _of_tables(document: Mapping[str, Any], replaced: set[str]) -> Iterator[str]:
     for table in TOLD:
         for key, value in sorted(document.get(table, {}).items()):
             if f"{table}.{key}" not in replaced:
                 yield from _told(f"{table}.{key}", value)
-    for key in ON_TOPOLOGY:
-        if key in document.get("topology", {}):
-            yield f"topology.{key} = {document['topology'][key]}"
+
+
+def _of_network(document: Mapping[str, Any]) -> Iterator[str]:
+    topology, flows = document.get("topology", {}), document.get("flows", {})
+    yield from (f"topology.{key} = {topology[key]}" for key in ON_TOPOLOGY if key in topology)
     for key in ON_FLOWS:
-        values = dict.fromkeys(
-            str(flow[key]) for flow in document.get("flows", {}).values() if key in flow
-        )
+        values = dict.fromkeys(str(flow[key]) for flow in flows.values() if key in flow)
         if values:
             yield f"{key} = {', '.join(values)}"
-    for axis in sweep["zip"]:
-        if axis["name"] != "scheme":
-            keys = [key for key in axis if key not in ("name", "labels")]
-            yield from (f"{key} varies with {axis['name']}" for key in keys[1:])
-    kinds: set[str] = set()
-    for name, sets in own.items():
-        for key, value in sets.items():
-            kinds.add(value["kind"] if isinstance(value, Mapping) else str(value))
-            yield from _told(f"{data.paper.schemes[name].label}: {key}", value)
+
+
+def _departures(kinds: set[str]) -> Iterator[str]:
     for kind, departures in papers.notes().get("departure", {}).items():
         if kind in kinds:
             yield from (f"{kind}: {key}: {why}" for key, why in departures.items())
+
+
+def _kind(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
 
 
 def _told(key: str, value: Any) -> Iterator[str]:

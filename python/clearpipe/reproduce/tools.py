@@ -126,7 +126,4 @@ def by_label(
         number = value(cell)
         if number is not None:
             found.setdefault(cell.label, []).append(number)
-    return {
-        label: Reading.of(label, values, claim.lo, claim.hi)
-        for label, values in found.items()
-    }
+    return {label: Reading.of(label, values, claim.lo, claim.hi) for label, values in found.items()}
