@@ -20,10 +20,10 @@
 //! - D5: H_rtt is kept to 24 binary digits, so that the header is no larger in memory than others.
 //!
 //! Reconstructed:
-//! - R1: each class, spare and shuffled, has residues of its own. A packet that keeps the feedback of
+//! - R1: each class, spare and shuffled, has residues of its own (`residues = "class"`). A packet that keeps the feedback of
 //!   another router is charged as in XCP, the classes in the ratio of what they would have given; where
-//!   nothing would have been, the shuffle is. Printed are no residues; that is `residues = false`. With
-//!   them a link that has given out its spare bandwidth before an interval ends offers nothing, and every
+//!   nothing would have been, the shuffle is. With `residues = "shared"` both classes draw on one residue, as
+//!   all of XCP's feedback does. Printed are none; that is `residues = "none"`. With residues of its own a link that has given out its spare bandwidth before an interval ends offers nothing, and every
 //!   flow that another link would give a trace is held back by it, enters its shuffle and takes from its
 //!   own flows what it cannot use.
 
@@ -39,12 +39,23 @@ use crate::roles::{
     RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
+choice! {
+    /// What ends the feedback of an interval (R1).
+    pub enum Residues {
+        /// Each class, spare and shuffled, has residues of its own.
+        Class = "class",
+        /// Both draw on the same, as all of XCP's feedback does (its appendix A).
+        Shared = "shared",
+        /// Nothing does: the scales hold for the whole interval, as printed.
+        None = "none",
+    }
+}
+
 xcp_router_params! {
     /// The router's parameters.
     pub struct IxcpRouterParams {
-        /// Does what a class hands out end with its residues (R1)? The appendix as printed has none: its scales
-        /// hold for the whole interval.
-        residues: bool = true;
+        /// What ends the feedback of an interval: residues of each class, shared ones, or nothing (R1).
+        residues: Residues = Residues::Class;
     }
 }
 
@@ -216,8 +227,53 @@ impl IxcpRouter {
             self.params.xi_scale,
         );
         self.shuffle = Shares::new((self.h, self.h), d, sum, traffic, self.params.xi_scale);
+        if self.params.residues == Residues::Shared {
+            self.spare.residue_pos += self.shuffle.residue_pos;
+            self.spare.residue_neg += self.shuffle.residue_neg;
+            (self.shuffle.residue_pos, self.shuffle.residue_neg) = (0.0, 0.0);
+        }
         (self.input_traffic_shuffle, self.sum_rtt_by_cwnd_shuffle) = (0.0, 0.0);
         meter.restart(now, self.params.min_interval);
+    }
+
+    /// What a packet gets and gives of each class, both over its RTT; of the shuffle only if it is the link's
+    /// `own`.
+    #[inline(always)]
+    fn offer(&self, own: bool, rtt_by_cwnd: f64, size: f64) -> [(f64, f64); 2] {
+        let IxcpRouterParams { overdraw, residues, .. } = self.params;
+        let overdraw = overdraw || residues != Residues::Class;
+        let spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
+        let shuffle =
+            if own { self.shuffle.offer(rtt_by_cwnd, size, overdraw) } else { (0.0, 0.0) };
+        if residues != Residues::Shared || self.params.overdraw {
+            return [spare, shuffle];
+        }
+        // No more than what both have left, each in the ratio of what it would have been.
+        let most = (self.spare.residue_pos.max(0.0), self.spare.residue_neg.max(0.0));
+        let pos = split((spare.0 + shuffle.0).min(most.0), spare.0, shuffle.0);
+        let neg = split((spare.1 + shuffle.1).min(most.1), spare.1, shuffle.1);
+        [(pos.0, neg.0), (pos.1, neg.1)]
+    }
+
+    /// The account of what a packet cost each class (R1); a shared one is kept with the spare's.
+    #[inline(always)]
+    fn pay(&mut self, [spare, shuffle]: [(f64, f64); 2]) {
+        match self.params.residues {
+            Residues::None => {}
+            Residues::Class => {
+                self.spare.pay(spare);
+                self.shuffle.pay(shuffle);
+            }
+            Residues::Shared => {
+                self.spare.pay((spare.0 + shuffle.0, spare.1 + shuffle.1));
+                if self.spare.residue_pos <= 0.0 {
+                    self.shuffle.xi_p = 0.0;
+                }
+                if self.spare.residue_neg <= 0.0 {
+                    self.shuffle.xi_n = 0.0;
+                }
+            }
+        }
     }
 }
 
@@ -285,19 +341,10 @@ impl Router for IxcpRouter {
             header.feedback = held.min(0.0);
             return;
         }
-        let IxcpRouterParams { overdraw, residues, .. } = self.params;
-        let (own, overdraw) = (header.bottleneck == self.link, overdraw || !residues);
-        let rtt_by_cwnd = rtt * size / header.cwnd;
-        let spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
-        let shuffle = match own {
-            true => self.shuffle.offer(rtt_by_cwnd, size, overdraw),
-            false => (0.0, 0.0),
-        };
-        let [spare, shuffle] = header.answer(self.link, own, [spare, shuffle]);
-        if residues {
-            self.spare.pay(spare);
-            self.shuffle.pay(shuffle);
-        }
+        let (own, rtt_by_cwnd) = (header.bottleneck == self.link, rtt * size / header.cwnd);
+        let offers = self.offer(own, rtt_by_cwnd, size);
+        let paid = header.answer(self.link, own, offers);
+        self.pay(paid);
     }
 
     fn next_timer(&self) -> Time {
@@ -621,8 +668,28 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_residue_ends_both_classes() {
+        // As `shuffling`: 10 000 of spare and 30 000 of shuffle may be given, 30 000 must be taken.
+        let params =
+            IxcpRouterParams { alpha: 0.04, residues: Residues::Shared, ..Default::default() };
+        let mut r = router(&params, 0);
+        assert!(near(r.spare.residue_pos, 40_000.0) && near(r.spare.residue_neg, 30_000.0));
+        // A packet of another link gets 250: 160 of them are all that both classes have.
+        for _ in 0..161 {
+            depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
+        }
+        let none = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
+        assert_eq!({ none.feedback }, 0.0);
+        assert_eq!((r.spare.xi_p, r.shuffle.xi_p), (0.0, 0.0));
+        // An own packet gives its 1500 of the shuffle and gets nothing back.
+        let own = depart(&mut r, packet(LINK, 10_000.0, 0.0625));
+        assert!(near(own.feedback, -1500.0 * 0.0625) && near(r.spare.residue_neg, 28_500.0));
+    }
+
+    #[test]
     fn without_residues_every_packet_gets_its_share() {
-        let params = IxcpRouterParams { alpha: 0.04, residues: false, ..Default::default() };
+        let params =
+            IxcpRouterParams { alpha: 0.04, residues: Residues::None, ..Default::default() };
         let mut r = router(&params, 0);
         let before = (r.spare, r.shuffle);
         for _ in 0..100 {
