@@ -20,7 +20,7 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
-	check-peers check-peers-tcp bench-peers reproduce-quick reproduce-full reproduce-ci \
+	check-peers check-peers-tcp bench-peers reproduce-quick reproduce-full reproduce-readings reproduce-ci \
 	docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
@@ -89,6 +89,9 @@ reproduce-quick: $(VENV)/installed ## all figures of five papers at reduced scal
 
 reproduce-full: $(VENV)/installed ## the same as the papers did it: hours
 	$(REPRODUCE) all --scale full --check
+
+reproduce-readings: $(VENV)/installed ## verdicts under other starts, access links, timeouts: an hour
+	$(REPRODUCE) all --scale quick --readings docs/reproduction/readings.md
 
 # What takes seconds: theory, time series of a run or two, and a sweep.
 REPRODUCE_CI := vcp:sec3b-transition vcp:sec3d-scaling vcp:tab1 vcp:fig01 vcp:fig02 vcp:sec3e-mdfreeze \

@@ -85,6 +85,14 @@ def reproduce(  # noqa: PLR0913 - one for each option
             "time, one after the other; needs root. Without it what the store has is judged.",
         ),
     ] = False,
+    readings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run and judge everything again under other readings of what no paper says "
+            "(starts, access links, timeouts, delayed ACKs), one at a time: tables in Markdown.",
+        ),
+    ] = None,
     publish: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
@@ -122,12 +130,16 @@ def reproduce(  # noqa: PLR0913 - one for each option
     )
     _check_only(job, figures)
     _check_linux(job, figures)
+    if readings and (only or shard):
+        raise typer.BadParameter("--readings goes with neither --only nor --shard")
     missing = 0 if no_run else _run(job, figures)
     if part is not None:
         return
     done = [work.judge(job, figure) for figure in figures]
     if not job.only:
         _write(done, "all" in targets, out, publish, quiet)
+    if readings is not None:
+        _read_otherwise(job, done, readings, run=not no_run)
     _tell(done, job, out, as_json)
     _end(done, missing, check)
 
@@ -204,6 +216,42 @@ def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, q
         page = write_pages(done, publish)
         if not quiet:
             print(f"published: {page}", file=sys.stderr)
+
+
+def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) -> None:
+    """The verdicts under every other reading, in a page of tables."""
+    from dataclasses import replace
+
+    from clearpipe.reproduce import readings, runs, work
+
+    found: dict[str, list[Any]] = {one.figure.id: [] for one in done}
+    for reading in readings.READINGS:
+        other = replace(job, reading=reading)
+        concerned = [
+            one.figure
+            for one in done
+            if any(runs.concerns(reading, one.figure, p) for p in one.figure.parts[job.scale])
+        ]
+        if not job.quiet:
+            print(f"{reading.what}: {len(concerned)} figures", file=sys.stderr)
+        if run:
+            _run(other, concerned)
+        ids = {figure.id for figure in concerned}
+        for one in done:
+            verdicts = _verdicts(work.judge(other, one.figure)) if one.figure.id in ids else None
+            found[one.figure.id].append((reading, verdicts))
+    lines = readings.head(job.scale)
+    for one in done:
+        title = f"{one.figure.id}: {one.figure.title}"
+        lines += readings.table(title, _verdicts(one), found[one.figure.id])
+    page.parent.mkdir(parents=True, exist_ok=True)
+    work.write_text(page, "\n".join(lines).rstrip() + "\n")
+    if not job.quiet:
+        print(f"readings: {page}", file=sys.stderr)
+
+
+def _verdicts(done: Done) -> dict[str, str]:
+    return {outcome.claim.id: outcome.verdict for outcome in done.outcomes}
 
 
 def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:

@@ -8,9 +8,10 @@ import fnmatch
 import functools
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import clearpipe as cp
 from clearpipe import api, model
@@ -21,14 +22,21 @@ from clearpipe.sweep import tables
 from clearpipe.sweep.spec import Spec, split_quantity
 from clearpipe.sweep.store import Store
 
+if TYPE_CHECKING:
+    from clearpipe.reproduce.readings import Reading
+
 FUNCTION = re.compile(r"(mean|min|max|sum|jain)\((.+)\)")
 
 
 # From a figure to sweeps.
 
 
-def scenario(figure: Figure, part: Part) -> str:
+def scenario(figure: Figure, part: Part, reading: Reading | None = None) -> str:
     """The part as a sweep's file: what `clearpipe sweep run` and `clearpipe run` take."""
+    return model.toml(_document(figure, part, reading))
+
+
+def _document(figure: Figure, part: Part, reading: Reading | None) -> dict[str, Any]:
     owner = paper(figure.paper)
     document = copy.deepcopy(dict(owner.bases[part.base]))
     document = {"schema": 1, "name": _name(figure, part), **document}
@@ -41,15 +49,25 @@ def scenario(figure: Figure, part: Part) -> str:
         if _found(document, key) is None:
             _set(document, key, value)
     document["sweep"] = _sweep(figure, part, document)
-    return model.toml(document)
+    if reading is not None:
+        reading.change(document)
+    return document
 
 
-def sweep(figure: Figure, part: Part, only: Sequence[Mapping[str, Any]] = ()) -> Spec | None:
+def concerns(reading: Reading, figure: Figure, part: Part) -> bool:
+    """Does the reading change anything in the part's runs?"""
+    return _document(figure, part, reading) != _document(figure, part, None)
+
+
+def sweep(
+    figure: Figure,
+    part: Part,
+    only: Sequence[Mapping[str, Any]] = (),
+    reading: Reading | None = None,
+) -> Spec | None:
     """The part as a sweep; None if `only` leaves none of its points."""
-    text = scenario(figure, part)
+    text = scenario(figure, part, reading)
     if only:
-        import tomllib
-
         document = tomllib.loads(text)
         names = {axis["name"] for axis in document["sweep"]["zip"]}
         # A condition on an axis that the part does not have leaves none of its points.

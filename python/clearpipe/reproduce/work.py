@@ -18,6 +18,7 @@ from clearpipe.errors import ConfigError
 from clearpipe.reproduce import claims, runs, settings
 from clearpipe.reproduce.claims import Judged, Outcome
 from clearpipe.reproduce.data import Figure, Part, Scale, paper
+from clearpipe.reproduce.readings import Reading
 from clearpipe.sweep import progress
 from clearpipe.sweep.runner import Executor, Options, Sweep, Tally, Threads
 from clearpipe.sweep.spec import Spec
@@ -39,10 +40,15 @@ class Job:
     quiet: bool = True
     linux: bool = False
     """Are parts on a real kernel run, too?"""
+    reading: Reading | None = None
+    """What no paper says is read so, in place of the rule."""
 
     def sweeps(self, figure: Figure) -> list[tuple[Part, Spec]]:
         """The figure's sweeps at the scale."""
-        found = [(part, runs.sweep(figure, part, self.only)) for part in figure.parts[self.scale]]
+        found = [
+            (part, runs.sweep(figure, part, self.only, self.reading))
+            for part in figure.parts[self.scale]
+        ]
         return [(part, spec) for part, spec in found if spec is not None]
 
     @functools.cached_property

@@ -1,0 +1,111 @@
+"""What no paper says, read another way, and what is told beside a verdict."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce import claims, data, readings, runs, settings
+from clearpipe.reproduce.runs import Data
+
+DOCUMENT: dict[str, Any] = {
+    "topology": {"kind": "dumbbell", "rtt": "80ms"},
+    "flows": {
+        "fwd": {"start": "uniform(1ms, 300ms)", "access_rate": "2x"},
+        "late": {"start": "uniform(80s, 81s)"},
+        "one": {"start": "20s"},
+        "first": {},
+    },
+    "sweep": {"zip": [{"name": "scheme", "labels": ["a"], "protocols.host": [{"kind": "vcp"}]}]},
+}
+
+
+def read(name: str, **more: Any) -> dict[str, Any]:
+    document = copy.deepcopy(DOCUMENT) | more
+    readings.by_name(name).change(document)
+    return document
+
+
+def starts(document: dict[str, Any]) -> list[Any]:
+    return [flow.get("start") for flow in document["flows"].values()]
+
+
+def test_only_random_starts_at_the_beginning_are_read_otherwise() -> None:
+    kept = ["uniform(80s, 81s)", "20s", None]
+    assert starts(read("starts-10s")) == ["uniform(0s, 10s)", *kept]
+    # 2.5 x 80 ms.
+    assert starts(read("starts-rtt")) == ["uniform(0s, 200ms)", *kept]
+
+
+def test_a_start_by_round_trips_follows_the_axis() -> None:
+    axis = {
+        "name": "rtt",
+        "labels": ["10ms", "1s"],
+        "topology.rtt": ["10ms", "1s"],
+        "flows.fwd.start": ["uniform(0s, 5s)", "uniform(0s, 5s)"],
+        "flows.late.start": ["uniform(80s, 81s)", "uniform(80s, 81s)"],
+    }
+    found = read("starts-rtt", sweep={"zip": [axis]})["sweep"]["zip"][0]
+    assert found["flows.fwd.start"] == ["uniform(0s, 25ms)", "uniform(0s, 2500ms)"]
+    assert found["flows.late.start"] == ["uniform(80s, 81s)", "uniform(80s, 81s)"]
+
+
+def test_access_links_and_timeouts() -> None:
+    rates = [flow["access_rate"] for flow in read("access-10x")["flows"].values()]
+    assert rates == ["10x"] * 4
+    lot = read("access-10x", topology={"kind": "parking-lot", "rtt": "80ms"})
+    assert lot["flows"] == DOCUMENT["flows"]
+    assert read("rto-1s", transport={"initial_rto": "6s"})["transport"] == {
+        "initial_rto": "6s",
+        "min_rto": "1s",
+    }
+    with pytest.raises(ConfigError, match="no reading is called that; there are starts-300ms"):
+        readings.by_name("starts")
+
+
+def test_every_reading_gives_scenarios_that_are_valid() -> None:
+    figure = data.chosen("vcp:fig04")[0]
+    (part,) = figure.parts["quick"]
+    for reading in readings.READINGS:
+        assert runs.sweep(figure, part, reading=reading) is not None
+    # One of the three starts is the rule's own.
+    starting = [one for one in readings.READINGS if one.name.startswith("starts")]
+    assert [runs.concerns(one, figure, part) for one in starting].count(False) <= 1
+
+
+def test_a_table_tells_what_changes() -> None:
+    stands = {"x-fig01-c1": claims.HOLDS, "x-fig01-c2": claims.HOLDS}
+    other = stands | {"x-fig01-c2": claims.DEVIATES}
+    one, two = readings.READINGS[:2]
+    lines = list(readings.table("x-fig01: T", stands, [(one, other), (two, None)]))
+    assert "| as it stands | 2 as printed | |" in lines
+    row = f"| {one.what} | 1 as printed, 1 deviate | c2 deviates (was: holds as printed) |"
+    assert row in lines
+    assert not any(two.what in line for line in lines)
+    assert list(readings.table("x-fig01: T", stands, [(one, None)])) == []
+
+
+def test_settings_beside_a_verdict_are_those_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the part sets, what its own scheme sets, and what is not as its paper has it."""
+    figure = data.chosen("vcp:fig13")[0]
+    owner = data.paper("vcp")
+    scheme = replace(owner.schemes["vcp-nolimit"], host={"kind": "vcp", "limiters": False})
+    part = replace(figure.parts["quick"][0], schemes=("vcp", "vcp-nolimit"))
+    changed = replace(owner, schemes=dict(owner.schemes) | {"vcp-nolimit": scheme})
+    monkeypatch.setattr(runs, "paper", lambda name: changed)
+    told = {"departure": {"vcp": {"t_d": "why"}, "xcp": {"overdraw": "why not"}}}
+    monkeypatch.setattr(data, "notes", lambda: told)
+    one = data.Assertion(lo=0.0, measures=(data.Measure("m", ("vcp-nolimit",)),))
+    claim = replace(figure.claims[0], assertions=(one,))
+    found = settings.of(claim, Data(changed, figure, (part,)))
+    assert "VCP without limiters: protocols.host.limiters = False" in found
+    assert "transport.initial_window = 2pkt" in found
+    assert "vcp: t_d: why" in found
+    assert not any("xcp" in line for line in found)
+    only_vcp = replace(one, measures=(data.Measure("m", ("vcp",)),))
+    other = settings.of(replace(claim, assertions=(only_vcp,)), Data(changed, figure, (part,)))
+    assert not any("limiters" in line for line in other)
