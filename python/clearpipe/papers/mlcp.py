@@ -7,6 +7,7 @@ named by a metric `@name` gets a result and gives a number; one named by `draw` 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,11 @@ import clearpipe as cp
 from clearpipe.reproduce import runs
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.draw import COLORS
-from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     base_rtts,
     by_label,
     claim_of,
-    exact,
     flow_series,
     link_of,
     link_series,
@@ -63,22 +63,37 @@ def fig01_c3(_: Data) -> dict[str, float]:
     }
 
 
-def fig01_c4(data: Data) -> dict[str, Reading]:
-    """How far 3 bits are from 4 above 10 % load; steps are below the ideal, and close in."""
-    claim = claim_of(data, "c4")
-    load = np.arange(0.01, 0.8, 0.01)
-    ideal = 1 + mlcp.gain(load)
-    two, three, four = (mlcp.factor(load, bits) for bits in (2, 3, 4))
-    high = load > 0.1
-    gaps = [float(np.mean((ideal - steps) / ideal)) for steps in (two, three, four)]
-    above = sum((steps > ideal + 1e-12).sum() for steps in (two, three, four))
-    told = (
-        ("4 bits over 3", float(np.mean((np.abs(four - three) / three)[high])), claim.hi),
-        ("loads where steps are above the ideal", float(above), 0.0),
-        ("gap to the ideal, 3 bits less 2", gaps[1] - gaps[0], 0.0),
-        ("gap to the ideal, 4 bits less 3", gaps[2] - gaps[1], 0.0),
-    )
-    return {name: Reading(name, exact(value), -np.inf, hi) for name, value, hi in told}
+LOADS = np.arange(0.01, 0.8, 0.01)
+
+
+def fig01_c4_above(_: Data) -> dict[str, float]:
+    """Loads at which the steps are above the ideal curve."""
+    ideal = 1 + mlcp.gain(LOADS)
+    return {
+        f"{bits} bits": float((mlcp.factor(LOADS, bits) > ideal + 1e-12).sum())
+        for bits in (2, 3, 4)
+    }
+
+
+def fig01_c4_closer(_: Data) -> dict[str, float]:
+    """The mean gap to the ideal curve, less that with a bit fewer."""
+    ideal = 1 + mlcp.gain(LOADS)
+    two, three, four = (float(np.mean(1 - mlcp.factor(LOADS, bits) / ideal)) for bits in (2, 3, 4))
+    return {"3 bits less 2": three - two, "4 bits less 3": four - three}
+
+
+def _fourth_bit(loads: Any) -> float:
+    """By how much a fourth bit makes the factor larger, in the mean over loads."""
+    three, four = (mlcp.factor(loads, bits) for bits in (3, 4))
+    return float(np.mean(np.abs(four - three) / three))
+
+
+def fig01_c4_high(_: Data) -> float:
+    return _fourth_bit(LOADS[LOADS > 0.1])
+
+
+def fig01_c4_low(_: Data) -> float:
+    return _fourth_bit(LOADS[LOADS < 0.1]) / _fourth_bit(LOADS[LOADS > 0.1])
 
 
 def fig01_factors(place: Any, _: Data) -> None:
@@ -105,17 +120,23 @@ def sec2_1_rl_c4(_: Data) -> float:
     return float(mlcp.whole_rounds(15, BDP))
 
 
-def fig02_c2(_: Data) -> dict[str, float]:
-    """r of 2 over 3 bits and of 3 over 15, in the printed digits, over 4.4 and 1.26; 1 KB is a
-    packet."""
-    out = {}
+def _drops() -> dict[str, tuple[float, float]]:
+    """At each capacity r of 2 over that of 3 bits and of 3 over 15; 1 KB is a packet."""
+    found = {}
     for bps in CAPACITIES:
         two, three, many = (
             mlcp.rounds(bits, bps * 0.2 / 8, initial_bytes=1000) for bits in (2, 3, 15)
         )
-        out[f"2 to 3 bits, {_rate(bps)}"] = round(two / three, 1) / 4.4
-        out[f"3 to 15 bits, {_rate(bps)}"] = round(three / many, 2) / 1.26
-    return out
+        found[_rate(bps)] = (two / three, three / many)
+    return found
+
+
+def fig02_c2_drop(_: Data) -> dict[str, float]:
+    return {rate: round(drop, 1) for rate, (drop, _) in _drops().items()}
+
+
+def fig02_c2_rest(_: Data) -> dict[str, float]:
+    return {rate: rest / drop for rate, (drop, rest) in _drops().items()}
 
 
 def _rate(bps: float) -> str:
@@ -175,23 +196,78 @@ def sec2_2_2_rounds(place: Any, _: Data) -> None:
 # Section 3.1.2: RTT scaling.
 
 
-def sec3_1_2_scaling_c1(_: Data) -> dict[str, float]:
-    """The windows' ratio over the alphas', with AI alone and with II."""
+RATIOS = (0.1, 0.25, 1.0, 4.0, 10.0)
+AI_ALONE = ((5, 0),)
+WITH_II = ((5, 20), (2, 20))
+
+
+def _windows(rounds: Iterable[tuple[int, int]]) -> dict[str, float]:
+    """The windows' ratio after 400 epochs over the alphas'."""
     out = {}
-    for n, m in ((5, 0), (5, 20), (2, 20)):
-        for ratio in (0.1, 0.25, 1.0, 4.0, 10.0):
+    for n, m in rounds:
+        for ratio in RATIOS:
             first, second = mlcp.after_epochs([50.0, 1.0], [ratio, 1.0], mlcp.Epoch(n, m))
             out[f"n = {n}, m = {m}, ratio {ratio:g}"] = float(first / second / ratio)
     return out
 
 
-def sec3_1_2_scaling_c2(_: Data) -> dict[str, float]:
+def sec3_1_2_scaling_c1_ai(_: Data) -> dict[str, float]:
+    return _windows(AI_ALONE)
+
+
+def sec3_1_2_scaling_c1_ii(_: Data) -> dict[str, float]:
+    return _windows(WITH_II)
+
+
+def _jain(rates: Any) -> float:
+    rates = np.asarray(rates)
+    return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+
+def _fairness(rounds: Iterable[tuple[int, int]]) -> dict[str, float]:
     """Jain's index of the rates of five RTTs, 0.1 to 10 t_p."""
-    out = {}
-    for n, m in ((5, 0), (5, 20), (2, 20)):
-        rates = np.array([1 / mlcp.rate_ratio(r, mlcp.Epoch(n, m)) for r in (0.1, 0.25, 1, 4, 10)])
-        out[f"n = {n}, m = {m}"] = float(rates.sum() ** 2 / (5 * (rates**2).sum()))
-    return out
+    return {
+        f"n = {n}, m = {m}": _jain([1 / mlcp.rate_ratio(r, mlcp.Epoch(n, m)) for r in RATIOS])
+        for n, m in rounds
+    }
+
+
+def sec3_1_2_scaling_c2_ai(_: Data) -> dict[str, float]:
+    return _fairness(AI_ALONE)
+
+
+def sec3_1_2_scaling_c2_ii(_: Data) -> dict[str, float]:
+    return _fairness(WITH_II)
+
+
+def _eq_11(alpha: float, n: int, m: int, beta: float = 0.875) -> float:
+    """The window that eq. (11) leaves as it is, s^2 of (1 - beta) s^3 = beta alpha (n s + m)."""
+    roots = np.roots([1 - beta, 0.0, -beta * alpha * n, -beta * alpha * m])
+    real = roots.real[np.abs(roots.imag) < 1e-9]
+    return float(real.max() ** 2)
+
+
+def windows_are_those_of_eq_11(_: Data, outside: list[Reading]) -> bool:
+    """Is each ratio outside that of two solutions of eq. (11)?"""
+    told = {
+        f"n = {n}, m = {m}, ratio {r:g}": _eq_11(r, n, m) / _eq_11(1.0, n, m) / r
+        for n, m in WITH_II
+        for r in RATIOS
+    }
+    return _are(told, outside)
+
+
+def rates_are_those_of_eq_11(_: Data, outside: list[Reading]) -> bool:
+    """Is each index outside that of the solutions of eq. (11)? In a round of t_p alpha_f is added
+    t_p / rtt times, and a rate is a window over an RTT."""
+    told = {f"n = {n}, m = {m}": _jain([_eq_11(r, n, m) / r for r in RATIOS]) for n, m in WITH_II}
+    return _are(told, outside)
+
+
+def _are(told: Mapping[str, float], outside: list[Reading]) -> bool:
+    return all(
+        one.label in told and abs(one.interval.mean / told[one.label] - 1) < 1e-3 for one in outside
+    )
 
 
 def sec3_1_2_ratios(place: Any, _: Data) -> None:
@@ -211,6 +287,16 @@ def sec3_1_2_ratios(place: Any, _: Data) -> None:
 
 def fig09_c4(_: Data) -> float:
     return 1 + float(vcp.xi(0.8))
+
+
+def vcp_is_too_fast_for_the_gap(_: Data, outside: list[Reading]) -> bool:
+    """Is no gap above what ten flows of VCP leave of 10 Gb/s and 80 ms in 5 to 100 s, if they grow
+    by the factor that the paper names from a packet to 80 % load and no further?"""
+    fair = 10e9 * 0.08 / 8000 / 10
+    periods = np.arange(0.0, 100.0, 0.2)
+    load = np.minimum(1.0625 ** np.arange(len(periods)) / fair, 0.8)
+    most = 1 - float(load[periods >= 5].mean())
+    return all(most < one.lo and one.interval.mean <= most for one in outside)
 
 
 def fig13_c6(data: Data) -> dict[str, float]:
@@ -321,8 +407,7 @@ def fig04_improvement(place: Any, data: Data) -> None:
 
 
 def fair_time(result: cp.Result) -> float:
-    """Seconds from the newcomer's start until it has 70 % of its fair rate, as a mean over 1 s; the
-    rest of the run if it never does."""
+    """Seconds from the newcomer's start until it has 70 % of its fair rate, as a mean over 1 s."""
     t, rate = flow_series(result, "goodput_bps")["new"]
     number = sum(group["flows"] for group in result.summary["groups"])
     share = 0.7 * 0.95 * link_of(result)["rate_bps"] / number
@@ -331,7 +416,14 @@ def fair_time(result: cp.Result) -> float:
     t, rate = t[later], np.nan_to_num(rate[later])
     mean = np.convolve(rate, np.full(10, 0.1), "valid")
     reached = np.flatnonzero(mean >= share)
-    return float((t[reached[0] + 9] if len(reached) else t[-1]) - begin)
+    return float(t[reached[0] + 9] - begin) if len(reached) else Censored(t[-1] - begin)
+
+
+def mild_overloads(result: cp.Result) -> float:
+    """The share of periods in overload after 50 s that are below 120 %; NaN if there is none."""
+    t, sigma = link_series(result, "router_sigma")
+    over = sigma[(t > 50) & (sigma >= 1)]
+    return float((over < 1.2).mean()) if len(over) else np.nan
 
 
 def overload(result: cp.Result) -> float:
@@ -354,7 +446,10 @@ def _times(data: Data) -> dict[tuple[float, str], dict[str, list[float]]]:
 
 def _means(data: Data) -> dict[tuple[float, str], dict[str, float]]:
     return {
-        point: {scheme: float(np.mean(values)) for scheme, values in schemes.items()}
+        point: {
+            scheme: Censored.if_any(values, float(np.mean(values)))
+            for scheme, values in schemes.items()
+        }
         for point, schemes in _times(data).items()
         if len(schemes) == 4
     }
@@ -374,31 +469,55 @@ def convergence(place: Any, data: Data) -> None:
     place.set_xlabel(axis.label)
 
 
-def fig07_c1(data: Data) -> dict[str, float]:
-    """A <= D <= C <= B: the differences [s]."""
+def _less(first: float, second: float) -> float:
+    """The difference of two times; nothing is known of it if the second never came."""
+    if isinstance(second, Censored):
+        return Censored(-np.inf)
+    return Censored.if_any([first], first - second)
+
+
+def _over(first: float, second: float) -> float:
+    """As `_less`, the ratio."""
+    if isinstance(second, Censored):
+        return Censored(0.0)
+    return Censored.if_any([first], first / second)
+
+
+def _differences(data: Data, pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """The first scheme's time less the second's [s]."""
+    pairs = list(pairs)
     return {
-        f"{a.upper()} less {b.upper()}, {label}": means[a] - means[b]
+        f"{a.upper()} less {b.upper()}, {label}": _less(means[a], means[b])
         for (_, label), means in _means(data).items()
-        for a, b in (("a", "d"), ("d", "c"), ("c", "b"))
+        for a, b in pairs
     }
 
 
+def fig07_c1_fastest(data: Data) -> dict[str, float]:
+    return _differences(data, (("a", "b"), ("a", "c"), ("a", "d")))
+
+
+def fig07_c1_next(data: Data) -> dict[str, float]:
+    return _differences(data, (("d", "c"), ("c", "b")))
+
+
 def fig07_c2(data: Data) -> dict[str, float]:
-    return {label: means["b"] - means["c"] for (_, label), means in _means(data).items()}
+    return _differences(data, (("b", "a"), ("b", "c"), ("b", "d")))
 
 
 def fig07_c4(data: Data) -> dict[str, float]:
     """The largest of B, C and D over the smallest, less one."""
-    return {
-        label: max(means[s] for s in "bcd") / min(means[s] for s in "bcd") - 1
-        for (x, label), means in _means(data).items()
-        if x > 10e6
-    }
+    out = {}
+    for (x, label), means in _means(data).items():
+        if x > 10e6:
+            times = [means[s] for s in "bcd"]
+            out[label] = Censored.if_any(times, max(times) / min(times) - 1)
+    return out
 
 
 def fig08_c1(data: Data) -> dict[str, float]:
     return {
-        f"{slow.upper()} over {fast.upper()}": means[slow] / means[fast]
+        f"{slow.upper()} over {fast.upper()}": _over(means[slow], means[fast])
         for (x, _), means in _means(data).items()
         if x == 20
         for slow in "bc"
@@ -422,7 +541,7 @@ def fig08_c2(data: Data) -> dict[str, float]:
 
 
 def fig08_c4(data: Data) -> dict[str, float]:
-    return {f"{label} flows": m["a"] / m["d"] for (_, label), m in _means(data).items()}
+    return {f"{label} flows": _over(m["a"], m["d"]) for (_, label), m in _means(data).items()}
 
 
 def overloads_per_second(result: cp.Result) -> float:
@@ -433,29 +552,27 @@ def overloads_per_second(result: cp.Result) -> float:
     return float((sigma[late] >= 1).mean() / period)
 
 
-def sec2_2_3_increase_c1(data: Data) -> dict[str, float]:
-    """Overloads that II saves, and RTTs that II alone would need more from 80 to 95 % load."""
+def sec2_2_3_increase_c1_fewer(data: Data) -> dict[str, float]:
+    """Periods in overload that II saves [1/s]."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for cell in data.of("main"):
+        value = data.number(cell, "@overloads_per_second")
+        if value is not None:
+            found.setdefault((cell.scheme, cell.label), []).append(value)
+    return {
+        f"{label} flows": float(np.mean(values) - np.mean(found["ai-ii-md", label]))
+        for (scheme, label), values in found.items()
+        if scheme == "ai-md"
+    }
+
+
+def sec2_2_3_increase_c1_faster(data: Data) -> dict[str, float]:
+    """RTTs that II alone would need more from 80 to 95 % load."""
     out = {}
     for label in dict.fromkeys(cell.label for cell in data.cells):
-        both = {
-            scheme: float(
-                np.mean(
-                    [
-                        data.number(cell, "@overloads_per_second") or 0.0
-                        for cell in data.of("main", scheme)
-                        if cell.label == label
-                    ]
-                )
-            )
-            for scheme in ("ai-ii-md", "ai-md")
-        }
-        out[f"AI-MD's overloads less AI-II-MD's, {label} flows (1/s)"] = (
-            both["ai-md"] - both["ai-ii-md"]
-        )
         window = 0.98 * 20e6 * 0.1 / 8000 / float(label)
-        out[f"II-MD's ramp less AI-II-MD's, {label} flows (RTTs, computed)"] = _ramp(
-            window, lambda w: 1 / np.sqrt(w)
-        ) - _ramp(window, lambda w: 1.0)
+        alone, added = _ramp(window, lambda w: 1 / np.sqrt(w)), _ramp(window, lambda w: 1.0)
+        out[f"{label} flows"] = alone - added
     return out
 
 
@@ -468,25 +585,37 @@ def _ramp(window: float, added: Any) -> float:
     return float(count)
 
 
-def sec2_2_3_increase_c2(data: Data) -> dict[str, Reading]:
-    """The mean growth of the load factor between periods from 95 % on: the 5 s after the newcomer
-    came less the 30 s before [1/s]."""
-    return dict(by_label(data, "c2", data.of("main", "ai-ii-md"), _steeper))
+def sec2_2_3_increase_c2_steady(data: Data) -> dict[str, Reading]:
+    """The mean growth of the load factor between periods from 95 % on, in the 30 s before the
+    newcomer [1/s]."""
+    return dict(by_label(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before))
 
 
-def _steeper(cell: Cell) -> float | None:
+def sec2_2_3_increase_c2_newcomer(data: Data) -> dict[str, Reading]:
+    """That of the 5 s after the newcomer came, less that of the 30 s before [1/s]."""
+    return dict(by_label(data, "c2.b", data.of("main", "ai-ii-md"), _steeper))
+
+
+def _growth(cell: Cell, begin: float, end: float) -> float | None:
+    """The mean growth of the load factor between periods from 95 % on [1/s]."""
     t, sigma = link_series(cell.result, "router_sigma")
     changed = np.flatnonzero(np.diff(sigma)) + 1
     t, sigma = t[changed], sigma[changed]
     slope = np.diff(sigma) / np.diff(t)
     inverse = (sigma[:-1] >= 0.95) & (sigma[:-1] < 1)
+    among = inverse & (t[:-1] >= begin) & (t[:-1] < end)
+    return float(slope[among].mean()) if among.any() else None
+
+
+def _growth_before(cell: Cell) -> float | None:
+    return _growth(cell, 20.0, 50.0)
+
+
+def _steeper(cell: Cell) -> float | None:
     start, goodput = flow_series(cell.result, "goodput_bps")["new"]
     begin = float(start[np.nan_to_num(goodput) > 0][0])
-    before = inverse & (t[:-1] > 20) & (t[:-1] < 50)
-    after = inverse & (t[:-1] >= begin) & (t[:-1] < begin + 5)
-    if not before.any() or not after.any():
-        return None
-    return float(slope[after].mean() - slope[before].mean())
+    before, after = _growth_before(cell), _growth(cell, begin, begin + 5)
+    return None if before is None or after is None else after - before
 
 
 # Section 3.2.2: t_p.
@@ -558,22 +687,21 @@ def sec3_2_2_periods(place: Any, data: Data) -> None:
 # Section 4.
 
 
-def fig10_c4(data: Data) -> float | None:
-    """The RTT at which SACK+RED's utilization falls below SACK+RIO's, between two points [s]."""
-    gap: dict[float, list[float]] = {}
-    rio = {(c.label, c.rep): data.number(c, "utilization_ratio") for c in data.of("main", "rio")}
-    for cell in data.of("main", "red"):
-        red, other = data.number(cell, "utilization_ratio"), rio.get((cell.label, cell.rep))
-        if red is not None and other is not None:
-            gap.setdefault(cell.x, []).append(red - other)
-    x = np.array(sorted(gap))
-    y = np.array([np.mean(gap[at]) for at in x])
-    for i in range(len(x) - 1):
-        if y[i] > 0 >= y[i + 1]:
-            part = y[i] / (y[i] - y[i + 1])
-            return float(np.exp(np.log(x[i]) + part * np.log(x[i + 1] / x[i])))
-    # Never: below all RTTs that are run if RED is never ahead, above them if always.
-    return None if not len(x) else float(x[0] if y[0] <= 0 else x[-1])
+def fig12_c3_linear(data: Data) -> dict[str, float]:
+    """R^2 of a line through the mean losses from 1000/s on, negative if it falls."""
+    out = {}
+    for scheme in ("vcp", "xcp"):
+        points: dict[float, list[float]] = {}
+        for cell in data.of("main", scheme):
+            value = data.number(cell, "drop_ratio")
+            if value is not None and cell.x >= 1000:
+                points.setdefault(cell.x, []).append(value)
+        if len(points) > 2:
+            y = [float(np.mean(values)) for values in points.values()]
+            # Without any loss there is no line.
+            r = float(np.corrcoef(list(points), y)[0, 1]) if np.ptp(y) > 0 else 0.0
+            out[data.paper.schemes[scheme].label] = r * abs(r)
+    return out
 
 
 LINKS = range(1, 11)
@@ -584,7 +712,7 @@ def _by_link(data: Data, scheme: str, column: str) -> Any:
     return np.array(
         [
             [cell.metrics[f"links.l{n}.{column}"] for n in LINKS]
-            for cell in sorted(data.of("main", scheme), key=lambda cell: cell.rep)
+            for cell in sorted(data.of(scheme=scheme), key=lambda cell: cell.rep)
         ]
     )
 
@@ -606,12 +734,16 @@ def _gaps(
     return out
 
 
-def fig13_c1(data: Data) -> dict[str, Reading]:
-    return _gaps(data, "c1", (("mlcp", "vcp"), ("mlcp", "red")), "utilization_ratio")
+def fig13_c1_vcp(data: Data) -> dict[str, Reading]:
+    return _gaps(data, "c1.a", (("mlcp", "vcp"),), "utilization_ratio")
+
+
+def fig13_c1_red(data: Data) -> dict[str, Reading]:
+    return _gaps(data, "c1.b", (("mlcp", "red-mean"),), "utilization_ratio")
 
 
 def fig13_c2(data: Data) -> dict[str, Reading]:
-    return _gaps(data, "c2", (("mlcp", "rio"),), "utilization_ratio")
+    return _gaps(data, "c2", (("mlcp", "rio-mean"),), "utilization_ratio")
 
 
 def fig13_c3(data: Data) -> dict[str, Reading]:
@@ -626,7 +758,7 @@ def fig13_c5(data: Data) -> dict[str, float]:
     """Each scheme's largest loss rate of a link."""
     return {
         data.paper.schemes[scheme].label: float(found.mean(axis=0).max())
-        for scheme in data.paper.groups["all"]
+        for scheme in data.paper.groups["mixed"]
         if len(found := _by_link(data, scheme, "drop_ratio"))
     }
 
@@ -644,7 +776,7 @@ def fig13_loss(place: Any, data: Data) -> None:
 
 
 def _links(place: Any, data: Data, column: str) -> None:
-    for scheme, color, marker in zip(data.paper.groups["all"], COLORS, "osD^v", strict=False):
+    for scheme, color, marker in zip(data.paper.groups["mixed"], COLORS, "osD^v", strict=False):
         found = _by_link(data, scheme, column)
         if len(found):
             label = data.paper.schemes[scheme].label
@@ -656,13 +788,11 @@ def _links(place: Any, data: Data, column: str) -> None:
 
 
 def fig14_recovery(result: cp.Result) -> float:
-    """Seconds from the departure at 140 s until 95 % of what ten flows used before, from 30 to
-    80 s, is used again."""
+    """Seconds from the departure at 140 s until 95 % of the capacity are used, over 500 ms."""
     t, used = windowed(*link_series(result, "utilization_ratio"), "500ms")
-    before = float(used[(t > 30) & (t <= 80)].mean())
     # What the flows that left had sent is on its way for an RTT.
-    after = t[(t > 140.5) & (used >= 0.95 * before)]
-    return float(after[0] - 140) if len(after) else np.inf
+    after = t[(t > 140.5) & (used >= 0.95)]
+    return float(after[0] - 140) if len(after) else Censored(t[-1] - 140)
 
 
 def fig14_largest_queue(result: cp.Result) -> float:
@@ -685,3 +815,66 @@ def fig14_windows(place: Any, data: Data) -> None:
     ):
         place.plot(t, window, color=color, linewidth=0.8, label=name)
     place.set_xlabel("Time (s)")
+
+
+def _indices(data: Data, scheme: str) -> dict[tuple[str, int], tuple[float, float]]:
+    """By point and replication: delta and Jain's index, whichever part has the scheme."""
+    found = {}
+    for cell in data.of(scheme=scheme):
+        value = data.number(cell, "groups.fwd.jain_index_ratio")
+        if value is not None:
+            found[cell.label, cell.rep] = (cell.x, value)
+    return found
+
+
+def _fairer(data: Data, short: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Reading]:
+    """The first scheme's index less the second's, from delta 10 on."""
+    claim = claim_of(data, short)
+    labels = {name: scheme.label for name, scheme in data.paper.schemes.items()}
+    out: dict[str, list[float]] = {}
+    for first, second in pairs:
+        others = _indices(data, second)
+        for key, (delta, value) in _indices(data, first).items():
+            if delta >= 10 and key in others:
+                name = f"{labels[first]} less {labels[second]}, {key[0]}"
+                out.setdefault(name, []).append(value - others[key][1])
+    return {name: Reading.of(name, v, claim.lo, claim.hi) for name, v in out.items()}
+
+
+def fig15_c2_fairest(data: Data) -> dict[str, Reading]:
+    others = ("mlcp", "vcp", "red-mean", "rio-mean")
+    return _fairer(data, "c2.a", [("xcp", other) for other in others])
+
+
+def fig15_c2_mlcp(data: Data) -> dict[str, Reading]:
+    return _fairer(data, "c2.b", [("mlcp", other) for other in ("vcp", "red-mean", "rio-mean")])
+
+
+def fig15_fairness(place: Any, data: Data) -> None:
+    _by_delta(place, data, "groups.fwd.jain_index_ratio")
+
+
+def fig16_queue(place: Any, data: Data) -> None:
+    _by_delta(place, data, "queue_mean_ratio")
+
+
+def _by_delta(place: Any, data: Data, metric: str) -> None:
+    """A line for each scheme of both parts, means over the replications."""
+    for scheme, color, marker in zip(data.paper.groups["mixed"], COLORS, "osD^v", strict=False):
+        points: dict[float, list[float]] = {}
+        for cell in data.of(scheme=scheme):
+            value = data.number(cell, metric)
+            if value is not None:
+                points.setdefault(cell.x, []).append(value)
+        found = {x: t_interval(values) for x, values in sorted(points.items())}
+        place.errorbar(
+            list(found),
+            [one.mean for one in found.values()],
+            yerr=[one.half if np.isfinite(one.half) else 0.0 for one in found.values()],
+            color=color,
+            marker=marker,
+            markersize=4,
+            capsize=2,
+            label=data.paper.schemes[scheme].label,
+        )
+    place.set_xlabel("delta (ms)")
