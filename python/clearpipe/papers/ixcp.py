@@ -7,26 +7,28 @@ named by a metric `@name` gets a result and gives a number; one named by `draw` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import sub, truediv
 from typing import Any
 
 import numpy as np
 
 import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
-from clearpipe.reproduce.data import Claim
+from clearpipe.reproduce.data import Assertion
 from clearpipe.reproduce.draw import COLORS, MARKERS
-from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     base_rtts,
     by_label,
     claim_of,
+    exact,
     flow_goodputs,
     flow_series,
     link_of,
     link_series,
     windowed,
 )
-from clearpipe.statistics import t_interval
 from clearpipe.theory import (
     Network,
     ixcp_equilibrium,
@@ -35,6 +37,8 @@ from clearpipe.theory import (
     xcp_equilibrium,
 )
 from clearpipe.theory.lowmodel import ixcp_feedback, xcp_feedback
+
+BOTH = ("xcp", "ixcp")
 
 # Sections I, II-B, III and V: the model.
 
@@ -51,8 +55,9 @@ def sec2b_example_c1(_: Data) -> dict[str, float]:
     return {"short flow": float(short) - 43, "long flows": float(long) - 25}
 
 
-def sec2b_example_c2(_: Data) -> float:
-    return 155 - float(xcp_equilibrium(figure_1(4)).load[0])
+def sec2b_example_c2(_: Data) -> dict[str, float]:
+    used = float(xcp_equilibrium(figure_1(4)).load[0])
+    return {"unused": 155 - used - 12, "used": used - 143}
 
 
 def sec2b_example_c3(_: Data) -> dict[str, float]:
@@ -69,20 +74,27 @@ def sec2b_example_c3(_: Data) -> dict[str, float]:
 
 def sec2b_example_c4(data: Data) -> dict[str, Reading]:
     """The rates of the runs over the printed ones."""
-    return _over(data, "c4", data.of("", "xcp"), {"short": 43e6, "long": 25e6})
+    found = _over(data, "c4", data.of("", "xcp"), {"short": 43, "long": 25})
+    return {name: replace(one, printed=_rounding(rate)) for name, (rate, one) in found.items()}
 
 
 def _over(
     data: Data, short: str, cells: Sequence[Cell], expected: Mapping[str, float]
-) -> dict[str, Reading]:
-    """The mean goodput of groups over what is expected."""
+) -> dict[str, tuple[float, Reading]]:
+    """What is expected of groups [Mb/s], and their mean goodput over it."""
     claim = claim_of(data, short)
     out = {}
     for group, rate in expected.items():
-        values = [cell.metrics[f"groups.{group}.goodput_mean_bps"] / rate for cell in cells]
+        name = f"groups.{group}.goodput_mean_bps"
+        values = [cell.metrics[name] / (1e6 * rate) for cell in cells]
         if values:
-            out[group] = Reading.of(group, values, claim.lo, claim.hi)
+            out[group] = (rate, Reading.of(group, values, claim.lo, claim.hi))
     return out
+
+
+def _rounding(rate: float) -> tuple[float, float]:
+    """What rounds to a whole number of Mb/s, over it."""
+    return 1 - 0.5 / rate, 1 + 0.5 / rate
 
 
 def lowmodel_c1(_: Data) -> float:
@@ -108,18 +120,27 @@ FIELD = 4
 """Bytes of bottleneckId and of nextBottleneckId (section III)."""
 
 
-def sec3_overhead_c1(_: Data) -> float:
-    """What the header and the ACK grow by, over 400 bytes: in the header both fields that iXCP has
-    besides XCP's, in the ACK the one that the sender keeps."""
+def sec3_header(_: Data) -> float:
+    """What the header grows by: the fields that iXCP has besides XCP's [bytes]."""
+    return _more("header")
+
+
+def sec3_ack(_: Data) -> float:
+    """What the ACK grows by: what the sender keeps of it besides XCP's [bytes]."""
+    return _more("variables")
+
+
+def sec3_overhead(_: Data) -> float:
+    """What both grow by, over 400 bytes."""
+    return (_more("header") + _more("variables")) / 400
+
+
+def _more(key: str) -> float:
     known: dict[str, Any] = {one["name"]: one for one in cp.protocols()}
-
-    def more(key: str) -> int:
-        return len(known["ixcp"][key]) - len(known["xcp"][key])
-
-    return FIELD * (more("header") + more("variables")) / 400
+    return FIELD * (len(known["ixcp"][key]) - len(known["xcp"][key]))
 
 
-def sec3_overhead_c2(_: Data) -> float:
+def sec3_gain(_: Data) -> float:
     network = figure_1(1024)
     gain = ixcp_equilibrium(network).utilization - xcp_equilibrium(network).utilization
     return float(gain[0])
@@ -244,8 +265,8 @@ FAIR = {"g1": 10.0, "g2": 8.0, "g3": 4.0, "g4": 3.0, "g5": 2.0}
 
 def fig07_c2(data: Data) -> dict[str, Reading]:
     """iXCP's rates over the max-min rates, of each group."""
-    fair = {name: 1e6 * rate for name, rate in FAIR.items()}
-    return _over(data, "c2", data.of("", "ixcp"), fair)
+    found = _over(data, "c2", data.of("", "ixcp"), FAIR)
+    return {name: one for name, (_, one) in found.items()}
 
 
 def fig07_utilization(place: Any, data: Data) -> None:
@@ -296,16 +317,23 @@ def fig09_c1(data: Data) -> float | None:
     """iXCP's time from the last start until all four flows stay within 5 % of 25 Mb/s, means over
     600 ms, over XCP's."""
     times = [_settled(cell.result) for name in ("ixcp", "xcp") for cell in data.of("", name)[:1]]
-    return times[0] / times[1] if len(times) == 2 else None
+    return Censored.if_any(times, times[0] / times[1]) if len(times) == 2 else None
 
 
 def _settled(result: cp.Result) -> float:
-    last = 0.0
+    found = []
     for t, rate in flow_series(result, "goodput_bps").values():
         at, means = windowed(t, rate, "600ms")
-        away = at[np.abs(means / 25e6 - 1) > 0.05]
-        last = max(last, float(away[-1]) if len(away) else 0.0)
-    return last - 6.0
+        found.append(_last(at, np.abs(means / 25e6 - 1) > 0.05))
+    return Censored.if_any(found, max(found) - 6.0)
+
+
+def _last(t: Any, away: Any) -> float:
+    """When something was away for the last time; 0 if never, censored if it was in the end."""
+    if not away.any():
+        return 0.0
+    last = float(t[away][-1])
+    return Censored(last) if away[-1] else last
 
 
 def fig09_least(result: cp.Result) -> float:
@@ -338,16 +366,40 @@ def fig11_settled(result: cp.Result) -> float:
     return min(_mean(t, values, window) for t, values in used for window in PHASES)
 
 
-def _over_fair(data: Data, scheme: str, window: tuple[float, float]) -> dict[str, float]:
-    cells = data.of("", scheme)[:1]
-    if not cells:
-        return {}
-    rates = flow_series(cells[0].result, "goodput_bps")
-    return {name: _mean(*rates[name], window) / 1e6 / fair for name, fair in PHASES[window].items()}
+FULL = 0.93
+"""The least utilization that counts as full."""
 
 
-def fig12_c1(data: Data) -> dict[str, float]:
-    return _over_fair(data, "ixcp", (12, 20))
+def fig11_dip(result: cp.Result) -> float:
+    """The least utilization over 200 ms of the links that flows leave at 40 s, up to 50 s."""
+    series = [link_series(result, "utilization_ratio", link) for link in ("l1", "l3")]
+    return min(float(used[(t > 40.05) & (t <= 50.05)].min()) for t, used in series)
+
+
+def fig11_refilled(result: cp.Result) -> float:
+    """The time from 40 s until all links stay full, means over a second."""
+    found = [0.0]
+    for link in ("l1", "l2", "l3"):
+        at, used = windowed(*link_series(result, "utilization_ratio", link), "1s")
+        after = at > 40.05
+        found.append(_last(at[after] - 40.0, used[after] < FULL))
+    return Censored.if_any(found, max(found))
+
+
+def _over_fair(data: Data, short: str, window: tuple[float, float]) -> dict[str, Reading]:
+    """iXCP's rates over the max-min rates of a phase."""
+    claim = claim_of(data, short)
+    out = {}
+    for cell in data.of("", "ixcp")[:1]:
+        rates = flow_series(cell.result, "goodput_bps")
+        for name, fair in PHASES[window].items():
+            ratio = exact(_mean(*rates[name], window) / 1e6 / fair)
+            out[name] = Reading(name, ratio, claim.lo, claim.hi, printed=_rounding(fair))
+    return out
+
+
+def fig12_c1(data: Data) -> dict[str, Reading]:
+    return _over_fair(data, "c1", (12, 20))
 
 
 def fig12_c2(data: Data) -> dict[str, float]:
@@ -360,27 +412,28 @@ def fig12_c2(data: Data) -> dict[str, float]:
     out = {}
     for name, fair in PHASES[12, 20].items():
         t, means = windowed(*rates[name], "1s")
-        away = t[(t <= 20.05) & (np.abs(means / 1e6 / fair - 1) > 0.05)]
-        out[name] = float(away[-1]) if len(away) else 0.0
+        phase = t <= 20.05
+        out[name] = _last(t[phase], np.abs(means[phase] / 1e6 / fair - 1) > 0.05)
     return out
 
 
-def fig12_c3(data: Data) -> dict[str, float]:
-    return _over_fair(data, "ixcp", (32, 40))
+def fig12_c3(data: Data) -> dict[str, Reading]:
+    return _over_fair(data, "c3", (32, 40))
 
 
-def fig12_c4(data: Data) -> dict[str, float]:
-    return _over_fair(data, "ixcp", (50, 60))
+def fig12_c4(data: Data) -> dict[str, Reading]:
+    return _over_fair(data, "c4", (50, 60))
 
 
 def fig12_c5(data: Data) -> float | None:
     """How much later iXCP's flows than XCP's have come within 5 % of where they settle in the
     first phase: the mean of five flows."""
-    found = {name: data.of("", name)[:1] for name in ("ixcp", "xcp")}
-    if not all(found.values()):
-        return None
-    times = {name: _ramp(cells[0].result) for name, cells in found.items()}
-    return times["ixcp"] - times["xcp"]
+    times = _ramps(data)
+    return times["ixcp"] - times["xcp"] if len(times) == 2 else None
+
+
+def _ramps(data: Data) -> dict[str, float]:
+    return {name: _ramp(cell.result) for name in BOTH for cell in data.of("", name)[:1]}
 
 
 def _ramp(result: cp.Result) -> float:
@@ -393,7 +446,13 @@ def _ramp(result: cp.Result) -> float:
     return float(np.mean(times))
 
 
-def fig13_c4(data: Data) -> dict[str, float]:
+def fig13_quickly(data: Data) -> float | None:
+    """XCP's time to come within 5 % of where flows settle over iXCP's, means of five flows."""
+    times = _ramps(data)
+    return times["xcp"] / times["ixcp"] if len(times) == 2 else None
+
+
+def fig13_below(data: Data) -> dict[str, float]:
     """XCP's rate less iXCP's of the flows that XCP holds short, mean of the three phases, Mb/s."""
     both = [data.of("", name)[:1] for name in ("xcp", "ixcp")]
     if not all(both):
@@ -434,7 +493,13 @@ def fig14_c2(data: Data) -> dict[str, float]:
     return out
 
 
-# Section IV-D: figure 16.
+# Section IV-D: figures 15 and 16.
+
+
+def fig15_xcp_in_equilibrium(_: Data, outside: list[Reading]) -> bool:
+    """Is what is outside where Low's model has XCP beside 16 long flows, whatever the RTT?"""
+    used = float(_low(16).utilization[0])
+    return all(abs(one.interval.mean - used) <= 0.03 for one in outside)
 
 
 def _ratios(data: Data, scheme: str) -> list[Any]:
@@ -446,29 +511,50 @@ def _ratios(data: Data, scheme: str) -> list[Any]:
     ]
 
 
-def _each(claim: Claim, rows: Sequence[Any]) -> dict[str, Reading]:
+def _each(
+    claim: Assertion, rows: Sequence[Any], flows: Sequence[int] = range(17)
+) -> dict[str, Reading]:
+    columns = np.array(rows).T.tolist() if rows else []
     return {
         f"flow {n}": Reading.of(f"flow {n}", values, claim.lo, claim.hi)
-        for n, values in enumerate(np.array(rows).T.tolist())
+        for n, values in enumerate(columns)
+        if n in flows
     }
 
 
 def fig16_c1(data: Data) -> dict[str, Reading]:
-    rows = _ratios(data, "ixcp")
-    return _each(claim_of(data, "c1"), rows) if rows else {}
+    return _each(claim_of(data, "c1"), _ratios(data, "ixcp"))
 
 
-def fig16_c2(data: Data) -> dict[str, Reading]:
-    rows = [row - np.array([0.556] + [1.0] * 16) for row in _ratios(data, "xcp")]
-    return _each(claim_of(data, "c2"), rows) if rows else {}
+def fig16_longs(data: Data) -> dict[str, Reading]:
+    return _each(claim_of(data, "c2.a"), _ratios(data, "xcp"), range(1, 17))
+
+
+def fig16_short(data: Data) -> dict[str, Reading]:
+    return _each(claim_of(data, "c2.b"), _ratios(data, "xcp"), [0])
 
 
 def fig16_c3(data: Data) -> dict[str, float]:
-    """The shortest and the longest RTT of the long flows over 60 and 1400 ms, as it was run."""
+    """The shortest and the longest RTT of the long flows, and the steps between them, over 60,
+    1400 and 85 ms, as it was run."""
     if not data.cells:
         return {}
-    rtts = base_rtts(data.cells[0].result, "long")
-    return {"shortest": min(rtts) / 0.060, "longest": max(rtts) / 1.4}
+    rtts = sorted(base_rtts(data.cells[0].result, "long"))
+    steps = np.diff(rtts) / 0.085
+    return {
+        "shortest": rtts[0] / 0.060,
+        "longest": rtts[-1] / 1.4,
+        "least step": float(steps.min()),
+        "largest step": float(steps.max()),
+    }
+
+
+def fig16_steps_end_before(_: Data, outside: list[Reading]) -> bool:
+    """Is only the longest of 16 RTTs outside, as 60 ms and 15 steps of 85 ms have it?"""
+    longest = (60 + 15 * 85) / 1400
+    return [one.label for one in outside] == ["longest"] and all(
+        abs(one.interval.mean - longest) < 1e-6 for one in outside
+    )
 
 
 def fig16_rates(place: Any, data: Data) -> None:
@@ -487,13 +573,41 @@ def fig16_rates(place: Any, data: Data) -> None:
     place.set_xlabel("Flow")
 
 
-# Section IV-E: figures 17 and 18.
+# Section IV-E: figures 17 to 19.
+
+LOW = 400
+"""Flows per second that are not many yet."""
+
+
+def _beside_low(
+    data: Data, short: str, metric: str, least: float, beside: Callable[[float, float], float]
+) -> dict[str, Reading]:
+    """A number of each scheme at the rates from `least` on, beside its largest up to 400/s."""
+    claim = claim_of(data, short)
+    out = {}
+    for scheme in BOTH:
+        points: dict[float, list[float]] = {}
+        for cell in data.of("", scheme):
+            number = data.number(cell, metric)
+            if number is not None:
+                points.setdefault(cell.x, []).append(number)
+        low = [float(np.mean(values)) for x, values in points.items() if x <= LOW]
+        for x, values in points.items():
+            if low and x >= least:
+                name = f"{data.paper.schemes[scheme].label}, {x:g}/s"
+                told = [beside(value, max(low)) for value in values]
+                out[name] = Reading.of(name, told, claim.lo, claim.hi)
+    return out
 
 
 def fig17_used(result: cp.Result) -> float:
     """The utilization of the 100 Mb/s link. The packet in service when the measurement begins
     counts whole, which can make it a millionth more than 1."""
     return min(1.0, float(link_of(result, "l2")["utilization_ratio"]))
+
+
+def fig17_queue(data: Data) -> dict[str, Reading]:
+    return _beside_low(data, "c2.b", "links.l2.queue_mean_pkts", LOW + 1, truediv)
 
 
 def fig18_c1(data: Data) -> dict[str, Reading]:
@@ -513,6 +627,32 @@ def fig18_c1(data: Data) -> dict[str, Reading]:
     return {
         f"{label}/s": Reading.of(f"{label}/s", values, claim.lo, claim.hi)
         for label, values in found.items()
+    }
+
+
+def fig19_long_lived(result: cp.Result) -> float:
+    """The share of a link that the long-lived flows have, the larger of the two links'."""
+    rate = dict.fromkeys(result.flows["group"], 0.0)
+    for group, goodput in zip(result.flows["group"], result.flows["goodput_bps"], strict=True):
+        rate[group] += float(goodput or 0.0)
+    return max((rate["short"] + rate["long"]) / 155e6, rate["long"] / 100e6)
+
+
+def fig19_queue(data: Data) -> dict[str, Reading]:
+    return _of_both_links(data, "c1.c", "queue_mean_pkts", truediv)
+
+
+def fig19_drops(data: Data) -> dict[str, Reading]:
+    return _of_both_links(data, "c1.d", "total_drops_pkts", sub)
+
+
+def _of_both_links(
+    data: Data, short: str, metric: str, beside: Callable[[float, float], float]
+) -> dict[str, Reading]:
+    return {
+        f"{link}, {label}": one
+        for link in ("l1", "l2")
+        for label, one in _beside_low(data, short, f"links.{link}.{metric}", 600, beside).items()
     }
 
 
@@ -536,43 +676,68 @@ def fig23_c1(data: Data) -> dict[str, float]:
 
 def fig23_least_utilization(result: cp.Result) -> float:
     """The least utilization of 200 ms after the first half second."""
-    t, used = windowed(*link_series(result, "utilization_ratio"), "200ms")
-    return float(used[t > 0.65].min())
+    t, used = link_series(result, "utilization_ratio")
+    later = t > 0.505
+    return float(windowed(t[later] - 0.5, used[later], "200ms")[1].min())
+
+
+def fig23_left(result: cp.Result) -> float:
+    """The mean queue of the half second before the next flow joins (or the end) over the largest
+    since the last did: the largest of five."""
+    t, queue = link_series(result, "queue_pkts")
+    found = []
+    for join, end in ((0, 2), (2, 4), (4, 6), (6, 8), (8, 12)):
+        peak = float(queue[(t > join) & (t <= end)].max())
+        left = float(queue[(t > end - 0.5) & (t <= end)].mean())
+        found.append(left / peak if peak else 0.0)
+    return max(found)
 
 
 # Section IV-G: figure 26.
 
 
-def fig26_c1(data: Data) -> dict[str, Reading]:
-    """iXCP's utilization less XCP's of each link but the fifth."""
-    claim = claim_of(data, "c1")
+OTHERS = (1, 2, 3, 4, 6, 7, 8, 9)
+"""The links that do not hold the long flows back."""
+
+
+def fig26_more(data: Data) -> dict[str, Reading]:
+    """iXCP's utilization less XCP's."""
+    return _gains(data, "c1.a", data.of("main", "ixcp"), data.of("main", "xcp"))
+
+
+def fig26_without_reverse(data: Data) -> dict[str, Reading]:
+    """iXCP's utilization if nothing goes the other way, less that if it does."""
+    return _gains(data, "c1.c", data.of("one-way", "ixcp"), data.of("main", "ixcp"))
+
+
+def _gains(
+    data: Data, short: str, cells: Sequence[Cell], others: Sequence[Cell]
+) -> dict[str, Reading]:
+    """The utilization of each link but the fifth less that in other runs."""
+    claim = claim_of(data, short)
     out = {}
-    for k in (1, 2, 3, 4, 6, 7, 8, 9):
+    for k in OTHERS:
         name = f"links.l{k}.utilization_ratio"
-        theirs = {cell.rep: cell.metrics[name] for cell in data.of("", "xcp")}
-        values = [
-            cell.metrics[name] - theirs[cell.rep]
-            for cell in data.of("", "ixcp")
-            if cell.rep in theirs
-        ]
+        theirs = {cell.rep: cell.metrics[name] for cell in others}
+        values = [cell.metrics[name] - theirs[cell.rep] for cell in cells if cell.rep in theirs]
         if values:
             out[f"link {k}"] = Reading.of(f"link {k}", values, claim.lo, claim.hi)
     return out
 
 
-def fig26_c3(data: Data) -> dict[str, Reading]:
+def fig26_residues(data: Data) -> dict[str, Reading]:
     """XCP's mean utilization of links 6 to 9 less that of links 1 to 4."""
-    claim = claim_of(data, "c3")
+    claim = claim_of(data, "c3.a")
 
     def used(cell: Cell, links: Sequence[int]) -> float:
         return float(np.mean([cell.metrics[f"links.l{k}.utilization_ratio"] for k in links]))
 
-    values = [used(c, (6, 7, 8, 9)) - used(c, (1, 2, 3, 4)) for c in data.of("", "xcp")]
+    values = [used(c, (6, 7, 8, 9)) - used(c, (1, 2, 3, 4)) for c in data.of("main", "xcp")]
     return {"XCP": Reading.of("XCP", values, claim.lo, claim.hi)} if values else {}
 
 
 def fig26_utilization(place: Any, data: Data) -> None:
-    _by_number(place, data, "", range(1, 10), lambda k: f"links.l{k}.utilization_ratio")
+    _by_number(place, data, "main", range(1, 10), lambda k: f"links.l{k}.utilization_ratio")
 
 
 # Section IV-H: figure 27.
