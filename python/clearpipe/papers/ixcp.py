@@ -650,7 +650,7 @@ def _of_both_links(
     data: Data, short: str, metric: str, beside: Callable[[float, float], float]
 ) -> dict[str, Reading]:
     return {
-        f"{link}, {label}": one
+        f"{link}, {label}": replace(one, label=f"{link}, {label}")
         for link in ("l1", "l2")
         for label, one in _beside_low(data, short, f"links.{link}.{metric}", 600, beside).items()
     }
