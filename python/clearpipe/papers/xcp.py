@@ -15,9 +15,10 @@ import numpy as np
 import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.draw import COLORS, MARKERS
-from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     base_rtts,
+    by_label,
     claim_of,
     flow_goodputs,
     flow_series,
@@ -25,7 +26,6 @@ from clearpipe.reproduce.tools import (
     link_series,
     windowed,
 )
-from clearpipe.statistics import t_interval
 from clearpipe.theory import aqm, of_paths, xcp
 from clearpipe.theory.lowmodel import xcp_feedback
 
@@ -36,24 +36,53 @@ PACKETS = 125.0
 """Packets of 1000 bytes per second in 1 Mb/s."""
 
 
-def sec1_aqm_c1(_: Data) -> dict[str, float]:
-    """The least phase margin of each queue at 10 Mb/s to 4 Gb/s, 80 ms, 50 flows."""
-    return {
-        f"TCP with {name.upper()}": min(
-            aqm.margin(name, aqm.Path(c * PACKETS, 0.08, 50)).phase_rad
-            for c in (10, 100, 1000, 4000)
-        )
-        for name in AQMS
-    }
+def _margin(name: aqm.Aqm, mbps: float = 150, rtt: float = 0.08, flows: int = 50) -> float:
+    return aqm.margin(name, aqm.Path(mbps * PACKETS, rtt, flows)).phase_rad
 
 
-def sec1_aqm_c2(_: Data) -> float:
-    """What XCP adds in all with 1000 flows over that with one, 20 of 100 packets/s being spare."""
+CAPACITIES = (10, 100, 1000, 4000)
+DELAYS = (0.04, 0.2, 0.8)
+
+
+def sec1_aqm_capacity(_: Data) -> dict[str, float]:
+    """The least phase margin of each queue but AVQ at 10 Mb/s to 4 Gb/s."""
+    return {name.upper(): min(_margin(name, c) for c in CAPACITIES) for name in AQMS[:-1]}
+
+
+def sec1_aqm_delay(_: Data) -> dict[str, float]:
+    """The least phase margin of each queue but AVQ at 40 to 800 ms."""
+    return {name.upper(): min(_margin(name, rtt=d) for d in DELAYS) for name in AQMS[:-1]}
+
+
+def sec1_aqm_avq(_: Data) -> dict[str, float]:
+    """AVQ's phase margin at gigabits."""
+    return {f"{c // 1000} Gb/s": _margin("avq", c) for c in CAPACITIES if c >= 1000}
+
+
+def sec1_aqm_lost(_: Data) -> dict[str, float]:
+    """Each queue's phase margin at the end of both ranges less that at the beginning. One that has
+    no crossover, an infinite margin, cannot be nearer to the edge."""
+    out = {}
+    for name in AQMS:
+        least, most = (_margin(name, c) for c in (CAPACITIES[0], CAPACITIES[-1]))
+        out[f"{name.upper()}, capacity"] = most - least
+        near, far = (_margin(name, rtt=d) for d in (DELAYS[0], DELAYS[-1]))
+        out[f"{name.upper()}, delay"] = far - near
+    return out
+
+
+def sec1_aqm_flows(_: Data) -> dict[str, float]:
+    """The least phase margin of each queue with 1 to 1000 flows."""
+    return {name.upper(): min(_margin(name, flows=n) for n in (1, 10, 100, 1000)) for name in AQMS}
+
+
+def sec1_aqm_feedback(_: Data) -> dict[str, float]:
+    """What XCP adds in all with N flows over that with one, 20 of 100 packets/s being spare."""
 
     def added(n: int) -> float:
         return n * float(xcp_feedback(of_paths([100.0], [[0]], count=n), [80.0 / n]).net[0])
 
-    return added(1000) / added(1)
+    return {f"N = {n}": round(added(n) / added(1), 9) for n in (10, 100, 1000)}
 
 
 def sec1_aqm_margins(place: Any, _: Data) -> None:
@@ -66,17 +95,30 @@ def sec1_aqm_margins(place: Any, _: Data) -> None:
     place.set_xlabel("Capacity (Mb/s)")
 
 
-def sec1_told_right(result: cp.Result) -> float:
-    """The share of the losses that senders found and took for what they are: errors without a cut
-    of the window. Where the queue drops nothing, every cut is wrong."""
+def sec1_told_error(result: cp.Result) -> float:
+    """The share of the losses found that are taken for errors of the line, where only it loses."""
     if link_of(result)["total_drops_pkts"]:
         return np.nan
+    return 1 - _cut_share(result)
+
+
+def sec1_told_congestion(result: cp.Result) -> float:
+    """The share of the losses found that are taken for congestion, where only the queue drops."""
+    if link_of(result)["total_lost_pkts"]:
+        return np.nan
+    return _cut_share(result)
+
+
+def _cut_share(result: cp.Result) -> float:
+    """How many of the losses that duplicate ACKs tell of cut the window; a timeout makes it one
+    packet and is none of them."""
     cuts = sum(
-        int((window[1:] < 0.7 * window[:-1]).sum())
+        int(((window[1:] < 0.7 * window[:-1]) & (window[1:] > 1)).sum())
         for _, window in flow_series(result, "cwnd_pkts").values()
     )
-    found = sum(int(n) for n in result.flows["fast_retransmits"])
-    return 1 - cuts / found
+    flows = result.flows
+    pairs = zip(flows["group"], flows["fast_retransmits"], strict=True)
+    return cuts / sum(int(found) for group, found in pairs if group == "fwd")
 
 
 # Section 3.
@@ -117,21 +159,26 @@ def sec3_controllers_c1(_: Data) -> dict[str, float]:
     return {f"phi = {phi:g} y d": _handed_out(phi)[3] for phi in PHIS}
 
 
-def sec3_controllers_c2(_: Data) -> dict[str, float]:
-    """How much the increase of rates, and the decrease over the rates, differ between flows."""
+def sec3_controllers_increase(_: Data) -> dict[str, float]:
+    """How much the increase of rates differs between flows, over its mean."""
+    rises = {phi: _handed_out(phi)[1] for phi in PHIS}
+    return {f"phi = {phi:g} y d": float(p.std() / p.mean()) for phi, p in rises.items() if p.any()}
+
+
+def sec3_controllers_decrease(_: Data) -> dict[str, float]:
+    """How much the decrease of a rate over the rate differs between flows, over its mean."""
     out = {}
     for phi in PHIS:
-        rate, given, taken, _error = _handed_out(phi)
-        if given.any():
-            out[f"phi = {phi:g} y d, increase"] = float(given.std() / given.mean())
+        rate, _given, taken, _error = _handed_out(phi)
         if taken.any():
             part = taken / rate
-            out[f"phi = {phi:g} y d, decrease"] = float(part.std() / part.mean())
+            out[f"phi = {phi:g} y d"] = float(part.std() / part.mean())
     return out
 
 
 def _intervals(data: Data) -> tuple[Any, Any, Any]:
-    """h, |phi| and the traffic y d at the end of each of the router's control intervals."""
+    """h, |phi| and the traffic y d at the end of each of the router's control intervals in which it
+    knew an RTT and had traffic."""
     result = data.of("main")[0].result
     t, y = link_series(result, "router_input_traffic")
 
@@ -139,18 +186,35 @@ def _intervals(data: Data) -> tuple[Any, Any, Any]:
         at, values = link_series(result, name)
         return values[np.searchsorted(at, t, side="right") - 1]
 
-    late = t > 1
-    values = held("router_h"), np.abs(held("router_phi")), y * held("router_avg_rtt")
-    return values[0][late], values[1][late], values[2][late]
+    h, phi, came = held("router_h"), np.abs(held("router_phi")), y * held("router_avg_rtt")
+    known = (came > 0) & (t > 1)
+    return h[known], phi[known], came[known]
 
 
-def sec3_controllers_c3(data: Data) -> dict[str, float]:
-    """(h + |phi|) over the traffic, of the intervals in which anything is shuffled."""
+def sec3_controllers_shuffled(data: Data) -> dict[str, float]:
+    """(h + |phi|) over the traffic, of the intervals in which phi is less than a tenth of it."""
     if not data.of("main"):
         return {}
     h, phi, came = _intervals(data)
-    part = ((h + phi) / came)[h > 0]
+    part = ((h + phi) / came)[phi < 0.1 * came]
     return {"least": float(part.min()), "most": float(part.max())}
+
+
+def sec3_controllers_least(data: Data) -> float | None:
+    """The least (h + |phi|) over the traffic of all intervals."""
+    if not data.of("main"):
+        return None
+    h, phi, came = _intervals(data)
+    return float(((h + phi) / came).min())
+
+
+def sec3_controllers_beyond(data: Data) -> float | None:
+    """The largest h over the traffic of the intervals in which phi is more than a tenth of it."""
+    if not data.of("main"):
+        return None
+    h, phi, came = _intervals(data)
+    beyond = phi > 0.1 * came
+    return float((h / came)[beyond].max()) if beyond.any() else None
 
 
 def sec3_shuffled(place: Any, data: Data) -> None:
@@ -165,7 +229,9 @@ def sec3_controllers_c5(data: Data) -> float | None:
         t, window = flow_series(cell.result, "sender_cwnd")["fwd"]
         at, srtt = flow_series(cell.result, "srtt_s")["fwd"]
         there = t[window >= 0.99 * 20e6 * 0.08 / 8000]
-        return round(float((there[0] - at[0]) / srtt[0]), 9) if len(there) else np.inf
+        if not len(there):
+            return Censored((float(t[-1]) - float(at[0])) / float(srtt[0]))
+        return round(float((there[0] - at[0]) / srtt[0]), 9)
     return None
 
 
@@ -186,7 +252,13 @@ def thm1_c1(_: Data) -> dict[str, float]:
     return out
 
 
-def thm1_c2(_: Data) -> float:
+def thm1_alpha(_: Data) -> float:
+    """alpha over the theorem's bound."""
+    return xcp.ALPHA / EDGE
+
+
+def thm1_beta(_: Data) -> float:
+    """The beta that the theorem wants for alpha = 0.4."""
     return xcp.theorem_beta(xcp.ALPHA)
 
 
@@ -204,7 +276,7 @@ def thm1_c3(_: Data) -> dict[str, float]:
         for d, c in ((0.08, 155e6), (1.4, 4e9))
     }
     alone = xcp.margins().decay
-    for n in (10, 1000):
+    for n in (1, 10, 1000):
         out[f"N = {n}"] = abs(xcp.mixed_rtts([0.08] * n).decay - alone)
     return out
 
@@ -220,13 +292,16 @@ def thm1_map(place: Any, _: Data) -> None:
     place.set_xlabel("alpha")
 
 
-def fig14_c1(_: Data) -> float:
-    return xcp.margins(0.4, 0.226).crossover
+def fig14_c1(_: Data) -> dict[str, float]:
+    """Crossover and zero, beta / alpha, both times d, on the curve."""
+    beta = xcp.theorem_beta(0.4)
+    return {"omega_c d": xcp.margins(0.4, beta).crossover, "omega_z d": beta / 0.4}
 
 
 def fig14_c4(_: Data) -> dict[str, float]:
     loop = xcp.margins(EDGE, xcp.theorem_beta(EDGE))
-    return {"phase margin": loop.phase_rad, "gain margin less 1": loop.gain - 1}
+    found = {"phase margin": loop.phase_rad, "gain margin less 1": loop.gain - 1}
+    return {name: round(value, 9) for name, value in found.items()}
 
 
 def fig14_c5(_: Data) -> dict[str, float]:
@@ -316,15 +391,17 @@ def fig05_c2(data: Data) -> Mapping[str, Reading]:
     return _between(data, "c2", "80ms", "1400ms")
 
 
-def fig06_c2(data: Data) -> dict[str, float]:
-    """The mean window of more than 500 flows: rate times RTT with the queue, in packets."""
-    return {
-        f"{cell.label} flows": cell.metrics["groups.fwd.goodput_mean_bps"]
-        * (0.08 + cell.metrics["links.bottleneck.queue_mean_pkts"] * 8000 / 150e6)
-        / 8000
-        for cell in data.of("", "xcp")
-        if 500 < cell.x <= 700 and cell.rep == 0
-    }
+def fig06_window(result: cp.Result) -> float:
+    """The mean window: a flow's rate times its RTT with the queue, in packets."""
+    rates = _group_rates(result, "fwd")
+    rtt = 0.08 + float(link_of(result)["queue_mean_bytes"]) * 8 / 150e6
+    return float(np.mean(rates)) * rtt / 8000
+
+
+def _group_rates(result: cp.Result, group: str) -> list[float]:
+    flows = result.flows
+    pairs = zip(flows["group"], flows["goodput_bps"], strict=True)
+    return [float(rate or 0.0) for name, rate in pairs if name == group]
 
 
 def fig06_c3(data: Data) -> float | None:
@@ -341,7 +418,7 @@ def fig06_c3(data: Data) -> float | None:
 def fig07_c3(data: Data) -> float | None:
     """The short flows that came in 80 ms, at 800 each second."""
     found = []
-    for cell in data.of("", "xcp"):
+    for cell in data.of("", "xcp-red"):
         transfers = cell.result.transfers
         if cell.x == 800 and transfers is not None:
             starts = np.asarray(transfers["start_s"])
@@ -349,17 +426,35 @@ def fig07_c3(data: Data) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def fig08b_c2(data: Data) -> dict[str, float]:
-    """The slope of throughput over its mean against the RTT [1/s], of each TCP scheme."""
+def _slopes(data: Data) -> dict[str, list[float]]:
+    """The slope of throughput over its mean against the RTT [1/s], of each run of each TCP."""
     out = {}
     for scheme in data.paper.groups["tcp"]:
         slopes = []
         for cell in data.of("", scheme):
             rates = np.array(flow_goodputs(cell, "fwd"))
-            slopes.append(np.polyfit(base_rtts(cell.result, "fwd"), rates / rates.mean(), 1)[0])
+            slope = np.polyfit(base_rtts(cell.result, "fwd"), rates / rates.mean(), 1)[0]
+            slopes.append(float(slope))
         if slopes:
-            out[data.paper.schemes[scheme].label] = float(np.mean(slopes))
+            out[scheme] = slopes
     return out
+
+
+def fig08b_slopes(data: Data) -> Mapping[str, Reading]:
+    claim = claim_of(data, "c2.a")
+    return {
+        name: Reading.of(data.paper.schemes[name].label, slopes, claim.lo, claim.hi)
+        for name, slopes in _slopes(data).items()
+    }
+
+
+def fig08b_csfq_least(data: Data) -> dict[str, float]:
+    """How much steeper TCP's throughput falls over each other queue than over CSFQ."""
+    means = {name: float(np.mean(slopes)) for name, slopes in _slopes(data).items()}
+    least = means.pop("csfq", None)
+    if least is None:
+        return {}
+    return {data.paper.schemes[name].label: least - mean for name, mean in means.items()}
 
 
 def fig08b_c3(data: Data) -> dict[str, float]:
@@ -401,15 +496,27 @@ def fig09_c3(data: Data) -> Mapping[str, Reading]:
     return {"XCP": Reading.of("XCP", values, claim.lo, claim.hi)} if values else {}
 
 
-def fig09_c4(data: Data) -> dict[str, float]:
+def fig09_queues(data: Data) -> dict[str, float]:
     """XCP's queue over TCP's, at the link where it is most."""
-    ours = [_of_chain(cell, "queue_mean_pkts") for cell in data.of("main", "xcp")]
+    ratios = _beside_xcp(data, "queue_mean_pkts", lambda ours, theirs: ours / theirs)
+    return {name: float(ratio.max()) for name, ratio in ratios.items()}
+
+
+def fig09_given(data: Data) -> dict[str, float]:
+    """TCP's utilization less XCP's, in the mean of the links."""
+    more = _beside_xcp(data, "utilization_ratio", lambda ours, theirs: theirs - ours)
+    return {name: float(of_links.mean()) for name, of_links in more.items()}
+
+
+def _beside_xcp(data: Data, column: str, joined: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """For each TCP XCP's means of the links and its own, joined."""
+    ours = [_of_chain(cell, column) for cell in data.of("main", "xcp")]
     out = {}
     for scheme in data.paper.groups["tcp"]:
-        theirs = [_of_chain(cell, "queue_mean_pkts") for cell in data.of("main", scheme)]
+        theirs = [_of_chain(cell, column) for cell in data.of("main", scheme)]
         if ours and theirs:
-            ratio = np.mean(ours, axis=0) / np.mean(theirs, axis=0)
-            out[data.paper.schemes[scheme].label] = float(ratio.max())
+            label = data.paper.schemes[scheme].label
+            out[label] = joined(np.mean(ours, axis=0), np.mean(theirs, axis=0))
     return out
 
 
@@ -454,10 +561,12 @@ SHARES: Mapping[str, Callable[[float], float]] = {
 
 
 def _drop_rates(data: Data, scheme: str) -> list[tuple[str, float]]:
-    """Part and drop rate of each run in which a flow's share is above two packets."""
+    """Part and drop rate of each run in which a flow's share is above one packet."""
+    # XCP is over RED where short flows come.
+    cells = data.of("", scheme) + (data.of("web", "xcp-red") if scheme == "xcp" else [])
     out = []
-    for cell in data.of("", scheme):
-        if SHARES[cell.part](cell.x) <= 2:
+    for cell in cells:
+        if SHARES[cell.part](cell.x) <= 1:
             continue
         links = CHAIN if cell.part == "chain" else ["bottleneck"]
         dropped, came = (
@@ -519,7 +628,7 @@ def fig10_least_utilization(result: cp.Result) -> float:
     return float(used[t > 0.65].min())
 
 
-def fig10_c3(data: Data) -> dict[str, float]:
+def fig10_drained(data: Data) -> dict[str, float]:
     """The queue from 0.9 to 1.1 s after each arrival over its peak before."""
     if not data.cells:
         return {}
@@ -540,12 +649,12 @@ def fig11_freed(result: cp.Result) -> float:
     if not len(low):
         return 0.0
     back = t[(t > low[0]) & (used >= 0.95)]
-    return float(back[0] - 8) if len(back) else np.inf
+    return float(back[0] - 8) if len(back) else Censored(float(t[-1] - 8))
 
 
 def fig11_settling(result: cp.Result) -> float:
-    """Seconds from the arrivals at 4 s until the queue stays within a tenth of the buffer of
-    where it is in the second before the departure; means over 200 ms."""
+    """Seconds from the arrivals at 4 s to the last time before the departure at 8 s at which the
+    queue is a tenth of the buffer or more from its mean of the last second; means over 200 ms."""
     t, queue = windowed(*link_series(result, "queue_pkts"), "200ms")
     buffer = 500.0
     last = float(queue[(t > 7.05) & (t <= 8.05)].mean())
@@ -557,6 +666,20 @@ def fig11_swing(result: cp.Result) -> float:
     """The largest less the smallest utilization over 200 ms, from 9 s on."""
     t, used = windowed(*link_series(result, "utilization_ratio"), "200ms")
     return float(np.ptp(used[t > 9.05]))
+
+
+def fig11_oscillations(result: cp.Result) -> float:
+    """How often the queue falls by a fifth of the buffer and rises by that much again after the
+    departure; means over 200 ms."""
+    t, queue = windowed(*link_series(result, "queue_pkts"), "200ms")
+    swing, falls, turn, falling = 0.2 * 500, 0, float(queue[t > 8.05][0]), False
+    for value in queue[t > 8.05]:
+        # The turning point since the last swing: the lowest while it falls, else the highest.
+        turn = min(turn, float(value)) if falling else max(turn, float(value))
+        if abs(value - turn) >= swing:
+            falling, turn = not falling, float(value)
+            falls += not falling
+    return float(falls)
 
 
 # Section 6: figure 12.
@@ -586,14 +709,18 @@ def fig12_c2(data: Data) -> float | None:
     return float(means[0] / means[1])
 
 
-def fig12_c3(data: Data) -> float | None:
-    """Seconds until the second flow has 95 % of its new share, over 200 ms."""
+def fig12_c3(data: Data) -> dict[str, float]:
+    """Seconds until the second and third flow have 95 % of their new shares, over 200 ms."""
     if not data.cells:
-        return None
-    t, rate = flow_series(data.cells[0].result, "goodput_bps")["f2"]
-    begin = _first_left(data)
-    there = t[(t > begin) & (rate >= 0.95 * 20e6 / 3)]
-    return float(there[0] - begin) if len(there) else np.inf
+        return {}
+    rates, begin = flow_series(data.cells[0].result, "goodput_bps"), _first_left(data)
+    out = {}
+    for name, share in (("f2", 20e6 / 3), ("f3", 10e6 / 3)):
+        t, rate = rates[name]
+        there = t[(t > begin) & (rate >= 0.95 * share)]
+        took = float(there[0] - begin) if len(there) else Censored(float(t[-1] - begin))
+        out[f"flow {name[1]}"] = took
+    return out
 
 
 def _first_left(data: Data) -> float:
@@ -630,7 +757,7 @@ def _bad(result: cp.Result) -> list[int]:
 
 def sec7_policing_c1(data: Data) -> dict[str, float]:
     """The longest time of each run until a flow that ignores feedback is flagged, in its RTTs
-    meanwhile; infinite if one is not."""
+    meanwhile; at least the whole run if one is not."""
     out = {}
     for cell in data.of("main"):
         bad, took = _bad(cell.result), []
@@ -642,29 +769,35 @@ def sec7_policing_c1(data: Data) -> dict[str, float]:
                 begin, last = np.searchsorted(t, [end - after, end], side="right")
                 took.append(after / float(np.nanmean(rtt[max(begin - 1, 0) : last])))
         label = f"{cell.label} of them, run {cell.rep}"
-        out[label] = max(took) if len(took) == len(bad) else np.inf
+        whole = max(float(t[-1]) / float(np.nanmean(rtt)) for t, rtt in srtt.values())
+        out[label] = max(took) if len(took) == len(bad) else Censored(whole)
     return out
 
 
-def sec7_policing_c2(data: Data) -> dict[str, Reading]:
+def sec7_policing_flagged(data: Data) -> Mapping[str, Reading]:
+    """Honest flows that are flagged in a run."""
     honest, main = data.of("honest"), data.of("main")
     if not honest or not main:
         return {}
     wrong = {
-        "flagged with others": [
+        "with others": [
             float(sum(flow not in _bad(cell.result) for flow, *_ in _caught(cell.result)))
             for cell in main
         ],
-        "flagged alone": [float(len(_caught(cell.result))) for cell in honest],
+        "alone": [float(len(_caught(cell.result))) for cell in honest],
     }
-    out = {name: Reading.of(name, n, 0.0, 0.0) for name, n in wrong.items()}
+    claim = claim_of(data, "c2.a")
+    return {name: Reading.of(name, n, claim.lo, claim.hi) for name, n in wrong.items()}
+
+
+def sec7_policing_restored(data: Data) -> Mapping[str, Reading]:
+    """Honest flows' mean rate beside isolated flows over that without any."""
+    honest = data.of("honest")
+    if not honest:
+        return {}
     name = "groups.fwd.goodput_mean_bps"
     alone = float(np.mean([cell.metrics[name] for cell in honest]))
-    for x in sorted({cell.x for cell in main}):
-        label = f"throughput, {x:g} isolated"
-        rates = [cell.metrics[name] / alone for cell in main if cell.x == x]
-        out[label] = Reading.of(label, rates, 0.95, np.inf)
-    return out
+    return by_label(data, "c2.b", data.of("main"), lambda cell: cell.metrics[name] / alone)
 
 
 # Section 8.1: a core of macro-flows.
@@ -690,27 +823,45 @@ def sec8_1_corecsfq_c1(data: Data) -> dict[str, Reading]:
     }
 
 
-def _far_from_ideal(cell: Cell) -> dict[str, float]:
-    """Unfairness over all flows (1 less Jain's index), unused part of the core, and its queue."""
-    rates = np.array([r for g in ("tcp1", "tcp2", "udp") for r in flow_goodputs(cell, g)])
-    return {
-        "unfairness": 1 - float(rates.sum() ** 2 / (len(rates) * (rates**2).sum())),
-        "unused": 1 - cell.metrics["links.core.utilization_ratio"],
-        "queue, of its buffer": cell.metrics["links.core.queue_mean_ratio"],
-    }
-
-
-def sec8_1_corecsfq_c2(data: Data) -> dict[str, float]:
+def _csfq_less_ours(data: Data, value: Callable[[Cell], float]) -> dict[str, float]:
+    """A number of CSFQ's runs less that of XCP's core, by UDP's part."""
     ours, theirs = data.of("main", "core"), data.of("plain", "core-csfq")
     out = {}
     for x in sorted({cell.x for cell in ours} & {cell.x for cell in theirs}):
-        a, b = (
-            [_far_from_ideal(cell) for cell in cells if cell.x == x] for cells in (ours, theirs)
-        )
-        for name in a[0]:
-            more = np.mean([one[name] for one in b]) - np.mean([one[name] for one in a])
-            out[f"UDP {x:g}, {name}"] = float(more)
+        a, b = (np.mean([value(cell) for cell in cells if cell.x == x]) for cells in (ours, theirs))
+        out[f"UDP {x:g}"] = float(b - a)
     return out
+
+
+def sec8_1_fairness(data: Data) -> dict[str, float]:
+    """Of 1 less Jain's index over all flows."""
+
+    def unfair(cell: Cell) -> float:
+        rates = np.array([r for g in ("tcp1", "tcp2", "udp") for r in flow_goodputs(cell, g)])
+        return 1 - float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+    return _csfq_less_ours(data, unfair)
+
+
+def sec8_1_utilization(data: Data) -> dict[str, float]:
+    """Of the unused part of the core."""
+    return _csfq_less_ours(data, lambda cell: 1 - cell.metrics["links.core.utilization_ratio"])
+
+
+def sec8_1_queue(data: Data) -> dict[str, float]:
+    """Of the core's queue over its buffer."""
+    return _csfq_less_ours(data, lambda cell: cell.metrics["links.core.queue_mean_ratio"])
+
+
+def sec8_1_delay(data: Data) -> dict[str, float]:
+    """Of the mean RTT estimate of the SACK flows at the end [s]."""
+
+    def rtt(cell: Cell) -> float:
+        flows = cell.result.flows
+        pairs = zip(flows["group"], flows["srtt_s"], strict=True)
+        return float(np.mean([float(srtt) for group, srtt in pairs if group != "udp"]))
+
+    return _csfq_less_ours(data, rtt)
 
 
 def sec8_1_corecsfq_c3(data: Data) -> dict[str, float]:
@@ -771,30 +922,58 @@ def fig13_c1(data: Data) -> dict[str, Reading]:
     }
 
 
-def fig13_c2(data: Data) -> dict[str, float]:
-    theirs = _normalized(data, "tfrc", "other")
+def _farthest(data: Data, scheme: str) -> dict[str, float]:
+    """The factor by which TCP or the other is farther from its fair share, by the mix."""
+    tcp, other = (_normalized(data, scheme, group) for group in ("tcp", "other"))
     return {
-        mix: float(np.mean(rates) / np.mean(theirs[mix]))
-        for mix, rates in _normalized(data, "friendly", "other").items()
+        mix: max(max(mean, 1 / mean) for mean in (float(np.mean(tcp[mix])), float(np.mean(rates))))
+        for mix, rates in other.items()
+    }
+
+
+def fig13_c2(data: Data) -> dict[str, float]:
+    theirs = _farthest(data, "tfrc")
+    return {
+        mix: factor / theirs[mix]
+        for mix, factor in _farthest(data, "friendly").items()
         if mix in theirs
     }
 
 
-def fig13_c3(data: Data) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for cell in data.of("", "friendly"):
-        tcp, other = _mix(cell.label)
-        t, weight = link_series(cell.result, "router_w_t")
-        late = float(weight[t > t[-1] / 2].mean())
-        found.setdefault(cell.label, []).append(abs(late * (tcp + other) / tcp - 1))
-    return {mix: float(np.mean(away)) for mix, away in found.items()}
+def _late(cell: Cell, name: str, begin: float, end: float = 1.0) -> float:
+    """The mean of a variable of the router between two parts of the run."""
+    t, values = link_series(cell.result, f"router_{name}")
+    part = t / t[-1]
+    return float(values[(part > begin) & (part <= end)].mean())
+
+
+def fig13_windows(data: Data) -> Mapping[str, Reading]:
+    """How far the mean windows of the second half are apart."""
+
+    def apart(cell: Cell) -> float:
+        return abs(_late(cell, "cwnd_tcp", 0.5) / _late(cell, "cwnd_xcp", 0.5) - 1)
+
+    return by_label(data, "c3.a", data.of("", "friendly"), apart)
+
+
+def fig13_weights(data: Data) -> Mapping[str, Reading]:
+    """How much the T-queue's weight changes from the third to the last quarter."""
+
+    def changed(cell: Cell) -> float:
+        return abs(_late(cell, "w_t", 0.75) / _late(cell, "w_t", 0.5, 0.75) - 1)
+
+    return by_label(data, "c3.b", data.of("", "friendly"), changed)
 
 
 def fig13_shares(place: Any, data: Data) -> None:
-    lines = (("friendly", "tcp"), ("friendly", "other"), ("tfrc", "tcp"), ("tfrc", "other"))
-    names = ("TCP beside XCP", "XCP", "TCP beside TFRC", "TFRC")
+    schemes = {"friendly": "XCP", "friendly-rates": "XCP, equal rates", "tfrc": "TFRC"}
+    lines = [
+        (scheme, group, name if group == "other" else f"TCP beside {name}")
+        for scheme, name in schemes.items()
+        for group in ("tcp", "other")
+    ]
     mixes: list[str] = []
-    for number, ((scheme, group), name) in enumerate(zip(lines, names, strict=True)):
+    for number, (scheme, group, name) in enumerate(lines):
         rates = _normalized(data, scheme, group)
         mixes = list(rates) or mixes
         means = [float(np.mean(one)) for one in rates.values()]
@@ -809,13 +988,26 @@ def fig13_shares(place: Any, data: Data) -> None:
 
 
 def appA_cost_c2(data: Data) -> dict[str, float]:
-    """The least that is left to give and to take in any interval [bytes/s]."""
+    """The least that is left to give and to take, at any packet, times the interval [bytes]."""
     if not data.cells:
         return {}
-    return {
-        name: float(link_series(data.cells[0].result, f"router_residue_{name}")[1].min())
-        for name in ("pos", "neg")
-    }
+    result = data.cells[0].result
+    at, d = link_series(result, "router_avg_rtt")
+    out = {}
+    for name in ("pos", "neg"):
+        t, residue = link_series(result, f"router_residue_{name}")
+        known = t >= at[0]
+        interval = d[np.searchsorted(at, t[known], side="right") - 1]
+        out[name] = float((residue[known] * interval).min())
+    return out
+
+
+def fig16_nearest(result: cp.Result) -> float:
+    """The least |x1 - x2| / (x1 + x2) over 200 ms while neither has sent all."""
+    (t, near), (_, far) = (flow_series(result, "goodput_bps")[name] for name in ("near", "far"))
+    ends = [float(end) for end in result.flows["finish_s"] if end is not None]
+    both = (t <= min(ends, default=np.inf)) & (near + far > 0)
+    return float((np.abs(near - far)[both] / (near + far)[both]).min())
 
 
 def fig16_unfair(result: cp.Result) -> float:
