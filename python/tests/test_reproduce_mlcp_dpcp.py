@@ -25,13 +25,6 @@ def test_what_is_computed_holds_or_is_contradicted(figure: data.Figure, claim: d
     assert told.verdict in (*claims.GOOD, claims.CONTRADICTED), told.readings
 
 
-WITHOUT = {
-    "vcp": ["vcp-sec6d-islands-c2"],
-    "xcp": ["xcp-sec3-controllers-c6", "xcp-appA-cost-c1"],
-}
-"""The claims that nothing computes."""
-
-
 @pytest.mark.parametrize("name", data.PAPERS)
 def test_every_claim_has_what_computes_it(name: str) -> None:
     paper = data.paper(name)
@@ -42,7 +35,7 @@ def test_every_claim_has_what_computes_it(name: str) -> None:
         for one in claim.assertions
         if one.check and paper.function(one.check) is None
     ]
-    assert missing == WITHOUT.get(name, [])
+    assert missing == []
 
 
 def test_the_knee_is_where_the_time_passes_half_as_much_again() -> None:

@@ -228,6 +228,8 @@ def _contradicted(assertion: Assertion, groups: Sequence[Group], data: Data) -> 
 
 def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
     """For each measure its readings and the share that is needed; or why there are none."""
+    if assertion.not_run:
+        return assertion.not_run
     real = [part.name for part in data.parts if part.real]
     if assertion.engine == "linux" and not any(cell.part in real for cell in data.cells):
         return data.lacking or f"no run at this scale ({scale}) has it"
@@ -235,8 +237,7 @@ def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
         return [Group(readings(one, data), one.need) for one in assertion.measures]
     function = data.paper.function(assertion.check)
     if function is None:
-        _, told, why = assertion.note.partition("not run: ")
-        return why if told else f"not built: nothing computes {assertion.check}"
+        return f"not built: nothing computes {assertion.check}"
     try:
         return [Group(_checked(assertion, function(data)))]
     except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):

@@ -131,6 +131,8 @@ class Assertion:
     """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
     engine: Literal["packet", "linux"] = "packet"
     """`linux`: it judges runs on a real kernel, and is not run where there are none."""
+    not_run: str = ""
+    """Why nothing here can judge it; then there are no bounds and no measure."""
     note: str = ""
 
     def reason(self, scale: str) -> str:
@@ -537,6 +539,8 @@ class Reader:
                 rest[key] = self.make(kind, rest[key], f"{where}.{key}")
         found: Assertion = self.make(Assertion, rest, where, measures=read)
         self.check_engine(found.engine, where)
+        if found.not_run:
+            return found
         bounded = any(map(math.isfinite, (found.lo, found.hi))) or (
             bool(read) and all(math.isfinite(m.lo) or math.isfinite(m.hi) for m in read)
         )
