@@ -54,6 +54,13 @@ def test_a_start_by_round_trips_follows_the_axis() -> None:
     assert found["flows.late.start"] == ["uniform(80s, 81s)", "uniform(80s, 81s)"]
 
 
+def test_a_buffer_is_read_in_bytes_wherever_it_is_set() -> None:
+    axis = {"name": "n", "labels": ["1", "2"], "topology.buffer": ["1bdp-pkt", "40pkt"]}
+    found = read("buffer-bytes", topology={"buffer": "2bdp-pkt"}, sweep={"zip": [axis]})
+    assert found["topology"]["buffer"] == "2bdp"
+    assert found["sweep"]["zip"][0]["topology.buffer"] == ["1bdp", "40pkt"]
+
+
 def test_access_links_and_timeouts() -> None:
     rates = [flow["access_rate"] for flow in read("access-10x")["flows"].values()]
     assert rates == ["10x"] * 4
@@ -103,7 +110,7 @@ def test_settings_beside_a_verdict_are_those_of_its_runs(monkeypatch: pytest.Mon
     claim = replace(figure.claims[0], assertions=(one,))
     found = settings.of(claim, Data(changed, figure, (part,)))
     assert "VCP without limiters: protocols.host.limiters = False" in found
-    assert "transport.initial_window = 2pkt" in found
+    assert "transport.min_rto = 200ms" in found
     assert "vcp: t_d: why" in found
     assert not any("xcp" in line for line in found)
     only_vcp = replace(one, measures=(data.Measure("m", ("vcp",)),))

@@ -310,16 +310,20 @@ def _points(done: Done, out: Path) -> None:
 
     work.write_scenarios(done, out / done.scale)
     data = done.data
-    wanted = [panel.metric for panel in done.figure.panels if panel.metric]
-    wanted += [m.metric for claim in done.figure.claims for m in claim.measures]
-    names = list(dict.fromkeys(wanted))
+    # A metric of one part need not be one of another, whose series may not be recorded.
+    asked: dict[str, set[str]] = {}
+    panels = [(panel.metric, panel.part) for panel in done.figure.panels if panel.metric]
+    measures = [(m.metric, m.part) for claim in done.figure.claims for m in claim.measures]
+    for metric, part in panels + measures:
+        asked.setdefault(metric, set()).update(data.named(part))
     axis = next((part.axis.name for part in data.parts if part.axis), "point")
-    table = new_table(f"{done.figure.id}: points", ["part", axis, "scheme", "n", *names], left=3)
+    table = new_table(f"{done.figure.id}: points", ["part", axis, "scheme", "n", *asked], left=3)
     for point in dict.fromkeys((c.part, c.label, c.scheme) for c in data.cells):
         cells = [c for c in data.cells if (c.part, c.label, c.scheme) == point]
         texts = []
-        for name in names:
-            found = [v for c in cells if (v := data.number(c, name)) is not None]
+        for name, parts in asked.items():
+            mine = cells if point[0] in parts else []
+            found = [v for c in mine if (v := data.number(c, name)) is not None]
             interval = t_interval(found) if found else None
             half = f" ± {interval.half:.2g}" if interval and interval.n > 1 else ""
             texts.append(f"{interval.mean:.4g}{half}" if interval else "-")

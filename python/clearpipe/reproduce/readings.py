@@ -1,9 +1,9 @@
 """What no paper says, read another way: one setting at a time, and what it does to the verdicts.
 
-Starts, access links, timeouts and delayed ACKs of the figures follow the authors' scripts (A21 to
-A23 in notes.toml), a rule that was fixed before any outcome was seen. How much hangs on the rule is
-a question of its own: each reading here changes one of them in every figure whose text leaves it
-open, and nothing else.
+Starts, access links, buffers, timeouts and delayed ACKs of the figures follow the authors' scripts
+(A1, A21 to A23 in notes.toml), a rule that was fixed before any outcome was seen. How much hangs on
+the rule is a question of its own: each reading here changes one of them in every figure whose text
+leaves it open, and nothing else.
 """
 
 from __future__ import annotations
@@ -89,6 +89,23 @@ def _access(rate: str) -> Callable[[Document], None]:
     return change
 
 
+def _buffers_in_bytes(document: Document) -> None:
+    """A bandwidth-delay product of bytes for one of packets."""
+    topology = document.get("topology", {})
+    for table, key in [(topology, "buffer")] + [
+        (axis, "topology.buffer") for axis in document["sweep"]["zip"]
+    ]:
+        value = table.get(key)
+        if isinstance(value, list):
+            table[key] = [_in_bytes(one) for one in value]
+        elif value is not None:
+            table[key] = _in_bytes(value)
+
+
+def _in_bytes(buffer: Any) -> Any:
+    return buffer.removesuffix("-pkt") if isinstance(buffer, str) else buffer
+
+
 def _transport(key: str, value: str) -> Callable[[Document], None]:
     def change(document: Document) -> None:
         if "flows" in document:
@@ -108,6 +125,7 @@ READINGS = (
     Reading("access-1x", "access links as fast as the bottleneck", _access("1x")),
     Reading("access-2x", "access links twice as fast", _access("2x")),
     Reading("access-10x", "access links ten times as fast", _access("10x")),
+    Reading("buffer-bytes", "buffers of one product in bytes", _buffers_in_bytes),
     Reading("rto-200ms", "timeouts of 200 ms at least", _transport("min_rto", "200ms")),
     Reading("rto-1s", "timeouts of 1 s at least", _transport("min_rto", "1s")),
     # ns-2's DelAck sink: every second packet, or after 100 ms.
@@ -135,11 +153,11 @@ def head(scale: str) -> list[str]:
     return [
         "# What hangs on what no paper says",
         "",
-        "Starts, access links, timeouts and delayed ACKs follow one rule, from the authors'",
-        "scripts and not from outcomes (A21 to A23 in the reports). Here each is read another way,",
-        "one at a time and in every figure whose text leaves it open, and every claim is judged",
-        f"again. Scale {scale}; a figure without a table has no such setting. Written by",
-        "`make reproduce-readings`.",
+        "Starts, access links, units of buffers, timeouts and delayed ACKs follow one rule, from",
+        "the authors' scripts and not from outcomes (A1, A21 to A23 in the reports). Here each is",
+        "read another way, one at a time and in every figure whose text leaves it open, and every",
+        f"claim is judged again. Scale {scale}; a figure without a table has no such setting.",
+        "Written by `make reproduce-readings`.",
         "",
     ]
 
