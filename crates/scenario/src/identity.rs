@@ -39,6 +39,8 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     text.line("packets_bytes", &[&scenario.packets.data_bytes, &scenario.packets.ack_bytes]);
     let transport = &scenario.transport;
     text.line("rto_ps", &[&transport.min_rto.0, &transport.max_rto.0, &transport.initial_rto.0]);
+    text.line("rto_granularity_ps", &[&transport.rto_granularity.0]);
+    text.line("rttvar", &[&transport.rttvar.name()]);
     text.line("initial_window_bits", &[&transport.initial_window.to_bits()]);
     text.line("dup_thresh", &[&transport.dup_thresh]);
     text.line("delayed_ack_ps", &[&transport.delayed_ack.map(|delay| delay.0)]);

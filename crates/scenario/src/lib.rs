@@ -51,7 +51,7 @@ pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorde
 pub use reference::reference_markdown;
 pub use resolved::{
     Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart,
-    Scenario, Series, Start, Transport,
+    Rttvar, Scenario, Series, Start, Transport,
 };
 pub use schema::json_schema;
 pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
