@@ -144,6 +144,7 @@ queue = "{self.queue}"
 
 [transport]
 preset = "ns2"
+rto_granularity = "3ms"
 """
 
     def _flows(self, name: str, direction: str, count: int) -> str:

@@ -58,6 +58,7 @@ queue = "xcp"
 
 [transport]
 preset = "ns2"
+rto_granularity = "3ms"
 """
         groups = [
             self._flows(f"{path}-{direction}", "each" if path == "cross" else path, direction)

@@ -20,12 +20,15 @@ from clearpipe.api import (
     Variable,
     load,
     model_version,
+    outdated,
+    parts,
     protocols,
     queues,
     resolve,
     run,
     schema,
     version,
+    versions,
 )
 from clearpipe.branching import branch
 from clearpipe.errors import (
@@ -83,10 +86,13 @@ __all__ = [
     "branch",
     "load",
     "model_version",
+    "outdated",
+    "parts",
     "protocols",
     "queues",
     "resolve",
     "run",
     "schema",
     "version",
+    "versions",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "linux_process",
     "linux_tables",
     "model_version",
+    "parts",
     "protocols_json",
     "queues_json",
     "read",
@@ -31,6 +32,7 @@ __all__ = [
     "schema_json",
     "simulate",
     "version",
+    "versions",
 ]
 
 @type_check_only
@@ -44,6 +46,10 @@ class Record(TypedDict):
 
 def version() -> str: ...
 def model_version(engine: str = "packet") -> str: ...
+def versions() -> dict[str, str]: ...
+def parts(
+    file_name: str, text: str, sets: Sequence[str] = ..., *, engine: str = "packet"
+) -> dict[str, str]: ...
 def build_info() -> dict[str, str]: ...
 def protocols_json() -> str: ...
 def queues_json() -> str: ...
@@ -119,7 +125,7 @@ def identities(
     seed: int,
     reps: Sequence[int],
     engine: str = "packet",
-) -> list[str]: ...
+) -> tuple[list[str], dict[str, str]]: ...
 def check_writable(dir: str, *, replace: bool = False) -> None: ...
 
 @final

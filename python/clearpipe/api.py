@@ -269,8 +269,35 @@ def version() -> str:
 
 
 def model_version(engine: Engine = "packet") -> str:
-    """The version of an engine's models: equal versions give equal fingerprints."""
+    """The version of an engine; what else a run uses has versions of its own (`parts`)."""
     return _core.linux_model_version() if engine == "linux" else _core.model_version(engine)
+
+
+def versions() -> dict[str, str]:
+    """The version of each part that there is: of engines, transport, protocols and queues."""
+    return _core.versions()
+
+
+def parts(
+    scenario: Scenario | Source, *, set: Sequence[str] = (), engine: Engine = "packet"
+) -> dict[str, str]:
+    """Those that a run of the scenario uses: with equal versions of these it gives the same."""
+    check_engine(engine)
+    read = source(scenario)
+    return _core.parts(read.name, read.text, set, engine=engine)
+
+
+def outdated(meta: Mapping[str, Any]) -> str:
+    """What a result or a verdict is from that is of another version now; empty if nothing is.
+
+    `meta` has `parts`, or, if made before version 7, `model_version` alone.
+    """
+    if "parts" not in meta:
+        return f"model {meta['model_version']}"
+    now = versions()
+    return ", ".join(
+        f"{name} {version}" for name, version in meta["parts"].items() if now.get(name) != version
+    )
 
 
 def source(scenario: Scenario | Source) -> Source:

@@ -85,7 +85,7 @@ def scenario_directory(job: Job) -> str:
     """
     name = re.sub(r"[^\w.+-]+", "-", _name(job.toml))
     scenario = _decisive(job.toml, job.engine)
-    decides = json.dumps([cp.model_version(job.engine), scenario], sort_keys=True)
+    decides = json.dumps([_parts(job), scenario], sort_keys=True)
     digest = hashlib.blake2b(decides.encode(), digest_size=4).hexdigest()
     return f"{name}-{digest}" if job.engine == "packet" else f"{name}-{job.engine}-{digest}"
 
@@ -173,9 +173,14 @@ def _same_origin(result: cp.Result, job: Job) -> bool:
         "branched_from" not in meta
         and (meta["seed"], meta["rep"]) == (job.seed, job.rep)
         and meta["engine"] == job.engine
-        and meta["model_version"] == cp.model_version(job.engine)
+        and meta.get("parts") == _parts(job)
         and decisive(result.scenario_toml) == decisive(job.toml)
     )
+
+
+def _parts(job: Job) -> dict[str, str]:
+    """The versions of what the job uses."""
+    return api.parts(api.Source(job.source.name, job.toml), engine=job.engine)
 
 
 def _decisive(toml: str, engine: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def checks() -> list[Check]:
     fixed = [
         ("python", platform.python_version(), "runs Clearpipe (3.11 or newer)"),
         ("clearpipe", cp.version(), "this program"),
-        ("model", cp.model_version(), "equal versions give equal fingerprints"),
+        ("model", _versions(), "equal versions of what runs use give equal fingerprints"),
         ("core", build, "the compiled simulator"),
         ("system", f"{platform.system()} {platform.release()} {platform.machine()}", "-"),
         ("cores", str(os.cpu_count() or 1), "as many runs go at the same time"),
@@ -79,6 +79,15 @@ def checks() -> list[Check]:
     found += [_module(name, purpose, get, False) for name, purpose, get in MODULES]
     found += [_program(*program) for program in PROGRAMS]
     return found + _linux()
+
+
+def _versions() -> str:
+    """Those of engines and transport, and of what has had another one than the first."""
+    plain = {one["name"] for one in cp.protocols()} | {
+        f"queue {one['name']}" for one in cp.queues()
+    }
+    told = {n: v for n, v in cp.versions().items() if n not in plain or v != "1"}
+    return ", ".join(f"{name} {version}" for name, version in told.items() if name != "kernel")
 
 
 def _linux() -> list[Check]:

@@ -57,10 +57,10 @@ def stored(directory: Path, at: float) -> tuple[api.Source, int, int]:
     """The scenario, seed and replication of a result that this version can repeat."""
     result = cp.load(directory)
     meta = result.meta
-    if meta["model_version"] != cp.model_version():
+    if other := api.outdated(meta):
         raise RunError(
-            f"{directory}: made by model version {meta['model_version']}, and this is "
-            f"{cp.model_version()}, which gives other numbers; run the scenario again"
+            f"{directory}: made by {other}, and what is here now gives other numbers; run the "
+            "scenario again"
         )
     if "branched_from" in meta:
         raise ConfigError(

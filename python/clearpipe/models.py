@@ -1397,7 +1397,7 @@ class MlcpQueue(Model):
     kappa_q: float | None = None
     """kappa_q, how fast the persistent queue drains (eq. 13). 0.0 to 10.0."""
     mean_every: Literal["T", "t_p"] | None = None
-    """When T_c takes the mean RTT of the packets: each T, or each t_p with the load factor (3.2.2).
+    """When T_c takes the mean RTT of the packets: each t_p with the load factor (3.2.2), or each T.
     """
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
@@ -1457,7 +1457,7 @@ class NbitQueue(Model):
     md: Literal["A", "B", "C", "D"] | None = None
     """The scheme of decrease (section 2.2.2)."""
     mean_every: Literal["T", "t_p"] | None = None
-    """When T_c takes the mean RTT of the packets: each T, or each t_p with the load factor (3.2.2).
+    """When T_c takes the mean RTT of the packets: each t_p with the load factor (3.2.2), or each T.
     """
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
@@ -2123,6 +2123,10 @@ class Transport(Model):
     """Least retransmission timeout."""
     preset: Literal["rfc", "ns2"] | None = None
     """The defaults of the keys below. Left out: "rfc"."""
+    rto_granularity: Time | None = None
+    """G of RFC 6298: the timeout is at least this above the smoothed RTT."""
+    rttvar: Literal["rtt", "ack"] | None = None
+    """When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack" (each)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

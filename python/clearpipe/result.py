@@ -38,6 +38,9 @@ class Meta(TypedDict):
     state: str
     version: str
     model_version: str
+    """The engine's; all that the run used has its own in `parts`."""
+    parts: NotRequired[dict[str, str]]
+    """Versions by name; results of versions before 7 have none."""
     seed: int
     rep: int
     identity: str

@@ -62,6 +62,7 @@ def test_results_are_written_read_reported_and_compared(small: str, tmp_path: Pa
         assert (tmp_path / engine / "report.html").stat().st_size > 10_000
     meta = json.loads((tmp_path / "fluid" / "meta.json").read_text())
     assert (meta["engine"], meta["model_version"]) == ("fluid", cp.model_version("fluid"))
+    assert meta["parts"] == {"fluid engine": cp.model_version("fluid")}
     again = _run("run", file, "--engine", "fluid", "--out", tmp_path / "fluid")
     assert "was there already" in again.output
     other = _run("run", file, "--out", tmp_path / "fluid", "-q")

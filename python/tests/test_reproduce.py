@@ -527,11 +527,13 @@ def test_publishing(tmp_path: Path) -> None:
     assert f"vcp-thm3 (quick, 0 runs, model {cp.model_version()})" in text
     assert "All verdicts are of scale quick." in text
     assert f"All verdicts are of model version {cp.model_version()}." in text
-    assert "of another version" not in text
+    assert "of versions" not in text
     # Every claim is counted, the whole of them first.
     assert text.index("| all claims |") < text.index("| simulation, quantitative |")
     total = next(line for line in text.splitlines() if line.startswith("| all claims |"))
     assert total.endswith("| 346 |")
+    unrun = json.loads((tmp_path / "docs/vcp-fig01.json").read_text())
+    assert unrun["parts"] == {}, "nothing was run"
     published = json.loads((tmp_path / "docs/vcp-thm3.json").read_text())
     assert published["claims"][0]["verdict"] in claims.GOOD
 
@@ -542,10 +544,16 @@ def test_a_page_over_two_models_and_scales_says_so(tmp_path: Path) -> None:
     publication.publish(done, tmp_path / "docs")
     path = tmp_path / "docs/vcp-thm1.json"
     older = json.loads(path.read_text()) | {"model_version": "1", "scale": "full"}
+    older["parts"] = {"packet engine": "1", "xcp": cp.versions()["xcp"]}
     path.write_text(json.dumps(older))
     text = publication.publish(done[:1], tmp_path / "docs").read_text()
     assert "vcp-thm1 (full, 0 runs, model 1)" in text
-    assert f"The engine is at model version {cp.model_version()}: it does runs of another" in text
+    assert "Runs of 1 figures were made by versions of the engine" in text
+    assert "They are vcp-thm1." in text
+    # Another version of what a figure does not use is nothing to it.
+    older["parts"] = {"xcp": cp.versions()["xcp"]}
+    path.write_text(json.dumps(older))
+    assert "were made by versions" not in publication.publish(done[:1], path.parent).read_text()
     assert "Verdicts are of scale full (1 figures) and scale quick (1 figures)" in text
     assert "Verdicts are of model version 1 (1 figures) and model version" in text
 

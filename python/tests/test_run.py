@@ -70,6 +70,9 @@ def test_meta_says_what_ran(result: cp.Result) -> None:
     assert (meta["name"], meta["engine"], meta["state"]) == ("small", "packet", "done")
     assert (meta["seed"], meta["rep"], meta["simulated_s"], meta["warmup_s"]) == (1, 0, 5.0, 1.0)
     assert (meta["version"], meta["model_version"]) == (cp.version(), cp.model_version())
+    assert meta["parts"]["packet engine"] == cp.model_version()
+    assert not cp.outdated(meta)
+    assert cp.outdated(meta | {"parts": {"reno": "0"}}) == "reno 0"
     assert len(result.fingerprint) == 32
     assert meta["packet_hops"] > meta["events"] > 1000
     assert meta["wall_s"] > 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import random
 import shutil
 import signal
@@ -12,6 +11,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeping import BASE, call, command, seals, times_done, write
@@ -293,22 +293,26 @@ def test_a_real_kernel_is_a_part_of_the_model(
     store = Store(tmp_path / "store")
     store.plans.mkdir(parents=True)
     # A faked core, as it tells kernels apart.
+    kernel = [""]
     monkeypatch.setattr(
-        _core, "identities", lambda *_, reps, **__: [f"{platform.release()}-{rep}" for rep in reps]
+        _core,
+        "identities",
+        lambda *_, reps, **__: ([f"{kernel[0]}-{rep}" for rep in reps], {"kernel": kernel[0]}),
     )
+    monkeypatch.setattr(_core, "versions", lambda: {"linux engine": "4", "kernel": kernel[0]})
     found = {}
     for release in ("6.1.0", "6.18.0", "6.1.0"):
-        monkeypatch.setattr(platform, "release", lambda release=release: release)
+        kernel[0] = release
         found[release] = runner.identities(spec, store, range(2))
         assert found[release] == [[f"{release}-0", f"{release}-1"]] * 4
     assert len(list(store.plans.iterdir())) == 2
     monkeypatch.setattr(Store, "present", lambda _: {"6.1.0-1", "6.18.0-0"})
     others = runner.of_other_models(spec, store)
-    assert others == {f"{cp.model_version('linux')}, linux 6.18.0": ["6.18.0-0"]}
+    assert others == {"kernel 6.18.0": ["6.18.0-0"]}
     # Simulations are the same on all.
     simulated = replace(spec, engine="packet")
     runner.identities(simulated, store, range(2))
-    monkeypatch.setattr(platform, "release", lambda: "6.18.0")
+    kernel[0] = "6.18.0"
     runner.identities(simulated, store, range(2))
     assert len(list(store.plans.iterdir())) == 3
 
@@ -324,7 +328,7 @@ def test_a_preset_that_changed_makes_other_runs(
     queues = _core.queues_json()
     monkeypatch.setattr(_core, "queues_json", lambda: queues.replace("0.1", "0.2"))
     # A faked core, whose runs are others with another preset.
-    monkeypatch.setattr(_core, "identities", lambda *_, **__: ["other"])
+    monkeypatch.setattr(_core, "identities", lambda *_, **__: (["other"], {}))
     assert runner.identities(spec, store, range(1)) == before, "asked of the core once"
     runner._registry.cache_clear()
     try:
@@ -347,12 +351,18 @@ def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     sweep.run(spec, store.path)
     now = runner.identities(spec, store, range(5))
     identities = _core.identities
+
+    def of_older(*args: Any, **kw: Any) -> tuple[list[str], dict[str, str]]:
+        """Another version has other identities."""
+        mine, parts = identities(*args, **kw)
+        assert "reno" in parts
+        assert "bbr" not in parts
+        return [x[::-1] for x in mine], parts | {"reno": "0"}
+
+    versions = cp.versions()
     with monkeypatch.context() as older:
-        older.setattr(cp, "model_version", lambda *_: "0")
-        # Another model has other identities.
-        older.setattr(
-            _core, "identities", lambda *args, **kw: [x[::-1] for x in identities(*args, **kw)]
-        )
+        older.setattr(_core, "versions", lambda: versions | {"reno": "0"})
+        older.setattr(_core, "identities", of_older)
         before = runner.identities(spec, store, range(3))
     assert len(list(store.plans.iterdir())) == 2
     for new, old in ((now[0][1], before[0][1]), (now[2][0], before[2][0])):
@@ -360,9 +370,33 @@ def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     page = call("sweep", "report", file, "--store", "store", "--out", "o", cwd=tmp_path)
     status = call("sweep", "status", file, "--store", "store", cwd=tmp_path)
     for said in (page.stderr, status.stdout):
-        assert "2 runs of this sweep are of model 0, and not used: " in said
+        assert "2 runs of this sweep are of reno 0, and not used: " in said
         assert before[0][1][:16] in said
     assert "20 of 20 runs done" in status.stdout
+
+
+def test_runs_of_version_6_are_named(tmp_path: Path) -> None:
+    """Its plans say no parts, and are known by the scenario with all defaults that there were."""
+    spec, store = sweep.load(write(tmp_path, SMALL)), Store(tmp_path / "store")
+    sweep.run(spec, store.path)
+    done = sorted(store.present())[:3]
+    name = runner._former_name(spec)
+    assert name != runner._name(spec)
+    old = store.plans / f"{name}.0.json"
+    old.write_text(json.dumps({"model_version": "6", "points": [done[:2], done[2:]]}))
+    assert runner.of_other_models(spec, store) == {"model 6": done}
+
+
+def test_a_sweep_keeps_its_name_when_a_default_comes(tmp_path: Path) -> None:
+    spec = sweep.load(write(tmp_path, SMALL))
+    assert runner._name(spec) == runner._name(replace(spec, resolved="new_key = 1\n"))
+    text = spec.source.text
+    other = replace(spec, source=spec.source._replace(text=text.replace('"reno"', '"sack"')))
+    assert other.source.text != text
+    assert runner._name(spec) != runner._name(other)
+    # Comments decide nothing.
+    noted = replace(spec, source=spec.source._replace(text=f"# a note\n{text}"))
+    assert runner._name(spec) == runner._name(noted)
 
 
 def test_a_dry_run_counts_what_will_be_done(tmp_path: Path) -> None:

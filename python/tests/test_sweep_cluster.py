@@ -17,7 +17,7 @@ import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
 import clearpipe as cp
-from clearpipe import RunError, sweep
+from clearpipe import RunError, api, sweep
 from clearpipe.sweep import cluster as dask
 from clearpipe.sweep import progress, runner
 from clearpipe.sweep.store import Store
@@ -216,10 +216,15 @@ def test_a_worker_of_another_model_or_store_is_an_error(
     store = Store(tmp_path / "store")
     store.open()
     run = next(one for one in runner.runs(spec, store, range(1)) if isinstance(one, runner.Run))
-    place = (str(store.path), store.identify(), cp.model_version())
+    place = (str(store.path), store.identify(), cp.versions())
     source = (spec.source.name, spec.source.text)
-    with pytest.raises(RunError, match=r"has model .*, the sweep was started with model 0"):
-        dask._on_worker((*place[:2], "0"), source, run, "all", 60.0)
+    (part, version), *_ = cp.parts(api.Source(*source), set=run.sets).items()
+    said = rf"has {part} {version}, the sweep was started with {part} 0"
+    with pytest.raises(RunError, match=said):
+        dask._on_worker((*place[:2], place[2] | {part: "0"}), source, run, "all", 60.0)
+    # What the run does not use may be of another version.
+    stale = (*place[:2], place[2] | {"bbr": "0"})
+    assert dask._on_worker(stale, source, run, "all", 0.0) == "stopped"
     with pytest.raises(RunError, match="another store than the one"):
         dask._on_worker((place[0], "x", place[2]), source, run, "all", 60.0)
     assert dask._on_worker(place, source, run, "all", 0.0) == "stopped"

@@ -76,6 +76,8 @@ pub enum Role {
 pub struct ProtocolInfo {
     /// Its name in scenario files.
     pub name: &'static str,
+    /// Grows when it does something else with the same settings; a run's identity names it.
+    pub version: u32,
     /// One line.
     pub summary: &'static str,
     /// Where it is specified.
@@ -107,6 +109,8 @@ pub struct ProtocolInfo {
 pub struct QueueInfo {
     /// Its name in scenario files.
     pub name: &'static str,
+    /// As [`ProtocolInfo::version`].
+    pub version: u32,
     /// One line.
     pub summary: &'static str,
     /// Where it is specified.
@@ -126,6 +130,16 @@ pub struct QueueInfo {
 /// The type of a header that has fields.
 fn kind_of<H: Header + 'static>() -> Option<TypeId> {
     (!H::VARIABLES.is_empty()).then(TypeId::of::<H>)
+}
+
+/// The version that a line of the table says; most say none.
+macro_rules! version {
+    () => {
+        1
+    };
+    ($version:literal) => {
+        $version
+    };
 }
 
 macro_rules! headers {
@@ -210,9 +224,9 @@ macro_rules! headers {
 }
 
 macro_rules! protocols {
-    ($( $variant:ident { name: $name:literal, sender: $type:ty, $( reporter: $reporter:ty, )?
-        recovery: $recovery:ident, router: $router:expr, summary: $summary:literal,
-        source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, $( version: $version:literal, )?
+        sender: $type:ty, $( reporter: $reporter:ty, )? recovery: $recovery:ident,
+        router: $router:expr, summary: $summary:literal, source: $source:literal } )*) => {
         /// The parameters of any end-host protocol.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnySenderParams {
@@ -250,6 +264,7 @@ macro_rules! protocols {
         pub fn protocols() -> impl Iterator<Item = ProtocolInfo> {
             [ $( ProtocolInfo {
                 name: $name,
+                version: version!($( $version )?),
                 summary: $summary,
                 source: $source,
                 recovery: Recovery::$recovery,
@@ -429,8 +444,8 @@ macro_rules! protocols {
 }
 
 macro_rules! queues {
-    ($( $variant:ident { name: $name:literal, router: $type:ty, role: $role:ident,
-        summary: $summary:literal, source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, $( version: $version:literal, )?
+        router: $type:ty, role: $role:ident, summary: $summary:literal, source: $source:literal } )*) => {
         /// The parameters of any queue.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyRouterParams {
@@ -449,6 +464,7 @@ macro_rules! queues {
         pub fn queues() -> impl Iterator<Item = QueueInfo> {
             [ $( QueueInfo {
                 name: $name,
+                version: version!($( $version )?),
                 summary: $summary,
                 source: $source,
                 role: Role::$role,
@@ -900,10 +916,10 @@ queues! {
     FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
         summary: "Hashed flow queues, new ones first, with CoDel in each",
         source: "RFC 8290" }
-    Mlcp { name: "mlcp", router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
+    Mlcp { name: "mlcp", version: 2, router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
         summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }
-    Nbit { name: "nbit", router: crate::explicit::nbit::NbitRouter, role: Feedback,
+    Nbit { name: "nbit", version: 2, router: crate::explicit::nbit::NbitRouter, role: Feedback,
         summary: "MLCP's load factor in as many levels as the scheme's bits hold",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
     Bmcc { name: "bmcc", router: crate::explicit::bmcc::BmccRouter, role: Feedback,

@@ -22,11 +22,28 @@ use std::env;
 use std::fs;
 use std::io;
 
+use scenario::{Parts, Scenario};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Equal versions measure the same thing.
-pub const MODEL_VERSION: &str = "3";
+pub const MODEL_VERSION: &str = "4";
+
+/// The versions of what a run of the scenario uses: the queues are those of the packet engine, the end hosts
+/// the kernel's or written for it.
+pub fn parts(scenario: &Scenario) -> Parts {
+    let queues =
+        scenario::parts(scenario).into_iter().filter(|(name, _)| name.starts_with("queue "));
+    queues.chain(own_parts()).collect()
+}
+
+/// The versions of the engine and of the kernel.
+pub fn own_parts() -> Parts {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    [("linux engine", MODEL_VERSION), ("kernel", kernel.trim())]
+        .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        .into()
+}
 
 const USAGE: &str = "usage: clearpipe-emulator emulate|traffic|probe PLAN.json REPORT.json";
 

@@ -26,16 +26,30 @@ mod tables;
 mod waiting;
 
 use results::{Numerics, Tables};
-use scenario::{Scenario, Sending};
+use scenario::{Parts, Scenario, Sending};
 use units::Time;
 
 use crate::solver::Solver;
 
-/// Equal model versions, with equal settings of `[fluid]`, give equal results.
-pub const MODEL_VERSION: &str = "fluid-2";
+/// Equal versions, with equal settings of `[fluid]`, give equal results. It has forms of its own of protocols
+/// and queues.
+pub const MODEL_VERSION: &str = "fluid-3";
 
 /// The same of sources that ACKs clock.
-const CLOCK_VERSION: &str = " clock-2";
+const CLOCK_VERSION: &str = "clock-2";
+
+/// The versions of the engine's parts.
+pub fn own_parts() -> Parts {
+    [("fluid engine", MODEL_VERSION), ("fluid clock", CLOCK_VERSION)]
+        .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        .into()
+}
+
+/// The versions of those that a run of the scenario uses.
+pub fn parts(scenario: &Scenario) -> Parts {
+    let clocked = scenario.fluid.sending == Sending::Acks;
+    own_parts().into_iter().filter(|(name, _)| clocked || name != "fluid clock").collect()
+}
 
 /// What has no fluid form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,19 +128,20 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// The model version with all that `[fluid]` says: what names a run besides scenario, seed and
-/// replication.
-pub fn model_version(scenario: &Scenario) -> String {
+/// The name of a run. All that `[fluid]` says is part of it.
+pub fn identity(scenario: &Scenario, seed: u64, rep: u64) -> String {
     let fluid = &scenario.fluid;
     let step = fluid.step.map_or("auto".to_owned(), |step| format!("{}ps", step.0));
-    let clock = if fluid.sending == Sending::Acks { CLOCK_VERSION } else { "" };
-    format!(
-        "{MODEL_VERSION}{clock} step={step} tolerance={:?} vcp={} xcp={} sending={}",
+    let settings = format!(
+        "step={step} tolerance={:?} vcp={} xcp={} sending={}",
         fluid.tolerance,
         fluid.vcp.name(),
         fluid.xcp.name(),
         fluid.sending.name()
-    )
+    );
+    let mut parts = parts(scenario);
+    parts.insert("[fluid]".to_owned(), settings);
+    scenario::identity(scenario, &parts, seed, rep)
 }
 
 /// Refuses a scenario that has no fluid form.

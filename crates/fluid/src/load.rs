@@ -284,6 +284,8 @@ pub struct LoadRule {
     pub follows: bool,
     /// phi, by which the mean RTT falls more slowly than it rises.
     pub phi: f64,
+    /// T [s], where T_c takes the mean RTT once per period and not each T.
+    pub once: Option<f64>,
     /// Does the mean RTT start with the first packets', and not at 200 ms?
     pub first_rtt: bool,
 }
@@ -314,6 +316,7 @@ impl LoadRule {
             t_rho: 0.2,
             follows: false,
             phi: 1.0,
+            once: None,
             first_rtt: false,
         }
     }
@@ -325,6 +328,7 @@ impl LoadRule {
         LoadRule {
             follows: part.flag("adapt_t_p"),
             phi: part.number("phi"),
+            once: (part.word("mean_every") == "t_p").then(|| part.number("t")),
             first_rtt: part.flag("first_rtt"),
             ..LoadRule::of(part, edges)
         }
@@ -363,6 +367,8 @@ pub struct LoadState {
     pub end: f64,
     /// MLCP's average of the packets' RTT [s]; none before the first.
     pub t_c: Option<f64>,
+    /// The packets' mean RTT that it takes at the period's end [s].
+    pub t_d: Option<f64>,
 }
 
 impl LoadState {
@@ -375,6 +381,7 @@ impl LoadState {
             period: rule.t_rho,
             end: rule.t_rho,
             t_c: (!rule.first_rtt).then_some(0.2),
+            t_d: None,
         }
     }
 
@@ -390,12 +397,26 @@ impl LoadState {
         self.lambda += bytes;
         let keep = if rule.tau_q > 0.0 { math::exp(-h / rule.tau_q) } else { 0.0 };
         self.q = queue + keep * (self.q - queue);
-        if let Some(rtt) = rtt.filter(|_| rule.follows) {
-            // theta per T, section 3.2.2: T/T_c upwards, T*T_d/(phi*T_c^2) downwards.
-            let t_c = self.t_c.unwrap_or(rtt);
-            let pace = if rtt >= t_c { 1.0 / t_c } else { rtt / (rule.phi * t_c * t_c) };
-            self.t_c = Some(t_c + (1.0 - math::exp(-pace * h)) * (rtt - t_c));
+        let Some(rtt) = rtt.filter(|_| rule.follows) else { return };
+        match rule.once {
+            Some(_) => self.t_d = Some(rtt),
+            None => {
+                let keep = math::exp(-self.pace(rule, rtt) * h);
+                self.take(rtt, 1.0 - keep);
+            }
         }
+    }
+
+    /// theta/T, section 3.2.2: T/T_c upwards, T*T_d/(phi*T_c^2) downwards.
+    fn pace(&self, rule: &LoadRule, rtt: f64) -> f64 {
+        let t_c = self.t_c.unwrap_or(rtt);
+        if rtt >= t_c { 1.0 / t_c } else { rtt / (rule.phi * t_c * t_c) }
+    }
+
+    /// Equation (15).
+    fn take(&mut self, rtt: f64, theta: f64) {
+        let t_c = self.t_c.unwrap_or(rtt);
+        self.t_c = Some(t_c + theta * (rtt - t_c));
     }
 
     /// Ends the period at `now`; `capacity` in bytes/s.
@@ -403,6 +424,9 @@ impl LoadState {
         self.rho = (self.lambda + rule.kappa_q * self.q) / (rule.gamma * capacity * self.period);
         self.code = rule.code(self.rho);
         self.lambda = 0.0;
+        if let (Some(t), Some(rtt)) = (rule.once, self.t_d.take()) {
+            self.take(rtt, (t * self.pace(rule, rtt)).min(1.0));
+        }
         if rule.follows {
             let longest = PERIODS[PERIODS.len() - 1];
             let t_c = self.t_c.unwrap_or(0.2);
@@ -458,13 +482,30 @@ mod tests {
 
     #[test]
     fn mlcps_period_is_the_next_above_the_mean_rtt() {
-        let rule = LoadRule::mlcp(&Part::of_router("mlcp"));
-        let mut state = LoadState::new(&rule);
+        let once = LoadRule::mlcp(&Part::of_router("mlcp"));
+        let each = LoadRule { once: None, ..once.clone() };
+        let mut state = LoadState::new(&each);
         for _ in 0..1000 {
-            state.advance(&rule, 0.01, (0.0, 0.0), Some(0.5));
+            state.advance(&each, 0.01, (0.0, 0.0), Some(0.5));
         }
-        state.end_period(&rule, 10.0, 1e6);
+        state.end_period(&each, 10.0, 1e6);
         assert_eq!(state.period, 0.6);
+        // Once per period: theta = T/T_c = 0.05 of the 300 ms from 200 to 500 ms.
+        let mut state = LoadState::new(&once);
+        for _ in 0..20 {
+            state.advance(&once, 0.01, (0.0, 0.0), Some(0.5));
+        }
+        assert_eq!(state.t_c, Some(0.2));
+        state.end_period(&once, 0.2, 1e6);
+        assert!(near(state.t_c.unwrap(), 0.215));
+        assert_eq!(state.period, 0.4);
+        // A period without packets brings nothing.
+        state.end_period(&once, 0.6, 1e6);
+        assert!(near(state.t_c.unwrap(), 0.215));
+        // Downwards 50 times more slowly: 0.01*0.1/(50*0.215^2) of -115 ms.
+        state.advance(&once, 0.01, (0.0, 0.0), Some(0.1));
+        state.end_period(&once, 1.0, 1e6);
+        assert!(near(state.t_c.unwrap(), 0.215 - 0.115 * 0.001 / (50.0 * 0.215 * 0.215)));
     }
 
     #[test]

@@ -265,7 +265,7 @@ fn a_queue_without_residues_is_refused() {
 
 /// Another setting is another run.
 #[test]
-fn every_setting_is_in_the_models_version() {
+fn every_setting_is_in_the_identity() {
     let text = dumbbell("xcp", "10Mbps", "80ms", "");
     let mut seen = Vec::new();
     for set in [
@@ -276,8 +276,8 @@ fn every_setting_is_in_the_models_version() {
         "fluid.xcp=continuous",
         "fluid.sending=acks",
     ] {
-        let version = clearpipe_fluid::model_version(&parse(&text, &[set]));
-        assert!(!seen.contains(&version), "{set}");
-        seen.push(version);
+        let name = clearpipe_fluid::identity(&parse(&text, &[set]), 1, 0);
+        assert!(!seen.contains(&name), "{set}");
+        seen.push(name);
     }
 }

@@ -174,7 +174,8 @@ fn what_has_no_fluid_form_is_refused_by_name() {
         ("flows.a.protocol={kind=\"xcp\", header_cwnd=\"floor\"}", "header_cwnd"),
         ("flows.a.protocol={kind=\"xcp\", rate=5e6}", "rate"),
         (
-            "flows.a.protocol={kind=\"mlcp\", kappa=0.3}\ntopology.queue={kind=\"mlcp\", t=\"20ms\"}",
+            "flows.a.protocol={kind=\"mlcp\", kappa=0.3}\n\
+             topology.queue={kind=\"mlcp\", mean_every=\"T\", t=\"20ms\"}",
             "t",
         ),
         ("flows.a.protocol={kind=\"dpcp\", gap=5.0}", "gap"),
@@ -244,13 +245,14 @@ fn what_is_read_is_used() {
             assert_ne!(scenario(protocol, rtt, &[&queue, &set]), plain, "{protocol} {change}");
         }
     }
-    for (kind, changes) in [
-        ("mlcp", &["adapt_t_p=false", "first_rtt=true", "phi=5.0", "gamma=0.9", "kappa_q=0.0"][..]),
-        ("dpcp", &["t_rho=\"100ms\"", "gamma=0.9", "priority=false"]),
-        ("vcp", &["high_load=0.7", "overload=0.9"]),
+    for (kind, rtt, changes) in [
+        // MLCP's period moves only where the RTT is far from 200 ms, and slowly down from there.
+        ("mlcp", "60ms", &["first_rtt=true", "phi=0.1", "gamma=0.9", "mean_every=\"T\""][..]),
+        ("mlcp", "900ms", &["adapt_t_p=false", "kappa_q=0.0", "t=\"40ms\""]),
+        ("dpcp", "60ms", &["t_rho=\"100ms\"", "gamma=0.9", "priority=false"]),
+        ("vcp", "60ms", &["high_load=0.7", "overload=0.9"]),
     ] {
-        // MLCP's period moves only where the RTT is far from 200 ms.
-        let (rtt, queue) = ("60ms", format!("topology.queue={kind}"));
+        let queue = format!("topology.queue={kind}");
         let reverse = "flows.b={protocol=\"xcp\", direction=\"reverse\"}".replace("xcp", kind);
         let plain = scenario(kind, rtt, &[&queue, &reverse]);
         for change in changes {

@@ -5,7 +5,7 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{App, Crossing, Group, Island, RouterPart, Scenario};
+use scenario::{App, Crossing, Group, Island, RouterPart, Rttvar, Scenario};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -325,6 +325,8 @@ impl Mould {
                 min_rto: transport.min_rto,
                 max_rto: transport.max_rto,
                 initial_rto: transport.initial_rto,
+                rto_granularity: transport.rto_granularity,
+                every_sample: transport.rttvar == Rttvar::Ack,
                 ..Config::default()
             },
             source_prompt: false,
@@ -469,6 +471,8 @@ fn config(scenario: &Scenario, group: &Group) -> Config {
         min_rto: transport.min_rto,
         max_rto: transport.max_rto,
         initial_rto: transport.initial_rto,
+        rto_granularity: transport.rto_granularity,
+        every_sample: transport.rttvar == Rttvar::Ack,
         delayed_ack: transport.delayed_ack,
         limited_transmit: transport.limited_transmit,
     }

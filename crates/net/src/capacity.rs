@@ -71,6 +71,14 @@ impl Schedule {
             Schedule::Opportunities(opportunities) => opportunities.bits(from, to),
         }
     }
+
+    /// The bits of the packet whose last one leaves at `finish`, the last answer, that leave after `now`.
+    pub fn bits_left(&self, now: Time, finish: Time) -> f64 {
+        match self {
+            Schedule::Pieces(pieces) => pieces.bits(now, finish),
+            Schedule::Opportunities(opportunities) => opportunities.bits_left(now, finish),
+        }
+    }
 }
 
 /// From then on the line carries so much.
@@ -221,6 +229,13 @@ impl Opportunities {
         let during = self.outages[over..].iter().take_while(|outage| outage.from.0 < to);
         let lost: u64 = during.map(|out| within(out.from.0.max(from), out.to.0.min(to))).sum();
         (within(from, to) - lost) as f64 * f64::from(Trace::BYTES) * 8.0
+    }
+
+    /// Of the last packet; `finish` may have opportunities behind the one that it left with.
+    fn bits_left(&self, now: Time, finish: Time) -> f64 {
+        let behind = self.cycle.before(Time(finish.0.saturating_add(1))).saturating_sub(self.next);
+        let unused = behind as f64 * f64::from(Trace::BYTES) + f64::from(self.left);
+        self.bits(now, finish) - unused * 8.0
     }
 }
 

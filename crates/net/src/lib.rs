@@ -34,7 +34,7 @@ mod world;
 
 use capture::{RecordError, Recorded, Recorder};
 use results::Tables;
-use scenario::Scenario;
+use scenario::{Parts, Scenario};
 use units::Time;
 
 pub use crate::branch::Refused;
@@ -50,8 +50,21 @@ use crate::build::Draw;
 use crate::fingerprint::Fingerprint;
 use crate::world::World;
 
-/// Equal model versions give equal fingerprints for equal scenario, seed and replication.
-pub const MODEL_VERSION: &str = "6";
+/// The engine's version. Equal versions of all [`parts`] give equal fingerprints for equal scenario, seed and
+/// replication.
+pub const MODEL_VERSION: &str = "7";
+
+/// The versions of the engine and of what it always uses.
+pub fn own_parts() -> Parts {
+    [("packet engine", MODEL_VERSION), ("transport", transport::VERSION)]
+        .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        .into()
+}
+
+/// The versions of all that a run of the scenario uses.
+pub fn parts(scenario: &Scenario) -> Parts {
+    scenario::parts(scenario).into_iter().chain(own_parts()).collect()
+}
 
 /// A run has fewer flows alive at once, and fewer links, than this.
 pub const MAX_FLOWS: u32 = world::MAX_INDEX;

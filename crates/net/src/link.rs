@@ -23,6 +23,16 @@ pub struct Counts {
     pub served_bytes: u64,
     /// Of those packets, how many the line lost.
     pub lost: u64,
+    /// Bits that have left of the packet in service; [`Link::departed`] alone says it.
+    pub part_bits: f64,
+}
+
+impl Counts {
+    /// The bits that have left since then.
+    pub fn bits_since(&self, before: &Counts) -> f64 {
+        let whole = (self.served_bytes - before.served_bytes) as f64 * 8.0;
+        whole + self.part_bits - before.part_bits
+    }
 }
 
 /// One direction of a line, with the buffer in front of it.
@@ -289,10 +299,19 @@ impl Link {
         self.routers.iter().map(AnyRouter::next_timer).min().unwrap_or(Time::NEVER)
     }
 
+    /// The bits of the packet in service that leave after `now`.
+    fn bits_left(&self, now: Time) -> f64 {
+        match self.line.as_ref().and_then(|line| line.schedule.as_ref()) {
+            Some(schedule) => schedule.bits_left(now, self.busy_until),
+            None => self.capacity_bits(now, self.busy_until),
+        }
+    }
+
     /// The counts, with the packet in service taken for not yet served.
     pub fn departed(&self, now: Time) -> Counts {
         let mut counts = self.counts;
         if self.busy_until > now {
+            counts.part_bits = f64::from(self.in_service) * 8.0 - self.bits_left(now);
             counts.served -= 1;
             counts.served_bytes -= u64::from(self.in_service);
             counts.lost -= u64::from(self.losing(now).is_some());

@@ -15,7 +15,7 @@ use transport::LossEvent;
 use units::{Span, Time};
 
 use crate::flow::{Sink, Source};
-use crate::link::{Fate, Link};
+use crate::link::{Counts, Fate, Link};
 use crate::packet::Packet;
 use crate::rows::{At, Rows, Slots};
 use crate::watch::{Visit, Watch};
@@ -73,7 +73,7 @@ struct FlowTotals {
 /// What a link had come to at the last sample or change.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkTotals {
-    departed_bytes: u64,
+    departed: Counts,
     drops: u64,
     lost: u64,
 }
@@ -398,8 +398,8 @@ impl Probes {
             report.put(("", "queue_pkts"), waiting, CHANGED);
         }
         if self.wanted.has(Series::Utilization) {
-            let served = l.departed(now).served_bytes;
-            let bits = advance(&mut totals.departed_bytes, served) as f64 * 8.0;
+            let departed = l.departed(now);
+            let bits = departed.bits_since(&std::mem::replace(&mut totals.departed, departed));
             let capacity = l.capacity_bits(self.last, now);
             let share = if capacity > 0.0 { bits / capacity } else { 0.0 };
             report.put(("", "utilization_ratio"), share, false);
@@ -465,7 +465,7 @@ impl FlowTotals {
 
 impl LinkTotals {
     fn of(now: Time, link: &Link) -> LinkTotals {
-        let departed_bytes = link.departed(now).served_bytes;
-        LinkTotals { departed_bytes, drops: link.counts.drops, lost: link.counts.lost }
+        let Counts { drops, lost, .. } = link.counts;
+        LinkTotals { departed: link.departed(now), drops, lost }
     }
 }

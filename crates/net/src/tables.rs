@@ -189,6 +189,7 @@ pub fn link_row(
     let drops = total.drops - before.drops;
     let departures_bytes = total.served_bytes - before.served_bytes;
     let capacity_bits = link.capacity_bits(warmup, end);
+    let sent_bits = total.bits_since(&before);
     LinkRow {
         link: i as u32,
         name: named.name.clone(),
@@ -203,7 +204,7 @@ pub fn link_row(
         departures_pkts: total.served - before.served,
         departures_bytes,
         lost_pkts: total.lost - before.lost,
-        utilization_ratio: ratio(departures_bytes as f64 * 8.0, capacity_bits),
+        utilization_ratio: ratio(sent_bits, capacity_bits),
         drop_ratio: ratio(drops as f64, arrivals as f64),
         queue_mean_pkts: queue.mean_packets,
         queue_mean_bytes: queue.mean_bytes,

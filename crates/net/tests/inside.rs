@@ -325,7 +325,9 @@ fn half_the_capacity_begins_at_the_branch() {
     // 4 s of 150 Mb/s and 8 s of 75 Mb/s could be carried, and no more was.
     let most = 4.0 * 150e6 + 8.0 * 75e6;
     let bits = link.departures_bytes as f64 * 8.0;
-    assert!(close(link.utilization_ratio, bits / most) && link.utilization_ratio <= 1.0);
+    // But for the part of a packet that the measured time cuts at each end.
+    assert!((link.utilization_ratio - bits / most).abs() < 8000.0 / most);
+    assert!(link.utilization_ratio <= 1.0);
     // XCP knows: section 5.2's utilization comes back, at the new capacity.
     assert!(link.utilization_ratio > 0.9, "{}", link.utilization_ratio);
     let (was, is) = (&plain.tables.series[0], &other.tables.series[0]);

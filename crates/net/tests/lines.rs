@@ -254,3 +254,50 @@ fn an_unannounced_loss_leaves_the_queues_columns_alone() {
     assert_eq!(flow.lost_pkts, link.total_lost_pkts);
     assert!(flow.lost_pkts > 50);
 }
+
+/// One packet of 1000 B that meets the bottleneck of 1 Mb/s, over which it takes 8 ms, at 2.012508 s:
+/// 8 us of access hop at 1 Gb/s and an eighth of the RTT after its start. Measured from `warmup` on.
+fn cut(line: Line, (warmup_us, duration_us): (u64, u64)) -> results::LinkRow {
+    let text = format!(
+        "duration = \"{duration_us}us\"\nwarmup = \"{warmup_us}us\"\n\
+         [packets]\ndata = \"1000B\"\n[topology]\nkind = \"dumbbell\"\nrate = \"1Mbps\"\n\
+         rtt = \"100ms\"\nbuffer = \"100pkt\"\n[flows.one]\nprotocol = \"sack\"\nsize = \"1000B\"\n\
+         start = \"2s\"\naccess_rate = \"1Gbps\"\n"
+    );
+    common::link(&common::run(&dumbbell(&text, line), 1, 0), "bottleneck").clone()
+}
+
+#[test]
+fn a_packet_that_the_measured_time_cuts_counts_with_its_bits_inside() {
+    const BEGINS: u64 = 2_012_508;
+    // The warm-up ends after half of it: 4000 b of the 10 000 b that 10 ms could carry.
+    let row = cut(Line::default(), (BEGINS + 4_000, BEGINS + 14_000));
+    assert!((row.utilization_ratio - 0.4).abs() < 1e-9, "{row:?}");
+    assert_eq!((row.departures_pkts, row.departures_bytes), (1, 1000));
+    // The run ends after three quarters of it, and the packet has not departed: 6000 b of 16 000 b.
+    let row = cut(Line::default(), (BEGINS - 10_000, BEGINS + 6_000));
+    assert!((row.utilization_ratio - 0.375).abs() < 1e-9, "{row:?}");
+    assert_eq!((row.departures_pkts, row.queued_end_pkts), (0, 1));
+    // Both cut it.
+    let row = cut(Line::default(), (BEGINS + 2_000, BEGINS + 6_000));
+    assert!((row.utilization_ratio - 1.0).abs() < 1e-9, "{row:?}");
+    // 4000 b by the step to 2 Mb/s, the rest in 2 ms: 2000 b of 20 000 b after half of them.
+    let at = Span::from_micros(BEGINS + 4_000);
+    let steps = Capacity::Steps(vec![Step { at, rate: Rate(2_000_000) }]);
+    let line = Line { capacity: steps, ..Line::default() };
+    let row = cut(line, (BEGINS + 5_000, BEGINS + 15_000));
+    assert!((row.utilization_ratio - 0.1).abs() < 1e-9, "{row:?}");
+}
+
+#[test]
+fn samples_shorter_than_a_packet_show_a_full_line_as_full() {
+    let text = "duration = \"3s\"\nwarmup = \"1003500us\"\n[packets]\ndata = \"1000B\"\n\
+                [topology]\nkind = \"dumbbell\"\nrate = \"1Mbps\"\nrtt = \"20ms\"\n\
+                buffer = \"100pkt\"\n[flows.one]\nprotocol = \"sack\"\n\
+                [probe]\nseries = [\"utilization\"]\nevery = \"1ms\"\nlinks = [\"bottleneck\"]\n";
+    let outcome = common::run(&dumbbell(text, Line::default()), 1, 0);
+    let utilization = common::link(&outcome, "bottleneck").utilization_ratio;
+    assert!((utilization - 1.0).abs() < 1e-12, "{utilization}");
+    let samples = values(&outcome, "utilization_ratio", 0, 1.0, 3.0);
+    assert!(samples.len() > 1900 && samples.iter().all(|u| (u - 1.0).abs() < 1e-9));
+}

@@ -11,7 +11,7 @@ use units::{Span, Time};
 
 use crate::errors;
 use crate::prototypes;
-use crate::run::{Run, Watch, json, now, parse, stored};
+use crate::run::{Engine, Run, Watch, json, now, parse, stored};
 
 /// What one flow's sender and the routers on its way knew at `at_s`, as JSON; None if stopped.
 #[pyfunction]
@@ -79,15 +79,16 @@ pub fn branch(
         catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))
     })???;
     let texts = errors::texts(&warnings);
-    let from = scenario::identity(&scenario, net::MODEL_VERSION, scenario.seed, rep);
+    let from = Engine::Packet.identity(&scenario, scenario.seed, rep);
     let branches = parsed.iter().zip(outcomes).zip(&variants);
     Ok(branches
         .map(|((variant, (outcome, wall)), (name, sets))| {
             let mut stored = stored(variant, rep, texts.clone(), outcome, wall);
             if *variant != scenario {
                 // Another run than that of the variant from the start.
-                let model = format!("{} from {from} at {} ps", net::MODEL_VERSION, at.0);
-                stored.meta.identity = scenario::identity(variant, &model, scenario.seed, rep);
+                let mut parts = net::parts(variant);
+                parts.insert("branched".to_owned(), format!("from {from} at {} ps", at.0));
+                stored.meta.identity = scenario::identity(variant, &parts, scenario.seed, rep);
             }
             stored.meta.branched_from = Some(from.clone());
             stored.meta.branch_at_s = Some(at.as_secs());

@@ -17,6 +17,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
+use scenario::{Parts, Scenario};
 
 /// The compiled core of clearpipe.
 #[pymodule]
@@ -38,7 +39,9 @@ mod _core {
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::{build_info, identities, model_version, resolve, schema_json, version};
+    use super::{
+        build_info, identities, model_version, parts, resolve, schema_json, version, versions,
+    };
 }
 
 /// Clearpipe's version.
@@ -47,11 +50,32 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The version of an engine's models: equal versions give equal fingerprints.
+/// The version of an engine.
 #[pyfunction]
 #[pyo3(signature = (engine="packet"))]
 fn model_version(engine: &str) -> PyResult<&'static str> {
     run::Engine::named(engine).map(run::Engine::model_version)
+}
+
+/// The versions of all parts that there are: of the engines, and of what is registered.
+#[pyfunction]
+fn versions() -> Parts {
+    let engines = net::own_parts().into_iter().chain(fluid::own_parts()).chain(linux::own_parts());
+    scenario::registered().into_iter().chain(engines).collect()
+}
+
+/// The versions of the parts that a run of the scenario uses.
+#[pyfunction]
+#[pyo3(signature = (file_name, text, sets=Vec::new(), *, engine="packet"))]
+fn parts(file_name: &str, text: &str, sets: Vec<String>, engine: &str) -> PyResult<Parts> {
+    parts_of(&run::parse(file_name, text, sets, None)?.scenario, engine)
+}
+
+fn parts_of(scenario: &Scenario, engine: &str) -> PyResult<Parts> {
+    match engine {
+        "linux" => Ok(linux::parts(scenario)),
+        _ => Ok(run::Engine::named(engine)?.parts(scenario)),
+    }
 }
 
 /// How this module was built.
@@ -85,8 +109,8 @@ fn resolve(
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
-/// The identities of the runs of one scenario with these replications. Prototypes have none: it would
-/// stay the same when the class changes.
+/// The identities of the runs of one scenario with these replications, and the versions of the parts that
+/// they use. Prototypes have none: it would stay the same when the class changes.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -97,8 +121,8 @@ fn identities(
     seed: u64,
     reps: Vec<u64>,
     engine: &str,
-) -> PyResult<Vec<String>> {
-    let real = engine == "linux";
+) -> PyResult<(Vec<String>, Parts)> {
+    let (real, name) = (engine == "linux", engine);
     let engine = run::Engine::named(if real { "packet" } else { engine })?;
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
     if let Some(prototype) = net::prototypes(&scenario).first() {
@@ -109,12 +133,13 @@ fn identities(
         return Err(errors::refused("", net::Refused { key, reason: reason.to_owned() }));
     }
     engine.check(file_name, &scenario)?;
-    let name = |rep| {
+    let parts = parts_of(&scenario, name)?;
+    let identity = |rep| {
         if real {
             linux::identity(&scenario, seed, rep)
         } else {
             engine.identity(&scenario, seed, rep)
         }
     };
-    Ok(reps.into_iter().map(name).collect())
+    Ok((reps.into_iter().map(identity).collect(), parts))
 }

@@ -1,7 +1,7 @@
 //! The linux engine's Rust half: what a scenario needs, its processes, its tables.
 
 use pyo3::prelude::*;
-use scenario::Scenario;
+use scenario::{Parts, Scenario};
 
 use crate::run::Run;
 
@@ -49,16 +49,24 @@ pub fn linux_tables(
 
 /// The name of a run on this kernel: another kernel is another model.
 pub fn identity(scenario: &Scenario, seed: u64, rep: u64) -> String {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let model = format!("linux {}, emulator {}", release.trim(), here::MODEL_VERSION);
-    scenario::identity(scenario, &model, seed, rep)
+    scenario::identity(scenario, &parts(scenario), seed, rep)
+}
+
+/// The versions of what a run of the scenario uses, the kernel among them.
+pub fn parts(scenario: &Scenario) -> Parts {
+    here::parts(scenario)
+}
+
+/// The versions of the engine and the kernel.
+pub fn own_parts() -> Parts {
+    here::own_parts()
 }
 
 #[cfg(target_os = "linux")]
 mod here {
-    pub use emulator::MODEL_VERSION;
     use emulator::realtime::EmulatorReport;
     use emulator::traffic::TrafficReport;
+    pub use emulator::{MODEL_VERSION, own_parts, parts};
     use emulator::{assemble, describe as about};
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
@@ -101,6 +109,7 @@ mod here {
             state: state.to_owned(),
             version: crate::version().to_owned(),
             model_version: emulator::MODEL_VERSION.to_owned(),
+            parts: emulator::parts(&scenario),
             seed: scenario.seed,
             rep,
             identity: super::identity(&scenario, scenario.seed, rep),
@@ -126,10 +135,19 @@ mod here {
 mod here {
     use pyo3::exceptions::PyNotImplementedError;
     use pyo3::prelude::*;
+    use scenario::{Parts, Scenario};
 
     use crate::run::Run;
 
     pub const MODEL_VERSION: &str = "none";
+
+    pub fn parts(_: &Scenario) -> Parts {
+        Parts::new()
+    }
+
+    pub fn own_parts() -> Parts {
+        Parts::new()
+    }
 
     fn elsewhere() -> PyErr {
         PyNotImplementedError::new_err("the linux engine needs Linux")

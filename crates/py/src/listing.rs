@@ -14,6 +14,7 @@ pub fn protocols_json() -> String {
         let defaults = AnySenderParams::named(p.name);
         json!({
             "name": p.name,
+            "version": p.version,
             "summary": p.summary,
             "source": p.source,
             "recovery": p.recovery.name(),
@@ -38,6 +39,7 @@ pub fn queues_json() -> String {
         };
         json!({
             "name": q.name,
+            "version": q.version,
             "summary": q.summary,
             "source": q.source,
             "role": role,

@@ -10,7 +10,7 @@ use net::{Outcome, Progress};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use results::{Batches, Draft, Meta, Stored, Summary};
-use scenario::{Parsed, Scenario};
+use scenario::{Parsed, Parts, Scenario};
 
 use crate::errors;
 use crate::prototypes;
@@ -204,13 +204,20 @@ impl Engine {
         }
     }
 
+    /// The versions of what a run of the scenario uses.
+    pub fn parts(self, scenario: &Scenario) -> Parts {
+        match self {
+            Engine::Packet => net::parts(scenario),
+            Engine::Fluid => fluid::parts(scenario),
+        }
+    }
+
     /// The name of a run. What `[fluid]` says is part of it for the fluid engine alone.
     pub fn identity(self, scenario: &Scenario, seed: u64, rep: u64) -> String {
-        let model = match self {
-            Engine::Packet => net::MODEL_VERSION.to_owned(),
-            Engine::Fluid => fluid::model_version(scenario),
-        };
-        scenario::identity(scenario, &model, seed, rep)
+        match self {
+            Engine::Packet => scenario::identity(scenario, &net::parts(scenario), seed, rep),
+            Engine::Fluid => fluid::identity(scenario, seed, rep),
+        }
     }
 
     /// Raises `ConfigError` if it cannot run the scenario.
@@ -300,6 +307,7 @@ fn solved(
         state: if outcome.complete { "done" } else { "partial" }.to_owned(),
         version: crate::version().to_owned(),
         model_version: fluid::MODEL_VERSION.to_owned(),
+        parts: fluid::parts(scenario),
         seed: scenario.seed,
         rep,
         identity: Engine::Fluid.identity(scenario, scenario.seed, rep),
@@ -380,9 +388,10 @@ pub fn stored(
         state: if outcome.complete { "done" } else { "partial" }.to_owned(),
         version: crate::version().to_owned(),
         model_version: net::MODEL_VERSION.to_owned(),
+        parts: net::parts(scenario),
         seed: scenario.seed,
         rep,
-        identity: scenario::identity(scenario, net::MODEL_VERSION, scenario.seed, rep),
+        identity: Engine::Packet.identity(scenario, scenario.seed, rep),
         fingerprint: format!("{:032x}", outcome.fingerprint),
         simulated_s: outcome.end.now.as_secs(),
         warmup_s: scenario.warmup.as_secs(),

@@ -1,5 +1,6 @@
 //! The columns.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -165,13 +166,17 @@ pub struct Meta {
     pub state: String,
     /// Clearpipe's version.
     pub version: String,
-    /// The version of the models: equal versions give equal fingerprints.
+    /// The version of the engine.
     pub model_version: String,
+    /// The versions of all parts that the run used: equal ones give equal fingerprints. Results of older
+    /// versions say none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, String>,
     /// The experiment.
     pub seed: u64,
     /// The replication.
     pub rep: u64,
-    /// blake3 of resolved scenario, model version, seed and replication.
+    /// blake3 of resolved scenario, versions of the parts, seed and replication.
     pub identity: String,
     /// 128-bit hash of the event trace, 32 hex digits.
     pub fingerprint: String,

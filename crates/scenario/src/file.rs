@@ -12,7 +12,7 @@ use crate::files::FileName;
 use crate::fluid::FluidFile;
 use crate::line::DelayLaw;
 use crate::line_file::{Between, JitterForm, LossForm, ReorderFile, StepFile};
-use crate::resolved::{Series, Start};
+use crate::resolved::{Rttvar, Series, Start};
 use crate::sources::{ArrivalsForm, SizeForm};
 use crate::spread::{LineRate, Spread};
 use crate::table::{
@@ -84,6 +84,10 @@ table! {
         max_rto: Span = default("60s");
         /// Retransmission timeout before the first RTT sample.
         initial_rto: Span = optional("rfc 1s, ns2 3s");
+        /// G of RFC 6298: the timeout is at least this above the smoothed RTT.
+        rto_granularity: Span = optional("rfc 100ms, ns2 30ms; at most min_rto");
+        /// When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack" (each).
+        rttvar: Rttvar = optional("rfc \"rtt\", ns2 \"ack\"");
         /// Window at the start, in packets.
         initial_window: Window = default("1pkt");
         /// Duplicate ACKs that make a fast retransmit.
@@ -419,6 +423,13 @@ impl Word for Preset {
     }
 }
 
+impl Word for Rttvar {
+    const WHAT: &'static str = "rttvar";
+    fn all() -> Vec<(&'static str, Rttvar)> {
+        Rttvar::ALL.iter().map(|rttvar| (rttvar.name(), *rttvar)).collect()
+    }
+}
+
 impl Word for Recovery {
     const WHAT: &'static str = "recovery";
     fn all() -> Vec<(&'static str, Recovery)> {
@@ -426,4 +437,4 @@ impl Word for Recovery {
     }
 }
 
-word_values!(TopologyKind, Direction, Gaps, Preset, Recovery);
+word_values!(TopologyKind, Direction, Gaps, Preset, Rttvar, Recovery);

@@ -5,15 +5,16 @@ use std::fmt::Write;
 use cc::params::{Spec, Value};
 use cc::roles::Limit;
 
+use crate::parts::Parts;
 use crate::resolved::{
     Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
 };
 
-/// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the version of the
-/// model, the seed and the replication. `scenario.seed` does not enter: `seed` is what is run.
-pub fn identity(scenario: &Scenario, model_version: &str, seed: u64, rep: u64) -> String {
+/// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the versions of the parts
+/// that run it, the seed and the replication. `scenario.seed` does not enter: `seed` is what is run.
+pub fn identity(scenario: &Scenario, parts: &Parts, seed: u64, rep: u64) -> String {
     let mut text = Lines(String::new());
-    text.line("model", &[&model_version]);
+    text.line("parts", &[parts]);
     text.line("run", &[&seed, &rep]);
     scenario_lines(&mut text, scenario);
     blake3::hash(text.0.as_bytes()).to_hex().to_string()
@@ -39,6 +40,8 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     text.line("packets_bytes", &[&scenario.packets.data_bytes, &scenario.packets.ack_bytes]);
     let transport = &scenario.transport;
     text.line("rto_ps", &[&transport.min_rto.0, &transport.max_rto.0, &transport.initial_rto.0]);
+    text.line("rto_granularity_ps", &[&transport.rto_granularity.0]);
+    text.line("rttvar", &[&transport.rttvar.name()]);
     text.line("initial_window_bits", &[&transport.initial_window.to_bits()]);
     text.line("dup_thresh", &[&transport.dup_thresh]);
     text.line("delayed_ack_ps", &[&transport.delayed_ack.map(|delay| delay.0)]);

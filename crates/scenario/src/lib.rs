@@ -27,6 +27,7 @@ mod line;
 mod line_file;
 mod naming;
 mod network;
+mod parts;
 mod quantity;
 mod reference;
 mod resolve;
@@ -48,10 +49,11 @@ pub use files::{Load, MAX_FILE_BYTES, beside};
 pub use fluid::{Fluid, Sending, VcpForm, XcpForm};
 pub use identity::identity;
 pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
+pub use parts::{Parts, parts, registered};
 pub use reference::reference_markdown;
 pub use resolved::{
     Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart,
-    Scenario, Series, Start, Transport,
+    Rttvar, Scenario, Series, Start, Transport,
 };
 pub use schema::json_schema;
 pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};

@@ -16,7 +16,7 @@ use crate::islands::Land;
 use crate::naming::name_what_is_in_place;
 use crate::network::{Network, Shape};
 use crate::quantity::TIME;
-use crate::resolved::{Every, Group, Link, Packets, Probe, Scenario, Transport};
+use crate::resolved::{Every, Group, Link, Packets, Probe, Rttvar, Scenario, Transport};
 use crate::table::At;
 use crate::values::{ByteCount, Warmup, Way};
 
@@ -119,9 +119,11 @@ fn packets(file: &PacketsFile) -> Result<Packets, Fault> {
 }
 
 fn transport(file: &TransportFile) -> Result<Transport, Fault> {
-    let (min_rto, initial_rto) = match file.preset.value {
-        Preset::Rfc => (Span::from_secs(1), Span::from_secs(1)),
-        Preset::Ns2 => (Span::from_millis(200), Span::from_secs(3)),
+    let ms = Span::from_millis;
+    let (min_rto, initial_rto, granularity, rttvar) = match file.preset.value {
+        Preset::Rfc => (ms(1000), ms(1000), ms(100), Rttvar::Rtt),
+        // Its clock ticks every 10 ms, and in whole numbers 4 RTTVAR stays at three ticks.
+        Preset::Ns2 => (ms(200), ms(3000), ms(30), Rttvar::Ack),
     };
     let hour = |time: &At<Span>| positive(time, Span::from_secs(3600), "1h");
     let max_rto = hour(&file.max_rto)?;
@@ -134,10 +136,13 @@ fn transport(file: &TransportFile) -> Result<Transport, Fault> {
     };
     let delayed = &file.delayed_ack;
     let check = |span: Span| hour(&At { value: span, spot: delayed.spot.clone() });
+    let min_rto = within(&file.min_rto, min_rto)?;
     Ok(Transport {
-        min_rto: within(&file.min_rto, min_rto)?,
+        min_rto,
         max_rto,
         initial_rto: within(&file.initial_rto, initial_rto)?,
+        rto_granularity: within(&file.rto_granularity, granularity.min(min_rto))?,
+        rttvar: file.rttvar.as_ref().map_or(rttvar, |given| given.value),
         initial_window: file.initial_window.value.0,
         // At most 1000.
         dup_thresh: u32::try_from(file.dup_thresh.value.0).unwrap_or(u32::MAX),

@@ -74,6 +74,10 @@ pub struct Transport {
     pub max_rto: Span,
     /// Retransmission timeout before the first RTT sample.
     pub initial_rto: Span,
+    /// The least that the timeout is above the smoothed RTT.
+    pub rto_granularity: Span,
+    /// When a sample that lowers the RTT's variation counts.
+    pub rttvar: Rttvar,
     /// Window at the start [packets].
     pub initial_window: f64,
     /// Duplicate ACKs that make a fast retransmit.
@@ -82,6 +86,28 @@ pub struct Transport {
     pub delayed_ack: Option<Span>,
     /// RFC 3042: do the first two duplicate ACKs let new data out?
     pub limited_transmit: bool,
+}
+
+/// When an RTT sample that lowers the estimate of the RTT's variation counts; one that raises it always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rttvar {
+    /// One per RTT.
+    Rtt,
+    /// Each.
+    Ack,
+}
+
+impl Rttvar {
+    /// Both.
+    pub const ALL: [Rttvar; 2] = [Rttvar::Rtt, Rttvar::Ack];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rttvar::Rtt => "rtt",
+            Rttvar::Ack => "ack",
+        }
+    }
 }
 
 /// One direction of a line, with the buffer in front of it.

@@ -126,6 +126,8 @@ fn transport(out: &mut Out, transport: &Transport) {
     out.key("min_rto", &span(transport.min_rto));
     out.key("max_rto", &span(transport.max_rto));
     out.key("initial_rto", &span(transport.initial_rto));
+    out.key("rto_granularity", &span(transport.rto_granularity));
+    out.key("rttvar", &quoted(transport.rttvar.name()));
     out.key("initial_window", &quoted(&format!("{:?}pkt", transport.initial_window)));
     out.key("dup_thresh", &transport.dup_thresh.to_string());
     out.key("delayed_ack", &transport.delayed_ack.map_or(quoted("off"), span));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clearpipe_scenario::{
     App, Arrivals, Capacity, DelayLaw, Every, GapLaw, Group, Jitter, Line, Link, Loss, LossModel,
-    Outage, Parsed, Reorder, Scenario, Size, SizeLaw, Step, Trace, beside, identity, parse,
+    Outage, Parsed, Parts, Reorder, Scenario, Size, SizeLaw, Step, Trace, beside, identity, parse,
     parse_with,
 };
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn scenario(text: &str, files: &[(&str, &str)]) -> Scenario {
     let again = again.unwrap_or_else(|error| panic!("{error}\n{written}")).scenario;
     assert_eq!(again, scenario, "{written}");
     assert_eq!(again.to_toml(), written);
-    assert_eq!(identity(&again, "1", 1, 0), identity(&scenario, "1", 1, 0));
+    assert_eq!(identity(&again, &Parts::new(), 1, 0), identity(&scenario, &Parts::new(), 1, 0));
     scenario
 }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use clearpipe_scenario::{
-    Parsed, Scenario, ScenarioError, beside, identity, json_schema, parse, parse_with,
-    reference_markdown,
+    Parsed, Parts, Scenario, ScenarioError, beside, identity, json_schema, parse, parse_with,
+    parts, reference_markdown, registered,
 };
 use proptest::prelude::*;
 
@@ -189,20 +189,66 @@ fn a_long_name_leaves_room_for_none_before_the_kind() {
     assert_eq!(protocols, ["sack-2", "sack"]);
 }
 
+/// An engine's version.
+fn version(version: &str) -> Parts {
+    [("engine".to_owned(), version.to_owned())].into()
+}
+
+/// The parts with another version of one of them, if it is among them.
+fn bumped(parts: &Parts, name: &str) -> Parts {
+    let other = |(part, version): (&String, &String)| {
+        (part.clone(), if part == name { format!("{version}+") } else { version.clone() })
+    };
+    parts.iter().map(other).collect()
+}
+
+#[test]
+fn identity_depends_on_the_versions_of_what_is_used() {
+    let name =
+        |scenario: &Scenario, bump: &str| identity(scenario, &bumped(&parts(scenario), bump), 1, 0);
+    let xcp = scenario("base-case-xcp", &[]);
+    let bbr = scenario("base-case-xcp", &["flows.fwd.protocol=\"bbr\"".to_owned()]);
+    assert_ne!(name(&bbr, ""), name(&bbr, "bbr"));
+    assert_eq!(name(&xcp, ""), name(&xcp, "bbr"));
+    // A queue is none of the end host's parts, though both are called so.
+    assert_ne!(name(&xcp, "xcp"), name(&xcp, "queue xcp"));
+    assert_ne!(name(&xcp, ""), name(&xcp, "queue xcp"));
+}
+
+#[test]
+fn parts_are_all_that_is_used_and_no_more() {
+    let names = |scenario: &Scenario| parts(scenario).into_keys().collect::<Vec<_>>();
+    // A feedback part and the policy under it, and another queue on the second link.
+    let two = "links.there.queue={kind=\"xcp\",over=\"red\"}".to_owned();
+    let mixed = scenario("two-paths", &[two.replace("there", "sat")]);
+    let found = names(&mixed);
+    for name in ["queue xcp", "queue red"] {
+        assert!(found.iter().any(|part| part == name), "{name}: {found:?}");
+    }
+    let island = scenario("vcp-island", &[]);
+    let carrier = island.islands[0].protocol.kind;
+    let hosts: Vec<&str> = island.groups.iter().map(|group| group.protocol.kind).collect();
+    assert!(!hosts.contains(&carrier), "{hosts:?}");
+    assert!(names(&island).iter().any(|part| part == carrier), "{:?}", names(&island));
+    assert!(names(&island).iter().all(|part| registered().contains_key(part)));
+    assert_eq!(registered()["queue mlcp"], "2");
+    assert_eq!(registered()["mlcp"], "1");
+}
+
 #[test]
 fn identity_depends_on_everything_that_is_run() {
     let base = scenario("base-case-xcp", &[]);
-    let name = identity(&base, "1", 1, 0);
+    let name = identity(&base, &version("1"), 1, 0);
     assert_eq!(name.len(), 64);
-    assert_eq!(name, identity(&base.clone(), "1", 1, 0));
+    assert_eq!(name, identity(&base.clone(), &version("1"), 1, 0));
     let resolved = parse("r", &base.to_toml(), &[]).unwrap().scenario;
-    assert_eq!(name, identity(&resolved, "1", 1, 0));
+    assert_eq!(name, identity(&resolved, &version("1"), 1, 0));
     let changed = scenario("base-case-xcp", &["queues.xcp={kind=\"xcp\",gamma=0.2}".to_owned()]);
     let others = [
-        identity(&base, "2", 1, 0),
-        identity(&base, "1", 2, 0),
-        identity(&base, "1", 1, 1),
-        identity(&changed, "1", 1, 0),
+        identity(&base, &version("2"), 1, 0),
+        identity(&base, &version("1"), 2, 0),
+        identity(&base, &version("1"), 1, 1),
+        identity(&changed, &version("1"), 1, 0),
     ];
     assert!(!others.contains(&name));
 }

@@ -57,6 +57,9 @@ pub use sack::{Range, SackBlocks};
 use cc::registry::Recovery;
 use units::Span;
 
+/// Equal versions, with equal settings, do the same; a run's identity names it.
+pub const VERSION: &str = "7";
+
 /// What both halves of a connection agree upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -70,6 +73,11 @@ pub struct Config {
     pub max_rto: Span,
     /// Retransmission timeout before the first sample (RFC 6298 (2.1): 1 s).
     pub initial_rto: Span,
+    /// G, the granularity of its clock, and so the least that the timeout is above the smoothed RTT
+    /// (RFC 6298 (2.3)).
+    pub rto_granularity: Span,
+    /// Does every sample that lowers the RTT's variation count, and not one per RTT?
+    pub every_sample: bool,
     /// How long an ACK may wait for a second segment (RFC 5681, section 4.2); `None`: not at all.
     pub delayed_ack: Option<Span>,
     /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
@@ -88,6 +96,8 @@ impl Default for Config {
             min_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
             initial_rto: Span::from_secs(1),
+            rto_granularity: Span::from_millis(100),
+            every_sample: false,
             delayed_ack: None,
             limited_transmit: false,
             reports: false,

@@ -17,7 +17,7 @@ struct Estimate {
 /// RFC 6298's gains are meant for about one sample per RTT. With one per ACK the variation forgets
 /// within some ACKs what it is to remember for some RTTs, and the timeout falls to where the queue's
 /// next growth makes it expire (RFC 7323, appendix G). So a sample that raises the variation counts
-/// at once, as in Linux, and one that lowers it once per RTT.
+/// at once, as in Linux, and one that lowers it once per RTT, unless [`Config::every_sample`].
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     rto: Span,
@@ -26,12 +26,23 @@ pub(crate) struct Rto {
     step: Time,
     min: Span,
     max: Span,
+    /// G, the least that the timeout is above srtt.
+    granularity: Span,
+    every_sample: bool,
 }
 
 impl Rto {
     pub(crate) fn new(config: &Config) -> Rto {
         let rto = config.initial_rto.min(config.max_rto);
-        Rto { rto, estimate: None, step: Time::ZERO, min: config.min_rto, max: config.max_rto }
+        Rto {
+            rto,
+            estimate: None,
+            step: Time::ZERO,
+            min: config.min_rto,
+            max: config.max_rto,
+            granularity: config.rto_granularity,
+            every_sample: config.every_sample,
+        }
     }
 
     /// The timeout, backed off if it is.
@@ -59,7 +70,7 @@ impl Rto {
             // (2.3): the variation first, with the old srtt. alpha = 1/8, beta = 1/4.
             Some(old) => {
                 let off = old.srtt.0.abs_diff(rtt.0);
-                let counts = off > old.rttvar.0 || now >= self.step;
+                let counts = self.every_sample || off > old.rttvar.0 || now >= self.step;
                 Estimate {
                     rttvar: if counts { Span((3 * old.rttvar.0 + off) / 4) } else { old.rttvar },
                     srtt: Span((7 * old.srtt.0 + rtt.0) / 8),
@@ -74,10 +85,11 @@ impl Rto {
         self.rto = self.computed(next);
     }
 
-    /// K = 4; the clock's granularity is a picosecond. (2.4), (2.5)
+    /// K = 4. (2.3), (2.4), (2.5)
     #[inline]
     fn computed(&self, estimate: Estimate) -> Span {
-        (estimate.srtt + estimate.rttvar * 4).max(self.min).min(self.max)
+        let above = self.granularity.max(estimate.rttvar * 4);
+        (estimate.srtt + above).max(self.min).min(self.max)
     }
 
     /// Back to what the samples say; without a sample the back-off stays.
@@ -139,6 +151,53 @@ mod tests {
         // A larger one counts at once: 3/4 * 37.5 + 1/4 * 400 = 128.125, srtt 150.
         rto.sample(ms(120), Span::from_millis(500));
         assert_eq!(rto.rto(), Span::from_micros(150_000 + 512_500));
+    }
+
+    #[test]
+    fn every_sample_lowers_the_variation_if_told_so() {
+        let config =
+            Config { min_rto: Span::from_millis(1), every_sample: true, ..Config::default() };
+        let mut rto = Rto::new(&Config { rto_granularity: Span::ZERO, ..config });
+        rto.sample(ms(0), Span::from_millis(100));
+        // Equal samples take a quarter off rttvar each: 50, 37.5, 28.125, 21.093 75 ms.
+        for (ack, above_us) in [(1, 150_000), (2, 112_500), (3, 84_375)] {
+            rto.sample(ms(ack), Span::from_millis(100));
+            assert_eq!(rto.rto(), Span::from_micros(100_000 + above_us));
+        }
+    }
+
+    #[test]
+    fn timeout_stays_above_the_rtt_by_the_granularity() {
+        let granularity = Span::from_millis(100);
+        for every_sample in [false, true] {
+            let mut rto = Rto::new(&Config {
+                min_rto: Span::from_secs(1),
+                rto_granularity: granularity,
+                every_sample,
+                ..Config::default()
+            });
+            // R = 2 s: 2 + max(0.1, 4 * 1).
+            rto.sample(ms(0), Span::from_secs(2));
+            assert_eq!(rto.rto(), Span::from_secs(6));
+            // One sample for each RTT: 4 * 3/4 = 3 s, then 4 * 9/16 = 2.25 s.
+            rto.sample(ms(2000), Span::from_secs(2));
+            assert_eq!(rto.rto(), Span::from_secs(5));
+            rto.sample(ms(4000), Span::from_secs(2));
+            assert_eq!(rto.rto(), Span::from_millis(4250));
+            // 4 * 0.75^12 = 0.127 s is above G, 4 * 0.75^13 = 0.095 s is not.
+            for round in 3..=12 {
+                rto.sample(ms(2000 * round), Span::from_secs(2));
+                assert!(rto.rto() > Span::from_millis(2126), "{round}");
+            }
+            for round in 13..=40 {
+                rto.sample(ms(2000 * round), Span::from_secs(2));
+                assert_eq!(rto.rto(), Span::from_millis(2100), "{round}");
+            }
+        }
+        // Below min_rto that one decides: 10 + max(100, 20) ms is less than 1 s.
+        let mut rto = Rto::new(&Config { rto_granularity: granularity, ..Config::default() });
+        rto.sample(ms(0), Span::from_millis(10));
+        assert_eq!(rto.rto(), Span::from_secs(1));
     }
 
     #[test]

@@ -92,12 +92,12 @@ def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"All verdicts are of {what} {next(iter(numbers))}."
         elif told:
             yield f"Verdicts are of {', '.join(told[:-1])} and {told[-1]}: each figure says which."
-    now = cp.model_version()
-    if any(one["model_version"] != now for one in found.values()):
+    if old := [name for name, one in found.items() if cp.outdated(one)]:
         yield (
-            f"The engine is at model version {now}: it does runs of another version again, and "
-            "[what changed](../../CHANGELOG.md) since, in the engine or in set-ups, may change "
-            "verdicts."
+            f"Runs of {len(old)} figures were made by versions of the engine, of protocols or of "
+            "queues that are others now: they are done again, and "
+            "[what changed](../../CHANGELOG.md) since, there or in set-ups, may change verdicts. "
+            f"They are {', '.join(old)}."
         )
 
 

@@ -197,6 +197,8 @@ class Cell:
     metrics: Mapping[str, float]
     load: Callable[[], cp.Result]
     sets: tuple[str, ...]
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """The versions of what it used."""
 
     @functools.cached_property
     def result(self) -> cp.Result:
@@ -223,6 +225,12 @@ class Data:
     def complete(self) -> bool:
         """Are all runs there that the figure has?"""
         return not self.chosen and 0 < self.wanted == len(self.cells)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of all that the runs used, but for the machine's own kernel."""
+        used = {part for cell in self.cells for part in cell.parts.items()}
+        return {name: version for name, version in sorted(used) if name != "kernel"}
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[int, str], float | None] = {}
@@ -342,6 +350,16 @@ def read(
             load = functools.partial(cp.load, store.directory(row.run.identity))
             scheme = point.coordinates["scheme"]
             data.cells.append(
-                Cell(part.name, scheme, label, x, row.run.rep, row.metrics, load, row.run.sets)
+                Cell(
+                    part.name,
+                    scheme,
+                    label,
+                    x,
+                    row.run.rep,
+                    row.metrics,
+                    load,
+                    row.run.sets,
+                    row.parts,
+                )
             )
     return data

@@ -93,6 +93,7 @@ class Done:
             "runs_wanted": self.data.wanted,
             "errors": sorted(set(self.data.errors)),
             "model_version": cp.model_version(),
+            "parts": self.data.versions,
             "claims": [_claim(outcome, self.data) for outcome in self.outcomes],
         }
 

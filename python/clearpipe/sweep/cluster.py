@@ -14,7 +14,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +106,7 @@ class Dask:
                 with self._asking(client):
                     future = client.submit(
                         _on_worker,
-                        (place, name, cp.model_version(spec.engine)),
+                        (place, name, cp.versions()),
                         source,
                         run,
                         spec.keep,
@@ -214,18 +214,24 @@ _stores: dict[str, Store] = {}
 
 
 def _on_worker(
-    place: tuple[str, str, str], source: tuple[str, str], run: Run, keep: str, left_s: float
+    place: tuple[str, str, Mapping[str, str]],
+    source: tuple[str, str],
+    run: Run,
+    keep: str,
+    left_s: float,
 ) -> str:
     """One run, on a worker."""
-    path, name, model = place
+    path, name, versions = place
     end = time.monotonic() + left_s
     store = _stores.setdefault(path, Store(Path(path)))
     if store.identify() != name:
         raise RunError(f"{path}: another store than the one that the sweep was started with")
-    own = cp.model_version(run.engine)
-    if own != model:
-        here = f"{socket.gethostname()} has model {own}"
-        raise RunError(f"the worker on {here}, the sweep was started with model {model}")
+    used = cp.parts(api.Source(*source), set=run.sets, engine=run.engine)
+    for part, own in used.items():
+        if own != versions.get(part):
+            here = f"{socket.gethostname()} has {part} {own}"
+            asked = f"{part} {versions[part]}" if part in versions else f"none of {part}"
+            raise RunError(f"the worker on {here}, the sweep was started with {asked}")
 
     def goes_on(_simulated_s: float) -> bool:
         return time.monotonic() < end

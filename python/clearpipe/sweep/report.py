@@ -129,11 +129,11 @@ def not_random(points: int) -> str:
 
 
 def other_models(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """A note for each other model version of which runs are there."""
+    """A note for each other version of which runs are there."""
     for version, mine in found.items():
         shown = ", ".join(identity[:16] for identity in mine[:5])
         more = f" and {len(mine) - 5} more" if len(mine) > 5 else ""
-        yield f"{len(mine)} runs of this sweep are of model {version}, and not used: {shown}{more}."
+        yield f"{len(mine)} runs of this sweep are of {version}, and not used: {shown}{more}."
 
 
 def _is_one_run(rows: Sequence[Row]) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
-import platform
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
@@ -119,23 +120,23 @@ def runs(
 def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[list[str] | str]:
     """For each point the identities of its runs, or the message of what is wrong with it."""
     if store is None:
-        return [_identities(spec, point, reps) for point in spec.points]
-    model = _model(spec)
-    asked = [list(reps), spec.source, _files(spec), cp.version(), model, _registry()]
+        return [_identities(spec, point, reps)[0] for point in spec.points]
+    asked = [list(reps), spec.source, _files(spec), cp.version(), _versions(spec), _registry()]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
         known: list[list[str] | str] = json.loads(path.read_text(encoding="utf-8"))["points"]
         return known
     except (OSError, ValueError, KeyError):
         pass
-    found = [_identities(spec, point, reps) for point in spec.points]
+    both = [_identities(spec, point, reps) for point in spec.points]
+    found = [mine for mine, _ in both]
     errors = [one for one in found if isinstance(one, str)]
     if len(errors) == len(found):
         raise ConfigError(errors[0], file=spec.source.name)
     if store.plans.is_dir():
         # It saves time, no more: a store that cannot be written can be read.
         with contextlib.suppress(OSError):
-            write_whole(path, {"model_version": model, "points": found})
+            write_whole(path, {"points": found, "parts": [parts for _, parts in both]})
     return found
 
 
@@ -151,16 +152,28 @@ def _registry() -> str:
     return _hash(models + plain)
 
 
-def _model(spec: Spec) -> str:
-    """What identities have of the model; a real kernel is a part of it."""
-    version = cp.model_version(spec.engine)
-    return f"{version}, linux {platform.release()}" if spec.engine == "linux" else version
+def _versions(spec: Spec) -> dict[str, str]:
+    """What identities may have of the model; a real kernel is a part of it."""
+    real = spec.engine == "linux"
+    return {name: v for name, v in cp.versions().items() if real or name != "kernel"}
 
 
 def _name(spec: Spec) -> str:
-    """What a sweep is known by, whatever the version and the number of replications."""
+    """What a sweep is known by, whatever the versions and the number of replications."""
+    document = tomllib.loads(spec.source.text)
+    return _named(spec, {key: document[key] for key in document if key not in ("sweep", "plot")})
+
+
+def _former_name(spec: Spec) -> str:
+    """The same up to version 6: by the resolved scenario, whose transport said less."""
+    newer = ("rto_granularity = ", "rttvar = ")
+    lines = spec.resolved.splitlines(keepends=True)
+    return _named(spec, "".join(line for line in lines if not line.startswith(newer)))
+
+
+def _named(spec: Spec, scenario: object) -> str:
     engine = [] if spec.engine == "packet" else [spec.engine]
-    return _hash([spec.resolved, spec.sets, spec.seed, [p.sets for p in spec.points], *engine])
+    return _hash([scenario, spec.sets, spec.seed, [p.sets for p in spec.points], *engine])
 
 
 def _hash(value: object) -> str:
@@ -168,19 +181,21 @@ def _hash(value: object) -> str:
 
 
 def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
-    """By model version, the runs of this sweep that the store has of other models: not used."""
+    """The runs of this sweep that the store has of other versions, which are not used, by those."""
     there = store.present()
     found: dict[str, set[str]] = {}
-    for path in store.plans.glob(f"{_name(spec)}.*.json"):
+    names = (_name(spec), _former_name(spec))
+    for path in (path for name in names for path in store.plans.glob(f"{name}.*.json")):
         try:
             plan = json.loads(path.read_text(encoding="utf-8"))
-            version, points = str(plan["model_version"]), plan["points"]
+            points = plan["points"]
+            metas = [{"parts": one} for one in plan["parts"]] if "parts" in plan else [plan]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if version != _model(spec):
-            for mine in points:
-                found.setdefault(version, set()).update(there.intersection(mine))
-    return {version: sorted(mine) for version, mine in sorted(found.items()) if mine}
+        for mine, meta in zip(points, itertools.cycle(metas), strict=False):
+            if other := api.outdated(meta):
+                found.setdefault(other, set()).update(there.intersection(mine))
+    return {other: sorted(mine) for other, mine in sorted(found.items()) if mine}
 
 
 def _files(spec: Spec) -> list[tuple[str, str]]:
@@ -204,12 +219,15 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _identities(spec: Spec, point: Point, reps: Sequence[int]) -> list[str] | str:
+def _identities(
+    spec: Spec, point: Point, reps: Sequence[int]
+) -> tuple[list[str] | str, dict[str, str]]:
+    """What is wrong with the point has no parts."""
     sets = (*spec.sets, *point.sets)
     try:
         return _core.identities(*spec.source, sets, seed=spec.seed, reps=reps, engine=spec.engine)
     except ConfigError as error:
-        return str(error)
+        return str(error), {}
 
 
 # One run.

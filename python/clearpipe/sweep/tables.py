@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ class Row:
     metrics: dict[str, float]
     model_version: str = ""
     fingerprint: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """The versions of what it used."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Table:
     spec: Spec
     rows: list[Row]
     other_models: dict[str, list[str]] = field(default_factory=dict)
-    """By model version, runs of this sweep that are there and not used."""
+    """By what they are of, runs of this sweep that are there and not used."""
 
     @functools.cached_property
     def by_point(self) -> dict[int, list[Row]]:
@@ -103,12 +106,13 @@ def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[
             numbers = metrics.flat(store.read_json(run.identity, "summary.json"))
             meta = store.read_json(run.identity, "meta.json")
             version, fingerprint = str(meta["model_version"]), str(meta["fingerprint"])
+            parts = {sys.intern(name): sys.intern(v) for name, v in meta["parts"].items()}
         except RunError as error:
             return Row(run, "damaged", str(error), {})
         except (AttributeError, KeyError, TypeError, ValueError):
             path = store.directory(run.identity)
             return Row(run, "damaged", f"{path}: damaged; `sweep run` finds and repeats it", {})
-        return Row(run, "done", "", numbers, sys.intern(version), fingerprint)
+        return Row(run, "done", "", numbers, sys.intern(version), fingerprint, parts)
     if run.identity in failed:
         return Row(run, "failed", str(failed[run.identity].get("error", "")), {})
     return Row(run, "missing", "", {})

@@ -189,8 +189,8 @@ macro_rules! router_params {
         adapt_t_p: bool = true;
         /// Does T_c start at the first mean RTT rather than at 200 ms?
         first_rtt: bool = false;
-        /// When T_c takes the mean RTT of the packets: each T, or each t_p with the load factor (3.2.2).
-        mean_every: MeanEvery = MeanEvery::T;
+        /// When T_c takes the mean RTT of the packets: each t_p with the load factor (3.2.2), or each T.
+        mean_every: MeanEvery = MeanEvery::Period;
         /// Are ACKs served before data, as VCP's router does it?
         priority: bool = true;
     }

@@ -30,9 +30,10 @@
 //! - R5: ACKs are served first, as by VCP's router. In one FIFO (`priority = false`) data of the other way
 //!   bunches them: 10 + 10 flows at 200 Mb/s and 80 ms then get a utilization of 0.75 with 27 % of the
 //!   buffer waiting, against 0.94 and 0.02 %; the paper reports at least 0.9 and next to nothing.
-//! - R6: T_c takes the mean RTT at the end of each T, for which the gain theta is made. Section 3.2.2 also reads as
-//!   if the control path took it once per t_p (`mean_every = "t_p"`): then t_p stays short while RTTs of seconds
-//!   start, and figure 15 comes out better (record/2026-11-20/load-factor.md).
+//! - R6: T_c takes the mean RTT of the last T once per t_p, with which section 3.2.2 has the control path run. Its gain
+//!   theta is made for one sample per T (`mean_every = "T"`): once per t_p, T_c needs ten minutes from 200 ms down to
+//!   an RTT of 40 ms, and not half a minute. Upwards t_p stays short while RTTs of seconds start, and figure 15 comes
+//!   out better (record/2026-11-20/load-factor.md).
 
 use units::{Rate, Span, Time, math};
 

@@ -126,6 +126,26 @@ fn a_trace_may_begin_at_zero() {
 }
 
 #[test]
+fn what_is_left_of_a_packet_leaves_later() {
+    // 8000 b from 9.5 ms: 4000 b by 10 ms, then 2 Mb/s to 12 ms.
+    let mut line = steps(&[step(10, 2)], &[]);
+    let finish = Time(fresh(&mut line, 9 * MS + MS / 2, 1000));
+    let left = |at: u64| line.bits_left(Time(at), finish);
+    assert_eq!((left(9 * MS + MS / 2), left(10 * MS), left(11 * MS)), (8000.0, 4000.0, 2000.0));
+    assert_eq!(left(12 * MS), 0.0);
+    // 4000 B need the opportunities at 1, 2 and 3 ms, of the last one 1000 B.
+    let mut line = trace(&[1, 2, 3, 4], &[]);
+    let finish = Time(fresh(&mut line, 0, 4000));
+    assert_eq!(finish, Time(3 * MS));
+    let left = [0, MS - 1, MS, 2 * MS, 3 * MS].map(|at| line.bits_left(Time(at), finish));
+    assert_eq!(left[..4], [32_000.0, 32_000.0, 20_000.0, 8000.0]);
+    // The first of three opportunities at once.
+    let mut line = trace(&[1, 1, 1], &[]);
+    let finish = Time(fresh(&mut line, 0, 40));
+    assert_eq!((finish, line.bits_left(Time(0), finish)), (Time(MS), 320.0));
+}
+
+#[test]
 fn the_integral_of_steps_and_outages() {
     let line = steps(&[step(10, 2)], &[outage(5, 7)]);
     // 8 ms at 8 Mb/s of the first ten, then 10 ms at 2 Mb/s.
