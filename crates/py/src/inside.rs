@@ -84,7 +84,7 @@ pub fn branch(
     Ok(branches
         .map(|((variant, (outcome, wall)), (name, sets))| {
             let mut stored = stored(variant, rep, texts.clone(), outcome, wall);
-            if *variant != scenario {
+            if stored.meta.identity != from {
                 // Another run than that of the variant from the start.
                 let model = format!("{} from {from} at {} ps", net::MODEL_VERSION, at.0);
                 stored.meta.identity = scenario::identity(variant, &model, scenario.seed, rep);

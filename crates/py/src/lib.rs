@@ -85,8 +85,8 @@ fn resolve(
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
-/// The identities of the runs of one scenario with these replications. Prototypes have none: it would
-/// stay the same when the class changes.
+/// The identities of the runs of one scenario with these replications, and its bottleneck. Prototypes
+/// have none: it would stay the same when the class changes.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -97,7 +97,7 @@ fn identities(
     seed: u64,
     reps: Vec<u64>,
     engine: &str,
-) -> PyResult<Vec<String>> {
+) -> PyResult<(Vec<String>, Option<String>)> {
     let real = engine == "linux";
     let engine = run::Engine::named(if real { "packet" } else { engine })?;
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
@@ -116,5 +116,5 @@ fn identities(
             engine.identity(&scenario, seed, rep)
         }
     };
-    Ok(reps.into_iter().map(name).collect())
+    Ok((reps.into_iter().map(name).collect(), scenario.bottleneck().map(str::to_owned)))
 }
