@@ -12,6 +12,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeping import BASE, call, command, seals, times_done, write
@@ -294,22 +295,24 @@ def test_a_real_kernel_is_a_part_of_the_model(
     store.plans.mkdir(parents=True)
     # A faked core, as it tells kernels apart.
     monkeypatch.setattr(
-        _core, "identities", lambda *_, reps, **__: [f"{platform.release()}-{rep}" for rep in reps]
+        _core,
+        "identities",
+        lambda *_, reps, **__: ([f"{platform.release()}-{rep}" for rep in reps], None),
     )
     found = {}
     for release in ("6.1.0", "6.18.0", "6.1.0"):
         monkeypatch.setattr(platform, "release", lambda release=release: release)
-        found[release] = runner.identities(spec, store, range(2))
-        assert found[release] == [[f"{release}-0", f"{release}-1"]] * 4
+        found[release] = runner.planned(spec, store, range(2))
+        assert found[release] == [([f"{release}-0", f"{release}-1"], None)] * 4
     assert len(list(store.plans.iterdir())) == 2
     monkeypatch.setattr(Store, "present", lambda _: {"6.1.0-1", "6.18.0-0"})
     others = runner.of_other_models(spec, store)
     assert others == {f"{cp.model_version('linux')}, linux 6.18.0": ["6.18.0-0"]}
     # Simulations are the same on all.
     simulated = replace(spec, engine="packet")
-    runner.identities(simulated, store, range(2))
+    runner.planned(simulated, store, range(2))
     monkeypatch.setattr(platform, "release", lambda: "6.18.0")
-    runner.identities(simulated, store, range(2))
+    runner.planned(simulated, store, range(2))
     assert len(list(store.plans.iterdir())) == 3
 
 
@@ -320,15 +323,15 @@ def test_a_preset_that_changed_makes_other_runs(
     spec = sweep.load(write(tmp_path, SMALL))
     store = Store(tmp_path / "store")
     store.plans.mkdir(parents=True)
-    before = runner.identities(spec, store, range(1))
+    before = runner.planned(spec, store, range(1))
     queues = _core.queues_json()
     monkeypatch.setattr(_core, "queues_json", lambda: queues.replace("0.1", "0.2"))
     # A faked core, whose runs are others with another preset.
-    monkeypatch.setattr(_core, "identities", lambda *_, **__: ["other"])
-    assert runner.identities(spec, store, range(1)) == before, "asked of the core once"
+    monkeypatch.setattr(_core, "identities", lambda *_, **__: (["other"], "bottleneck"))
+    assert runner.planned(spec, store, range(1)) == before, "asked of the core once"
     runner._registry.cache_clear()
     try:
-        assert runner.identities(spec, store, range(1)) == [["other"]] * 4
+        assert runner.planned(spec, store, range(1)) == [(["other"], "bottleneck")] * 4
     finally:
         runner._registry.cache_clear()
 
@@ -345,23 +348,27 @@ def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     file = write(tmp_path, SMALL)
     spec, store = sweep.load(file), Store(tmp_path / "store")
     sweep.run(spec, store.path)
-    now = runner.identities(spec, store, range(5))
+    now = runner.planned(spec, store, range(5))
     identities = _core.identities
     with monkeypatch.context() as older:
         older.setattr(cp, "model_version", lambda *_: "0")
+
         # Another model has other identities.
-        older.setattr(
-            _core, "identities", lambda *args, **kw: [x[::-1] for x in identities(*args, **kw)]
-        )
-        before = runner.identities(spec, store, range(3))
+        def reversed_names(*args: Any, **kw: Any) -> tuple[list[str], str | None]:
+            names, link = identities(*args, **kw)
+            return [name[::-1] for name in names], link
+
+        older.setattr(_core, "identities", reversed_names)
+        before = runner.planned(spec, store, range(3))
     assert len(list(store.plans.iterdir())) == 2
-    for new, old in ((now[0][1], before[0][1]), (now[2][0], before[2][0])):
+    assert not any(isinstance(one, str) for one in [*now, *before])
+    for new, old in ((now[0][0][1], before[0][0][1]), (now[2][0][0], before[2][0][0])):
         shutil.copytree(store.directory(new), store.directory(old))
     page = call("sweep", "report", file, "--store", "store", "--out", "o", cwd=tmp_path)
     status = call("sweep", "status", file, "--store", "store", cwd=tmp_path)
     for said in (page.stderr, status.stdout):
         assert "2 runs of this sweep are of model 0, and not used: " in said
-        assert before[0][1][:16] in said
+        assert before[0][0][1][:16] in said
     assert "20 of 20 runs done" in status.stdout
 
 
