@@ -43,7 +43,9 @@ class Job:
     def sweeps(self, figure: Figure) -> list[tuple[Part, Spec]]:
         """The figure's sweeps at the scale."""
         found = [(part, runs.sweep(figure, part, self.only)) for part in figure.parts[self.scale]]
-        return [(part, spec) for part, spec in found if spec is not None]
+        sweeps = [(part, spec) for part, spec in found if spec is not None]
+        runs.check(figure, sweeps, self.store)
+        return sweeps
 
     @functools.cached_property
     def lacking(self) -> str:
