@@ -150,6 +150,10 @@ def _find(job: Job) -> Done | None:
                 f"{job.out}: holds this run's result without these captures or this trace; "
                 "--force runs it again"
             )
+    # The run is the same whichever link its numbers are of.
+    named = tomllib.loads(job.toml).get("bottleneck")
+    if result.summary["bottleneck"] != named:
+        result = cp.Result(result._run.with_bottleneck(named))
     return Done(job, result, stored=True)
 
 
@@ -185,7 +189,7 @@ def _parts(job: Job) -> dict[str, str]:
 
 def _decisive(toml: str, engine: str) -> dict[str, Any]:
     """What decides about a run, but seed and replication; only fluid runs read [fluid]."""
-    other = ("seed",) if engine == "fluid" else ("seed", "fluid")
+    other = ("seed", "bottleneck", *["fluid"] * (engine != "fluid"))
     return {key: value for key, value in tomllib.loads(toml).items() if key not in other}
 
 

@@ -482,8 +482,15 @@ def show(
     import tomllib
 
     import clearpipe as cp
+    from clearpipe import api
 
-    toml, warnings = cp.resolve(file, set=set_ or [])
+    source = api.source(file)
+    toml, warnings = cp.resolve(source, set=set_ or [])
+    if "sweep" in tomllib.loads(source.text):
+        from clearpipe.sweep import runner, spec
+
+        # What is no metric of it is said here, too.
+        runner.check(spec.parse(source, sets=set_ or []))
     if as_json:
         _print_json({"scenario": tomllib.loads(toml), "warnings": list(warnings)})
         return

@@ -113,6 +113,8 @@ class Comparison:
     method: Literal["paired t", "Welch t"] | None
     """Where the intervals come from; None if there are none, and then `note` says why."""
     note: str
+    bottlenecks: dict[str, list[str]]
+    """The links that the scenarios of sides `a` and `b` name."""
 
     @property
     def outside(self) -> list[Row]:
@@ -126,6 +128,7 @@ class Comparison:
             "method": self.method,
             "level_ratio": statistics.LEVEL,
             "note": self.note,
+            "bottlenecks": self.bottlenecks,
             "pairs": self.pairs,
             "rows": [asdict(row) for row in self.rows],
             "only_in_a": self.only_in_a,
@@ -177,6 +180,10 @@ def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
         side: sorted({result.meta["name"] for result in results})
         for side, results in zip("ab", sides, strict=True)
     }
+    bottlenecks = {
+        side: sorted({link for x in results if (link := x.summary["bottleneck"]) is not None})
+        for side, results in zip("ab", sides, strict=True)
+    }
     numbers = ([values(x) for x in sides[0]], [values(x) for x in sides[1]])
     method, note = _method(sides, names, paired=bool(common))
     return Comparison(
@@ -187,6 +194,7 @@ def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
         names=names,
         method=method,
         note=note,
+        bottlenecks=bottlenecks,
     )
 
 
@@ -380,8 +388,16 @@ def table(comparison: Comparison) -> Grid:
         headings,
         [_cells(row, spans, checked) for row in comparison.rows],
         left=2,
-        caption=comparison.note[:1].upper() + comparison.note[1:] + ".",
+        caption=f"{comparison.note[:1].upper()}{comparison.note[1:]}. {_links(comparison)}".strip(),
     )
+
+
+def _links(comparison: Comparison) -> str:
+    """Which rows are those of the named links, in a sentence."""
+    a, b = ([f"link {name}" for name in comparison.bottlenecks[side]] for side in "ab")
+    if a == b:
+        return f"Bottleneck: {', '.join(a)}." if a else ""
+    return f"Bottleneck: of A {', '.join(a) or 'none'}, of B {', '.join(b) or 'none'}."
 
 
 def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:

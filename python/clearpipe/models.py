@@ -2027,6 +2027,10 @@ class Scenario(Model):
     """Groups of flows."""
     name: str
     """What reports and result directories call the scenario."""
+    bottleneck: str | None = None
+    """The link that a run's numbers are of where they name none, such as `utilization_ratio`. It
+    changes nothing in a run.
+    """
     fluid: Fluid | None = None
     """How the fluid engine solves its equations; no other engine reads it."""
     islands: Mapping[str, Island] | None = None

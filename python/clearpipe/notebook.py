@@ -111,7 +111,9 @@ def _table(grid: table.Grid) -> str:
         )
 
     body = "".join(f"<tr>{row('td', cells)}</tr>" for cells in grid.rows)
-    return f"<table><thead><tr>{row('th', grid.headings)}</tr></thead><tbody>{body}</tbody></table>"
+    head = f"<thead><tr>{row('th', grid.headings)}</tr></thead>"
+    told = f'<div class="soft">{escape(grid.caption)}</div>' if grid.caption else ""
+    return f"<table>{head}<tbody>{body}</tbody></table>{told}"
 
 
 def _sparklines(result: Result) -> str:
@@ -149,7 +151,7 @@ def _series_row(result: Result, name: str) -> str:
 
 
 def _curves(result: Result, name: str) -> Iterator[Curve]:
-    """A curve for each group of flows, or each link, the busiest one first."""
+    """A curve for each group of flows, or each link: the named one first, then the busiest."""
     series = result.series(name)
     of = "flow" if "flow" in series.column_names else "link"
     owners = _owners(result, of)
@@ -176,7 +178,10 @@ def _curves(result: Result, name: str) -> Iterator[Curve]:
 def _owners(result: Result, of: str) -> dict[int, str]:
     """The label of each flow's or link's curve."""
     if of == "link":
-        links = sorted(result.summary["links"], key=lambda link: -link["utilization_ratio"])
+        named = result.summary["bottleneck"]
+        links = sorted(
+            result.summary["links"], key=lambda x: (x["name"] != named, -x["utilization_ratio"])
+        )
         return {link["link"]: link["name"] for link in links}
     sizes = {group["group"]: group["flows"] for group in result.summary["groups"]}
     told = {name: f"{name} (mean of {size})" if size > 1 else name for name, size in sizes.items()}

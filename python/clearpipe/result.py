@@ -133,6 +133,7 @@ class Summary(TypedDict):
     """A run in a page."""
 
     bottleneck: str | None
+    """The link that numbers without a link's name are of; None if the scenario names none."""
     links: list[LinkSummary]
     groups: list[GroupSummary]
     goodput_bps: Spread | None
@@ -243,18 +244,22 @@ class Result:
         self._run.write_loose(fspath(dir))
 
     def __repr__(self) -> str:
-        meta, summary = self.meta, self.summary
+        from clearpipe import table
+
+        meta = self.meta
         parts = [
             f"{meta['name']!r}",
             f"seed={meta['seed']}",
             f"rep={meta['rep']}",
             f"{meta['state']} at {meta['simulated_s']:g} s",
         ]
-        link = next((x for x in summary["links"] if x["name"] == summary["bottleneck"]), None)
-        if link is not None:
+        links = table.told_links(self)
+        for link in links[: table.MOST_LINKS]:
             parts.append(f"{link['name']}: {100 * link['utilization_ratio']:.1f} % used")
             parts.append(f"queue {link['queue_mean_pkts']:.1f} pkts")
             parts.append(f"drops {100 * link['drop_ratio']:.2g} %")
+        if len(links) > table.MOST_LINKS:
+            parts.append(f"and {len(links) - table.MOST_LINKS} more links")
         return f"<Result {', '.join(parts)}, fingerprint {meta['fingerprint'][:16]}>"
 
     def _repr_html_(self) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread
 
 
+# Where a result is told in a line, more links than that are only counted.
+MOST_LINKS = 2
+
 # The units that a resolved scenario uses for times and bytes.
 UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3}
 UNITS |= {"MB": 1e6, "GB": 1e9}
@@ -45,6 +48,7 @@ def as_json(result: Result) -> dict[str, Any]:
     """A result's tables without its series."""
     return {
         "meta": result.meta,
+        "bottleneck": result.summary["bottleneck"],
         "links": result.summary["links"],
         "groups": result.summary["groups"],
         "flows": rows(result.flows),
@@ -188,10 +192,10 @@ def common_words(names: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Overview:
-    """A result in one row: its bottleneck link and its first group of flows."""
+    """A result's rows: one for each link that is told, and its first group of flows."""
 
     label: str
-    link: LinkSummary | None
+    links: list[LinkSummary]
     group: GroupSummary
     sized: set[str]
     result: Result
@@ -201,54 +205,63 @@ class Overview:
         """Do the flows of the first group have a size?"""
         return self.group["group"] in self.sized
 
-    def cells(self, transfers: bool) -> list[str]:
-        """The row's texts, as `overview_headings` names them."""
-        link = [f(self.link) if self.link else "-" for _, f in LINK_COLUMNS]
+    def cells(self, transfers: bool, by_link: bool) -> list[list[str]]:
+        """The rows' texts; what is the result's and no link's stands in the first row only."""
         group = group_cells(self.group, self.sized, transfers)
         meta = self.result.meta
         hops = "-" if "numerics" in meta else f"{meta['packet_hops_per_s'] / 1e6:.1f}"
-        pace = f"{hops} / {_times_real(meta)}"
-        return [self.label, *link, *group, pace]
+        once = [*group, f"{hops} / {_times_real(meta)}"]
+        links = [
+            [*[link["name"]] * by_link, *(text(link) for _, text in LINK_COLUMNS)]
+            for link in self.links
+        ]
+        first, *others = links or [["-"] * (by_link + len(LINK_COLUMNS))]
+        blank = [""] * len(once)
+        return [[self.label, *first, *once], *(["", *link, *blank] for link in others)]
 
 
-def overview_rows(lines: Sequence[Overview]) -> tuple[list[str], list[list[str]]]:
-    """The overview's headings and its rows."""
+def overview_rows(lines: Sequence[Overview]) -> tuple[list[str], list[list[list[str]]]]:
+    """The overview's headings, and the rows of each result."""
     transfers = any(line.transfers for line in lines)
-    links = [title for title, _ in LINK_COLUMNS]
+    by_link = len(link_names(lines)) > 1
+    links = [*["Link"] * by_link, *(title for title, _ in LINK_COLUMNS)]
     headings = ["Scheme", *links, *group_headings(transfers), "Speed Mhops/s\n/ x real time"]
-    return headings, [line.cells(transfers) for line in lines]
+    return headings, [line.cells(transfers, by_link) for line in lines]
 
 
 def overview(results: Sequence[Result]) -> list[Overview]:
-    """One row per result, all at the same link where the results share its name."""
-    shared = shared_bottleneck(results)
+    """What tells of each result: the link that its scenario names, or else every loaded one."""
     return [
-        Overview(label, _link(result, shared), result.summary["groups"][0], _sized(result), result)
+        Overview(label, told_links(result), result.summary["groups"][0], _sized(result), result)
         for label, result in zip(labels(results), results, strict=True)
     ]
 
 
-def shared_bottleneck(results: Sequence[Result]) -> str | None:
-    """The link with the highest utilization over all results, if they all have that link."""
-    used: dict[str, list[float]] = {}
-    for result in results:
-        for link in result.summary["links"]:
-            used.setdefault(link["name"], []).append(link["utilization_ratio"])
-    # Rounded, so that of two links used alike the first one is named.
-    everywhere = {n: round(sum(u) / len(u), 2) for n, u in used.items() if len(u) == len(results)}
-    return max(everywhere, key=lambda name: everywhere[name]) if everywhere else None
+def told_links(result: Result) -> list[LinkSummary]:
+    """The link that the scenario names; if it names none, every one that carried a packet."""
+    name, links = result.summary["bottleneck"], result.summary["links"]
+    if name is not None:
+        return [link for link in links if link["name"] == name]
+    return [link for link in links if link["total_departures_pkts"] > 0]
 
 
-def _link(result: Result, name: str | None) -> LinkSummary | None:
-    wanted = name or result.summary["bottleneck"]
-    return next((x for x in result.summary["links"] if x["name"] == wanted), None)
+def link_names(lines: Sequence[Overview]) -> list[str]:
+    """The links that the rows tell of, each once."""
+    return list(dict.fromkeys(link["name"] for line in lines for link in line.links))
 
 
-def caption(rows: Sequence[Overview]) -> str:
+def caption(lines: Sequence[Overview]) -> str:
     """Which link and which flows the overview's rows speak of."""
-    links = sorted({row.link["name"] for row in rows if row.link})
-    groups = sorted({row.group["group"] for row in rows})
-    return f"Link {', '.join(links) or '-'}; flows of group {', '.join(groups) or '-'}."
+    links = link_names(lines)
+    groups = sorted({line.group["group"] for line in lines})
+    told = f"Link {links[0]}" if len(links) == 1 else "Links by their names"
+    return f"{told}; flows of group {', '.join(groups) or '-'}."
+
+
+def link_note(result: Result) -> str:
+    """Which link numbers are of that name none, in a sentence."""
+    name = result.summary["bottleneck"]
+    return "" if name is None else f"Bottleneck: link {name}."
 
 
 def set_up(result: Result) -> str:
@@ -330,7 +343,7 @@ def link_table(result: Result) -> Grid:
     headings = ["Link", "Queue", *(title for title, _ in LINK_COLUMNS)]
     links = result.summary["links"]
     rows = [[x["name"], x["queue"], *(text(x) for _, text in LINK_COLUMNS)] for x in links]
-    return Grid("Links", headings, rows, left=2)
+    return Grid("Links", headings, rows, left=2, caption=link_note(result))
 
 
 def group_table(result: Result) -> Grid:
@@ -350,22 +363,26 @@ def group_rows(result: Result) -> tuple[list[str], list[list[str]]]:
 
 
 def overview_table(results: Sequence[Result], title: str) -> Grid:
-    """One row per result."""
+    """The rows of each result."""
     lines = overview(results)
     headings, rows = overview_rows(lines)
-    return Grid(title, headings, rows, caption=caption(lines))
+    left = 2 if len(link_names(lines)) > 1 else 1
+    return Grid(title, headings, [row for mine in rows for row in mine], left, caption(lines))
 
 
 def _mean(spread: Spread | None, scale: float = 1.0) -> float | None:
     return None if spread is None else scale * spread["mean"]
 
 
-MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
-    ("Utilization %", lambda r: 100 * r.link["utilization_ratio"] if r.link else None),
-    ("Queue mean pkts", lambda r: r.link["queue_mean_pkts"] if r.link else None),
-    ("Queue p90 pkts", lambda r: r.link["queue_p90_pkts"] if r.link else None),
-    ("Drops pkts", lambda r: float(r.link["drops_pkts"]) if r.link else None),
-    ("Marks pkts", lambda r: float(r.link["marks_pkts"]) if r.link else None),
+LINK_MEASURES: list[tuple[str, Callable[[LinkSummary], float]]] = [
+    ("Utilization %", lambda x: 100 * x["utilization_ratio"]),
+    ("Queue mean pkts", lambda x: x["queue_mean_pkts"]),
+    ("Queue p90 pkts", lambda x: x["queue_p90_pkts"]),
+    ("Drops pkts", lambda x: float(x["drops_pkts"])),
+    ("Marks pkts", lambda x: float(x["marks_pkts"])),
+]
+
+GROUP_MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
     ("Goodput mean Mb/s", lambda r: _mean(r.group["goodput_bps"], 1e-6)),
     ("Jain's index", lambda r: r.group["jain_index_ratio"]),
     ("Finished flows", lambda r: float(r.group["finished_flows"]) if r.transfers else None),
@@ -377,8 +394,14 @@ def replication_table(results: Sequence[Result]) -> RichTable:
     """Mean, smallest and largest value over the replications of one scenario."""
     lines = overview(results)
     table = new_table(f"Over {len(results)} replications", ["Measure", "mean", "min", "max"])
-    for title, measure in MEASURES:
-        values = [value for row in lines if (value := measure(row)) is not None]
+    measured: dict[str, list[float]] = {}
+    for name in link_names(lines):
+        links = [link for line in lines for link in line.links if link["name"] == name]
+        for title, measure in LINK_MEASURES:
+            measured[f"{title} of {name}"] = [measure(link) for link in links]
+    for title, number in GROUP_MEASURES:
+        measured[title] = [value for line in lines if (value := number(line)) is not None]
+    for title, values in measured.items():
         if values:
             spread = (sum(values) / len(values), min(values), max(values))
             table.add_row(title, *(f"{value:.5g}" for value in spread))

@@ -94,7 +94,7 @@ def test_json_of_one_run_and_nothing_on_disk() -> None:
     result = invoke(*RUN, "--json")
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
-    assert shown.keys() == {"meta", "links", "groups", "flows"}
+    assert shown.keys() == {"meta", "bottleneck", "links", "groups", "flows"}
     assert shown["meta"]["seed"] == 1
     assert re.fullmatch(r"[0-9a-f]{32}", shown["meta"]["fingerprint"])
     assert {"utilization_ratio", "total_drops_pkts", "queue_p90_pkts"} <= shown["links"][0].keys()

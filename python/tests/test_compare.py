@@ -234,7 +234,7 @@ def test_the_report_tells_the_interval(sides: tuple[Path, Path], tmp_path: Path)
     jain = next(row for row in rows if row["column"] == "jain_index_ratio")
     assert f"{jain['low']:+.5g} to {jain['high']:+.5g}" in cells[rows.index(jain)]
     note = "".join(tree.itertext())
-    assert "95 % interval: paired t over 2 pairs. Only in B: seed 1 rep 2." in note
+    assert "95 % interval: paired t over 2 pairs. Bottleneck: link bottleneck. Only in B" in note
     for place in (*sides[0].iterdir(), *sides[1].iterdir()):
         assert cp.load(place).fingerprint in page
 

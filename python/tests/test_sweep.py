@@ -297,23 +297,28 @@ def test_a_real_kernel_is_a_part_of_the_model(
     monkeypatch.setattr(
         _core,
         "identities",
-        lambda *_, reps, **__: ([f"{kernel[0]}-{rep}" for rep in reps], {"kernel": kernel[0]}),
+        lambda *_, reps, **__: (
+            [f"{kernel[0]}-{rep}" for rep in reps],
+            {"kernel": kernel[0]},
+            None,
+        ),
     )
     monkeypatch.setattr(_core, "versions", lambda: {"linux engine": "4", "kernel": kernel[0]})
     found = {}
     for release in ("6.1.0", "6.18.0", "6.1.0"):
         kernel[0] = release
-        found[release] = runner.identities(spec, store, range(2))
-        assert found[release] == [[f"{release}-0", f"{release}-1"]] * 4
+        found[release] = runner.planned(spec, store, range(2))
+        names = [f"{release}-0", f"{release}-1"]
+        assert found[release] == [(names, {"kernel": release}, None)] * 4
     assert len(list(store.plans.iterdir())) == 2
     monkeypatch.setattr(Store, "present", lambda _: {"6.1.0-1", "6.18.0-0"})
     others = runner.of_other_models(spec, store)
     assert others == {"kernel 6.18.0": ["6.18.0-0"]}
     # Simulations are the same on all.
     simulated = replace(spec, engine="packet")
-    runner.identities(simulated, store, range(2))
+    runner.planned(simulated, store, range(2))
     kernel[0] = "6.18.0"
-    runner.identities(simulated, store, range(2))
+    runner.planned(simulated, store, range(2))
     assert len(list(store.plans.iterdir())) == 3
 
 
@@ -324,15 +329,15 @@ def test_a_preset_that_changed_makes_other_runs(
     spec = sweep.load(write(tmp_path, SMALL))
     store = Store(tmp_path / "store")
     store.plans.mkdir(parents=True)
-    before = runner.identities(spec, store, range(1))
+    before = runner.planned(spec, store, range(1))
     queues = _core.queues_json()
     monkeypatch.setattr(_core, "queues_json", lambda: queues.replace("0.1", "0.2"))
     # A faked core, whose runs are others with another preset.
-    monkeypatch.setattr(_core, "identities", lambda *_, **__: (["other"], {}))
-    assert runner.identities(spec, store, range(1)) == before, "asked of the core once"
+    monkeypatch.setattr(_core, "identities", lambda *_, **__: (["other"], {}, "bottleneck"))
+    assert runner.planned(spec, store, range(1)) == before, "asked of the core once"
     runner._registry.cache_clear()
     try:
-        assert runner.identities(spec, store, range(1)) == [["other"]] * 4
+        assert runner.planned(spec, store, range(1)) == [(["other"], {}, "bottleneck")] * 4
     finally:
         runner._registry.cache_clear()
 
@@ -349,29 +354,30 @@ def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     file = write(tmp_path, SMALL)
     spec, store = sweep.load(file), Store(tmp_path / "store")
     sweep.run(spec, store.path)
-    now = runner.identities(spec, store, range(5))
+    now = runner.planned(spec, store, range(5))
     identities = _core.identities
 
-    def of_older(*args: Any, **kw: Any) -> tuple[list[str], dict[str, str]]:
+    def of_older(*args: Any, **kw: Any) -> tuple[list[str], dict[str, str], str | None]:
         """Another version has other identities."""
-        mine, parts = identities(*args, **kw)
+        mine, parts, link = identities(*args, **kw)
         assert "reno" in parts
         assert "bbr" not in parts
-        return [x[::-1] for x in mine], parts | {"reno": "0"}
+        return [x[::-1] for x in mine], parts | {"reno": "0"}, link
 
     versions = cp.versions()
     with monkeypatch.context() as older:
         older.setattr(_core, "versions", lambda: versions | {"reno": "0"})
         older.setattr(_core, "identities", of_older)
-        before = runner.identities(spec, store, range(3))
+        before = runner.planned(spec, store, range(3))
     assert len(list(store.plans.iterdir())) == 2
-    for new, old in ((now[0][1], before[0][1]), (now[2][0], before[2][0])):
+    assert not any(isinstance(one, str) for one in [*now, *before])
+    for new, old in ((now[0][0][1], before[0][0][1]), (now[2][0][0], before[2][0][0])):
         shutil.copytree(store.directory(new), store.directory(old))
     page = call("sweep", "report", file, "--store", "store", "--out", "o", cwd=tmp_path)
     status = call("sweep", "status", file, "--store", "store", cwd=tmp_path)
     for said in (page.stderr, status.stdout):
         assert "2 runs of this sweep are of reno 0, and not used: " in said
-        assert before[0][1][:16] in said
+        assert before[0][0][1][:16] in said
     assert "20 of 20 runs done" in status.stdout
 
 

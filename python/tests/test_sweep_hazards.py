@@ -182,11 +182,11 @@ def test_a_plan_knows_files_by_their_content(tmp_path: Path) -> None:
     spec = sweep.load(write(tmp_path, sweeps, BASE.replace('rate = "10Mbps"', "trace = [1, 2]")))
     store = Store(tmp_path / "store")
     store.open()
-    before = runner.identities(spec, store, range(1))
+    before = runner.planned(spec, store, range(1))
     about = (tmp_path / "b.trace").stat()
     (tmp_path / "b.trace").write_text("1\n2\n5\n")
     os.utime(tmp_path / "b.trace", ns=(about.st_atime_ns, about.st_mtime_ns))
-    after = runner.identities(spec, store, range(1))
+    after = runner.planned(spec, store, range(1))
     assert before[0] == after[0]
     assert before[1] != after[1]
 

@@ -84,7 +84,7 @@ pub fn branch(
     Ok(branches
         .map(|((variant, (outcome, wall)), (name, sets))| {
             let mut stored = stored(variant, rep, texts.clone(), outcome, wall);
-            if *variant != scenario {
+            if stored.meta.identity != from {
                 // Another run than that of the variant from the start.
                 let mut parts = net::parts(variant);
                 parts.insert("branched".to_owned(), format!("from {from} at {} ps", at.0));

@@ -109,8 +109,8 @@ fn resolve(
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
-/// The identities of the runs of one scenario with these replications, and the versions of the parts that
-/// they use. Prototypes have none: it would stay the same when the class changes.
+/// The identities of the runs of one scenario with these replications, the versions of the parts that
+/// they use, and its bottleneck. Prototypes have none: it would stay the same when the class changes.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -121,7 +121,7 @@ fn identities(
     seed: u64,
     reps: Vec<u64>,
     engine: &str,
-) -> PyResult<(Vec<String>, Parts)> {
+) -> PyResult<(Vec<String>, Parts, Option<String>)> {
     let (real, name) = (engine == "linux", engine);
     let engine = run::Engine::named(if real { "packet" } else { engine })?;
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
@@ -141,5 +141,6 @@ fn identities(
             engine.identity(&scenario, seed, rep)
         }
     };
-    Ok((reps.into_iter().map(identity).collect(), parts))
+    let bottleneck = scenario.bottleneck().map(str::to_owned);
+    Ok((reps.into_iter().map(identity).collect(), parts, bottleneck))
 }

@@ -125,7 +125,8 @@ mod here {
             ..Meta::default()
         };
         let tables = assemble::tables(&scenario, emulator, &traffic, &starts);
-        let summary = Summary::of(&tables, meta.warmup_s..meta.simulated_s);
+        let measured = meta.warmup_s..meta.simulated_s;
+        let summary = Summary::of(&tables, measured, scenario.bottleneck());
         let batches = Batches::from(tables);
         Ok(Run(Stored { run_toml: scenario.to_toml(), meta, summary, batches }))
     }

@@ -91,6 +91,17 @@ impl Run {
         })
     }
 
+    /// The same run with another link as its bottleneck.
+    fn with_bottleneck(&self, link: Option<&str>) -> PyResult<Run> {
+        let mut scenario = parse("run.toml", &self.0.run_toml, Vec::new(), None)?.scenario;
+        scenario.bottleneck =
+            link.and_then(|link| scenario.links.iter().position(|one| one.name == link));
+        let mut stored = self.0.clone();
+        stored.summary.bottleneck = scenario.bottleneck().map(str::to_owned);
+        stored.run_toml = scenario.to_toml();
+        Ok(Run(stored))
+    }
+
     /// Writes the result directory.
     #[pyo3(signature = (dir, *, replace=false))]
     fn write(&self, py: Python<'_>, dir: PathBuf, replace: bool) -> PyResult<()> {
@@ -108,10 +119,15 @@ pub fn json(value: &impl serde::Serialize) -> PyResult<String> {
         .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
 }
 
-/// Reads a result directory.
+/// Reads a result directory. Whatever version wrote it, its bottleneck is the link that its scenario
+/// names; none if this version cannot read that scenario.
 #[pyfunction]
 pub fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Run> {
-    py.detach(|| results::read_result(&dir)).map(Run).map_err(errors::store)
+    let mut stored = py.detach(|| results::read_result(&dir)).map_err(errors::store)?;
+    let parsed = scenario::parse("run.toml", &stored.run_toml, &[]);
+    stored.summary.bottleneck =
+        parsed.ok().and_then(|parsed| parsed.scenario.bottleneck().map(str::to_owned));
+    Ok(Run(stored))
 }
 
 /// Raises what writing a result there would raise.
@@ -321,7 +337,8 @@ fn solved(
         numerics: Some(outcome.numerics),
         ..Meta::default()
     };
-    let summary = Summary::of(&outcome.tables, meta.warmup_s..meta.simulated_s);
+    let measured = meta.warmup_s..meta.simulated_s;
+    let summary = Summary::of(&outcome.tables, measured, scenario.bottleneck());
     let batches = Batches::from(outcome.tables);
     Ok(Stored { run_toml: scenario.to_toml(), meta, summary, batches })
 }
@@ -406,7 +423,8 @@ pub fn stored(
         variant: None,
         numerics: None,
     };
-    let summary = Summary::of(&outcome.tables, meta.warmup_s..meta.simulated_s);
+    let measured = meta.warmup_s..meta.simulated_s;
+    let summary = Summary::of(&outcome.tables, measured, scenario.bottleneck());
     Stored { run_toml: scenario.to_toml(), meta, summary, batches: Batches::from(outcome.tables) }
 }
 

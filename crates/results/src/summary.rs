@@ -71,7 +71,7 @@ pub type LinkSummary = LinkRow;
 /// A run in a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The link with the highest utilization: where the run is decided.
+    /// The link that numbers without a link's name are of: the scenario's word, not an outcome.
     pub bottleneck: Option<String>,
     /// Per link.
     pub links: Vec<LinkSummary>,
@@ -87,13 +87,10 @@ pub struct Summary {
 
 impl Summary {
     /// Of a run's tables; `measured` is the time from the warm-up's end to the run's end, in
-    /// seconds.
-    pub fn of(tables: &Tables, measured: Range<f64>) -> Summary {
-        let busiest = tables.links.iter().reduce(|best, link| {
-            if link.utilization_ratio > best.utilization_ratio { link } else { best }
-        });
+    /// seconds, `bottleneck` the link that the scenario names.
+    pub fn of(tables: &Tables, measured: Range<f64>, bottleneck: Option<&str>) -> Summary {
         Summary {
-            bottleneck: busiest.map(|link| link.name.clone()),
+            bottleneck: bottleneck.map(str::to_owned),
             links: tables.links.clone(),
             groups: groups(tables, &measured),
             goodput_bps: Spread::of(&goodputs(&tables.flows, &measured)),
@@ -215,7 +212,7 @@ mod tests {
             transfers: Some(transfers),
             ..Tables::default()
         };
-        let groups = Summary::of(&tables, 1.0..10.0).groups;
+        let groups = Summary::of(&tables, 1.0..10.0, None).groups;
         let seen: Vec<_> = groups.iter().map(|g| (g.arriving, g.flows, g.active_flows)).collect();
         assert_eq!(seen, [(false, 2, 2), (true, 4, 3), (false, 1, 1), (true, 1, 1)]);
         assert_eq!(groups[1].fct_s, Some(Spread { min: 0.5, mean: 1.5, max: 2.5 }));
@@ -235,7 +232,7 @@ mod tests {
             flow(30.0, None, 0.0),
         ];
         let tables = tables(flows);
-        let summary = Summary::of(&tables, 10.0..30.0);
+        let summary = Summary::of(&tables, 10.0..30.0, None);
         let group = &summary.groups[0];
         assert_eq!((group.flows, group.active_flows, group.finished_flows), (5, 2, 3));
         assert_eq!(group.goodput_bps, Some(Spread { min: 1e6, mean: 2e6, max: 3e6 }));
@@ -249,7 +246,7 @@ mod tests {
     #[test]
     fn a_group_that_is_over_before_the_warm_up_has_no_goodput_at_all() {
         let tables = tables(vec![flow(0.0, Some(4.0), 0.0)]);
-        let group = &Summary::of(&tables, 10.0..30.0).groups[0];
+        let group = &Summary::of(&tables, 10.0..30.0, None).groups[0];
         assert_eq!(
             (group.active_flows, group.goodput_bps, group.jain_index_ratio),
             (0, None, None)
@@ -259,7 +256,7 @@ mod tests {
     #[test]
     fn a_flow_that_got_nothing_counts() {
         let flows = vec![flow(0.0, None, 0.0), flow(0.0, None, 2e6)];
-        let group = &Summary::of(&tables(flows), 10.0..30.0).groups[0];
+        let group = &Summary::of(&tables(flows), 10.0..30.0, None).groups[0];
         assert_eq!(group.goodput_bps, Some(Spread { min: 0.0, mean: 1e6, max: 2e6 }));
         assert_eq!(group.fct_s, None);
     }

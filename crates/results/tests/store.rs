@@ -47,7 +47,7 @@ fn result(seed: u64) -> Stored {
     Stored {
         run_toml: "schema = 1\n".to_owned(),
         meta: Meta { name: "test".to_owned(), seed, wall_s: 0.1, ..Meta::default() },
-        summary: Summary::of(&tables, 0.0..30.0),
+        summary: Summary::of(&tables, 0.0..30.0, None),
         batches: Batches::from(tables),
     }
 }

@@ -36,6 +36,10 @@ table! {
         warmup: Warmup = default("0s");
         /// Seed of all random streams.
         seed: Count<0, MAX_INTEGER> = default(1);
+        /// The link that a run's numbers are of where they name none, such as `utilization_ratio`. It
+        /// changes nothing in a run.
+        bottleneck: String = optional("of one link there and back: that link, or its reverse if all \
+                                       data goes back; else none");
         /// Sizes on the wire.
         packets: PacketsFile = section;
         /// What every flow's transport shares.

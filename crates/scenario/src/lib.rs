@@ -9,6 +9,7 @@
 //! Protocols and queues, their names and parameters, come from [`cc::registry`] alone.
 
 mod agreement;
+mod bottleneck;
 mod buffers;
 mod cdf;
 mod definitions;

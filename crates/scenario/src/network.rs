@@ -110,8 +110,17 @@ impl Draft {
     }
 
     fn reversed(&self) -> Draft {
-        self.between(format!("{}.reverse", self.name), self.to.clone(), self.from.clone())
+        self.between(reverse_name(&self.name), self.to.clone(), self.from.clone())
     }
+
+    /// Is it the way back over the line of `other`, by its name and its ends?
+    pub fn is_reverse_of(&self, other: &Draft) -> bool {
+        self.name == reverse_name(&other.name) && (&self.from, &self.to) == (&other.to, &other.from)
+    }
+}
+
+fn reverse_name(link: &str) -> String {
+    format!("{link}.reverse")
 }
 
 fn dumbbell_links(

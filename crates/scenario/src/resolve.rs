@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::Span;
 
+use crate::bottleneck::bottleneck;
 use crate::buffers::limits;
 use crate::definitions::Catalog;
 use crate::error::{Fault, Problem, Spot};
@@ -41,6 +42,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
     let shape = network.shape.clone();
     let land = Land { links: &network.links, groups: &groups, catalog: &catalog, packets };
     let mut islands = land.islands(file.islands.as_ref())?;
+    let bottleneck = bottleneck(file.bottleneck.as_ref(), &network.links, &groups)?;
     let limits = limits(&network, &groups, packets)?;
     let links = network.links.into_iter().zip(limits).map(|(draft, limit)| Link {
         name: draft.name,
@@ -60,6 +62,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         duration,
         warmup,
         seed: file.seed.value.0,
+        bottleneck,
         packets,
         transport,
         links,

@@ -24,6 +24,8 @@ pub struct Scenario {
     pub warmup: Span,
     /// The experiment's seed.
     pub seed: u64,
+    /// The link that its numbers are of where they name none; no part of what is run.
+    pub bottleneck: Option<usize>,
     /// Sizes on the wire.
     pub packets: Packets,
     /// What every flow's transport shares.
@@ -41,6 +43,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The name of the link that its numbers are of where they name none.
+    pub fn bottleneck(&self) -> Option<&str> {
+        self.bottleneck.map(|link| self.links[link].name.as_str())
+    }
+
     /// Flows in all groups together; those that arrive while the run goes on are not counted.
     pub fn flow_count(&self) -> u64 {
         self.groups.iter().map(|group| u64::from(group.count)).sum()

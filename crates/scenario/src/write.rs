@@ -26,6 +26,9 @@ impl Scenario {
         out.key("duration", &span(self.duration));
         out.key("warmup", &span(self.warmup));
         out.key("seed", &self.seed.to_string());
+        if let Some(link) = self.bottleneck() {
+            out.key("bottleneck", &quoted(link));
+        }
         out.table("packets", None);
         out.key("data", &bytes(u64::from(self.packets.data_bytes)));
         out.key("ack", &bytes(u64::from(self.packets.ack_bytes)));

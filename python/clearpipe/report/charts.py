@@ -28,6 +28,9 @@ TOWERING = 2.0
 MAX_CURVES = 6
 """Up to so many links are drawn, and in a figure so many flows one by one."""
 
+CHOSEN = "the one that the scenario names, if it does, and those with the highest utilization"
+"""Which links of more are drawn."""
+
 MAX_FLOWS = 12
 """Up to so many flows are drawn one by one in a report."""
 
@@ -358,9 +361,11 @@ def _groups_of(result: Result, ids: list[int]) -> dict[int, str]:
 
 
 def busy_links(result: Result, ids: Sequence[int]) -> list[int]:
-    """The links, the one with the highest utilization first."""
+    """The links: the one that the scenario names, then by their utilization."""
+    named = result.summary["bottleneck"]
+    first = {link["link"] for link in result.summary["links"] if link["name"] == named}
     used = {link["link"]: link["utilization_ratio"] for link in result.summary["links"]}
-    return sorted(ids, key=lambda i: (-used.get(i, 0.0), i))
+    return sorted(ids, key=lambda i: (i not in first, -used.get(i, 0.0), i))
 
 
 def link_ranks(result: Result) -> dict[int, int]:
@@ -380,7 +385,7 @@ def _link_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, mo
         curve = _one(folded, name, color, ids.index(link))
         panel.curves.append(replace(curve, family=ranks.get(link, link)))
     if len(ids) > len(busiest):
-        panel.note = f"The {len(busiest)} links with the highest utilization of {len(ids)}."
+        panel.note = f"{len(busiest)} links of {len(ids)}: {CHOSEN}."
     return panel
 
 
@@ -388,20 +393,26 @@ def _draw_buffers(panels: list[Panel], results: Sequence[Result]) -> None:
     """Draw the buffers where they are in sight; say how large they are where they are not."""
     peak = max(panel.peak() for panel in panels)
     for panel, result in zip(panels, results, strict=True):
-        limit = buffer_pkts(result)
-        if limit is None or not panel.curves:
+        buffer = buffer_pkts(result)
+        if buffer is None or not panel.curves:
             continue
+        whose, limit = buffer
         if limit <= TOWERING * peak:
             line = np.full(panel.x.size, limit)
             panel.curves.append(Curve("buffer", -1, line, dashed=True))
+            told = f"Buffer: of {whose}."
         else:
-            panel.note = f"{panel.note} Buffer {limit:.4g} data packets: above the axis.".strip()
+            told = f"Buffer of {whose}, {limit:.4g} data packets: above the axis."
+        panel.note = f"{panel.note} {told}".strip()
 
 
-def buffer_pkts(result: Result) -> float | None:
-    """The busiest link's buffer in data packets."""
-    summary = result.summary
-    link = next((x for x in summary["links"] if x["name"] == summary["bottleneck"]), None)
+def buffer_pkts(result: Result) -> tuple[str, float] | None:
+    """Of which link a buffer is to be drawn, and what it holds in data packets: of the one that the
+    scenario names, or of all that are loaded if they have the same."""
+    links = table.told_links(result)
     packets = tomllib.loads(result.scenario_toml).get("packets", {})
     data_bytes = table.quantity(packets.get("data"))
-    return link["buffer_bytes"] / data_bytes if link and data_bytes else None
+    if not data_bytes or len({link["buffer_bytes"] for link in links}) != 1:
+        return None
+    whose = f"link {links[0]['name']}" if len(links) == 1 else "each link"
+    return whose, links[0]["buffer_bytes"] / data_bytes

@@ -153,9 +153,11 @@ def charts_of(made: Sequence[Scheme]) -> Charts:
 def _facts(scheme: Scheme) -> str:
     (line,) = table.overview([scheme.result])
     parts = []
-    if line.link:
-        parts.append(f"{line.link['name']} {100 * line.link['utilization_ratio']:.1f} % used")
-        parts.append(f"queue {line.link['queue_mean_pkts']:.4g} pkts")
+    for link in line.links[: table.MOST_LINKS]:
+        parts.append(f"{link['name']} {100 * link['utilization_ratio']:.1f} % used")
+        parts.append(f"queue {link['queue_mean_pkts']:.4g} pkts")
+    if len(line.links) > table.MOST_LINKS:
+        parts.append(f"and {len(line.links) - table.MOST_LINKS} more links")
     if line.group["goodput_bps"]:
         goodput = table.rate(line.group["goodput_bps"]["mean"])
         parts.append(f"{line.group['group']} {goodput} per flow")

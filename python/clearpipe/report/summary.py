@@ -80,9 +80,7 @@ def _links(schemes: Sequence[Scheme]) -> list[tuple[Scheme, int, LinkSummary, st
 def _links_note(schemes: Sequence[Scheme]) -> str:
     most = max((len(s.result.summary["links"]) for s in schemes), default=0)
     return (
-        f"The {charts.MAX_CURVES} links with the highest utilization."
-        if most > charts.MAX_CURVES
-        else ""
+        f"{charts.MAX_CURVES} links of {most}: {charts.CHOSEN}." if most > charts.MAX_CURVES else ""
     )
 
 

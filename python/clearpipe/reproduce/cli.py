@@ -305,6 +305,7 @@ def _points(done: Done, out: Path) -> None:
 
     from clearpipe.cli import _print
     from clearpipe.reproduce import work
+    from clearpipe.reproduce.runs import told as told_of
     from clearpipe.statistics import t_interval
     from clearpipe.table import new_table
 
@@ -316,8 +317,9 @@ def _points(done: Done, out: Path) -> None:
     measures = [(m.metric, m.part) for claim in done.figure.claims for m in claim.measures]
     for metric, part in panels + measures:
         asked.setdefault(metric, set()).update(data.named(part))
+    heads = ["\n".join(filter(None, (name, told_of(name, data.cells)))) for name in asked]
     axis = next((part.axis.name for part in data.parts if part.axis), "point")
-    table = new_table(f"{done.figure.id}: points", ["part", axis, "scheme", "n", *asked], left=3)
+    table = new_table(f"{done.figure.id}: points", ["part", axis, "scheme", "n", *heads], left=3)
     for point in dict.fromkeys((c.part, c.label, c.scheme) for c in data.cells):
         cells = [c for c in data.cells if (c.part, c.label, c.scheme) == point]
         texts = []

@@ -12,7 +12,7 @@ from typing import Any
 from clearpipe import figures
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Panel, Part
-from clearpipe.reproduce.runs import Cell, Data, position
+from clearpipe.reproduce.runs import Cell, Data, position, told
 from clearpipe.reproduce.tools import flow_goodputs, series, windowed
 from clearpipe.statistics import t_interval
 from clearpipe.sweep.spec import split_quantity
@@ -139,6 +139,8 @@ def _part(data: Data, panel: Panel) -> Part:
 def _lines(place: Any, data: Data, panel: Panel) -> None:
     """The metric against the axis, a line for each scheme, means with 95 % intervals."""
     part = _part(data, panel)
+    of = told(panel.metric, data.of(part.name))
+    place.set_ylabel("\n".join(filter(None, (panel.label, of))))
     names = data.paper.members(panel.schemes) or list(part.schemes)
     for number, scheme in enumerate(names):
         points: dict[tuple[float, str], list[float]] = {}

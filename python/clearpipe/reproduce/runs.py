@@ -17,14 +17,15 @@ import clearpipe as cp
 from clearpipe import api, model
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Figure, Paper, Part, Scheme, paper
+from clearpipe.sweep import metrics, runner, tables
 from clearpipe.sweep import spec as specs
-from clearpipe.sweep import tables
 from clearpipe.sweep.spec import Spec, split_quantity
 from clearpipe.sweep.store import Store
 
 if TYPE_CHECKING:
     from clearpipe.reproduce.readings import Reading
 
+SIGNS = (" / ", " - ")
 FUNCTION = re.compile(r"(mean|min|max|sum|jain)\((.+)\)")
 
 
@@ -169,6 +170,40 @@ def _found(document: Any, key: str) -> Any:
     return document
 
 
+def check(figure: Figure, sweeps: Sequence[tuple[Part, Spec]], store: Store) -> None:
+    """Refuses a panel's or a claim's metric that is a link's, where a run names no such link."""
+    used = [(panel.metric, panel.part, "panel") for panel in figure.panels]
+    used += [(one.metric, one.part, claim.id) for claim in figure.claims for one in claim.measures]
+    wanted = {
+        (name, where, wanted)
+        for metric, wanted, where in used
+        for name in names(metric)
+        if metrics.is_of_link(name)
+    }
+    for part, spec in sweeps:
+        mine = sorted((name, where) for name, where, of in wanted if _is_part(part, of))
+        if mine:
+            plans = runner.planned(spec, store, range(part.reps))
+            for name, where in mine:
+                runner.check_named(spec, plans, name, f"{figure.paper}.toml: {figure.id}: {where}")
+
+
+def _is_part(part: Part, wanted: str) -> bool:
+    """Does a name mean this part? None means all but those on real kernels."""
+    return part.name == wanted if wanted else not part.real
+
+
+def names(metric: str) -> Iterator[str]:
+    """The names of a run's numbers in what a measure calls its metric."""
+    for sign in SIGNS:
+        if sign in metric:
+            for side in metric.split(sign, 1):
+                yield from names(side.strip())
+            return
+    match = FUNCTION.fullmatch(metric)
+    yield match[2] if match else metric
+
+
 # From the store to numbers.
 
 
@@ -199,6 +234,8 @@ class Cell:
     sets: tuple[str, ...]
     parts: Mapping[str, str] = field(default_factory=dict)
     """The versions of what it used."""
+    bottleneck: str | None = None
+    """The link that its metrics without a link's name are of."""
 
     @functools.cached_property
     def result(self) -> cp.Result:
@@ -242,7 +279,7 @@ class Data:
 
     def named(self, part: str = "") -> list[str]:
         """The parts that a name means: without one all but those on real kernels."""
-        return [one.name for one in self.parts if (part == one.name if part else not one.real)]
+        return [one.name for one in self.parts if _is_part(one, part)]
 
     def schemes(self, part: str = "") -> list[str]:
         """The schemes, in the order of the figure."""
@@ -258,7 +295,7 @@ class Data:
         return self._numbers[key]
 
     def _number(self, cell: Cell, metric: str) -> float | None:
-        for sign in (" / ", " - "):
+        for sign in SIGNS:
             if sign in metric:
                 left, right = metric.split(sign, 1)
                 return _joined(
@@ -275,6 +312,13 @@ class Data:
         with contextlib.suppress(ValueError):
             return float(metric)
         return cell.metrics.get(metric)
+
+
+def told(metric: str, cells: Iterable[Cell]) -> str:
+    """What a metric's numbers are of, where they are a link's and it does not say of which."""
+    if not any(map(metrics.is_of_link, names(metric))):
+        return ""
+    return f"link {' or '.join(dict.fromkeys(cell.bottleneck or '-' for cell in cells))}"
 
 
 def _joined(a: float | None, sign: str, b: float | None) -> float | None:
@@ -348,18 +392,6 @@ def read(
                     data.errors.append(f"{row.run.label}: {row.error}")
                 continue
             load = functools.partial(cp.load, store.directory(row.run.identity))
-            scheme = point.coordinates["scheme"]
-            data.cells.append(
-                Cell(
-                    part.name,
-                    scheme,
-                    label,
-                    x,
-                    row.run.rep,
-                    row.metrics,
-                    load,
-                    row.run.sets,
-                    row.parts,
-                )
-            )
+            about = (row.run.rep, row.metrics, load, row.run.sets, row.parts, row.run.bottleneck)
+            data.cells.append(Cell(part.name, point.coordinates["scheme"], label, x, *about))
     return data

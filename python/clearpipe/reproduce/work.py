@@ -49,7 +49,9 @@ class Job:
             (part, runs.sweep(figure, part, self.only, self.reading))
             for part in figure.parts[self.scale]
         ]
-        return [(part, spec) for part, spec in found if spec is not None]
+        sweeps = [(part, spec) for part, spec in found if spec is not None]
+        runs.check(figure, sweeps, self.store)
+        return sweeps
 
     @functools.cached_property
     def lacking(self) -> str:

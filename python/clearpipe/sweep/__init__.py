@@ -30,8 +30,9 @@ def run(spec: Spec, store: str | PathLike[str], *, jobs: int | None = None) -> T
 def table(spec: Spec, store: str | PathLike[str]) -> Any:
     """All runs of a sweep as one pyarrow.Table.
 
-    Columns: each axis, `seed`, `rep`, `state`, `error`, every metric of a run's summary,
-    `model_version`, `fingerprint`, `run`. Raises UnsupportedError without pyarrow.
+    Columns: each axis, `seed`, `rep`, `state`, `error`, `link`, every metric of a run's summary,
+    `model_version`, `fingerprint`, `run`; of `link` are the links' metrics without a name. Raises
+    UnsupportedError without pyarrow.
     """
     from clearpipe.sweep import tables
 

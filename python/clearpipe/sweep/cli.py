@@ -413,11 +413,12 @@ def _print_points(table: Table) -> None:
     from clearpipe.table import new_table
 
     shown = reporting.shown_metrics(table)
-    axes = [axis.name for axis in table.spec.axes]
-    out = new_table(reporting.headline(table), [*axes, "n", *shown], left=len(axes))
+    where = reporting.coordinates(table)
+    out = new_table(reporting.headline(table), [*where, "n", *shown], left=len(where))
+    out.caption, out.caption_justify = reporting.of_links(table, shown) or None, "left"
     for point in table.spec.points:
         cells = reporting.texts(table, point, shown)
-        out.add_row(*(point.coordinates[a] for a in axes), str(len(table.of_point(point))), *cells)
+        out.add_row(*reporting.place(table, point), str(len(table.of_point(point))), *cells)
     _print(out)
 
 
@@ -436,7 +437,8 @@ def _as_json(table: Table) -> object:
                     "half": interval.half if finite else None,
                     "n": interval.n,
                 }
-        points.append({"coordinates": dict(point.coordinates), "metrics": found})
+        where = {"coordinates": dict(point.coordinates), "link": table.link(point)}
+        points.append({**where, "metrics": found})
     return {"name": table.spec.name, "seed": table.spec.seed, "level": 0.95, "points": points}
 
 

@@ -44,7 +44,8 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
                     place.set_title(label, fontsize=9)
                 if row == rows - 1:
                     place.set_xlabel(plot.x_label or _axis_label(table.spec, plot.x))
-            axes[row, 0].set_ylabel(plot.y_label if plot.y_label and rows == 1 else name(metric))
+            own = plot.y_label if rows == 1 else ""
+            axes[row, 0].set_ylabel(name(metric, table.links, own))
         if plot.title:
             figure.suptitle(plot.title, x=0.01, ha="left", fontsize=9, fontweight="bold")
         if plot.lines is not None:
@@ -63,15 +64,18 @@ def check(table: Table, plot: Plot) -> None:
         known |= found
     for metric in plot.y:
         if done:
-            metrics.check(metric, known, f"{table.spec.source.name}: plot.{plot.name}.y")
+            metrics.check(metric, known, f"{table.spec.source.name}: {plot.key}.y")
 
 
-def name(metric: str) -> str:
-    """A metric as an axis says it."""
+def name(metric: str, links: Sequence[str], own: str = "") -> str:
+    """A metric as an axis says it, perhaps in the plot's own words, and what it is of: `links` are
+    those that the points name."""
     item, _, column = metric.rpartition(".")
+    if metrics.is_of_link(metric):
+        item = f"links.{' or '.join(links)}"
     unit = metrics.unit(metric)
     words = column.removesuffix(f"_{unit}").replace("_", " ")
-    shown = f"{words} ({UNITS[unit]})" if UNITS[unit] else words
+    shown = own or (f"{words} ({UNITS[unit]})" if UNITS[unit] else words)
     return f"{shown}\n{item}" if item else shown
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import clearpipe as cp
 from clearpipe import statistics
-from clearpipe.sweep import drawing, tables
+from clearpipe.sweep import drawing, metrics, tables
 from clearpipe.sweep.spec import Point
 from clearpipe.sweep.tables import Row, Table
 
@@ -64,7 +64,9 @@ def _page(table: Table, folder: Path) -> Iterator[str]:
         svg = (folder / f"{plot.name}.svg").read_text(encoding="utf-8")
         yield f"<figure>{svg[svg.index('<svg') :]}"
         files = " ".join(f'<a href="{plot.name}.{kind}">{kind}</a>' for kind in drawing.FORMATS)
-        text = plot.title or ", ".join(plot.y)
+        links = table.links
+        text = ", ".join(dict.fromkeys([plot.title, *(metrics.full(y, links) for y in plot.y)]))
+        text = text.removeprefix(", ")
         yield f"<figcaption>{html.escape(text)}; bars: 95 % t intervals. {files}</figcaption>"
         yield "</figure>"
     yield from _points(table)
@@ -91,7 +93,7 @@ def _until(table: Table) -> str:
     assert until is not None
     return (
         f"{until.min_reps} to {until.max_reps} replications until the 95 % interval of "
-        f"{until.metric} is within {100 * until.ci_ratio:g} % of its mean"
+        f"{_full(table, until.metric)} is within {100 * until.ci_ratio:g} % of its mean"
     )
 
 
@@ -113,7 +115,7 @@ def notes(table: Table) -> Iterator[str]:
     if until is not None:
         if lacking := [p.label for p in table.spec.points if _lacks(table, p, until.metric)]:
             shown = "; ".join(lacking[:5])
-            yield f"{len(lacking)} points have runs without {until.metric}: {shown}"
+            yield f"{len(lacking)} points have runs without {_full(table, until.metric)}: {shown}"
         wide = [p.label for p in table.spec.points if not _is_narrow(table, p)]
         if wide:
             shown = "; ".join(wide[:5])
@@ -151,6 +153,37 @@ def _is_narrow(table: Table, point: Point) -> bool:
     return interval is None or interval.ratio <= until.ci_ratio
 
 
+def _full(table: Table, metric: str) -> str:
+    return metrics.full(metric, table.links)
+
+
+def of_links(table: Table, shown: Sequence[str]) -> str:
+    """Which link the columns without a link's name are of, in a sentence."""
+    named = [metric for metric in shown if metrics.is_of_link(metric)]
+    links = table.links
+    if not links:
+        return (
+            'The scenario names no link (bottleneck = "LINK"): the numbers of each are in runs.csv.'
+        )
+    if not named:
+        return ""
+    whose = f"link {links[0]}" if len(links) == 1 else "the link that stands beside them"
+    return f"Of {whose}: {', '.join(named)}."
+
+
+def coordinates(table: Table) -> list[str]:
+    """What the columns that tell points apart are called: the axes, and `link` where it differs."""
+    axes = [axis.name for axis in table.spec.axes]
+    return [*axes, *["link"] * (len(table.links) > 1)]
+
+
+def place(table: Table, point: Point) -> list[str]:
+    """A point's texts for the columns that `coordinates` names."""
+    own = [point.coordinates[axis.name] for axis in table.spec.axes]
+    several = len(own) < len(coordinates(table))
+    return [*own, *[table.link(point) or "-"] * several]
+
+
 def shown_metrics(table: Table) -> list[str]:
     """The metrics of the table of points: those of the plots, or the usual ones."""
     wanted = [metric for plot in table.spec.plots for metric in plot.y]
@@ -162,13 +195,13 @@ def shown_metrics(table: Table) -> list[str]:
 
 def _points(table: Table) -> Iterator[str]:
     shown = shown_metrics(table)
-    axes = [axis.name for axis in table.spec.axes]
-    heads = "".join(f"<th>{html.escape(text)}</th>" for text in [*axes, "n", *shown])
+    heads = "".join(f"<th>{html.escape(text)}</th>" for text in [*coordinates(table), "n", *shown])
     yield "<h2>Points</h2><p>Mean ± half of the 95 % t interval. "
-    yield '<a href="runs.csv">runs.csv</a> has every run.</p><div class="scroll"><table>'
+    yield '<a href="runs.csv">runs.csv</a> has every run. '
+    yield f'{html.escape(of_links(table, shown))}</p><div class="scroll"><table>'
     yield f"<thead><tr>{heads}</tr></thead><tbody>"
     for point in table.spec.points[:MOST_ROWS]:
-        cells = [f"<td>{html.escape(point.coordinates[axis])}</td>" for axis in axes]
+        cells = [f"<td>{html.escape(text)}</td>" for text in place(table, point)]
         cells.append(f'<td class="n">{len(table.of_point(point))}</td>')
         cells += [f'<td class="n">{text}</td>' for text in texts(table, point, shown)]
         yield f"<tr>{''.join(cells)}</tr>"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import clearpipe as cp
 from clearpipe import _core, api
@@ -46,6 +46,8 @@ class Run:
     sets: tuple[str, ...]
     label: str
     engine: api.Engine = "packet"
+    bottleneck: str | None = None
+    """The link that its metrics without a link's name are of."""
 
 
 @dataclass
@@ -101,6 +103,15 @@ def shard_of(identity: str, shards: int) -> int:
 # Plans.
 
 
+class Planned(NamedTuple):
+    """A point before anything is run."""
+
+    identities: list[str]
+    parts: Mapping[str, str]
+    """The versions of what its runs use."""
+    bottleneck: str | None
+
+
 def runs(
     spec: Spec, store: Store | None, reps: Sequence[int]
 ) -> Iterator[Run | tuple[Point, ConfigError]]:
@@ -108,35 +119,69 @@ def runs(
 
     With a store, identities are worked out once and kept there: `status` asks for them often.
     """
-    for point, mine in zip(spec.points, identities(spec, store, reps), strict=True):
+    for point, mine in zip(spec.points, planned(spec, store, reps), strict=True):
         if isinstance(mine, str):
             yield point, ConfigError(mine)
             continue
-        sets = (*spec.sets, *point.sets)
-        for rep, identity in zip(reps, mine, strict=True):
-            yield Run(identity, point.number, rep, spec.seed, sets, point.label, spec.engine)
+        about = ((*spec.sets, *point.sets), point.label, spec.engine, mine.bottleneck)
+        for rep, identity in zip(reps, mine.identities, strict=True):
+            yield Run(identity, point.number, rep, spec.seed, *about)
 
 
-def identities(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[list[str] | str]:
-    """For each point the identities of its runs, or the message of what is wrong with it."""
+def planned(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[Planned | str]:
+    """For each point the identities of its runs and its bottleneck, or the message of what is wrong
+    with it. Raises ConfigError for a metric that needs a bottleneck where there is none."""
+    plans = _planned(spec, store, reps)
+    for metric, where in spec.metrics():
+        if metrics.is_of_link(metric):
+            check_named(spec, plans, metric, f"{spec.source.name}: {where}")
+    return plans
+
+
+def check(spec: Spec) -> None:
+    """Raises the ConfigError of `planned`, of a sweep that is not to be run now."""
+    if any(metrics.is_of_link(metric) for metric, _ in spec.metrics()):
+        planned(spec, None, ())
+
+
+def check_named(spec: Spec, plans: Sequence[Planned | str], metric: str, where: str) -> None:
+    """Refuses a link's metric without the link's name where a point names no bottleneck."""
+    for point, plan in zip(spec.points, plans, strict=True):
+        if isinstance(plan, Planned) and plan.bottleneck is None:
+            resolved = tomllib.loads(api.resolve(spec.source, set=(*spec.sets, *point.sets)).toml)
+            label = point.label if spec.axes else ""
+            raise metrics.unnamed(metric, list(resolved["links"]), where, label)
+
+
+def _planned(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[Planned | str]:
     if store is None:
-        return [_identities(spec, point, reps)[0] for point in spec.points]
+        return [_plan(spec, point, reps) for point in spec.points]
     asked = [list(reps), spec.source, _files(spec), cp.version(), _versions(spec), _registry()]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
     try:
-        known: list[list[str] | str] = json.loads(path.read_text(encoding="utf-8"))["points"]
-        return known
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return [
+            mine if isinstance(mine, str) else Planned(mine, parts, link)
+            for mine, parts, link in zip(
+                kept["points"], kept["parts"], kept["bottlenecks"], strict=True
+            )
+        ]
     except (OSError, ValueError, KeyError):
         pass
-    both = [_identities(spec, point, reps) for point in spec.points]
-    found = [mine for mine, _ in both]
+    found = [_plan(spec, point, reps) for point in spec.points]
     errors = [one for one in found if isinstance(one, str)]
     if len(errors) == len(found):
         raise ConfigError(errors[0], file=spec.source.name)
     if store.plans.is_dir():
         # It saves time, no more: a store that cannot be written can be read.
         with contextlib.suppress(OSError):
-            write_whole(path, {"points": found, "parts": [parts for _, parts in both]})
+            plans = [None if isinstance(one, str) else one for one in found]
+            plan = {
+                "points": [one if isinstance(one, str) else one.identities for one in found],
+                "parts": [one.parts if one else {} for one in plans],
+                "bottlenecks": [one.bottleneck if one else None for one in plans],
+            }
+            write_whole(path, plan)
     return found
 
 
@@ -161,12 +206,14 @@ def _versions(spec: Spec) -> dict[str, str]:
 def _name(spec: Spec) -> str:
     """What a sweep is known by, whatever the versions and the number of replications."""
     document = tomllib.loads(spec.source.text)
-    return _named(spec, {key: document[key] for key in document if key not in ("sweep", "plot")})
+    # Runs are the same whichever link their numbers are of.
+    apart = ("sweep", "plot", "bottleneck")
+    return _named(spec, {key: document[key] for key in document if key not in apart})
 
 
 def _former_name(spec: Spec) -> str:
     """The same up to version 6: by the resolved scenario, whose transport said less."""
-    newer = ("rto_granularity = ", "rttvar = ")
+    newer = ("bottleneck = ", "rto_granularity = ", "rttvar = ")
     lines = spec.resolved.splitlines(keepends=True)
     return _named(spec, "".join(line for line in lines if not line.startswith(newer)))
 
@@ -219,15 +266,13 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _identities(
-    spec: Spec, point: Point, reps: Sequence[int]
-) -> tuple[list[str] | str, dict[str, str]]:
-    """What is wrong with the point has no parts."""
+def _plan(spec: Spec, point: Point, reps: Sequence[int]) -> Planned | str:
     sets = (*spec.sets, *point.sets)
     try:
-        return _core.identities(*spec.source, sets, seed=spec.seed, reps=reps, engine=spec.engine)
+        found = _core.identities(*spec.source, sets, seed=spec.seed, reps=reps, engine=spec.engine)
+        return Planned(*found)
     except ConfigError as error:
-        return str(error), {}
+        return str(error)
 
 
 # One run.
@@ -419,7 +464,7 @@ class _Checked:
         self.inner.ended(run, tally)
         if self.fresh == 0 and tally.fresh == 1:
             summary = self.store.read_json(run.identity, "summary.json")
-            metrics.check_possible(self.metric, summary, "until.metric")
+            metrics.check_possible(self.metric, summary, run.bottleneck, "until.metric")
         self.fresh = tally.fresh
 
 

@@ -26,7 +26,7 @@ class Growth:
     """How far a point is."""
 
     point: Point
-    identities: list[str] | None
+    plan: runner.Planned | None
     """None for a point that is no valid scenario."""
     target: int
     asked: int = 0
@@ -36,10 +36,14 @@ class Growth:
     """Runs that are done and do not have the metric."""
     open: bool = True
 
+    @property
+    def due(self) -> list[str]:
+        """The runs that it asks for now."""
+        return [] if self.plan is None else self.plan.identities[self.have : self.target]
+
     def known(self, over: set[str]) -> bool:
         """Are all the replications over that it asks for now?"""
-        asked = (self.identities or [])[self.have : self.target]
-        return all(identity in over for identity in asked)
+        return all(identity in over for identity in self.due)
 
 
 class Plan:
@@ -51,7 +55,7 @@ class Plan:
         self.spec = spec
         self.store = store
         self.last: dict[str, float] = {}
-        plans = runner.identities(spec, store, range(self.until.max_reps))
+        plans = runner.planned(spec, store, range(self.until.max_reps))
         self.points = [
             Growth(point, None if isinstance(mine, str) else mine, self.until.min_reps)
             for point, mine in zip(spec.points, plans, strict=True)
@@ -92,9 +96,10 @@ class Plan:
         return sum(one.open for one in self.points)
 
     def _grow(self, one: Growth, there: set[str]) -> None:
-        for identity in (one.identities or [])[one.have : one.target]:
+        for identity in one.due:
             if identity in there:
-                self.last = metrics.flat(self.store.read_json(identity, "summary.json"))
+                summary = self.store.read_json(identity, "summary.json")
+                self.last = metrics.flat(summary, one.plan.bottleneck if one.plan else None)
                 if self.until.metric in self.last:
                     one.found.append(self.last[self.until.metric])
                 else:

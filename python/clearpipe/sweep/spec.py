@@ -101,6 +101,11 @@ class Plot:
     y_min: float | None = None
     y_max: float | None = None
 
+    @property
+    def key(self) -> str:
+        """Its table in the file."""
+        return self.name if self.name == "plot" else f"plot.{self.name}"
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -119,6 +124,13 @@ class Spec:
     keep: str = "all"
     plots: tuple[Plot, ...] = ()
     engine: api.Engine = "packet"
+
+    def metrics(self) -> Iterable[tuple[str, str]]:
+        """The metrics that are used as numbers, each with the key that names it."""
+        for plot in self.plots:
+            yield from ((metric, f"{plot.key}.y") for metric in plot.y)
+        if self.until is not None:
+            yield self.until.metric, "until.metric"
 
 
 def load(

@@ -62,7 +62,10 @@ class Table:
         return list(names)
 
     def columns(self) -> dict[str, list[Any]]:
-        """Column by column: the axes, `seed`, `rep`, `state`, `error`, the metrics, `run`."""
+        """Column by column: the axes, `seed`, `rep`, `state`, `error`, `link`, the metrics, `run`.
+
+        `link` is the one that a link's metrics without a name are of.
+        """
         points = {point.number: point for point in self.spec.points}
         out: dict[str, list[Any]] = {}
         for axis in self.spec.axes:
@@ -71,12 +74,24 @@ class Table:
         out["rep"] = [row.run.rep for row in self.rows]
         out["state"] = [row.state for row in self.rows]
         out["error"] = [row.error for row in self.rows]
+        out["link"] = [row.run.bottleneck for row in self.rows]
         for name in self.metric_names():
             out[name] = [row.metrics.get(name, math.nan) for row in self.rows]
         for name in ("model_version", "fingerprint"):
             out[name] = [getattr(row, name) for row in self.rows]
         out["run"] = [row.run.identity for row in self.rows]
         return out
+
+    def link(self, point: Point) -> str | None:
+        """The link that a point's metrics without a link's name are of; None without a run."""
+        found = self.of_point(point)
+        return found[0].run.bottleneck if found else None
+
+    @functools.cached_property
+    def links(self) -> list[str]:
+        """The links that the points name, each once."""
+        found = map(self.link, self.spec.points)
+        return list(dict.fromkeys(link for link in found if link is not None))
 
     def interval(self, point: Point, metric: str) -> statistics.Interval | None:
         """A metric's mean over the replications of a point; None without a run that has it."""
@@ -103,7 +118,8 @@ def read(spec: Spec, store: Store) -> Table:
 def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[str, Any]]) -> Row:
     if run.identity in there:
         try:
-            numbers = metrics.flat(store.read_json(run.identity, "summary.json"))
+            summary = store.read_json(run.identity, "summary.json")
+            numbers = metrics.flat(summary, run.bottleneck)
             meta = store.read_json(run.identity, "meta.json")
             version, fingerprint = str(meta["model_version"]), str(meta["fingerprint"])
             parts = {sys.intern(name): sys.intern(v) for name, v in meta["parts"].items()}
