@@ -567,13 +567,9 @@ fn mlcp_is_fair_among_ten_rtts_one_way_in_the_second_half() {
 /// Jain's index of figure 15's set-up, 30 flows each way with RTTs from 40 to 40 + 116*delta ms on 60 Mb/s for 100 s,
 /// where all start together.
 fn among_rtts(kind: &str, delta: u32) -> f64 {
-    let queue = match kind {
-        "mlcp" => "\"mlcp\"",
-        _ => "\"vcp\"",
-    };
     let more = format!("count = 30\nrtt = \"formula(40ms + {}ms * i)\"", 4 * delta);
     let kind = format!("\"{kind}\"");
-    let text = dumbbell((100.0, "5%"), ("60Mbps", "40ms"), queue, "owd = \"10ms\"\n").replacen(
+    let text = dumbbell((100.0, "5%"), ("60Mbps", "40ms"), &kind, "owd = \"10ms\"\n").replacen(
         "owd = \"1us\"\n",
         "",
         1,

@@ -236,6 +236,28 @@ fn parts_are_all_that_is_used_and_no_more() {
 }
 
 #[test]
+fn the_timer_has_what_its_preset_says() {
+    let timer = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let scenario = scenario("base-case-xcp", &sets);
+        let name = identity(&scenario, &Parts::new(), 1, 0);
+        let transport = scenario.transport;
+        ((transport.rto_granularity.0 / 1_000_000_000, transport.rttvar.name()), name)
+    };
+    let (rfc, plain) = timer(&[]);
+    assert_eq!(rfc, (100, "rtt"));
+    assert_eq!(timer(&["transport.preset=ns2"]).0, (30, "ack"));
+    assert_eq!(timer(&["transport.preset=ns2", "transport.rttvar=rtt"]).0, (30, "rtt"));
+    // No coarser than the timeouts that are asked for, unless that is asked for, too.
+    assert_eq!(timer(&["transport.min_rto=5ms"]).0, (5, "rtt"));
+    let both = ["transport.min_rto=5ms", "transport.rto_granularity=20ms"];
+    assert_eq!(timer(&both).0, (20, "rtt"));
+    assert_eq!(timer(&["transport.rto_granularity=100ms"]).1, plain);
+    assert_ne!(timer(&["transport.rto_granularity=99ms"]).1, plain);
+    assert_ne!(timer(&["transport.rttvar=ack"]).1, plain);
+}
+
+#[test]
 fn identity_depends_on_everything_that_is_run() {
     let base = scenario("base-case-xcp", &[]);
     let name = identity(&base, &version("1"), 1, 0);
