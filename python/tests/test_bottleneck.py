@@ -16,7 +16,7 @@ import clearpipe as cp
 from clearpipe import sweep
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import data, work
-from clearpipe.reproduce.data import Measure
+from clearpipe.reproduce.data import Panel
 from clearpipe.sweep import tables
 from clearpipe.sweep.store import Store, seal, write_json
 
@@ -288,10 +288,8 @@ def test_papers_measure_links_by_name(tmp_path: Path) -> None:
         for figure in data.every():
             job.sweeps(figure)
     (figure,) = data.chosen("xcp:fig09")
-    claim = replace(figure.claims[0], measures=(Measure("mean(l) - queue_mean_pkts / 2"),))
-    wrong = replace(figure, claims=(claim,), panels=())
-    text = (
-        r"xcp-fig09: xcp-fig09-c1: queue_mean_pkts is a link's.* take one of links\.l1\.queue_mean"
-    )
+    metric = "mean(links.l?.queue_mean_pkts) - queue_mean_pkts"
+    wrong = replace(figure, panels=(Panel(metric=metric),))
+    text = r"xcp-fig09: panel: queue_mean_pkts is a link's.* take one of links\.l1\.queue_mean"
     with pytest.raises(ConfigError, match=text):
         work.Job(Store(tmp_path), "quick").sweeps(wrong)
