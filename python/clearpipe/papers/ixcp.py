@@ -242,7 +242,7 @@ def _low(n: int) -> Any:
 
 def _with_theory(place: Any, data: Data, metric: str, xcp: Callable[[int], float]) -> None:
     counts = sorted({int(cell.x) for cell in data.cells})
-    for number, scheme in enumerate(("xcp", "ixcp")):
+    for number, scheme in enumerate(data.schemes()):
         means = [
             np.mean([data.number(cell, metric) for cell in data.of("", scheme) if cell.x == n])
             for n in counts
@@ -250,9 +250,10 @@ def _with_theory(place: Any, data: Data, metric: str, xcp: Callable[[int], float
         label = data.paper.schemes[scheme].label
         style = {"color": COLORS[number], "marker": MARKERS[number], "markersize": 4}
         place.plot(counts, means, linewidth=1.2, label=label, **style)
-        theory = [xcp(n) if scheme == "xcp" else 1.0 for n in counts]
-        line = {"color": COLORS[number], "linestyle": "--", "linewidth": 0.9}
-        place.plot(counts, theory, label=f"{label}, theory", **line)
+        if scheme in BOTH:
+            theory = [xcp(n) if scheme == "xcp" else 1.0 for n in counts]
+            line = {"color": COLORS[number], "linestyle": "--", "linewidth": 0.9}
+            place.plot(counts, theory, label=f"{label}, theory", **line)
     place.set_xscale("log", base=2)
     place.set_xlabel("Long flows")
 
