@@ -19,7 +19,9 @@
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
 //! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
 //!   unit of the wire to its H_rtt.
-//! - D8: `queue_window` and `xi_scale` are the authors' ns-2 code's, `max_rtt` is ns-2.35's; the paper is the
+//! - D8: a packet gets no more than is left of an interval's feedback, as in the authors' ns-2 code; appendix A
+//!   gives the last one all of its share (`overdraw = true`).
+//! - D9: `queue_window` and `xi_scale` are the same code's, `max_rtt` is ns-2.35's; of these the paper is the
 //!   default.
 //!
 //! Reconstructed:
