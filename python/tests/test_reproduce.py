@@ -217,7 +217,7 @@ VALUES = {
     [
         (Measure("m", ("vcp",), lo=0.6), HOLDS),
         (Measure("m", ("vcp",), lo=0.7), DEVIATES),
-        (Measure("m", ("vcp",), lo=0.7, need=0.66), HOLDS),
+        (Measure("m", ("vcp",), lo=0.7, need=0.66), WITHIN),
         (Measure("m", ("vcp",), lo=0.7, x=(10e6, 20e6)), HOLDS),
         (Measure("m", ("xcp",), minus=("vcp",), hi=0.2), DEVIATES),
         (Measure("m", ("xcp",), minus=("vcp",), hi=0.31), HOLDS),
@@ -248,10 +248,31 @@ def test_a_tolerance_is_told_from_what_is_printed() -> None:
         # A range that is narrower than the printed one.
         (Measure("m", ("vcp",), x=(10e6, 20e6), lo=0.7), Printed(x=(10e6, 40e6)), WITHIN),
         (Measure("m", ("vcp",), x=(10e6, 20e6), lo=0.5), Printed(x=(10e6, 40e6)), HOLDS),
-        (Measure("m", ("vcp",), need=0.6, lo=0.7), Printed(need=1.0), WITHIN),
+        (Measure("m", ("vcp",), need=0.6, lo=0.7), Printed(), WITHIN),
+        (Measure("m", ("vcp",), need=0.6, lo=0.7), Printed(need=0.6), HOLDS),
     ):
         claim = claim_with(measure, printed=printed)
         assert claims.judge(claim, hand_made(VALUES, claim), "full").verdict == verdict
+
+
+def test_runs_that_are_not_done_leave_no_verdict() -> None:
+    """Only to what needs them: 40 Mb/s of VCP is missing."""
+    gone = runs.Missing("main", "vcp", 40e6)
+    for measure, verdict in (
+        (Measure("m", ("vcp",), lo=0.1), NOT_RUN),
+        (Measure("m", ("vcp",), lo=0.1, x=(10e6, 20e6)), HOLDS),
+        (Measure("m", ("xcp",), lo=0.1), HOLDS),
+        (Measure("m", ("xcp",), minus=("vcp",), lo=-1.0), NOT_RUN),
+        (Measure("m", lo=0.1), NOT_RUN),
+    ):
+        claim = claim_with(measure)
+        made = hand_made(VALUES, claim)
+        made.missing.append(gone)
+        outcome = claims.judge(claim, made, "full")
+        assert outcome.verdict == verdict
+        assert not outcome.fails
+        if verdict == NOT_RUN:
+            assert outcome.reason == "1 of the runs that it needs are not done"
 
 
 def test_a_claim_is_as_good_as_its_worst_part() -> None:
@@ -312,6 +333,15 @@ def test_what_the_runs_end_cuts_off_is_no_value(lo: float, hi: float, verdict: s
         outcome = claims.judge(claim, hand_made(values, claim), "quick")
         assert outcome.verdict == verdict
         assert "the run ended first in" in report.interval_text(outcome.readings[0])
+    # What a longer time is taken from is shorter, and of two such times nothing is known.
+    taken = claim_with(Measure("n - m", ("vcp",), lo=-20.0))
+    outcome = claims.judge(taken, hand_made(values, taken), "quick")
+    assert outcome.verdict == DEVIATES
+    assert report.interval_text(outcome.readings[0]).startswith("< -25.5: the run ended first")
+    both = claim_with(Measure("m - m", ("vcp",), lo=1e9))
+    outcome = claims.judge(both, hand_made(values, both), "quick")
+    assert outcome.verdict == NOT_RUN
+    assert report.interval_text(outcome.readings[0]).startswith("unknown: the run ended first")
     less = claim_with(Measure("m - n", ("vcp",), lo=lo, hi=hi))
     assert claims.judge(less, hand_made(values, less), "quick").verdict == verdict
 
@@ -536,6 +566,18 @@ def test_publishing(tmp_path: Path) -> None:
     assert unrun["parts"] == {}, "nothing was run"
     published = json.loads((tmp_path / "docs/vcp-thm3.json").read_text())
     assert published["claims"][0]["verdict"] in claims.GOOD
+
+
+def test_a_page_leaves_out_verdicts_of_a_former_form(tmp_path: Path) -> None:
+    job = work.Job(Store(tmp_path / "store"), "quick")
+    former = {"claims": [{"id": "vcp-thm1-c1", "verdict": "holds"}], "scale": "full"}
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/vcp-thm1.json").write_text(json.dumps(former))
+    done = [work.judge(job, data.chosen("vcp:thm3")[0])]
+    text = publication.publish(done, tmp_path / "docs").read_text()
+    missing = next(line for line in text.splitlines() if line.startswith("Figures without"))
+    assert "vcp-thm1," in missing
+    assert "vcp-thm3" not in missing
 
 
 def test_a_page_over_two_models_and_scales_says_so(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Assertion, Claim, Measure, Printed
-from clearpipe.reproduce.runs import OVER, Cell, Censored, Data
+from clearpipe.reproduce.runs import OVER, Cell, Censored, Data, Missing
 from clearpipe.statistics import Interval, t_interval
 
 HOLDS = "holds as printed"
@@ -43,13 +43,18 @@ class Reading:
     printed: tuple[float, float] | None = None
     """The bounds that the paper prints, where they are not those of the assertion."""
     censored: int = 0
-    """How many of the values behind it are only known to be larger: the run was over."""
+    """How many of the values behind it the end of the run has cut off."""
+    side: int = 0
+    """Which way, as of `Censored`."""
 
     @classmethod
     def of(cls, label: str, values: Sequence[float], lo: float, hi: float) -> Reading:
         """The mean of some values."""
+        interval = t_interval(values)
         censored = sum(isinstance(value, Censored) for value in values)
-        return cls(label, t_interval(values), lo, hi, censored=censored)
+        mean = Censored.if_any(values, interval.mean)
+        side = mean.side if isinstance(mean, Censored) else 0
+        return cls(label, interval, lo, hi, censored=censored, side=side)
 
     @property
     def inside(self) -> bool:
@@ -59,7 +64,11 @@ class Reading:
     @property
     def undecided(self) -> bool:
         """Could a longer run have put it within the bounds?"""
-        return bool(self.censored) and self.interval.mean <= self.hi
+        if not self.censored:
+            return False
+        above = self.side > 0 and self.interval.mean > self.hi
+        below = self.side < 0 and self.interval.mean < self.lo
+        return not (above or below)
 
     @property
     def sure(self) -> bool:
@@ -183,6 +192,9 @@ def judge_assertion(assertion: Assertion, data: Data, scale: str) -> Judged:
     groups = _groups(assertion, data, scale)
     if isinstance(groups, str):
         return Judged(assertion, NOT_RUN, reason=groups)
+    if missing := _missing(assertion, data):
+        reason = f"{missing} of the runs that it needs are not done"
+        return Judged(assertion, NOT_RUN, groups, reason)
     if not groups or not all(group.readings for group in groups):
         return Judged(assertion, NOT_RUN, groups, f"no run at this scale ({scale}) has it")
     if all(group.holds for group in groups):
@@ -192,6 +204,23 @@ def judge_assertion(assertion: Assertion, data: Data, scale: str) -> Judged:
         return Judged(assertion, NOT_RUN, groups, "the runs end before it has a value")
     verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
     return Judged(assertion, verdict, groups, assertion.reason(scale))
+
+
+def _missing(assertion: Assertion, data: Data) -> int:
+    """How many runs that it is judged by are not there; of a check all that a figure has."""
+    if assertion.check:
+        real = assertion.engine == "linux"
+        parts = [part.name for part in data.parts if part.real == real]
+        return sum(one.part in parts for one in data.missing)
+    return sum(
+        any(_needs(measure, data, one) for measure in assertion.measures) for one in data.missing
+    )
+
+
+def _needs(measure: Measure, data: Data, run: Missing) -> bool:
+    others = [*measure.minus, *measure.over]
+    schemes = data.paper.members([*measure.scheme, *others]) if measure.scheme else [run.scheme]
+    return run.part in data.named(measure.part) and run.scheme in schemes and _within(measure, run)
 
 
 def _as_printed(assertion: Assertion, groups: Sequence[Group], data: Data) -> bool:
@@ -263,7 +292,9 @@ def _checked(assertion: Assertion, found: Any) -> list[Reading]:
 def _exact(label: str, value: float, lo: float, hi: float) -> Reading:
     number = float(value)
     interval = Interval(number, number, number, 1, "exact")
-    return Reading(label, interval, lo, hi, censored=int(isinstance(value, Censored)))
+    if isinstance(value, Censored):
+        return Reading(label, interval, lo, hi, censored=1, side=value.side)
+    return Reading(label, interval, lo, hi)
 
 
 def readings(measure: Measure, data: Data) -> list[Reading]:
@@ -284,7 +315,7 @@ def _told(data: Data, scheme: str) -> str:
     return data.paper.schemes[scheme].label
 
 
-def _within(measure: Measure, cell: Cell) -> bool:
+def _within(measure: Measure, cell: Cell | Missing) -> bool:
     if measure.x is None:
         return True
     low, high = measure.x
@@ -307,8 +338,9 @@ def _value(measure: Measure, data: Data, cell: Cell) -> float | None:
     if not beside:
         return None
     best = OVER[measure.beside](beside)
+    best = Censored.if_any(beside, best)
     ratio = value / best if best else (math.inf if value else 1.0)
-    return Censored.if_any([value, *beside], value - best if measure.minus else ratio)
+    return Censored.less(value, best, value - best if measure.minus else ratio)
 
 
 def _by_point(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> list[Reading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -90,7 +91,8 @@ def reproduce(  # noqa: PLR0913 - one for each option
         typer.Option(
             metavar="FILE",
             help="Run and judge everything again under other readings of what no paper says "
-            "(starts, access links, timeouts, delayed ACKs), one at a time: tables in Markdown.",
+            "(starts, access links, buffers, timeouts, delayed ACKs), one at a time: tables in "
+            "Markdown.",
         ),
     ] = None,
     publish: Annotated[
@@ -305,8 +307,9 @@ def _points(done: Done, out: Path) -> None:
 
     from clearpipe.cli import _print
     from clearpipe.reproduce import work
+    from clearpipe.reproduce.claims import Reading
+    from clearpipe.reproduce.report import interval_text
     from clearpipe.reproduce.runs import told as told_of
-    from clearpipe.statistics import t_interval
     from clearpipe.table import new_table
 
     work.write_scenarios(done, out / done.scale)
@@ -326,9 +329,8 @@ def _points(done: Done, out: Path) -> None:
         for name, parts in asked.items():
             mine = cells if point[0] in parts else []
             found = [v for c in mine if (v := data.number(c, name)) is not None]
-            interval = t_interval(found) if found else None
-            half = f" ± {interval.half:.2g}" if interval and interval.n > 1 else ""
-            texts.append(f"{interval.mean:.4g}{half}" if interval else "-")
+            reading = Reading.of("", found, -math.inf, math.inf) if found else None
+            texts.append(interval_text(reading) if reading else "-")
         table.add_row(*point, str(len(cells)), *texts)
     _print(table)
     if data.cells:
@@ -403,6 +405,7 @@ def rows(figures: Sequence[Figure], out: Path, scale: str) -> list[dict[str, Any
 
 
 def _state(figure: Figure, out: Path, scale: str) -> str:
+    from clearpipe.reproduce.claims import VERDICTS
     from clearpipe.reproduce.data import paper
 
     if not paper(figure.paper).is_built(figure):
@@ -411,6 +414,8 @@ def _state(figure: Figure, out: Path, scale: str) -> str:
         text = (out / scale / figure.id / "verdicts.json").read_text(encoding="utf-8")
         counts = Counter(claim["verdict"] for claim in json.loads(text)["claims"])
     except (OSError, ValueError, KeyError):
+        return "not run"
+    if not counts.keys() <= set(VERDICTS):
         return "not run"
     return f"{told(counts)} ({scale})"
 

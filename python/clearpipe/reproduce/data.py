@@ -33,7 +33,8 @@ REDUCTIONS = (
 
 @dataclass(frozen=True)
 class Printed:
-    """What a paper prints: what is absent is as it is accepted."""
+    """What a paper prints: bounds and range that are absent are as accepted, and all of the values
+    must be within unless it says how many."""
 
     lo: float | None = None
     hi: float | None = None
@@ -91,7 +92,7 @@ class Measure:
             lo=self.lo if own.lo is None else own.lo,
             hi=self.hi if own.hi is None else own.hi,
             x=self.x if own.x is None else own.x,
-            need=self.need if own.need is None else own.need,
+            need=1.0 if own.need is None else own.need,
         )
 
 

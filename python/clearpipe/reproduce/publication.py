@@ -31,8 +31,8 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
                 part["at"] = worst.label if worst else ""
                 part["within"] = sum(reading.inside for reading in judged.readings)
                 part["of"] = len(judged.readings)
-                part["accepted"] = accepted_text(judged.assertion)
-                part["printed"] = printed_text(judged.assertion)
+                part["accepted"] = accepted_text(judged)
+                part["printed"] = printed_text(judged)
                 del part["readings"]
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_text(folder / f"{one.figure.id}.json", text)
@@ -45,11 +45,7 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
 
 def _page(folder: Path) -> Iterator[str]:
     figures = data.every()
-    found: dict[str, dict[str, Any]] = {}
-    for figure in figures:
-        path = folder / f"{figure.id}.json"
-        if path.is_file():
-            found[figure.id] = json.loads(path.read_text(encoding="utf-8"))
+    found = _published(figures, folder)
     rows = [
         (one, claim, part)
         for one in found.values()
@@ -79,11 +75,25 @@ def _page(folder: Path) -> Iterator[str]:
     yield from _figures(figures, found)
 
 
+def _published(figures: Sequence[data.Figure], folder: Path) -> dict[str, dict[str, Any]]:
+    """The verdicts that the directory has. Those of a form that judged claims as one are left out:
+    the page tells their figures among those without a verdict."""
+    found = {}
+    for figure in figures:
+        path = folder / f"{figure.id}.json"
+        if path.is_file():
+            one = json.loads(path.read_text(encoding="utf-8"))
+            if all("parts" in claim for claim in one["claims"]):
+                found[figure.id] = one
+    return found
+
+
 def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
     """The scales and versions of the model that the verdicts are from."""
     yield (
         "Written by `clearpipe reproduce ... --publish` from the verdicts beside this page; "
-        "[how to use it](../reproduction.md)."
+        "[how to use it](../reproduction.md). A figure's file of verdicts has each claim's parts "
+        "with their values, and the settings that they were found with."
     )
     for key, what in (("scale", "scale"), ("model_version", "model version")):
         numbers = Counter(one[key] for one in found.values())
@@ -183,8 +193,9 @@ def _tolerated(rows: Sequence[Row]) -> Iterator[str]:
     yield "## Statements that hold within a tolerance or range"
     yield ""
     yield (
-        "What is accepted is more than what is printed, or the paper has a word and no number. The "
-        "tolerances are those that were written down before anything was run."
+        "What is accepted is more than what is printed, or the paper has a word and no number. "
+        "Tolerances of whole claims were listed before anything was run; where a sentence was "
+        "divided later, what is accepted of a part without a number is our reading, as its row says."
     )
     yield ""
     if not rows:
@@ -212,23 +223,28 @@ def _sentence(text: str) -> str:
 
 def _not_run(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
     missing = [figure for figure in figures if figure.id not in found]
-    claimless = [
-        claim["id"]
+    parts = [
+        (claim, part)
         for one in found.values()
         for claim in one["claims"]
-        if claim["verdict"] == claims.NOT_RUN
+        for part in claim["parts"]
+        if part["verdict"] == claims.NOT_RUN
     ]
     yield "## Not run"
     yield ""
     if missing:
         yield f"Figures without a verdict here: {', '.join(figure.id for figure in missing)}."
         yield ""
-    if claimless:
-        yield f"Claims without a verdict here: {', '.join(claimless)}."
+    for claim, part in parts:
+        yield f"- **{_named(claim, part)}**: {_says(claim, part)}. {_sentence(part['reason'])}"
+    if parts or not missing:
+        yield "" if parts else "None."
         yield ""
-    if not missing and not claimless:
-        yield "None."
-        yield ""
+
+
+def _runs(one: Mapping[str, Any]) -> str:
+    done, wanted = one["runs_done"], one["runs_wanted"]
+    return f"{done} runs" if done == wanted else f"{done} of {wanted} runs"
 
 
 def _figures(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
@@ -242,7 +258,7 @@ def _figures(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterat
         told = told_verdicts(counts)
         image = f" [image]({figure.id}.png)," if figure.panels else ""
         yield (
-            f"- {figure.id} ({one['scale']}, {one['runs_done']} runs, model "
+            f"- {figure.id} ({one['scale']}, {_runs(one)}, model "
             f"{one['model_version']}): {figure.title};{image} "
             f"[verdicts]({figure.id}.json): {told}"
         )

@@ -14,7 +14,7 @@ from typing import Any
 import clearpipe as cp
 from clearpipe.reproduce import claims, data, settings, work
 from clearpipe.reproduce.claims import Judged, Outcome, Reading
-from clearpipe.reproduce.data import Assertion, Figure, Paper
+from clearpipe.reproduce.data import Figure, Measure, Paper
 from clearpipe.reproduce.work import Done
 
 SLUGS = {
@@ -226,8 +226,8 @@ def _part(judged: Judged) -> dict[str, Any]:
         "measured": reading_text(worst) if worst else "",
         "told": told if len(readings) > 1 else "",
         "of": "; ".join(measure.told() for measure in one.measures),
-        "accepted": accepted_text(one),
-        "printed": printed_text(one),
+        "accepted": accepted_text(judged),
+        "printed": printed_text(judged),
         "tolerance": one.tolerance,
         "readings": [
             (reading.label or "value", interval_text(reading), range_text(reading.lo, reading.hi),
@@ -243,30 +243,40 @@ def _part(judged: Judged) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def accepted_text(one: Assertion) -> str:
-    """The bounds that are accepted, with the range where it is less than all points."""
+def accepted_text(judged: Judged) -> str:
+    """The bounds that are accepted, with the range where it is less than all points; of a check
+    those of its worst reading, which may have its own."""
+    one, worst = judged.assertion, judged.worst
+    if one.check and worst:
+        return range_text(worst.lo, worst.hi)
     if not one.measures:
         return range_text(one.lo, one.hi)
-    return "; ".join(dict.fromkeys(_bounds_text(m.lo, m.hi, m.x, m.need) for m in one.measures))
+    return "; ".join(dict.fromkeys(_bounds_text(m) for m in one.measures))
 
 
-def printed_text(one: Assertion) -> str:
+def printed_text(judged: Judged) -> str:
     """The same as the paper has it; nothing where it has no number."""
+    one, worst = judged.assertion, judged.worst
     if one.printed is None:
         return ""
-    if not one.measures:
-        lo, hi = one.printed.lo, one.printed.hi
-        return range_text(one.lo if lo is None else lo, one.hi if hi is None else hi)
-    strict = [measure.as_printed(one.printed) for measure in one.measures]
-    return "; ".join(dict.fromkeys(_bounds_text(m.lo, m.hi, m.x, m.need) for m in strict))
+    if one.measures:
+        strict = [measure.as_printed(one.printed) for measure in one.measures]
+        return "; ".join(dict.fromkeys(map(_bounds_text, strict)))
+    if worst and worst.printed:
+        return range_text(*worst.printed)
+    lo, hi = (worst.lo, worst.hi) if worst else (one.lo, one.hi)
+    return range_text(
+        lo if one.printed.lo is None else one.printed.lo,
+        hi if one.printed.hi is None else one.printed.hi,
+    )
 
 
-def _bounds_text(lo: float, hi: float, x: tuple[float, float] | None, need: float) -> str:
-    words = [range_text(lo, hi)]
-    if x is not None:
-        words.append(f"from {number(x[0])} to {number(x[1])}")
-    if need < 1:
-        words.append(f"at {100 * need:.0f} % of the points")
+def _bounds_text(measure: Measure) -> str:
+    words = [range_text(measure.lo, measure.hi)]
+    if measure.x is not None:
+        words.append(f"from {number(measure.x[0])} to {number(measure.x[1])}")
+    if measure.need < 1:
+        words.append(f"at {100 * measure.need:.0f} % of the points")
     return " ".join(words)
 
 
@@ -281,7 +291,8 @@ def interval_text(reading: Reading) -> str:
     interval = reading.interval
     if reading.censored:
         some = f" in {reading.censored} of {interval.n} runs" if interval.n > 1 else ""
-        return f"> {number(interval.mean)}: the run ended first{some}"
+        known = {1: f"> {number(interval.mean)}", -1: f"< {number(interval.mean)}"}
+        return f"{known.get(reading.side, 'unknown')}: the run ended first{some}"
     if interval.n < 2 or not math.isfinite(interval.half):
         return number(interval.mean)
     return f"{number(interval.mean)} ± {interval.half:.2g}"

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import clearpipe as cp
 from clearpipe import api, model
@@ -208,15 +208,35 @@ def names(metric: str) -> Iterator[str]:
 
 
 class Censored(float):
-    """A time that had not come when the run ended: all that is known is that it is longer.
+    """A number that the end of a run has cut off: a time that had not come is longer than this.
 
     What is computed from one is censored, too, and never a value (`claims.Reading`).
     """
 
+    side: int
+    """1: the number is larger than this; -1: smaller; 0: nothing is known of it."""
+
+    def __new__(cls, value: float, side: int = 1) -> Censored:
+        made = super().__new__(cls, value)
+        made.side = side
+        return made
+
     @classmethod
     def if_any(cls, of: Iterable[float], value: float) -> float:
-        """`value`, which was computed from these."""
-        return cls(value) if any(isinstance(one, cls) for one in of) else value
+        """`value`, which grows with each of these."""
+        return cls._joined({one.side for one in of if isinstance(one, cls)}, value)
+
+    @classmethod
+    def less(cls, a: float, b: float, value: float) -> float:
+        """`value`, which grows with `a` and falls with `b`: their difference or quotient."""
+        sides = {a.side} if isinstance(a, cls) else set()
+        return cls._joined(sides | ({-b.side} if isinstance(b, cls) else set()), value)
+
+    @classmethod
+    def _joined(cls, sides: set[int], value: float) -> float:
+        if not sides:
+            return value
+        return cls(value, sides.pop() if len(sides) == 1 else 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +263,14 @@ class Cell:
         return self.load()
 
 
+class Missing(NamedTuple):
+    """A run that is not done, or failed."""
+
+    part: str
+    scheme: str
+    x: float
+
+
 @dataclass
 class Data:
     """The runs of a figure that are done."""
@@ -252,6 +280,8 @@ class Data:
     parts: tuple[Part, ...]
     cells: list[Cell] = field(default_factory=list)
     wanted: int = 0
+    missing: list[Missing] = field(default_factory=list)
+    """Runs that are wanted and not done."""
     errors: list[str] = field(default_factory=list)
     chosen: bool = False
     """Are these some points only, chosen by the user?"""
@@ -324,8 +354,7 @@ def told(metric: str, cells: Iterable[Cell]) -> str:
 def _joined(a: float | None, sign: str, b: float | None) -> float | None:
     if a is None or b is None:
         return None
-    joined = a - b if sign == " - " else (a / b if b else math.inf)
-    return Censored.if_any((a, b), joined)
+    return Censored.less(a, b, a - b if sign == " - " else (a / b if b else math.inf))
 
 
 def _finite(value: Any) -> float | None:
@@ -388,6 +417,7 @@ def read(
             label = point.coordinates[part.axis.name] if part.axis is not None else ""
             x = position(part, label) if part.axis is not None else 0.0
             if row.state != "done":
+                data.missing.append(Missing(part.name, point.coordinates["scheme"], x))
                 if row.error:
                     data.errors.append(f"{row.run.label}: {row.error}")
                 continue

@@ -124,7 +124,9 @@ def _part(judged: Judged) -> dict[str, Any]:
         "says": one.says,
         "verdict": judged.verdict,
         "reason": judged.reason,
-        "contradiction": one.contradiction.why if one.contradiction else "",
+        "contradiction": one.contradiction.why
+        if one.contradiction and judged.verdict == claims.CONTRADICTED
+        else "",
         "tolerance": one.tolerance,
         "measured_by": [measure.told() for measure in one.measures] or [one.check],
         "readings": [
