@@ -195,7 +195,7 @@ def _tolerated(rows: Sequence[Row]) -> Iterator[str]:
     yield (
         "What is accepted is more than what is printed, or the paper has a word and no number. "
         "Tolerances of whole claims were listed before anything was run; where a sentence was "
-        "divided later, what is accepted of a part without a number is our reading, as its row says."
+        "divided later, what is accepted of a part without a number is our reading of its words."
     )
     yield ""
     if not rows:
