@@ -275,6 +275,14 @@ def test_runs_that_are_not_done_leave_no_verdict() -> None:
             assert outcome.reason == "1 of the runs that it needs are not done"
 
 
+def test_a_run_without_the_number_leaves_no_verdict() -> None:
+    claim = claim_with(Measure("m", ("vcp",), lo=0.1))
+    made = hand_made(VALUES, claim)
+    made.cells[0] = replace(made.cells[0], metrics={"n": 2.0})
+    outcome = claims.judge(claim, made, "full")
+    assert (outcome.verdict, outcome.reason) == (NOT_RUN, "1 runs have no value for it")
+
+
 def test_a_claim_is_as_good_as_its_worst_part() -> None:
     good = Assertion(id="a", measures=(Measure("m", ("vcp",), lo=0.5),), printed=Printed())
     tolerated = replace(good, id="b", printed=None)

@@ -195,6 +195,8 @@ def judge_assertion(assertion: Assertion, data: Data, scale: str) -> Judged:
     if missing := _missing(assertion, data):
         reason = f"{missing} of the runs that it needs are not done"
         return Judged(assertion, NOT_RUN, groups, reason)
+    if lacking := sum(_lacking(measure, data) for measure in assertion.measures):
+        return Judged(assertion, NOT_RUN, groups, f"{lacking} runs have no value for it")
     if not groups or not all(group.readings for group in groups):
         return Judged(assertion, NOT_RUN, groups, f"no run at this scale ({scale}) has it")
     if all(group.holds for group in groups):
@@ -295,6 +297,15 @@ def _exact(label: str, value: float, lo: float, hi: float) -> Reading:
     if isinstance(value, Censored):
         return Reading(label, interval, lo, hi, censored=1, side=value.side)
     return Reading(label, interval, lo, hi)
+
+
+def _lacking(measure: Measure, data: Data) -> int:
+    """How many runs have no number where others have one: left out, they would count as good."""
+    names = data.paper.members(measure.scheme) or data.schemes(measure.part)
+    cells = [cell for name in names for cell in data.of(measure.part, name)]
+    values = [_value(measure, data, cell) for cell in cells if _within(measure, cell)]
+    none = values.count(None)
+    return none if none < len(values) else 0
 
 
 def readings(measure: Measure, data: Data) -> list[Reading]:
