@@ -143,6 +143,11 @@ axes = "a"
         (CLAIM + 'lo = 2\ncheck = "f"\ncontradiction = { by = "I1" }\n', "shown"),
         (CLAIM + 'lo = 2\ncheck = "f"\nprinted = { lo = 1 }\n', "wider than what is accepted"),
         (CLAIM + 'lo = 2\ncheck = "f"\nprinted = { x = [1, 2] }\n', "a range of its own"),
+        (
+            CLAIM + 'lo = 2\nprinted = { x = [2, 3] }\nmeasure = { metric = "m", x = [1, 3] }\n',
+            "printed.x: narrower than what is accepted",
+        ),
+        (CLAIM + 'lo = 2\ncheck = "f"\nmeasure = { metric = "m" }\n', "not both"),
         (CLAIM + PART.format("a"), "part: two or more are wanted"),
         (CLAIM + PART.format("a") + PART.format("c"), "part: two or more are wanted: a, b"),
         (CLAIM + "hi = 1\n" + PART.format("a") + PART.format("b"), "says it in each part"),

@@ -192,20 +192,27 @@ def judge_assertion(assertion: Assertion, data: Data, scale: str) -> Judged:
     groups = _groups(assertion, data, scale)
     if isinstance(groups, str):
         return Judged(assertion, NOT_RUN, reason=groups)
-    if missing := _missing(assertion, data):
-        reason = f"{missing} of the runs that it needs are not done"
-        return Judged(assertion, NOT_RUN, groups, reason)
-    if lacking := sum(_lacking(measure, data) for measure in assertion.measures):
-        return Judged(assertion, NOT_RUN, groups, f"{lacking} runs have no value for it")
-    if not groups or not all(group.readings for group in groups):
-        return Judged(assertion, NOT_RUN, groups, f"no run at this scale ({scale}) has it")
+    if lack := _lack(assertion, groups, data, scale):
+        return Judged(assertion, NOT_RUN, groups, lack)
     if all(group.holds for group in groups):
         verdict = HOLDS if _as_printed(assertion, groups, data) else WITHIN
         return Judged(assertion, verdict, groups)
-    if all(group.holds or group.undecided for group in groups):
-        return Judged(assertion, NOT_RUN, groups, "the runs end before it has a value")
     verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
     return Judged(assertion, verdict, groups, assertion.reason(scale))
+
+
+def _lack(assertion: Assertion, groups: Sequence[Group], data: Data, scale: str) -> str:
+    """Why nothing can be said, or nothing."""
+    if missing := _missing(assertion, data):
+        return f"{missing} of the runs that it needs are not done"
+    if lacking := sum(_lacking(measure, data) for measure in assertion.measures):
+        return f"{lacking} runs have no value for it"
+    if not groups or not all(group.readings for group in groups):
+        return f"no run at this scale ({scale}) has it"
+    undecided = [group for group in groups if group.undecided]
+    if undecided and all(group.holds or group.undecided for group in groups):
+        return "the runs end before it has a value"
+    return ""
 
 
 def _missing(assertion: Assertion, data: Data) -> int:

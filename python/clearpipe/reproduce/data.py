@@ -540,8 +540,16 @@ class Reader:
                 rest[key] = self.make(kind, rest[key], f"{where}.{key}")
         found: Assertion = self.make(Assertion, rest, where, measures=read)
         self.check_engine(found.engine, where)
-        if found.not_run:
-            return found
+        if found.contradiction:
+            self.check_inconsistency(found.contradiction.by, f"{where}.contradiction.by")
+        if not found.not_run:
+            self.check_bounds(found, where)
+            self.check_printed(found, where)
+        return found
+
+    def check_bounds(self, found: Assertion, where: str) -> None:
+        """Something says how it is found and what is accepted, and does so once."""
+        read = found.measures
         bounded = any(map(math.isfinite, (found.lo, found.hi))) or (
             bool(read) and all(math.isfinite(m.lo) or math.isfinite(m.hi) for m in read)
         )
@@ -549,12 +557,10 @@ class Reader:
             raise self.fail(where, "no bound: lo or hi is wanted, of the claim or each measure")
         if found.lo > found.hi:
             raise self.fail(where, f"lo = {found.lo:g} is above hi = {found.hi:g}")
-        if found.contradiction:
-            self.check_inconsistency(found.contradiction.by, f"{where}.contradiction.by")
         if not read and not found.check:
             raise self.fail(where, "neither measure nor check says how it is found")
-        self.check_printed(found, where)
-        return found
+        if read and found.check:
+            raise self.fail(where, "a measure or a check, not both")
 
     def check_printed(self, found: Assertion, where: str) -> None:
         """What is accepted may be more than what is printed, not less."""
@@ -565,6 +571,10 @@ class Reader:
             return
         if found.check and (own.x is not None or own.need is not None):
             raise self.fail(f"{where}.printed", "a check has a range of its own: lo and hi only")
+        for measure in found.measures:
+            x, wide = measure.x, (measure.printed or own).x
+            if x and wide and (wide[0] > x[0] or wide[1] < x[1]):
+                raise self.fail(f"{where}.printed.x", "narrower than what is accepted")
         pairs = [(found.lo, found.hi, own)] if not found.measures else []
         pairs += [(m.lo, m.hi, m.printed or own) for m in found.measures]
         for lo, hi, printed in pairs:
