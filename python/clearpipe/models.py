@@ -1175,10 +1175,8 @@ class IxcpQueue(Model):
     """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
     half in the authors' code. 0.01 to 1.0.
     """
-    residues: bool | None = None
-    """Does what a class hands out end with its residues (R1)? The appendix as printed has none: its
-    scales hold for the whole interval.
-    """
+    residues: Literal["class", "shared", "none"] | None = None
+    """What ends an interval's feedback: residues of each class, shared ones, or nothing (R1)."""
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.

@@ -253,13 +253,15 @@ fn steps_fit_between_packets_and_their_acks() {
 
 /// Nothing is modelled that the queue was told not to do.
 #[test]
-fn a_queue_without_residues_is_refused() {
+fn a_queue_with_other_residues_is_refused() {
     let text =
         dumbbell("ixcp", "10Mbps", "80ms", "").replace("queue = \"ixcp\"", "queue = \"bare\"");
-    let text = text + "[queues.bare]\nkind = \"ixcp\"\nresidues = false\n";
-    for form in ["rates", "acks"] {
-        let refused = refusal(&text, &[&format!("fluid.sending={form}")]);
-        assert!(refused.starts_with("queues.bare.residues: "), "{refused}");
+    for residues in ["none", "shared"] {
+        let text = format!("{text}[queues.bare]\nkind = \"ixcp\"\nresidues = \"{residues}\"\n");
+        for form in ["rates", "acks"] {
+            let refused = refusal(&text, &[&format!("fluid.sending={form}")]);
+            assert!(refused.starts_with("queues.bare.residues: "), "{refused}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which link a scenario names: by its key, or plain from the network and the data's ways.
 
-use clearpipe_scenario::{Scenario, identity, parse};
+use clearpipe_scenario::{Parts, Scenario, identity, parse};
 
 const DUMBBELL: &str = include_str!("errors/dumbbell.toml");
 const LOT: &str = include_str!("errors/parking_lot.toml");
@@ -89,7 +89,7 @@ fn the_resolved_file_says_it_and_reads_back() {
 
 #[test]
 fn a_runs_identity_does_not_see_it() {
-    let name = |sets: &[&str]| identity(&scenario(LOT, sets), "1", 1, 0);
+    let name = |sets: &[&str]| identity(&scenario(LOT, sets), &Parts::new(), 1, 0);
     assert_eq!(name(&[]), name(&["bottleneck=l1"]));
     assert_eq!(name(&[]), name(&["bottleneck=l3.reverse"]));
     assert_ne!(name(&[]), name(&["duration=11s"]));

@@ -20,12 +20,13 @@
 //! - D5: H_rtt is kept to 24 binary digits, so that the header is no larger in memory than others.
 //!
 //! Reconstructed:
-//! - R1: each class, spare and shuffled, has residues of its own (`residues = "class"`). A packet that keeps the feedback of
-//!   another router is charged as in XCP, the classes in the ratio of what they would have given; where
-//!   nothing would have been, the shuffle is. With `residues = "shared"` both classes draw on one residue, as
-//!   all of XCP's feedback does. Printed are none; that is `residues = "none"`. With residues of its own a link that has given out its spare bandwidth before an interval ends offers nothing, and every
-//!   flow that another link would give a trace is held back by it, enters its shuffle and takes from its
-//!   own flows what it cannot use.
+//! - R1: what ends the feedback of an interval. Printed is nothing (`residues = "none"`): the scales
+//!   hold throughout. Here each class, spare and shuffled, has residues of its own ("class"), or both
+//!   draw on one, as all of XCP's feedback does ("shared"). A packet that keeps another router's
+//!   feedback is charged as in XCP, with "class" in the ratio of what the classes would have given, and
+//!   where that is nothing, the shuffle is. With residues, a link that has given out its spare bandwidth
+//!   before an interval ends offers nothing more: every flow that another link would give a trace is
+//!   held back by it, enters its shuffle and takes from its own flows what it cannot use.
 
 use units::{Rate, Span, Time, math};
 
@@ -54,7 +55,7 @@ choice! {
 xcp_router_params! {
     /// The router's parameters.
     pub struct IxcpRouterParams {
-        /// What ends the feedback of an interval: residues of each class, shared ones, or nothing (R1).
+        /// What ends an interval's feedback: residues of each class, shared ones, or nothing (R1).
         residues: Residues = Residues::Class;
     }
 }
