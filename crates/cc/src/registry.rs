@@ -916,6 +916,8 @@ queues! {
     FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
         summary: "Hashed flow queues, new ones first, with CoDel in each",
         source: "RFC 8290" }
+    // Version 2 of these two: `mean_every` has another default. A resolved scenario says the default, so
+    // runs tell it anyway; the version tells it of files that leave the key out.
     Mlcp { name: "mlcp", version: 2, router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
         summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }

@@ -1,12 +1,18 @@
-//! Golden runs: short ones whose numbers are written down, each with the versions of the parts that it uses
-//! and the claim it is near. The fingerprints must come out equal in every build (`make fingerprints` runs
-//! debug, release and native code); if one moves, so must the version of one of its parts.
+//! Golden runs: short ones whose numbers are written down, each with the versions of the parts that it
+//! uses. Some are near a claim of a paper; besides there is one of each protocol and each queue that the
+//! registry has, with its defaults and losses. The fingerprints must come out equal in every build (`make
+//! fingerprints` runs debug, release and native code); if one moves, so must the version of one of its
+//! parts.
 //!
 //! With a new version, `CLEARPIPE_GOLDEN=write` writes the file anew.
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use cc::registry::{protocols, queues};
+use scenario::Scenario;
 
 /// Name, example, keys set, and the claim that the numbers are near.
 const RUNS: [(&str, &str, &[&str], &str); 6] = [
@@ -23,28 +29,85 @@ const RUNS: [(&str, &str, &[&str], &str); 6] = [
     ("paths", "two-paths", &["duration=10s", "warmup=5s"], "ACKs take 40/1000 of sat's rate back"),
 ];
 
+/// A small network with losses, and data both ways; what the protocol and the queue are is TOML.
+fn small(protocol: &str, rate: &str, queue: &str) -> Scenario {
+    let text = format!(
+        r#"
+schema = 1
+name = "small"
+duration = "12s"
+warmup = "2s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "40ms"
+buffer = "100pkt"
+queue = {queue}
+loss = "0.2%"
+[flows.long]
+protocol = {protocol}
+{rate}
+count = 3
+start = "uniform(0s, 500ms)"
+[flows.short]
+protocol = {protocol}
+{rate}
+direction = "reverse"
+size = "200kB"
+start = "1s"
+"#
+    );
+    scenario::parse("small.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}")).scenario
+}
+
+/// One run of each protocol over the queue that it needs, and of each queue that none of them needs.
+fn each_part() -> Vec<(String, Scenario)> {
+    let ends = || protocols().filter(|info| info.name != "python");
+    let mut runs: Vec<(String, Scenario)> = ends()
+        .map(|info| {
+            let rate = if info.open_loop { "rate = \"4Mbps\"" } else { "" };
+            let queue = format!("{:?}", info.router.unwrap_or("droptail"));
+            (format!("small-{}", info.name), small(&format!("{:?}", info.name), rate, &queue))
+        })
+        .collect();
+    let needed: Vec<&str> = ends().filter_map(|info| info.router).collect();
+    for info in queues().filter(|info| info.name != "python" && !needed.contains(&info.name)) {
+        let (protocol, queue) = match info.name {
+            "xcp-police" => ("\"xcp\"", "{ kind = \"xcp\", over = \"xcp-police\" }".to_owned()),
+            name if name.starts_with("xcp") => ("\"xcp\"", format!("{name:?}")),
+            name => ("{ kind = \"sack\", ecn = true }", format!("{name:?}")),
+        };
+        runs.push((format!("small-queue-{}", info.name), small(protocol, "", &queue)));
+    }
+    runs
+}
+
 /// The rows, each with the versions of its parts before it.
 fn rows() -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     for (name, example, sets, claim) in RUNS {
         let scenario = common::example(example, sets);
-        let parts = clearpipe_net::parts(&scenario).into_iter();
-        let parts: Vec<String> = parts.map(|(part, version)| format!("{part} {version}")).collect();
-        for seed in [1, 2] {
-            let outcome = common::run(&scenario, seed, 0);
-            let mut row = format!("{name} {seed} {:032x} |", outcome.fingerprint);
-            for link in outcome.tables.links.iter().filter(|l| l.departures_pkts > 0).take(3) {
-                let ppm = (link.utilization_ratio * 1e6).round() as u64;
-                let queue = (link.queue_mean_pkts * 1e3).round() as u64;
-                write!(row, " {} {ppm} {queue} {}", link.name, link.total_drops_pkts).unwrap();
-            }
-            rows.push([
-                format!("{name} {seed} parts {}", parts.join(", ")),
-                format!("{row} # {claim}"),
-            ]);
-        }
+        rows.extend([1, 2].map(|seed| pair(name, &scenario, seed, claim)));
+    }
+    for (name, scenario) in each_part() {
+        rows.push(pair(&name, &scenario, 1, "defaults, losses"));
     }
     rows
+}
+
+fn pair(name: &str, scenario: &Scenario, seed: u64, claim: &str) -> [String; 2] {
+    let parts: Vec<String> = clearpipe_net::parts(scenario)
+        .into_iter()
+        .map(|(part, version)| format!("{part} {version}"))
+        .collect();
+    let outcome = common::run(scenario, seed, 0);
+    let mut row = format!("{name} {seed} {:032x} |", outcome.fingerprint);
+    for link in outcome.tables.links.iter().filter(|l| l.departures_pkts > 0).take(3) {
+        let ppm = (link.utilization_ratio * 1e6).round() as u64;
+        let queue = (link.queue_mean_pkts * 1e3).round() as u64;
+        write!(row, " {} {ppm} {queue} {}", link.name, link.total_drops_pkts).unwrap();
+    }
+    [format!("{name} {seed} parts {}", parts.join(", ")), format!("{row} # {claim}")]
 }
 
 const HEADER: &str = "# name seed parts versions, then\n\
@@ -83,6 +146,14 @@ fn a_row_may_move_with_its_own_parts_alone() {
     assert_eq!(moved(&golden, &[row("a 1 fe |")]), Some("a 1 fe |"));
     let newer = ["a 1 parts xcp 2".to_owned(), "a 1 fe |".to_owned()];
     assert_eq!(moved(&golden, &[newer]), None);
+}
+
+#[test]
+fn every_part_has_a_run_of_its_own() {
+    let met = each_part().iter().flat_map(|(_, scenario)| scenario::parts(scenario)).collect();
+    let wanted = scenario::registered().into_iter().filter(|(name, _)| !name.ends_with("python"));
+    let wanted: BTreeMap<String, String> = wanted.collect();
+    assert_eq!(wanted, met);
 }
 
 #[test]
