@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from clearpipe.reproduce.tools import (
     base_rtts,
     by_label,
     claim_of,
+    exact,
     flow_goodputs,
     flow_series,
     link_of,
@@ -111,22 +112,23 @@ def sec1_told_congestion(result: cp.Result) -> float:
 
 def _cut_share(result: cp.Result) -> float:
     """How many of the losses that duplicate ACKs tell of cut the window; a timeout makes it one
-    packet and is none of them."""
+    packet and is none of them. NaN if they tell of none."""
     cuts = sum(
         int(((window[1:] < 0.7 * window[:-1]) & (window[1:] > 1)).sum())
         for _, window in flow_series(result, "cwnd_pkts").values()
     )
     flows = result.flows
     pairs = zip(flows["group"], flows["fast_retransmits"], strict=True)
-    return cuts / sum(int(found) for group, found in pairs if group == "fwd")
+    found = sum(int(number) for group, number in pairs if group == "fwd")
+    return cuts / found if found else np.nan
 
 
 # Section 3.
 
 
-def _handed_out(phi: float) -> tuple[Any, Any, Any, float]:
+def _handed_out(phi: float) -> tuple[Any, Any, Any]:
     """Per flow, its rate and the change of its rate that equations (5) to (9) give and take in an
-    interval d, packet by packet, and the relative error of both sums."""
+    interval d, packet by packet."""
     rng = np.random.default_rng(7)
     flows = 200
     rtt, packets = rng.uniform(0.01, 0.33, flows), rng.integers(1, 200, flows)
@@ -142,21 +144,45 @@ def _handed_out(phi: float) -> tuple[Any, Any, Any, float]:
     up, down = (h + max(sign * phi * rate.sum() * d, 0.0) for sign in (1, -1))
     p = up / (d * share.sum()) * share * rtt[flow]
     n = down / (d * size[flow].sum()) * (rtt * size)[flow]
-    errors = [
-        abs(float((change / rtt[flow]).sum()) / (wanted / d) - 1)
-        for change, wanted in ((p, up), (n, down))
-        if wanted
-    ]
     given = np.bincount(flow, p / rtt[flow], flows)
     taken = np.bincount(flow, n / rtt[flow], flows)
-    return rate, given, taken, max(errors)
+    return rate, given, taken
+
+
+def _held(series: tuple[Any, Any], t: Any, side: Literal["left", "right"] = "right") -> Any:
+    """A series' values from these times on, or until them."""
+    at, values = series
+    return values[np.searchsorted(at, t, side=side) - 1]
 
 
 PHIS = (0.3, 0.05, 0.0, -0.05, -0.3)
 
 
-def sec3_controllers_c1(_: Data) -> dict[str, float]:
-    return {f"phi = {phi:g} y d": _handed_out(phi)[3] for phi in PHIS}
+def sec3_controllers_c1(data: Data) -> dict[str, Reading | float]:
+    """The largest relative error of what the router sets out to give and to take at the start of
+    an interval, and the share of it that is left at the end."""
+    if not data.of("main"):
+        return {}
+    result = data.of("main")[0].result
+    named = {
+        name: link_series(result, f"router_{name}")
+        for name in ("phi", "h", "avg_rtt", "residue_pos", "residue_neg")
+    }
+    begin = np.unique(np.concatenate([named[name][0] for name in ("phi", "h", "avg_rtt")]))
+    # The interval before the first estimate has nothing to hand out.
+    begin = begin[begin > 0]
+    phi, h, d = (_held(named[name], begin) for name in ("phi", "h", "avg_rtt"))
+    out: dict[str, Reading | float] = {}
+    for told, sign, residue in (("give", 1, "residue_pos"), ("take", -1, "residue_neg")):
+        wanted = (h + np.maximum(sign * phi, 0)) / d
+        error = np.abs(_held(named[residue], begin) - wanted) / np.where(wanted > 0, wanted, 1)
+        out[f"to {told}, of {len(begin)} intervals"] = float(error.max())
+        left, of = _held(named[residue], begin[1:], side="left"), wanted[:-1]
+        shares = left[of > 0] / of[of > 0]
+        for how, share in (("least", shares.min()), ("mean", shares.mean())):
+            name = f"left at the end, to {told}: {how}"
+            out[name] = Reading(name, exact(float(share)), 0, 1)
+    return out
 
 
 def sec3_controllers_increase(_: Data) -> dict[str, float]:
@@ -169,7 +195,7 @@ def sec3_controllers_decrease(_: Data) -> dict[str, float]:
     """How much the decrease of a rate over the rate differs between flows, over its mean."""
     out = {}
     for phi in PHIS:
-        rate, _given, taken, _error = _handed_out(phi)
+        rate, _given, taken = _handed_out(phi)
         if taken.any():
             part = taken / rate
             out[f"phi = {phi:g} y d"] = float(part.std() / part.mean())
@@ -181,12 +207,10 @@ def _intervals(data: Data) -> tuple[Any, Any, Any]:
     knew an RTT and had traffic."""
     result = data.of("main")[0].result
     t, y = link_series(result, "router_input_traffic")
-
-    def held(name: str) -> Any:
-        at, values = link_series(result, name)
-        return values[np.searchsorted(at, t, side="right") - 1]
-
-    h, phi, came = held("router_h"), np.abs(held("router_phi")), y * held("router_avg_rtt")
+    h, phi, d = (
+        _held(link_series(result, f"router_{name}"), t) for name in ("h", "phi", "avg_rtt")
+    )
+    phi, came = np.abs(phi), y * d
     known = (came > 0) & (t > 1)
     return h[known], phi[known], came[known]
 
@@ -731,21 +755,22 @@ def _first_left(data: Data) -> float:
 # Section 7: the policing agent.
 
 
-def _caught(result: cp.Result) -> list[tuple[int, float, float]]:
-    """Each flow that is flagged, when, and the time that it took [s]."""
+def _caught(result: cp.Result) -> dict[int, tuple[float, float]]:
+    """When each flow that is flagged is so for the first time at any link, and the time that it
+    took [s]."""
     named = {
         name: flow_series(result, f"router_{name}")
         for name in ("flagged", "flagged_flow", "flagged_after")
     }
-    out = []
+    found = []
     for link, (t, count) in named["flagged"].items():
         for when in t[np.diff(count, prepend=0.0) > 0]:
             flow, after = (
                 values[np.searchsorted(at, when, side="right") - 1]
                 for at, values in (named["flagged_flow"][link], named["flagged_after"][link])
             )
-            out.append((int(flow), float(when), float(after)))
-    return out
+            found.append((float(when), float(after), int(flow)))
+    return {flow: (when, after) for when, after, flow in sorted(found, reverse=True)}
 
 
 def _bad(result: cp.Result) -> list[int]:
@@ -762,7 +787,7 @@ def sec7_policing_c1(data: Data) -> dict[str, float]:
     for cell in data.of("main"):
         bad, took = _bad(cell.result), []
         srtt = flow_series(cell.result, "srtt_s")
-        for flow, end, after in _caught(cell.result):
+        for flow, (end, after) in _caught(cell.result).items():
             if flow in bad:
                 t, rtt = srtt["bad" if len(bad) == 1 else f"bad {flow}"]
                 # The estimates change with ACKs: the one that stands when it begins is of it, too.
@@ -781,7 +806,7 @@ def sec7_policing_flagged(data: Data) -> Mapping[str, Reading]:
         return {}
     wrong = {
         "with others": [
-            float(sum(flow not in _bad(cell.result) for flow, *_ in _caught(cell.result)))
+            float(len(_caught(cell.result).keys() - set(_bad(cell.result))))
             for cell in main
         ],
         "alone": [float(len(_caught(cell.result))) for cell in honest],
