@@ -20,7 +20,8 @@ export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
-	check-peers check-peers-tcp bench-peers reproduce-quick reproduce-full reproduce-readings reproduce-ci \
+	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
+	reproduce-readings reproduce-ci \
 	docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
@@ -77,6 +78,10 @@ check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 # BENCH='--only scale= --pairs 3' passes options on.
 check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Linux
 	$(VENV)/bin/python peers/tcp.py
+
+# SEEDS="--only xcp --seeds 60" passes options on.
+check-peers-seeds: $(VENV)/installed ## thirty seeds each beside ns-2, as distributions: 40 min, goes on
+	$(VENV)/bin/python peers/seeds.py $(SEEDS)
 
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)

@@ -1,6 +1,6 @@
 """The policies that ns-2 has too, compared with it: RED, REM, the adaptive virtual queue, PI.
 
-    aqm.py [--only SUBSTR] [--ns2-json FILE]
+    aqm.py [--only SUBSTR] [--ns2-runs FOLDER]
 
 150 Mb/s, 80 ms, 30 SACK flows each way, a bandwidth-delay product of buffer, 60 s of which the
 last 36 count, packets dropped and not marked; means of three seeds. The virtual queue also at
@@ -118,13 +118,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--only", default="", metavar="SUBSTR", help="only points that contain this"
     )
-    parser.add_argument("--ns2-json", type=Path, metavar="FILE", help="keep ns-2's results here")
+    parser.add_argument("--ns2-runs", type=Path, metavar="FOLDER", help="keep ns-2's results here")
     options = parser.parse_args(argv)
     wanted = [point for point in points() if options.only in point.name]
     if not wanted:
         print(f"check-peers: no point's name contains {options.only!r}", file=sys.stderr)
         return 2
-    store = Ns2Store(options.ns2_json)
+    store = Ns2Store(options.ns2_runs)
     try:
         ns2.find()
         cli.find()

@@ -12,6 +12,7 @@ when a simulator is missing, 1 when one fails.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -225,24 +226,27 @@ def _neither_loses(row: Row) -> bool:
 
 
 class Ns2Store:
-    """ns-2's results by arguments and seed, kept in a file when one is named."""
+    """ns-2's results by scripts, arguments and seed, a file each, if a folder is named."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Reads the file, if there is one."""
-        self._path = path
-        self._runs: dict[str, dict[str, object]] = {}
-        if path is not None and path.exists():
-            self._runs = json.loads(path.read_text(encoding="utf-8"))
+    def __init__(self, folder: Path | None) -> None:
+        """Makes the folder, if there is none."""
+        self._folder = folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, point: Point, seed: int) -> Figures:
         """The stored result, or a new run."""
-        if self._path is None:
+        if self._folder is None:
             return ns2.run(point, seed)
-        key = json.dumps(point.ns2_arguments() | {"seed": str(seed)}, sort_keys=True)
-        if key not in self._runs:
-            self._runs[key] = asdict(ns2.run(point, seed))
-            self._path.write_text(json.dumps(self._runs, indent=1), encoding="utf-8")
-        return Figures.from_dict(self._runs[key])
+        arguments = point.ns2_arguments() | {"seed": str(seed)}
+        told = json.dumps([ns2.scripts(), arguments], sort_keys=True)
+        file = self._folder / f"{hashlib.sha256(told.encode()).hexdigest()[:32]}.json"
+        if not file.exists():
+            content = {"arguments": arguments, "figures": asdict(ns2.run(point, seed))}
+            partial = file.with_suffix(".partial")
+            partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            partial.replace(file)
+        return Figures.from_dict(json.loads(file.read_text(encoding="utf-8"))["figures"])
 
 
 def check(points: Iterable[Point], store: Ns2Store) -> list[Row]:
@@ -292,7 +296,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON too")
     parser.add_argument(
-        "--ns2-json", type=Path, metavar="FILE", help="keep ns-2's results here and reuse them"
+        "--ns2-runs", type=Path, metavar="FOLDER", help="keep ns-2's results here and reuse them"
     )
     parser.add_argument(
         "--ns2-only", action="store_true", help="print ns-2's figures; needs no clearpipe"
@@ -307,7 +311,7 @@ def main(argv: list[str] | None = None) -> int:
     if not points:
         print(f"check-peers: no point's name contains {options.only!r}", file=sys.stderr)
         return 2
-    store = Ns2Store(options.ns2_json)
+    store = Ns2Store(options.ns2_runs)
     try:
         ns2.find()
         if options.ns2_only:

@@ -24,7 +24,7 @@ proc configure_agents {} {
     Agent/TCP set windowInit_ $opt(initial_window)
     Agent/TCP set syn_ false                 ;# no handshake: the first packet is data
     Agent/TCP set delay_growth_ false        ;# goes with syn_: else the window starts at 1 whatever windowInit_
-    Agent/TCP set ecn_ [expr {$opt(queue) eq "red-ecn"}]
+    Agent/TCP set ecn_ [string match *-ecn $opt(queue)]
 }
 
 # DropTail drops when length + arrival >= limit: one more unit makes the buffer hold what it says. With a
@@ -68,7 +68,7 @@ proc set_all {queue values} {
 # An update each 10 packets' transmission time, a third of the buffer to wait.
 proc configure_rem {queue} {
     global opt
-    set_all $queue [list qib_ true mean_pktsize_ $opt(data_bytes) limit_ [expr {int([packets_of_buffer])}] \
+    set_all $queue [list qib_ [expr {$opt(buffer_unit) eq "bytes"}] mean_pktsize_ $opt(data_bytes) limit_ [expr {int([packets_of_buffer])}] \
         phi_ 1.001 gamma_ 0.001 inw_ 1 pbo_ [expr {[packets_of_buffer] / 3}] markpkts_ false \
         pupdtime_ [expr {10 * 8.0 * $opt(data_bytes) / $opt(rate)}]]
 }
@@ -96,6 +96,7 @@ proc configure_bottleneck {queue} {
         }
         red-ecn { configure_red $queue }
         red { configure_red $queue; $queue set setbit_ false }
+        rem-ecn { configure_rem $queue; $queue set markpkts_ true }
         rem { configure_rem $queue }
         avq { configure_vq $queue }
         pi { configure_pi $queue }
@@ -105,7 +106,7 @@ proc configure_bottleneck {queue} {
 
 proc connect_bottleneck {left right owd} {
     global ns opt
-    array set kinds {xcp XCP red-ecn RED red RED rem REM avq Vq pi PI droptail DropTail}
+    array set kinds {xcp XCP red-ecn RED red RED rem REM rem-ecn REM avq Vq pi PI droptail DropTail}
     $ns duplex-link $left $right $opt(rate) $owd $kinds($opt(queue))
     configure_bottleneck [[$ns link $left $right] queue]
     configure_bottleneck [[$ns link $right $left] queue]

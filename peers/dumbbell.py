@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-Queue = Literal["xcp", "vcp", "red-ecn", "droptail", "red", "rem", "avq", "pi"]
+Queue = Literal["xcp", "vcp", "red-ecn", "droptail", "red", "rem", "rem-ecn", "avq", "pi"]
 Protocol = Literal[
     "xcp",
     "vcp",
@@ -77,6 +77,8 @@ class Point:
     warmup_ratio: float = 0.4
     start_window_s: float = 1.0
     min_rto_s: float = 0.2
+    buffer_unit: Literal["bytes", "packets"] = "bytes"
+    """What the buffer counts, an ACK as much as data if packets."""
     access_ratio: float = 10.0
     """Rate of every access link over that of the bottleneck."""
     queue_table: str = ""
@@ -97,7 +99,7 @@ class Point:
     @property
     def ecn(self) -> bool:
         """Whether the TCP flows negotiate ECN."""
-        return self.queue == "red-ecn"
+        return self.queue.endswith("-ecn")
 
     def ns2_arguments(self) -> dict[str, str]:
         """The keys of `dumbbell.tcl`."""
@@ -108,8 +110,10 @@ class Point:
             "rtt": str(self.rtt_ms / 1000),
             "forward": str(self.forward),
             "reverse": str(self.reverse),
-            "buffer": str(self.buffer_bytes),
-            "buffer_unit": "bytes",
+            "buffer": str(
+                self.buffer_bytes if self.buffer_unit == "bytes" else int(self.buffer_pkts)
+            ),
+            "buffer_unit": self.buffer_unit,
             "duration": str(self.duration_s),
             "warmup": str(self.duration_s * self.warmup_ratio),
             "start_window": str(self.start_window_s),
@@ -129,6 +133,7 @@ class Point:
         return "".join(parts)
 
     def _header(self) -> str:
+        buffer = "1bdp" if self.buffer_unit == "bytes" else "1bdp-pkt"
         return f"""\
 schema = 1
 name = "{self.name}"
@@ -139,12 +144,13 @@ warmup = "{self.warmup_ratio * 100:g}%"
 kind = "dumbbell"
 rate = "{self.rate_mbps}Mbps"
 rtt = "{self.rtt_ms}ms"
-buffer = "1bdp"
+buffer = "{buffer}"
 queue = "{self.queue}"
 
 [transport]
 preset = "ns2"
 rto_granularity = "3ms"
+min_rto = "{self.min_rto_s:g}s"
 """
 
     def _flows(self, name: str, direction: str, count: int) -> str:

@@ -17,6 +17,11 @@ def find() -> str:
     return program
 
 
+def scripts() -> list[str]:
+    """What decides, besides the arguments, about a dumbbell's results."""
+    return [(FOLDER / name).read_text(encoding="utf-8") for name in ("dumbbell.tcl", "common.tcl")]
+
+
 def run(point: Point, seed: int) -> Figures:
     """Runs the dumbbell `point` once."""
     values = _values("dumbbell.tcl", point.ns2_arguments(), seed)

@@ -152,7 +152,7 @@ def compare(point: Point, ours: Figures, theirs: Figures) -> list[check.Row]:
 def run(options: argparse.Namespace) -> list[check.Row]:
     """Runs and compares, and prints the rows as they come."""
     print(f"{'point':26} {'measure':20} {'clearpipe':>12} {'ns2':>12} {'difference':>12}  verdict")
-    store = check.Ns2Store(options.ns2_json)
+    store = check.Ns2Store(options.ns2_runs)
     rows = []
     for point in points(options.duration):
         if options.only not in point.name:
@@ -169,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compare Clearpipe with ns-2's TCP-Linux.")
     parser.add_argument("--only", default="", metavar="SUBSTR", help="only these points")
     parser.add_argument("--duration", type=float, default=60.0, metavar="S", help="simulated time")
-    parser.add_argument("--ns2-json", type=Path, metavar="FILE", help="keep ns-2's results here")
+    parser.add_argument("--ns2-runs", type=Path, metavar="FOLDER", help="keep ns-2's results here")
     options = parser.parse_args(argv)
     try:
         ns2.find()

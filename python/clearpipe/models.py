@@ -243,6 +243,10 @@ class BbrProtocol(Model):
     """BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most."""
 
     kind: Literal["bbr"] = "bbr"
+    aggregation: bool | None = None
+    """Is there room in the window for the most that ACKs have lately brought beyond BtlBw
+    (tcp_bbr.c since Linux 5.1: bbr_ack_aggregation_cwnd)? Not in the papers.
+    """
     cwnd_gain: float | None = None
     """Window gain of ProbeBW: BDPs in flight at most (tcp_bbr.c: bbr_cwnd_gain). 1.0 to 10.0."""
     high_gain: float | None = None

@@ -39,7 +39,7 @@ use crate::roles::{
     Ack, Departing, Echo, Ecn, EcnUse, Loss, LossKind, Sender, SenderContext, Variable,
 };
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
-use crate::tcp::model::{Dice, Episode, Mending, WindowedMax};
+use crate::tcp::model::{Aggregates, Dice, Episode, Mending};
 
 params! {
     /// The sender's parameters.
@@ -119,11 +119,7 @@ pub struct Bbr3 {
     sampler: RateSampler,
     episode: Episode,
     dice: Dice,
-    /// Largest surplus of ACKs over the rate [packets], over rounds.
-    extra_acked: WindowedMax,
-    extra_acked_start: Time,
-    /// [packets]
-    extra_acked_delivered: f32,
+    aggregates: Aggregates,
     /// BBR.min_rtt, BBR.probe_rtt_min_delay [s]; infinite before the first sample.
     min_rtt: f32,
     probe_rtt_min_delay: f32,
@@ -410,16 +406,9 @@ impl Bbr3 {
 
     /// UpdateACKAggregation.
     fn update_aggregation(&mut self, now: Time, rs: &RateSample) {
-        let interval = now.since(self.extra_acked_start).as_secs() as f32;
-        let mut expected = self.bw * interval;
-        if self.extra_acked_delivered <= expected {
-            (self.extra_acked_delivered, self.extra_acked_start) = (0.0, now);
-            expected = 0.0;
-        }
-        self.extra_acked_delivered += rs.newly_acked as f32;
-        let extra = (self.extra_acked_delivered - expected).min(self.cwnd as f32);
         let rounds = if self.flags.full_bw_reached { EXTRA_ACKED_ROUNDS } else { 1 };
-        self.extra_acked.update(rounds, self.round_count, extra);
+        let (model, rounds) = ((self.bw, self.cwnd), (rounds, self.round_count));
+        self.aggregates.update(now, rs.newly_acked, model, rounds);
     }
 
     /// CheckFullBWReached.
@@ -763,7 +752,7 @@ impl Bbr3 {
 
     /// SetCwnd, with UpdateMaxInflight, BoundCwndForProbeRTT and BoundCwndForModel.
     fn set_cwnd(&mut self, acked: u32) {
-        let extra = ceil(f64::from(self.extra_acked.max()));
+        let extra = ceil(f64::from(self.aggregates.most()));
         let most = self.quantize(self.bdp(self.bw, self.gains().1).saturating_add(extra));
         if self.flags.full_bw_reached {
             self.cwnd = self.cwnd.saturating_add(acked).min(most);
@@ -795,9 +784,7 @@ impl Sender for Bbr3 {
             sampler: RateSampler::NEW,
             episode: Episode::default(),
             dice: Dice::new(&context.stream),
-            extra_acked: WindowedMax::default(),
-            extra_acked_start: Time::ZERO,
-            extra_acked_delivered: 0.0,
+            aggregates: Aggregates::default(),
             min_rtt: f32::INFINITY,
             probe_rtt_min_delay: f32::INFINITY,
             min_rtt_stamp: 0,
@@ -856,7 +843,7 @@ impl Sender for Bbr3 {
         // HandleRestartFromIdle.
         if segment.in_flight == 0 && self.sampler.limited() {
             self.flags.idle_restart = true;
-            self.extra_acked_start = segment.now;
+            self.aggregates.start = segment.now;
             if self.in_probe_bw() {
                 self.set_pacing(1.0);
             } else if self.state == State::ProbeRtt {
@@ -1249,9 +1236,9 @@ mod tests {
         let mut bbr = probing(State::Cruise);
         // 30 at once where 1000/s are expected, then 10 after 10 ms: 30, then 40 - 10.
         bbr.update_aggregation(ms(100), &RateSample { newly_acked: 30, ..sample(0.0) });
-        assert_eq!(bbr.extra_acked.max(), 30.0);
+        assert_eq!(bbr.aggregates.most(), 30.0);
         bbr.update_aggregation(ms(110), &RateSample { newly_acked: 15, ..sample(0.0) });
-        assert!((bbr.extra_acked.max() - 35.0).abs() < 1e-3);
+        assert!((bbr.aggregates.most() - 35.0).abs() < 1e-3);
         bbr.set_cwnd(100);
         assert!((115..=116).contains(&bbr.cwnd), "{}", bbr.cwnd); // 80 and 35, rounded up
     }

@@ -1,6 +1,7 @@
 //! What the model-based protocols share besides the delivery rate: the windowed maximum, the course
 //! of a loss episode, and few random numbers from few bytes.
 
+use units::Time;
 use units::random::Stream;
 
 use crate::roles::{Ack, Departing};
@@ -49,6 +50,50 @@ impl WindowedMax {
             s[2] = new;
         }
         s[0].1
+    }
+}
+
+/// By how much ACKs run ahead of the bandwidth, as aggregation and queues shared with others make them:
+/// the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-05, bbr_update_ack_aggregation
+/// in Linux.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Aggregates {
+    /// Over rounds [packets].
+    most: WindowedMax,
+    /// When the running epoch began, in which they are ahead all the time.
+    pub start: Time,
+    /// Delivered in it [packets].
+    delivered: f32,
+}
+
+impl Aggregates {
+    /// The most of the filter's rounds [packets].
+    pub fn most(&self) -> f32 {
+        self.most.max()
+    }
+
+    /// Nothing is expected up to now.
+    pub fn restart(&mut self, now: Time) {
+        (self.delivered, self.start) = (0.0, now);
+    }
+
+    /// An ACK of `acked` packets at the bandwidth `bw` [packets/s] and with the window `cwnd`, in round
+    /// `round` with a filter of `window` rounds.
+    pub fn update(
+        &mut self,
+        now: Time,
+        acked: u32,
+        (bw, cwnd): (f32, u32),
+        (window, round): (u32, u32),
+    ) {
+        let mut expected = bw * now.since(self.start).as_secs() as f32;
+        if self.delivered <= expected {
+            self.restart(now);
+            expected = 0.0;
+        }
+        self.delivered += acked as f32;
+        let extra = (self.delivered - expected).min(cwnd as f32);
+        self.most.update(window, round, extra);
     }
 }
 
