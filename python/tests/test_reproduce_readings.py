@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import claims, data, readings, runs, settings
 from clearpipe.reproduce.runs import Data
@@ -52,6 +53,53 @@ def test_a_start_by_round_trips_follows_the_axis() -> None:
     found = read("starts-rtt", sweep={"zip": [axis]})["sweep"]["zip"][0]
     assert found["flows.fwd.start"] == ["uniform(0s, 25ms)", "uniform(0s, 2500ms)"]
     assert found["flows.late.start"] == ["uniform(80s, 81s)", "uniform(80s, 81s)"]
+
+
+def test_starts_by_round_trips_are_each_point_s_own_where_only_the_axis_sets_them() -> None:
+    axis = {"name": "rtt", "labels": ["10ms", "1s"], "topology.rtt": ["10ms", "1s"]}
+    document = read("starts-rtt", sweep={"zip": [copy.deepcopy(axis)]})
+    # 2.5 x 10 ms and 2.5 x 1 s.
+    (found,) = document["sweep"]["zip"]
+    assert found["flows.fwd.start"] == ["uniform(0s, 25ms)", "uniform(0s, 2500ms)"]
+    assert {key for key in found if key.startswith("flows")} == {"flows.fwd.start"}
+    # The others have one law for all points, and no need of a column.
+    (other,) = read("starts-10s", sweep={"zip": [axis]})["sweep"]["zip"]
+    assert not any(key.startswith("flows") for key in other)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"topology": {"kind": "parking-lot", "rtt": "80ms"}},
+        {"topology": {}},
+        {"flows": {"a": {"start": "uniform(0s, 100ms)", "rtt": "formula(40ms + 4ms * i)"}}},
+        {
+            "flows": {
+                "a": {"start": "uniform(0s, 100ms)", "rtt": "40ms"},
+                "b": {"start": "uniform(0s, 100ms)"},
+            }
+        },
+    ],
+    ids=["several links", "links of their own", "a spread", "two round trips"],
+)
+def test_starts_by_round_trips_want_one_round_trip(more: dict[str, Any]) -> None:
+    assert read("starts-rtt", **more) == copy.deepcopy(DOCUMENT) | more
+
+
+def test_a_flow_s_own_round_trip_is_its_spread() -> None:
+    flows = {"a": {"start": "uniform(0s, 100ms)", "rtt": "400ms"}, "late": {"start": "20s"}}
+    # 2.5 x 400 ms, in whole seconds.
+    assert starts(read("starts-rtt", flows=flows)) == ["uniform(0s, 1s)", "20s"]
+
+
+def test_the_rule_s_own_starts_by_round_trips_are_no_other_reading() -> None:
+    """XCP's figures have them over one bottleneck already."""
+    figure = data.chosen("xcp:fig05")[0]
+    assert not any(
+        runs.concerns(readings.by_name("starts-rtt"), figure, part)
+        for parts in figure.parts.values()
+        for part in parts
+    )
 
 
 def test_a_buffer_is_read_in_bytes_wherever_it_is_set() -> None:
@@ -116,3 +164,60 @@ def test_settings_beside_a_verdict_are_those_of_its_runs(monkeypatch: pytest.Mon
     only_vcp = replace(one, measures=(data.Measure("m", ("vcp",)),))
     other = settings.of(replace(claim, assertions=(only_vcp,)), Data(changed, figure, (part,)))
     assert not any("limiters" in line for line in other)
+
+
+def told(figure: str, claim: str) -> list[str]:
+    """The settings beside a claim at full scale."""
+    found = data.chosen(figure)[0]
+    one = next(one for one in found.claims if one.id.endswith(f"-{claim}"))
+    return settings.of(one, Data(data.paper(found.paper), found, found.parts["full"]))
+
+
+def test_what_an_axis_without_a_key_varies_is_told_and_not_its_base() -> None:
+    target = told("xcp:sec5.2-targetqueue", "c1")
+    assert "queues.router.target_queue varies with q0" in target
+    assert not any(line.startswith("XCP: queues.router.target_queue") for line in target)
+    buffers = told("mlcp:fig17", "c1")
+    assert "topology.buffer varies with buffer" in buffers
+    assert not any(line.startswith("topology.buffer =") for line in buffers)
+    # The axis of the figure itself is no choice; that its starts follow it is one.
+    trips = told("xcp:fig05", "c1")
+    assert "flows.fwd.start varies with rtt" in trips
+    assert not any(line.startswith(("topology.rtt", "start of flows")) for line in trips)
+
+
+def test_links_tell_buffers_and_queues() -> None:
+    found = told("dpcp:fig01", "c1")
+    assert "buffer of links = 1bdp-pkt" in found
+    assert "buffer_per_flow of links = 2pkt" in found
+    assert "queue of links = router" in found
+
+
+def departures(*schemes: dict[str, Any], varied: tuple[str, ...] = ()) -> list[str]:
+    return list(settings._departures(schemes, varied))
+
+
+def test_a_departure_that_the_schemes_choose_is_not_told() -> None:
+    class_wise = {"queues.router": {"kind": "ixcp"}}
+    shared = {"queues.router": {"kind": "ixcp", "residues": "shared"}}
+    assert len(departures(class_wise)) == len(departures(class_wise, shared)) == 1
+    assert departures(shared) == []
+    # As a key of its own, or of an axis.
+    assert departures({**class_wise, "queues.router.residues": "none"}) == []
+    assert departures(class_wise, varied=("queues.router.residues",)) == []
+    # The switch is a choice over both limits.
+    plain, off = ({"protocols.host": {"kind": "vcp", **more}} for more in ({}, {"limiters": False}))
+    assert [line.split(": ")[1] for line in departures(off)] == ["pace_large_rtt"]
+    assert [line.split(": ")[1] for line in departures(plain)] == [
+        "limiters, mi_limit",
+        "limiters, ai_limit_low",
+        "pace_large_rtt",
+    ]
+
+
+def test_departures_are_of_parameters_that_there_are() -> None:
+    known: dict[str, set[str]] = {}
+    for one in (*cp.protocols(), *cp.queues()):
+        known.setdefault(one["name"], set()).update(param["name"] for param in one["params"])
+    for kind, found in data.notes()["departure"].items():
+        assert {name for key in found for name in key.split(", ")} <= known[kind]

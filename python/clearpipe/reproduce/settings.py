@@ -8,7 +8,7 @@ are not what the paper prints (`[departure]` in notes.toml).
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clearpipe.reproduce import data as papers
@@ -18,7 +18,7 @@ from clearpipe.reproduce.data import Claim, Part
 TOLD = ("protocols", "queues", "transport", "packets", "islands")
 """Tables of a scenario whose every entry is a choice."""
 ON_FLOWS = ("start", "access_rate", "access_owd")
-ON_TOPOLOGY = ("buffer", "buffer_per_flow")
+ON_LINKS = ("buffer", "buffer_per_flow", "queue")
 
 
 def of(claim: Claim, data: runs.Data) -> list[str]:
@@ -53,52 +53,86 @@ def _schemes(claim: Claim, part: Part, data: runs.Data) -> list[str]:
 def _of_part(data: runs.Data, part: Part, schemes: list[str]) -> Iterator[str]:
     document = tomllib.loads(runs.scenario(data.figure, part))
     own = {name: runs.scheme_sets(data.paper.schemes[name]) for name in schemes}
-    # What a scheme sets is told of the scheme.
-    replaced = {key for sets in own.values() for key in sets}
-    yield from _of_tables(document, replaced)
-    yield from _of_network(document)
-    for axis in document["sweep"]["zip"]:
-        if axis["name"] != "scheme":
-            keys = [key for key in axis if key not in ("name", "labels")]
-            yield from (f"{key} varies with {axis['name']}" for key in keys[1:])
+    varied = {
+        key: axis["name"]
+        for axis in document["sweep"]["zip"]
+        for key in axis
+        if axis["name"] != "scheme" and key not in ("name", "labels")
+    }
+    # What every scheme sets is told of each.
+    by_all = set.intersection(*(set(sets) for sets in own.values())) if own else set()
+    yield from _of_document(document, {*varied, *by_all})
+    yield from (
+        f"{key} varies with {axis}"
+        for key, axis in varied.items()
+        if part.axis is None or key != part.axis.key
+    )
     for name, sets in own.items():
-        for key, value in sets.items():
-            yield from _told(f"{data.paper.schemes[name].label}: {key}", value)
-    values = [value for sets in own.values() for value in sets.values()]
-    yield from _departures({_kind(value) for value in values})
+        for key, value in _entries(sets):
+            if not _is_of(key, varied):
+                yield f"{data.paper.schemes[name].label}: {key} = {value}"
+    yield from _departures(list(own.values()), varied)
 
 
-def _of_tables(document: Mapping[str, Any], replaced: set[str]) -> Iterator[str]:
-    for table in TOLD:
-        for key, value in sorted(document.get(table, {}).items()):
-            if f"{table}.{key}" not in replaced:
-                yield from _told(f"{table}.{key}", value)
+def _of_document(document: Mapping[str, Any], replaced: Iterable[str]) -> Iterator[str]:
+    """What holds at every point: nothing that an axis or the schemes replace."""
+    tables = {name: dict(sorted(document.get(name, {}).items())) for name in TOLD}
+    for key, value in _entries(tables):
+        if not _is_of(key, replaced):
+            yield f"{key} = {value}"
+    topology = document.get("topology", {})
+    for key in ON_LINKS:
+        if key in topology and f"topology.{key}" not in replaced:
+            yield f"topology.{key} = {topology[key]}"
+    yield from _of_several("links", ON_LINKS, document, replaced)
+    yield from _of_several("flows", ON_FLOWS, document, replaced)
 
 
-def _of_network(document: Mapping[str, Any]) -> Iterator[str]:
-    topology, flows = document.get("topology", {}), document.get("flows", {})
-    yield from (f"topology.{key} = {topology[key]}" for key in ON_TOPOLOGY if key in topology)
-    for key in ON_FLOWS:
-        values = dict.fromkeys(str(flow[key]) for flow in flows.values() if key in flow)
+def _of_several(
+    table: str, keys: Sequence[str], document: Mapping[str, Any], replaced: Iterable[str]
+) -> Iterator[str]:
+    """Each different value that links or flows have, once."""
+    for key in keys:
+        values = dict.fromkeys(
+            str(one[key])
+            for name, one in document.get(table, {}).items()
+            if key in one and f"{table}.{name}.{key}" not in replaced
+        )
         if values:
-            yield f"{key} = {', '.join(values)}"
+            yield f"{key} of {table} = {', '.join(values)}"
 
 
-def _departures(kinds: set[str]) -> Iterator[str]:
+def _departures(schemes: Sequence[Mapping[str, Any]], varied: Iterable[str]) -> Iterator[str]:
+    """Those of each kind, but for what all schemes of the kind set or an axis varies."""
+    of_kinds: dict[str, list[set[str]]] = {}
+    for sets in schemes:
+        chosen: dict[str, set[str]] = {}
+        for key, value in sets.items():
+            below = [one.removeprefix(f"{key}.") for one in (*sets, *varied) if _is_of(one, (key,))]
+            table = value if isinstance(value, Mapping) else {}
+            chosen.setdefault(_kind(value), set()).update(table, below)
+        for kind, keys in chosen.items():
+            of_kinds.setdefault(kind, []).append(keys)
     for kind, departures in papers.notes().get("departure", {}).items():
-        if kind in kinds:
-            yield from (f"{kind}: {key}: {why}" for key, why in departures.items())
+        for key, why in departures.items():
+            # Of several parameters each alone decides it.
+            if any(keys.isdisjoint(key.split(", ")) for keys in of_kinds.get(kind, ())):
+                yield f"{kind}: {key}: {why}"
 
 
 def _kind(value: Any) -> str:
     return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
 
 
-def _told(key: str, value: Any) -> Iterator[str]:
-    """A table's entries but its kind, one by one."""
-    if not isinstance(value, Mapping):
-        yield f"{key} = {value}"
-        return
-    for name, one in value.items():
-        if name != "kind":
-            yield from _told(f"{key}.{name}", one)
+def _is_of(key: str, tables: Iterable[str]) -> bool:
+    """Is the key one of these, or an entry of one?"""
+    return any(f"{key}.".startswith(f"{one}.") for one in tables)
+
+
+def _entries(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """All entries of a table and of those in it, but for kinds."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _entries(value, f"{path}{name}.")
+        elif name != "kind":
+            yield f"{path}{name}", value
