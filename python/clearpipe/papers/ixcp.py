@@ -25,14 +25,14 @@ from clearpipe.reproduce.tools import (
     exact,
     flow_goodputs,
     flow_series,
-    link_of,
     link_series,
     windowed,
 )
 from clearpipe.theory import (
+    Allocation,
     Network,
+    certify,
     ixcp_equilibrium,
-    maxmin,
     of_paths,
     xcp_equilibrium,
 )
@@ -167,44 +167,87 @@ def _networks() -> Iterator[tuple[str, Network]]:
         yield f"random {number}", of_paths(rng.uniform(1, 10, links).tolist(), paths)
 
 
-def thm1_c1(_: Data) -> dict[str, float]:
-    """The utilization of the bottleneck that is farthest from 1: of each figure, and of all random
-    networks."""
-    out: dict[str, float] = {}
+ROUNDING = 1e-6
+
+
+def thm1_c1(_: Data) -> dict[str, Reading]:
+    """The utilization of links that hold flows, and by how much the feedback changes rates: not at
+    all in equilibrium, upwards with a tenth less of each rate, downwards with a tenth more."""
+
+    def used(found: Allocation) -> Any:
+        return found.utilization[np.unique(found.bottleneck)]
+
+    return {
+        **_worst("utilization", used, 1 - ROUNDING, 1 + ROUNDING),
+        **_worst("change", _change, -ROUNDING, ROUNDING),
+        **_worst("with a tenth less", lambda found: _change(found, 0.9), ROUNDING, np.inf),
+        **_worst("with a tenth more", lambda found: _change(found, 1.1), -np.inf, -ROUNDING),
+    }
+
+
+def thm1_c2(_: Data) -> dict[str, Reading]:
+    """The rates over what loads and counts leave of a link to the flows that it holds, by how much
+    the feedback changes them, and the flows that have no bottleneck as max-min fairness has it."""
+
+    def unfair(found: Allocation) -> list[float]:
+        told = certify(found.network, found.rate)
+        return [float(max(told.unfair, not told.holds))]
+
+    return {
+        **_worst("rate over share", _over_shares, 1 - ROUNDING, 1 + ROUNDING),
+        **_worst("change", _change, -ROUNDING, ROUNDING),
+        **_worst("without a bottleneck", unfair, 0, 0),
+    }
+
+
+def _worst(
+    told: str, values: Callable[[Allocation], Any], lo: float, hi: float
+) -> dict[str, Reading]:
+    """Of each figure, and of all random networks: the value that is nearest to a bound or farthest
+    beyond it."""
+    found: dict[str, list[float]] = {}
     for name, network in _networks():
-        found = ixcp_equilibrium(network)
-        used = found.utilization[np.unique(found.bottleneck)]
-        _farthest(out, name, used)
+        key = "200 random networks" if name.startswith("random") else name
+        found.setdefault(f"{key}: {told}", []).extend(values(ixcp_equilibrium(network)))
+    return {
+        name: Reading(name, exact(float(min(of, key=lambda v: min(v - lo, hi - v)))), lo, hi)
+        for name, of in found.items()
+    }
+
+
+def _change(found: Allocation, times: float = 1.0) -> Any:
+    """What eqs. (3) to (8) change of so many times the rates in an interval, over them."""
+    rates = times * found.rate
+    return ixcp_feedback(found.network, rates, found.bottleneck).smallest / rates
+
+
+def _over_shares(found: Allocation) -> list[float]:
+    """Each rate over (y_l - y_l0) / (N_l - N_l0) of the link that holds it."""
+    network, out = found.network, []
+    for link in np.unique(found.bottleneck):
+        here = np.unique(network.flow[network.link == link])
+        own = found.bottleneck[here] == link
+        loads, counts = found.rate[here] * network.count[here], network.count[here]
+        share = (found.load[link] - loads[~own].sum()) / counts[own].sum()
+        out += list(found.rate[here][own] / share)
     return out
 
 
-def thm1_c2(_: Data) -> dict[str, float]:
-    """The rate that is farthest from max-min, over it."""
-    out: dict[str, float] = {}
-    for name, network in _networks():
-        _farthest(out, name, ixcp_equilibrium(network).rate / maxmin(network).rate)
-    return out
-
-
-def _farthest(out: dict[str, float], name: str, values: Any) -> None:
-    key = "200 random networks" if name.startswith("random") else name
-    every = [out[key], *values] if key in out else list(values)
-    out[key] = float(max(every, key=lambda value: abs(value - 1)))
-
-
-def thm1_c3(_: Data) -> float:
-    """The feedback that a full link gives to all its flows together, over its capacity: the sum
-    that is farthest from 0 of 200 draws of rates and bottlenecks."""
+def thm1_c3(_: Data) -> dict[str, float]:
+    """The feedback of a full link over its capacity, that is farthest from 0 of 200 draws of rates
+    and bottlenecks: to all its flows together, and to a flow that another link holds."""
     rng = np.random.default_rng(6)
-    most = 0.0
+    together = other = 0.0
     for _draw in range(200):
         flows = int(rng.integers(2, 30))
         rate = rng.uniform(0.1, 5, flows)
         network = of_paths([float(rate.sum()), 1e6], [[0, 1]] * flows)
-        told = ixcp_feedback(network, rate, rng.integers(0, 2, flows))
-        net = told.net.reshape(flows, 2)[:, 0]
-        most = max(most, abs(float(net.sum())) / float(rate.sum()))
-    return most
+        bottleneck = rng.integers(0, 2, flows)
+        told = ixcp_feedback(network, rate, bottleneck)
+        net = told.net.reshape(flows, 2)[:, 0] / float(rate.sum())
+        together = max(together, abs(float(net.sum())))
+        other = max(other, float(np.abs(net[bottleneck == 1]).max(initial=0.0)))
+    return {"sum": together, "held elsewhere": other}
 
 
 # Section IV-A: figures 4 and 5.
@@ -318,7 +361,10 @@ def fig09_c1(data: Data) -> float | None:
     """iXCP's time from the last start until all four flows stay within 5 % of 25 Mb/s, means over
     600 ms, over XCP's."""
     times = [_settled(cell.result) for name in ("ixcp", "xcp") for cell in data.of("", name)[:1]]
-    return Censored.if_any(times, times[0] / times[1]) if len(times) == 2 else None
+    if len(times) < 2:
+        return None
+    ours, theirs = times
+    return Censored.less(ours, theirs, ours / theirs)
 
 
 def _settled(result: cp.Result) -> float:
@@ -599,12 +645,6 @@ def _beside_low(
                 told = [beside(value, max(low)) for value in values]
                 out[name] = Reading.of(name, told, claim.lo, claim.hi)
     return out
-
-
-def fig17_used(result: cp.Result) -> float:
-    """The utilization of the 100 Mb/s link. The packet in service when the measurement begins
-    counts whole, which can make it a millionth more than 1."""
-    return min(1.0, float(link_of(result, "l2")["utilization_ratio"]))
 
 
 def fig17_queue(data: Data) -> dict[str, Reading]:
