@@ -15,7 +15,7 @@ import numpy as np
 import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.claims import Reading
-from clearpipe.reproduce.draw import COLORS
+from clearpipe.reproduce.draw import COLORS, plot_means
 from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     by_label,
@@ -149,7 +149,7 @@ def fig05_linux(place: Any, data: Data) -> None:
 
 
 def _mean_times(data: Data) -> dict[float, dict[str, float]]:
-    """By RTT and scheme; of RTTs that all schemes have."""
+    """By RTT and scheme."""
     points: dict[float, dict[str, list[float]]] = {}
     for cell in data.cells:
         time = data.number(cell, "@transition")
@@ -158,7 +158,6 @@ def _mean_times(data: Data) -> dict[float, dict[str, float]]:
     return {
         rtt: {name: Censored.if_any(v, float(np.mean(v))) for name, v in times.items()}
         for rtt, times in sorted(points.items())
-        if len(times) == 3
     }
 
 
@@ -168,7 +167,7 @@ def _vcp_slower(means: dict[str, float], other: str) -> float:
     vcps, others = means["vcp"], means[other]
     slower = vcps > others
     unknown = isinstance(others, Censored) or (isinstance(vcps, Censored) and not slower)
-    return Censored(slower) if unknown else float(slower)
+    return Censored(slower, 0) if unknown else float(slower)
 
 
 def sec2b_transition400_c1a(data: Data) -> dict[str, float]:
@@ -779,7 +778,7 @@ def fig06_c2(
     for cell in data.of(part, scheme):
         time, first = data.number(cell, "@completion"), clean.get(cell.rep)
         if 0 < cell.x < 30 and time is not None and first:
-            ratio = Censored.if_any([time, first], time / first)
+            ratio = Censored.less(time, first, time / first)
             found.setdefault(f"{cell.label} %", []).append(ratio)
     return {name: Reading.of(name, values, claim.lo, claim.hi) for name, values in found.items()}
 
@@ -809,7 +808,7 @@ def _slope_from_35(data: Data, part: str, scheme: str, short: str) -> dict[str, 
     slopes = []
     for x, y, cut_off in _curves(data, part, scheme):
         slope = float(np.polyfit(x[x >= 35], y[x >= 35], 1)[0])
-        slopes.append(Censored(slope) if cut_off else slope)
+        slopes.append(Censored(slope, 0) if cut_off else slope)
     return {"slope": Reading.of("slope", slopes, claim.lo, claim.hi)} if slopes else {}
 
 
@@ -822,7 +821,7 @@ def _knee(data: Data, part: str, scheme: str, short: str) -> dict[str, Reading]:
         # Not up to the last point: above it.
         beyond = float(np.nextafter(x[-1], np.inf))
         found = at if np.isfinite(at) else Censored(beyond)
-        knees.append(Censored(found) if cut_off else found)
+        knees.append(Censored(found, 0) if cut_off else found)
     return {"knee": Reading.of("knee", knees, claim.lo, claim.hi)} if knees else {}
 
 
@@ -849,8 +848,8 @@ def fig06_reno(place: Any, data: Data) -> None:
         for cell in data.of("reno", scheme):
             if (time := data.number(cell, "@completion")) is not None:
                 times.setdefault(cell.x, []).append(time)
-        means = [float(np.mean(values)) for values in times.values()]
-        place.plot(list(times), means, color=color, label=data.paper.schemes[scheme].label)
+        label = data.paper.schemes[scheme].label
+        plot_means(place, list(times), list(times.values()), color=color, label=label)
     place.set_xlabel("Packets lost (%)")
 
 
@@ -872,11 +871,12 @@ def fig06_c4(data: Data) -> dict[str, Reading]:
     for cell in data.of("main", "dpcp-lossy"):
         time, other = data.number(cell, "@completion"), vcps.get((cell.label, cell.rep))
         if cell.x >= 20 and time is not None and other is not None:
-            gap = Censored.if_any([time, other], other - time)
+            gap = Censored.less(other, time, other - time)
             gaps.setdefault(cell.rep, []).append((cell.x, gap))
     slopes = []
     for points in gaps.values():
         x, y = [loss for loss, _ in points], [gap for _, gap in points]
         if len(points) > 1:
-            slopes.append(Censored.if_any(y, float(np.polyfit(x, y, 1)[0])))
+            slope = float(np.polyfit(x, y, 1)[0])
+            slopes.append(Censored(slope, 0) if any(isinstance(v, Censored) for v in y) else slope)
     return {"slope": Reading.of("slope", slopes, claim.lo, claim.hi)} if slopes else {}

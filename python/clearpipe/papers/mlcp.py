@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 import clearpipe as cp
+from clearpipe.errors import ConfigError
 from clearpipe.reproduce import runs
 from clearpipe.reproduce.claims import Reading
-from clearpipe.reproduce.draw import COLORS
+from clearpipe.reproduce.draw import COLORS, plot_means
 from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     base_rtts,
@@ -355,20 +356,83 @@ def thm1_c2(_: Data) -> float:
 # Section 2: figures 4, 7 and 8.
 
 
-def fig04_improvements(data: Data) -> dict[tuple[str, float, str], list[float]]:
-    """How much shorter transfers are with 3 bits than with 2 [%]: by part and size, of each run."""
-    out: dict[tuple[str, float, str], list[float]] = {}
-    for part in data.parts:
-        two = {(c.label, c.rep): data.number(c, AFCT) for c in data.of(part.name, "two")}
-        for cell in data.of(part.name, "three"):
-            three, other = data.number(cell, AFCT), two.get((cell.label, cell.rep))
-            if three is not None and other:
-                key = (part.name, cell.x, cell.label)
-                out.setdefault(key, []).append(100 * (1 - three / other))
+def _pairs(data: Data) -> dict[tuple[str, float, str], list[tuple[float, float]]]:
+    """By part and point the mean times to finish [s] with 2 bits and with 3, of each run.
+
+    The same transfers with both: the end of a run cuts off late ones, and of the long ones more
+    with the slower scheme.
+    """
+    three = {(c.part, c.label, c.rep): c for c in data.of(scheme="three")}
+    out: dict[tuple[str, float, str], list[tuple[float, float]]] = {}
+    for cell in data.of(scheme="two"):
+        if (other := three.get((cell.part, cell.label, cell.rep))) is not None:
+            pair = both_ended(cell.load(), other.load())
+            out.setdefault((cell.part, cell.x, cell.label), []).append(pair)
     return out
 
 
-AFCT = "groups.fwd.fct_mean_s"
+def both_ended(first: cp.Result, second: cp.Result) -> tuple[float, float]:
+    """The mean times to finish [s] of the transfers that came between the warm-up and half of the
+    run and ended in both runs, which have the same arrivals."""
+    (at, took), (there, other) = (_transfers(result) for result in (first, second))
+    if not np.array_equal(at, there):
+        raise ConfigError("the two runs have different arrivals")
+    half = float(first.meta["simulated_s"]) / 2
+    counted = (at >= float(first.meta["warmup_s"])) & (at < half)
+    counted &= np.isfinite(took) & np.isfinite(other)
+    return float(took[counted].mean()), float(other[counted].mean())
+
+
+def _transfers(result: cp.Result) -> tuple[Any, Any]:
+    """When each came, and its time to finish [s]; NaN if it did not."""
+    table = result.transfers
+    if table is None:
+        raise ConfigError("a run of arriving files has no transfers")
+    return np.asarray(table["start_s"]), np.array(table["fct_s"], dtype=float)
+
+
+def fig04_improvements(data: Data) -> dict[tuple[str, float, str], list[float]]:
+    """How much shorter transfers are with 3 bits than with 2 [%]: by part and size, of each run."""
+    return {
+        key: [100 * (1 - three / two) for two, three in pairs]
+        for key, pairs in _pairs(data).items()
+    }
+
+
+def fig05_c1(data: Data) -> dict[str, Reading]:
+    return _ratios(data, "c1", 0, 49)
+
+
+def fig05_c2(data: Data) -> dict[str, Reading]:
+    return _ratios(data, "c2", 70, 90)
+
+
+def _ratios(data: Data, short: str, least: float, most: float) -> dict[str, Reading]:
+    """The mean time with 2 bits over that with 3, at these loads."""
+    claim = claim_of(data, short)
+    return {
+        label: Reading.of(label, [two / three for two, three in pairs], claim.lo, claim.hi)
+        for (_, x, label), pairs in _pairs(data).items()
+        if least <= x <= most
+    }
+
+
+def fig05_times(place: Any, data: Data) -> None:
+    found = _pairs(data)
+    x = [at for _, at, _ in found]
+    for number, scheme in enumerate(("two", "three")):
+        plot_means(
+            place,
+            x,
+            [[pair[number] for pair in pairs] for pairs in found.values()],
+            color=COLORS[number],
+            marker="os"[number],
+            markersize=4,
+            label=data.paper.schemes[scheme].label,
+        )
+    place.set_xlabel("Offered load (%)")
+
+
 CAPACITY = {"ten": "10 Mb/s", "hundred": "100 Mb/s"}
 
 
@@ -389,19 +453,9 @@ def fig04_c2(data: Data) -> float | None:
 def fig04_improvement(place: Any, data: Data) -> None:
     found = fig04_improvements(data)
     for part, color in zip(CAPACITY, COLORS, strict=False):
-        points = sorted(
-            (x, t_interval(values)) for (of, x, _), values in found.items() if of == part
-        )
-        place.errorbar(
-            [x for x, _ in points],
-            [one.mean for _, one in points],
-            yerr=[one.half if np.isfinite(one.half) else 0.0 for _, one in points],
-            color=color,
-            marker="o",
-            markersize=4,
-            capsize=2,
-            label=CAPACITY[part],
-        )
+        points = sorted((x, values) for (of, x, _), values in found.items() if of == part)
+        x, values = [at for at, _ in points], [of for _, of in points]
+        plot_means(place, x, values, color=color, marker="o", markersize=4, label=CAPACITY[part])
     place.set_xscale("log")
     place.set_xlabel("Mean size (kB)")
 
@@ -409,14 +463,23 @@ def fig04_improvement(place: Any, data: Data) -> None:
 def fair_time(result: cp.Result) -> float:
     """Seconds from the newcomer's start until it has 70 % of its fair rate, as a mean over 1 s."""
     t, rate = flow_series(result, "goodput_bps")["new"]
+    begin = _came(result)
     number = sum(group["flows"] for group in result.summary["groups"])
     share = 0.7 * 0.95 * link_of(result)["rate_bps"] / number
-    begin = float(t[np.nan_to_num(rate) > 0][0])
     later = t >= begin
     t, rate = t[later], np.nan_to_num(rate[later])
     mean = np.convolve(rate, np.full(10, 0.1), "valid")
     reached = np.flatnonzero(mean >= share)
     return float(t[reached[0] + 9] - begin) if len(reached) else Censored(t[-1] - begin)
+
+
+def _came(result: cp.Result) -> float:
+    """When the newcomer has got something for the first time [s]; its start if it never has."""
+    t, rate = flow_series(result, "goodput_bps")["new"]
+    got = t[np.nan_to_num(rate) > 0]
+    flows = result.flows
+    start = flows["start_s"][list(flows["group"]).index("new")]
+    return float(got[0] if len(got) else start)
 
 
 def mild_overloads(result: cp.Result) -> float:
@@ -451,18 +514,19 @@ def _means(data: Data) -> dict[tuple[float, str], dict[str, float]]:
             for scheme, values in schemes.items()
         }
         for point, schemes in _times(data).items()
-        if len(schemes) == 4
     }
 
 
 def convergence(place: Any, data: Data) -> None:
-    """Each scheme's time over A's."""
+    """Each scheme's time over A's, where both are done."""
     found = _means(data)
     for scheme, color, marker in zip("abcd", COLORS, "osD^", strict=False):
-        x = [point[0] for point in found]
-        ratios = [means[scheme] / means["a"] for means in found.values()]
+        points = {x: m for (x, _), m in found.items() if m.keys() >= {scheme, "a"}}
+        ratios = [[_over(m[scheme], m["a"]) if scheme != "a" else 1.0] for m in points.values()]
         label = data.paper.schemes[scheme].label
-        place.plot(x, ratios, color=color, marker=marker, markersize=4, label=label)
+        plot_means(
+            place, list(points), ratios, color=color, marker=marker, markersize=4, label=label
+        )
     axis = data.parts[0].axis
     assert axis is not None
     place.set_xscale(axis.scale)
@@ -470,17 +534,11 @@ def convergence(place: Any, data: Data) -> None:
 
 
 def _less(first: float, second: float) -> float:
-    """The difference of two times; nothing is known of it if the second never came."""
-    if isinstance(second, Censored):
-        return Censored(-np.inf)
-    return Censored.if_any([first], first - second)
+    return Censored.less(first, second, first - second)
 
 
 def _over(first: float, second: float) -> float:
-    """As `_less`, the ratio."""
-    if isinstance(second, Censored):
-        return Censored(0.0)
-    return Censored.if_any([first], first / second)
+    return Censored.less(first, second, first / second)
 
 
 def _differences(data: Data, pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
@@ -511,7 +569,8 @@ def fig07_c4(data: Data) -> dict[str, float]:
     for (x, label), means in _means(data).items():
         if x > 10e6:
             times = [means[s] for s in "bcd"]
-            out[label] = Censored.if_any(times, max(times) / min(times) - 1)
+            longest, shortest = Censored.if_any(times, max(times)), min(times)
+            out[label] = Censored.less(longest, shortest, longest / shortest - 1)
     return out
 
 
@@ -612,8 +671,7 @@ def _growth_before(cell: Cell) -> float | None:
 
 
 def _steeper(cell: Cell) -> float | None:
-    start, goodput = flow_series(cell.result, "goodput_bps")["new"]
-    begin = float(start[np.nan_to_num(goodput) > 0][0])
+    begin = _came(cell.result)
     before, after = _growth_before(cell), _growth(cell, begin, begin + 5)
     return None if before is None or after is None else after - before
 
@@ -709,27 +767,32 @@ LINKS = range(1, 11)
 
 def _by_link(data: Data, scheme: str, column: str) -> Any:
     """Runs by rows, links by columns."""
-    return np.array(
-        [
-            [cell.metrics[f"links.l{n}.{column}"] for n in LINKS]
-            for cell in sorted(data.of(scheme=scheme), key=lambda cell: cell.rep)
-        ]
-    )
+    return np.array(list(_of_links(data, scheme, column).values()))
+
+
+def _of_links(data: Data, scheme: str, column: str) -> dict[int, list[float]]:
+    """By replication a number of each link."""
+    return {
+        cell.rep: [cell.metrics[f"links.l{n}.{column}"] for n in LINKS]
+        for cell in data.of(scheme=scheme)
+    }
 
 
 def _gaps(
     data: Data, short: str, pairs: Any, column: str, links: Any = LINKS
 ) -> dict[str, Reading]:
-    """For each link the first scheme's value less the second's."""
+    """For each link the first scheme's value less the second's in the same replication.
+
+    Raises KeyError for one that only one of them has.
+    """
     claim = claim_of(data, short)
     out = {}
     for a, b in pairs:
-        first, second = _by_link(data, a, column), _by_link(data, b, column)
-        if not len(first) or len(first) != len(second):
-            continue
-        for n in links:
+        first, second = _of_links(data, a, column), _of_links(data, b, column)
+        for n in links if first or second else ():
             name = f"{data.paper.schemes[a].label} less {data.paper.schemes[b].label}, link {n}"
-            values = [float(v) for v in first[:, n - 1] - second[:, n - 1]]
+            reps = sorted(first.keys() | second.keys())
+            values = [first[rep][n - 1] - second[rep][n - 1] for rep in reps]
             out[name] = Reading.of(name, values, claim.lo, claim.hi)
     return out
 

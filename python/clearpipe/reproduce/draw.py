@@ -12,7 +12,7 @@ from typing import Any
 from clearpipe import figures
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Panel, Part
-from clearpipe.reproduce.runs import Cell, Data, position, told
+from clearpipe.reproduce.runs import Cell, Censored, Data, position, told
 from clearpipe.reproduce.tools import flow_goodputs, series, windowed
 from clearpipe.statistics import t_interval
 from clearpipe.sweep.spec import split_quantity
@@ -30,6 +30,12 @@ TITLE_WIDTH = 66
 """Letters in a line of the title."""
 
 SHOWN = {"s": "s", "bps": "b/s"}
+
+CUT_OFF = {1: "^", -1: "v", 0: "d"}
+"""By `Censored.side`."""
+CUT_OFF_TOLD = """\
+Open marks: the end of a run cut the value off, which is
+higher (triangle up), lower (down) or unknown (diamond)."""
 
 
 def draw(data: Data, folder: Path) -> list[Path]:
@@ -63,6 +69,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
             _panel(place, data, panel)
         if columns == 1:
             _share_labels(axes)
+        _tell_cut_off(axes[: len(panels)])
         drawing.suptitle(_title(data), x=0.01, ha="left", fontsize=9.5, fontweight="bold")
         _legend(drawing, axes[: len(panels)])
         drawing.align_ylabels(axes)
@@ -82,6 +89,12 @@ def _share_labels(axes: Sequence[Any]) -> None:
     for place, below in pairwise(axes):
         if place.get_xlabel() == below.get_xlabel():
             place.set_xlabel("")
+
+
+def _tell_cut_off(axes: Sequence[Any]) -> None:
+    """What open marks are, once: below the last panel."""
+    if any(line.get_gid() == "cut-off" for place in axes for line in place.get_lines()):
+        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{CUT_OFF_TOLD}")
 
 
 def _title(data: Data) -> str:
@@ -147,22 +160,21 @@ def _lines(place: Any, data: Data, panel: Panel) -> None:
         for cell in data.of(part.name, scheme):
             value = data.number(cell, panel.metric)
             if value is not None and math.isfinite(value):
-                points.setdefault((cell.x, cell.label), []).append(panel.times * value)
+                shown = Censored.if_any([value], panel.times * value)
+                points.setdefault((cell.x, cell.label), []).append(shown)
         ordered = sorted(points.items())
         x = [at for (at, _), _ in ordered]
         if part.axis is None:
             x = [float(number)]
-        intervals = [t_interval(values) for _, values in ordered]
-        place.errorbar(
-            x[: len(intervals)],
-            [one.mean for one in intervals],
-            yerr=[one.half if math.isfinite(one.half) else 0.0 for one in intervals],
+        plot_means(
+            place,
+            x[: len(ordered)],
+            [values for _, values in ordered],
             color=COLORS[number % len(COLORS)],
             marker=MARKERS[number % len(MARKERS)],
             linestyle="-" if number < 2 else "--",
             linewidth=1.4 if number < 2 else 0.8,
             markersize=4 if number < 2 else 3,
-            capsize=2,
             elinewidth=0.7,
             zorder=4 - 0.1 * number,
             label=None if part.axis is None else data.paper.schemes[scheme].label,
@@ -172,6 +184,27 @@ def _lines(place: Any, data: Data, panel: Panel) -> None:
         place.set_xticks(range(len(names)), labels, fontsize=7, rotation=30, ha="right")
         return
     _x_axis(place, part)
+
+
+def plot_means(
+    place: Any, x: Sequence[float], values: Sequence[Sequence[float]], **style: Any
+) -> None:
+    """A line through the means of each point's values, with 95 % intervals; an open mark, and no
+    interval, where the end of a run has cut one off."""
+    intervals = [t_interval(of) for of in values]
+    y = [Censored.if_any(of, one.mean) for of, one in zip(values, intervals, strict=True)]
+    halves = [
+        one.half if math.isfinite(one.half) and not isinstance(mean, Censored) else 0.0
+        for mean, one in zip(y, intervals, strict=True)
+    ]
+    known = [n for n, mean in enumerate(y) if not isinstance(mean, Censored)]
+    place.errorbar(x, y, yerr=halves, capsize=2, markevery=known, **style)
+    for at, mean in zip(x, y, strict=True):
+        if isinstance(mean, Censored):
+            (mark,) = place.plot(
+                [at], [mean], CUT_OFF[mean.side], color=style["color"], markersize=5, gid="cut-off"
+            )
+            mark.set(markerfacecolor="white", zorder=5)
 
 
 def _x_axis(place: Any, part: Part) -> None:
