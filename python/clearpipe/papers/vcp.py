@@ -135,22 +135,51 @@ def sec3e_mdfreeze_once(data: Data) -> float:
 
 
 def sec3e_mdfreeze_after(data: Data) -> dict[str, Reading]:
-    """Decreases that are not followed by a freeze of t_rho and an RTT of additive increase, among
-    all whose sequel the run has."""
-    freeze, additive = 3, 2
-    seen = wrong = 0
-    for t, mode in flow_series(data.of("main", "vcp")[0].result, "sender_mode").values():
-        starts = np.flatnonzero(np.diff(mode, prepend=np.nan) != 0)
-        for one, two, end in zip(starts, starts[1:], starts[2:], strict=False):
-            if mode[one] == freeze:
-                seen += 1
-                frozen = t[two] - t[one] >= vcp.T_RHO * (1 - 1e-6)
-                added = mode[two] == additive and t[end] - t[two] >= 0.08 * (1 - 1e-6)
-                wrong += not (frozen and added)
+    """Decreases that are not followed by a freeze of t_rho from that instant on and then an RTT of
+    additive increase, among all whose sequel the run has; and those in whose freeze and increase
+    something else than high load is heard, the decrease's own ACK apart."""
+    result = data.of("main", "vcp")[0].result
+    end, rtt = float(result.meta["simulated_s"]), 0.08
+    modes, codes = flow_series(result, "sender_mode"), flow_series(result, "sender_code")
+    seen = wrong = in_freeze = in_increase = 0
+    for flow, window in _windows(result).items():
+        t, mode = _changes(*modes[flow])
+        for cut in _cuts(*window):
+            frozen, added, *_ = *t[t > cut], end, end
+            if min(cut + vcp.T_RHO, frozen) + rtt > end:
+                continue
+            seen += 1
+            begins = mode[t == cut].tolist() == [FREEZE]
+            lasts = frozen - cut >= vcp.T_RHO * (1 - 1e-6)
+            adds = mode[t == frozen].tolist() == [ADDITIVE] and added - frozen >= rtt * (1 - 1e-6)
+            wrong += not (begins and lasts and adds)
+            # A code that stands for half an RTT is that of many ACKs.
+            in_freeze += _other_code(codes[flow], cut + rtt / 2, frozen)
+            in_increase += _other_code(codes[flow], frozen, frozen + rtt)
     return {
         "decreases": Reading("decreases", exact(float(seen)), 1, np.inf),
         "otherwise": Reading("otherwise", exact(float(wrong)), 0, 0),
+        "freeze": Reading("low load or overload in the freeze", exact(float(in_freeze)), 1, np.inf),
+        "increase": Reading("and in the increase", exact(float(in_increase)), 0, np.inf),
     }
+
+
+FREEZE, ADDITIVE = 3, 2
+
+
+def _changes(t: Any, values: Any) -> tuple[Any, Any]:
+    """A series without values that are those before."""
+    new = np.diff(values, prepend=np.nan) != 0
+    return t[new], values[new]
+
+
+def _other_code(code: tuple[Any, Any], begin: float, end: float) -> bool:
+    """Is low load or overload the last that was told at the first instant, or told until the
+    second?"""
+    t, values = code
+    first = np.searchsorted(t, begin, side="right") - 1
+    last = np.searchsorted(t, end)
+    return bool(np.isin(values[first:last], (CODES[0], CODES[2])).any())
 
 
 def sec3e_mdfreeze_c2(data: Data) -> float:
@@ -347,7 +376,8 @@ def fig10_c3(data: Data) -> dict[str, float]:
         time = _to_fair(xcp_run, n)
         t, share = _share(vcp_run, n)
         reached = float(share[t <= 100.0 * (n - 1) + 3 * time].max())
-        out[f"flow {n}"] = Censored.if_any([time], reached)
+        # The next flow changes the share: of what would have come later nothing is known.
+        out[f"flow {n}"] = Censored(reached) if 3 * time > 100 else reached
     return out
 
 
@@ -599,7 +629,7 @@ def fig13_slow(result: cp.Result) -> float:
 
 def fig13_lag(result: cp.Result) -> float:
     fast, slow = fig13_fast(result), fig13_slow(result)
-    return Censored.if_any((fast, slow), slow - fast)
+    return Censored.less(slow, fast, slow - fast)
 
 
 def fig13_gain(result: cp.Result) -> float:
@@ -612,7 +642,9 @@ def fig13_gain(result: cp.Result) -> float:
         return float(np.interp(at, t, window)) / rtt
 
     grown = rate("slow", end, 0.5) - rate("slow", begin, 0.5)
-    return Censored.if_any((begin, end), grown / rate("fast", begin, 0.05))
+    gain = grown / rate("fast", begin, 0.05)
+    cut_off = isinstance(begin, Censored) or isinstance(end, Censored)
+    return Censored(gain, 0) if cut_off else gain
 
 
 def fig13_utilization(result: cp.Result) -> float:
@@ -621,13 +653,14 @@ def fig13_utilization(result: cp.Result) -> float:
 
 
 def fig13_unstable(result: cp.Result) -> float:
-    """The largest coefficient of variation of a window in any 10 s from 30 s on."""
-    most = 0.0
+    """The largest coefficient of variation of a window in any 10 s from 30 s on; NaN if one of
+    these is not known."""
+    found = []
     for t, window in flow_series(result, "cwnd_pkts").values():
         for begin in range(30, 120, 10):
             part = window[(t > begin) & (t <= begin + 10)]
-            most = max(most, float(part.std() / part.mean()))
-    return most
+            found.append(part.std() / part.mean() if len(part) else np.nan)
+    return float(np.max(found))
 
 
 def sec6c_tcpfriendly_c1(_: Data) -> float:
