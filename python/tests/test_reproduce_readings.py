@@ -1,17 +1,20 @@
-"""What no paper says, read another way, and what is told beside a verdict."""
+"""What no paper says, read another way; what is told beside a verdict, and what it counts."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import clearpipe as cp
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce import claims, data, readings, runs, settings
-from clearpipe.reproduce.runs import Data
+from clearpipe.papers import mlcp, xcp
+from clearpipe.reproduce import claims, data, draw, readings, runs, settings
+from clearpipe.reproduce.runs import Cell, Censored, Data
 
 DOCUMENT: dict[str, Any] = {
     "topology": {"kind": "dumbbell", "rtt": "80ms"},
@@ -221,3 +224,64 @@ def test_departures_are_of_parameters_that_there_are() -> None:
         known.setdefault(one["name"], set()).update(param["name"] for param in one["params"])
     for kind, found in data.notes()["departure"].items():
         assert {name for key in found for name in key.split(", ")} <= known[kind]
+
+
+def test_what_the_end_of_a_run_cut_off_is_drawn_open() -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    place = figure.subplots()
+    cut = Censored(4.0)
+    draw.plot_means(place, [1.0, 2.0, 3.0], [[1.0, 3.0], [2.0, cut], [5.0]], color="k", marker="o")
+    line, *_, mark = place.get_lines()
+    assert line.get_markevery() == [0, 2]
+    assert (mark.get_marker(), mark.get_markerfacecolor(), mark.get_gid()) == (
+        "^",
+        "white",
+        "cut-off",
+    )
+    assert [*mark.get_xdata(), *mark.get_ydata()] == [2.0, 3.0]
+
+
+def arrivals(start: list[float], took: list[float]) -> Any:
+    table = {"start_s": start, "fct_s": took}
+    return SimpleNamespace(transfers=table, meta={"simulated_s": 10.0, "warmup_s": 1.0})
+
+
+def test_times_to_finish_are_of_the_same_transfers() -> None:
+    """Of six one comes before the warm-up, two after the half, and one ends with one of the two."""
+    nan = float("nan")
+    start = [0.5, 1.0, 2.0, 4.9, 5.0, 9.0]
+    slow = arrivals(start, [9.0, 2.0, nan, 4.0, 1.0, nan])
+    fast = arrivals(start, [9.0, 1.0, 7.0, 2.0, 1.0, 0.5])
+    assert mlcp.both_ended(slow, fast) == (3.0, 1.5)
+    with pytest.raises(ConfigError, match="different arrivals"):
+        mlcp.both_ended(slow, arrivals([0.5, 1.0, 2.0, 4.9, 5.0, 9.1], [1.0] * 6))
+
+
+def test_differences_by_link_are_of_the_same_replication() -> None:
+    figure = data.chosen("mlcp:fig13")[0]
+    found = Data(data.paper("mlcp"), figure, figure.parts["full"])
+    for scheme, rep, used in (("mlcp", 0, 0.9), ("mlcp", 1, 0.5), ("vcp", 1, 0.4), ("vcp", 0, 0.6)):
+        numbers = {f"links.l{n}.utilization_ratio": used for n in mlcp.LINKS}
+        found.cells.append(Cell("main", scheme, "", 0.0, rep, numbers, lambda: None, ()))  # type: ignore[arg-type, return-value]
+    # (0.9 - 0.6 + 0.5 - 0.4) / 2, the interval of 0.3 and 0.1.
+    one = mlcp.fig13_c1_vcp(found)["MLCP less VCP, link 1"]
+    assert one.interval.mean == pytest.approx(0.2)
+    assert one.interval.half == pytest.approx(12.706 * 0.1, rel=1e-4)
+    del found.cells[-1]
+    with pytest.raises(KeyError):
+        mlcp.fig13_c1_vcp(found)
+
+
+def test_a_flow_that_two_links_flag_is_one_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+    t = np.array([1.0, 2.0, 3.0])
+    columns = {
+        "router_flagged": {"a": [0.0, 0.0, 1.0], "b": [0.0, 1.0, 1.0]},
+        "router_flagged_flow": {"a": [0.0, 0.0, 7.0], "b": [0.0, 7.0, 7.0]},
+        "router_flagged_after": {"a": [0.0, 0.0, 0.3], "b": [0.0, 0.2, 0.2]},
+    }
+    series = {
+        name: {link: (t, np.array(values)) for link, values in by_link.items()}
+        for name, by_link in columns.items()
+    }
+    monkeypatch.setattr(xcp, "flow_series", lambda _, name: series[name])
+    assert xcp._caught(None) == {7: (2.0, 0.2)}  # type: ignore[arg-type]
