@@ -145,17 +145,19 @@ def sec3e_mdfreeze_after(data: Data) -> dict[str, Reading]:
     for flow, window in _windows(result).items():
         t, mode = _changes(*modes[flow])
         for cut in _cuts(*window):
-            frozen, added, *_ = *t[t > cut], end, end
-            if min(cut + vcp.T_RHO, frozen) + rtt > end:
+            later = t[t > cut]
+            thaw = later[0] if len(later) else cut + vcp.T_RHO
+            until = later[1] if len(later) > 1 else end
+            if thaw + rtt > end:
                 continue
             seen += 1
             begins = mode[t == cut].tolist() == [FREEZE]
-            lasts = frozen - cut >= vcp.T_RHO * (1 - 1e-6)
-            adds = mode[t == frozen].tolist() == [ADDITIVE] and added - frozen >= rtt * (1 - 1e-6)
+            lasts = thaw - cut >= vcp.T_RHO * (1 - 1e-6)
+            adds = mode[t == thaw].tolist() == [ADDITIVE] and until - thaw >= rtt * (1 - 1e-6)
             wrong += not (begins and lasts and adds)
             # A code that stands for half an RTT is that of many ACKs.
-            in_freeze += _other_code(codes[flow], cut + rtt / 2, frozen)
-            in_increase += _other_code(codes[flow], frozen, frozen + rtt)
+            in_freeze += _other_code(codes[flow], cut + rtt / 2, thaw)
+            in_increase += _other_code(codes[flow], thaw, thaw + rtt)
     return {
         "decreases": Reading("decreases", exact(float(seen)), 1, np.inf),
         "otherwise": Reading("otherwise", exact(float(wrong)), 0, 0),
@@ -241,8 +243,13 @@ def sec3d_scaling_c3(_: Data) -> float:
     return float(rate.sum() ** 2 / (5 * (rate**2).sum()))
 
 
-def tab1_c1(_: Data) -> float:
-    return float(vcp.xi(rounds.LOW))
+def tab1_c1(_: Data) -> dict[str, float]:
+    """The gain of the end host's kappa where its low load ends, and where the router's does."""
+    host, router = _defaults(cp.protocols()), _defaults(cp.queues())
+    return {
+        name: float(vcp.xi(of["high_load"], host["kappa"]))
+        for name, of in (("end host", host), ("router", router))
+    }
 
 
 def tab1_table(_: Data) -> dict[str, float]:
@@ -492,13 +499,16 @@ def fig12_c2(_: Data) -> dict[str, float]:
 
 
 def thm1_c1(_: Data) -> dict[str, float]:
+    """|W / W* - 1| after 300 round trips, of 4 flows on a pipe of 200 packets and of 40
+    on one of 20."""
     out = {}
-    for kappa in (0.1, 0.25, 0.5):
-        link = vcp.Link(capacity=1000, rtt=0.2, flows=4, kappa=kappa)
-        for load in (0.01, 0.5, 10):
-            run = vcp.windows(link, load * link.target, rounds=300, steps_per_rtt=8)
-            away = abs(float(run.x[-1, 0]) / link.window - 1)
-            out[f"kappa {kappa:g}, first load {load:g}"] = away
+    for capacity, flows in ((1000, 4), (100, 40)):
+        for kappa in (0.1, 0.25, 0.5):
+            link = vcp.Link(capacity=capacity, rtt=0.2, flows=flows, kappa=kappa)
+            for load in (0.01, 0.5, 10):
+                run = vcp.windows(link, load * link.target, rounds=300, steps_per_rtt=8)
+                away = abs(float(run.x[-1, 0]) / link.window - 1)
+                out[f"{flows} flows, kappa {kappa:g}, first load {load:g}"] = away
     return out
 
 
@@ -509,11 +519,12 @@ def thm1_c2(_: Data) -> float:
 
 
 def thm1_c3(_: Data) -> dict[str, float]:
+    """W / (C T) less gamma + alpha / (kappa P)."""
     out = {}
-    for flows in (1, 4, 10):
-        link = vcp.Link(capacity=1000, rtt=0.2, flows=flows)
+    for pipe, flows in ((200, 10), (200, 4), (200, 1), (1000, 1), (2000, 1)):
+        link = vcp.Link(capacity=pipe / 0.2, rtt=0.2, flows=flows)
         run = vcp.windows(link, link.target, rounds=150, steps_per_rtt=4)
-        out[f"P = {200 / flows:g}"] = float(run.x[-1, 0]) / 200 - link.utilization
+        out[f"P = {pipe / flows:g}"] = float(run.x[-1, 0]) / pipe - link.utilization
     return out
 
 
@@ -633,8 +644,11 @@ def fig13_lag(result: cp.Result) -> float:
 
 
 def fig13_gain(result: cp.Result) -> float:
-    """What the slow flow's rate grows by between the two instants, over the fast one's rate."""
+    """What the slow flow's rate grows by between the two instants, over the fast one's rate; NaN if
+    the slow one does not leave later."""
     begin, end = fig13_fast(result), fig13_slow(result)
+    if end <= begin and not isinstance(end, Censored):
+        return np.nan
     windows = flow_series(result, "cwnd_pkts")
 
     def rate(flow: str, at: float, rtt: float) -> float:
