@@ -397,7 +397,11 @@ def reduced(how: str, points: Sequence[tuple[float, float]]) -> float | None:
     if len(y) < 2 and how not in ("mean", "min", "max", "first", "last"):
         return None
     found = REDUCED[how](x, y)
-    return None if found is None else Censored.if_any(y, found)
+    if found is None:
+        return None
+    # A slope or a difference need not grow with each of them.
+    grows = how in ("mean", "min", "max", "first", "last")
+    return Censored.if_any(y, found) if grows else Censored.unknown(y, found)
 
 
 def _log_slope(x: Sequence[float], y: Sequence[float]) -> float | None:

@@ -50,7 +50,7 @@ def _document(figure: Figure, part: Part, reading: Reading | None) -> dict[str, 
         if _found(document, key) is None:
             _set(document, key, value)
     document["sweep"] = _sweep(figure, part, document)
-    if reading is not None:
+    if reading is not None and not part.real:
         reading.change(document)
     return document
 
@@ -231,6 +231,11 @@ class Censored(float):
         """`value`, which grows with `a` and falls with `b`: their difference or quotient."""
         sides = {a.side} if isinstance(a, cls) else set()
         return cls._joined(sides | ({-b.side} if isinstance(b, cls) else set()), value)
+
+    @classmethod
+    def unknown(cls, of: Iterable[float], value: float) -> float:
+        """`value`, of which nothing is known if one of these is censored."""
+        return cls(value, 0) if any(isinstance(one, cls) for one in of) else value
 
     @classmethod
     def _joined(cls, sides: set[int], value: float) -> float:
