@@ -57,6 +57,11 @@ def stored(directory: Path, at: float) -> tuple[api.Source, int, int]:
     """The scenario, seed and replication of a result that this version can repeat."""
     result = cp.load(directory)
     meta = result.meta
+    if meta["engine"] != "packet":
+        raise ConfigError(
+            f"{directory}: made by the {meta['engine']} engine; only runs of the packet engine can "
+            "be repeated up to an instant"
+        )
     if other := api.outdated(meta):
         raise RunError(
             f"{directory}: made by {other}, and what is here now gives other numbers; run the "

@@ -159,6 +159,18 @@ def test_a_result_directory_is_explained_as_its_scenario() -> None:
     assert (old.exit_code, "made by model 6, and" in old.stderr) == (1, True)
 
 
+@pytest.mark.parametrize("engine", ["fluid", "linux"])
+def test_a_result_of_another_engine_is_not_explained(engine: str) -> None:
+    arguments = base("xcp")
+    by = "packet" if engine == "linux" else engine
+    assert invoke("run", *arguments, "--engine", by, "--out", "r").exit_code == 0
+    meta = json.loads(Path("r/meta.json").read_text())
+    Path("r/meta.json").write_text(json.dumps(meta | {"engine": engine}))
+    said = invoke("explain", "r", "--flow", "3", "--at", "1s")
+    assert said.exit_code == 3
+    assert f"r: made by the {engine} engine" in said.stderr
+
+
 @pytest.mark.parametrize(
     ("asked", "code", "said"),
     [
