@@ -8,6 +8,7 @@ import math
 import os
 import re
 import sys
+import tempfile
 import threading
 import time
 import tomllib
@@ -154,7 +155,17 @@ def _find(job: Job) -> Done | None:
     named = tomllib.loads(job.toml).get("bottleneck")
     if result.summary["bottleneck"] != named:
         result = cp.Result(result._run.with_bottleneck(named))
+        _name_link(result, job.out)
     return Done(job, result, stored=True)
+
+
+def _name_link(result: cp.Result, directory: Path) -> None:
+    """Writes anew what says in a result directory which link its numbers are of."""
+    with tempfile.TemporaryDirectory(prefix=".partial-", dir=directory) as folder:
+        whole = Path(folder) / "result"
+        result.write_loose(whole)
+        for name in ("run.toml", "summary.json"):
+            (whole / name).replace(directory / name)
 
 
 def _holds_part(job: Job) -> bool:

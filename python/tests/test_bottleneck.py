@@ -17,8 +17,9 @@ from clearpipe import sweep
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import data, work
 from clearpipe.reproduce.data import Panel
-from clearpipe.sweep import tables
+from clearpipe.sweep import drawing, report, tables
 from clearpipe.sweep.store import Store, seal, write_json
+from clearpipe.table import replication_table
 
 # One flow that sends little one way, ten that fill the link the other way.
 WEAK = """\
@@ -209,9 +210,40 @@ def test_the_key_names_another(tmp_path: Path) -> None:
     told = call("sweep", "report", "sweep.toml", cwd=tmp_path).stdout
     assert "The scenario names no link" in flowing(told)
     assert "utilization_ratio" not in told
+    # The page has a column for each loaded link: ACKs alone come back.
+    page = (tmp_path / "results/lot-sweep/report.html").read_text(encoding="utf-8")
+    for name in ("l1", "l2", "l1.reverse", "l2.reverse"):
+        assert f"<th>links.{name}.utilization_ratio</th>" in page
+    assert "<th>utilization_ratio</th>" not in page
     wrong = named.replace('"l2"', '"l2.revers"')
     said = call("show", write(tmp_path, VARY, wrong), cwd=tmp_path, expect=3).stderr
     assert 'bottleneck: unknown link "l2.revers"; did you mean "l2.reverse"?' in said
+
+
+def test_a_link_is_named_before_anything_has_run(tmp_path: Path) -> None:
+    spec = sweep.load(write(tmp_path, VARY + PLOT, AGAINST))
+    store = Store(tmp_path / "store")
+    store.open()
+    found = tables.read(spec, store)
+    assert {row.state for row in found.rows} == {"missing"}
+    assert found.links == ["bottleneck"]
+    assert report.of_links(found, ["utilization_ratio"]) == "Of link bottleneck: utilization_ratio."
+    assert drawing.name("utilization_ratio", found.links) == "utilization\nlinks.bottleneck"
+    assert drawing.name("utilization_ratio", []) == "utilization"
+
+
+def test_a_mean_over_replications_counts_a_link_that_was_idle_in_one() -> None:
+    """In a second a transfer comes, or more do, or none does."""
+    some = 'path = "cross(1)"\nsize = "10kB"\narrivals = "poisson(1/s)"'
+    idle = LOT.replace('start = "uniform(0s, 100ms)"', some)
+    results = [cp.run(idle, rep=rep) for rep in range(8)]
+    ratios = [r.summary["links"][0]["utilization_ratio"] for r in results]
+    assert min(ratios) == 0 < max(ratios)
+    out = replication_table(results)
+    columns = [list(column.cells) for column in out.columns]
+    at = columns[0].index("Utilization % of l1")
+    wanted = 100 * sum(ratios) / len(ratios)
+    assert [columns[1][at], columns[2][at]] == [f"{wanted:.5g}", "0"]
 
 
 def test_points_may_name_different_links(tmp_path: Path) -> None:
@@ -220,7 +252,7 @@ def test_points_may_name_different_links(tmp_path: Path) -> None:
     write(tmp_path, sweeps + plot, BACK)
     call("sweep", "run", "sweep.toml", cwd=tmp_path)
     out = call("sweep", "report", "sweep.toml", "--out", "out", cwd=tmp_path).stdout
-    assert "Of the link that stands beside them: utilization_ratio" in flowing(out)
+    assert "Of the link in the column of that name: utilization_ratio" in flowing(out)
     found = tables.read(sweep.load(tmp_path / "sweep.toml"), Store(tmp_path / "results/store"))
     assert [found.link(point) for point in found.spec.points] == [
         "bottleneck",
@@ -274,11 +306,27 @@ def test_a_result_that_is_there_is_shown_with_the_link_that_is_named_now(tmp_pat
     file.write_text(LOT)
     first = call("run", file, cwd=tmp_path)
     assert "Bottleneck" not in first.stdout
+    before = sorted(next(tmp_path.rglob("meta.json")).parent.iterdir())
     file.write_text(LOT.replace('duration = "1s"', 'duration = "1s"\nbottleneck = "l2"'))
     for _ in range(2):
         again = call("run", file, cwd=tmp_path)
         assert "was there already" in again.stderr
         assert "Bottleneck: link l2." in again.stdout
+    # Whoever reads the directory is told the same, and it is the run that it was.
+    (folder,) = (meta.parent for meta in tmp_path.rglob("meta.json"))
+    result = cp.load(folder)
+    assert result.summary["bottleneck"] == "l2"
+    assert 'bottleneck = "l2"' in (folder / "run.toml").read_text()
+    assert json.loads((folder / "summary.json").read_text())["bottleneck"] == "l2"
+    assert sorted(folder.iterdir()) == before
+    again = cp.run(file, seed=1)
+    assert again.fingerprint == result.fingerprint
+
+
+def test_a_link_that_is_not_there_is_no_bottleneck() -> None:
+    result = cp.run(LOT)
+    with pytest.raises(ValueError, match=r"no link is called \"l9\"; there are l1, "):
+        result._run.with_bottleneck("l9")
 
 
 def test_papers_measure_links_by_name(tmp_path: Path) -> None:

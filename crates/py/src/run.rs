@@ -91,11 +91,17 @@ impl Run {
         })
     }
 
-    /// The same run with another link as its bottleneck.
+    /// The same run with another link as its bottleneck; `ValueError` if it has none of that name.
     fn with_bottleneck(&self, link: Option<&str>) -> PyResult<Run> {
         let mut scenario = parse("run.toml", &self.0.run_toml, Vec::new(), None)?.scenario;
-        scenario.bottleneck =
-            link.and_then(|link| scenario.links.iter().position(|one| one.name == link));
+        let place = |link: &str| {
+            scenario.links.iter().position(|one| one.name == link).ok_or_else(|| {
+                let names: Vec<&str> = scenario.links.iter().map(|one| &*one.name).collect();
+                let names = names.join(", ");
+                PyValueError::new_err(format!("no link is called {link:?}; there are {names}"))
+            })
+        };
+        scenario.bottleneck = link.map(place).transpose()?;
         let mut stored = self.0.clone();
         stored.summary.bottleneck = scenario.bottleneck().map(str::to_owned);
         stored.run_toml = scenario.to_toml();
@@ -120,13 +126,18 @@ pub fn json(value: &impl serde::Serialize) -> PyResult<String> {
 }
 
 /// Reads a result directory. Whatever version wrote it, its bottleneck is the link that its scenario
-/// names; none if this version cannot read that scenario.
+/// names; none, with a warning, if this version cannot read that scenario.
 #[pyfunction]
 pub fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Run> {
     let mut stored = py.detach(|| results::read_result(&dir)).map_err(errors::store)?;
-    let parsed = scenario::parse("run.toml", &stored.run_toml, &[]);
-    stored.summary.bottleneck =
-        parsed.ok().and_then(|parsed| parsed.scenario.bottleneck().map(str::to_owned));
+    stored.summary.bottleneck = match scenario::parse("run.toml", &stored.run_toml, &[]) {
+        Ok(parsed) => parsed.scenario.bottleneck().map(str::to_owned),
+        Err(error) => {
+            let warning = format!("this version cannot read which link it names: {error}");
+            stored.meta.warnings.push(warning);
+            None
+        }
+    };
     Ok(Run(stored))
 }
 

@@ -71,7 +71,7 @@ def name(metric: str, links: Sequence[str], own: str = "") -> str:
     """A metric as an axis says it, perhaps in the plot's own words, and what it is of: `links` are
     those that the points name."""
     item, _, column = metric.rpartition(".")
-    if metrics.is_of_link(metric):
+    if metrics.is_of_link(metric) and links:
         item = f"links.{' or '.join(links)}"
     unit = metrics.unit(metric)
     words = column.removesuffix(f"_{unit}").replace("_", " ")

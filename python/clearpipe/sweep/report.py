@@ -163,11 +163,12 @@ def of_links(table: Table, shown: Sequence[str]) -> str:
     links = table.links
     if not links:
         return (
-            'The scenario names no link (bottleneck = "LINK"): the numbers of each are in runs.csv.'
+            'The scenario names no link (bottleneck = "LINK"): report.html has the numbers of each '
+            "that carried something, runs.csv those of all."
         )
     if not named:
         return ""
-    whose = f"link {links[0]}" if len(links) == 1 else "the link that stands beside them"
+    whose = f"link {links[0]}" if len(links) == 1 else "the link in the column of that name"
     return f"Of {whose}: {', '.join(named)}."
 
 
@@ -193,8 +194,16 @@ def shown_metrics(table: Table) -> list[str]:
     return [m for m in dict.fromkeys([*wanted, *DEFAULT_METRICS]) if m in known]
 
 
+def _by_link(table: Table) -> list[str]:
+    """The usual metrics of each loaded link, where a point names none."""
+    if all(table.link(point) is not None for point in table.spec.points):
+        return []
+    usual = [metric for metric in DEFAULT_METRICS if metrics.is_of_link(metric)]
+    return [f"links.{link}.{metric}" for link in table.loaded for metric in usual]
+
+
 def _points(table: Table) -> Iterator[str]:
-    shown = shown_metrics(table)
+    shown = list(dict.fromkeys([*shown_metrics(table), *_by_link(table)]))
     heads = "".join(f"<th>{html.escape(text)}</th>" for text in [*coordinates(table), "n", *shown])
     yield "<h2>Points</h2><p>Mean ± half of the 95 % t interval. "
     yield '<a href="runs.csv">runs.csv</a> has every run. '

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -82,10 +83,22 @@ class Table:
         out["run"] = [row.run.identity for row in self.rows]
         return out
 
+    @functools.cached_property
+    def bottlenecks(self) -> dict[int, str | None]:
+        """The link that each point's scenario names, by the point's number, run or not."""
+        return {row.run.point: row.run.bottleneck for row in self.rows}
+
     def link(self, point: Point) -> str | None:
-        """The link that a point's metrics without a link's name are of; None without a run."""
-        found = self.of_point(point)
-        return found[0].run.bottleneck if found else None
+        """The link that a point's metrics without a link's name are of."""
+        return self.bottlenecks.get(point.number)
+
+    @functools.cached_property
+    def loaded(self) -> list[str]:
+        """The links that carried a packet in some run."""
+        names = self.metric_names()
+        found = [name for name in names if re.fullmatch(r"links\..*\.total_departures_pkts", name)]
+        used = [name for name in found if any(row.metrics.get(name, 0) > 0 for row in self.rows)]
+        return [name.removeprefix("links.").rpartition(".")[0] for name in used]
 
     @functools.cached_property
     def links(self) -> list[str]:
