@@ -391,6 +391,20 @@ def test_runs_of_version_6_are_named(tmp_path: Path) -> None:
     old = store.plans / f"{name}.0.json"
     old.write_text(json.dumps({"model_version": "6", "points": [done[:2], done[2:]]}))
     assert runner.of_other_models(spec, store) == {"model 6": done}
+    # What cannot be read as a plan says nothing.
+    bad = ["[]", "{}", '{"points": [[]]}', '{"points": [3], "parts": [3]}']
+    for number, text in enumerate(bad):
+        (store.plans / f"{name}.bad{number}.json").write_text(text)
+    assert runner.of_other_models(spec, store) == {"model 6": done}
+
+
+def test_a_kept_plan_that_is_none_is_made_again(tmp_path: Path) -> None:
+    spec, store = sweep.load(write(tmp_path, SMALL)), Store(tmp_path / "store")
+    store.open()
+    found = runner.planned(spec, store, range(2))
+    (path,) = store.plans.iterdir()
+    path.write_text('{"points": [3], "parts": 3, "bottlenecks": 3}')
+    assert runner.planned(spec, store, range(2)) == found
 
 
 def test_a_sweep_keeps_its_name_when_a_default_comes(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def _planned(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[Plann
                 kept["points"], kept["parts"], kept["bottlenecks"], strict=True
             )
         ]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         pass
     found = [_plan(spec, point, reps) for point in spec.points]
     errors = [one for one in found if isinstance(one, str)]
@@ -203,6 +203,19 @@ def _versions(spec: Spec) -> dict[str, str]:
     return {name: v for name, v in cp.versions().items() if real or name != "kernel"}
 
 
+# Keys that version 6 did not write, and defaults that it wrote otherwise.
+_NEWER = (
+    "bottleneck = ",
+    "rto_granularity = ",
+    "rttvar = ",
+    "pacing = ",
+    "queue_window = ",
+    "xi_scale = ",
+    "max_rtt = ",
+)
+_AT_VERSION_6 = {'mean_every = "t_p"': 'mean_every = "T"', 'residues = "class"': "residues = true"}
+
+
 def _name(spec: Spec) -> str:
     """What a sweep is known by, whatever the versions and the number of replications."""
     document = tomllib.loads(spec.source.text)
@@ -212,10 +225,12 @@ def _name(spec: Spec) -> str:
 
 
 def _former_name(spec: Spec) -> str:
-    """The same up to version 6: by the resolved scenario, whose transport said less."""
-    newer = ("bottleneck = ", "rto_granularity = ", "rttvar = ")
-    lines = spec.resolved.splitlines(keepends=True)
-    return _named(spec, "".join(line for line in lines if not line.startswith(newer)))
+    """The same at version 6: by the resolved scenario, which said less, and some things otherwise.
+
+    A scenario with another preset's values than then is not known by it.
+    """
+    lines = [_AT_VERSION_6.get(line, line) for line in spec.resolved.splitlines()]
+    return _named(spec, "".join(f"{line}\n" for line in lines if not line.startswith(_NEWER)))
 
 
 def _named(spec: Spec, scenario: object) -> str:
@@ -237,11 +252,12 @@ def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
             plan = json.loads(path.read_text(encoding="utf-8"))
             points = plan["points"]
             metas = [{"parts": one} for one in plan["parts"]] if "parts" in plan else [plan]
-        except (OSError, ValueError, KeyError, TypeError):
+            others = [api.outdated(meta) for meta in metas]
+            for mine, other in zip(points, itertools.cycle(others), strict=False):
+                if other:
+                    found.setdefault(other, set()).update(there.intersection(mine))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        for mine, meta in zip(points, itertools.cycle(metas), strict=False):
-            if other := api.outdated(meta):
-                found.setdefault(other, set()).update(there.intersection(mine))
     return {other: sorted(mine) for other, mine in sorted(found.items()) if mine}
 
 
