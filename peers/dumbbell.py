@@ -149,7 +149,7 @@ queue = "{self.queue}"
 
 [transport]
 preset = "ns2"
-rto_granularity = "3ms"
+rto_granularity = "3ms" # not the preset's 30 ms: common.tcl's clock ticks each ms, not each 10 ms
 min_rto = "{self.min_rto_s:g}s"
 """
 

@@ -58,7 +58,7 @@ queue = "xcp"
 
 [transport]
 preset = "ns2"
-rto_granularity = "3ms"
+rto_granularity = "3ms" # not the preset's 30 ms: common.tcl's clock ticks each ms, not each 10 ms
 """
         groups = [
             self._flows(f"{path}-{direction}", "each" if path == "cross" else path, direction)
