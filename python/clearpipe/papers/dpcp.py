@@ -817,6 +817,9 @@ def _knee(data: Data, part: str, scheme: str, short: str) -> dict[str, Reading]:
     claim = claim_of(data, short)
     knees = []
     for x, y, cut_off in _curves(data, part, scheme):
+        if x[0] > 0:
+            # Not without the time without losses.
+            continue
         at = knee(x, y)
         # Not up to the last point: above it.
         beyond = float(np.nextafter(x[-1], np.inf))

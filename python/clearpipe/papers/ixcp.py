@@ -724,13 +724,13 @@ def fig23_least_utilization(result: cp.Result) -> float:
 
 def fig23_left(result: cp.Result) -> float:
     """The mean queue of the half second before the next flow joins (or the end) over the largest
-    since the last did: the largest of five."""
+    since the last did: the largest of five; infinite if one join makes no queue."""
     t, queue = link_series(result, "queue_pkts")
     found = []
     for join, end in ((0, 2), (2, 4), (4, 6), (6, 8), (8, 12)):
         peak = float(queue[(t > join) & (t <= end)].max())
         left = float(queue[(t > end - 0.5) & (t <= end)].mean())
-        found.append(left / peak if peak else 0.0)
+        found.append(left / peak if peak else np.inf)
     return max(found)
 
 

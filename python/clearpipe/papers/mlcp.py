@@ -158,12 +158,17 @@ def fig02_rounds(place: Any, _: Data) -> None:
 
 def fig06_c1(_: Data) -> float:
     """Of the sender: beta_max and beta_min; of the levels: where they end."""
-    host = next(one["params"] for one in cp.protocols() if one["name"] == "mlcp")
-    found = {param["name"]: param["default"] for param in host}
+    found = _host("mlcp")
     wrong = (found["beta_max"] != 0.875) + (found["beta_min"] != 0.675)
     load = np.arange(1.0, 1.5, 1e-4)
     last = load[np.argmax(mlcp.beta(load) <= 0.675 + 1e-9)]
     return float(wrong + (abs(last - 1.2) > 2e-4))
+
+
+def _host(name: str) -> dict[str, Any]:
+    """The parameters of a protocol's sender by default."""
+    found = next(one["params"] for one in cp.protocols() if one["name"] == name)
+    return {param["name"]: param["default"] for param in found}
 
 
 def fig06_c2(_: Data) -> dict[str, float]:
@@ -287,7 +292,9 @@ def sec3_1_2_ratios(place: Any, _: Data) -> None:
 
 
 def fig09_c4(_: Data) -> float:
-    return 1 + float(vcp.xi(0.8))
+    """By the kappa and the end of low load that VCP's sender has by default."""
+    host = _host("vcp")
+    return 1 + float(vcp.xi(host["high_load"], host["kappa"]))
 
 
 def vcp_is_too_fast_for_the_gap(_: Data, outside: list[Reading]) -> bool:
@@ -350,7 +357,7 @@ def thm1_c1(_: Data) -> dict[str, float]:
 
 
 def thm1_c2(_: Data) -> float:
-    return mlcp.KAPPA
+    return float(_host("mlcp")["kappa"])
 
 
 # Section 2: figures 4, 7 and 8.

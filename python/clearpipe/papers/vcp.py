@@ -76,10 +76,24 @@ def _codes(data: Data) -> tuple[Any, Any]:
     return rho[known], held[known]
 
 
-def fig02_c1(data: Data) -> float:
-    """Periods whose code is another than that of 80 % and 100 %."""
+def fig02_c1(data: Data) -> dict[str, float]:
+    """Periods whose code is another than that of 80 % and 100 %, and codes that did not come."""
     rho, code = _codes(data)
-    return float((code != np.digitize(rho, (0.8, 1.0)) + 1).sum())
+    return {
+        f"other codes, of {len(code)}": float((code != np.digitize(rho, (0.8, 1.0)) + 1).sum()),
+        "codes that did not come": float(len(set(CODES) - set(code))),
+    }
+
+
+def fig02_not_capable(data: Data) -> dict[str, Reading]:
+    """Packets of a sender without ECN that got a code, and how often it made an overload."""
+    result = data.of("not-capable")[0].result
+    _, code = link_series(result, "router_code")
+    marks, over = float(link_of(result)["marks_pkts"]), float((code == CODES[2]).sum())
+    return {
+        "marks": Reading("marks", exact(marks), 0, 0),
+        "overloads": Reading("overloads", exact(over), 1, np.inf),
+    }
 
 
 def fig02_monotone(data: Data) -> float:
@@ -202,7 +216,8 @@ def sec3b_transition_c2(_: Data) -> float:
 
 
 def sec3b_transition_c3(_: Data) -> float:
-    return vcp.BETA - rounds.LOW
+    host = _defaults(cp.protocols())
+    return float(host["beta"] - host["high_load"])
 
 
 def sec3b_transition_c4(_: Data) -> dict[str, float]:

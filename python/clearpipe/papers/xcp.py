@@ -11,6 +11,7 @@ from math import pi, sqrt
 from typing import Any, Literal
 
 import numpy as np
+from scipy import optimize
 
 import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
@@ -277,13 +278,20 @@ def thm1_c1(_: Data) -> dict[str, float]:
 
 
 def thm1_alpha(_: Data) -> float:
-    """alpha over the theorem's bound."""
-    return xcp.ALPHA / EDGE
+    """The router's alpha over the theorem's bound."""
+    return float(_router()["alpha"]) / EDGE
 
 
-def thm1_beta(_: Data) -> float:
-    """The beta that the theorem wants for alpha = 0.4."""
-    return xcp.theorem_beta(xcp.ALPHA)
+def thm1_beta(_: Data) -> dict[str, float]:
+    """The beta that the theorem wants for the router's alpha, and the router's."""
+    router = _router()
+    return {"alpha^2 sqrt 2": xcp.theorem_beta(router["alpha"]), "beta": router["beta"]}
+
+
+def _router() -> dict[str, Any]:
+    """The parameters of XCP's router by default."""
+    found = next(one["params"] for one in cp.queues() if one["name"] == "xcp")
+    return {parameter["name"]: parameter["default"] for parameter in found}
 
 
 def thm1_c3(_: Data) -> dict[str, float]:
@@ -330,13 +338,28 @@ def fig14_c4(_: Data) -> dict[str, float]:
 
 def fig14_c5(_: Data) -> dict[str, float]:
     """The largest difference of the margins, and of the delay margin over d, for d up to 10 s."""
-    loops = {d: xcp.margins(d=d) for d in (1e-3, 0.01, 0.08, 1.0, 10.0)}
-    values = {
-        "phase margin": [loop.phase_rad for loop in loops.values()],
-        "gain margin": [loop.gain for loop in loops.values()],
-        "delay margin over d": [loop.delay_s / d for d, loop in loops.items()],
+    rows = [_margins_in_seconds(d) for d in (1e-3, 0.01, 0.08, 1.0, 10.0)]
+    names = ("phase margin", "gain margin", "delay margin over d")
+    return {
+        name: max(found) - min(found)
+        for name, found in zip(names, zip(*rows, strict=True), strict=True)
     }
-    return {name: max(found) - min(found) for name, found in values.items()}
+
+
+def _margins_in_seconds(d: float) -> tuple[float, float, float]:
+    """Phase margin, gain margin and delay margin over d of the loop in plain units: the roots of
+    |G| = 1 and of its angle = -pi, G = (K1 s + K2) exp(-s d) / s^2."""
+    k1, k2 = xcp.ALPHA / d, xcp.BETA / d**2
+
+    def gain(omega: float) -> float:
+        return abs(complex(k2, k1 * omega)) / omega**2
+
+    def phase(omega: float) -> float:
+        return float(np.arctan2(k1 * omega, k2)) - omega * d
+
+    crossover = float(optimize.brentq(lambda omega: gain(omega) - 1, 1e-3, 1e5, rtol=1e-14))
+    turnover = float(optimize.brentq(phase, 1e-3, 1e5, rtol=1e-14))
+    return phase(crossover), 1 / gain(turnover), phase(crossover) / crossover / d
 
 
 OMEGA = np.geomspace(1e-2, 1e2, 4000)
@@ -653,7 +676,8 @@ def fig10_least_utilization(result: cp.Result) -> float:
 
 
 def fig10_drained(data: Data) -> dict[str, float]:
-    """The queue from 0.9 to 1.1 s after each arrival over its peak before."""
+    """The queue from 0.9 to 1.1 s after each arrival over its peak before; infinite if there was
+    none, which has absorbed nothing."""
     if not data.cells:
         return {}
     t, queue = link_series(data.cells[0].result, "queue_pkts")
@@ -662,7 +686,7 @@ def fig10_drained(data: Data) -> dict[str, float]:
         start = 2.0 * (n - 1)
         peak = float(queue[(t > start) & (t <= start + 1)].max())
         later = float(queue[(t > start + 0.9) & (t <= start + 1.1)].mean())
-        out[f"flow {n} at {start:g} s"] = later / peak if peak else 0.0
+        out[f"flow {n} at {start:g} s"] = later / peak if peak else np.inf
     return out
 
 
@@ -806,8 +830,7 @@ def sec7_policing_flagged(data: Data) -> Mapping[str, Reading]:
         return {}
     wrong = {
         "with others": [
-            float(len(_caught(cell.result).keys() - set(_bad(cell.result))))
-            for cell in main
+            float(len(_caught(cell.result).keys() - set(_bad(cell.result)))) for cell in main
         ],
         "alone": [float(len(_caught(cell.result))) for cell in honest],
     }
