@@ -319,8 +319,8 @@ def test_a_result_that_is_there_is_shown_with_the_link_that_is_named_now(tmp_pat
     assert 'bottleneck = "l2"' in (folder / "run.toml").read_text()
     assert json.loads((folder / "summary.json").read_text())["bottleneck"] == "l2"
     assert sorted(folder.iterdir()) == before
-    again = cp.run(file, seed=1)
-    assert again.fingerprint == result.fingerprint
+    anew = cp.run(file, seed=1)
+    assert anew.fingerprint == result.fingerprint
 
 
 def test_a_link_that_is_not_there_is_no_bottleneck() -> None:
