@@ -132,9 +132,9 @@ docs-reference: ## regenerate docs/reference
 	cargo run --quiet --profile ci -p clearpipe-scenario --example schema \
 		> docs/reference/scenario.schema.json
 
-models: ## regenerate python/clearpipe/models.py from docs/reference (after docs-reference)
+models: ## regenerate python/clearpipe/scenario.py from docs/reference (after docs-reference)
 	$(PYTHON) python/tools/make_models.py docs/reference/scenario.schema.json \
-		python/clearpipe/models.py
+		python/clearpipe/scenario.py
 
 notebook: $(DEV)/installed ## execute the notebooks in docs again and keep what they show
 	$(DEV)/bin/python python/tools/run_notebook.py docs/first-figure.ipynb

@@ -31,6 +31,7 @@ from clearpipe.api import (
     versions,
 )
 from clearpipe.branching import branch
+from clearpipe.columns import Table
 from clearpipe.errors import (
     ClearpipeError,
     ConfigError,
@@ -40,26 +41,25 @@ from clearpipe.errors import (
 )
 from clearpipe.prototype import Router, Sender
 from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread, Summary
-from clearpipe.tables import Table
 
 if TYPE_CHECKING:
-    from clearpipe.models import *  # noqa: F403 - whatever tables a scenario has
+    from clearpipe.scenario import *  # noqa: F403 - whatever tables a scenario has
 
 __version__ = version()
 
 
 def __getattr__(name: str) -> Any:
-    """The classes of `clearpipe.models`, which are made when the first of them is asked for."""
+    """The classes of `clearpipe.scenario`, which are made when the first of them is asked for."""
     # Submodules are asked for here too, by names in small letters.
     if name[:1].isupper():
-        models = import_module("clearpipe.models")
+        models = import_module("clearpipe.scenario")
         if name in models.__all__:
             return getattr(models, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *import_module("clearpipe.models").__all__})
+    return sorted({*globals(), *import_module("clearpipe.scenario").__all__})
 
 
 __all__ = [

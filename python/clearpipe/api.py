@@ -14,9 +14,9 @@ from clearpipe.recording import TRACE_LIMIT, Recording
 from clearpipe.result import Result
 
 if TYPE_CHECKING:
-    from clearpipe import models
+    from clearpipe import scenario
 
-Scenario: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | models.Scenario"
+Scenario: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | scenario.Scenario"
 """A scenario file's path, TOML text (it has a line break), nested mappings or `cp.Scenario`."""
 
 
@@ -305,12 +305,12 @@ def source(scenario: Scenario | Source) -> Source:
     if isinstance(scenario, Source):
         return scenario
     if not isinstance(scenario, str | PathLike):
-        from clearpipe import model
+        from clearpipe import values
 
-        if isinstance(scenario, model.Model):
+        if isinstance(scenario, values.Model):
             # Lines in messages are those of `scenario.to_toml()`.
             return Source(f"<{type(scenario).__name__}>", scenario.to_toml())
-        return Source("<mapping>", model.toml(scenario))
+        return Source("<mapping>", values.toml(scenario))
     if isinstance(scenario, str) and "\n" in scenario:
         return Source("<text>", scenario)
     return Source(fspath(scenario), _read(Path(scenario)))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import clearpipe as cp
-from clearpipe import _core, api, table
+from clearpipe import _core, api, units
 from clearpipe.errors import RunError
 from clearpipe.recording import NOTHING, Recording, recorded
 
@@ -251,7 +251,7 @@ def _display(quiet: bool) -> Progress:
 
 def _bar(display: Progress, job: Job) -> Callable[[float], None]:
     """A bar for `job`; what it gives is to be called with the simulated time, 0 at the start."""
-    duration = table.quantity(tomllib.loads(job.toml).get("duration"))
+    duration = units.quantity(tomllib.loads(job.toml).get("duration"))
     end = f" / {duration:g} s" if duration else " s"
     task: TaskID = display.add_task(job.label, total=duration, now="waiting", pace="", start=False)
     began: list[float] = []

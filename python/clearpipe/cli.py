@@ -307,7 +307,7 @@ def _branch(  # noqa: PLR0913, PLR0917 - one for each option
     force: bool,
     quiet: bool,
 ) -> None:
-    from clearpipe import batch, branching, table
+    from clearpipe import batch, branching, overview, units
 
     at = _time("--branch-at", branch_at)
     root = out
@@ -325,14 +325,14 @@ def _branch(  # noqa: PLR0913, PLR0917 - one for each option
         force=force,
     )
     if as_json:
-        _print_json({name: table.as_json(result) for name, result in results.items()})
+        _print_json({name: overview.as_json(result) for name, result in results.items()})
         return
     for name, result in results.items():
         meta = result.meta
-        _print(f"{name}, from {table.seconds(at)} on", table.link_table(result))
-        _print(table.group_table(result), f"fingerprint {meta['fingerprint']}")
+        _print(f"{name}, from {units.seconds(at)} on", overview.link_table(result))
+        _print(overview.group_table(result), f"fingerprint {meta['fingerprint']}")
         if root is not None:
-            _print(f"  {table.seconds(meta['simulated_s'])} simulated; result in {root / name}")
+            _print(f"  {units.seconds(meta['simulated_s'])} simulated; result in {root / name}")
 
 
 def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Sequence[int]:
@@ -376,9 +376,9 @@ def _check_packet(engine: str, what: str) -> None:
 
 def _check_figure(figure: Path | None) -> None:
     if figure is not None:
-        from clearpipe import figures
+        from clearpipe import style
 
-        figures.check(figure)
+        style.check(figure)
 
 
 def _root(job: Job, out: Path | None, as_json: bool, several: bool) -> Path | None:
@@ -412,29 +412,29 @@ def _render(done: Sequence[Done], root: Path | None) -> Path:
 
 
 def _draw(done: Done, figure: Path) -> None:
-    from clearpipe import figures
+    from clearpipe.report import static
 
-    figures.time_series(done.result, figure)
+    static.time_series(done.result, figure)
 
 
 def _show_runs(done: Sequence[Done], as_json: bool) -> None:
-    from clearpipe import table
+    from clearpipe import overview, units
 
     results = [one.result for one in done]
     if as_json:
-        every = [table.as_json(result) for result in results]
+        every = [overview.as_json(result) for result in results]
         _print_json(every[0] if len(every) == 1 else every)
         return
     name = results[0].meta["name"]
     if len(results) == 1:
-        _print(name, table.link_table(results[0]), table.group_table(results[0]))
+        _print(name, overview.link_table(results[0]), overview.group_table(results[0]))
     else:
-        _print(table.overview_table(results, name), table.replication_table(results))
+        _print(overview.overview_table(results, name), overview.replication_table(results))
     for one in done:
         meta = one.result.meta
         _print(f"seed {meta['seed']}, rep {meta['rep']}: fingerprint {meta['fingerprint']}")
         place = f"; result in {one.job.out}" if one.job.out else ""
-        _print(f"  {table.seconds(meta['simulated_s'])} simulated, {table.speed(meta)}{place}")
+        _print(f"  {units.seconds(meta['simulated_s'])} simulated, {overview.speed(meta)}{place}")
 
 
 @app.command()
@@ -497,9 +497,9 @@ def show(
     if resolved:
         sys.stdout.write(toml)
     else:
-        from clearpipe import table
+        from clearpipe import overview
 
-        _print(*table.scenario_tables(tomllib.loads(toml)))
+        _print(*overview.scenario_tables(tomllib.loads(toml)))
     for warning in warnings:
         _note(f"note: {warning}")
 
@@ -521,7 +521,7 @@ def list_(
 ) -> None:
     """List what there is: protocols, queues (by role), scenarios, figures of papers."""
     import clearpipe as cp
-    from clearpipe import examples, table
+    from clearpipe import examples, overview
 
     sources: dict[str, tuple[Callable[[], Sequence[Any]], tuple[str, ...]]] = {
         "protocols": (cp.protocols, ("name", "summary", "presets", "recovery", "router", "source")),
@@ -535,7 +535,7 @@ def list_(
     if as_json:
         _print_json(entries)
         return
-    out = table.new_table("", columns, left=len(columns))
+    out = overview.new_table("", columns, left=len(columns))
     for entry in entries:
         presets = ", ".join(preset["name"] for preset in entry.get("presets", ()))
         cells = {**entry, "presets": presets}
@@ -632,11 +632,11 @@ def demo(
     Three runs of 120 simulated seconds, a table, and a report with charts.
     """
     from clearpipe import demo as showing
-    from clearpipe import table
+    from clearpipe import overview
 
     done, path = showing.run(out, quiet)
     _say_stored(done, quiet)
-    _print(table.overview_table([one.result for one in done], showing.TITLE))
+    _print(overview.overview_table([one.result for one in done], showing.TITLE))
     _print(str(path))
 
 

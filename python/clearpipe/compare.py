@@ -33,7 +33,7 @@ from clearpipe import statistics
 from clearpipe.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
-    from clearpipe.table import Grid
+    from clearpipe.overview import Grid
 
 Key = tuple[str, int, int]
 Side = dict[Key, cp.Result]
@@ -376,7 +376,7 @@ def _check_names(bounds: Bounds, known: set[tuple[str, str]]) -> None:
 
 def table(comparison: Comparison) -> Grid:
     """The comparison's texts, for a terminal or a page."""
-    from clearpipe.table import Grid
+    from clearpipe.overview import Grid
 
     checked = any(row.within is not None for row in comparison.rows)
     spans = comparison.method is not None

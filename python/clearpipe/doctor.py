@@ -149,7 +149,7 @@ def as_json(found: list[Check]) -> dict[str, Any]:
 
 def table(found: list[Check]) -> RichTable:
     """The checks for a terminal."""
-    from clearpipe.table import new_table
+    from clearpipe.overview import new_table
 
     out = new_table("What is installed", ["Name", "Value", "For", "How to get it"], left=4)
     for check in found:

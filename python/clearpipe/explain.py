@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import clearpipe as cp
-from clearpipe import _core, api, table
+from clearpipe import _core, api, units
 from clearpipe.errors import ConfigError, RunError
 
 Facts: TypeAlias = dict[str, Any]
@@ -94,7 +94,7 @@ def words(facts: Facts) -> str:
         lines += [f"  {line}" for line in _sender(facts)]
     for link in facts["links"]:
         kinds = " over ".join(link["kinds"])
-        lines += ["", f"Link {link['name']} ({kinds}), {table.rate(link['rate_bps'])}"]
+        lines += ["", f"Link {link['name']} ({kinds}), {units.rate(link['rate_bps'])}"]
         lines += [f"  {line}" for line in _link(facts, link)]
     return "\n".join(lines)
 
@@ -116,15 +116,15 @@ def _sender(facts: Facts) -> list[str]:
         window += f" of {facts['outstanding_pkts']:,} not yet acknowledged"
     rtt = "no RTT sample yet"
     if facts["srtt_s"] is not None:
-        srtt, least = table.seconds(facts["srtt_s"]), table.seconds(facts["min_rtt_s"])
+        srtt, least = units.seconds(facts["srtt_s"]), units.seconds(facts["min_rtt_s"])
         rtt = f"smoothed RTT {srtt}, smallest {least}"
-    lines = [f"{window}; {rtt}; timeout after {table.seconds(facts['rto_s'])}"]
+    lines = [f"{window}; {rtt}; timeout after {units.seconds(facts['rto_s'])}"]
     if (state := _STATE.get(facts["kind"])) is not None:
         lines += state(facts)
     if facts["recovering"]:
         lines.append("fast recovery is under way: holes are being filled")
     if facts["pacing_bps"] is not None:
-        lines.append(f"packets are spaced at {table.rate(facts['pacing_bps'])}")
+        lines.append(f"packets are spaced at {units.rate(facts['pacing_bps'])}")
     lines.append(_sent(facts))
     lines += _ack(facts)
     lines.append(_loss(facts))
@@ -151,7 +151,7 @@ def _ack(facts: Facts) -> list[str]:
     if ack["sack"]:
         parts.append("with SACK blocks")
     if ack["rtt_s"] is not None:
-        parts.append(f"RTT {table.seconds(ack['rtt_s'])}")
+        parts.append(f"RTT {units.seconds(ack['rtt_s'])}")
     if ack["code"] is not None:
         parts.append(f"code {ack['code']['bits']:02b} ({ack['code']['name']})")
     if ack["ece"] is not None:
@@ -269,7 +269,7 @@ def _bbr(facts: Facts) -> list[str]:
     state, gain = names[int(now["state"])], now["pacing_gain"]
     if "min_rtt" not in now:
         return [f"BBR: {state}; no round trip is over yet"]
-    model = f"{table.rate(now['bw'])} x {table.seconds(now['min_rtt'])} = {now['bdp']:,.0f} packets"
+    model = f"{units.rate(now['bw'])} x {units.seconds(now['min_rtt'])} = {now['bdp']:,.0f} packets"
     bounds = [
         f"{name} {now[name]:,.0f}"
         for name in ("inflight_longterm", "inflight_shortterm")
@@ -296,7 +296,7 @@ def _link(facts: Facts, link: dict[str, Any]) -> list[str]:
     waiting = "nothing waits"
     if packets:
         own = f"{link['own_pkts']:,} of this flow"
-        size = table.size(link["queue_bytes"])
+        size = units.size(link["queue_bytes"])
         waiting = f"{packets:,} packets wait ({own}), {size}, {100 * ratio:.2g} % of the buffer"
     lost = f", {link['losses_pkts']:,} lost on the line" if link["losses_pkts"] else ""
     lines = [f"{waiting}; {link['drops_pkts']:,} dropped{lost} so far"]
@@ -317,8 +317,8 @@ def _router(kind: str, now: dict[str, float]) -> str:
     if kind == "xcp":
         phi = now["phi"]
         does = "gives its flows" if phi > 0 else "takes from its flows"
-        length = table.seconds(now["avg_rtt"])
-        return f"XCP {does} {table.size(abs(phi))} of window together in this interval of {length}"
+        length = units.seconds(now["avg_rtt"])
+        return f"XCP {does} {units.size(abs(phi))} of window together in this interval of {length}"
     if kind == "vcp":
         load = {1: "low load", 2: "high load", 3: "overload"}[int(now["code"])]
         return f"VCP measured {100 * now['rho']:.1f} % of its target load: {load}"
@@ -343,7 +343,7 @@ def _packet(packet: dict[str, Any] | None) -> list[str]:
         return [f"{text} and was dropped"]
     waited = "did not wait"
     if packet["queued_s"]:
-        waited = f"waited {table.seconds(packet['queued_s'])}"
+        waited = f"waited {units.seconds(packet['queued_s'])}"
     lines = [f"{text}, {waited}, went out at {_at(packet['served_s'])}"]
     if packet["lost"]:
         lines[0] += " and was lost on the line"

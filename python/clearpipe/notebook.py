@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clearpipe import table
+from clearpipe import overview, units
 from clearpipe.plot import UNITS
 from clearpipe.report import network, svg, topology
 
@@ -77,7 +77,7 @@ def html(result: Result) -> str:
         _heading(result),
         *(f"<div>note: {escape(warning)}</div>" for warning in result.warnings),
         _network(result),
-        *map(_table, (table.link_table(result), table.group_table(result))),
+        *map(_table, (overview.link_table(result), overview.group_table(result))),
         _sparklines(result),
         _again(result),
     ]
@@ -87,7 +87,7 @@ def html(result: Result) -> str:
 def _heading(result: Result) -> str:
     meta = result.meta
     state = "" if result.complete else f" ({escape(meta['state'])})"
-    simulated, warmup = table.seconds(meta["simulated_s"]), table.seconds(meta["warmup_s"])
+    simulated, warmup = units.seconds(meta["simulated_s"]), units.seconds(meta["warmup_s"])
     return (
         f"<div><b>{escape(meta['name'])}</b> seed {meta['seed']}, rep {meta['rep']} "
         f'<span class="soft">{simulated} simulated{state}, measured after {warmup}</span></div>'
@@ -102,7 +102,7 @@ def _network(result: Result) -> str:
     )
 
 
-def _table(grid: table.Grid) -> str:
+def _table(grid: overview.Grid) -> str:
     def row(tag: str, cells: Sequence[str]) -> str:
         classes = (' class="text"' if i < grid.left else "" for i in range(len(cells)))
         return "".join(
@@ -205,7 +205,7 @@ def _again(result: Result) -> str:
     """The fingerprint, and what gives it again."""
     meta = result.meta
     file = f"{re.sub(r'[^A-Za-z0-9_.+-]+', '-', meta['name']).lstrip('-') or 'scenario'}.toml"
-    command = table.repeat_command(result, file)
+    command = overview.repeat_command(result, file)
     return (
         f"<div>fingerprint <code>{result.fingerprint}</code> "
         f'<span class="soft">clearpipe {escape(meta["version"])}, '

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from clearpipe.columns import Table
     from clearpipe.result import Result
-    from clearpipe.tables import Table
 
     Array = NDArray[np.float64]
 
@@ -210,7 +210,7 @@ class Plot:
     def _draw(
         self, lines: Sequence[Line], title: str, unit: str, scale: float, ax: Axes | None
     ) -> Axes:
-        from clearpipe.figures import COLORS
+        from clearpipe.style import COLORS
 
         axes = self._axes(ax)
         named = len(lines) <= MOST_NAMED
@@ -240,7 +240,7 @@ class Plot:
     def _cumulative(self, times: dict[str, Array], ax: Axes | None) -> Axes:
         import numpy as np
 
-        from clearpipe.figures import COLORS
+        from clearpipe.style import COLORS
 
         axes = self._axes(ax)
         for number, (group, values) in enumerate(times.items()):
@@ -263,7 +263,7 @@ class Plot:
             return ax
         from matplotlib import pyplot, rc_context
 
-        from clearpipe.figures import STYLE
+        from clearpipe.style import STYLE
 
         # Of pyplot, so that a notebook shows it; and before the style is set, because the first
         # figure chooses pyplot's settings for good.
@@ -272,7 +272,7 @@ class Plot:
             return figure.subplots()
 
     def _finished(self, axes: Axes, own: bool, several: bool) -> Axes:
-        from clearpipe.figures import title
+        from clearpipe.style import title
 
         axes.set_ylim(bottom=0)
         if own:

@@ -9,7 +9,7 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from clearpipe.tables import Table
+from clearpipe.columns import Table
 
 if TYPE_CHECKING:
     from clearpipe._core import Run
@@ -244,7 +244,7 @@ class Result:
         self._run.write_loose(fspath(dir))
 
     def __repr__(self) -> str:
-        from clearpipe import table
+        from clearpipe import overview
 
         meta = self.meta
         parts = [
@@ -253,13 +253,13 @@ class Result:
             f"rep={meta['rep']}",
             f"{meta['state']} at {meta['simulated_s']:g} s",
         ]
-        links = table.told_links(self)
-        for link in links[: table.MOST_LINKS]:
+        links = overview.told_links(self)
+        for link in links[: overview.MOST_LINKS]:
             parts.append(f"{link['name']}: {100 * link['utilization_ratio']:.1f} % used")
             parts.append(f"queue {link['queue_mean_pkts']:.1f} pkts")
             parts.append(f"drops {100 * link['drop_ratio']:.2g} %")
-        if len(links) > table.MOST_LINKS:
-            parts.append(f"and {len(links) - table.MOST_LINKS} more links")
+        if len(links) > overview.MOST_LINKS:
+            parts.append(f"and {len(links) - overview.MOST_LINKS} more links")
         return f"<Result {', '.join(parts)}, fingerprint {meta['fingerprint'][:16]}>"
 
     def _repr_html_(self) -> str:

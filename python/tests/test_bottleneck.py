@@ -15,11 +15,11 @@ from sweeping import call, write
 import clearpipe as cp
 from clearpipe import sweep
 from clearpipe.errors import ConfigError
+from clearpipe.overview import replication_table
 from clearpipe.reproduce import data, work
 from clearpipe.reproduce.data import Panel
-from clearpipe.sweep import drawing, report, tables
+from clearpipe.sweep import drawing, report, results
 from clearpipe.sweep.store import Store, seal, write_json
-from clearpipe.table import replication_table
 
 # One flow that sends little one way, ten that fill the link the other way.
 WEAK = """\
@@ -224,7 +224,7 @@ def test_a_link_is_named_before_anything_has_run(tmp_path: Path) -> None:
     spec = sweep.load(write(tmp_path, VARY + PLOT, AGAINST))
     store = Store(tmp_path / "store")
     store.open()
-    found = tables.read(spec, store)
+    found = results.read(spec, store)
     assert {row.state for row in found.rows} == {"missing"}
     assert found.links == ["bottleneck"]
     assert report.of_links(found, ["utilization_ratio"]) == "Of link bottleneck: utilization_ratio."
@@ -253,7 +253,7 @@ def test_points_may_name_different_links(tmp_path: Path) -> None:
     call("sweep", "run", "sweep.toml", cwd=tmp_path)
     out = call("sweep", "report", "sweep.toml", "--out", "out", cwd=tmp_path).stdout
     assert "Of the link in the column of that name: utilization_ratio" in flowing(out)
-    found = tables.read(sweep.load(tmp_path / "sweep.toml"), Store(tmp_path / "results/store"))
+    found = results.read(sweep.load(tmp_path / "sweep.toml"), Store(tmp_path / "results/store"))
     assert [found.link(point) for point in found.spec.points] == [
         "bottleneck",
         "bottleneck.reverse",
@@ -296,7 +296,7 @@ def test_old_results_answer_by_the_rule(tmp_path: Path) -> None:
         make_old(folder, "bottleneck.reverse")
         write_json(folder / "seal.json", seal(folder))
     assert "2 of 2 runs done (0 now)" in call("sweep", "run", "sweep.toml", cwd=tmp_path).stdout
-    for row in tables.read(sweep.load(tmp_path / "sweep.toml"), store).rows:
+    for row in results.read(sweep.load(tmp_path / "sweep.toml"), store).rows:
         name = "links.bottleneck.utilization_ratio"
         assert row.metrics["utilization_ratio"] == row.metrics[name]
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import clearpipe as cp
-from clearpipe import examples, model, models
+from clearpipe import examples, scenario, values
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = ROOT / "python" / "tools" / "make_models.py"
@@ -29,7 +29,7 @@ def generate(schema: dict[str, Any]) -> str:
 
 
 def test_the_checked_in_classes_are_those_of_the_schema() -> None:
-    committed = (ROOT / "python" / "clearpipe" / "models.py").read_text(encoding="utf-8")
+    committed = (ROOT / "python" / "clearpipe" / "scenario.py").read_text(encoding="utf-8")
     assert generate(json.loads(SCHEMA.read_text(encoding="utf-8"))) == committed, (
         "run `make models`"
     )
@@ -41,15 +41,15 @@ def test_the_schema_is_the_one_that_the_core_gives() -> None:
     )
 
 
-def keys(of: type[model.Model]) -> set[str]:
+def keys(of: type[values.Model]) -> set[str]:
     return {entry.metadata.get("key", entry.name) for entry in dataclasses.fields(of)}
 
 
 def test_every_key_of_every_table_has_a_field() -> None:
     schema = cp.schema()
     assert keys(cp.Scenario) == schema["properties"].keys()
-    classes = [getattr(models, name) for name in models.__all__]
-    known = [keys(of) for of in classes if isinstance(of, type) and issubclass(of, model.Model)]
+    classes = [getattr(scenario, name) for name in scenario.__all__]
+    known = [keys(of) for of in classes if isinstance(of, type) and issubclass(of, values.Model)]
     tables = [schema["$defs"]["FlowFile"], *schema["$defs"]["ProtocolTable"]["oneOf"]]
     tables += [schema["$defs"]["LinkFile"], *schema["$defs"]["QueueTable"]["oneOf"]]
     assert len(tables) > 8
@@ -166,8 +166,8 @@ def test_models_are_values() -> None:
 
 def test_values_that_toml_does_not_know() -> None:
     texts = {"x": cp.Flows(protocol="xcp", count=np.int64(3))}  # type: ignore[arg-type]
-    assert model.plain(texts)["x"]["count"] == 3
-    assert model.plain({"trace": Path("a") / "b"}) == {"trace": str(Path("a") / "b")}
+    assert values.plain(texts)["x"]["count"] == 3
+    assert values.plain({"trace": Path("a") / "b"}) == {"trace": str(Path("a") / "b")}
     with pytest.raises(cp.ConfigError, match=r"^flows.x.stop: .* is a object") as caught:
         small(flows={"x": cp.Flows(protocol="xcp", stop=object())}).to_toml()  # type: ignore[arg-type]
     assert caught.value.key == "flows.x.stop"

@@ -169,7 +169,7 @@ except KeyboardInterrupt:
 
 
 HEAVY = {"IPython", "jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "pydantic"}
-HEAVY |= {"scipy", "tomli_w", "clearpipe.models", "clearpipe.plot", "clearpipe.report"}
+HEAVY |= {"scipy", "tomli_w", "clearpipe.scenario", "clearpipe.plot", "clearpipe.report"}
 
 
 def loaded(code: str) -> set[str]:
@@ -183,7 +183,7 @@ def test_importing_loads_nothing_heavy() -> None:
     modules = loaded("import clearpipe")
     assert "clearpipe._core" in modules
     assert not (HEAVY | {"typer", "rich"}) & modules
-    assert "clearpipe.models" in loaded("import clearpipe; clearpipe.Scenario")
+    assert "clearpipe.scenario" in loaded("import clearpipe; clearpipe.Scenario")
 
 
 @pytest.mark.parametrize("arguments", ["'--help'", "'compare', '--help'", "'list', 'protocols'"])

@@ -250,9 +250,9 @@ def test_until_stops_when_the_interval_is_narrow(tmp_path: Path) -> None:
     """
     spec = sweep.load(write(tmp_path, text))
     sweep.run(spec, tmp_path / "store")
-    from clearpipe.sweep import tables
+    from clearpipe.sweep import results
 
-    found = tables.read(spec, Store(tmp_path / "store"))
+    found = results.read(spec, Store(tmp_path / "store"))
     for point in spec.points:
         interval = found.interval(point, "groups.a.goodput_mean_bps")
         assert interval is not None

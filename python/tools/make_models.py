@@ -1,4 +1,4 @@
-"""Writes `clearpipe/models.py` from the JSON Schema of scenario files.
+"""Writes `clearpipe/scenario.py` from the JSON Schema of scenario files.
 
     make_models.py SCHEMA OUT      writes the module
     make_models.py SCHEMA          prints it
@@ -198,7 +198,7 @@ def _imports(text: str) -> str:
     for module, names in IMPORTS.items():
         used = [name for name in names if re.search(rf"\b{name}\b", text)]
         lines += [f"from {module} import {', '.join(used)}"] if used else []
-    return "\n".join([*lines, "\nfrom clearpipe.model import Model\n"])
+    return "\n".join([*lines, "\nfrom clearpipe.values import Model\n"])
 
 
 def _called(definition: str) -> str:

@@ -338,9 +338,9 @@ def _as_result(document: dict[str, Any]) -> Any:
     """What `base_rtts` reads, of a scenario that is not run."""
     from types import SimpleNamespace
 
-    from clearpipe import model
+    from clearpipe import values
 
-    return SimpleNamespace(scenario_toml=cp.resolve(model.toml(document)).toml)
+    return SimpleNamespace(scenario_toml=cp.resolve(values.toml(document)).toml)
 
 
 def thm1_c1(_: Data) -> dict[str, float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from clearpipe import table
+from clearpipe import overview, units
 from clearpipe.report import charts, page, summary, svg
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def html(results: Sequence[Result], title: str = "") -> str:
     """The report's text."""
     import jinja2
 
-    lines = table.overview(results)
-    headings, rows = table.overview_rows(lines)
+    lines = overview.of(results)
+    headings, rows = overview.overview_rows(lines)
     schemes = page.schemes(results)
     drawn = page.charts_of(schemes)
     environment = jinja2.Environment(
@@ -53,8 +53,9 @@ def html(results: Sequence[Result], title: str = "") -> str:
         rows=rows,
         lines=lines,
         schemes=schemes,
-        caption=table.caption(lines),
-        table=table,
+        caption=overview.caption(lines),
+        overview=overview,
+        units=units,
         color=svg.color,
         alerts=page.alerts(schemes),
         drawings=page.drawings(schemes),
@@ -70,7 +71,7 @@ def html(results: Sequence[Result], title: str = "") -> str:
 
 def _title(results: Sequence[Result]) -> str:
     names = list(dict.fromkeys(result.meta["name"] for result in results))
-    return "-".join(table.common_words(names)) or "comparison"
+    return "-".join(overview.common_words(names)) or "comparison"
 
 
 def _asset(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from clearpipe import table
+from clearpipe import overview, units
 from clearpipe.report import thin
 from clearpipe.report.thin import Array, Folded
 
@@ -159,7 +159,7 @@ def points_each(results: Sequence[Result]) -> int:
 def sections(results: Sequence[Result]) -> list[Section]:
     """The charts of `results`; a quantity that none of them has recorded is left out."""
     points = points_each(results)
-    names = table.labels(results)
+    names = overview.labels(results)
     made = []
     for quantity in _quantities(results):
         panels = [
@@ -409,9 +409,9 @@ def _draw_buffers(panels: list[Panel], results: Sequence[Result]) -> None:
 def buffer_pkts(result: Result) -> tuple[str, float] | None:
     """Of which link a buffer is to be drawn, and what it holds in data packets: of the one that the
     scenario names, or of all that are loaded if they have the same."""
-    links = table.told_links(result)
+    links = overview.told_links(result)
     packets = tomllib.loads(result.scenario_toml).get("packets", {})
-    data_bytes = table.quantity(packets.get("data"))
+    data_bytes = units.quantity(packets.get("data"))
     if not data_bytes or len({link["buffer_bytes"] for link in links}) != 1:
         return None
     whose = f"link {links[0]['name']}" if len(links) == 1 else "each link"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearpipe import table
+from clearpipe import overview, units
 from clearpipe.report import charts, network, summary, svg, topology
 from clearpipe.report.charts import Curve, Panel, Section
 from clearpipe.report.summary import Scheme
@@ -78,7 +78,7 @@ class Charts:
 
 def schemes(results: Sequence[Result]) -> list[Scheme]:
     """Labels and colours: one hue per scenario, or per run where there is but one scenario."""
-    labels = table.labels(results)
+    labels = overview.labels(results)
     names = [result.meta["name"] for result in results]
     hues = list(dict.fromkeys(names))
     made = []
@@ -126,9 +126,9 @@ def alerts(made: Sequence[Scheme]) -> list[tuple[str, str]]:
         result = scheme.result
         prefix = "" if scheme.alone else f"{scheme.label}: "
         if not result.complete:
-            duration = table.quantity(tomllib.loads(result.scenario_toml).get("duration"))
-            of = f" of {table.seconds(duration)}" if duration else ""
-            at = table.seconds(result.meta["simulated_s"])
+            duration = units.quantity(tomllib.loads(result.scenario_toml).get("duration"))
+            of = f" of {units.seconds(duration)}" if duration else ""
+            at = units.seconds(result.meta["simulated_s"])
             told.append(("partial", f"{prefix}partial result: stopped at {at}{of}."))
         told += [("warning", prefix + warning) for warning in result.meta["warnings"]]
     return list(dict.fromkeys(told))
@@ -151,15 +151,15 @@ def charts_of(made: Sequence[Scheme]) -> Charts:
 
 
 def _facts(scheme: Scheme) -> str:
-    (line,) = table.overview([scheme.result])
+    (line,) = overview.of([scheme.result])
     parts = []
-    for link in line.links[: table.MOST_LINKS]:
+    for link in line.links[: overview.MOST_LINKS]:
         parts.append(f"{link['name']} {100 * link['utilization_ratio']:.1f} % used")
         parts.append(f"queue {link['queue_mean_pkts']:.4g} pkts")
-    if len(line.links) > table.MOST_LINKS:
-        parts.append(f"and {len(line.links) - table.MOST_LINKS} more links")
+    if len(line.links) > overview.MOST_LINKS:
+        parts.append(f"and {len(line.links) - overview.MOST_LINKS} more links")
     if line.group["goodput_bps"]:
-        goodput = table.rate(line.group["goodput_bps"]["mean"])
+        goodput = units.rate(line.group["goodput_bps"]["mean"])
         parts.append(f"{line.group['group']} {goodput} per flow")
     if line.group["jain_index_ratio"] is not None and line.group["active_flows"] > 1:
         parts.append(f"Jain {line.group['jain_index_ratio']:.4f}")
@@ -283,7 +283,7 @@ def _fct(made: Sequence[Scheme], numbers: list[dict[str, Any]]) -> Chart | None:
         curve = {"label": one.name, "c": (hue % svg.HUES, one.scheme.shade), "y": _numbers(share)}
         curves.append(curve | {"short": short, "step": True})
         quantiles = np.quantile(ranked, (0.1, 0.25, 0.5, 0.75, 0.9, 0.99))
-        rows.append([one.name, str(ranked.size), *(table.seconds(float(q)) for q in quantiles)])
+        rows.append([one.name, str(ranked.size), *(units.seconds(float(q)) for q in quantiles)])
     numbers.append(
         {
             "kind": "cdf",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearpipe import table
+from clearpipe import units
 from clearpipe.report import charts, svg
 from clearpipe.report.dots import Plot, Row
 from clearpipe.report.thin import Array
@@ -155,9 +155,9 @@ def _utilization(schemes: Sequence[Scheme]) -> Plot | None:
     rows, cells = [], []
     for scheme, number, link, name in _links(schemes):
         value = 100 * link["utilization_ratio"]
-        told = f"{name}: {value:.2f} % of {table.rate(link['rate_bps'])} used"
+        told = f"{name}: {value:.2f} % of {units.rate(link['rate_bps'])} used"
         rows.append(Row(name, scheme.color(number), told, f"{value:.1f}", value))
-        cells.append([name, table.rate(link["rate_bps"]), f"{value:.2f}"])
+        cells.append([name, units.rate(link["rate_bps"]), f"{value:.2f}"])
     headings = ["", "Capacity", "Utilization %"]
     note = _links_note(schemes)
     return Plot("Utilization", "%", rows, headings, cells, note, high=100.0)
@@ -188,14 +188,14 @@ def _lost(schemes: Sequence[Scheme]) -> Plot | None:
     for scheme, number, link, name in _links(schemes):
         drops, marks = link["drops_pkts"], link["marks_pkts"]
         told = (
-            f"{name}, after the warm-up\n{table.count(drops)} pkts dropped "
-            f"({100 * link['drop_ratio']:.3g} % of arrivals)\n{table.count(marks)} pkts marked\n"
-            f"{table.count(link['total_drops_pkts'])} pkts dropped in the whole run"
+            f"{name}, after the warm-up\n{units.count(drops)} pkts dropped "
+            f"({100 * link['drop_ratio']:.3g} % of arrivals)\n{units.count(marks)} pkts marked\n"
+            f"{units.count(link['total_drops_pkts'])} pkts dropped in the whole run"
         )
         value = f"{svg.si(drops)} | {svg.si(marks)}"
         rows.append(Row(name, scheme.color(number), told, value, float(drops), float(marks)))
         counts = (drops, marks, link["total_drops_pkts"], link["total_marks_pkts"])
-        cells.append([name, *(table.count(count) for count in counts)])
+        cells.append([name, *(units.count(count) for count in counts)])
     headings = ["", "Drops", "Marks", "Drops, whole run", "Marks, whole run"]
     note = "Dot: drops; ring: marks; after the warm-up. At the right: drops | marks."
     note = f"{note} {_links_note(schemes)}".strip()
@@ -246,7 +246,7 @@ def _from_table(result: Result, group: str) -> tuple[Array, Array]:
 
 def _from_flows(result: Result, group: str) -> tuple[Array, Array]:
     groups = tomllib.loads(result.scenario_toml).get("flows", {})
-    size = table.quantity(groups.get(group, {}).get("size"))
+    size = units.quantity(groups.get(group, {}).get("size"))
     if size is None:
         return np.empty(0), np.empty(0)
     flows = result.flows
@@ -258,7 +258,7 @@ def _from_flows(result: Result, group: str) -> tuple[Array, Array]:
 def decades(sizes: Array) -> list[tuple[int, str]]:
     """The decades of sizes that occur, as (exponent, text)."""
     found = np.unique(np.floor(np.log10(np.maximum(sizes, 1.0)) + 1e-12).astype(int))
-    ends = {int(i): (table.size(10.0**i), table.size(10.0 ** (i + 1))) for i in found}
+    ends = {int(i): (units.size(10.0**i), units.size(10.0 ** (i + 1))) for i in found}
     return [(i, f"{low} to {high}") for i, (low, high) in ends.items()]
 
 
@@ -274,7 +274,7 @@ def _transfer_plots(schemes: Sequence[Scheme]) -> list[Plot]:
             if not fct.size:
                 continue
             box = _five(fct)
-            texts = [table.seconds(value) for value in box]
+            texts = [units.seconds(value) for value in box]
             told = (
                 f"{one.name}, {words}: {fct.size} finished\nmedian {texts[2]}\n"
                 f"25 to 75 %: {texts[1]} to {texts[3]}\n5 to 95 %: {texts[0]} to {texts[4]}"

@@ -277,9 +277,9 @@ def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:
 def _tell_claims(done: Done) -> None:
     """A row for each part of each claim, and why what does not hold does not."""
     from clearpipe.cli import _print
+    from clearpipe.overview import new_table
     from clearpipe.reproduce import claims
     from clearpipe.reproduce.report import range_text, reading_text
-    from clearpipe.table import new_table
 
     table = new_table(
         f"{done.figure.id}: {done.figure.title}",
@@ -306,11 +306,11 @@ def _points(done: Done, out: Path) -> None:
     import shlex
 
     from clearpipe.cli import _print
+    from clearpipe.overview import new_table
     from clearpipe.reproduce import work
     from clearpipe.reproduce.claims import Reading
     from clearpipe.reproduce.report import interval_text
     from clearpipe.reproduce.runs import told as told_of
-    from clearpipe.table import new_table
 
     work.write_scenarios(done, out / done.scale)
     data = done.data
@@ -422,7 +422,7 @@ def _state(figure: Figure, out: Path, scale: str) -> str:
 
 def _list(figures: Sequence[Figure], out: Path, scale: str, as_json: bool) -> None:
     from clearpipe.cli import _print, _print_json
-    from clearpipe.table import new_table
+    from clearpipe.overview import new_table
 
     found = rows(figures, out, scale)
     if as_json:

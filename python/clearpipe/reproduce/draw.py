@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from clearpipe import figures
+from clearpipe import style
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Panel, Part
 from clearpipe.reproduce.runs import Cell, Censored, Data, position, told
@@ -19,7 +19,7 @@ from clearpipe.sweep.spec import split_quantity
 
 FORMATS = ("png", "svg", "pdf")
 MARKERS = "osD^vPX*<>"
-COLORS = (*figures.COLORS, "#8c564b", "#6b6b6b", "#1b9e9e", "#7a5195")
+COLORS = (*style.COLORS, "#8c564b", "#6b6b6b", "#1b9e9e", "#7a5195")
 WIDTH, HEIGHT, TOP = 5.6, 1.95, 0.55
 """Inches: text of 9 points stays legible at half of a page's width."""
 
@@ -51,15 +51,15 @@ def draw_small(data: Data, path: Path, dpi: int) -> None:
 
 def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
     """The panels, one below the other unless `columns` says else."""
-    figures.check(paths[0])
+    style.check(paths[0])
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Drawing
 
     panels = _panels(data)
     columns = data.figure.columns
     rows = math.ceil(len(panels) / columns)
-    style = {**figures.STYLE, "svg.hashsalt": f"clearpipe-{data.figure.id}"}
-    with rc_context(style):
+    look = {**style.STYLE, "svg.hashsalt": f"clearpipe-{data.figure.id}"}
+    with rc_context(look):
         size = (WIDTH * max(1.0, 0.75 * columns), TOP + HEIGHT * rows)
         drawing = Drawing(figsize=size, layout="constrained")
         axes = drawing.subplots(rows, columns, squeeze=False).ravel().tolist()
@@ -74,7 +74,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
         _legend(drawing, axes[: len(panels)])
         drawing.align_ylabels(axes)
         for path in paths:
-            drawing.savefig(path, dpi=dpi, metadata=figures.undated(path))
+            drawing.savefig(path, dpi=dpi, metadata=style.undated(path))
     return paths
 
 

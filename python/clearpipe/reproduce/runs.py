@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import clearpipe as cp
-from clearpipe import api, model
+from clearpipe import api, values
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Figure, Paper, Part, Scheme, paper
-from clearpipe.sweep import metrics, runner, tables
+from clearpipe.sweep import metrics, results, runner
 from clearpipe.sweep import spec as specs
 from clearpipe.sweep.spec import Spec, split_quantity
 from clearpipe.sweep.store import Store
@@ -34,7 +34,7 @@ FUNCTION = re.compile(r"(mean|min|max|sum|jain)\((.+)\)")
 
 def scenario(figure: Figure, part: Part, reading: Reading | None = None) -> str:
     """The part as a sweep's file: what `clearpipe sweep run` and `clearpipe run` take."""
-    return model.toml(_document(figure, part, reading))
+    return values.toml(_document(figure, part, reading))
 
 
 def _document(figure: Figure, part: Part, reading: Reading | None) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def sweep(
         if not rules:
             return None
         document["sweep"]["only"] = rules
-        text = model.toml(document)
+        text = values.toml(document)
     spec = specs.parse(api.Source(f"{_name(figure, part)}.toml", text))
     return replace(spec, engine=part.engine)
 
@@ -413,7 +413,7 @@ def read(
     data = Data(paper(figure.paper), figure, parts, chosen=chosen, lacking=lacking)
     for part, spec in sweeps:
         points = {point.number: point for point in spec.points}
-        rows = tables.read(spec, store).rows
+        rows = results.read(spec, store).rows
         if part.real and lacking and not any(row.state == "done" for row in rows):
             continue
         for row in rows:

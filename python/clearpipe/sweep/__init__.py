@@ -34,6 +34,6 @@ def table(spec: Spec, store: str | PathLike[str]) -> Any:
     `model_version`, `fingerprint`, `run`; of `link` are the links' metrics without a name. Raises
     UnsupportedError without pyarrow.
     """
-    from clearpipe.sweep import tables
+    from clearpipe.sweep import results
 
-    return tables.arrow(tables.read(spec, Store(Path(store))))
+    return results.arrow(results.read(spec, Store(Path(store))))

@@ -17,10 +17,10 @@ from clearpipe.api import MAX_SEED
 from clearpipe.exits import reports_errors
 
 if TYPE_CHECKING:
+    from clearpipe.sweep.results import Table
     from clearpipe.sweep.runner import Executor, Options, Tally
     from clearpipe.sweep.spec import Spec
     from clearpipe.sweep.store import Store
-    from clearpipe.sweep.tables import Table
 
 app = typer.Typer(
     name="sweep",
@@ -258,7 +258,7 @@ def _told(tally: Tally) -> str:
 def _forecast(
     spec: Spec, place: Path, jobs: int, options: Options, as_json: bool, quiet: bool
 ) -> None:
-    from clearpipe import table
+    from clearpipe import units
     from clearpipe.sweep import forecast
     from clearpipe.sweep.store import Store
 
@@ -280,8 +280,8 @@ def _forecast(
     print(f"events   {found.events:.3g}, packet-hops {found.packet_hops:.3g}")
     cores = f"{found.jobs} at a time ({_span(found.core_s)} on one core)"
     print(f"time     {_span(found.wall_s)} with {cores}")
-    print(f"memory   up to {table.size(found.memory_bytes)}, by what was tried")
-    print(f"disk     {table.size(found.disk_bytes)}")
+    print(f"memory   up to {units.size(found.memory_bytes)}, by what was tried")
+    print(f"disk     {units.size(found.disk_bytes)}")
 
 
 def _span(seconds: float) -> str:
@@ -386,12 +386,12 @@ def report(  # noqa: PLR0913 - one for each option
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:
     from clearpipe.errors import RunError
     from clearpipe.sweep import report as reporting
-    from clearpipe.sweep import tables
+    from clearpipe.sweep import results
     from clearpipe.sweep.store import Store
 
     store = Store(place)
     store.identify()
-    table = tables.read(spec, store)
+    table = results.read(spec, store)
     if not any(row.state == "done" for row in table.rows):
         raise RunError(f"{place}: holds no run of this sweep; `clearpipe sweep run` does them")
     folder = out or Path("results") / f"{re.sub(r'[^A-Za-z0-9_.+-]+', '-', spec.name)}-sweep"
@@ -409,8 +409,8 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
 
 def _print_points(table: Table) -> None:
     from clearpipe.cli import _print
+    from clearpipe.overview import new_table
     from clearpipe.sweep import report as reporting
-    from clearpipe.table import new_table
 
     shown = reporting.shown_metrics(table)
     where = reporting.coordinates(table)

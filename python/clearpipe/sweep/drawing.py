@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clearpipe import figures
+from clearpipe import style
 from clearpipe.statistics import Interval
 from clearpipe.sweep import metrics
+from clearpipe.sweep.results import Table
 from clearpipe.sweep.spec import Axis, Plot, Point, Spec, split_quantity
-from clearpipe.sweep.tables import Table
 
 FORMATS = ("png", "svg", "pdf")
 MARKERS = "osD^vPX*"
@@ -24,7 +24,7 @@ UNITS = {"bps": "b/s", "pkts": "packets", "bytes": "bytes", "s": "s", "ratio": "
 
 def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
     """Draw one figure in every format. The files depend on the results and matplotlib alone."""
-    figures.check(folder / "x.png")
+    style.check(folder / "x.png")
     check(table, plot)
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
     panels = _panels(table.spec, plot)
     rows = len(plot.y)
     folder.mkdir(parents=True, exist_ok=True)
-    with rc_context(figures.STYLE):
+    with rc_context(style.STYLE):
         size = (max(4.2, 3.1 * len(panels)), 0.5 + 2.5 * rows)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(rows, len(panels), sharex=True, sharey="row", squeeze=False)
@@ -52,7 +52,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
             axes[0, -1].legend(fontsize=8)
         paths = [folder / f"{plot.name}.{kind}" for kind in FORMATS]
         for path in paths:
-            figure.savefig(path, dpi=200, metadata=figures.undated(path))
+            figure.savefig(path, dpi=200, metadata=style.undated(path))
     return paths
 
 
@@ -148,7 +148,7 @@ def _positions(axis: Axis) -> tuple[dict[str, float], list[str] | None]:
 def _line(place: Any, found: list[tuple[float, Interval]], label: str, number: int) -> None:
     if not found:
         return
-    color = figures.COLORS[number % len(figures.COLORS)]
+    color = style.COLORS[number % len(style.COLORS)]
     x = [at for at, _ in found]
     means = [interval.mean for _, interval in found]
     halves = [interval.half if math.isfinite(interval.half) else 0.0 for _, interval in found]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import clearpipe as cp
 from clearpipe import statistics
-from clearpipe.sweep import drawing, metrics, tables
+from clearpipe.sweep import drawing, metrics, results
+from clearpipe.sweep.results import Row, Table
 from clearpipe.sweep.spec import Point
-from clearpipe.sweep.tables import Row, Table
 
 # More rows than that are in the CSV file only.
 MOST_ROWS = 500
@@ -36,7 +36,7 @@ def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
     drawn: list[Path] = []
     for plot in table.spec.plots:
         drawn += drawing.draw(table, plot, folder)
-    _write(folder / "runs.csv", tables.csv(table))
+    _write(folder / "runs.csv", results.csv(table))
     page = folder / "report.html"
     _write(page, "\n".join(_page(table, folder)) + "\n")
     return page, drawn

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearpipe import figures
-from clearpipe.figures import COLORS
+from clearpipe import style
+from clearpipe.style import COLORS
 from clearpipe.theory import aqm, mlcp, responses, vcp, xcp
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ def canvas(path: Target, columns: int = 2, rows: int = 1) -> Iterator[tuple[Figu
 
     Raises ConfigError for a format that cannot be drawn, UnsupportedError without matplotlib.
     """
-    figures.check(path)
+    style.check(path)
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     target = Path(path)
-    with rc_context(figures.STYLE):
+    with rc_context(style.STYLE):
         figure = Figure(figsize=(3.6 * columns, 2.7 * rows), layout="constrained")
         yield figure, figure.subplots(rows, columns, squeeze=False)
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=110, metadata=figures.undated(target))
+        figure.savefig(target, dpi=110, metadata=style.undated(target))
 
 
 def xcp_loop(path: Target, alpha: float, beta: float, d: float) -> None:

@@ -50,9 +50,9 @@ SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**
 def check(figure: Path | None) -> None:
     """Before any work: can this figure be drawn?"""
     if figure is not None:
-        from clearpipe import figures
+        from clearpipe import style
 
-        figures.check(figure)
+        style.check(figure)
 
 
 def quantity(option: str, text: str, units: Mapping[str, float], example: str) -> float:

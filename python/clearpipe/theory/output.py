@@ -35,19 +35,19 @@ class Fact(NamedTuple):
 
 def show(title: str, facts: Sequence[Fact], sheets: Sequence[Sheet], as_json: bool) -> None:
     """Prints facts and sheets to stdout."""
-    from clearpipe import cli, table
+    from clearpipe import cli, overview
 
     if as_json:
         cli._print_json(_as_json(facts, sheets))
         return
     if facts:
-        out = table.new_table(title, ("", "", ""), left=1)
+        out = overview.new_table(title, ("", "", ""), left=1)
         out.show_header = False
         for fact in facts:
             out.add_row(fact.about, text(fact.value), fact.unit)
         cli._print(out)
     for sheet in sheets:
-        out = table.new_table(sheet.title, tuple(sheet.columns.values()), left=sheet.left)
+        out = overview.new_table(sheet.title, tuple(sheet.columns.values()), left=sheet.left)
         for row in sheet.rows:
             out.add_row(*(text(value) for value in row))
         cli._print(out)

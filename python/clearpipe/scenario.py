@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from clearpipe.model import Model
+from clearpipe.values import Model
 
 __all__ = [
     "AredQueue",

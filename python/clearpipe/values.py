@@ -1,4 +1,4 @@
-"""What the generated classes of `clearpipe.models` share: frozen values that render as TOML."""
+"""What the generated classes of `clearpipe.scenario` share: frozen values that render as TOML."""
 
 from __future__ import annotations
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from clearpipe import units
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 # Where a result is told in a line, more links than that are only counted.
 MOST_LINKS = 2
-
-# The units that a resolved scenario uses for times and bytes.
-UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3}
-UNITS |= {"MB": 1e6, "GB": 1e9}
 
 
 def rows(table: Any) -> list[dict[str, Any]]:
@@ -36,14 +33,6 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def quantity(text: object) -> float | None:
-    """A time in seconds or a number of bytes out of a resolved scenario, for display only."""
-    match = re.fullmatch(r"([\d.]+)([A-Za-z]+)", str(text))
-    if match is None or match[2] not in UNITS:
-        return None
-    return float(match[1]) * UNITS[match[2]]
-
-
 def as_json(result: Result) -> dict[str, Any]:
     """A result's tables without its series."""
     return {
@@ -55,38 +44,10 @@ def as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def rate(bps: float) -> str:
-    """A rate with its unit, such as `150 Mb/s`."""
-    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
-        if bps >= factor:
-            return f"{bps / factor:.4g} {unit}"
-    return f"{bps:.4g} b/s"
-
-
-def seconds(value: float) -> str:
-    """A time with its unit, such as `80 ms`."""
-    if 0 < value < 1e-3:
-        return f"{value * 1e6:.4g} µs"
-    return f"{value * 1e3:.4g} ms" if 0 < value < 1 else f"{value:.4g} s"
-
-
-def size(count: float) -> str:
-    """Bytes with their unit, such as `1.5 MB`."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.4g} {unit}"
-    return f"{count:.4g} B"
-
-
-def count(value: float) -> str:
-    """A count with thin groups of three digits."""
-    return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
 def speed(meta: Meta) -> str:
     """Packet-hops, or a fluid engine's steps, per second and simulated over real time."""
     if "numerics" in meta:
-        return f"{count(meta['events'])} steps, {_times_real(meta)} x real time"
+        return f"{units.count(meta['events'])} steps, {_times_real(meta)} x real time"
     return f"{meta['packet_hops_per_s'] / 1e6:.1f} Mhops/s, {_times_real(meta)} x real time"
 
 
@@ -94,7 +55,7 @@ def _times_real(meta: Meta) -> str:
     if meta["wall_s"] <= 0:
         return "-"
     times = meta["simulated_s"] / meta["wall_s"]
-    return count(times) if times >= 100 else f"{times:.3g}"
+    return units.count(times) if times >= 100 else f"{times:.3g}"
 
 
 def _queue(mean: float, p90: float, scale: float = 1.0) -> str:
@@ -132,9 +93,9 @@ LINK_COLUMNS: list[tuple[str, Callable[[LinkSummary], str]]] = [
     ),
     (
         "Drops pkts\nafter warm-up / all",
-        lambda x: f"{count(x['drops_pkts'])} / {count(x['total_drops_pkts'])}",
+        lambda x: f"{units.count(x['drops_pkts'])} / {units.count(x['total_drops_pkts'])}",
     ),
-    ("Marks pkts\nafter warm-up", lambda x: count(x["marks_pkts"])),
+    ("Marks pkts\nafter warm-up", lambda x: units.count(x["marks_pkts"])),
 ]
 
 GROUP_COLUMNS: list[tuple[str, Callable[[GroupSummary], str]]] = [
@@ -229,7 +190,7 @@ def overview_rows(lines: Sequence[Overview]) -> tuple[list[str], list[list[list[
     return headings, [line.cells(transfers, by_link) for line in lines]
 
 
-def overview(results: Sequence[Result]) -> list[Overview]:
+def of(results: Sequence[Result]) -> list[Overview]:
     """What tells of each result: the link that its scenario names, or else every loaded one."""
     return [
         Overview(label, told_links(result), result.summary["groups"][0], _sized(result), result)
@@ -270,19 +231,20 @@ def set_up(result: Result) -> str:
     flows = " + ".join(f"{g['flows']} {g['protocol']} ({g['group']})" for g in summary["groups"])
     rtts = [value for value in result.flows.column("base_rtt_s") if value is not None]
     low, high = (float(min(rtts)), float(max(rtts))) if rtts else (0.0, 0.0)
-    spread = seconds(low) if low == high else f"{seconds(low)} to {seconds(high)}"
+    spread = units.seconds(low) if low == high else f"{units.seconds(low)} to {units.seconds(high)}"
     links = "; ".join(_link_sentence(link) for link in summary["links"][:4])
     more = len(summary["links"]) - 4
     links += f"; and {more} more" if more > 0 else ""
+    simulated, warmup = units.seconds(meta["simulated_s"]), units.seconds(meta["warmup_s"])
     return (
         f"Flows: {flows or 'none'}, base RTT {spread}. Links: {links}. "
-        f"{seconds(meta['simulated_s'])} simulated, measured after {seconds(meta['warmup_s'])}."
+        f"{simulated} simulated, measured after {warmup}."
     )
 
 
 def _link_sentence(link: LinkSummary) -> str:
-    buffer = size(link["buffer_bytes"])
-    return f"{link['name']} {rate(link['rate_bps'])}, buffer {buffer}, queue {link['queue']}"
+    buffer = units.size(link["buffer_bytes"])
+    return f"{link['name']} {units.rate(link['rate_bps'])}, buffer {buffer}, queue {link['queue']}"
 
 
 def repeat_command(result: Result, file: str | None = None) -> str:
@@ -364,7 +326,7 @@ def group_rows(result: Result) -> tuple[list[str], list[list[str]]]:
 
 def overview_table(results: Sequence[Result], title: str) -> Grid:
     """The rows of each result."""
-    lines = overview(results)
+    lines = of(results)
     headings, rows = overview_rows(lines)
     left = 2 if len(link_names(lines)) > 1 else 1
     return Grid(title, headings, [row for mine in rows for row in mine], left, caption(lines))
@@ -392,7 +354,7 @@ GROUP_MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
 
 def replication_table(results: Sequence[Result]) -> RichTable:
     """Mean, smallest and largest value over the replications of one scenario."""
-    lines = overview(results)
+    lines = of(results)
     table = new_table(f"Over {len(results)} replications", ["Measure", "mean", "min", "max"])
     measured: dict[str, list[float]] = {}
     for name in link_names(lines):
