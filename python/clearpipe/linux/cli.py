@@ -9,13 +9,9 @@ import typer
 
 from clearpipe.exits import reports_errors
 from clearpipe.linux import hosts_cli
+from clearpipe.options import group
 
-app = typer.Typer(
-    help="Real kernels: commands behind emulated links, end hosts in eBPF.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = group("linux", "Real kernels: commands behind emulated links, end hosts in eBPF.")
 
 EPILOG = (
     "The command is at 10.77.0.1 in a network namespace of its own; the other end of the link is "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from clearpipe import options, terminal
 from clearpipe.exits import reports_errors
 
 Name = Annotated[
@@ -59,7 +59,7 @@ def load(
     """
     from clearpipe.linux import hosts
 
-    rate_bps = None if rate is None else _bits_per_second(rate)
+    rate_bps = None if rate is None else round(options.rate("--rate", rate))
     hosts.load(
         name,
         dev=dev,
@@ -92,18 +92,4 @@ def status() -> None:
     """Show what is loaded (JSON)."""
     from clearpipe.linux import hosts
 
-    print(json.dumps(hosts.status(), indent=2))
-
-
-def _bits_per_second(text: str) -> int:
-    from clearpipe.errors import ConfigError
-
-    units = {"Gbps": 1e9, "Mbps": 1e6, "kbps": 1e3, "bps": 1.0}
-    for unit, factor in units.items():
-        number = text.removesuffix(unit)
-        if number != text:
-            try:
-                return int(float(number) * factor)
-            except ValueError:
-                break
-    raise ConfigError(f"--rate {text}: allowed are a number and {', '.join(units)}, as in 20Mbps")
+    terminal.show_json(hosts.status())

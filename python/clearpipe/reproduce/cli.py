@@ -14,7 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from clearpipe.exits import reports_errors
-from clearpipe.sweep.cli import KEPT, STORE
+from clearpipe.options import (
+    KEPT,
+    STORE,
+    Executor,
+    Jobs,
+    Json,
+    MaxTime,
+    Quiet,
+    Retry,
+    Scheduler,
+    Shard,
+    StoreDir,
+)
+from clearpipe.options import shard as read_shard
+from clearpipe.options import time as time_of
+from clearpipe.sweep.place import Place
+from clearpipe.terminal import show, show_json
 
 if TYPE_CHECKING:
     from clearpipe.reproduce.data import Figure
@@ -51,30 +67,16 @@ def reproduce(  # noqa: PLR0913 - one for each option
             "too. Repeatable. Tells the numbers; writes no report.",
         ),
     ] = None,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where all runs are kept.")] = STORE,
+    store: StoreDir = STORE,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where figures, verdicts and reports go.")
     ] = OUT,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; one per core.")
-    ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(metavar="I/N", help="Do the runs of the I-th of N equal parts, no verdicts."),
-    ] = None,
-    max_time: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Stop after this time with exit code 75; then go on."),
-    ] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry-failed", help="Do runs again that ended with an error.")
-    ] = False,
-    executor: Annotated[
-        Literal["local", "dask"], typer.Option(help="Where runs are done: local or dask.")
-    ] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
-    ] = None,
+    jobs: Jobs = None,
+    shard: Shard = None,
+    max_time: MaxTime = None,
+    retry: Retry = False,
+    executor: Executor = "local",
+    scheduler: Scheduler = None,
     no_run: Annotated[
         bool, typer.Option("--no-run", help="Run nothing; judge what the store has.")
     ] = False,
@@ -99,8 +101,8 @@ def reproduce(  # noqa: PLR0913 - one for each option
         Path | None,
         typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Reproduce figures, tables and numbers of the papers, and judge what they claim.
 
@@ -108,7 +110,6 @@ def reproduce(  # noqa: PLR0913 - one for each option
     goes on. The last line counts the verdicts.
     """
     from clearpipe.reproduce import data, work
-    from clearpipe.sweep import cli as sweeps
     from clearpipe.sweep.runner import Options
     from clearpipe.sweep.store import Store
 
@@ -117,14 +118,14 @@ def reproduce(  # noqa: PLR0913 - one for each option
         return
     found = {figure.id: figure for target in targets for figure in data.chosen(target)}
     figures = list(found.values())
-    part = sweeps._shard(shard)
-    seconds = sweeps._seconds(max_time)
+    part = read_shard(shard)
+    seconds = None if max_time is None else time_of("--max-time", max_time, "50min")
     deadline = None if seconds is None else time.monotonic() + seconds
     job = work.Job(
         Store(store),
         scale,
         work.conditions(only or []),
-        sweeps._Place(executor, scheduler, jobs).executor(deadline),
+        Place(executor, scheduler, jobs).executor(deadline),
         Options(part, retry),
         deadline,
         quiet,
@@ -259,8 +260,7 @@ def _verdicts(done: Done) -> dict[str, str]:
 def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:
     if as_json:
         value = {"figures": [one.as_json() for one in done], "verdicts": _counts(done)}
-        json.dump(value, sys.stdout, indent=1, allow_nan=False, ensure_ascii=False)
-        sys.stdout.write("\n")
+        show_json(value)
         return
     for one in done:
         if not one.built:
@@ -276,7 +276,6 @@ def _tell(done: Sequence[Done], job: Job, out: Path, as_json: bool) -> None:
 
 def _tell_claims(done: Done) -> None:
     """A row for each part of each claim, and why what does not hold does not."""
-    from clearpipe.cli import _print
     from clearpipe.overview import new_table
     from clearpipe.reproduce import claims
     from clearpipe.reproduce.report import range_text, reading_text
@@ -295,7 +294,7 @@ def _tell_claims(done: Done) -> None:
         table.add_row(
             name, judged.assertion.says or claim.statement, bounds, measured, judged.verdict
         )
-    _print(table)
+    show(table)
     for claim, judged in parts:
         if judged.verdict not in claims.GOOD and judged.reason:
             print(f"{claim.name_of(judged.assertion)}: {judged.reason}")
@@ -305,7 +304,6 @@ def _points(done: Done, out: Path) -> None:
     """The numbers of each point and the command that repeats one run by itself."""
     import shlex
 
-    from clearpipe.cli import _print
     from clearpipe.overview import new_table
     from clearpipe.reproduce import work
     from clearpipe.reproduce.claims import Reading
@@ -332,14 +330,14 @@ def _points(done: Done, out: Path) -> None:
             reading = Reading.of("", found, -math.inf, math.inf) if found else None
             texts.append(interval_text(reading) if reading else "-")
         table.add_row(*point, str(len(cells)), *texts)
-    _print(table)
+    show(table)
     if data.cells:
         cell = data.cells[0]
         sets = " ".join(f"--set {shlex.quote(one)}" for one in cell.sets)
         path = out / done.scale / done.figure.id / work.scenario_file(cell.part)
         real = any(part.real for part in data.parts if part.name == cell.part)
         engine = " --engine linux" if real else ""
-        _print(
+        show(
             f"one of these runs by itself: clearpipe run {path} {sets} --rep {cell.rep}{engine} "
             "--report"
         )
@@ -421,17 +419,16 @@ def _state(figure: Figure, out: Path, scale: str) -> str:
 
 
 def _list(figures: Sequence[Figure], out: Path, scale: str, as_json: bool) -> None:
-    from clearpipe.cli import _print, _print_json
     from clearpipe.overview import new_table
 
     found = rows(figures, out, scale)
     if as_json:
-        _print_json(found)
+        show_json(found)
         return
     table = new_table("", ["id", "title", "claims", "state"], left=2)
     for row in found:
         table.add_row(row["id"], row["title"], str(row["claims"]), row["state"])
-    _print(table)
+    show(table)
     built = sum(row["state"] != "not built" for row in found)
     total = sum(row["claims"] for row in found)
     print(f"{len(found)} figures, tables and numbers, {built} built; {total} claims")

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from clearpipe.api import MAX_SEED
 from clearpipe.exits import reports_errors
+from clearpipe.options import (
+    KEPT,
+    STORE,
+    Executor,
+    Jobs,
+    Json,
+    MaxTime,
+    Quiet,
+    Retry,
+    Scheduler,
+    Seed,
+    Set,
+    Shard,
+    StoreDir,
+    group,
+)
+from clearpipe.options import shard as read_shard
+from clearpipe.options import time as time_of
+from clearpipe.sweep.place import Place
+from clearpipe.terminal import show, show_json
 
 if TYPE_CHECKING:
     from clearpipe.sweep.results import Table
@@ -22,23 +39,9 @@ if TYPE_CHECKING:
     from clearpipe.sweep.spec import Spec
     from clearpipe.sweep.store import Store
 
-app = typer.Typer(
-    name="sweep",
-    help="Many runs of one scenario: what [sweep] in its file says.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = group("sweep", "Many runs of one scenario: what [sweep] in its file says.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file with [sweep].")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key in all runs. Repeatable."),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(min=0, max=MAX_SEED, help="The experiment; default: the scenario's own."),
-]
 Reps = Annotated[
     int | None,
     typer.Option(
@@ -57,18 +60,6 @@ UntilOption = Annotated[
     ),
 ]
 Engine = Annotated[str, typer.Option(metavar="NAME", help="The engine: packet or fluid.")]
-StoreOption = Annotated[
-    Path, typer.Option("--store", metavar="DIR", help="Where all runs are kept.")
-]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: one per core.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
-
-STORE = Path("results/store")
-
-KEPT = "finished runs are kept, and the same command goes on"
 
 
 def _spec(
@@ -89,30 +80,6 @@ def _spec(
     return spec.load(file, sets=set_ or [], seed=seed, reps=reps, until=until, engine=used)
 
 
-def _shard(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if match is None or not int(match[1]) < int(match[2]):
-        raise typer.BadParameter(
-            f"{text!r}: I/N with I from 0 to N-1 is wanted", param_hint="--shard"
-        )
-    return int(match[1]), int(match[2])
-
-
-def _seconds(text: str | None) -> float | None:
-    from clearpipe.sweep.spec import split_quantity
-
-    if text is None:
-        return None
-    quantity = split_quantity(text)
-    if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-        raise typer.BadParameter(
-            f"{text!r}: a time such as 30min is wanted", param_hint="--max-time"
-        )
-    return quantity[0]
-
-
 @app.command()
 @reports_errors(KEPT)
 def run(  # noqa: PLR0913 - one for each option
@@ -123,37 +90,16 @@ def run(  # noqa: PLR0913 - one for each option
     reps: Reps = None,
     until: UntilOption = None,
     engine: Engine = "packet",
-    store: StoreOption = STORE,
+    store: StoreDir = STORE,
     jobs: Jobs = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I/N",
-            help="Only the I-th of N equal parts, I from 0: one for each "
-            "task of a Slurm array or of an indexed job.",
-        ),
-    ] = None,
-    max_time: Annotated[
-        str | None,
-        typer.Option(
-            "--max-time",
-            metavar="TIME",
-            help="Stop after this time, such as 50min, with "
-            "exit code 75; the same command goes on.",
-        ),
-    ] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry-failed", help="Do runs again that ended with an error.")
-    ] = False,
+    shard: Shard = None,
+    max_time: MaxTime = None,
+    retry: Retry = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what it would take, and do nothing.")
     ] = False,
-    executor: Annotated[
-        Literal["local", "dask"], typer.Option(help="Where runs are done: local or dask.")
-    ] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
-    ] = None,
+    executor: Executor = "local",
+    scheduler: Scheduler = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -161,47 +107,20 @@ def run(  # noqa: PLR0913 - one for each option
     from clearpipe.sweep.runner import Options
 
     wanted = _spec(file, set_, seed, reps, until, engine)
-    place = _Place(executor, scheduler, jobs)
-    options = Options(_shard(shard), retry)
+    place = Place(executor, scheduler, jobs)
+    options = Options(read_shard(shard), retry)
+    limit = None if max_time is None else time_of("--max-time", max_time, "50min")
     if dry_run:
         _forecast(wanted, store, place.width(), options, as_json, quiet)
         return
-    tally = _run(wanted, store, place, options, _seconds(max_time), quiet)
+    tally = _run(wanted, store, place, options, limit, quiet)
     if tally.fresh and not quiet:
         _note_sameness(wanted, store)
     _tell(tally, as_json)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where runs are done."""
-
-    kind: str
-    scheduler: str | None
-    jobs: int | None
-
-    def width(self) -> int:
-        """Runs at a time, as far as this machine knows."""
-        return self.jobs or os.cpu_count() or 1
-
-    def executor(self, deadline: float | None) -> Executor:
-        from clearpipe.sweep import runner
-
-        if self.kind == "local":
-            if self.scheduler is not None:
-                raise typer.BadParameter("--scheduler goes with --executor dask")
-            return runner.Threads(self.jobs, deadline)
-        if self.jobs is not None:
-            raise typer.BadParameter("--jobs goes with --executor local; workers have their own")
-        if self.scheduler is None:
-            raise typer.BadParameter("--executor dask needs --scheduler ADDR")
-        from clearpipe.sweep import cluster
-
-        return cluster.Dask(self.scheduler, deadline)
-
-
 def _run(
-    spec: Spec, store: Path, place: _Place, options: Options, max_time_s: float | None, quiet: bool
+    spec: Spec, store: Path, place: Place, options: Options, max_time_s: float | None, quiet: bool
 ) -> Tally:
     from clearpipe.sweep import progress, runner
     from clearpipe.sweep.store import Store
@@ -222,7 +141,7 @@ def _tell(tally: Tally, as_json: bool) -> None:
     for damage in tally.damaged:
         print(f"clearpipe: {damage.path}: {damage.reason}; done again", file=sys.stderr)
     if as_json:
-        _print_json({**asdict(tally), "missing": tally.missing})
+        show_json({**asdict(tally), "missing": tally.missing})
     else:
         print(_told(tally))
     if tally.failed:
@@ -268,7 +187,7 @@ def _forecast(
 
     found = forecast.forecast(spec, Store(place), jobs, options, said)
     if as_json:
-        _print_json(found.as_json())
+        show_json(found.as_json())
         return
     points = f"{len(spec.points)} points"
     failed = f", {found.failed} failed" if found.failed else ""
@@ -301,7 +220,7 @@ def status(  # noqa: PLR0913 - one for each option
     reps: Reps = None,
     until: UntilOption = None,
     engine: Engine = "packet",
-    store: StoreOption = STORE,
+    store: StoreDir = STORE,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every file and compare it with its seal.")
     ] = False,
@@ -325,7 +244,7 @@ def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
     if verify:
         tally.damaged = [d for one in sorted(store.present()) if (d := store.damage(one))]
     if as_json:
-        _print_json(
+        show_json(
             {**asdict(tally), "missing": tally.missing, "errors": errors, "other_models": others}
         )
     else:
@@ -367,7 +286,7 @@ def report(  # noqa: PLR0913 - one for each option
     reps: Reps = None,
     until: UntilOption = None,
     engine: Engine = "packet",
-    store: StoreOption = STORE,
+    store: StoreDir = STORE,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -400,7 +319,7 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
         for note in reporting.notes(table):
             print(f"note: {note}", file=sys.stderr)
     if as_json:
-        _print_json(_as_json(table))
+        show_json(_as_json(table))
         return
     _print_points(table)
     for path in [*drawn, page]:
@@ -408,7 +327,6 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
 
 
 def _print_points(table: Table) -> None:
-    from clearpipe.cli import _print
     from clearpipe.overview import new_table
     from clearpipe.sweep import report as reporting
 
@@ -419,7 +337,7 @@ def _print_points(table: Table) -> None:
     for point in table.spec.points:
         cells = reporting.texts(table, point, shown)
         out.add_row(*reporting.place(table, point), str(len(table.of_point(point))), *cells)
-    _print(out)
+    show(out)
 
 
 def _as_json(table: Table) -> object:
@@ -440,8 +358,3 @@ def _as_json(table: Table) -> object:
         where = {"coordinates": dict(point.coordinates), "link": table.link(point)}
         points.append({**where, "metrics": found})
     return {"name": table.spec.name, "seed": table.spec.seed, "level": 0.95, "points": points}
-
-
-def _print_json(value: object) -> None:
-    json.dump(value, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False, default=str)
-    sys.stdout.write("\n")

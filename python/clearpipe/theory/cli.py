@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearpipe.exits import reports_errors
-from clearpipe.theory.loops import app, vcp_app, xcp_app
-from clearpipe.theory.options import (
-    Capacity,
+from clearpipe.options import (
     Figure,
     File,
     Json,
-    Packet,
-    Rtt,
     Set,
-    check,
+    check_figure,
     group,
     rate,
     size,
     time,
 )
+from clearpipe.theory.loops import app, vcp_app, xcp_app
+from clearpipe.theory.options import Capacity, Packet, Rtt
 
 if TYPE_CHECKING:
     from clearpipe.theory.network import Network
@@ -106,7 +104,7 @@ def _equilibrium(  # noqa: PLR0913 - one for each option
 
     from clearpipe.theory import network, output, waterfill
 
-    check(figure)
+    check_figure(figure)
     net = network.of_scenario(file, set=set_ or [])
     found = solve(net)
     fair = waterfill.maxmin(net).rate
@@ -144,7 +142,7 @@ def mlcp_feedback(  # noqa: PLR0913 - one for each option
     """What 2, 3, 4 and 15 bits of feedback give (MLCP, section 2), and RTT fairness (3.1.2)."""
     from clearpipe.theory import mlcp, output
 
-    check(figure)
+    check_figure(figure)
     seconds = time("--rtt", rtt)
     bdp = rate("--capacity", capacity) * seconds / 8
     rows = []
@@ -202,7 +200,7 @@ def response(
     """Mean windows of the baselines against their loss rate, in packets."""
     from clearpipe.theory import output, responses
 
-    check(figure)
+    check_figure(figure)
     seconds = time("--rtt", rtt)
     losses = loss or [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7]
     rows = [[one.name, one.source, *one.window(losses, seconds)] for one in responses.RESPONSES]

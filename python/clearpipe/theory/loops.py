@@ -8,22 +8,17 @@ import typer
 
 from clearpipe.errors import ConfigError
 from clearpipe.exits import reports_errors
-from clearpipe.theory.options import (
-    Capacity,
+from clearpipe.options import (
     Figure,
-    Flows,
     Json,
-    Map,
-    Packet,
-    Rtt,
-    Rtts,
-    check,
+    check_figure,
     group,
     rate,
     size,
     time,
     times,
 )
+from clearpipe.theory.options import Capacity, Flows, Map, Packet, Rtt, Rtts
 
 if TYPE_CHECKING:
     from clearpipe.theory.output import Sheet
@@ -53,7 +48,7 @@ def xcp_stability(  # noqa: PLR0913 - one for each option
     """Margins of XCP's control loop, exact in the delay (XCP, section 4)."""
     from clearpipe.theory import output, xcp
 
-    check(figure)
+    check_figure(figure)
     d = time("--rtt", rtt)
     found = xcp.margins(alpha, beta, d)
     facts = [
@@ -133,7 +128,7 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
     """VCP's MIAIMD fluid model: equilibrium, stability, times to converge (VCP, section V)."""
     from clearpipe.theory import output, vcp
 
-    check(figure)
+    check_figure(figure)
     octets = size("--packet", packet)
     rate_pkts = rate("--capacity", capacity) / (8 * octets)
     link = vcp.Link(rate_pkts, time("--rtt", rtt), flows, kappa, alpha, gamma)
@@ -240,7 +235,7 @@ def aqm(
     from clearpipe.theory import aqm as queues
     from clearpipe.theory import output, xcp
 
-    check(figure)
+    check_figure(figure)
     bits = 8 * size("--packet", packet)
     path = queues.Path(rate("--capacity", capacity) / bits, time("--rtt", rtt), flows)
     names: tuple[queues.Aqm, ...] = ("red", "rem", "pi", "vq", "avq")

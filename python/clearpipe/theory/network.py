@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from clearpipe import api
 from clearpipe.errors import ConfigError
+from clearpipe.options import RATES
 
 if TYPE_CHECKING:
     from clearpipe.api import Scenario
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 
 # XCP's own (section 3.5.1), for links whose queue does not say.
 XCP_ALPHA, XCP_GAMMA = 0.4, 0.1

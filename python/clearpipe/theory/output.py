@@ -35,22 +35,22 @@ class Fact(NamedTuple):
 
 def show(title: str, facts: Sequence[Fact], sheets: Sequence[Sheet], as_json: bool) -> None:
     """Prints facts and sheets to stdout."""
-    from clearpipe import cli, overview
+    from clearpipe import overview, terminal
 
     if as_json:
-        cli._print_json(_as_json(facts, sheets))
+        terminal.show_json(_as_json(facts, sheets))
         return
     if facts:
         out = overview.new_table(title, ("", "", ""), left=1)
         out.show_header = False
         for fact in facts:
             out.add_row(fact.about, text(fact.value), fact.unit)
-        cli._print(out)
+        terminal.show(out)
     for sheet in sheets:
         out = overview.new_table(sheet.title, tuple(sheet.columns.values()), left=sheet.left)
         for row in sheet.rows:
             out.add_row(*(text(value) for value in row))
-        cli._print(out)
+        terminal.show(out)
 
 
 def _as_json(facts: Sequence[Fact], sheets: Sequence[Sheet]) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""Options that several commands share, and the reading of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from clearpipe.api import MAX_REP, MAX_SEED
+
+KEPT = "finished runs are kept, and the same command goes on"
+STORE = Path("results/store")
+
+ExecutorName = Literal["local", "dask"]
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a key: topology.rate=45Mbps. Repeatable."
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_SEED, help="The experiment; default: the scenario's own."),
+]
+Rep = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_REP, metavar="N", help="Replication N only.", show_default="0"),
+]
+Figure = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw it to a .png, .svg or .pdf file.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+
+# Of commands that do many runs into a store.
+StoreDir = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where all runs are kept.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: one per core.")
+]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        metavar="I/N",
+        help="Only the runs of the I-th of N equal parts, I from 0: one for each task of a Slurm "
+        "array or of an indexed job.",
+    ),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option(
+        "--max-time",
+        metavar="TIME",
+        help="Stop after this time, such as 50min, with exit code 75; the same command goes on.",
+    ),
+]
+Retry = Annotated[
+    bool, typer.Option("--retry-failed", help="Do runs again that ended with an error.")
+]
+Executor = Annotated[ExecutorName, typer.Option(help="Where runs are done: local or dask.")]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
+]
+
+# Units as scenario files have them, in seconds, bytes and bit/s.
+TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20}
+RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+
+
+def group(name: str, about: str) -> typer.Typer:
+    """A command with commands of its own, with the house's settings."""
+    return typer.Typer(
+        name=name,
+        help=about,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def check_figure(figure: Path | None) -> None:
+    """Before any work: can this figure be drawn?"""
+    if figure is not None:
+        from clearpipe import style
+
+        style.check(figure)
+
+
+def quantity(option: str, text: str, units: Mapping[str, float], example: str) -> float:
+    """A number above 0 with one of the units; a usage error without a unit, or if it is not."""
+    match = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)", text)
+    if match is None or match[2] not in units:
+        known = ", ".join(units)
+        raise _refused(option, f"{text!r} is not one such as {example} (units: {known})")
+    value = float(match[1]) * units[match[2]]
+    if not 0 < value < float("inf"):
+        raise _refused(option, f"{text} is not allowed (allowed: above 0)")
+    return value
+
+
+def time(option: str, text: str, example: str = "80ms") -> float:
+    """A time above 0 in seconds."""
+    return quantity(option, text, TIMES, example)
+
+
+def times(option: str, text: str) -> list[float]:
+    """Times with commas between them."""
+    return [time(option, part.strip()) for part in text.split(",")]
+
+
+def instant(option: str, text: str) -> float:
+    """A time in seconds, 0 included; a number without a unit is seconds."""
+    bare = re.fullmatch(r"\d+(?:\.\d*)?|\.\d+", text)
+    return float(text) if bare else quantity(option, text, TIMES, "12.4s, 300ms or 5min")
+
+
+def rate(option: str, text: str) -> float:
+    """A rate above 0 in bit/s."""
+    return quantity(option, text, RATES, "45Mbps")
+
+
+def size(option: str, text: str) -> float:
+    """A size of at least a byte, in bytes."""
+    value = quantity(option, text, SIZES, "1000B")
+    if value < 1:
+        raise _refused(option, f"{text} is not allowed (allowed: at least 1B)")
+    return value
+
+
+def shard(text: str | None) -> tuple[int, int] | None:
+    """`I/N` as a part's number and the number of parts."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not int(match[1]) < int(match[2]):
+        raise _refused("--shard", f"{text!r} is not I/N with I from 0 to N-1")
+    return int(match[1]), int(match[2])
+
+
+def _refused(option: str, why: str) -> typer.BadParameter:
+    return typer.BadParameter(why, param_hint=option)

@@ -1,0 +1,323 @@
+"""The command `clearpipe run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from clearpipe import recording
+from clearpipe.exits import reports_errors
+from clearpipe.options import Figure, File, Quiet, Rep, Seed, Set, check_figure, instant
+from clearpipe.terminal import note, show, show_json
+
+if TYPE_CHECKING:
+    from clearpipe.api import Engine as EngineName
+    from clearpipe.batch import Done, Job
+
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The engine: packet (every packet), fluid (delay differential equations) or linux "
+        "(this machine's TCP, in real time).",
+    ),
+]
+Reps = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Replications 0 to N-1, in parallel.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="The result directory (with --reps: the one that holds them). HASH stands for the "
+        "resolved scenario, so that each has a place of its own.",
+        show_default="results/NAME-HASH/seedS-repR",
+    ),
+]
+Report = Annotated[
+    bool, typer.Option("--report", help="Write report.html into the result directory.")
+]
+RunJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON; nothing is written to disk without --out.")
+]
+MaxWall = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Stop each run after so much real time (10s, 5min) and keep what it has: the result's "
+        "state is partial, the exit code 75, and the same command runs it again.",
+    ),
+]
+BranchAt = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Run up to TIME and go on from there as each --variant."),
+]
+Variant = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[:KEY=VALUE,...]",
+        help="A way to go on from --branch-at; keys as in `show --resolved`. Repeatable.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Run again, over a result that is there.")]
+Capture = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LINK",
+        help="Write this link's packets to LINK.pcapng in the result directory; all for every "
+        "link. Repeatable.",
+    ),
+]
+CaptureHeaders = Annotated[
+    bool, typer.Option("--capture-headers", help="Leave the payloads' zeros out of captures.")
+]
+CaptureFrom = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Captures and trace start here, such as 10s.")
+]
+CaptureTo = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Captures and trace end here, such as 12s.")
+]
+Trace = Annotated[
+    bool,
+    typer.Option(
+        "--trace", help="Write trace.pftrace (ui.perfetto.dev) into the result directory."
+    ),
+]
+TraceLimit = Annotated[str, typer.Option(metavar="SIZE", help="The trace ends at this size.")]
+
+
+@reports_errors("what runs with a result directory have is kept, marked partial")
+def run(  # noqa: PLR0913 - one for each option
+    file: File,
+    *,
+    engine: Engine = "packet",
+    set_: Set = None,
+    seed: Seed = None,
+    rep: Rep = None,
+    reps: Reps = None,
+    out: Out = None,
+    report: Report = False,
+    figure: Figure = None,
+    capture: Capture = None,
+    capture_headers: CaptureHeaders = False,
+    capture_from: CaptureFrom = None,
+    capture_to: CaptureTo = None,
+    trace: Trace = False,
+    trace_limit: TraceLimit = recording.TRACE_LIMIT,
+    max_wall: MaxWall = None,
+    branch_at: BranchAt = None,
+    variant: Variant = None,
+    as_json: RunJson = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario and print what came of it.
+
+    A result that is already there is shown instead of being computed again.
+    """
+    from clearpipe import batch
+
+    if branch_at is not None or variant:
+        _check_packet(engine, "--branch-at")
+        alone: dict[str, object] = {
+            "--reps": reps,
+            "--figure": figure,
+            "--report": report,
+            "--max-wall": max_wall,
+        }
+        alone |= {"--capture": capture, "--trace": trace}
+        _check_branch(branch_at, variant, alone)
+        job = batch.plan(file, set_ or [], seed, [rep or 0])[0][0]
+        _branch(job, branch_at or "", variant or [], out, as_json, force, quiet)
+        return
+    if report and as_json and out is None:
+        raise typer.BadParameter("--report with --json needs --out")
+    written = recording.Recording(
+        tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
+    )
+    _check_recording(written, engine, nowhere=as_json and out is None)
+    numbers = _replications(rep, reps, figure)
+    used = _engine(engine)
+    check_figure(figure)
+    jobs, warnings = batch.plan(file, set_ or [], seed, numbers, used)
+    for warning in warnings:
+        note(f"note: {warning}", quiet)
+    if written.wanted:
+        written.check(jobs[0].source, jobs[0].sets)
+    root = _root(jobs[0], out, as_json, several=reps is not None)
+    wall = None if max_wall is None else instant("--max-wall", max_wall)
+    jobs = [replace(job, out=_place(job, out, root), force=force, max_wall=wall) for job in jobs]
+    jobs = [replace(job, recording=written) for job in jobs]
+    done = batch.run_all(jobs, quiet=quiet)
+    say_stored(done, quiet)
+    for one in done:
+        for warning in one.result.warnings:
+            if warning not in warnings:
+                note(f"note: {one.job.out}: {warning}", quiet)
+    if report:
+        note(f"report: {_render(done, root)}", quiet)
+    if figure is not None:
+        _draw(done[0], figure)
+    _show_runs(done, as_json)
+    _end_partial(done)
+
+
+def _end_partial(done: Sequence[Done]) -> None:
+    """Results that --max-wall cut short: a warning for each, and the exit code of their kind."""
+    partial = [one for one in done if not one.result.complete]
+    for one in partial:
+        now = one.result.meta["simulated_s"]
+        print(
+            f"clearpipe: warning: {one.job.label}: stopped by --max-wall at {now:g} s; "
+            "the result is partial",
+            file=sys.stderr,
+        )
+    if partial:
+        raise typer.Exit(75)
+
+
+def _check_branch(
+    branch_at: str | None, variant: Sequence[str] | None, others: Mapping[str, object]
+) -> None:
+    if branch_at is None or not variant:
+        raise typer.BadParameter("--branch-at and --variant go together")
+    if given := [name for name, value in others.items() if value]:
+        raise typer.BadParameter(f"{given[0]} does not go with --branch-at")
+
+
+def _branch(  # noqa: PLR0913, PLR0917 - one for each option
+    job: Job,
+    branch_at: str,
+    variants: Sequence[str],
+    out: Path | None,
+    as_json: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    from clearpipe import batch, branching, overview, units
+
+    at = instant("--branch-at", branch_at)
+    root = out
+    if out is None and not as_json:
+        name = f"{batch.run_directory(job)}-branch{at:g}s"
+        root = Path("results") / batch.scenario_directory(job) / name
+    results = branching.run(
+        job.source,
+        at=at,
+        variants=variants,
+        seed=job.seed,
+        rep=job.rep,
+        set=job.sets,
+        root=root,
+        force=force,
+    )
+    if as_json:
+        show_json({name: overview.as_json(result) for name, result in results.items()})
+        return
+    for name, result in results.items():
+        meta = result.meta
+        show(f"{name}, from {units.seconds(at)} on", overview.link_table(result))
+        show(overview.group_table(result), f"fingerprint {meta['fingerprint']}")
+        if root is not None:
+            show(f"  {units.seconds(meta['simulated_s'])} simulated; result in {root / name}")
+
+
+def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Sequence[int]:
+    """The replications to run, if the options that choose them go together."""
+    if rep is not None and reps is not None:
+        raise typer.BadParameter("give either --rep or --reps")
+    if figure is not None and (reps or 1) > 1:
+        raise typer.BadParameter("--figure draws one run: give --rep instead of --reps")
+    return range(reps) if reps is not None else [rep or 0]
+
+
+def _check_recording(written: recording.Recording, engine: str, nowhere: bool) -> None:
+    """Do the options of captures and traces go together?"""
+    partly = written.trace or written.capture_from or written.capture_to
+    if written.wanted and (engine != "linux" or partly):
+        what = "--trace, --capture-from and --capture-to" if engine == "linux" else "--capture"
+        _check_packet(engine, what)
+    if written.wanted and nowhere:
+        raise typer.BadParameter("--capture and --trace with --json need --out")
+    if written.headers_only and not written.capture:
+        raise typer.BadParameter("--capture-headers needs --capture")
+    windowed = written.capture_from is not None or written.capture_to is not None
+    if windowed and not written.wanted:
+        raise typer.BadParameter("--capture-from and --capture-to need --capture or --trace")
+    if written.trace_limit != recording.TRACE_LIMIT and not written.trace:
+        raise typer.BadParameter("--trace-limit needs --trace")
+
+
+def _engine(name: str) -> EngineName:
+    from clearpipe.api import check_engine
+
+    check_engine(name)
+    return cast("EngineName", name)
+
+
+def _check_packet(engine: str, what: str) -> None:
+    if engine != "packet":
+        _engine(engine)
+        raise typer.BadParameter(f"{what}: only the packet engine has packets and their state")
+
+
+def _root(job: Job, out: Path | None, as_json: bool, several: bool) -> Path | None:
+    """The directory that holds the result directories; None if there is no such directory."""
+    from clearpipe import batch
+
+    if out is not None:
+        return out if several else None
+    return None if as_json else Path("results") / batch.scenario_directory(job)
+
+
+def _place(job: Job, out: Path | None, root: Path | None) -> Path | None:
+    from clearpipe import batch
+
+    return out if root is None else root / batch.run_directory(job)
+
+
+def say_stored(done: Sequence[Done], quiet: bool) -> None:
+    """Which results were not computed now."""
+    for one in done:
+        if one.stored:
+            note(f"{one.job.out}: was there already (--force runs it again)", quiet)
+
+
+def _render(done: Sequence[Done], root: Path | None) -> Path:
+    """Several results have their report beside them, a single one has it inside."""
+    from clearpipe import report
+
+    folder = root if root and len(done) > 1 else done[0].job.out
+    assert folder is not None
+    return report.render([one.result for one in done], folder / "report.html")
+
+
+def _draw(done: Done, figure: Path) -> None:
+    from clearpipe.report import static
+
+    static.time_series(done.result, figure)
+
+
+def _show_runs(done: Sequence[Done], as_json: bool) -> None:
+    from clearpipe import overview, units
+
+    results = [one.result for one in done]
+    if as_json:
+        every = [overview.as_json(result) for result in results]
+        show_json(every[0] if len(every) == 1 else every)
+        return
+    name = results[0].meta["name"]
+    if len(results) == 1:
+        show(name, overview.link_table(results[0]), overview.group_table(results[0]))
+    else:
+        show(overview.overview_table(results, name), overview.replication_table(results))
+    for one in done:
+        meta = one.result.meta
+        show(f"seed {meta['seed']}, rep {meta['rep']}: fingerprint {meta['fingerprint']}")
+        place = f"; result in {one.job.out}" if one.job.out else ""
+        show(f"  {units.seconds(meta['simulated_s'])} simulated, {overview.speed(meta)}{place}")
