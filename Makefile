@@ -115,10 +115,10 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and
 		echo "make fuzz needs: rustup toolchain install nightly; cargo install cargo-fuzz" >&2; \
 		exit 5; }
 	mkdir -p $(addprefix fuzz/corpus/,scenario trace cdf graphml)
-	cp examples/*.toml fuzz/corpus/scenario
-	cp examples/*.trace fuzz/corpus/trace
-	cp examples/*.cdf fuzz/corpus/cdf
-	cp examples/*.graphml fuzz/corpus/graphml
+	cp python/clearpipe/examples/*.toml fuzz/corpus/scenario
+	cp python/clearpipe/examples/*.trace fuzz/corpus/trace
+	cp python/clearpipe/examples/*.cdf fuzz/corpus/cdf
+	cp python/clearpipe/examples/*.graphml fuzz/corpus/graphml
 	for target in $(FUZZ_TARGETS); do \
 		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=512 -timeout=5 -max_len=65536 \

@@ -44,7 +44,7 @@ def lines(settings: Settings) -> Iterator[str]:
     root = Path(__file__).resolve().parents[1]
     rates = []
     with tempfile.TemporaryDirectory() as folder:
-        code = (root / "examples/prototype.py").read_text(encoding="utf-8")
+        code = (root / "python/clearpipe/examples/prototype.py").read_text(encoding="utf-8")
         Path(folder, "prototype.py").write_text(code, encoding="utf-8")
         Path(folder, "it.toml").write_text(SCENARIO, encoding="utf-8")
         for _ in range(settings.pairs):

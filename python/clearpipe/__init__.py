@@ -4,7 +4,7 @@ Congestion control for paths with a large bandwidth-delay product, simulated pac
 
     import clearpipe as cp
 
-    result = cp.run("examples/dumbbell.toml", seed=1)
+    result = cp.run("base-case-xcp", seed=1)
     result.summary["links"][0]["utilization_ratio"]
 """
 

@@ -151,7 +151,7 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     Raises ConfigError if the scenario is not valid or a link is unknown, OSError if `out` cannot be
     written, FileExistsError if it holds a result and `replace` is false.
 
-    >>> run("examples/dumbbell.toml", seed=1).fingerprint  # doctest: +SKIP
+    >>> run("base-case-xcp", seed=1).fingerprint  # doctest: +SKIP
     """
     _check("rep", rep, MAX_REP)
     if seed is not None:
@@ -313,7 +313,10 @@ def source(scenario: Scenario | Source) -> Source:
         return Source("<mapping>", values.toml(scenario))
     if isinstance(scenario, str) and "\n" in scenario:
         return Source("<text>", scenario)
-    return Source(fspath(scenario), _read(Path(scenario)))
+    from clearpipe import examples
+
+    path = examples.meant(Path(scenario))
+    return Source(fspath(path), _read(path))
 
 
 def _read(path: Path) -> str:

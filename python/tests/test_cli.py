@@ -262,11 +262,16 @@ def test_every_listed_scenario_is_valid_and_says_what_it_is() -> None:
         assert invoke("show", entry["path"]).exit_code == 0
 
 
-def test_every_example_of_the_source_tree_is_shipped() -> None:
-    source = Path(__file__).parents[2] / "examples"
-    assert {path.name for path in source.glob("*.toml")} == {
-        f"{entry['name']}.toml" for entry in examples.every()
-    }
+def test_a_scenario_that_comes_along_is_run_by_its_name(tmp_path: Path) -> None:
+    shown = invoke("show", "xcp-fig10", "--json")
+    assert json.loads(shown.stdout)["scenario"]["name"] == "xcp-fig10"
+    told = invoke("show", "xcp-fig1O")
+    assert told.exit_code == 3
+    assert "did you mean xcp-fig10?" in told.stderr
+    # What is there is meant, whatever its name.
+    (tmp_path / "xcp-fig10").write_text('schema = 1\nname = "mine"\n', encoding="utf-8")
+    assert "mine" not in shown.stdout
+    assert examples.meant(tmp_path / "xcp-fig10") == tmp_path / "xcp-fig10"
 
 
 def test_doctor() -> None:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
+from clearpipe import examples
 from clearpipe.cli import app
 
 
@@ -84,7 +85,7 @@ def test_what_has_no_fluid_form_exits_with_3(small: str, tmp_path: Path) -> None
     assert out.exit_code == 3
     assert "links.bottleneck.loss: loss on the line has no fluid form" in out.output
     assert "the fluid engine has the protocols reno," in out.output
-    prototype = Path(__file__).parents[2] / "examples/prototype.toml"
+    prototype = examples.path("prototype")
     out = _run("run", prototype, "--engine", "fluid", "--out", tmp_path / "prototype", "--json")
     assert out.exit_code == 3
     assert "queues.half-full: a prototype" in out.output

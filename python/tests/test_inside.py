@@ -316,7 +316,7 @@ EARLIER = {
     "dpcp-fig01": ["flows.local2.start=10s"],
     "ixcp-fig12": ["flows.s567.start=10s"],
 }
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+EXAMPLES = sorted(examples.FOLDER.glob("*.toml"))
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)

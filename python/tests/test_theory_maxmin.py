@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from theorising import random_network
 
+from clearpipe import examples
 from clearpipe.errors import ConfigError
 from clearpipe.theory import Network, certify, maxmin, of_paths, of_scenario
 from clearpipe.theory.waterfill import OWN
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = examples.FOLDER
 
 
 def by_filling(network: Network) -> list[Fraction]:

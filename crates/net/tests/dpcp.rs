@@ -279,7 +279,7 @@ fn figure_6() {
 }
 
 fn lossy(kind: &str, keys: &[&str]) -> Scenario {
-    let path = common::root("examples/dpcp-fig06.toml");
+    let path = common::root("python/clearpipe/examples/dpcp-fig06.toml");
     let text = std::fs::read_to_string(path).expect("a shipped example");
     // VCP has no such parameter.
     let text = text.replace("decoupled_loss = true\n", "");

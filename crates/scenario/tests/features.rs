@@ -244,7 +244,7 @@ fn probes_choose_groups_and_links() {
 }
 
 fn example(name: &str) -> (PathBuf, Scenario) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/clearpipe/examples").join(name);
     let text = std::fs::read_to_string(&path).unwrap();
     let parsed = parse_with(name, &text, &[], &beside(&path));
     (path, parsed.unwrap_or_else(|error| panic!("{error}")).scenario)
@@ -417,7 +417,7 @@ fn maps_are_bounded() {
 
 #[test]
 fn files_are_read_beside_the_scenario() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/clearpipe/examples");
     let load = beside(&examples.join("any.toml"));
     assert!(load(Path::new("cellular.trace")).unwrap().ends_with(b"5000\n"));
     assert!(load(Path::new("../examples/cellular.trace")).is_ok());

@@ -15,7 +15,7 @@ fn root() -> PathBuf {
 }
 
 fn example(name: &str) -> String {
-    fs::read_to_string(root().join(format!("examples/{name}.toml"))).unwrap()
+    fs::read_to_string(root().join(format!("python/clearpipe/examples/{name}.toml"))).unwrap()
 }
 
 const EXAMPLES: [&str; 10] = [
@@ -33,7 +33,7 @@ const EXAMPLES: [&str; 10] = [
 
 /// Reads a text as if it stood among the examples.
 fn read(text: &str, sets: &[String]) -> Result<Parsed, ScenarioError> {
-    parse_with("x", text, sets, &beside(&root().join("examples/x.toml")))
+    parse_with("x", text, sets, &beside(&root().join("python/clearpipe/examples/x.toml")))
 }
 
 fn scenario(name: &str, sets: &[String]) -> Scenario {

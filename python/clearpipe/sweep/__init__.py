@@ -2,7 +2,7 @@
 
 from clearpipe import sweep
 
-spec = sweep.load("examples/sweep-rtt.toml")
+spec = sweep.load("sweep-rtt")
 sweep.run(spec, "results/store")
 table = sweep.table(spec, "results/store")   # an Arrow table, one row per run
 """

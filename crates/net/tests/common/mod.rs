@@ -16,7 +16,7 @@ pub fn root(path: &str) -> PathBuf {
 
 /// One of the shipped examples, with some keys set.
 pub fn example(name: &str, sets: &[&str]) -> Scenario {
-    let path = root("examples").join(format!("{name}.toml"));
+    let path = root("python/clearpipe/examples").join(format!("{name}.toml"));
     let text = std::fs::read_to_string(&path).expect("a shipped example");
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     match scenario::parse_with(name, &text, &sets, &scenario::beside(&path)) {

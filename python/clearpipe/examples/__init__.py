@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import TypedDict
 
@@ -16,7 +17,7 @@ class Example(TypedDict):
     about: str
 
 
-FOLDER = Path(__file__).resolve().parent / "scenarios"
+FOLDER = Path(__file__).resolve().parent
 
 
 def every() -> list[Example]:
@@ -28,11 +29,20 @@ def every() -> list[Example]:
 
 
 def path(name: str) -> Path:
-    """The file of the example `name`."""
+    """The file of the example `name`; ConfigError with the nearest name if there is none."""
     file = FOLDER / f"{name}.toml"
     if not file.is_file():
-        raise ConfigError(f"{file}: no such example", file=str(file))
+        near = difflib.get_close_matches(name, [known.stem for known in FOLDER.glob("*.toml")], 1)
+        hint = f"did you mean {near[0]}?" if near else "`clearpipe list scenarios` has the names"
+        raise ConfigError(f"{name}: no such scenario file, and none that comes along; {hint}")
     return file
+
+
+def meant(scenario: Path) -> Path:
+    """The file that is meant: what is there, else the example of that name."""
+    if scenario.exists() or scenario.suffix or scenario.name != str(scenario):
+        return scenario
+    return path(scenario.name)
 
 
 def _first_comment(path: Path) -> str:

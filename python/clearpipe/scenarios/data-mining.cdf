@@ -1,1 +1,0 @@
-../../../examples/data-mining.cdf

@@ -1,1 +1,0 @@
-../../../examples/prototype.py

@@ -1,1 +1,0 @@
-../../../examples/web-search.cdf
