@@ -265,7 +265,7 @@ def test_every_listed_scenario_is_valid_and_says_what_it_is() -> None:
 def test_a_scenario_that_comes_along_is_run_by_its_name(tmp_path: Path) -> None:
     shown = invoke("show", "xcp-fig10", "--json")
     assert json.loads(shown.stdout)["scenario"]["name"] == "xcp-fig10"
-    told = invoke("show", "xcp-fig1O")
+    told = invoke("show", "xcp-fig100")
     assert told.exit_code == 3
     assert "did you mean xcp-fig10?" in told.stderr
     # What is there is meant, whatever its name.
