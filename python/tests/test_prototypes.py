@@ -90,15 +90,102 @@ def test_the_example_shares_fairly() -> None:
     assert mine["goodput_bps"]["mean"] == pytest.approx(theirs["goodput_bps"]["mean"], rel=0.35)
 
 
-def test_a_sweep_takes_none(toys: Path) -> None:
-    text = (
-        scenario(python("toys.py:Reno"))
-        + '[sweep]\nreps = 2\nvary."topology.rtt" = ["20ms", "40ms"]\n'
-    )
+STILL = """\
+import clearpipe as cp
+{imported}
+
+class Still(cp.Sender):
+    def on_ack(self, ack):
+        self.cwnd = {window}
+
+    def on_loss(self, loss):
+        pass
+"""
+
+
+def still(window: str, imported: str = "") -> None:
+    text = STILL.format(window=window, imported=imported)
+    Path("still.py").write_text(text, encoding="utf-8")
+
+
+def command(*arguments: str, expect: int = 0) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == expect, result.output
+    return result.output
+
+
+def test_an_edited_class_is_another_run(toys: Path) -> None:
+    text = scenario(python("still.py:Still")).replace('"20s"', '"6s"')
     Path("it.toml").write_text(text, encoding="utf-8")
-    result = CliRunner().invoke(app, ["sweep", "run", "it.toml", "--store", "store"])
-    assert result.exit_code != 0
-    assert "protocols.p.code: a sweep's store cannot tell versions" in result.stderr
+    still("5.0")
+    first = cp.run("it.toml", seed=1)
+    command("run", "it.toml", "--out", "r")
+    assert "was there already" in command("run", "it.toml", "--out", "r")
+    still("40.0")
+    second = cp.run("it.toml", seed=1)
+    assert first.fingerprint != second.fingerprint
+    assert first.meta["identity"] != second.meta["identity"]
+    told = command("run", "it.toml", "--out", "r", expect=1)
+    assert "r: holds the result of another run" in told
+    still("5.0")
+    assert "was there already" in command("run", "it.toml", "--out", "r")
+
+
+@pytest.mark.parametrize(
+    ("where", "form"),
+    [
+        ("helper.py", "from helper import WINDOW"),
+        ("deep/__init__.py", "import deep; WINDOW = deep.WINDOW"),
+    ],
+)
+def test_an_edited_helper_is_another_run(toys: Path, where: str, form: str) -> None:
+    helper = Path(where)
+    helper.parent.mkdir(exist_ok=True)
+    still("WINDOW", form)
+    found = []
+    for window in ("5.0", "40.0", "5.0"):
+        helper.write_text(f"WINDOW = {window}\n", encoding="utf-8")
+        result = run(scenario(python("still.py:Still")).replace('"20s"', '"6s"'))
+        found.append((result.meta["identity"], result.fingerprint))
+    assert found[0] == found[2]
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+
+
+def test_an_edited_module_is_imported_anew(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(toys.parent))
+    found = []
+    for window in ("5.0", "40.0"):
+        still(window)
+        result = run(scenario(python("still:Still")).replace('"20s"', '"6s"'))
+        found.append((result.meta["identity"], result.fingerprint))
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+
+
+def test_a_sweep_tells_versions_of_a_class_apart(toys: Path) -> None:
+    text = scenario(python("still.py:Still")).replace('"20s"', '"6s"')
+    text += '[sweep]\nreps = 2\nvary."topology.rtt" = ["20ms", "40ms"]\n'
+    Path("it.toml").write_text(text, encoding="utf-8")
+    sweep = ("sweep", "run", "it.toml", "--store", "store")
+    still("5.0")
+    assert "4 of 4 runs done (4 now)" in command(*sweep)
+    assert "4 of 4 runs done (0 now)" in command(*sweep)
+    still("40.0")
+    assert "4 of 4 runs done (4 now)" in command(*sweep)
+    still("5.0")
+    assert "4 of 4 runs done (0 now)" in command(*sweep)
+
+
+def test_a_class_without_a_file_is_known_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = set()
+    for window in (5.0, 40.0, 5.0):
+        space: dict[str, object] = {"__name__": "__main__", "WINDOW": window}
+        code = STILL.format(imported="", window="WINDOW")
+        exec(compile(code, "<cell>", "exec"), space)
+        monkeypatch.setattr(sys.modules["__main__"], "Still", space["Still"], raising=False)
+        versions.add(prototype.version("__main__:Still", "x.toml", False, "p"))
+    assert len(versions) == 2
 
 
 def test_headers_pacing_timers_and_marks(toys: Path) -> None:

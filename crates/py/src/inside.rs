@@ -6,12 +6,12 @@ use std::time::Duration;
 use net::{Outcome, Progress, WATCH_EVENTS};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use scenario::{Parsed, Scenario};
+use scenario::{Parsed, Parts, Scenario};
 use units::{Span, Time};
 
 use crate::errors;
 use crate::prototypes;
-use crate::run::{Engine, Run, Watch, json, now, parse, stored};
+use crate::run::{Run, Watch, json, now, parse, stored};
 
 /// What one flow's sender and the routers on its way knew at `at_s`, as JSON; None if stopped.
 #[pyfunction]
@@ -74,19 +74,23 @@ pub fn branch(
         parsed.push(variant.scenario);
     }
     let trunk = Trunk { scenario: &scenario, rep, at };
+    // Variants have the classes of the scenario.
+    let codes = prototypes::parts(py, file_name, &scenario)?;
+    let parts_of =
+        |scenario| -> Parts { codes.clone().into_iter().chain(net::parts(scenario)).collect() };
     let outcomes = prototypes::run_with(py, &scenario, file_name, || {
         let run = || trunk.run(&parsed, on_progress.as_ref());
         catch_unwind(AssertUnwindSafe(run)).map_err(|e| errors::panic(&*e))
     })???;
     let texts = errors::texts(&warnings);
-    let from = Engine::Packet.identity(&scenario, scenario.seed, rep);
+    let from = scenario::identity(&scenario, &parts_of(&scenario), scenario.seed, rep);
     let branches = parsed.iter().zip(outcomes).zip(&variants);
     Ok(branches
         .map(|((variant, (outcome, wall)), (name, sets))| {
-            let mut stored = stored(variant, rep, texts.clone(), outcome, wall);
+            let mut parts = parts_of(variant);
+            let mut stored = stored(variant, parts.clone(), rep, texts.clone(), outcome, wall);
             if stored.meta.identity != from {
                 // Another run than that of the variant from the start.
-                let mut parts = net::parts(variant);
                 parts.insert("branched".to_owned(), format!("from {from} at {} ps", at.0));
                 stored.meta.identity = scenario::identity(variant, &parts, scenario.seed, rep);
             }

@@ -67,14 +67,20 @@ fn versions() -> Parts {
 /// The versions of the parts that a run of the scenario uses.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets=Vec::new(), *, engine="packet"))]
-fn parts(file_name: &str, text: &str, sets: Vec<String>, engine: &str) -> PyResult<Parts> {
-    parts_of(&run::parse(file_name, text, sets, None)?.scenario, engine)
+fn parts(
+    py: Python<'_>,
+    file_name: &str,
+    text: &str,
+    sets: Vec<String>,
+    engine: &str,
+) -> PyResult<Parts> {
+    parts_of(py, file_name, &run::parse(file_name, text, sets, None)?.scenario, engine)
 }
 
-fn parts_of(scenario: &Scenario, engine: &str) -> PyResult<Parts> {
+fn parts_of(py: Python<'_>, file_name: &str, scenario: &Scenario, engine: &str) -> PyResult<Parts> {
     match engine {
         "linux" => Ok(linux::parts(scenario)),
-        _ => Ok(run::Engine::named(engine)?.parts(scenario)),
+        _ => run::Engine::named(engine)?.parts(py, file_name, scenario),
     }
 }
 
@@ -110,11 +116,12 @@ fn resolve(
 }
 
 /// The identities of the runs of one scenario with these replications, the versions of the parts that
-/// they use, and its bottleneck. Prototypes have none: it would stay the same when the class changes.
+/// they use, and its bottleneck.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 fn identities(
+    py: Python<'_>,
     file_name: &str,
     text: &str,
     sets: Vec<String>,
@@ -125,20 +132,13 @@ fn identities(
     let (real, name) = (engine == "linux", engine);
     let engine = run::Engine::named(if real { "packet" } else { engine })?;
     let scenario = run::parse(file_name, text, sets, None)?.scenario;
-    if let Some(prototype) = net::prototypes(&scenario).first() {
-        let table = if prototype.router { "queues" } else { "protocols" };
-        let key = format!("{table}.{}.code", prototype.definition);
-        let reason =
-            "a sweep's store cannot tell versions of a Python class apart; use `clearpipe run`";
-        return Err(errors::refused("", net::Refused { key, reason: reason.to_owned() }));
-    }
     engine.check(file_name, &scenario)?;
-    let parts = parts_of(&scenario, name)?;
+    let parts = parts_of(py, file_name, &scenario, name)?;
     let identity = |rep| {
         if real {
             linux::identity(&scenario, seed, rep)
         } else {
-            engine.identity(&scenario, seed, rep)
+            engine.identity(&scenario, &parts, seed, rep)
         }
     };
     let bottleneck = scenario.bottleneck().map(str::to_owned);

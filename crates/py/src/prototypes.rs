@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{PyTypeInfo, intern};
-use scenario::Scenario;
+use scenario::{Parts, Scenario};
 use units::{Rate, Span, Time};
 
 /// The fields of a header, as Python sees them.
@@ -223,6 +223,17 @@ impl Drop for Former {
 /// Has a prototype failed?
 pub fn failed() -> bool {
     with_table(|table| table.failure.is_some()) == Some(true)
+}
+
+/// The versions of the scenario's classes: hashes of their code.
+pub fn parts(py: Python<'_>, file_name: &str, scenario: &Scenario) -> PyResult<Parts> {
+    let mut found = Parts::new();
+    for net::Prototype { router, definition, class } in net::prototypes(scenario) {
+        let loader = py.import("clearpipe.prototype")?;
+        let version = loader.call_method1("version", (class, file_name, router, definition))?;
+        found.insert(format!("code {class}"), version.extract()?);
+    }
+    Ok(found)
 }
 
 /// Runs `run`, without the interpreter if there are no prototypes in the scenario, which was read

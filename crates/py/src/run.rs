@@ -180,11 +180,12 @@ pub fn simulate(
     let texts = errors::texts(&warnings);
     let (mut result, recorded) = match engine {
         Engine::Packet => {
+            let parts = engine.parts(py, file_name, &scenario)?;
             let (outcome, recorded, wall) =
                 prototypes::run_with(py, &scenario, file_name, || {
                     timed(&scenario, rep, &mut watch, out.as_ref())
                 })??;
-            (stored(&scenario, rep, texts, outcome, wall), recorded)
+            (stored(&scenario, parts, rep, texts, outcome, wall), recorded)
         }
         Engine::Fluid => {
             let result = py.detach(|| solved(file_name, &scenario, rep, texts, &mut watch))?;
@@ -231,18 +232,23 @@ impl Engine {
         }
     }
 
-    /// The versions of what a run of the scenario uses.
-    pub fn parts(self, scenario: &Scenario) -> Parts {
+    /// The versions of what a run of the scenario, read from `file_name`, uses. That of a class in
+    /// Python is its code.
+    pub fn parts(self, py: Python<'_>, file_name: &str, scenario: &Scenario) -> PyResult<Parts> {
         match self {
-            Engine::Packet => net::parts(scenario),
-            Engine::Fluid => fluid::parts(scenario),
+            Engine::Packet => {
+                let mut parts = prototypes::parts(py, file_name, scenario)?;
+                parts.extend(net::parts(scenario));
+                Ok(parts)
+            }
+            Engine::Fluid => Ok(fluid::parts(scenario)),
         }
     }
 
     /// The name of a run. What `[fluid]` says is part of it for the fluid engine alone.
-    pub fn identity(self, scenario: &Scenario, seed: u64, rep: u64) -> String {
+    pub fn identity(self, scenario: &Scenario, parts: &Parts, seed: u64, rep: u64) -> String {
         match self {
-            Engine::Packet => scenario::identity(scenario, &net::parts(scenario), seed, rep),
+            Engine::Packet => scenario::identity(scenario, parts, seed, rep),
             Engine::Fluid => fluid::identity(scenario, seed, rep),
         }
     }
@@ -337,7 +343,7 @@ fn solved(
         parts: fluid::parts(scenario),
         seed: scenario.seed,
         rep,
-        identity: Engine::Fluid.identity(scenario, scenario.seed, rep),
+        identity: fluid::identity(scenario, scenario.seed, rep),
         fingerprint: format!("{:032x}", outcome.fingerprint),
         simulated_s: outcome.end.now.as_secs(),
         warmup_s: scenario.warmup.as_secs(),
@@ -396,12 +402,14 @@ impl Watch {
         let Some(call) = self.on_progress.as_ref().filter(|_| due) else { return Ok(true) };
         let arguments = (progress.now.as_secs(), progress.events, progress.packet_hops);
         let answer = call.bind(py).call1(arguments)?;
-        Ok(!answer.is(pyo3::types::PyBool::new(py, false)))
+        // Also NumPy's False; None and all else go on.
+        Ok(!answer.eq(false)?)
     }
 }
 
 pub fn stored(
     scenario: &Scenario,
+    parts: Parts,
     rep: u64,
     mut warnings: Vec<String>,
     outcome: Outcome,
@@ -416,10 +424,10 @@ pub fn stored(
         state: if outcome.complete { "done" } else { "partial" }.to_owned(),
         version: crate::version().to_owned(),
         model_version: net::MODEL_VERSION.to_owned(),
-        parts: net::parts(scenario),
+        identity: scenario::identity(scenario, &parts, scenario.seed, rep),
+        parts,
         seed: scenario.seed,
         rep,
-        identity: Engine::Packet.identity(scenario, scenario.seed, rep),
         fingerprint: format!("{:032x}", outcome.fingerprint),
         simulated_s: outcome.end.now.as_secs(),
         warmup_s: scenario.warmup.as_secs(),

@@ -172,17 +172,23 @@ def _planned(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[Plann
     errors = [one for one in found if isinstance(one, str)]
     if len(errors) == len(found):
         raise ConfigError(errors[0], file=spec.source.name)
-    if store.plans.is_dir():
+    # A class in Python may be edited: what its runs are is asked anew.
+    coded = any(name.startswith("code ") for one in found for name in _parts_of(one))
+    if store.plans.is_dir() and not coded:
         # It saves time, no more: a store that cannot be written can be read.
         with contextlib.suppress(OSError):
-            plans = [None if isinstance(one, str) else one for one in found]
+            named = [None if isinstance(one, str) else one.bottleneck for one in found]
             plan = {
                 "points": [one if isinstance(one, str) else one.identities for one in found],
-                "parts": [one.parts if one else {} for one in plans],
-                "bottlenecks": [one.bottleneck if one else None for one in plans],
+                "parts": [_parts_of(one) for one in found],
+                "bottlenecks": named,
             }
             write_whole(path, plan)
     return found
+
+
+def _parts_of(plan: Planned | str) -> Mapping[str, str]:
+    return {} if isinstance(plan, str) else plan.parts
 
 
 @functools.cache
