@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -81,6 +82,13 @@ def explain(  # noqa: PLR0913 - one for each option
     set_: Set = None,
     seed: Seed = None,
     rep: Rep = None,
+    run_code: Annotated[
+        bool,
+        typer.Option(
+            "--run-code",
+            help="Run the Python classes that a result directory's scenario names, too.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the facts as JSON instead of words.")
     ] = False,
@@ -93,7 +101,9 @@ def explain(  # noqa: PLR0913 - one for each option
     from clearpipe import explain as telling
 
     when = instant("--at", at)
-    facts = telling.explain(run, flow=flow, at=when, seed=seed, rep=rep or 0, set=set_ or [])
+    facts = telling.explain(
+        run, flow=flow, at=when, seed=seed, rep=rep or 0, set=set_ or [], run_code=run_code
+    )
     if as_json:
         terminal.show_json(facts)
     else:
@@ -274,4 +284,8 @@ def demo(
 
 def main() -> None:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A path need not be text; it is written all the same.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app()

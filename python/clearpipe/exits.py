@@ -9,6 +9,8 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from clearpipe.terminal import printable
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -53,5 +55,5 @@ def reports_errors(
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message."""
-    print(f"clearpipe: {message}", file=sys.stderr)
+    print(f"clearpipe: {printable(message)}", file=sys.stderr)
     raise typer.Exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -25,19 +26,30 @@ def explain(  # noqa: PLR0913 - keywords
     rep: int = 0,
     set: Sequence[str] = (),
     progress: Callable[[api.Progress], object] | None = None,
+    run_code: bool = False,
 ) -> Facts:
     """Repeat a run up to `at` seconds and tell what flow number `flow` knew there.
 
     `run` is a result directory, which says itself which seed and replication it holds, or a
-    scenario as `clearpipe.run` takes it.
+    scenario as `clearpipe.run` takes it. A directory is only read: classes in Python that its
+    scenario names are run with `run_code` alone.
 
-    Raises ConfigError if there is no such flow or the run ends before `at`, and RunError if the
-    result cannot be repeated because another version made it.
+    Raises ConfigError if there is no such flow, the run ends before `at`, or code would have to be
+    run, and RunError if the result cannot be repeated because another version made it.
     """
     if isinstance(run, str | PathLike) and "\n" not in fspath(run) and Path(run).is_dir():
         if seed is not None or rep or set:
             raise ConfigError(f"{run}: a result has its own seed, rep and keys")
         source, seed, rep = stored(Path(run), at)
+        code = _named_code(source.text)
+        if code and not run_code:
+            raise ConfigError(
+                f"{run}: repeating this run would run code, {', '.join(code)}; --run-code "
+                "(run_code=True) does it",
+                key="run_code",
+            )
+        if code and api.parts(source) != cp.load(run).meta["parts"]:
+            raise RunError(f"{run}: its code was another one: {', '.join(code)}")
     else:
         source = api.source(run)
     if not 0 <= flow < 2**32:
@@ -78,6 +90,13 @@ def stored(directory: Path, at: float) -> tuple[api.Source, int, int]:
         )
     source = api.Source(str(directory / "run.toml"), result.scenario_toml)
     return source, meta["seed"], meta["rep"]
+
+
+def _named_code(toml: str) -> list[str]:
+    """The classes in Python that a scenario names."""
+    document = tomllib.loads(toml)
+    tables = [*document.get("protocols", {}).values(), *document.get("queues", {}).values()]
+    return sorted({str(one["code"]) for one in tables if one.get("kind") == "python"})
 
 
 def words(facts: Facts) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -172,10 +171,9 @@ def _end_partial(done: Sequence[Done]) -> None:
     partial = [one for one in done if not one.result.complete]
     for one in partial:
         now = one.result.meta["simulated_s"]
-        print(
+        note(
             f"clearpipe: warning: {one.job.label}: stopped by --max-wall at {now:g} s; "
-            "the result is partial",
-            file=sys.stderr,
+            "the result is partial"
         )
     if partial:
         raise typer.Exit(75)

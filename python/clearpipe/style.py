@@ -30,6 +30,8 @@ STYLE: Any = {
     "legend.frameon": False,
     "legend.fontsize": 8,
     "svg.hashsalt": "clearpipe",
+    # Names are shown as they are: a dollar sign begins no formula.
+    "text.parse_math": False,
     "pdf.fonttype": 42,
 }
 

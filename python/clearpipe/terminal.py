@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,4 +33,21 @@ def show_json(value: object) -> None:
 def note(message: str, quiet: bool = False) -> None:
     """A line for people."""
     if not quiet:
-        print(message, file=sys.stderr)
+        print(printable(message), file=sys.stderr)
+
+
+# What is longer is told by its beginning and its end.
+LONGEST = 2000
+
+
+def printable(text: str) -> str:
+    """A message as a terminal may have it: of bounded length, and with control characters (also
+    those that turn the direction of writing) by their numbers. Lines stay."""
+    if len(text) > LONGEST:
+        head, tail = text[: LONGEST - 500], text[-400:]
+        text = f"{head} [... {len(text) - len(head) - len(tail)} characters ...] {tail}"
+    return "".join(c if c == "\n" or _shows(c) else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def _shows(character: str) -> bool:
+    return unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

@@ -78,22 +78,27 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def plain(value: Any, path: str = "") -> Any:
+# Tables and lists within each other; a scenario has six.
+DEEPEST = 32
+
+
+def plain(value: Any, path: str = "", depth: int = 0) -> Any:
     """What TOML knows: dictionaries, lists, texts and numbers.
 
-    Raises ConfigError with the key path for anything else.
+    Raises ConfigError with the key path for anything else, and for what is within itself.
     """
-    if isinstance(value, Model):
+    if depth > DEEPEST:
+        key = path.partition(".")[0]
+        message = f"{key}: tables and lists are nested more than {DEEPEST} deep"
+        raise ConfigError(message, key=key)
+    if isinstance(value, Model | Mapping):
+        items = value._given() if isinstance(value, Model) else value.items()
         return {
-            key: plain(entry, f"{path}.{key}" if path else key) for key, entry in value._given()
-        }
-    if isinstance(value, Mapping):
-        return {
-            str(key): plain(entry, f"{path}.{key}" if path else str(key))
-            for key, entry in value.items()
+            str(key): plain(entry, f"{path}.{key}" if path else str(key), depth + 1)
+            for key, entry in items
         }
     if isinstance(value, list | tuple):
-        return [plain(entry, path) for entry in value]
+        return [plain(entry, path, depth + 1) for entry in value]
     if isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, PathLike):

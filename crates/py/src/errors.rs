@@ -22,8 +22,28 @@ use classes::{ConfigError, RunError};
 /// The C library's EEXIST, the same everywhere.
 const EEXIST: i32 = 17;
 
+/// A message of bounded length, in which input that it quotes cannot write to a terminal.
+fn told(message: &str) -> String {
+    let count = message.chars().count();
+    let text: String = if count <= MOST_CHARACTERS {
+        message.to_owned()
+    } else {
+        let head: String = message.chars().take(MOST_CHARACTERS - 500).collect();
+        let tail: String = message.chars().skip(count - 400).collect();
+        format!("{head} [... {} characters ...] {tail}", count - MOST_CHARACTERS + 100)
+    };
+    let safe = |c: char| match c {
+        '\n' => c.to_string(),
+        _ if scenario::shows(c) => c.to_string(),
+        _ => c.escape_unicode().to_string(),
+    };
+    text.chars().map(safe).collect()
+}
+
+const MOST_CHARACTERS: usize = 2000;
+
 pub fn config(error: ScenarioError) -> PyErr {
-    let message = error.to_string();
+    let message = told(&error.to_string());
     let (file, line) = match error.place {
         Place::File(file) => (Some(file), None),
         Place::Line(file, line) => (Some(file), Some(line)),
@@ -35,13 +55,13 @@ pub fn config(error: ScenarioError) -> PyErr {
 
 /// A run that cannot be explained or branched as asked; `about` says in which variant.
 pub fn refused(about: &str, Refused { key, reason }: Refused) -> PyErr {
-    let message = format!("{about}{key}: {reason}");
+    let message = told(&format!("{about}{key}: {reason}"));
     ConfigError::new_err((message, None::<String>, None::<u32>, Some(key)))
 }
 
 /// A scenario that an engine cannot run.
 pub fn unsupported(file_name: &str, Unsupported { key, reason }: Unsupported) -> PyErr {
-    let message = format!("{file_name}: {key}: {reason}");
+    let message = told(&format!("{file_name}: {key}: {reason}"));
     ConfigError::new_err((message, Some(file_name.to_owned()), None::<u32>, Some(key)))
 }
 

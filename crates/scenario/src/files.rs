@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::document::Node;
 use crate::error::{Fault, Problem};
 use crate::line::Trace;
-use crate::table::{At, Definitions, FileValue};
+use crate::table::{At, Definitions, FileValue, shows};
 
 /// Reads the file that a scenario names, by the name that stands there.
 pub type Load<'a> = dyn Fn(&Path) -> io::Result<Vec<u8>> + 'a;
@@ -52,7 +52,7 @@ impl FileValue for FileName {
     fn read(node: &Node) -> Result<FileName, Fault> {
         let text = node.text("the name of a file")?;
         let length = text.chars().count();
-        if length == 0 || length > 1000 || text.chars().any(char::is_control) {
+        if length == 0 || length > 1000 || !text.chars().all(shows) {
             let allowed = "1 to 1000 printable characters".to_owned();
             return Err(node.spot.fault(Problem::Range { value: format!("{text:?}"), allowed }));
         }

@@ -11,7 +11,7 @@ use units::{Rate, Span, math};
 use crate::error::{Fault, Problem};
 use crate::files::FileName;
 use crate::quantity::Decimal;
-use crate::table::{At, NAME_LENGTH};
+use crate::table::{At, NAME_LENGTH, shows};
 
 /// A map.
 #[derive(Debug, PartialEq)]
@@ -45,6 +45,8 @@ const MOST_NODES: usize = 10_000;
 const MOST_EDGES: usize = 20_000;
 /// Elements, attributes and texts of the whole file.
 const MOST_PARTS: u32 = 2_000_000;
+/// Of one element: the maps that there are have some twenty.
+const MOST_ATTRIBUTES: usize = 1000;
 
 /// Light in fibre covers so many metres in a second.
 const FIBRE_M_S: f64 = 200_000_000.0;
@@ -73,6 +75,10 @@ fn unit_vector((latitude, longitude): (f64, f64)) -> [f64; 3] {
 
 /// Reads the text of a file.
 pub(crate) fn read(name: &At<FileName>, text: &str) -> Result<Map, Fault> {
+    if let Some(line) = crowded(text) {
+        let said = format!("an element has more than {MOST_ATTRIBUTES} attributes");
+        return Err(name.spot.rule(said).within(&name.value.0, line));
+    }
     // A DTD could define entities that grow without bound.
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: MOST_PARTS, ..Default::default() };
@@ -85,6 +91,26 @@ pub(crate) fn read(name: &At<FileName>, text: &str) -> Result<Map, Fault> {
     })?;
     let mut reader = Reader { name, lines: Lines::of(text), keys: BTreeMap::new() };
     reader.map(&document)
+}
+
+/// The line of an element with too many attributes: the library compares each with all others.
+fn crowded(text: &str) -> Option<usize> {
+    let mut from = 0;
+    while let Some(start) = text[from..].find('<').map(|at| from + at) {
+        let rest = &text[start..];
+        // What has no attributes ends elsewhere than at the next bracket.
+        let end = [("<!--", "-->"), ("<![CDATA[", "]]>")]
+            .iter()
+            .find(|(opens, _)| rest.starts_with(opens))
+            .map_or(">", |&(_, closes)| closes);
+        let length = rest.find(end).map_or(rest.len(), |at| at + end.len());
+        let attributes = rest[..length].bytes().filter(|&byte| byte == b'=').count();
+        if end == ">" && attributes > MOST_ATTRIBUTES {
+            return Some(text[..start].matches('\n').count() + 1);
+        }
+        from = start + length;
+    }
+    None
 }
 
 /// Where the lines of a text begin: the library would count from the start for each question.
@@ -200,7 +226,7 @@ impl<'a> Reader<'a> {
             };
             let name = label.filter(own).unwrap_or(id);
             let length = name.chars().count();
-            if length == 0 || length > 200 || name.chars().any(char::is_control) {
+            if length == 0 || length > 200 || !name.chars().all(shows) {
                 let text = format!("the name {name:?} is not 1 to 200 printable characters");
                 return Err(self.fault(node, text));
             }
@@ -344,6 +370,16 @@ mod tests {
         assert!((ms[0] - 40_030.229 / 4.0 / 200.0).abs() < 1e-4, "{ms:?}");
         assert!((ms[1] - 40_030.229 / 2.0 / 200.0).abs() < 1e-4, "{ms:?}");
         assert!((ms[2] - 5574.84 * 6371.0088 / 6371.0 / 200.0).abs() < 1e-4, "{ms:?}");
+    }
+
+    #[test]
+    fn an_element_has_so_many_attributes_and_no_more() {
+        let attributes = |n| (0..n).map(|i| format!(" a{i}='x'")).collect::<String>();
+        let text =
+            |n| format!("<graphml>\n<!-- {} -->\n<b/>\n<c{}/>", "=".repeat(2000), attributes(n));
+        assert_eq!(crowded(&text(MOST_ATTRIBUTES)), None);
+        assert_eq!(crowded(&text(MOST_ATTRIBUTES + 1)), Some(4));
+        assert_eq!(crowded("<a b='c'"), None);
     }
 
     #[test]

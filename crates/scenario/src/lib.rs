@@ -57,6 +57,7 @@ pub use resolved::{
     Rttvar, Scenario, Series, Start, Transport,
 };
 pub use schema::json_schema;
+pub use table::shows;
 pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
 pub use warnings::Warning;
 

@@ -346,6 +346,14 @@ impl<const LOW: u64, const HIGH: u64> FileValue for Count<LOW, HIGH> {
 /// The largest integer that TOML has.
 pub(crate) const MAX_INTEGER: u64 = i64::MAX as u64;
 
+/// Does a character show, and leave its neighbours where they are? Controls do not, nor do those that
+/// turn the direction of writing or end a line (Unicode Standard Annex 9).
+pub fn shows(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 /// A line of printable text.
 impl FileValue for String {
     fn form() -> String {
@@ -357,7 +365,7 @@ impl FileValue for String {
     fn read(node: &Node) -> Result<String, Fault> {
         let text = node.text("a text in quotes")?;
         let length = text.chars().count();
-        if length == 0 || length > 200 || text.chars().any(char::is_control) {
+        if length == 0 || length > 200 || !text.chars().all(shows) {
             let allowed = "1 to 200 printable characters".to_owned();
             return Err(node.spot.fault(Problem::Range { value: format!("{text:?}"), allowed }));
         }

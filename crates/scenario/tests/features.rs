@@ -244,7 +244,8 @@ fn probes_choose_groups_and_links() {
 }
 
 fn example(name: &str) -> (PathBuf, Scenario) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/clearpipe/examples").join(name);
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/clearpipe/examples").join(name);
     let text = std::fs::read_to_string(&path).unwrap();
     let parsed = parse_with(name, &text, &[], &beside(&path));
     (path, parsed.unwrap_or_else(|error| panic!("{error}")).scenario)

@@ -19,6 +19,7 @@ from clearpipe.errors import ClearpipeError, ConfigError
 from clearpipe.linux import namespaces
 from clearpipe.linux.engine import DEVICE, device_commands
 from clearpipe.linux.process import Process
+from clearpipe.terminal import note
 
 INSIDE, PEER = "10.77.0.1", "10.77.0.2"
 """The command's address, and that of the other end of the link."""
@@ -77,7 +78,7 @@ def run(
     toml, _ = api.resolve(api.Source("<command line>", text))
     namespaces.check()
     if shutil.which(command[0]) is None:
-        print(f"clearpipe: {command[0]}: no such command", file=sys.stderr)
+        note(f"clearpipe: {command[0]}: no such command")
         return 127
     # A terminal that goes away ends us as SIGTERM does.
     signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
@@ -98,7 +99,7 @@ def run(
             measured = emulator.finish(10.0)
             _tell(measured, report)
         else:
-            print(f"clearpipe: the emulator ended early: {emulator.errors()}", file=sys.stderr)
+            note(f"clearpipe: the emulator ended early: {emulator.errors()}")
             return code or 1
     return code
 

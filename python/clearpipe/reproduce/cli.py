@@ -30,7 +30,7 @@ from clearpipe.options import (
 from clearpipe.options import shard as read_shard
 from clearpipe.options import time as time_of
 from clearpipe.sweep.place import Place
-from clearpipe.terminal import show, show_json
+from clearpipe.terminal import note, show, show_json
 
 if TYPE_CHECKING:
     from clearpipe.reproduce.data import Figure
@@ -171,7 +171,7 @@ def _check_linux(job: Job, figures: Sequence[Figure]) -> None:
         told = ", ".join(figure.id for figure in data.every() if real(figure))
         raise ConfigError(f"--linux: only {told} have runs on a real kernel", key="linux")
     if job.lacking:
-        print(f"clearpipe: nothing is run on a real kernel: {job.lacking}", file=sys.stderr)
+        note(f"clearpipe: nothing is run on a real kernel: {job.lacking}")
 
 
 def _run(job: Job, figures: Sequence[Figure]) -> int:
@@ -185,19 +185,19 @@ def _run(job: Job, figures: Sequence[Figure]) -> int:
             continue
         began = time.monotonic()
         if not job.quiet and sys.stderr.isatty():
-            print(f"{figure.id} ({number} of {len(figures)})", file=sys.stderr)
+            note(f"{figure.id} ({number} of {len(figures)})")
         try:
             tally = work.run(job, figure)
         except OutOfTime as error:
-            print(f"clearpipe: {error}; the same command goes on", file=sys.stderr)
+            note(f"clearpipe: {error}; the same command goes on")
             raise typer.Exit(75) from None
         missing += tally.missing
         failed += tally.failed
         if not job.quiet and tally.fresh:
             took = time.monotonic() - began
-            print(f"{figure.id}: {tally.fresh} runs in {took:.0f} s", file=sys.stderr)
+            note(f"{figure.id}: {tally.fresh} runs in {took:.0f} s")
     if failed:
-        print(f"clearpipe: {failed} runs failed; the report says why", file=sys.stderr)
+        note(f"clearpipe: {failed} runs failed; the report says why")
     return missing
 
 
@@ -212,13 +212,13 @@ def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, q
     pages = report.render(done, folder, whole=whole)
     if not quiet:
         for page in pages:
-            print(f"report: {page}", file=sys.stderr)
+            note(f"report: {page}")
     if publish is not None:
         from clearpipe.reproduce.publication import publish as write_pages
 
         page = write_pages(done, publish)
         if not quiet:
-            print(f"published: {page}", file=sys.stderr)
+            note(f"published: {page}")
 
 
 def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) -> None:
@@ -236,7 +236,7 @@ def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) ->
             if any(runs.concerns(reading, one.figure, p) for p in one.figure.parts[job.scale])
         ]
         if not job.quiet:
-            print(f"{reading.what}: {len(concerned)} figures", file=sys.stderr)
+            note(f"{reading.what}: {len(concerned)} figures")
         if run:
             _run(other, concerned)
         ids = {figure.id for figure in concerned}
@@ -250,7 +250,7 @@ def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) ->
     page.parent.mkdir(parents=True, exist_ok=True)
     work.write_text(page, "\n".join(lines).rstrip() + "\n")
     if not job.quiet:
-        print(f"readings: {page}", file=sys.stderr)
+        note(f"readings: {page}")
 
 
 def _verdicts(done: Done) -> dict[str, str]:
@@ -379,10 +379,10 @@ def _counts(done: Sequence[Done]) -> dict[str, int]:
 def _end(done: Sequence[Done], missing: int, check: bool) -> None:
     failing = [outcome.claim.id for one in done for outcome in one.outcomes if outcome.fails]
     if check and failing:
-        print(f"clearpipe: should hold and does not: {', '.join(failing)}", file=sys.stderr)
+        note(f"clearpipe: should hold and does not: {', '.join(failing)}")
         raise typer.Exit(4)
     if missing:
-        print(f"clearpipe: {missing} runs are missing; run it again", file=sys.stderr)
+        note(f"clearpipe: {missing} runs are missing; run it again")
         raise typer.Exit(75)
     if any(one.data.errors for one in done):
         raise typer.Exit(1)

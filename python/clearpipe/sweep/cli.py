@@ -31,7 +31,7 @@ from clearpipe.options import (
 from clearpipe.options import shard as read_shard
 from clearpipe.options import time as time_of
 from clearpipe.sweep.place import Place
-from clearpipe.terminal import show, show_json
+from clearpipe.terminal import note, show, show_json
 
 if TYPE_CHECKING:
     from clearpipe.sweep.results import Table
@@ -132,25 +132,25 @@ def _run(
         with watcher:
             return runner.Sweep(spec, Store(store), executor, options, watcher).run()
     except runner.OutOfTime as error:
-        print(f"clearpipe: {error}; the same command goes on", file=sys.stderr)
+        note(f"clearpipe: {error}; the same command goes on")
         raise typer.Exit(75) from None
 
 
 def _tell(tally: Tally, as_json: bool) -> None:
     """What became of the runs; exit code 75 if some are missing, 1 if some failed."""
     for damage in tally.damaged:
-        print(f"clearpipe: {damage.path}: {damage.reason}; done again", file=sys.stderr)
+        note(f"clearpipe: {damage.path}: {damage.reason}; done again")
     if as_json:
         show_json({**asdict(tally), "missing": tally.missing})
     else:
         print(_told(tally))
     if tally.failed:
-        print(f"clearpipe: {tally.failed} runs failed; `sweep status` says why", file=sys.stderr)
+        note(f"clearpipe: {tally.failed} runs failed; `sweep status` says why")
     if tally.waiting:
         text = f"{tally.waiting} points wait for runs of other shards or runners; run it again then"
-        print(f"clearpipe: {text}", file=sys.stderr)
+        note(f"clearpipe: {text}")
     elif tally.missing:
-        print(f"clearpipe: {tally.missing} runs are missing; run it again", file=sys.stderr)
+        note(f"clearpipe: {tally.missing} runs are missing; run it again")
     if tally.waiting or tally.missing:
         raise typer.Exit(75)
     if tally.failed:
@@ -162,7 +162,7 @@ def _note_sameness(spec: Spec, place: Path) -> None:
     from clearpipe.sweep.store import Store
 
     if same := runner.not_random(spec, Store(place)):
-        print(f"clearpipe: note: {report.not_random(same)}", file=sys.stderr)
+        note(f"clearpipe: note: {report.not_random(same)}")
 
 
 def _told(tally: Tally) -> str:
@@ -183,7 +183,7 @@ def _forecast(
 
     def said(text: str) -> None:
         if not quiet and sys.stderr.isatty():
-            print(text, file=sys.stderr)
+            note(text)
 
     found = forecast.forecast(spec, Store(place), jobs, options, said)
     if as_json:
@@ -252,8 +252,8 @@ def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
         print(f"{tally.done} of {tally.wanted} runs done, {left}")
         for message, number in errors.items():
             print(f"  {number} x {message}")
-        for note in other_models(others):
-            print(f"  {note}")
+        for text in other_models(others):
+            print(f"  {text}")
         for damage in tally.damaged:
             print(f"  {damage.path}: {damage.reason}")
     if verify and tally.damaged:
@@ -316,8 +316,8 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
     folder = out or Path("results") / f"{re.sub(r'[^A-Za-z0-9_.+-]+', '-', spec.name)}-sweep"
     page, drawn = reporting.render(table, folder)
     if not quiet:
-        for note in reporting.notes(table):
-            print(f"note: {note}", file=sys.stderr)
+        for text in reporting.notes(table):
+            note(f"note: {text}")
     if as_json:
         show_json(_as_json(table))
         return

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clearpipe.sweep.runner import Run, Tally
+from clearpipe.terminal import note
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -101,4 +102,4 @@ class Bars(contextlib.AbstractContextManager["Bars"]):
     def said(self, text: str) -> None:
         """A line on stderr."""
         if not self.quiet:
-            print(f"clearpipe: {text}", file=sys.stderr)
+            note(f"clearpipe: {text}")

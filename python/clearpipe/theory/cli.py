@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from clearpipe.options import (
     size,
     time,
 )
+from clearpipe.terminal import note
 from clearpipe.theory.loops import app, vcp_app, xcp_app
 from clearpipe.theory.options import Capacity, Packet, Rtt
 
@@ -119,8 +119,8 @@ def _equilibrium(  # noqa: PLR0913 - one for each option
     ]
     sheets = output.allocation(found, None if solve is waterfill.maxmin else fair)
     output.show(file.stem, facts, sheets, as_json)
-    for note in net.notes:
-        print(f"note: {note}", file=sys.stderr)
+    for text in net.notes:
+        note(f"note: {text}")
     if figure is not None:
         from clearpipe.theory import figures
 
