@@ -25,7 +25,10 @@ const EXAMPLES: [&str; 11] = [
 
 /// One bench for each of [`EXAMPLES`].
 pub fn benches() -> Vec<Bench> {
-    EXAMPLES.iter().map(|name| bench(PathBuf::from(format!("python/clearpipe/examples/{name}.toml")))).collect()
+    EXAMPLES
+        .iter()
+        .map(|name| bench(PathBuf::from(format!("python/clearpipe/examples/{name}.toml"))))
+        .collect()
 }
 
 fn bench(file: PathBuf) -> Bench {

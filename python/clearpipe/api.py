@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, cast
 
 from clearpipe import _core
-from clearpipe.errors import ConfigError
+from clearpipe.errors import ConfigError, RunError
 from clearpipe.recording import TRACE_LIMIT, Recording
-from clearpipe.result import Result
+from clearpipe.result import Result, seal
 
 if TYPE_CHECKING:
     from clearpipe import scenario
@@ -198,7 +198,7 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             source, seed, rep, set, recording=recording, progress=progress, out=out, replace=replace
         )
     call = None if progress is None else lambda *now: progress(Progress(*now))
-    return Result(
+    result = Result(
         _core.simulate(
             source.name,
             source.text,
@@ -212,6 +212,9 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             engine=engine,
         )
     )
+    if out is not None:
+        seal(out)
+    return result
 
 
 def check_engine(engine: str) -> None:
@@ -244,8 +247,16 @@ def resolve(
 
 
 def load(dir: str | PathLike[str]) -> Result:
-    """Read a result directory that `Result.write` or the command line wrote."""
-    return Result(_core.read(fspath(dir)))
+    """Read a result directory that `Result.write` or the command line wrote.
+
+    Raises RunError if a file is not what was written, by the directory's seal.
+    """
+    from clearpipe import seals
+
+    result = Result(_core.read(fspath(dir)))
+    if (Path(dir) / seals.NAME).exists() and (found := seals.damage(Path(dir))) is not None:
+        raise RunError(f"{found.path}: {found.reason}; run it again (--force)")
+    return result
 
 
 def protocols() -> list[Protocol]:
@@ -290,13 +301,16 @@ def parts(
 def outdated(meta: Mapping[str, Any]) -> str:
     """What a result or a verdict is from that is of another version now; empty if nothing is.
 
-    `meta` has `parts`, or, if made before version 7, `model_version` alone.
+    `meta` has `parts`, or, if made before version 7, `model_version` alone. Classes in Python are
+    left out: which is meant, only the scenario's place tells.
     """
     if "parts" not in meta:
         return f"model {meta['model_version']}"
     now = versions()
     return ", ".join(
-        f"{name} {version}" for name, version in meta["parts"].items() if now.get(name) != version
+        f"{name} {version}"
+        for name, version in meta["parts"].items()
+        if not name.startswith("code ") and now.get(name) != version
     )
 
 
@@ -310,6 +324,11 @@ def source(scenario: Scenario | Source) -> Source:
         if isinstance(scenario, values.Model):
             # Lines in messages are those of `scenario.to_toml()`.
             return Source(f"<{type(scenario).__name__}>", scenario.to_toml())
+        if not isinstance(scenario, Mapping):
+            kind = type(scenario).__name__
+            raise ConfigError(
+                f"a scenario is a file, a text, a mapping or a Scenario; {kind} is none of them"
+            )
         return Source("<mapping>", values.toml(scenario))
     if isinstance(scenario, str) and "\n" in scenario:
         return Source("<text>", scenario)
@@ -319,9 +338,18 @@ def source(scenario: Scenario | Source) -> Source:
     return Source(fspath(path), _read(path))
 
 
+# Larger than any scenario, and little enough to read from a device that never ends.
+MAX_SCENARIO_BYTES = 16_000_000
+
+
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(MAX_SCENARIO_BYTES + 1)
+        if len(content) > MAX_SCENARIO_BYTES:
+            message = f"{path}: more than {MAX_SCENARIO_BYTES // 1_000_000} MB, so no scenario"
+            raise ConfigError(message, file=str(path))
+        return content.decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such scenario file", file=str(path)) from None
     except IsADirectoryError:

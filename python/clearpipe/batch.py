@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import clearpipe as cp
-from clearpipe import _core, api, units
+from clearpipe import _core, api, seals, units
 from clearpipe.errors import RunError
 from clearpipe.recording import NOTHING, Recording, recorded
+from clearpipe.result import seal
+from clearpipe.terminal import note
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -107,9 +109,9 @@ def run_all(jobs: Sequence[Job], *, workers: int | None = None, quiet: bool = Fa
     again. Whatever stops this, results
     that were complete are kept and nothing half-done is.
     """
+    # What was stopped half-way or damaged is no loss: the run gives it again, and more.
+    jobs = [replace(job, force=True) if _is_to_be_replaced(job, quiet) else job for job in jobs]
     found = [_find(job) for job in jobs]
-    # What was stopped half-way is no loss: the run gives it again, and more.
-    jobs = [replace(job, force=True) if _holds_part(job) else job for job in jobs]
     stop = threading.Event()
     display = _display(quiet)
     if any(job.engine == "linux" for job in jobs):
@@ -138,9 +140,6 @@ def _find(job: Job) -> Done | None:
     if job.force or not (job.out / "meta.json").is_file():
         _core.check_writable(os.fspath(job.out), replace=job.force)
         return None
-    if _holds_part(job):
-        _core.check_writable(os.fspath(job.out), replace=True)
-        return None
     result = cp.load(job.out)
     if not same_run(result, job):
         raise RunError(f"{job.out}: holds the result of another run; --force replaces it")
@@ -166,14 +165,24 @@ def _name_link(result: cp.Result, directory: Path) -> None:
         result.write_loose(whole)
         for name in ("run.toml", "summary.json"):
             (whole / name).replace(directory / name)
+    seal(directory)
 
 
-def _holds_part(job: Job) -> bool:
-    """Does the job's directory hold what --max-wall left of the same run?"""
-    if job.out is None or not (job.out / "meta.json").is_file():
+def _is_to_be_replaced(job: Job, quiet: bool) -> bool:
+    """Does the job's directory hold what --max-wall left of the same run, or that run damaged?"""
+    if job.out is None or job.force or not (job.out / "meta.json").is_file():
         return False
-    result = cp.load(job.out)
-    return not result.complete and _same_origin(result, job)
+    # As it is: what does not agree with its seal may still say which run it was of.
+    result = cp.Result(_core.read(os.fspath(job.out)))
+    if not _same_origin(result, job):
+        return False
+    if not (job.out / seals.NAME).exists():
+        note(f"clearpipe: {job.out}: has no seal, so that it cannot be checked", quiet)
+        return not result.complete
+    damage = seals.damage(job.out)
+    if damage is not None:
+        note(f"clearpipe: {damage.path}: {damage.reason}; run again", quiet)
+    return damage is not None or not result.complete
 
 
 def same_run(result: cp.Result, job: Job) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from clearpipe.columns import Table
@@ -235,6 +237,7 @@ class Result:
         cannot be written.
         """
         self._run.write(fspath(dir), replace=replace)
+        seal(dir)
 
     def write_loose(self, dir: str | PathLike[str]) -> None:
         """Write the files into the new directory `dir`, and do not wait for the disk.
@@ -266,3 +269,16 @@ class Result:
         from clearpipe import notebook
 
         return notebook.html(self)
+
+
+def seal(dir: str | PathLike[str]) -> None:
+    """Seal the result directory that was just written, so that `load` tells what was changed."""
+    from clearpipe import seals
+
+    path = Path(dir) / seals.NAME
+    partial = path.with_name(f".partial-{os.getpid()}-{seals.NAME}")
+    try:
+        partial.write_text(json.dumps(seals.seal(Path(dir)), indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

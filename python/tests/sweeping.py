@@ -53,7 +53,8 @@ def seals(store: Path) -> dict[str, str]:
     found = {}
     for identity in place.present():
         assert place.damage(identity) is None
-        found[identity] = place.read_json(identity, "seal.json")["result"]
+        text = (place.directory(identity) / "seal.json").read_text(encoding="utf-8")
+        found[identity] = json.loads(text)["result"]
     return found
 
 

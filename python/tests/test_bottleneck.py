@@ -18,8 +18,9 @@ from clearpipe.errors import ConfigError
 from clearpipe.overview import replication_table
 from clearpipe.reproduce import data, work
 from clearpipe.reproduce.data import Panel
+from clearpipe.seals import seal
 from clearpipe.sweep import drawing, report, results
-from clearpipe.sweep.store import Store, seal, write_json
+from clearpipe.sweep.store import Store, write_json
 
 # One flow that sends little one way, ten that fill the link the other way.
 WEAK = """\
@@ -280,6 +281,7 @@ def test_old_results_answer_by_the_rule(tmp_path: Path) -> None:
     file.write_text(AGAINST)
     call("run", file, "--out", "a", cwd=tmp_path)
     make_old(tmp_path / "a", "bottleneck.reverse")
+    (tmp_path / "a/seal.json").unlink()
     assert cp.load(tmp_path / "a").summary["bottleneck"] == "bottleneck"
     found = json.loads(call("compare", "a", "a", "--json", cwd=tmp_path).stdout)
     assert found["bottlenecks"]["a"] == ["bottleneck"]

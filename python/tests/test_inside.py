@@ -148,6 +148,7 @@ def test_a_result_directory_is_explained_as_its_scenario() -> None:
     assert (ends.exit_code, "0 to 12 s" in ends.stderr) == (3, True)
     assert invoke("explain", "r", "--flow", "3", "--at", "1s", "--seed", "1").exit_code == 3
     # What another version of a part gave cannot be repeated.
+    Path("r/seal.json").unlink()
     meta = json.loads(Path("r/meta.json").read_text())
     Path("r/meta.json").write_text(json.dumps(meta | {"parts": meta["parts"] | {"xcp": "0"}}))
     old = invoke("explain", "r", *asked)
@@ -164,6 +165,7 @@ def test_a_result_of_another_engine_is_not_explained(engine: str) -> None:
     arguments = base("xcp")
     by = "packet" if engine == "linux" else engine
     assert invoke("run", *arguments, "--engine", by, "--out", "r").exit_code == 0
+    Path("r/seal.json").unlink()
     meta = json.loads(Path("r/meta.json").read_text())
     Path("r/meta.json").write_text(json.dumps(meta | {"engine": engine}))
     said = invoke("explain", "r", "--flow", "3", "--at", "1s")

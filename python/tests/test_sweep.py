@@ -450,5 +450,5 @@ def test_a_dry_run_does_nothing_and_is_near(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
     call("sweep", "run", file, cwd=tmp_path)
     store = Store(tmp_path / "results/store")
-    hops = sum(store.read_json(run, "meta.json")["packet_hops"] for run in store.present())
+    hops = sum(store.read_json(run)[0]["packet_hops"] for run in store.present())
     assert said["packet_hops"] == pytest.approx(hops, rel=0.1)

@@ -364,3 +364,94 @@ def test_jobs_are_no_option_of_dask(tmp_path: Path) -> None:
     options = ["--executor", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", 2]
     out = call("sweep", "run", file, *options, cwd=tmp_path, expect=2)
     assert "--jobs goes with --executor local" in out.stderr
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def damaged(folder: Path) -> Store:
+    """A store with the runs of SMALL, and what its report says."""
+    write(folder, SMALL)
+    call("sweep", "run", "sweep.toml", "-q", "--store", "store", cwd=folder)
+    return Store(folder / "store")
+
+
+def table(folder: Path) -> str:
+    call("sweep", "report", "sweep.toml", "--store", "store", "--out", "o", cwd=folder)
+    return (folder / "o/runs.csv").read_text(encoding="utf-8")
+
+
+def test_runs_that_changed_places_are_told_and_done_again(tmp_path: Path) -> None:
+    store = damaged(tmp_path)
+    right = table(tmp_path)
+    one, other = (store.directory(identity) for identity in sorted(store.present())[:2])
+    one.rename(tmp_path / "aside")
+    other.rename(one)
+    (tmp_path / "aside").rename(other)
+    status = call(
+        "sweep", "status", "sweep.toml", "--store", "store", "--verify", cwd=tmp_path, expect=1
+    )
+    assert status.stdout.count("the result of another run") == 2
+    told = call("sweep", "report", "sweep.toml", "--store", "store", "--out", "o", cwd=tmp_path)
+    assert told.stderr.count("the result of another run") == 2
+    assert "2 damaged" in told.stdout
+    again = call("sweep", "run", "sweep.toml", "--store", "store", cwd=tmp_path)
+    assert "20 of 20 runs done (2 now)" in again.stdout
+    assert table(tmp_path) == right
+
+
+@pytest.mark.parametrize("file", ["summary.json", "seal.json"])
+def test_an_edited_file_is_told_and_done_again(tmp_path: Path, file: str) -> None:
+    store = damaged(tmp_path)
+    right = table(tmp_path)
+    folder = store.directory(min(store.present()))
+    if file == "seal.json":
+        about = json.loads((folder / file).read_text(encoding="utf-8"))
+        (folder / file).write_text(json.dumps(about | {"files": {}, "bytes": {}}), encoding="utf-8")
+    else:
+        edit(folder / file, '"utilization_ratio": 0.', '"utilization_ratio": 1.')
+    told = call("sweep", "report", "sweep.toml", "--store", "store", "--out", "o", cwd=tmp_path)
+    name = (folder / file).relative_to(tmp_path)
+    assert f"{name}: not the bytes that were written" in told.stderr
+    again = call("sweep", "run", "sweep.toml", "--store", "store", cwd=tmp_path)
+    assert f"{name}: not the bytes that were written; done again" in again.stderr
+    assert "20 of 20 runs done (1 now)" in again.stdout
+    assert table(tmp_path) == right
+
+
+@pytest.mark.parametrize("how", ["points", "digit"])
+def test_an_edited_plan_is_told_and_made_again(tmp_path: Path, how: str) -> None:
+    store = damaged(tmp_path)
+    right = table(tmp_path)
+    plans = {path: json.loads(path.read_text(encoding="utf-8")) for path in store.plans.iterdir()}
+    path, plan = next((path, plan) for path, plan in plans.items() if len(plan["points"][0]) == 5)
+    points = plan["points"]
+    if how == "points":
+        points[0], points[1] = points[1], points[0]
+    else:
+        points[0][0] = ("0" if points[0][0][0] != "0" else "1") + points[0][0][1:]
+    path.write_text(json.dumps(plan), encoding="utf-8")
+    run = call("sweep", "run", "sweep.toml", "--store", "store", cwd=tmp_path)
+    assert f"{path.name}: not what was written; worked out anew" in run.stderr
+    assert "20 of 20 runs done (0 now)" in run.stdout
+    assert "worked out anew" not in call(
+        "sweep", "status", "sweep.toml", "--store", "store", cwd=tmp_path
+    ).stderr  # fmt: skip
+    assert table(tmp_path) == right
+
+
+def test_an_edited_result_is_told_and_run_again(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(BASE, encoding="utf-8")
+    first = call("run", "s.toml", "--out", "r", cwd=tmp_path)
+    there = call("run", "s.toml", "--out", "r", cwd=tmp_path)
+    assert "was there already" in there.stderr
+    edit(tmp_path / "r/summary.json", '"utilization_ratio": 0.', '"utilization_ratio": 1.')
+    compared = call("compare", "r", "r", cwd=tmp_path, expect=1)
+    assert "r/summary.json: not the bytes that were written" in compared.stderr
+    again = call("run", "s.toml", "--out", "r", cwd=tmp_path)
+    assert "r/summary.json: not the bytes that were written; run again" in again.stderr
+    assert again.stdout.splitlines()[:9] == first.stdout.splitlines()[:9]
+    assert "was there already" in call("run", "s.toml", "--out", "r", cwd=tmp_path).stderr

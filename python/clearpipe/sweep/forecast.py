@@ -9,6 +9,7 @@ already measured is not tried again.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -139,10 +140,16 @@ def _plan(spec: Spec, store: Store, options: Options) -> _Plan:
     return plan
 
 
+def _occupied(file: os.stat_result) -> int:
+    """Bytes on the disk; where a system does not say, those of the content."""
+    blocks = getattr(file, "st_blocks", None)
+    return file.st_size if blocks is None else 512 * int(blocks)
+
+
 def _measured(store: Store, identity: str) -> Cost:
-    meta = store.read_json(identity, "meta.json")
+    (meta,) = store.read_json(identity)
     files = (p for p in store.directory(identity).rglob("*") if p.is_file())
-    disk = float(sum(p.stat().st_blocks * 512 for p in files))
+    disk = float(sum(_occupied(p.stat()) for p in files))
     memory = float(meta["peak_rss_bytes"] or 0)
     return Cost(meta["events"], meta["packet_hops"], meta["wall_s"], disk, memory)
 

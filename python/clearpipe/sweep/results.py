@@ -131,9 +131,8 @@ def read(spec: Spec, store: Store) -> Table:
 def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[str, Any]]) -> Row:
     if run.identity in there:
         try:
-            summary = store.read_json(run.identity, "summary.json")
+            meta, summary = store.read_json(run.identity, "summary.json")
             numbers = metrics.flat(summary, run.bottleneck)
-            meta = store.read_json(run.identity, "meta.json")
             version, fingerprint = str(meta["model_version"]), str(meta["fingerprint"])
             parts = {sys.intern(name): sys.intern(v) for name, v in meta["parts"].items()}
         except RunError as error:
@@ -171,5 +170,22 @@ def csv(table: Table) -> str:
     writer = writing.writer(out, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow("" if isinstance(x, float) and math.isnan(x) else x for x in row)
+        writer.writerow(_cell(x) for x in row)
     return out.getvalue()
+
+
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _cell(value: object) -> object:
+    """A cell; a text that a spreadsheet would compute has an apostrophe before it."""
+    if isinstance(value, float) and math.isnan(value):
+        return ""
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

@@ -23,6 +23,7 @@ from clearpipe.errors import ClearpipeError, ConfigError, RunError
 from clearpipe.sweep import metrics
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Damage, Store, write_whole
+from clearpipe.terminal import note
 
 TRANSPORTS = ("rfc", "ns2")
 PLAIN = """
@@ -158,16 +159,17 @@ def _planned(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[Plann
         return [_plan(spec, point, reps) for point in spec.points]
     asked = [list(reps), spec.source, _files(spec), cp.version(), _versions(spec), _registry()]
     path = store.plans / f"{_name(spec)}.{_hash(asked)}.json"
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return [
-            mine if isinstance(mine, str) else Planned(mine, parts, link)
-            for mine, parts, link in zip(
-                kept["points"], kept["parts"], kept["bottlenecks"], strict=True
-            )
-        ]
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            kept = _kept_plan(path)
+            return [
+                mine if isinstance(mine, str) else Planned(mine, parts, link)
+                for mine, parts, link in zip(
+                    kept["points"], kept["parts"], kept["bottlenecks"], strict=True
+                )
+            ]
+        except (ValueError, KeyError, TypeError) as error:
+            note(f"clearpipe: {path}: {error}; worked out anew")
     found = [_plan(spec, point, reps) for point in spec.points]
     errors = [one for one in found if isinstance(one, str)]
     if len(errors) == len(found):
@@ -183,8 +185,16 @@ def _planned(spec: Spec, store: Store | None, reps: Sequence[int]) -> list[Plann
                 "parts": [_parts_of(one) for one in found],
                 "bottlenecks": named,
             }
-            write_whole(path, plan)
+            write_whole(path, {**plan, "seal": _hash(plan)})
     return found
+
+
+def _kept_plan(path: Path) -> dict[str, Any]:
+    """A plan as it was written. Raises ValueError if it is another one now."""
+    plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if plan.pop("seal") != _hash(plan):
+        raise ValueError("not what was written")
+    return plan
 
 
 def _parts_of(plan: Planned | str) -> Mapping[str, str]:
@@ -485,7 +495,7 @@ class _Checked:
         """A run is over."""
         self.inner.ended(run, tally)
         if self.fresh == 0 and tally.fresh == 1:
-            summary = self.store.read_json(run.identity, "summary.json")
+            _, summary = self.store.read_json(run.identity, "summary.json")
             metrics.check_possible(self.metric, summary, run.bottleneck, "until.metric")
         self.fresh = tally.fresh
 
@@ -589,7 +599,7 @@ def not_random(spec: Spec, store: Store) -> int:
         prints = found.setdefault(one.point, set())
         # Two that differ are enough to know.
         if len(prints) < 2:
-            prints.add(str(store.read_json(one.identity, "meta.json").get("fingerprint")))
+            prints.add(str(store.read_json(one.identity)[0].get("fingerprint")))
             count[one.point] = count.get(one.point, 0) + 1
     return sum(n > 1 and len(found[point]) == 1 for point, n in count.items())
 

@@ -98,7 +98,7 @@ class Plan:
     def _grow(self, one: Growth, there: set[str]) -> None:
         for identity in one.due:
             if identity in there:
-                summary = self.store.read_json(identity, "summary.json")
+                _, summary = self.store.read_json(identity, "summary.json")
                 self.last = metrics.flat(summary, one.plan.bottleneck if one.plan else None)
                 if self.until.metric in self.last:
                     one.found.append(self.last[self.until.metric])

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
-import hashlib
 import json
 import os
 import re
@@ -33,7 +31,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clearpipe import seals
 from clearpipe.errors import RunError
+from clearpipe.locks import lock, try_lock, unlock
 from clearpipe.result import Result
 
 FORMAT = 1
@@ -42,9 +42,6 @@ IDENTITY = re.compile(r"[0-9a-f]{64}")
 
 # The byte of `locks` that the maker of a store locks: no identity has it.
 MAKING = 1 << 60
-
-# What depends on the machine and the hour, and is left out of a seal.
-TIMES = ("wall_s", "packet_hops_per_s", "peak_rss_bytes", "version")
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Store:
             raise RunError(f"{self.path}: not a store, and not empty")
         locks = _locks(self.path / "locks")
         with _making:
-            fcntl.lockf(locks, fcntl.LOCK_EX, 1, MAKING)
+            lock(locks, MAKING)
             try:
                 if not _has_content(head):
                     head.unlink(missing_ok=True)
@@ -96,7 +93,7 @@ class Store:
                     file.flush()
                     os.fsync(file.fileno())
             finally:
-                fcntl.lockf(locks, fcntl.LOCK_UN, 1, MAKING)
+                unlock(locks, MAKING)
 
     def identify(self) -> str:
         """The store's own name, by which two machines know that they see the same one.
@@ -166,13 +163,13 @@ class Store:
             yield False
             return
         try:
-            if not _lock(locks, offset):
+            if not try_lock(locks, offset):
                 yield False
                 return
             try:
                 yield True
             finally:
-                fcntl.lockf(locks, fcntl.LOCK_UN, 1, offset)
+                unlock(locks, offset)
         finally:
             with _guard:
                 _held.discard(name)
@@ -193,7 +190,7 @@ class Store:
             result.write_loose(partial)
             if keep == "summary":
                 _drop_tables(partial)
-            write_json(partial / "seal.json", seal(partial))
+            write_json(partial / seals.NAME, seals.seal(partial))
             partial.rename(target)
         except BaseException as error:
             shutil.rmtree(partial, ignore_errors=True)
@@ -242,34 +239,31 @@ class Store:
     # Reading.
 
     def damage(self, identity: str) -> Damage | None:
-        """What is wrong with a run's directory, by its seal; None if nothing is."""
-        path = self.directory(identity)
-        try:
-            sealed = json.loads((path / "seal.json").read_text(encoding="utf-8"))
-            wanted, size = sealed["files"], sealed["bytes"]
-        except FileNotFoundError:
-            return Damage(identity, path / "seal.json", "missing")
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            return Damage(identity, path / "seal.json", f"not readable ({error})")
-        for name, digest in wanted.items():
-            try:
-                found = (path / name).read_bytes()
-            except OSError as error:
-                return Damage(identity, path / name, error.strerror or str(error))
-            if len(found) != size[name]:
-                return Damage(identity, path / name, f"{len(found)} bytes, {size[name]} written")
-            if _digest(name, found) != digest:
-                return Damage(identity, path / name, "not the bytes that were written")
-        return None
+        """What is wrong with a run's directory; None if nothing is."""
+        found = seals.damage(self.directory(identity), identity)
+        return None if found is None else Damage(identity, *found)
 
-    def read_json(self, identity: str, name: str) -> dict[str, Any]:
-        """One of a run's JSON files."""
-        path = self.directory(identity) / name
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
-            raise RunError(f"{path}: {error}; `sweep run` finds and repeats it") from None
-        return content
+    def read_json(self, identity: str, *names: str) -> list[dict[str, Any]]:
+        """Some of a run's JSON files, with meta.json first; all are compared with the seal.
+
+        Raises RunError for what is not what was written, or of another run.
+        """
+        folder = self.directory(identity)
+        sealed = seals.read(folder)
+        found: list[dict[str, Any]] = []
+        for name in ("meta.json", *names):
+            if isinstance(sealed, seals.Damage):
+                raise _repeats(sealed)
+            if (damage := sealed.differs(name)) is not None:
+                raise _repeats(damage)
+            found.append(json.loads((folder / name).read_text(encoding="utf-8")))
+        if found[0].get("identity") != identity:
+            raise _repeats(seals.Damage(folder / "meta.json", "the result of another run"))
+        return found
+
+
+def _repeats(damage: seals.Damage) -> RunError:
+    return RunError(f"{damage.path}: {damage.reason}; `sweep run` finds and repeats it")
 
 
 # What threads of this process work on: a store's file of locks, and the offset.
@@ -286,7 +280,7 @@ def _locks(path: Path) -> int:
         known = _descriptors.get(path)
         # Where a store was removed, another may have been made.
         if known is None or not _is_at(known, path):
-            known = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            known = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
             _descriptors[path] = known
         return known
 
@@ -298,46 +292,12 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _lock(locks: int, offset: int) -> bool:
-    """Locks a byte unless another process has it."""
-    try:
-        fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
-            return False
-        raise
-    return True
-
-
 def _is_run(entry: os.DirEntry[str]) -> bool:
     return IDENTITY.fullmatch(entry.name) is not None and entry.is_dir()
 
 
 def _has_content(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
-
-
-def seal(folder: Path) -> dict[str, Any]:
-    """Hashes and sizes of a result's files."""
-    files: dict[str, str] = {}
-    sizes: dict[str, int] = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "seal.json"):
-        name, content = path.relative_to(folder).as_posix(), path.read_bytes()
-        files[name], sizes[name] = _digest(name, content), len(content)
-    whole = hashlib.blake2b(json.dumps(files, sort_keys=True).encode(), digest_size=16)
-    return {"result": whole.hexdigest(), "files": files, "bytes": sizes}
-
-
-def _digest(name: str, content: bytes) -> str:
-    """A file's hash; for meta.json that of everything but times, so that equal runs are equal."""
-    if name == "meta.json":
-        try:
-            meta = json.loads(content)
-            kept = {key: value for key, value in meta.items() if key not in TIMES}
-            content = json.dumps(kept, sort_keys=True).encode()
-        except (ValueError, AttributeError):
-            content = b"not JSON " + content
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _drop_tables(folder: Path) -> None:

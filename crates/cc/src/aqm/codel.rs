@@ -214,8 +214,11 @@ mod tests {
     use super::*;
     use crate::tests::{ms, near};
 
-    const LAW: Law =
-        Law { target: Span::from_millis(5), interval: Span::from_millis(100), max_packet: 1000 };
+    /// That of the defaults: the times below are those of RFC 8289's 5 and 100 ms.
+    fn law() -> Law {
+        let CoDelParams { target, interval, .. } = CoDelParams::default();
+        Law { target, interval, max_packet: 1000 }
+    }
 
     fn head(now: u64, sojourn: u64) -> Head {
         let sojourn = Span::from_millis(sojourn);
@@ -226,10 +229,10 @@ mod tests {
     fn the_control_law_is_interval_over_the_root_of_count() {
         // 100 ms, then 100/sqrt(2) = 70.711 ms, 100/sqrt(4) = 50 ms, 100/sqrt(25) = 20 ms.
         for (count, gap) in [(1, 0.1), (2, 0.070_710_678_118_654_76), (4, 0.05), (25, 0.02)] {
-            let next = LAW.next(ms(1000), count);
+            let next = law().next(ms(1000), count);
             assert!((next.as_secs() - 1.0 - gap).abs() < 2e-12, "{count}");
         }
-        assert!(near(LAW.next(Time::ZERO, 0).as_secs(), 0.1));
+        assert!(near(law().next(Time::ZERO, 0).as_secs(), 0.1));
     }
 
     /// A packet each ms that has waited 20 ms: late from 0, so the first is dropped at 100 ms, the
@@ -241,7 +244,7 @@ mod tests {
         let mut due = [100, 200, 271, 329, 379].into_iter();
         for now in 0..400 {
             let mut again = false;
-            while control.decide(&LAW, Head { again, ..head(now, 20) }) == Act::Drop {
+            while control.decide(&law(), Head { again, ..head(now, 20) }) == Act::Drop {
                 assert_eq!(due.next(), Some(now));
                 again = true;
             }
@@ -254,7 +257,7 @@ mod tests {
     fn marks_take_the_place_of_drops() {
         let mut control = Control::default();
         let act = |control: &mut Control, now| {
-            control.decide(&LAW, Head { capable: true, ..head(now, 20) })
+            control.decide(&law(), Head { capable: true, ..head(now, 20) })
         };
         let marks = (0..400).filter(|&t| act(&mut control, t) == Act::Mark);
         assert!(marks.eq([100, 200, 271, 329, 379]));
@@ -264,15 +267,15 @@ mod tests {
     fn a_short_wait_or_a_short_queue_ends_it() {
         for end in [head(150, 4), Head { behind: 1000, ..head(150, 20) }] {
             let mut control = Control::default();
-            let drops = (0..=100).filter(|&t| control.decide(&LAW, head(t, 20)) == Act::Drop);
+            let drops = (0..=100).filter(|&t| control.decide(&law(), head(t, 20)) == Act::Drop);
             assert_eq!(drops.count(), 1);
             assert!(control.dropping);
-            assert_eq!(control.decide(&LAW, end), Act::Forward);
+            assert_eq!(control.decide(&law(), end), Act::Forward);
             assert!(!control.dropping && control.first_above.is_none());
             // Late again from 151 ms on: an INTERVAL must pass.
-            assert_eq!(control.decide(&LAW, head(151, 20)), Act::Forward);
-            assert_eq!(control.decide(&LAW, head(250, 20)), Act::Forward);
-            assert_eq!(control.decide(&LAW, head(251, 20)), Act::Drop);
+            assert_eq!(control.decide(&law(), head(151, 20)), Act::Forward);
+            assert_eq!(control.decide(&law(), head(250, 20)), Act::Forward);
+            assert_eq!(control.decide(&law(), head(251, 20)), Act::Drop);
         }
     }
 
@@ -284,15 +287,15 @@ mod tests {
             let mut control = Control::default();
             for now in 0..400 {
                 let mut again = false;
-                while control.decide(&LAW, Head { again, ..head(now, 20) }) == Act::Drop {
+                while control.decide(&law(), Head { again, ..head(now, 20) }) == Act::Drop {
                     again = true;
                 }
             }
             assert_eq!((control.count, control.last_count), (5, 1));
-            assert_eq!(control.decide(&LAW, head(400, 0)), Act::Forward);
+            assert_eq!(control.decide(&law(), head(400, 0)), Act::Forward);
             let start = 400 + pause;
-            assert_eq!(control.decide(&LAW, head(start, 20)), Act::Forward);
-            assert_eq!(control.decide(&LAW, head(start + 100, 20)), Act::Drop);
+            assert_eq!(control.decide(&law(), head(start, 20)), Act::Forward);
+            assert_eq!(control.decide(&law(), head(start + 100, 20)), Act::Drop);
             assert_eq!(control.count, count);
             let next = (control.drop_next.as_secs() - ms(start + 100).as_secs()) * 1000.0;
             assert!(near(next, if count == 4 { 50.0 } else { 100.0 }), "{next}");
@@ -304,13 +307,13 @@ mod tests {
     #[test]
     fn dropping_begins_with_one_packet() {
         let mut control = Control::default();
-        control.decide(&LAW, head(0, 20));
-        assert_eq!(control.decide(&LAW, head(100, 20)), Act::Drop);
-        assert_eq!(control.decide(&LAW, Head { again: true, ..head(100, 20) }), Act::Forward);
+        control.decide(&law(), head(0, 20));
+        assert_eq!(control.decide(&law(), head(100, 20)), Act::Drop);
+        assert_eq!(control.decide(&law(), Head { again: true, ..head(100, 20) }), Act::Forward);
         // 200, 270.7 and 328.4 ms are past at 330 ms, 378.4 ms is not: three drops.
         let mut again = false;
         let mut drops = 0;
-        while control.decide(&LAW, Head { again, ..head(330, 20) }) == Act::Drop {
+        while control.decide(&law(), Head { again, ..head(330, 20) }) == Act::Drop {
             (again, drops) = (true, drops + 1);
         }
         assert_eq!(drops, 3);
