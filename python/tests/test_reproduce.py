@@ -182,10 +182,15 @@ def test_a_target_is_found_or_named() -> None:
 POINTS = ("10Mbps", "20Mbps", "40Mbps")
 
 
-def hand_made(values: dict[str, dict[str, list[float]]], claim: Claim) -> Data:
-    """Runs whose only number is `m`: by scheme and point, one for each replication."""
-    figure = replace(FIGURES[0], id="vcp-hand", claims=(claim,), panels=())
-    part = Part("main", "b", tuple(values), Axis("rate", POINTS, key="topology.rate"))
+def hand_made(
+    values: dict[str, dict[str, list[float]]], claim: Claim, settings: tuple[str, ...] = POINTS
+) -> Data:
+    """Runs whose only number is `m`: by scheme and point, one for each replication. Full scale has
+    all of POINTS."""
+    part = Part("main", "dumbbell", tuple(values), Axis("rate", settings, key="topology.rate"))
+    whole = replace(part, axis=Axis("rate", POINTS, key="topology.rate"))
+    parts = {"quick": (part,), "full": (whole,)}
+    figure = replace(FIGURES[0], id="vcp-hand", claims=(claim,), panels=(), parts=parts)
     found = Data(data.paper("vcp"), figure, (part,), wanted=1)
     for scheme, points in values.items():
         for label, numbers in points.items():
@@ -260,9 +265,36 @@ def test_a_tolerance_is_told_from_what_is_printed() -> None:
         assert claims.judge(claim, hand_made(VALUES, claim), "full").verdict == verdict
 
 
+def test_what_a_scale_leaves_out_is_not_as_printed() -> None:
+    """40 Mb/s is run at full scale only: what does not ask for it holds as printed without it."""
+    thin = {scheme: dict(list(points.items())[:2]) for scheme, points in VALUES.items()}
+    for measure, printed, verdict, told in (
+        (Measure("m", ("vcp",), lo=0.5), Printed(), WITHIN, "run at 10, 20 Mb/s; not run: 40 Mb/s"),
+        (Measure("m", ("vcp",), reduce="min", lo=0.5), Printed(), WITHIN, None),
+        (Measure("m", ("vcp",), x=(10e6, 20e6), lo=0.5), Printed(), HOLDS, "run at 10, 20 Mb/s"),
+        (Measure("m", ("vcp",), x=(1e7, 2e7), lo=0.5), Printed(x=(1e7, 4e7)), WITHIN, None),
+        (Measure("m", ("vcp",), lo=0.9), Printed(), DEVIATES, None),
+    ):
+        claim = claim_with(measure, printed=printed)
+        (one,) = claims.judge(claim, hand_made(thin, claim, POINTS[:2]), "quick").judged
+        assert one.verdict == verdict
+        assert told is None or report.points_text(one) == told
+    # Points that are there for one scheme are none of another's.
+    lacking = {"vcp": VALUES["vcp"], "xcp": thin["xcp"]}
+    claim = claim_with(Measure("m", lo=0.5))
+    (one,) = claims.judge(claim, hand_made(lacking, claim), "full").judged
+    assert one.verdict == WITHIN
+    assert report.points_text(one) == "run at 10, 20, 40 Mb/s; not run: 40Mbps (xcp)"
+
+
+def test_settings_share_their_unit() -> None:
+    labels = ["500kbps", "1Mbps", "10Mbps", "80ms", "1s", "0.5", "4M, 500ms"]
+    assert report.together(labels) == "500 kb/s, 1, 10 Mb/s, 80 ms, 1 s, 0.5, 4M, 500ms"
+
+
 def test_runs_that_are_not_done_leave_no_verdict() -> None:
     """Only to what needs them: 40 Mb/s of VCP is missing."""
-    gone = runs.Missing("main", "vcp", 40e6)
+    gone = runs.Point("main", "vcp", 40e6)
     for measure, verdict in (
         (Measure("m", ("vcp",), lo=0.1), NOT_RUN),
         (Measure("m", ("vcp",), lo=0.1, x=(10e6, 20e6)), HOLDS),
@@ -286,6 +318,57 @@ def test_a_run_without_the_number_leaves_no_verdict() -> None:
     made.cells[0] = replace(made.cells[0], metrics={"n": 2.0})
     outcome = claims.judge(claim, made, "full")
     assert (outcome.verdict, outcome.reason) == (NOT_RUN, "1 runs have no value for it")
+
+
+@pytest.mark.parametrize(
+    ("measure", "lacking"),
+    [
+        # Of a replication, of the scheme beside, and of one that is no number.
+        (Measure("m", ("vcp",), reduce="mean", lo=0.1), {"n": 2.0}),
+        (Measure("m", ("xcp",), minus=("vcp",), lo=-9.0), {"n": 2.0}),
+        (Measure("m", ("vcp",), need=0.5, lo=0.1), {"m": math.nan}),
+        # A level below zero has no logarithm, nothing over nothing is no number.
+        (Measure("m", ("vcp",), reduce="log-slope", lo=-9.0), {"m": -1.0}),
+        (Measure("n / m", ("vcp",), lo=0.1), {"m": 0.0, "n": 0.0}),
+        (Measure("jain(?)", ("vcp",), lo=0.1), {"m": 0.0, "n": 0.0}),
+    ],
+)
+def test_no_verdict_is_by_fewer_runs_than_asked(
+    measure: Measure, lacking: dict[str, float]
+) -> None:
+    claim = claim_with(measure)
+    made = hand_made(VALUES, claim)
+    assert claims.judge(claim, made, "full").verdict in claims.GOOD
+    made = hand_made(VALUES, claim)
+    made.cells[0] = replace(made.cells[0], metrics=lacking)
+    outcome = claims.judge(claim, made, "full")
+    assert (outcome.verdict, outcome.reason) == (NOT_RUN, "1 runs have no value for it")
+    assert outcome.worst is not None
+    assert report.interval_text(outcome.worst).startswith("no number in 1 of 2 runs")
+
+
+def test_a_scheme_without_runs_leaves_no_verdict() -> None:
+    claim = claim_with(Measure("m", ("vcp", "xcp"), lo=0.1))
+    outcome = claims.judge(claim, hand_made({"vcp": VALUES["vcp"]}, claim), "full")
+    assert (outcome.verdict, outcome.reason) == (
+        NOT_RUN,
+        "no run at this scale (full) has it of XCP",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [([2.0, 2.0], HOLDS), ([2.0], NOT_RUN), ([2.0, math.nan], NOT_RUN), (None, NOT_RUN)],
+)
+def test_a_check_over_fewer_runs_than_asked_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, values: list[float] | None, verdict: str
+) -> None:
+    claim = claim_with(lo=1.0, check="f")
+    made = hand_made(VALUES, claim)
+    made.parts = (replace(made.parts[0], reps=2),)
+    found = None if values is None else claims.Reading.of("x", values, 1.0, math.inf)
+    monkeypatch.setattr(type(made.paper), "function", lambda self, name: lambda _: {"x": found})
+    assert claims.judge(claim, made, "full").verdict == verdict
 
 
 def test_a_claim_is_as_good_as_its_worst_part() -> None:
@@ -381,6 +464,13 @@ def test_the_interval_is_students() -> None:
     assert reading.interval.half == pytest.approx(0.02 * 12.706, rel=1e-4)
     assert reading.inside
     assert not reading.sure
+    assert report.reading_text(reading).endswith("not sure: the interval crosses the bound")
+    assert report.unsure_text(outcome.judged[0]) == "not sure: the interval crosses the bound"
+    # Its run is told, and what it is of.
+    assert (reading.values, reading.points) == ((0.9, 0.94), ("10Mbps",))
+    below = claim_with(Measure("m", ("xcp",), x=(10e6, 10e6), lo=0.9))
+    (sure,) = claims.judge(below, hand_made(VALUES, below), "quick").readings
+    assert not sure.crosses
 
 
 def test_all_measures_must_hold() -> None:
@@ -579,6 +669,80 @@ def test_publishing(tmp_path: Path) -> None:
     assert unrun["parts"] == {}, "nothing was run"
     published = json.loads((tmp_path / "docs/vcp-thm3.json").read_text())
     assert published["claims"][0]["verdict"] in claims.GOOD
+
+
+def publish_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **more: Any
+) -> tuple[str, Any]:
+    """The page and the file of a figure made by hand."""
+    claim = replace(claim_with(Measure("m", ("vcp",), **more.pop("measure")), **more), note="noted")
+    made = hand_made(VALUES, claim)
+    outcomes = [claims.judge(claim, made, "full")]
+    done = work.Done(made.figure, "full", made, outcomes)
+    monkeypatch.setattr(data, "every", lambda: [made.figure])
+    text = publication.publish([done], tmp_path).read_text()
+    return text, json.loads((tmp_path / "vcp-hand.json").read_text())["claims"][0]
+
+
+def test_every_reading_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, claim = publish_by_hand(
+        tmp_path, monkeypatch, measure={"lo": 0.7}, deviation={"all": "why"}
+    )
+    assert claim["note"] == "noted"
+    (part,) = claim["parts"]
+    assert part["points"] == ["main: vcp, 10Mbps", "main: vcp, 20Mbps", "main: vcp, 40Mbps"]
+    assert part["points_left_out"] == []
+    assert [one["points"] for one in part["readings"]] == [["10Mbps"], ["20Mbps"], ["40Mbps"]]
+    last = part["readings"][2]
+    # 0.5 and 0.7: a standard error of 0.1, times t of one degree of freedom.
+    assert last["values"] == [0.5, 0.7]
+    assert last["half"] == pytest.approx(1.2706, rel=1e-4)
+    assert (last["n"], last["inside"], last["sure"], last["crosses"]) == (2, False, False, True)
+    row = next(line for line in text.splitlines() if line.startswith("- **vcp-hand-c1**"))
+    assert "measured 0.6 ± 1.3 at 40Mbps, not sure: the interval crosses the bound (2 of 3)" in row
+    assert "Why. Noted." in row
+    assert row.endswith(
+        "<details><summary>3 values</summary>0.92 ± 0.25 at 10Mbps (not sure); 0.8 ± 0 at 20Mbps; "
+        "0.6 ± 1.3 at 40Mbps (outside, not sure). Run at 10, 20, 40 Mb/s.</details>"
+    )
+
+
+def test_the_printed_range_is_published_beyond_what_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = {"printed": Printed(lo=0.7, x=(10e6, 40e6))}
+    text, claim = publish_by_hand(
+        tmp_path, monkeypatch, measure={"lo": 0.5, "x": (10e6, 20e6)}, **more
+    )
+    (beyond,) = claim["parts"][0]["readings_beyond"]
+    # Outside of what is printed, 0.7, not of what is accepted.
+    assert (beyond["mean"], beyond["lo"], beyond["inside"]) == (0.6, 0.7, False)
+    assert (
+        "In the printed range besides: 0.6 ± 1.3 at 40Mbps (outside, not sure). "
+        "Run at 10, 20, 40 Mb/s."
+    ) in text
+
+
+def test_what_is_computed_asks_for_no_runs() -> None:
+    one = Assertion(lo=0.0, check="thm3_c1", printed=Printed())
+    made = hand_made({"vcp": {}}, claim_of(one))
+    for basis, verdict in (("analytic", HOLDS), ("simulation", WITHIN)):
+        claim = replace(claim_of(one), kind="analytic", basis=basis)
+        assert claims.judge(claim, made, "quick").verdict == verdict
+
+
+@pytest.mark.parametrize(("printed", "under"), [(Printed(), "as printed"), (None, "within a")])
+def test_what_holds_is_published_with_scale_and_tolerance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Printed | None, under: str
+) -> None:
+    more = {"printed": printed, "tolerance": "read so"}
+    text, _ = publish_by_hand(tmp_path, monkeypatch, measure={"lo": 0.5}, **more)
+    section = next(
+        one for one in text.split("## ") if one.startswith(f"Statements that hold {under}")
+    )
+    row = next(line for line in section.splitlines() if line.startswith("| vcp-hand-c1 |"))
+    assert row.startswith("| vcp-hand-c1 | full |")
+    assert row.endswith("| Read so. Noted. |")
 
 
 def test_a_page_leaves_out_verdicts_of_a_former_form(tmp_path: Path) -> None:

@@ -189,6 +189,25 @@ def test_what_an_axis_without_a_key_varies_is_told_and_not_its_base() -> None:
     assert not any(line.startswith(("topology.rtt", "start of flows")) for line in trips)
 
 
+def test_settings_are_of_the_parts_and_schemes_that_a_claim_is_about() -> None:
+    """Of a part that only shares a claim's unnamed parts nothing is told, and a router that is not
+    of the protocol's own paper is."""
+    figure = data.chosen("vcp:fig13")[0]
+    (part,) = figure.parts["quick"]
+    other = replace(part, name="other", schemes=("sack",), sets={"transport.min_rto": "777ms"})
+    claim = replace(
+        figure.claims[0], assertions=(data.Assertion(measures=(data.Measure("m", ("vcp",)),)),)
+    )
+    both = Data(data.paper("vcp"), figure, (part, other))
+    assert not any("777ms" in line for line in settings.of(claim, both))
+    all_of_it = replace(
+        claim, assertions=(*claim.assertions, data.Assertion(measures=(data.Measure("m"),)))
+    )
+    assert "transport.min_rto = 777ms" in settings.of(all_of_it, both)
+    shown = told("mlcp:fig09", "c5")
+    assert "TCP SACK+RIO (ns-2): protocols.host = sack, queues.router = droptail" in shown
+
+
 def test_links_tell_buffers_and_queues() -> None:
     found = told("dpcp:fig01", "c1")
     assert "buffer of links = 1bdp-pkt" in found

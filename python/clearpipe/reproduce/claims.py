@@ -6,7 +6,10 @@ is accepted must hold for the share of readings that is needed, all of them as a
 paper prints, with its own bounds over its own range, holds too, then it *holds as printed*;
 otherwise it *holds within the stated tolerance or range*.
 
+What a reduced scale, or a choice of points, leaves out of the paper's range cannot hold as printed.
+
 A value that the end of a run has cut off (`Censored`) is no value: no verdict says "holds" by it.
+Nor does one by a run that has no number, or by fewer runs than were asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import Any
 
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Assertion, Claim, Measure, Printed
-from clearpipe.reproduce.runs import OVER, Cell, Censored, Data, Missing
+from clearpipe.reproduce.runs import OVER, Cell, Censored, Data, Point, quotient
 from clearpipe.statistics import Interval, t_interval
 
 HOLDS = "holds as printed"
@@ -46,15 +49,26 @@ class Reading:
     """How many of the values behind it the end of the run has cut off."""
     side: int = 0
     """Which way, as of `Censored`."""
+    values: tuple[float, ...] = ()
+    """What the interval is of; NaN is of a run that has no number."""
+    points: tuple[str, ...] = ()
+    """The settings of the axis that it is of."""
 
     @classmethod
-    def of(cls, label: str, values: Sequence[float], lo: float, hi: float) -> Reading:
+    def of(
+        cls, label: str, values: Sequence[float], lo: float, hi: float, points: Sequence[str] = ()
+    ) -> Reading:
         """The mean of some values."""
         interval = t_interval(values)
         censored = sum(isinstance(value, Censored) for value in values)
         mean = Censored.if_any(values, interval.mean)
         side = mean.side if isinstance(mean, Censored) else 0
-        return cls(label, interval, lo, hi, censored=censored, side=side)
+        return cls(label, interval, lo, hi, None, censored, side, tuple(values), tuple(points))
+
+    @property
+    def lacking(self) -> int:
+        """How many runs have no number for it."""
+        return sum(map(math.isnan, self.values or [self.interval.mean]))
 
     @property
     def inside(self) -> bool:
@@ -82,8 +96,15 @@ class Reading:
         return not any(inside) and (ends[1] < self.lo or ends[0] > self.hi)
 
     @property
+    def crosses(self) -> bool:
+        """Does its interval cross a bound? A single run has none."""
+        return not self.censored and math.isfinite(self.interval.half) and not self.sure
+
+    @property
     def miss(self) -> float:
         """How far it is outside."""
+        if self.lacking:
+            return math.inf
         return max(self.lo - self.interval.mean, self.interval.mean - self.hi, 0.0)
 
 
@@ -120,6 +141,12 @@ class Judged:
     groups: Sequence[Group] = ()
     reason: str = ""
     """Why it deviates, or why it was not run."""
+    ran: Sequence[Point] = ()
+    """The points of the paper's range that have runs."""
+    left_out: Sequence[Point] = ()
+    """Those that have none."""
+    beyond: Sequence[Reading] = ()
+    """The readings of that range that are not among those accepted, within the paper's bounds."""
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -184,31 +211,66 @@ def _room(reading: Reading) -> float:
 
 def judge(claim: Claim, data: Data, scale: str) -> Outcome:
     """The verdict over one claim."""
-    return Outcome(claim, [judge_assertion(one, data, scale) for one in claim.assertions])
+    computed = claim.kind == claim.basis == "analytic"
+    return Outcome(
+        claim, [judge_assertion(one, data, scale, computed=computed) for one in claim.assertions]
+    )
 
 
-def judge_assertion(assertion: Assertion, data: Data, scale: str) -> Judged:
-    """The verdict over one assertion."""
+def judge_assertion(
+    assertion: Assertion, data: Data, scale: str, *, computed: bool = False
+) -> Judged:
+    """The verdict over one assertion; a check of what is computed is over no runs."""
     groups = _groups(assertion, data, scale)
     if isinstance(groups, str):
         return Judged(assertion, NOT_RUN, reason=groups)
+    ran, left_out = ([], []) if computed and assertion.check else _points(assertion, data)
     if lack := _lack(assertion, groups, data, scale):
-        return Judged(assertion, NOT_RUN, groups, lack)
-    if all(group.holds for group in groups):
-        verdict = HOLDS if _as_printed(assertion, groups, data) else WITHIN
-        return Judged(assertion, verdict, groups)
-    verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
-    return Judged(assertion, verdict, groups, assertion.reason(scale))
+        verdict, reason = NOT_RUN, lack
+    elif all(group.holds for group in groups):
+        whole = not left_out and _as_printed(assertion, groups, data)
+        verdict, reason = HOLDS if whole else WITHIN, ""
+    else:
+        verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
+        reason = assertion.reason(scale)
+    return Judged(assertion, verdict, groups, reason, ran, left_out, _beyond(assertion, data))
+
+
+def _beyond(assertion: Assertion, data: Data) -> list[Reading]:
+    own = assertion.printed or Printed()
+    found = []
+    for measure in assertion.measures:
+        strict = measure.as_printed(own)
+        accepted = {(one.label, one.points) for one in readings(measure, data)}
+        found += [one for one in readings(strict, data) if (one.label, one.points) not in accepted]
+    return found
+
+
+def _points(assertion: Assertion, data: Data) -> tuple[list[Point], list[Point]]:
+    """The points of the range that the paper prints: those that have runs, and the others."""
+    strict = [measure.as_printed(assertion.printed or Printed()) for measure in assertion.measures]
+    of_runs = dict.fromkeys(Point(one.part, one.scheme, one.x, one.label) for one in data.cells)
+    ran = [point for point in of_runs if _concerns(assertion, strict, data, point)]
+    known = {(point.part, point.scheme, point.label) for point in ran}
+    left_out = [
+        point
+        for point in data.asked
+        if (point.part, point.scheme, point.label) not in known
+        and _concerns(assertion, strict, data, point)
+    ]
+    return ran, left_out
 
 
 def _lack(assertion: Assertion, groups: Sequence[Group], data: Data, scale: str) -> str:
     """Why nothing can be said, or nothing."""
     if missing := _missing(assertion, data):
         return f"{missing} of the runs that it needs are not done"
-    if lacking := sum(_lacking(measure, data) for measure in assertion.measures):
-        return f"{lacking} runs have no value for it"
     if not groups or not all(group.readings for group in groups):
         return f"no run at this scale ({scale}) has it"
+    if absent := _absent(assertion, data):
+        return f"no run at this scale ({scale}) has it of {', '.join(absent)}"
+    if without := _without(assertion, groups, data):
+        return without
     undecided = [group for group in groups if group.undecided]
     if undecided and all(group.holds or group.undecided for group in groups):
         return "the runs end before it has a value"
@@ -217,19 +279,46 @@ def _lack(assertion: Assertion, groups: Sequence[Group], data: Data, scale: str)
 
 def _missing(assertion: Assertion, data: Data) -> int:
     """How many runs that it is judged by are not there; of a check all that a figure has."""
+    return sum(_concerns(assertion, assertion.measures, data, one) for one in data.missing)
+
+
+def _concerns(assertion: Assertion, measures: Sequence[Measure], data: Data, point: Point) -> bool:
+    """Is the assertion, with its own measures or those as printed, about runs of this point?"""
     if assertion.check:
-        real = assertion.engine == "linux"
-        parts = [part.name for part in data.parts if part.real == real]
-        return sum(one.part in parts for one in data.missing)
-    return sum(
-        any(_needs(measure, data, one) for measure in assertion.measures) for one in data.missing
-    )
+        return data.is_real(point.part) == (assertion.engine == "linux")
+    return any(_needs(measure, data, point) for measure in measures)
 
 
-def _needs(measure: Measure, data: Data, run: Missing) -> bool:
+def _needs(measure: Measure, data: Data, point: Point) -> bool:
     others = [*measure.minus, *measure.over]
-    schemes = data.paper.members([*measure.scheme, *others]) if measure.scheme else [run.scheme]
-    return run.part in data.named(measure.part) and run.scheme in schemes and _within(measure, run)
+    schemes = data.paper.members([*measure.scheme, *others]) if measure.scheme else [point.scheme]
+    mine = data.means(measure.part, point.part) and point.scheme in schemes
+    return mine and _within(measure, point)
+
+
+def _absent(assertion: Assertion, data: Data) -> list[str]:
+    """The schemes that a measure names and that have no run in its range."""
+    return [
+        _told(data, name)
+        for measure in assertion.measures
+        for name in data.paper.members(measure.scheme)
+        if not any(_within(measure, cell) for cell in data.of(measure.part, name))
+    ]
+
+
+def _without(assertion: Assertion, groups: Sequence[Group], data: Data) -> str:
+    """Which runs have no number; of a check it is seen by readings of fewer than there are
+    replications in any of its parts."""
+    found = [reading for group in groups for reading in group.readings]
+    if lacking := sum(reading.lacking for reading in found):
+        return f"{lacking} runs have no value for it"
+    if not assertion.check:
+        return ""
+    real = assertion.engine == "linux"
+    reps = min((part.reps for part in data.parts if part.real == real), default=1)
+    few = [one for one in found if one.interval.method == "t" and one.interval.n < reps]
+    told = [f"{one.label}: {one.interval.n} of {reps} runs" for one in few]
+    return f"not all runs have a value for it ({'; '.join(told)})" if told else ""
 
 
 def _as_printed(assertion: Assertion, groups: Sequence[Group], data: Data) -> bool:
@@ -298,21 +387,12 @@ def _checked(assertion: Assertion, found: Any) -> list[Reading]:
     ]
 
 
-def _exact(label: str, value: float, lo: float, hi: float) -> Reading:
-    number = float(value)
+def _exact(label: str, value: float | None, lo: float, hi: float) -> Reading:
+    number = math.nan if value is None else float(value)
     interval = Interval(number, number, number, 1, "exact")
     if isinstance(value, Censored):
         return Reading(label, interval, lo, hi, censored=1, side=value.side)
     return Reading(label, interval, lo, hi)
-
-
-def _lacking(measure: Measure, data: Data) -> int:
-    """How many runs have no number where others have one: left out, they would count as good."""
-    names = data.paper.members(measure.scheme) or data.schemes(measure.part)
-    cells = [cell for name in names for cell in data.of(measure.part, name)]
-    values = [_value(measure, data, cell) for cell in cells if _within(measure, cell)]
-    none = values.count(None)
-    return none if none < len(values) else 0
 
 
 def readings(measure: Measure, data: Data) -> list[Reading]:
@@ -333,72 +413,84 @@ def _told(data: Data, scheme: str) -> str:
     return data.paper.schemes[scheme].label
 
 
-def _within(measure: Measure, cell: Cell | Missing) -> bool:
+def _within(measure: Measure, cell: Cell | Point) -> bool:
     if measure.x is None:
         return True
     low, high = measure.x
     return low * (1 - 1e-9) <= cell.x <= high * (1 + 1e-9)
 
 
-def _value(measure: Measure, data: Data, cell: Cell) -> float | None:
-    """A run's number, with that of the run beside it taken off; censored if either is."""
-    value = data.number(cell, measure.metric)
+def _value(measure: Measure, data: Data, cell: Cell) -> float:
+    """A run's number, with that of the run beside it taken off; censored if either is, NaN if
+    either has none."""
+    value = _number(data, cell, measure.metric)
     others = measure.minus or measure.over
-    if value is None or not others:
+    if not others:
         return value
     beside = [
-        number
+        _number(data, other, measure.metric)
         for scheme in data.paper.members(others)
         for other in data.of(cell.part, scheme)
         if (other.label, other.rep) == (cell.label, cell.rep)
-        and (number := data.number(other, measure.metric)) is not None
     ]
-    if not beside:
-        return None
-    best = OVER[measure.beside](beside)
-    best = Censored.if_any(beside, best)
-    ratio = value / best if best else (math.inf if value else 1.0)
-    return Censored.less(value, best, value - best if measure.minus else ratio)
+    if not beside or any(map(math.isnan, (value, *beside))):
+        return math.nan
+    best = Censored.if_any(beside, OVER[measure.beside](beside))
+    found = value - best if measure.minus else quotient(value, best)
+    return math.nan if found is None else Censored.less(value, best, found)
+
+
+def _number(data: Data, cell: Cell, metric: str) -> float:
+    value = data.number(cell, metric)
+    return math.nan if value is None else value
 
 
 def _by_point(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> list[Reading]:
     points: dict[tuple[str, str], list[float]] = {}
     for cell in cells:
         value = _value(measure, data, cell)
-        if value is not None:
-            points.setdefault((cell.part, cell.label), []).append(value)
+        points.setdefault((cell.part, cell.label), []).append(value)
     return [
-        Reading.of(", ".join(filter(None, (scheme, label))), v, measure.lo, measure.hi)
-        for (_, label), v in points.items()
+        Reading.of(
+            ", ".join(filter(None, (scheme, label))),
+            values,
+            measure.lo,
+            measure.hi,
+            [label] if label else [],
+        )
+        for (_, label), values in points.items()
     ]
 
 
 def _reduced(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> list[Reading]:
     by_rep: dict[int, list[tuple[float, float]]] = {}
     for cell in cells:
-        value = _value(measure, data, cell)
-        if value is not None:
-            by_rep.setdefault(cell.rep, []).append((cell.x, value))
+        by_rep.setdefault(cell.rep, []).append((cell.x, _value(measure, data, cell)))
     if not by_rep:
         return []
     most = max(map(len, by_rep.values()))
     # A replication that lacks a point would be compared with others as if it had it.
-    values = [reduced(measure.reduce, sorted(v)) for v in by_rep.values() if len(v) == most]
-    known = [value for value in values if value is not None]
-    if not known:
-        return []
+    values = [
+        reduced(measure.reduce, sorted(found)) if len(found) == most else math.nan
+        for found in by_rep.values()
+    ]
     label = ", ".join(filter(None, (scheme, measure.reduce)))
-    return [Reading.of(label, known, measure.lo, measure.hi)]
+    points = dict.fromkeys(
+        cell.label for cell in sorted(cells, key=lambda one: one.x) if cell.label
+    )
+    return [Reading.of(label, values, measure.lo, measure.hi, tuple(points))]
 
 
-def reduced(how: str, points: Sequence[tuple[float, float]]) -> float | None:
-    """One number of (x, value) in the order of x; None where there are too few."""
+def reduced(how: str, points: Sequence[tuple[float, float]]) -> float:
+    """One number of (x, value) in the order of x; NaN where there are too few, or one is."""
     x, y = [p[0] for p in points], [p[1] for p in points]
+    if any(map(math.isnan, y)):
+        return math.nan
     if len(y) < 2 and how not in ("mean", "min", "max", "first", "last"):
-        return None
+        return math.nan
     found = REDUCED[how](x, y)
     if found is None:
-        return None
+        return math.nan
     # A slope or a difference need not grow with each of them.
     grows = how in ("mean", "min", "max", "first", "last")
     return Censored.if_any(y, found) if grows else Censored.unknown(y, found)

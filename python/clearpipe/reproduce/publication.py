@@ -11,7 +11,14 @@ from typing import Any
 import clearpipe as cp
 from clearpipe.reproduce import claims, data, draw
 from clearpipe.reproduce.cli import told as told_verdicts
-from clearpipe.reproduce.report import accepted_text, counted, interval_text, printed_text
+from clearpipe.reproduce.report import (
+    accepted_text,
+    counted,
+    interval_text,
+    points_text,
+    printed_text,
+    unsure_text,
+)
 from clearpipe.reproduce.work import Done, write_text
 
 DPI = 80
@@ -33,7 +40,12 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
                 part["of"] = len(judged.readings)
                 part["accepted"] = accepted_text(judged)
                 part["printed"] = printed_text(judged)
-                del part["readings"]
+                part["range_run"] = points_text(judged)
+                part["unsure"] = unsure_text(judged)
+                of_part = [*part["readings"], *part["readings_beyond"]]
+                readings = [*judged.readings, *judged.beyond]
+                for told, reading in zip(of_part, readings, strict=True):
+                    told["measured"] = interval_text(reading)
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_text(folder / f"{one.figure.id}.json", text)
         if one.figure.panels and (one.data.cells or not one.data.parts):
@@ -70,7 +82,19 @@ def _page(folder: Path) -> Iterator[str]:
         "them fail.",
         [row for row in rows if row[2]["verdict"] == claims.CONTRADICTED],
     )
-    yield from _tolerated([row for row in rows if row[2]["verdict"] == claims.WITHIN])
+    yield from _held(
+        "Statements that hold within a tolerance or range",
+        "What is accepted is more than what is printed, or the paper has a word and no number; or "
+        "not all of the paper's range was run. "
+        "Tolerances of whole claims were listed before anything was run; where a sentence was "
+        "divided later, what is accepted of a part without a number is our reading of its words.",
+        [row for row in rows if row[2]["verdict"] == claims.WITHIN],
+    )
+    yield from _held(
+        "Statements that hold as printed",
+        "With the paper's own bounds, over its whole range.",
+        [row for row in rows if row[2]["verdict"] == claims.HOLDS],
+    )
     yield from _not_run(figures, found)
     yield from _figures(figures, found)
 
@@ -168,11 +192,11 @@ def _statements(title: str, about: str, rows: Sequence[Row]) -> Iterator[str]:
         yield "None."
         yield ""
     for one, claim, part in rows:
-        at = f" at {part['at']}" if part["at"] else ""
         share = f" ({part['within']} of {part['of']} within)" if part["of"] > 1 else ""
         yield (
             f"- **{_named(claim, part)}** ({one['scale']}): {_says(claim, part)}. Accepted "
-            f"{part['accepted']}, measured {part['measured']}{at}{share}. {_why(claim, part)}"
+            f"{part['accepted']}, measured {_measured(part)}{share}. {_why(claim, part)}"
+            f"{_values(part)}"
         )
     if rows:
         yield ""
@@ -182,36 +206,67 @@ def _why(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     told = [_sentence(text) for text in (part["reason"], part["contradiction"]) if text]
     if number := claim["inconsistency"]:
         told.append(f"{number}: {data.notes()['inconsistency'][number]}.")
-    return " ".join(told) or "No reason is known yet."
+    told = told or ["No reason is known yet."]
+    return " ".join([*told, *map(_sentence, _notes(claim, part))])
+
+
+def _notes(claim: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
+    """What else is told of them; of a file that is older than notes nothing."""
+    return [one["note"] for one in (claim, part) if one.get("note")]
+
+
+def _measured(part: Mapping[str, Any]) -> str:
+    """The worst value, where it is, and whether that decides."""
+    at = f" at {part['at']}" if part["at"] else ""
+    unsure = f", {part['unsure']}" if part.get("unsure") else ""
+    return f"{part['measured']}{at}{unsure}"
+
+
+def _values(part: Mapping[str, Any]) -> str:
+    """All values, to be opened; none of a file that is older than their publication."""
+    told = [_value(reading) for reading in part.get("readings", [])]
+    if not told:
+        return ""
+    title = f"{len(told)} values" if len(told) > 1 else "1 value"
+    words = [f"{'; '.join(told)}."]
+    if beyond := part["readings_beyond"]:
+        words.append(f"In the printed range besides: {'; '.join(map(_value, beyond))}.")
+    words += [_sentence(part["range_run"])] if part["range_run"] else []
+    return f" <details><summary>{title}</summary>{' '.join(words)}</details>"
+
+
+def _value(reading: Mapping[str, Any]) -> str:
+    at = f" at {reading['label']}" if reading["label"] else ""
+    flags = [] if reading["inside"] else ["outside"]
+    flags += ["not sure"] if reading["crosses"] else []
+    told = f" ({', '.join(flags)})" if flags else ""
+    return f"{reading['measured']}{at}{told}"
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _tolerated(rows: Sequence[Row]) -> Iterator[str]:
-    yield "## Statements that hold within a tolerance or range"
+def _held(title: str, about: str, rows: Sequence[Row]) -> Iterator[str]:
+    yield f"## {title}"
     yield ""
-    yield (
-        "What is accepted is more than what is printed, or the paper has a word and no number. "
-        "Tolerances of whole claims were listed before anything was run; where a sentence was "
-        "divided later, what is accepted of a part without a number is our reading of its words."
-    )
+    yield about
     yield ""
     if not rows:
         yield "None."
         yield ""
         return
-    yield "| claim | printed | accepted | measured | what differs |"
-    yield "|---|---|---|---|---|"
-    for _, claim, part in rows:
-        printed = part["printed"] or claim["expected"]
+    yield "| claim | scale | printed | accepted | measured | what differs, how words are read |"
+    yield "|---|---|---|---|---|---|"
+    for one, claim, part in rows:
+        differs = [part["tolerance"], *_notes(claim, part)]
         cells = (
             _named(claim, part),
-            printed,
+            one["scale"],
+            part["printed"] or claim["expected"],
             part["accepted"],
-            part["measured"],
-            part["tolerance"],
+            f"{_measured(part)}{_values(part)}",
+            " ".join(_sentence(text) for text in differs if text),
         )
         yield f"| {' | '.join(map(_cell, cells))} |"
     yield ""

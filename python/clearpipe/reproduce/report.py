@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import clearpipe as cp
 from clearpipe.reproduce import claims, data, settings, work
 from clearpipe.reproduce.claims import Judged, Outcome, Reading
 from clearpipe.reproduce.data import Figure, Measure, Paper
+from clearpipe.reproduce.runs import Point
 from clearpipe.reproduce.work import Done
 
 SLUGS = {
@@ -229,18 +232,28 @@ def _part(judged: Judged) -> dict[str, Any]:
         "accepted": accepted_text(judged),
         "printed": printed_text(judged),
         "tolerance": one.tolerance,
+        "points": points_text(judged),
         "readings": [
-            (reading.label or "value", interval_text(reading), range_text(reading.lo, reading.hi),
-             reading.inside, reading.sure or reading.interval.n < 2)
-            for reading in readings
+            (reading.label or "value", interval_text(reading), values_text(reading),
+             range_text(reading.lo, reading.hi), reading.inside, reading.crosses, beyond)
+            for beyond, several in ((False, readings), (True, judged.beyond))
+            for reading in several
         ],
-        "unsure": judged.verdict in (*claims.GOOD, claims.DEVIATES)
-        and any(r.interval.n > 1 and not r.sure for r in readings),
+        "unsure": unsure_text(judged),
         "reason": judged.reason,
         "contradiction": one.contradiction if judged.verdict == claims.CONTRADICTED else None,
         "missing": judged.fails,
         "note": one.note,
     }  # fmt: skip
+
+
+def unsure_text(judged: Judged) -> str:
+    """How many intervals leave open on which side of the bound they are, or nothing."""
+    crossing = sum(reading.crosses for reading in judged.readings)
+    if not crossing or judged.verdict == claims.NOT_RUN:
+        return ""
+    some = f" ({crossing} of {len(judged.readings)})" if len(judged.readings) > 1 else ""
+    return f"{UNSURE}{some}"
 
 
 def accepted_text(judged: Judged) -> str:
@@ -280,15 +293,21 @@ def _bounds_text(measure: Measure) -> str:
     return " ".join(words)
 
 
+UNSURE = "not sure: the interval crosses the bound"
+
+
 def reading_text(reading: Reading) -> str:
-    """The value with its interval, and where it is."""
+    """The value with its interval, where it is, and whether that decides."""
     where = f" ({reading.label})" if reading.label else ""
-    return f"{interval_text(reading)}{where}"
+    return f"{interval_text(reading)}{where}{f', {UNSURE}' if reading.crosses else ''}"
 
 
 def interval_text(reading: Reading) -> str:
     """A mean and half of its 95 % interval."""
     interval = reading.interval
+    if reading.lacking:
+        some = f" in {reading.lacking} of {interval.n} runs" if interval.n > 1 else ""
+        return f"no number{some}"
     if reading.censored:
         some = f" in {reading.censored} of {interval.n} runs" if interval.n > 1 else ""
         known = {1: f"> {number(interval.mean)}", -1: f"< {number(interval.mean)}"}
@@ -296,6 +315,66 @@ def interval_text(reading: Reading) -> str:
     if interval.n < 2 or not math.isfinite(interval.half):
         return number(interval.mean)
     return f"{number(interval.mean)} ± {interval.half:.2g}"
+
+
+def values_text(reading: Reading) -> str:
+    """The number of each run, where there are several."""
+    return ", ".join(map(number, reading.values)) if len(reading.values) > 1 else ""
+
+
+def points_text(judged: Judged) -> str:
+    """Which settings of the paper's range have runs and which have none: `run at 10, 50 Mb/s; not
+    run: 1 Gb/s`."""
+    ran, left_out = _schemes(judged.ran), _schemes(judged.left_out)
+    lacking = {
+        part: [_lacking(label, names, ran.get(part, {})) for label, names in labels.items()]
+        for part, labels in left_out.items()
+    }
+    several = len(ran | left_out) > 1
+    told = [
+        f"{what} {_of_parts(found, several=several)}"
+        for what, found in (("run at", ran), ("not run:", lacking))
+        if any(map(any, found.values()))
+    ]
+    return "; ".join(told)
+
+
+def _schemes(points: Iterable[Point]) -> dict[str, dict[str, list[str]]]:
+    """By part and label; a part without an axis has one that is empty."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for point in points:
+        found.setdefault(point.part, {}).setdefault(point.label, []).append(point.scheme)
+    return found
+
+
+def _lacking(label: str, schemes: Sequence[str], ran: Iterable[str]) -> str:
+    """The label, with its schemes where others were run."""
+    told = ", ".join(schemes)
+    return f"{label} ({told})" if label and label in ran else label or told
+
+
+def _of_parts(found: Mapping[str, Iterable[str]], *, several: bool) -> str:
+    return ", ".join(
+        f"{together(labels)} (part {part})" if several else together(labels)
+        for part, labels in found.items()
+        if any(labels)
+    )
+
+
+QUANTITY = re.compile(r"([-+.0-9]+)(?:([kMG]b)ps|([a-z]*))")
+
+
+def together(labels: Iterable[str]) -> str:
+    """Settings in a line, a unit behind all that share it: `500 kb/s, 1, 10 Mb/s`."""
+    matches = [(label, QUANTITY.fullmatch(label)) for label in labels]
+    pairs = [
+        (match[1], f"{match[2]}/s" if match[2] else match[3]) if match else (label, "")
+        for label, match in matches
+    ]
+    groups = groupby(pairs, key=lambda pair: pair[1])
+    return ", ".join(
+        f"{', '.join(value for value, _ in pairs)} {unit}".rstrip() for unit, pairs in groups
+    )
 
 
 def range_text(lo: float, hi: float) -> str:

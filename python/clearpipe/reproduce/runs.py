@@ -268,12 +268,14 @@ class Cell:
         return self.load()
 
 
-class Missing(NamedTuple):
-    """A run that is not done, or failed."""
+class Point(NamedTuple):
+    """Where runs are, or would be."""
 
     part: str
     scheme: str
     x: float
+    label: str = ""
+    """The value of the axis."""
 
 
 @dataclass
@@ -285,8 +287,8 @@ class Data:
     parts: tuple[Part, ...]
     cells: list[Cell] = field(default_factory=list)
     wanted: int = 0
-    missing: list[Missing] = field(default_factory=list)
-    """Runs that are wanted and not done."""
+    missing: list[Point] = field(default_factory=list)
+    """Of the runs that are wanted and not done, or failed."""
     errors: list[str] = field(default_factory=list)
     chosen: bool = False
     """Are these some points only, chosen by the user?"""
@@ -307,6 +309,16 @@ class Data:
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[int, str], float | None] = {}
 
+    @functools.cached_property
+    def asked(self) -> list[Point]:
+        """Every point of the papers' ranges: those of full scale."""
+        return [
+            Point(part.name, point.coordinates["scheme"], *_place(part, point))
+            for part in self.figure.parts["full"]
+            if (spec := sweep(self.figure, part)) is not None
+            for point in spec.points
+        ]
+
     def of(self, part: str = "", scheme: str = "") -> list[Cell]:
         """The runs of a part (all that are simulated if empty) and a scheme (all if empty)."""
         parts = self.named(part)
@@ -315,6 +327,15 @@ class Data:
     def named(self, part: str = "") -> list[str]:
         """The parts that a name means: without one all but those on real kernels."""
         return [one.name for one in self.parts if _is_part(one, part)]
+
+    def means(self, wanted: str, part: str) -> bool:
+        """Does a name mean this part, though this scale may leave it out?"""
+        return wanted == part if wanted else not self.is_real(part)
+
+    def is_real(self, part: str) -> bool:
+        """Does this part, which this scale may leave out, run on a real kernel?"""
+        parts = (*self.parts, *self.figure.parts["full"])
+        return next(one.real for one in parts if one.name == part)
 
     def schemes(self, part: str = "") -> list[str]:
         """The schemes, in the order of the figure."""
@@ -343,10 +364,11 @@ class Data:
             return _finite(function(cell.result))
         if match := FUNCTION.fullmatch(metric):
             found = [v for name, v in cell.metrics.items() if fnmatch.fnmatch(name, match[2])]
-            return _over(match[1], found) if found else None
+            known = found and not any(map(math.isnan, found))
+            return _finite(_over(match[1], found)) if known else None
         with contextlib.suppress(ValueError):
             return float(metric)
-        return cell.metrics.get(metric)
+        return _finite(cell.metrics.get(metric))
 
 
 def told(metric: str, cells: Iterable[Cell]) -> str:
@@ -359,7 +381,15 @@ def told(metric: str, cells: Iterable[Cell]) -> str:
 def _joined(a: float | None, sign: str, b: float | None) -> float | None:
     if a is None or b is None:
         return None
-    return Censored.less(a, b, a - b if sign == " - " else (a / b if b else math.inf))
+    value = a - b if sign == " - " else quotient(a, b)
+    return None if value is None else Censored.less(a, b, value)
+
+
+def quotient(a: float, b: float) -> float | None:
+    """What is over nothing is infinite; nothing over nothing is no number."""
+    if b:
+        return a / b
+    return math.copysign(math.inf, a) if a else None
 
 
 def _finite(value: Any) -> float | None:
@@ -370,7 +400,8 @@ def _finite(value: Any) -> float | None:
 
 def _over(how: str, values: Sequence[float]) -> float:
     if how == "jain":
-        return math.fsum(values) ** 2 / (len(values) * math.fsum(v * v for v in values))
+        squares = len(values) * math.fsum(v * v for v in values)
+        return math.fsum(values) ** 2 / squares if squares else math.nan
     return OVER[how](values)
 
 
@@ -399,6 +430,14 @@ def position(part: Part, label: str) -> float:
     return float(labels.index(label))
 
 
+def _place(part: Part, point: specs.Point) -> tuple[float, str]:
+    """Where on the part's axis a point is, and its label there."""
+    if part.axis is None:
+        return 0.0, ""
+    label = point.coordinates[part.axis.name]
+    return position(part, label), label
+
+
 def read(
     figure: Figure,
     sweeps: Sequence[tuple[Part, Spec]],
@@ -419,10 +458,9 @@ def read(
         for row in rows:
             data.wanted += 1
             point = points[row.run.point]
-            label = point.coordinates[part.axis.name] if part.axis is not None else ""
-            x = position(part, label) if part.axis is not None else 0.0
+            x, label = _place(part, point)
             if row.state != "done":
-                data.missing.append(Missing(part.name, point.coordinates["scheme"], x))
+                data.missing.append(Point(part.name, point.coordinates["scheme"], x, label))
                 if row.error:
                     data.errors.append(f"{row.run.label}: {row.error}")
                 continue

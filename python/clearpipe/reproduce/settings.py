@@ -24,30 +24,22 @@ ON_LINKS = ("buffer", "buffer_per_flow", "queue")
 def of(claim: Claim, data: runs.Data) -> list[str]:
     """The settings of the runs that a claim is judged by, each once, in the order of its parts."""
     found: dict[str, None] = {}
-    for part in _parts(claim, data):
-        schemes = _schemes(claim, part, data)
-        found |= dict.fromkeys(_of_part(data, part, schemes))
+    for part in data.parts:
+        if schemes := _schemes(claim, part, data):
+            found |= dict.fromkeys(_of_part(data, part, schemes))
     return list(found)
 
 
-def _parts(claim: Claim, data: runs.Data) -> list[Part]:
-    if any(one.check for one in claim.assertions):
-        return list(data.parts)
-    names = {name for measure in claim.measures for name in data.named(measure.part)}
-    return [part for part in data.parts if part.name in names]
-
-
 def _schemes(claim: Claim, part: Part, data: runs.Data) -> list[str]:
-    """Those of the part that the claim names; all if it names none."""
-    named: list[str] = []
-    for measure in claim.measures:
-        names = [*measure.scheme, *measure.minus, *measure.over]
-        if not measure.scheme:
-            return list(part.schemes)
-        named += data.paper.members(names)
-    if any(one.check for one in claim.assertions):
+    """Those of the part that the claim is about: all if a check or a measure of it names none."""
+    measures = [one for one in claim.measures if data.means(one.part, part.name)]
+    named = [name for one in measures for name in (*one.scheme, *one.minus, *one.over)]
+    real = "linux" if part.real else "packet"
+    checked = any(one.check and one.engine == real for one in claim.assertions)
+    if checked or not all(measure.scheme for measure in measures):
         return list(part.schemes)
-    return [name for name in part.schemes if name in named]
+    members = data.paper.members(named)
+    return [name for name in part.schemes if name in members]
 
 
 def _of_part(data: runs.Data, part: Part, schemes: list[str]) -> Iterator[str]:
@@ -68,16 +60,20 @@ def _of_part(data: runs.Data, part: Part, schemes: list[str]) -> Iterator[str]:
         if part.axis is None or key != part.axis.key
     )
     for name, sets in own.items():
+        label = data.paper.schemes[name].label
+        kinds = [f"{key} = {kind}" for key, kind in _kinds(sets) if not _is_of(key, varied)]
+        if kinds:
+            yield f"{label}: {', '.join(kinds)}"
         for key, value in _entries(sets):
             if not _is_of(key, varied):
-                yield f"{data.paper.schemes[name].label}: {key} = {value}"
+                yield f"{label}: {key} = {value}"
     yield from _departures(list(own.values()), varied)
 
 
 def _of_document(document: Mapping[str, Any], replaced: Iterable[str]) -> Iterator[str]:
     """What holds at every point: nothing that an axis or the schemes replace."""
     tables = {name: dict(sorted(document.get(name, {}).items())) for name in TOLD}
-    for key, value in _entries(tables):
+    for key, value in (*_kinds(tables), *_entries(tables)):
         if not _is_of(key, replaced):
             yield f"{key} = {value}"
     topology = document.get("topology", {})
@@ -127,6 +123,16 @@ def _kind(value: Any) -> str:
 def _is_of(key: str, tables: Iterable[str]) -> bool:
     """Is the key one of these, or an entry of one?"""
     return any(f"{key}.".startswith(f"{one}.") for one in tables)
+
+
+def _kinds(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Of which kind each protocol and queue is, of a table and of those in it."""
+    for name, value in table.items():
+        if not isinstance(value, Mapping):
+            continue
+        if "kind" in value:
+            yield f"{path}{name}", str(value["kind"])
+        yield from _kinds(value, f"{path}{name}.")
 
 
 def _entries(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -119,11 +120,13 @@ def by_label(
     data: Data, short: str, cells: Iterable[Cell], value: Callable[[Cell], float | None]
 ) -> Mapping[str, Reading]:
     """For each setting of the axis the mean of a number over the replications, within the bounds
-    of the claim."""
+    of the claim; a run without the number is told as such."""
     claim = claim_of(data, short)
     found: dict[str, list[float]] = {}
     for cell in cells:
         number = value(cell)
-        if number is not None:
-            found.setdefault(cell.label, []).append(number)
-    return {label: Reading.of(label, values, claim.lo, claim.hi) for label, values in found.items()}
+        found.setdefault(cell.label, []).append(math.nan if number is None else number)
+    return {
+        label: Reading.of(label, values, claim.lo, claim.hi, [label] if label else [])
+        for label, values in found.items()
+    }

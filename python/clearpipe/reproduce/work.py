@@ -17,6 +17,7 @@ import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import claims, runs, settings
 from clearpipe.reproduce.claims import Judged, Outcome
+from clearpipe.reproduce.claims import Reading as Value
 from clearpipe.reproduce.data import Figure, Part, Scale, paper
 from clearpipe.reproduce.readings import Reading
 from clearpipe.sweep import progress
@@ -112,6 +113,7 @@ def _claim(outcome: Outcome, data: runs.Data) -> dict[str, Any]:
         "source": claim.source,
         "verdict": outcome.verdict,
         "inconsistency": claim.inconsistency,
+        "note": claim.note,
         "settings": settings.of(claim, data),
         "parts": [_part(one) for one in outcome.judged],
     }
@@ -128,22 +130,44 @@ def _part(judged: Judged) -> dict[str, Any]:
         if one.contradiction and judged.verdict == claims.CONTRADICTED
         else "",
         "tolerance": one.tolerance,
+        "note": one.note,
         "measured_by": [measure.told() for measure in one.measures] or [one.check],
+        "points": [_point(point) for point in judged.ran],
+        "points_left_out": [_point(point) for point in judged.left_out],
         "readings": [
-            {
-                "label": reading.label,
-                "mean": _number(reading.interval.mean),
-                "low": _number(reading.interval.low),
-                "high": _number(reading.interval.high),
-                "n": reading.interval.n,
-                "censored": reading.censored,
-                "lo": _number(reading.lo),
-                "hi": _number(reading.hi),
-                "inside": reading.inside,
-                "sure": reading.sure,
-            }
-            for reading in judged.readings
+            _reading(reading, number)
+            for number, group in enumerate(judged.groups)
+            for reading in group.readings
         ],
+        "readings_beyond": [_reading(reading, None) for reading in judged.beyond],
+    }
+
+
+def _point(point: runs.Point) -> str:
+    """`main: vcp, 10ms`: part, scheme and setting."""
+    return f"{point.part}: {', '.join(filter(None, (point.scheme, point.label)))}"
+
+
+def _reading(reading: Value, group: int | None) -> dict[str, Any]:
+    """A value of a measure, which `group` counts, and what it is of; without a group it is of the
+    range that the paper prints alone."""
+    interval = reading.interval
+    return {
+        "label": reading.label,
+        "group": group,
+        "points": list(reading.points),
+        "values": [_number(value) for value in reading.values],
+        "mean": _number(interval.mean),
+        "low": _number(interval.low),
+        "high": _number(interval.high),
+        "half": _number(interval.half),
+        "n": interval.n,
+        "censored": reading.censored,
+        "lo": _number(reading.lo),
+        "hi": _number(reading.hi),
+        "inside": reading.inside,
+        "sure": reading.sure,
+        "crosses": reading.crosses,
     }
 
 
