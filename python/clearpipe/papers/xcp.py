@@ -1089,7 +1089,7 @@ def sec8_1_most(data: Data) -> dict[str, Reading]:
 
 
 def sec8_1_together(data: Data) -> dict[str, Reading]:
-    """The mean rate of the UDP flows over the fair share, of the run in which it is farthest off."""
+    """The UDP flows' mean rate over the fair share, of the run in which it is farthest off."""
 
     def mean(cell: Cell) -> float:
         return float(np.mean(flow_goodputs(cell, "udp"))) / MICRO_FAIR
