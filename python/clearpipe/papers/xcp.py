@@ -504,14 +504,14 @@ def sec5_1_cause(data: Data) -> dict[str, Reading]:
         name = f"links.bottleneck.{column}"
         ratios = [
             over.metrics[name] / plain.metrics[name]
-            for (scheme, *at), plain in cells.items()
-            if (over := cells.get((beside.get(scheme, ""), *at))) is not None
+            for (scheme, label, rep), plain in cells.items()
+            if (over := cells.get((beside.get(scheme, ""), label, rep))) is not None
             if not _dropped(plain) and not _dropped(over)
         ]
         if ratios:
-            label = f"{column.split('_')[0]}, of {len(ratios)} pairs"
+            told = f"{column.split('_')[0]}, of {len(ratios)} pairs"
             farthest = max(ratios, key=lambda ratio: abs(ratio - 1))
-            out[label] = Reading(label, exact(farthest), claim.lo, claim.hi)
+            out[told] = Reading(told, exact(farthest), claim.lo, claim.hi)
     return out
 
 
