@@ -47,13 +47,13 @@ DELAYS = (0.04, 0.2, 0.8)
 
 
 def sec1_aqm_capacity(_: Data) -> dict[str, float]:
-    """The least phase margin of each queue but AVQ at 10 Mb/s to 4 Gb/s."""
-    return {name.upper(): min(_margin(name, c) for c in CAPACITIES) for name in AQMS[:-1]}
+    """The phase margin of each queue but AVQ at 4 Gb/s."""
+    return {name.upper(): _margin(name, CAPACITIES[-1]) for name in AQMS[:-1]}
 
 
 def sec1_aqm_delay(_: Data) -> dict[str, float]:
-    """The least phase margin of each queue but AVQ at 40 to 800 ms."""
-    return {name.upper(): min(_margin(name, rtt=d) for d in DELAYS) for name in AQMS[:-1]}
+    """The phase margin of each queue but AVQ at 800 ms."""
+    return {name.upper(): _margin(name, rtt=DELAYS[-1]) for name in AQMS[:-1]}
 
 
 def sec1_aqm_avq(_: Data) -> dict[str, float]:
@@ -73,6 +73,17 @@ def sec1_aqm_lost(_: Data) -> dict[str, float]:
     return out
 
 
+def sec1_aqm_increase(_: Data) -> dict[str, float]:
+    """What Reno's 1 / w for each of the w ACKs of a round trip adds to N windows together, over N:
+    windows of 2 to 200 packets, drawn by chance."""
+    rng = np.random.default_rng(7)
+    out = {}
+    for n in (1, 10, 100, 1000):
+        windows = rng.integers(2, 201, n)
+        out[f"N = {n}"] = float(np.repeat(1 / windows, windows).sum()) / n
+    return out
+
+
 def sec1_aqm_flows(_: Data) -> dict[str, float]:
     """The least phase margin of each queue with 1 to 1000 flows."""
     return {name.upper(): min(_margin(name, flows=n) for n in (1, 10, 100, 1000)) for name in AQMS}
@@ -84,7 +95,7 @@ def sec1_aqm_feedback(_: Data) -> dict[str, float]:
     def added(n: int) -> float:
         return n * float(xcp_feedback(of_paths([100.0], [[0]], count=n), [80.0 / n]).net[0])
 
-    return {f"N = {n}": round(added(n) / added(1), 9) for n in (10, 100, 1000)}
+    return {f"N = {n}": added(n) / added(1) for n in (10, 100, 1000)}
 
 
 def sec1_aqm_margins(place: Any, _: Data) -> None:
@@ -111,6 +122,15 @@ def sec1_told_congestion(result: cp.Result) -> float:
     return _cut_share(result)
 
 
+def sec1_told_rightly(result: cp.Result) -> float:
+    """At least how many of the losses that are taken for errors are such: all but as many as the
+    queue dropped in the whole run."""
+    found = _told(result)
+    taken = (1 - _cut_share(result)) * found if found else 0.0
+    dropped = float(link_of(result)["total_drops_pkts"])
+    return max(0.0, taken - dropped) / taken if taken else np.nan
+
+
 def _cut_share(result: cp.Result) -> float:
     """How many of the losses that duplicate ACKs tell of cut the window; a timeout makes it one
     packet and is none of them. NaN if they tell of none."""
@@ -118,10 +138,15 @@ def _cut_share(result: cp.Result) -> float:
         int(((window[1:] < 0.7 * window[:-1]) & (window[1:] > 1)).sum())
         for _, window in flow_series(result, "cwnd_pkts").values()
     )
+    found = _told(result)
+    return cuts / found if found else np.nan
+
+
+def _told(result: cp.Result) -> int:
+    """How many losses duplicate ACKs tell of."""
     flows = result.flows
     pairs = zip(flows["group"], flows["fast_retransmits"], strict=True)
-    found = sum(int(number) for group, number in pairs if group == "fwd")
-    return cuts / found if found else np.nan
+    return sum(int(number) for group, number in pairs if group == "fwd")
 
 
 # Section 3.
@@ -159,9 +184,24 @@ def _held(series: tuple[Any, Any], t: Any, side: Literal["left", "right"] = "rig
 PHIS = (0.3, 0.05, 0.0, -0.05, -0.3)
 
 
-def sec3_controllers_c1(data: Data) -> dict[str, Reading | float]:
+def sec3_controllers_sums(_: Data) -> dict[str, float]:
+    """The relative error of the sums over packets of feedback over RTT against (h + max(+-phi, 0))
+    / d, by equations (4) to (9)."""
+    out = {}
+    for phi in PHIS:
+        rate, *changes = _handed_out(phi)
+        y = float(rate.sum())
+        h = max(0.0, 0.1 - abs(phi)) * y
+        for told, sign, change in zip(("given", "taken"), (1, -1), changes, strict=True):
+            wanted = h + max(sign * phi, 0.0) * y
+            error = abs(float(change.sum()) - wanted) / (wanted or 1.0)
+            out[f"{told}, phi = {phi:g} y d"] = error
+    return out
+
+
+def sec3_controllers_set(data: Data) -> dict[str, float]:
     """The largest relative error of what the router sets out to give and to take at the start of
-    an interval, and the share of it that is left at the end."""
+    an interval."""
     if not data.of("main"):
         return {}
     result = data.of("main")[0].result
@@ -173,34 +213,33 @@ def sec3_controllers_c1(data: Data) -> dict[str, Reading | float]:
     # The interval before the first estimate has nothing to hand out.
     begin = begin[begin > 0]
     phi, h, d = (_held(named[name], begin) for name in ("phi", "h", "avg_rtt"))
-    out: dict[str, Reading | float] = {}
+    out = {}
     for told, sign, residue in (("give", 1, "residue_pos"), ("take", -1, "residue_neg")):
         wanted = (h + np.maximum(sign * phi, 0)) / d
         error = np.abs(_held(named[residue], begin) - wanted) / np.where(wanted > 0, wanted, 1)
         out[f"to {told}, of {len(begin)} intervals"] = float(error.max())
-        left, of = _held(named[residue], begin[1:], side="left"), wanted[:-1]
-        shares = left[of > 0] / of[of > 0]
-        for how, share in (("least", shares.min()), ("mean", shares.mean())):
-            name = f"left at the end, to {told}: {how}"
-            out[name] = Reading(name, exact(float(share)), 0, 1)
     return out
 
 
 def sec3_controllers_increase(_: Data) -> dict[str, float]:
-    """How much the increase of rates differs between flows, over its mean."""
+    """How far the increase of any flow's rate is from the mean, over it."""
     rises = {phi: _handed_out(phi)[1] for phi in PHIS}
-    return {f"phi = {phi:g} y d": float(p.std() / p.mean()) for phi, p in rises.items() if p.any()}
+    return {f"phi = {phi:g} y d": _farthest_off(p) for phi, p in rises.items() if p.any()}
 
 
 def sec3_controllers_decrease(_: Data) -> dict[str, float]:
-    """How much the decrease of a rate over the rate differs between flows, over its mean."""
+    """How far the decrease of any flow's rate over that rate is from the mean, over it."""
     out = {}
     for phi in PHIS:
         rate, _given, taken = _handed_out(phi)
         if taken.any():
-            part = taken / rate
-            out[f"phi = {phi:g} y d"] = float(part.std() / part.mean())
+            out[f"phi = {phi:g} y d"] = _farthest_off(taken / rate)
     return out
+
+
+def _farthest_off(values: Any) -> float:
+    mean = values.mean()
+    return float(np.abs(values - mean).max() / mean)
 
 
 def _intervals(data: Data) -> tuple[Any, Any, Any]:
@@ -212,7 +251,7 @@ def _intervals(data: Data) -> tuple[Any, Any, Any]:
         _held(link_series(result, f"router_{name}"), t) for name in ("h", "phi", "avg_rtt")
     )
     phi, came = np.abs(phi), y * d
-    known = (came > 0) & (t > 1)
+    known = (came > 0) & (d > 0)
     return h[known], phi[known], came[known]
 
 
@@ -253,10 +292,10 @@ def sec3_controllers_c5(data: Data) -> float | None:
     for cell in data.of("request"):
         t, window = flow_series(cell.result, "sender_cwnd")["fwd"]
         at, srtt = flow_series(cell.result, "srtt_s")["fwd"]
-        there = t[window >= 0.99 * 20e6 * 0.08 / 8000]
+        there = t[window >= 20e6 * 0.08 / 8000]
         if not len(there):
             return Censored((float(t[-1]) - float(at[0])) / float(srtt[0]))
-        return round(float((there[0] - at[0]) / srtt[0]), 9)
+        return float((there[0] - at[0]) / srtt[0])
     return None
 
 
@@ -332,24 +371,38 @@ def fig14_c1(_: Data) -> dict[str, float]:
 
 def fig14_c4(_: Data) -> dict[str, float]:
     loop = xcp.margins(EDGE, xcp.theorem_beta(EDGE))
-    found = {"phase margin": loop.phase_rad, "gain margin less 1": loop.gain - 1}
-    return {name: round(value, 9) for name, value in found.items()}
+    return {"phase margin": loop.phase_rad, "gain margin less 1": loop.gain - 1}
 
 
 def fig14_c5(_: Data) -> dict[str, float]:
-    """The largest difference of the margins, and of the delay margin over d, for d up to 10 s."""
-    rows = [_margins_in_seconds(d) for d in (1e-3, 0.01, 0.08, 1.0, 10.0)]
+    """The largest difference of the margins, and of the delay margin over d, for d up to 10 s; and
+    with the gain that the router's equations have at each capacity and number of flows."""
+    gains = [_gain(c * PACKETS, n) for c in (1.5, 155, 4000) for n in (1, 10, 1000)]
+    ranges = {
+        "d": [_margins_in_seconds(d) for d in (1e-3, 0.01, 0.08, 1.0, 10.0)],
+        "c, N": [_margins_in_seconds(0.08, alpha) for alpha in gains],
+    }
     names = ("phase margin", "gain margin", "delay margin over d")
     return {
-        name: max(found) - min(found)
+        f"{name}, by {over}": max(found) - min(found)
+        for over, rows in ranges.items()
         for name, found in zip(names, zip(*rows, strict=True), strict=True)
     }
 
 
-def _margins_in_seconds(d: float) -> tuple[float, float, float]:
+def _gain(capacity: float, flows: int) -> float:
+    """alpha as equations (1) to (9) have it: what the feedback of all flows together loses when
+    their traffic grows, over that growth; around 0.99 of the capacity."""
+    network = of_paths([capacity], [[0]], count=flows)
+    loads = np.array([0.985, 0.995]) * capacity
+    told = [flows * float(xcp_feedback(network, [y / flows]).net[0]) for y in loads]
+    return (told[0] - told[1]) / float(loads[1] - loads[0])
+
+
+def _margins_in_seconds(d: float, alpha: float = xcp.ALPHA) -> tuple[float, float, float]:
     """Phase margin, gain margin and delay margin over d of the loop in plain units: the roots of
     |G| = 1 and of its angle = -pi, G = (K1 s + K2) exp(-s d) / s^2."""
-    k1, k2 = xcp.ALPHA / d, xcp.BETA / d**2
+    k1, k2 = alpha / d, xcp.BETA / d**2
 
     def gain(omega: float) -> float:
         return abs(complex(k2, k1 * omega)) / omega**2
@@ -407,7 +460,72 @@ def fig15_nyquist(place: Any, _: Data) -> None:
     place.set_xlabel("Re")
 
 
-# Section 5.2: figures 4 to 9.
+# Sections 5.1 and 5.2: figures 4 to 9.
+
+
+def _of_each_run(
+    data: Data,
+    short: str,
+    cells: Sequence[Cell],
+    value: Callable[[Cell], float],
+    worst: Callable[[list[float]], float],
+) -> dict[str, Reading]:
+    """For each scheme and setting of the axis the number of the worst run, within the bounds of the
+    claim: what is said of every one no mean can show."""
+    claim = claim_of(data, short)
+    several = len({cell.scheme for cell in cells}) > 1
+    found: dict[str, list[float]] = {}
+    for cell in cells:
+        scheme = data.paper.schemes[cell.scheme].label if several else ""
+        label = ", ".join(filter(None, (scheme, cell.label))) or "worst run"
+        found.setdefault(label, []).append(value(cell))
+    return {
+        label: Reading(label, exact(float(worst(values))), claim.lo, claim.hi)
+        for label, values in found.items()
+    }
+
+
+def _used(cell: Cell) -> float:
+    return cell.metrics["links.bottleneck.utilization_ratio"]
+
+
+def _dropped(cell: Cell) -> float:
+    return cell.metrics["links.bottleneck.total_drops_pkts"]
+
+
+def sec5_1_cause(data: Data) -> dict[str, Reading]:
+    """Utilization and queue over RED over those over DropTail, where neither drops a packet: the
+    pair of runs that is farthest off."""
+    beside = {"xcp": "xcp-red", "xcp-acks": "xcp-acks-red"}
+    cells = {(cell.scheme, cell.label, cell.rep): cell for cell in data.of()}
+    claim = claim_of(data, "c1.d")
+    out = {}
+    for column in ("utilization_ratio", "queue_mean_pkts"):
+        name = f"links.bottleneck.{column}"
+        ratios = [
+            over.metrics[name] / plain.metrics[name]
+            for (scheme, label, rep), plain in cells.items()
+            if (over := cells.get((beside.get(scheme, ""), label, rep))) is not None
+            if not _dropped(plain) and not _dropped(over)
+        ]
+        if ratios:
+            told = f"{column.split('_')[0]}, of {len(ratios)} pairs"
+            farthest = max(ratios, key=lambda ratio: abs(ratio - 1))
+            out[told] = Reading(told, exact(farthest), claim.lo, claim.hi)
+    return out
+
+
+def fig04_c1(data: Data) -> dict[str, Reading]:
+    cells = [cell for cell in data.of("", "xcp") if cell.x >= 1e7]
+    return _of_each_run(data, "c1", cells, _used, min)
+
+
+def fig05_c1(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c1", data.of("", "xcp"), _used, min)
+
+
+def fig06_c4(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c4", data.of("", "xcp"), _used, min)
 
 
 def _between(data: Data, short: str, first: str, last: str) -> Mapping[str, Reading]:
@@ -462,29 +580,79 @@ def fig06_c3(data: Data) -> float | None:
     return float(np.mean(many) / np.mean(few)) if few and many else None
 
 
-def fig07_c3(data: Data) -> float | None:
-    """The short flows that came in 80 ms, at 800 each second."""
-    found = []
+def fig07_c3(data: Data) -> dict[str, float]:
+    """The least number of short flows that came in any 80 ms of a run, one after the other, at 800
+    each second."""
+    out = {}
     for cell in data.of("", "xcp-red"):
         transfers = cell.result.transfers
         if cell.x == 800 and transfers is not None:
-            starts = np.asarray(transfers["start_s"])
-            found.append(0.08 * len(starts) / float(starts.max()))
-    return float(np.mean(found)) if found else None
+            starts = np.asarray(transfers["start_s"], dtype=float)
+            ends = np.arange(0.0, float(starts.max()), 0.08)
+            out[f"run {cell.rep}"] = float(np.histogram(starts, ends)[0].min())
+    return out
+
+
+def fig07_nearer(data: Data) -> float | None:
+    """How much nearer, as a factor, the share that XCP drops is to that of TCP over RED at 1000/s
+    than at 900/s."""
+
+    def off(scheme: str, x: float) -> float:
+        arrived = "links.bottleneck.total_arrivals_pkts"
+        cells = [cell for cell in data.of("", scheme) if cell.x == x]
+        return float(np.mean([_dropped(cell) / cell.metrics[arrived] for cell in cells]))
+
+    if not {900.0, 1000.0} <= {cell.x for cell in data.cells}:
+        return None
+    far, near = (abs(np.log(off("xcp-red", x) / off("red", x))) for x in (900, 1000))
+    return float(np.exp(far - near))
+
+
+def fig08a_jain(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
+
+
+def fig08a_spread(data: Data) -> dict[str, Reading]:
+    """(most - least) / (most + least) of the flows' rates."""
+
+    def spread(cell: Cell) -> float:
+        rates = flow_goodputs(cell, "fwd")
+        return (max(rates) - min(rates)) / (max(rates) + min(rates))
+
+    return _of_each_run(data, "c1.b", data.of("", "xcp"), spread, max)
+
+
+def _jain(cell: Cell) -> float:
+    return cell.metrics["groups.fwd.jain_index_ratio"]
+
+
+def fig08b_jain(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
+
+
+def fig08b_bias(data: Data) -> dict[str, Reading]:
+    """What XCP's throughput gains over its mean from the shortest to the longest RTT, by the slope
+    of a straight line; of the run in which it is most, either way."""
+
+    def gain(cell: Cell) -> float:
+        return _slope(cell) * float(np.ptp(base_rtts(cell.result, "fwd")))
+
+    return _of_each_run(data, "c1.b", data.of("", "xcp"), gain, lambda of: max(of, key=abs))
+
+
+def _slope(cell: Cell) -> float:
+    """The slope of throughput over its mean against the RTT [1/s]."""
+    rates = np.array(flow_goodputs(cell, "fwd"))
+    return float(np.polyfit(base_rtts(cell.result, "fwd"), rates / rates.mean(), 1)[0])
 
 
 def _slopes(data: Data) -> dict[str, list[float]]:
     """The slope of throughput over its mean against the RTT [1/s], of each run of each TCP."""
-    out = {}
-    for scheme in data.paper.groups["tcp"]:
-        slopes = []
-        for cell in data.of("", scheme):
-            rates = np.array(flow_goodputs(cell, "fwd"))
-            slope = np.polyfit(base_rtts(cell.result, "fwd"), rates / rates.mean(), 1)[0]
-            slopes.append(float(slope))
-        if slopes:
-            out[scheme] = slopes
-    return out
+    found = {
+        scheme: [_slope(cell) for cell in data.of("", scheme)]
+        for scheme in data.paper.groups["tcp"]
+    }
+    return {scheme: slopes for scheme, slopes in found.items() if slopes}
 
 
 def fig08b_slopes(data: Data) -> Mapping[str, Reading]:
@@ -495,13 +663,17 @@ def fig08b_slopes(data: Data) -> Mapping[str, Reading]:
     }
 
 
-def fig08b_csfq_least(data: Data) -> dict[str, float]:
+def fig08b_csfq_least(data: Data) -> dict[str, Reading]:
     """How much steeper TCP's throughput falls over each other queue than over CSFQ."""
-    means = {name: float(np.mean(slopes)) for name, slopes in _slopes(data).items()}
-    least = means.pop("csfq", None)
-    if least is None:
-        return {}
-    return {data.paper.schemes[name].label: least - mean for name, mean in means.items()}
+    slopes, claim = _slopes(data), claim_of(data, "c2.b")
+    least = slopes.pop("csfq", [])
+    out = {}
+    for name, others in slopes.items():
+        if len(others) == len(least):
+            label = data.paper.schemes[name].label
+            steeper = [a - b for a, b in zip(least, others, strict=True)]
+            out[label] = Reading.of(label, steeper, claim.lo, claim.hi)
+    return out
 
 
 def fig08b_c3(data: Data) -> dict[str, float]:
@@ -527,12 +699,25 @@ def fig09_shuffled(result: cp.Result) -> float:
     return float(max(parts))
 
 
+def fig09_c1(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c1", data.of("main", "xcp"), _least_used, min)
+
+
+def fig09_c5(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c5", data.of("main"), _least_used, min)
+
+
+def _least_used(cell: Cell) -> float:
+    """Of the nine links."""
+    return float(_of_chain(cell, "utilization_ratio").min())
+
+
 def _of_chain(cell: Cell, column: str, links: Sequence[str] = CHAIN) -> Any:
     return np.array([cell.metrics[f"links.{link}.{column}"] for link in links])
 
 
 def fig09_c3(data: Data) -> Mapping[str, Reading]:
-    claim = claim_of(data, "c3")
+    claim = claim_of(data, "c3.a")
     values = [
         float(
             _of_chain(cell, "utilization_ratio", CHAIN[5:]).mean()
@@ -541,6 +726,21 @@ def fig09_c3(data: Data) -> Mapping[str, Reading]:
         for cell in data.of("main", "xcp")
     ]
     return {"XCP": Reading.of("XCP", values, claim.lo, claim.hi)} if values else {}
+
+
+def fig09_residues(data: Data) -> float | None:
+    """The share of the time in which nothing is left to take, in the second half of the run: the
+    mean of links 6 to 9 less that of links 1 to 4."""
+    if not data.of("inside"):
+        return None
+    result = data.of("inside")[0].result
+
+    def spent(link: str) -> float:
+        t, left = link_series(result, "router_residue_neg", link)
+        return float((left[t > t[-1] / 2] <= 0).mean())
+
+    before, behind = ([spent(link) for link in links] for links in (CHAIN[:4], CHAIN[5:]))
+    return float(np.mean(behind) - np.mean(before))
 
 
 def fig09_queues(data: Data) -> dict[str, float]:
@@ -604,6 +804,9 @@ SHARES: Mapping[str, Callable[[float], float]] = {
     # Short flows take all of the link from 625 per second on.
     "web": lambda x: max(0.0, 1 - x / 625) * 30,
     "chain": lambda x: 50e6 / 100 * 0.36 / 8000,
+    "fair": lambda x: 30e6 / 30 * 0.04 / 8000,
+    # Of the nearest flow.
+    "fair-rtts": lambda x: 30e6 / 30 * 0.04 / 8000,
 }
 
 
@@ -640,6 +843,19 @@ def sec5_2_droprate_c2(data: Data) -> dict[str, float]:
             told = float(np.mean(rates))
             out[data.paper.schemes[scheme].label] = told / ours if ours else np.inf
     return out
+
+
+def sec5_2_targetqueue(data: Data) -> dict[str, Reading]:
+    """The mean over the runs of the utilization of the link that is used least, with each q0; that
+    of the best q0."""
+    claim = claim_of(data, "c1.a")
+    found: dict[str, list[float]] = {}
+    for cell in data.of("", "xcp"):
+        found.setdefault(cell.label, []).append(_least_used(cell))
+    if not found:
+        return {}
+    best = max(found, key=lambda label: np.mean(found[label]))
+    return {f"q0 = {best}": Reading.of(f"q0 = {best}", found[best], claim.lo, claim.hi)}
 
 
 def sec5_2_droprates(place: Any, data: Data) -> None:
@@ -863,45 +1079,62 @@ def _udp(cells: Sequence[Cell]) -> dict[float, list[float]]:
     return out
 
 
-def sec8_1_corecsfq_c1(data: Data) -> dict[str, Reading]:
-    claim = claim_of(data, "c1")
+def sec8_1_most(data: Data) -> dict[str, Reading]:
+    """The rate over the fair share of the UDP flow that has most."""
+
+    def most(cell: Cell) -> float:
+        return max(flow_goodputs(cell, "udp")) / MICRO_FAIR
+
+    return _of_each_run(data, "c1.a", data.of("main", "core"), most, max)
+
+
+def sec8_1_together(data: Data) -> dict[str, Reading]:
+    """The UDP flows' mean rate over the fair share, of the run in which it is farthest off."""
+
+    def mean(cell: Cell) -> float:
+        return float(np.mean(flow_goodputs(cell, "udp"))) / MICRO_FAIR
+
+    def farthest(ratios: list[float]) -> float:
+        return max(ratios, key=lambda ratio: abs(ratio - 1))
+
+    return _of_each_run(data, "c1.b", data.of("main", "core"), mean, farthest)
+
+
+def _csfq_less_ours(data: Data, part: str, value: Callable[[Cell], float]) -> Mapping[str, Reading]:
+    """A number of CSFQ's runs less that of XCP's core, by UDP's part."""
+    ours = {(cell.x, cell.rep): value(cell) for cell in data.of("main", "core")}
     return {
-        f"UDP {x:g}": Reading.of(f"UDP {x:g}", rates, claim.lo, claim.hi)
-        for x, rates in _udp(data.of("main", "core")).items()
+        f"UDP {label}": reading
+        for label, reading in by_label(
+            data,
+            f"c2.{part}",
+            [cell for cell in data.of("plain", "core-csfq") if (cell.x, cell.rep) in ours],
+            lambda cell: value(cell) - ours[cell.x, cell.rep],
+        ).items()
     }
 
 
-def _csfq_less_ours(data: Data, value: Callable[[Cell], float]) -> dict[str, float]:
-    """A number of CSFQ's runs less that of XCP's core, by UDP's part."""
-    ours, theirs = data.of("main", "core"), data.of("plain", "core-csfq")
-    out = {}
-    for x in sorted({cell.x for cell in ours} & {cell.x for cell in theirs}):
-        a, b = (np.mean([value(cell) for cell in cells if cell.x == x]) for cells in (ours, theirs))
-        out[f"UDP {x:g}"] = float(b - a)
-    return out
-
-
-def sec8_1_fairness(data: Data) -> dict[str, float]:
+def sec8_1_fairness(data: Data) -> Mapping[str, Reading]:
     """Of 1 less Jain's index over all flows."""
 
     def unfair(cell: Cell) -> float:
         rates = np.array([r for g in ("tcp1", "tcp2", "udp") for r in flow_goodputs(cell, g)])
         return 1 - float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
 
-    return _csfq_less_ours(data, unfair)
+    return _csfq_less_ours(data, "a", unfair)
 
 
-def sec8_1_utilization(data: Data) -> dict[str, float]:
+def sec8_1_utilization(data: Data) -> Mapping[str, Reading]:
     """Of the unused part of the core."""
-    return _csfq_less_ours(data, lambda cell: 1 - cell.metrics["links.core.utilization_ratio"])
+    return _csfq_less_ours(data, "b", lambda cell: 1 - cell.metrics["links.core.utilization_ratio"])
 
 
-def sec8_1_queue(data: Data) -> dict[str, float]:
+def sec8_1_queue(data: Data) -> Mapping[str, Reading]:
     """Of the core's queue over its buffer."""
-    return _csfq_less_ours(data, lambda cell: cell.metrics["links.core.queue_mean_ratio"])
+    return _csfq_less_ours(data, "c", lambda cell: cell.metrics["links.core.queue_mean_ratio"])
 
 
-def sec8_1_delay(data: Data) -> dict[str, float]:
+def sec8_1_delay(data: Data) -> Mapping[str, Reading]:
     """Of the mean RTT estimate of the SACK flows at the end [s]."""
 
     def rtt(cell: Cell) -> float:
@@ -909,7 +1142,7 @@ def sec8_1_delay(data: Data) -> dict[str, float]:
         pairs = zip(flows["group"], flows["srtt_s"], strict=True)
         return float(np.mean([float(srtt) for group, srtt in pairs if group != "udp"]))
 
-    return _csfq_less_ours(data, rtt)
+    return _csfq_less_ours(data, "d", rtt)
 
 
 def sec8_1_corecsfq_c3(data: Data) -> dict[str, float]:
@@ -988,27 +1221,27 @@ def fig13_c2(data: Data) -> dict[str, float]:
     }
 
 
-def _late(cell: Cell, name: str, begin: float, end: float = 1.0) -> float:
-    """The mean of a variable of the router between two parts of the run."""
+def _late(cell: Cell, name: str) -> float:
+    """The mean of a variable of the router in the second half of the run."""
     t, values = link_series(cell.result, f"router_{name}")
-    part = t / t[-1]
-    return float(values[(part > begin) & (part <= end)].mean())
+    return float(values[t > t[-1] / 2].mean())
 
 
 def fig13_windows(data: Data) -> Mapping[str, Reading]:
     """How far the mean windows of the second half are apart."""
 
     def apart(cell: Cell) -> float:
-        return abs(_late(cell, "cwnd_tcp", 0.5) / _late(cell, "cwnd_xcp", 0.5) - 1)
+        return abs(_late(cell, "cwnd_tcp") / _late(cell, "cwnd_xcp") - 1)
 
     return by_label(data, "c3.a", data.of("", "friendly"), apart)
 
 
 def fig13_weights(data: Data) -> Mapping[str, Reading]:
-    """How much the T-queue's weight changes from the third to the last quarter."""
+    """How far the T-queue's weight is from its mean at most, in the last quarter."""
 
     def changed(cell: Cell) -> float:
-        return abs(_late(cell, "w_t", 0.75) / _late(cell, "w_t", 0.5, 0.75) - 1)
+        t, weight = link_series(cell.result, "router_w_t")
+        return _farthest_off(weight[t > 0.75 * t[-1]])
 
     return by_label(data, "c3.b", data.of("", "friendly"), changed)
 

@@ -1,0 +1,111 @@
+"""XCP's checks on runs made up by hand: what a mean would hide they show."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearpipe.papers import xcp
+from clearpipe.reproduce import data
+from clearpipe.reproduce.runs import Cell, Data
+
+Metrics = dict[str, float]
+
+
+def runs_of(figure: str, *cells: Cell) -> Data:
+    found = data.chosen(figure)[0]
+    return Data(data.paper("xcp"), found, found.parts["full"], list(cells), len(cells))
+
+
+def run(scheme: str, label: str, rep: int, metrics: Metrics, result: Any = None) -> Cell:
+    x = float(label.removesuffix("Mbps")) * (1e6 if label.endswith("Mbps") else 1)
+    return Cell("main", scheme, label, x, rep, metrics, lambda: result, ())
+
+
+def used(part: float, drops: float = 0, queue: float = 10) -> Metrics:
+    link = "links.bottleneck"
+    return {
+        f"{link}.utilization_ratio": part,
+        f"{link}.total_drops_pkts": drops,
+        f"{link}.queue_mean_pkts": queue,
+    }
+
+
+def test_of_every_capacity_one_run_that_misses_is_a_miss() -> None:
+    good = [run("xcp", "10Mbps", rep, used(0.99)) for rep in range(4)]
+    bad = run("xcp", "10Mbps", 4, used(0.85))
+    told = xcp.fig04_c1(runs_of("xcp:fig04", *good, bad))["10Mbps"]
+    # Their mean, 0.962, is within the bound.
+    assert told.interval.mean == 0.85
+    assert not told.inside
+    assert xcp.fig04_c1(runs_of("xcp:fig04", *good))["10Mbps"].inside
+    # Printed is "every capacity", accepted from 10 Mb/s on.
+    assert not xcp.fig04_c1(runs_of("xcp:fig04", run("xcp", "5Mbps", 0, used(0.5))))
+
+
+def test_drops_are_the_cause_if_pairs_without_any_are_alike() -> None:
+    cells = [
+        run("xcp", "10Mbps", 0, used(1.0)),
+        run("xcp-red", "10Mbps", 0, used(0.5, drops=3)),
+        run("xcp-acks", "10Mbps", 0, used(1.0)),
+        run("xcp-acks-red", "10Mbps", 0, used(1.01, queue=12)),
+    ]
+    told = xcp.sec5_1_cause(runs_of("xcp:sec5.1-droppolicy", *cells))
+    assert {name: one.inside for name, one in told.items()} == {
+        "utilization, of 1 pairs": True,
+        "queue, of 1 pairs": False,
+    }
+    assert not xcp.sec5_1_cause(runs_of("xcp:sec5.1-droppolicy", *cells[:2]))
+
+
+def test_the_least_short_flows_of_any_round_trip_are_counted() -> None:
+    # 12, 3 and 12 in the first three 80 ms; the last, not whole, does not count.
+    starts = [0.01] * 12 + [0.1] * 3 + [0.2] * 12 + [0.25]
+    result = SimpleNamespace(transfers={"start_s": starts})
+    cells = [run("xcp-red", "800", 0, {}, result), run("xcp-red", "700", 0, {}, result)]
+    assert xcp.fig07_c3(runs_of("xcp:fig07", *cells)) == {"run 0": 3.0}
+
+
+def test_shares_that_are_dropped_come_nearer() -> None:
+    def share(scheme: str, label: str, drops: float) -> Cell:
+        link = "links.bottleneck"
+        counts = {f"{link}.total_drops_pkts": drops, f"{link}.total_arrivals_pkts": 1000.0}
+        return run(scheme, label, 0, counts)
+
+    def nearer(first: float, last: float) -> float | None:
+        theirs = [share("red", "900", 40), share("red", "1000", 40)]
+        ours = [share("xcp-red", "900", first), share("xcp-red", "1000", last)]
+        return xcp.fig07_nearer(runs_of("xcp:fig07", *theirs, *ours))
+
+    assert nearer(10, 20) == pytest.approx(2)
+    assert nearer(20, 10) == pytest.approx(1 / 2)
+    # From a half of it to four times as much is farther.
+    assert nearer(20, 160) == pytest.approx(1 / 2)
+
+
+def test_losses_taken_for_errors_are_less_what_the_queue_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def rightly(drops: int, cut: bool) -> float:
+        window = np.array([10.0, 5.0 if cut else 10.0, 10.0])
+        monkeypatch.setattr(xcp, "flow_series", lambda *_: {"fwd": (np.arange(3.0), window)})
+        result: Any = SimpleNamespace(
+            flows={"group": ["fwd", "rev"], "fast_retransmits": [4, 9]},
+            summary={"links": [{"name": "bottleneck", "total_drops_pkts": drops}]},
+        )
+        return xcp.sec1_told_rightly(result)
+
+    assert rightly(0, cut=False) == 1
+    # Of four losses one cut a window and three were taken for errors, of which one may be a drop.
+    assert rightly(1, cut=True) == pytest.approx(2 / 3)
+    assert rightly(9, cut=True) == 0
+
+
+def test_the_gain_is_the_same_for_all_capacities_and_numbers_of_flows() -> None:
+    assert xcp._gain(1.0, 1) == pytest.approx(0.4)
+    assert xcp._gain(500e3, 1000) == pytest.approx(0.4)
+
+
+def test_the_farthest_of_some_values_is_told_by_their_mean() -> None:
+    assert xcp._farthest_off(np.array([1.0, 1.0, 4.0])) == pytest.approx(1.0)
