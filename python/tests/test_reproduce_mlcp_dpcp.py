@@ -84,3 +84,38 @@ def test_dpcp_levels_and_the_transition_of_a_run() -> None:
     # Figure 5: less than 4 s, 6 s allowed; a BDP of 100 packets needs at least one RTT a level.
     assert 1.0 < dpcp.transition(result) < 6.0
     assert 0.3 < dpcp.used(result) < 1.0
+
+
+def test_dpcp_orders_numbers_as_algorithm_1() -> None:
+    # Section III-B: seq > ack is an MSP, seq < ack an LSP; of a tie the one that must be smaller
+    # loses one, and 0 less 1 goes round.
+    assert dpcp._ordered(True, 7, 5) == dpcp._ordered(True, 5, 7) == (7, 5)
+    assert dpcp._ordered(False, 7, 5) == dpcp._ordered(False, 5, 7) == (5, 7)
+    assert dpcp._ordered(True, 9, 9) == (9, 8)
+    assert dpcp._ordered(False, 9, 9) == (8, 9)
+
+
+def test_dpcp_numbers_on_the_wire_are_told_from_two_packets() -> None:
+    # The receiver's number is 500 throughout; the sender's begins at 500, a tie, and has 960 more.
+    packets = [(500, 499, True), (500, 1460, False), (2420, 500, False)]
+    flow = [dpcp.Packet(0.0, seq, ack, 1, stale) for seq, ack, stale in packets]
+    told = [one[1:] for one in dpcp.Wire(None, [flow], 0).expected(flow)]  # type: ignore[arg-type]
+    assert told == [(True, 500, 500), (False, 1460, 500), (True, 2420, 500)]
+
+
+def test_dpcp_checksums_of_a_capture_are_tcps() -> None:
+    # Summed up by hand: the segment without its checksum, the addresses, 6 for TCP and the length.
+    head = bytes.fromhex("450103e8000040004006228a0a0000030a800003")
+    right = bytes.fromhex("c350ea6097ed565d97ed529d5010ffff00000000")
+    words = [int.from_bytes((right + head[12:])[i : i + 2], "big") for i in range(0, 28, 2)]
+    total = sum(words) + 6 + 980
+    total = (total & 0xFFFF) + (total >> 16)
+    summed = right[:16] + (0xFFFF - total).to_bytes(2, "big") + right[18:]
+    assert dpcp._checksum(head + summed, 980) == 0
+    assert dpcp._checksum(head + summed[:7] + b"\x00" + summed[8:], 980) != 0
+
+
+def test_dpcp_fall_backs_are_counted_by_exceptions_in_a_row() -> None:
+    assert dpcp._farthest([3, 3, 2]) == 2
+    assert dpcp._farthest([3, 4]) == 4
+    assert dpcp._farthest([]) == np.inf

@@ -6,9 +6,14 @@ named by a metric `@name` gets a result and gives a number; one named by `draw` 
 
 from __future__ import annotations
 
+import functools
+import struct
+import tempfile
 import tomllib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,19 +72,24 @@ def _cut_times(result: cp.Result, flow: str) -> Any:
     return at[1:][(mode[1:] == 3) & (mode[:-1] != 3)]
 
 
-def overload_cuts(result: cp.Result) -> float | None:
-    """A flow's cuts from then on until the router finds less than full load; nothing without any
+def _cut_counts(result: cp.Result) -> list[float]:
+    """Each flow's cuts from then on until the router finds less than full load; none without any
     overload."""
     found = _overload(result)
     if found is None:
-        return None
+        return []
     start, _, until, unended = found
     counts = [
-        int(((cuts > start) & (cuts <= until)).sum())
+        float(((cuts > start) & (cuts <= until)).sum())
         for cuts in (_cut_times(result, flow) for flow in flow_series(result, "sender_mode"))
     ]
-    cuts = float(np.mean(counts))
-    return Censored(cuts) if unended else cuts
+    return [Censored(count) for count in counts] if unended else counts
+
+
+def overload_cuts(result: cp.Result) -> float | None:
+    """A flow's cuts on average."""
+    counts = _cut_counts(result)
+    return Censored.if_any(counts, float(np.mean(counts))) if counts else None
 
 
 def additive_after(result: cp.Result) -> float | None:
@@ -96,28 +106,37 @@ def additive_after(result: cp.Result) -> float | None:
     return float(np.mean(after)) if after else None
 
 
-def _overloaded(
-    data: Data, short: str, scheme: str, value: Callable[[cp.Result], float | None]
-) -> Any:
-    """By the step, of the runs in which the router finds a load factor above 1.15."""
-    cells = [
-        cell
-        for cell in data.of("", scheme)
-        if (found := _overload(cell.result)) is not None and found[1] > 1.15
-    ]
-    return by_label(data, short, cells, lambda cell: value(cell.result))
+def _overloaded(data: Data, scheme: str) -> dict[str, list[Cell]]:
+    """By the step, the runs in which the router finds a load factor above 1.15."""
+    out: dict[str, list[Cell]] = {}
+    for cell in data.of("", scheme):
+        if (found := _overload(cell.result)) is not None and found[1] > 1.15:
+            out.setdefault(cell.label, []).append(cell)
+    return out
 
 
-def sec2b_overload_c2a(data: Data) -> Any:
-    return _overloaded(data, "c2.a", "vcp", overload_cuts)
+def _extreme_cuts(
+    data: Data, scheme: str, extreme: Callable[[list[float]], float]
+) -> dict[str, float]:
+    """The least or the most cuts of a flow, of all flows and runs of a step."""
+    out = {}
+    for label, cells in _overloaded(data, scheme).items():
+        counts = [count for cell in cells for count in _cut_counts(cell.result)]
+        out[f"{label}, {len(counts)} flows"] = Censored.if_any(counts, extreme(counts))
+    return out
+
+
+def sec2b_overload_c2a(data: Data) -> dict[str, float]:
+    return _extreme_cuts(data, "vcp", min)
 
 
 def sec2b_overload_c2b(data: Data) -> Any:
-    return _overloaded(data, "c2.b", "vcp", additive_after)
+    cells = [cell for found in _overloaded(data, "vcp").values() for cell in found]
+    return by_label(data, "c2.b", cells, lambda cell: additive_after(cell.result))
 
 
-def sec2b_overload_c2c(data: Data) -> Any:
-    return _overloaded(data, "c2.c", "dpcp", overload_cuts)
+def sec2b_overload_c2c(data: Data) -> dict[str, float]:
+    return _extreme_cuts(data, "dpcp", max)
 
 
 def used(result: cp.Result) -> float:
@@ -300,12 +319,17 @@ def tab1_c3b(data: Data) -> dict[str, float]:
     return {f"up to {edge:.0%}": worst.get(edge, np.inf) for edge in UPPER[:6]}
 
 
-def tab1_c4(data: Data) -> float:
-    """Codes that the router wrote; one with 00 would count as a thousand."""
+def tab1_c4a(data: Data) -> float:
+    """Periods in which a half of the code was 00."""
     result = data.cells[0].result
-    parts = [link_series(result, f"router_{name}")[1] for name in ("msp1", "lsp1")]
-    _, _, level = _levels(result)
-    return float(len(set(level)) + 1000 * any((part < 1).any() for part in parts))
+    halves = [link_series(result, f"router_{name}")[1] for name in ("msp1", "lsp1")]
+    return float(sum((half < 1).sum() for half in halves))
+
+
+def tab1_c4b(data: Data) -> float:
+    """Codes that the router wrote."""
+    _, _, level = _levels(data.cells[0].result)
+    return float(len(set(level)))
 
 
 def tab1_levels(place: Any, data: Data) -> None:
@@ -324,7 +348,7 @@ def _last(result: cp.Result, name: str) -> list[float]:
     return [float(values[-1]) for _, values in flow_series(result, f"sender_{name}").values()]
 
 
-def alg1_c1(data: Data) -> dict[str, float]:
+def alg1_c1a(data: Data) -> dict[str, float]:
     """Packets of a part after the same part, and numbers that were not undone rightly, of flows
     that sent nothing twice."""
     out = {}
@@ -338,14 +362,168 @@ def alg1_c1(data: Data) -> dict[str, float]:
     return out
 
 
-def alg1_c2(data: Data) -> dict[str, float]:
-    """Misread numbers and transfers that did not end, where the numbers meet in ties and where they
-    differ by one without a tie."""
+class Packet(NamedTuple):
+    """A packet of data, as it left the bottleneck."""
+
+    t: float
+    seq: int
+    ack: int
+    code: int
+    """Its ECN bits."""
+    stale: bool
+    """Is its TCP checksum wrong?"""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A run of part `numbers` once more, watched: it is the same packet by packet."""
+
+    result: cp.Result
+    flows: list[list[Packet]]
+    """Of each flow that sent nothing twice, in the order in which it sent them."""
+    gap: int
+    """The receivers' first number less the senders'."""
+
+    def expected(self, packets: list[Packet]) -> Iterator[tuple[Packet, bool, int, int]]:
+        """Each packet, whether it is an MSP, and its numbers before algorithm 1 orders them."""
+        # Nothing comes back but ACKs, so the receiver's number stays, tie or not.
+        first, second = packets[:2]
+        (ack,) = {first.seq, first.ack} & {second.seq, second.ack}
+        for number, packet in enumerate(packets):
+            yield packet, number % 2 == 0, (ack - self.gap + number * PAYLOAD) % WRAP, ack
+
+
+WRAP = 2**32
+PAYLOAD = 960
+
+
+@functools.cache
+def _wire_of(text: str, rep: int) -> Wire:
+    with tempfile.TemporaryDirectory() as folder:
+        watched = cp.run(
+            text,
+            rep=rep,
+            set=['probe.series=["router"]', "probe.every=change"],
+            out=folder,
+            replace=True,
+            capture=["bottleneck"],
+            capture_headers=True,
+        )
+        captured = _data_packets((Path(folder) / "bottleneck.pcapng").read_bytes())
+    again = list(watched.flows["retransmitted_pkts"])
+    once = [captured[flow] for flow in sorted(captured) if not again[flow]]
+    gap = tomllib.loads(text)["protocols"]["host"]["gap"]
+    return Wire(watched, once, int(gap))
+
+
+def _wires(data: Data) -> dict[str, Wire]:
+    """By the gap."""
+    found = {}
+    for cell in data.of("numbers"):
+        found[cell.label] = _wire_of(cell.result.scenario_toml, cell.rep)
+    return found
+
+
+def _data_packets(capture: bytes) -> dict[int, list[Packet]]:
+    """By the flow, the packets with a payload of a capture (pcapng, raw IPv4, ns)."""
+    out: dict[int, list[Packet]] = {}
+    at = 0
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        if kind == ENHANCED_PACKET:
+            high, low, captured = struct.unpack_from("<III", capture, at + 12)
+            packet = capture[at + 28 : at + 28 + captured]
+            total, source = struct.unpack_from(">2xH8xI", packet)
+            header = 4 * (packet[32] >> 4)
+            if total > 20 + header:
+                seq, ack = struct.unpack_from(">II", packet, 24)
+                t = ((high << 32) + low) / 1e9
+                stale = _checksum(packet, total - 20) != 0
+                one = Packet(t, seq, ack, packet[1] & 3, stale)
+                out.setdefault(source - FIRST_SOURCE, []).append(one)
+        at += length
+    return out
+
+
+ENHANCED_PACKET = 6
+FIRST_SOURCE = 0x0A000001
+"""10.0.0.1, where the first flow sends from."""
+
+
+def _checksum(packet: bytes, length: int) -> int:
+    """What TCP's checksum leaves: 0 if it is right. Payloads are zeros, which add nothing."""
+    header = 4 * (packet[32] >> 4)
+    words = struct.unpack(f">{header // 2}H", packet[20 : 20 + header])
+    addresses = struct.unpack(">4H", packet[12:20])
+    total = int(sum(words) + sum(addresses) + packet[9] + length)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def alg1_c1b(data: Data) -> dict[str, float]:
+    """Packets on the wire whose numbers are not in the order that their place has: of a flow's
+    first packet and every second one after it the sequence number is the larger."""
+    out = {}
+    for label, wire in _wires(data).items():
+        packets = [one for flow in wire.flows for one in wire.expected(flow)]
+        wrong = sum((one.seq > one.ack) != msp for one, msp, _, _ in packets)
+        out[f"gap {label}, {len(packets)} packets"] = float(wrong if packets else np.inf)
+    return out
+
+
+TIED = ("0", "1", "960", "96000")
+"""Gaps at which the numbers meet in ties, and one at which they differ by one without a tie."""
+
+
+def alg1_c2a(data: Data) -> dict[str, float]:
+    """Packets whose numbers are not what the rule makes of them: exchanged where that is needed,
+    and of two equal ones the one that must be smaller less one."""
+    out = {}
+    for label, wire in _wires(data).items():
+        if label in TIED:
+            packets = [one for flow in wire.flows for one in wire.expected(flow)]
+            wrong = sum((p.seq, p.ack) != _ordered(msp, seq, ack) for p, msp, seq, ack in packets)
+            ties = sum(seq == ack for _, _, seq, ack in packets)
+            out[f"gap {label}, {ties} ties"] = float(wrong)
+    return out
+
+
+def _ordered(msp: bool, seq: int, ack: int) -> tuple[int, int]:
+    small, large = sorted((seq, ack))
+    if small == large:
+        small = (small - 1) % WRAP
+    return (large, small) if msp else (small, large)
+
+
+def alg1_c2b(data: Data) -> dict[str, float]:
+    """Packets with a wrong checksum that are no tie or with a right one that are, numbers that
+    senders undid wrongly, and transfers that did not end."""
     out = {}
     for cell in data.of("numbers"):
-        if cell.label in ("0", "1", "960", "96000"):
+        if cell.label in TIED:
+            wire = _wires(data)[cell.label]
+            packets = [one for flow in wire.flows for one in wire.expected(flow)]
+            wrong = sum(p.stale != (seq == ack) for p, _, seq, ack in packets)
             unfinished = sum(time is None for time in cell.result.flows["fct_s"])
-            out[f"gap {cell.label}"] = sum(_last(cell.result, "misread")) + unfinished
+            misread = sum(_last(cell.result, "misread"))
+            out[f"gap {cell.label}"] = float(wrong + misread + unfinished)
+    return out
+
+
+def alg1_c3c(data: Data) -> dict[str, float]:
+    """Packets whose ECN bits are not the half of the router's code that their numbers ask for."""
+    out = {}
+    for label, wire in _wires(data).items():
+        msp, lsp = (link_series(wire.result, f"router_{name}") for name in ("msp1", "lsp1"))
+        packets = [packet for flow in wire.flows for packet in flow]
+        rate = link_of(wire.result)["rate_bps"]
+        # The router marks what it begins to send; a capture has when it had sent it.
+        sent = np.array([packet.t for packet in packets]) - 8 * _size(wire.result, "data") / rate
+        of_msp = np.array([packet.seq > packet.ack for packet in packets])
+        asked = np.where(of_msp, _at(msp, sent), _at(lsp, sent))
+        wrong = int((asked != [packet.code for packet in packets]).sum())
+        out[f"gap {label}, {len(packets)} packets"] = float(wrong)
     return out
 
 
@@ -437,24 +615,51 @@ def alg2_c1(data: Data) -> dict[str, float]:
     }
 
 
-def alg2_c2(data: Data) -> float:
+def alg2_c2a(data: Data) -> dict[str, float]:
     """Changes of the MSP with which the LSP was not 11."""
     result = data.cells[0].result
     t, msp = flow_series(result, "sender_msp")["long"]
     changed = t[1:][np.diff(msp) != 0]
     lsp = _at(flow_series(result, "sender_lsp")["long"], changed)
-    return float((lsp != 3).sum()) if len(changed) else np.inf
+    return {f"of {len(changed)} changes": float((lsp != 3).sum()) if len(changed) else np.inf}
 
 
-def alg2_c3(data: Data) -> float:
+def alg2_c2b(data: Data) -> dict[str, float]:
+    """ACKs next to one another after neither of which the LSP was 11: one of the two brought an
+    MSP. An ACK is a change of the window, but for those of a freeze."""
+    result = data.cells[0].result
+    t, _ = flow_series(result, "sender_cwnd")["long"]
+    lsp = _at(flow_series(result, "sender_lsp")["long"], t)
+    at, mode = flow_series(result, "sender_mode")["long"]
+    # Nothing else was done from the one to the other.
+    place = np.searchsorted(at, t, side="right") - 1
+    beside = (place[1:] == place[:-1]) & (mode[place[1:]] != 3)
+    told = beside & ((lsp[1:] != 3) | (lsp[:-1] != 3))
+    wrong = beside & (lsp[1:] != 3) & (lsp[:-1] != 3)
+    count = int(told.sum())
+    return {f"of {count} pairs with an LSP below 11": float(wrong.sum()) if count else np.inf}
+
+
+def _first_change(result: cp.Result) -> float:
+    """When the long flow's window changes for the first time."""
+    t, window = flow_series(result, "sender_cwnd")["long"]
+    return float(t[1:][np.diff(window) != 0][0])
+
+
+def alg2_c3a(data: Data) -> float:
     """RTTs from the first packet to the first change of the window."""
     result = data.cells[0].result
-    t, window = flow_series(result, "sender_cwnd")["long"]
-    first = float(t[1:][np.diff(window) != 0][0])
-    start = float(result.flows["start_s"][0])
+    starts = zip(result.flows["group"], result.flows["start_s"], strict=True)
+    start = next(float(at) for group, at in starts if group == "long")
     _, srtt = flow_series(result, "srtt_s")["long"]
     rtt = float(srtt[np.isfinite(srtt) & (srtt > 0)][0])
-    return round((first - start) / rtt, 6)
+    return (_first_change(result) - start) / rtt
+
+
+def alg2_c3b(data: Data) -> float:
+    """The LSP just after it: it begins as 01, an MSP makes it 11, and an LSP is what came."""
+    result = data.cells[0].result
+    return float(_at(flow_series(result, "sender_lsp")["long"], _first_change(result)))
 
 
 def alg2_levels(place: Any, data: Data) -> None:
@@ -476,12 +681,28 @@ def _events(result: cp.Result, name: str) -> Any:
     return t[rose], values[rose]
 
 
-def _in_row(cell: Cell) -> float:
-    """Packets of a kind in a row when the flow first falls back; infinite if it does not."""
-    at, _ = _events(cell.result, "downgrades")
-    when, count = _events(cell.result, "exceptions")
-    # The first of a row is no exception.
-    return float(count[when <= at[0] + 1e-9][-1] + 1) if len(at) else np.inf
+def _rows(cell: Cell) -> list[int]:
+    """Of each fall-back, how many packets of a kind had come in a row: the exceptions up to it
+    between which no other ACK came, and the first of the row, which is none."""
+    when, _ = _events(cell.result, "exceptions")
+    t, window = _series(cell.result, "cwnd")
+    # What a loss does to the window is no ACK; duplicates change the RTT alone.
+    told = [_series(cell.result, name)[0] for name in ("msp", "lsp", "mode")]
+    acks = np.unique(np.concatenate([t[1:][np.diff(window) > 0], *told]))
+    found = []
+    for fell in _events(cell.result, "downgrades")[0]:
+        row, last = 1, fell
+        for at in when[when <= fell + 1e-9][::-1]:
+            if ((acks > at + 1e-9) & (acks < last - 1e-9)).any():
+                break
+            row, last = row + 1, at
+        found.append(row)
+    return found
+
+
+def _farthest(rows: list[int]) -> float:
+    """The one that is farthest from three; infinite if there is none."""
+    return float(max(rows, key=lambda row: abs(row - 3))) if rows else np.inf
 
 
 def _series(result: cp.Result, name: str) -> tuple[Any, Any]:
@@ -493,9 +714,9 @@ def _series(result: cp.Result, name: str) -> tuple[Any, Any]:
 def sec3d_exceptions_c1a(data: Data) -> dict[str, float]:
     """With delayed ACKs all are MSPs; without every second packet, too."""
     return {
-        name: _in_row(cell)
+        f"{name}, {len(rows)} fall-backs": _farthest(rows)
         for part, name in (("delayed", "delayed ACKs"), ("transient", "LSPs lost"))
-        for cell in data.of(part)
+        for rows in [[row for cell in data.of(part) for row in _rows(cell)]]
     }
 
 
@@ -504,30 +725,83 @@ def sec3d_exceptions_c1b(data: Data) -> float | None:
     for cell in data.of("transient-odd"):
         when, _ = _events(cell.result, "exceptions")
         lsp = _at(_series(cell.result, "lsp"), when[0] - 1e-9)
-        return _in_row(cell) if lsp < 3 else np.inf
+        return _farthest(_rows(cell)) if lsp < 3 else np.inf
     return None
+
+
+DISTURBED = ("delayed", "transient", "transient-odd", "loss", "reorder")
+
+
+def _disturbed(data: Data) -> dict[str, Cell]:
+    """The runs of a single flow."""
+    return {f"{part} {cell.label}".strip(): cell for part in DISTURBED for cell in data.of(part)}
 
 
 def sec3d_exceptions_c1c(data: Data) -> dict[str, float]:
     """While the sender is VCP: ACKs whose numbers were not undone rightly, and loads, every 50 ms
     from an RTT on, that are none that the router had in the 1.2 s before, an RTT with queues."""
     out = {}
-    for part in ("delayed", "transient", "transient-odd"):
-        for cell in data.of(part):
-            mode, told, code = (
-                _series(cell.result, "vcp"),
-                _series(cell.result, "msp"),
-                link_series(cell.result, "router_msp1"),
-            )
-            grid = np.arange(0.0, float(cell.result.meta["simulated_s"]), 0.05)
-            grid = grid[(_at(mode, grid) == 1) & (_at(mode, grid - 1.2) == 1)]
-            had = [
-                {_at(code, when - 1.2), *code[1][(code[0] > when - 1.2) & (code[0] <= when)]}
-                for when in grid
-            ]
-            wrong = sum(msp not in codes for msp, codes in zip(_at(told, grid), had, strict=True))
-            out[f"{part}: misread"] = float(_series(cell.result, "misread")[1][-1])
-            out[f"{part}: other loads, of {len(grid)}"] = float(wrong if len(grid) else np.inf)
+    for name, cell in _disturbed(data).items():
+        mode, told, code = (
+            _series(cell.result, "vcp"),
+            _series(cell.result, "msp"),
+            link_series(cell.result, "router_msp1"),
+        )
+        grid = np.arange(0.0, float(cell.result.meta["simulated_s"]), 0.05)
+        grid = grid[np.isin(_at(mode, grid), (1, 3)) & (_at(mode, grid) == _at(mode, grid - 1.2))]
+        had = [_codes(code, when) for when in grid]
+        wrong = sum(msp not in codes for msp, codes in zip(_at(told, grid), had, strict=True))
+        out[f"{name}: misread"] = float(_series(cell.result, "misread")[1][-1])
+        out[f"{name}: other loads, of {len(grid)}"] = float(wrong if len(grid) else np.inf)
+    return out
+
+
+def _codes(code: tuple[Any, Any], when: float) -> set[float]:
+    """The MSPs that the router had in the 1.2 s before."""
+    return {_at(code, when - 1.2), *code[1][(code[0] > when - 1.2) & (code[0] <= when)]}
+
+
+def sec3d_exceptions_c1d(data: Data) -> dict[str, float]:
+    """How far changes of a window are from VCP's law while the sender is VCP: what an ACK adds by
+    multiplicative increase, 1.0625^2.5 - 1 at RTTs of 500 ms and more, and additively, and what
+    is left by a cut. The one that is farthest off."""
+    out = {}
+    for name, cell in _disturbed(data).items():
+        t, window = _series(cell.result, "cwnd")
+        alpha, fell, mode = (
+            _at(_series(cell.result, one), t[1:]) for one in ("alpha_s", "vcp", "mode")
+        )
+        added = np.diff(window)
+        # Its own last ACK as DPCP has done what it did.
+        vcp = (fell > 0) & (_at(_series(cell.result, "vcp"), t[1:] - 1e-9) > 0) & (added > 0)
+        grown = {"MI": 1.0625**2.5 - 1, "AI": alpha / window[:-1]}
+        for number, (law, gain) in enumerate(grown.items(), 1):
+            off = (added - gain)[vcp & (mode == number)]
+            if len(off):
+                out[f"{name}: {law}, {len(off)} ACKs"] = float(max(off, key=abs))
+        cuts = [
+            window[i] / window[i - 1] - 0.875
+            for when in _cut_times(cell.result, _only(cell.result))
+            if _at(_series(cell.result, "vcp"), when - 1e-9) > 0
+            and t[i := int(np.searchsorted(t, when))] == when
+            and window[i - 1] >= 2
+        ]
+        if cuts:
+            out[f"{name}: cuts, {len(cuts)}"] = float(max(cuts, key=abs))
+    return out
+
+
+def _only(result: cp.Result) -> str:
+    (name,) = flow_series(result, "sender_cwnd")
+    return name
+
+
+def sec3d_exceptions_c1e(data: Data) -> dict[str, float]:
+    """Of every fall-back of every run."""
+    out = {}
+    for name, cell in _disturbed(data).items():
+        rows = _rows(cell)
+        out[f"{name}, {len(rows)} fall-backs"] = _farthest(rows)
     return out
 
 
@@ -543,7 +817,13 @@ def _after_exceptions(data: Data, *, lsps: bool) -> dict[str, float]:
         when = when[_at(mode, when) == 0]
         before = _at(msp, when - 1e-9)
         after_lsp = _at(lsp, when - 1e-9) < 3
-        right = (_at(lsp, when) == 3) & (_at(msp, when) >= before)
+        code = link_series(result, "router_msp1")
+        # A larger one has come from the router.
+        known = [
+            after == first or (after > first and after in _codes(code, at))
+            for at, first, after in zip(when, before, _at(msp, when), strict=True)
+        ]
+        right = (_at(lsp, when) == 3) & np.array(known, dtype=bool)
         right &= ~after_lsp | (_at(msp, when) == before)
         mine = right[after_lsp == lsps]
         if len(mine):
@@ -560,8 +840,8 @@ def sec3d_exceptions_c2b(data: Data) -> dict[str, float]:
 
 
 def sec3d_exceptions_c3a(data: Data) -> dict[str, float]:
-    """Whole RTTs, of the smoothed RTT at that moment, from the fall-back until it sends pairs
-    again; infinite if it does not fall back once and send pairs at the end."""
+    """RTTs, of the smoothed RTT at that moment, from the fall-back until the first pair has come
+    back; infinite if it does not fall back once and send pairs at the end."""
     out = {}
     for part in ("transient", "transient-odd"):
         for cell in data.of(part):
@@ -571,18 +851,27 @@ def sec3d_exceptions_c3a(data: Data) -> dict[str, float]:
                 out[part] = np.inf
                 continue
             (srtt,) = flow_series(cell.result, "srtt_s").values()
-            lasted = t[fell[0] + 1] - t[fell[0]]
-            out[part] = float(np.floor(lasted / _at(srtt, t[fell[0]])))
+            pairs = t[fell[0] :][mode[fell[0] :] == 0][0]
+            out[part] = float((pairs - t[fell[0]]) / _at(srtt, t[fell[0]]))
     return out
 
 
 def sec3d_exceptions_c3b(data: Data) -> dict[str, float]:
     """1 where the sender is VCP for good at the end."""
     return {
-        f"{cell.label} % lost": float(_series(cell.result, "vcp")[1][-1] == 3)
-        for cell in data.of("loss")
-        if cell.x >= 10
+        f"{cell.label} {what}": float(_series(cell.result, "vcp")[1][-1] == 3)
+        for part, what in (("loss", "% lost"), ("reorder", "overtaken"))
+        for cell in data.of(part)
     }
+
+
+def paths_utilization(place: Any, data: Data) -> None:
+    """Each run's utilization where one packet in a hundred is held up."""
+    for color, scheme in zip(COLORS, ("dpcp", "vcp"), strict=False):
+        used = [cell.metrics["utilization_ratio"] for cell in data.of("paths", scheme)]
+        label = data.paper.schemes[scheme].label
+        place.plot(range(1, len(used) + 1), used, "o", color=color, markersize=4, label=label)
+    place.set_xlabel("Run")
 
 
 # Section IV-A: four links.
@@ -768,6 +1057,18 @@ def completion(result: cp.Result) -> float:
     return mean if all(done) else Censored(mean)
 
 
+def fig06_c1c(data: Data) -> dict[str, float]:
+    """DPCP's time less VCP's at each rate, in the run where it is the largest [s]."""
+    vcps = {(c.label, c.rep): data.number(c, "@completion") for c in data.of("main", "vcp-lossy")}
+    worst: dict[str, list[float]] = {}
+    for cell in data.of("main", "dpcp-lossy"):
+        time, other = data.number(cell, "@completion"), vcps.get((cell.label, cell.rep))
+        if time is not None and other is not None:
+            less = Censored.less(time, other, time - other)
+            worst.setdefault(f"{cell.label} %", []).append(less)
+    return {label: Censored.if_any(found, max(found)) for label, found in worst.items()}
+
+
 def fig06_c2(
     data: Data, part: str = "main", scheme: str = "dpcp-lossy", short: str = "c2"
 ) -> dict[str, Reading]:
@@ -867,13 +1168,13 @@ def knee(x: Any, y: Any) -> float:
 
 
 def fig06_c4(data: Data) -> dict[str, Reading]:
-    """The slope of VCP's time less DPCP's over the loss rate from 20 % on [s per %]."""
+    """The slope of VCP's time less DPCP's over the loss rate above 20 % [s per %]."""
     claim = claim_of(data, "c4")
     vcps = {(c.label, c.rep): data.number(c, "@completion") for c in data.of("main", "vcp-lossy")}
     gaps: dict[int, list[tuple[float, float]]] = {}
     for cell in data.of("main", "dpcp-lossy"):
         time, other = data.number(cell, "@completion"), vcps.get((cell.label, cell.rep))
-        if cell.x >= 20 and time is not None and other is not None:
+        if cell.x > 20 and time is not None and other is not None:
             gap = Censored.less(other, time, other - time)
             gaps.setdefault(cell.rep, []).append((cell.x, gap))
     slopes = []

@@ -15,7 +15,6 @@ import numpy as np
 
 import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
-from clearpipe.reproduce.data import Assertion
 from clearpipe.reproduce.draw import COLORS, MARKERS
 from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
@@ -25,6 +24,7 @@ from clearpipe.reproduce.tools import (
     exact,
     flow_goodputs,
     flow_series,
+    link_of,
     link_series,
     windowed,
 )
@@ -72,23 +72,29 @@ def sec2b_example_c3(_: Data) -> dict[str, float]:
     }
 
 
+EXAMPLE = {
+    "short": ("groups.short.goodput_mean_bps", 43.0),
+    "slowest long": ("groups.long.goodput_min_bps", 25.0),
+    "fastest long": ("groups.long.goodput_max_bps", 25.0),
+}
+
+
 def sec2b_example_c4(data: Data) -> dict[str, Reading]:
     """The rates of the runs over the printed ones."""
-    found = _over(data, "c4", data.of("", "xcp"), {"short": 43, "long": 25})
+    found = _over(data, "c4", data.of("", "xcp"), EXAMPLE)
     return {name: replace(one, printed=_rounding(rate)) for name, (rate, one) in found.items()}
 
 
 def _over(
-    data: Data, short: str, cells: Sequence[Cell], expected: Mapping[str, float]
+    data: Data, short: str, cells: Sequence[Cell], expected: Mapping[str, tuple[str, float]]
 ) -> dict[str, tuple[float, Reading]]:
-    """What is expected of groups [Mb/s], and their mean goodput over it."""
+    """What is expected of a number [Mb/s], and the number over it."""
     claim = claim_of(data, short)
     out = {}
-    for group, rate in expected.items():
-        name = f"groups.{group}.goodput_mean_bps"
+    for told, (name, rate) in expected.items():
         values = [cell.metrics[name] / (1e6 * rate) for cell in cells]
         if values:
-            out[group] = (rate, Reading.of(group, values, claim.lo, claim.hi))
+            out[told] = (rate, Reading.of(told, values, claim.lo, claim.hi))
     return out
 
 
@@ -271,6 +277,11 @@ def fig04_c6(data: Data) -> dict[str, Reading]:
     return out
 
 
+def fig04_from_bound(result: cp.Result) -> float:
+    """How far the 155 Mb/s link's utilization is from 80 %."""
+    return abs(float(link_of(result, "l1")["utilization_ratio"]) - 0.8)
+
+
 def fig04_utilization(place: Any, data: Data) -> None:
     _with_theory(place, data, UTILIZATION, lambda n: float(_low(n).utilization[0]))
 
@@ -309,7 +320,8 @@ FAIR = {"g1": 10.0, "g2": 8.0, "g3": 4.0, "g4": 3.0, "g5": 2.0}
 
 def fig07_c2(data: Data) -> dict[str, Reading]:
     """iXCP's rates over the max-min rates, of each group."""
-    found = _over(data, "c2", data.of("", "ixcp"), FAIR)
+    expected = {group: (f"groups.{group}.goodput_mean_bps", rate) for group, rate in FAIR.items()}
+    found = _over(data, "c2", data.of("", "ixcp"), expected)
     return {name: one for name, (_, one) in found.items()}
 
 
@@ -358,8 +370,8 @@ def _by_number(
 
 
 def fig09_c1(data: Data) -> float | None:
-    """iXCP's time from the last start until all four flows stay within 5 % of 25 Mb/s, means over
-    600 ms, over XCP's."""
+    """iXCP's time from the last start until all four flows stay within 5 % of 25 Mb/s, over
+    XCP's."""
     times = [_settled(cell.result) for name in ("ixcp", "xcp") for cell in data.of("", name)[:1]]
     if len(times) < 2:
         return None
@@ -368,10 +380,11 @@ def fig09_c1(data: Data) -> float | None:
 
 
 def _settled(result: cp.Result) -> float:
+    """Of means over the last 600 ms, ten round trips, every 100 ms."""
     found = []
     for t, rate in flow_series(result, "goodput_bps").values():
-        at, means = windowed(t, rate, "600ms")
-        found.append(_last(at, np.abs(means / 25e6 - 1) > 0.05))
+        means = np.convolve(np.nan_to_num(rate), np.full(6, 1 / 6), "valid")
+        found.append(_last(t[5:], np.abs(means / 25e6 - 1) > 0.05))
     return Censored.if_any(found, max(found) - 6.0)
 
 
@@ -549,6 +562,32 @@ def fig15_xcp_in_equilibrium(_: Data, outside: list[Reading]) -> bool:
     return all(abs(one.interval.mean - used) <= 0.03 for one in outside)
 
 
+def fig15_short(data: Data) -> dict[str, float]:
+    """iXCP's short flow over its max-min rate, in the run that is farthest from 1."""
+    return _farthest_runs(data, {"short": "groups.short.goodput_mean_bps / 55e6"})
+
+
+def fig15_longs(data: Data) -> dict[str, float]:
+    """Of the long ones the slowest and the fastest of all runs."""
+    names = {"slowest": "min", "fastest": "max"}
+    metrics = {told: f"groups.long.goodput_{name}_bps / 6.25e6" for told, name in names.items()}
+    return _farthest_runs(data, metrics)
+
+
+def _farthest_runs(data: Data, metrics: Mapping[str, str]) -> dict[str, float]:
+    """Each of iXCP's numbers at each point, in the run that is farthest from 1."""
+    found: dict[str, list[float]] = {}
+    for told, metric in metrics.items():
+        for cell in data.of("", "ixcp"):
+            if (value := data.number(cell, metric)) is not None:
+                found.setdefault(f"{told}, {cell.label}", []).append(value)
+    return {name: _farthest(values) for name, values in found.items()}
+
+
+def _farthest(values: Sequence[float]) -> float:
+    return max(values, key=lambda value: abs(value - 1))
+
+
 def _ratios(data: Data, scheme: str) -> list[Any]:
     """Rate over max-min rate of the short flow and the sixteen long ones, of each run."""
     return [
@@ -558,27 +597,24 @@ def _ratios(data: Data, scheme: str) -> list[Any]:
     ]
 
 
-def _each(
-    claim: Assertion, rows: Sequence[Any], flows: Sequence[int] = range(17)
-) -> dict[str, Reading]:
+def _each(rows: Sequence[Any], flows: Sequence[int]) -> dict[str, float]:
+    """Of each flow in the run that is farthest from 1."""
     columns = np.array(rows).T.tolist() if rows else []
-    return {
-        f"flow {n}": Reading.of(f"flow {n}", values, claim.lo, claim.hi)
-        for n, values in enumerate(columns)
-        if n in flows
-    }
+    return {f"flow {n}": _farthest(values) for n, values in enumerate(columns) if n in flows}
 
 
-def fig16_c1(data: Data) -> dict[str, Reading]:
-    return _each(claim_of(data, "c1"), _ratios(data, "ixcp"))
+def fig16_c1(data: Data) -> dict[str, float]:
+    return _each(_ratios(data, "ixcp"), range(17))
 
 
-def fig16_longs(data: Data) -> dict[str, Reading]:
-    return _each(claim_of(data, "c2.a"), _ratios(data, "xcp"), range(1, 17))
+def fig16_longs(data: Data) -> dict[str, float]:
+    return _each(_ratios(data, "xcp"), range(1, 17))
 
 
 def fig16_short(data: Data) -> dict[str, Reading]:
-    return _each(claim_of(data, "c2.b"), _ratios(data, "xcp"), [0])
+    claim = claim_of(data, "c2.b")
+    values = [float(row[0]) for row in _ratios(data, "xcp")]
+    return {"short": Reading.of("short", values, claim.lo, claim.hi)} if values else {}
 
 
 def fig16_c3(data: Data) -> dict[str, float]:
@@ -701,18 +737,39 @@ def _of_both_links(
 
 
 def fig23_c1(data: Data) -> dict[str, float]:
-    """(largest - smallest) / mean of the rates over the 200 ms up to 1.9 s after each arrival."""
-    out = {}
+    """(largest - smallest) / mean of the rates over the 200 ms up to 1.9 s after each arrival, in
+    the run where it is the largest."""
+    out: dict[str, float] = {}
     for scheme in ("xcp", "ixcp"):
-        for cell in data.of("", scheme)[:1]:
+        for cell in data.of("", scheme):
             rates = list(flow_series(cell.result, "goodput_bps").values())
             for n in (2, 3, 4, 5):
                 end = 2.0 * (n - 1) + 1.9
                 x = [float(v[(t > end - 0.2) & (t <= end)].mean()) for t, v in rates[:n]]
                 name = f"{data.paper.schemes[scheme].label}, flow {n}"
                 mean = float(np.mean(x))
-                out[name] = (max(x) - min(x)) / mean if mean > 0 else float("inf")
+                spread = (max(x) - min(x)) / mean if mean > 0 else float("inf")
+                out[name] = max(out.get(name, 0.0), spread)
     return out
+
+
+def _of_runs(
+    data: Data, extreme: Callable[[list[float]], float], metric: Callable[[cp.Result], float]
+) -> dict[str, float]:
+    """The least or the largest of each scheme's runs."""
+    return {
+        data.paper.schemes[scheme].label: extreme([metric(cell.result) for cell in cells])
+        for scheme in ("xcp", "ixcp")
+        if (cells := data.of("", scheme))
+    }
+
+
+def fig23_undisturbed(data: Data) -> dict[str, float]:
+    return _of_runs(data, min, fig23_least_utilization)
+
+
+def fig23_drained(data: Data) -> dict[str, float]:
+    return _of_runs(data, max, fig23_left)
 
 
 def fig23_least_utilization(result: cp.Result) -> float:
