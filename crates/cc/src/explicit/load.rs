@@ -1,12 +1,12 @@
-//! What the protocols with a load factor share: the router's meter (VCP's eq. 1, which MLCP, DPCP and
-//! the n-bit family measure with other figures) and the RTT scaling of the sender's increases (VCP's
-//! eqs. 6 and 8).
+//! What the protocols with a load factor share: the router's meter (VCP's eq. 1, which MLCP, DPCP
+//! and the n-bit family measure with other figures), the arithmetic of the sender's increases, and
+//! how a sender spaces packets.
 //!
 //! - D1: the factor is taken over the real length of the period, which is the planned one unless a
 //!   timer is late; at the end of a period the queue is sampled first.
-//! - D2: (1 + xi)^x - 1 = exp(z) - 1 with z = x*ln(1 + xi), by a series whose relative error is below
-//!   4e-9 for z <= 1/6 (VCP's 2.5 periods: 0.152), and by `exp` above; z is at most 40, which matters
-//!   without limiter only.
+//! - D2: (1 + xi)^x - 1 = exp(z) - 1 with z = x*ln(1 + xi), by a series whose relative error is
+//!   below 4e-9 for z <= 1/6 (VCP's 2.5 periods: 0.152), and by `exp` above; z is at most 40, which
+//!   matters without limiter only.
 
 use units::{Rate, Span, Time, math};
 
@@ -138,8 +138,8 @@ impl LoadMeter {
         self.period = period;
     }
 
-    /// The period that has just begun, after [`LoadMeter::on_timer`] said true, is the first of this
-    /// length.
+    /// The period that has just begun, after [`LoadMeter::on_timer`] said true, is the first of
+    /// this length.
     pub fn begin_period(&mut self, period: Span) {
         self.period = period;
         self.period_end = self.period_start + period;
@@ -198,8 +198,45 @@ pub fn after_loss(cwnd: f64, loss: &Loss) -> f64 {
     }
 }
 
-/// VCP's pacing of an RTT above t_rho: one packet per gap of srtt/2^k, 2^k the smallest power of two that holds
-/// the window, while the gap is longer than t_rho/2.
+params! {
+    /// Whether a sender spaces its packets.
+    pub struct SpacingParams {
+        /// Are packets spaced when few of them share an RTT much longer than t_rho?
+        pace_large_rtt: bool = true;
+        /// Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at
+        /// once when the window allows.
+        pacing: f64 = 0.0 => (0.0, 10.0);
+    }
+}
+
+/// How a sender spaces its packets.
+#[derive(Clone, Debug)]
+pub struct Spacing {
+    large_rtt: bool,
+    windows: f32,
+    packet_bytes: u32,
+}
+
+impl Spacing {
+    /// For packets of this size.
+    pub fn new(params: &SpacingParams, packet_bytes: u32) -> Spacing {
+        let SpacingParams { pace_large_rtt, pacing } = *params;
+        Spacing { large_rtt: pace_large_rtt, windows: pacing as f32, packet_bytes }
+    }
+
+    /// The rate of a window of `cwnd` packets, where load factors have periods of this length.
+    #[inline]
+    pub fn rate(&self, cwnd: f64, srtt: Option<Span>, period: Span) -> Option<Rate> {
+        let (srtt, bits) = (srtt?, f64::from(self.packet_bytes) * 8.0);
+        if self.windows > 0.0 {
+            return spaced(f64::from(self.windows), cwnd, srtt, bits);
+        }
+        if self.large_rtt { slots(cwnd, srtt, period, bits) } else { None }
+    }
+}
+
+/// VCP's pacing of an RTT above t_rho: one packet per gap of srtt/2^k, 2^k the smallest power of
+/// two that holds the window, while the gap is longer than t_rho/2.
 #[inline]
 pub fn slots(cwnd: f64, srtt: Span, t_rho: Span, packet_bits: f64) -> Option<Rate> {
     if srtt <= t_rho || !(2.0..65.0).contains(&cwnd) {

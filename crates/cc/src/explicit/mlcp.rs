@@ -1,55 +1,46 @@
 //! MLCP, the multi-level feedback congestion control protocol. Qazi, Znati, "On the design of load
 //! factor based congestion control protocols for next-generation networks", sections 2 and 3.
 //!
-//! Every router measures its load factor sigma over t_p, which follows the mean RTT of the packets, and
-//! writes one of sixteen codes into the data packets where it is not smaller than what they carry. The
-//! sender answers low load with one of five multiplicative increases, high load with additive, then
-//! with inversely proportional increase, and overload with one of eight decreases, at most one per t_p.
-//! A loss changes no window: what is lost is sent again, and that is all.
+//! Every router measures its load factor sigma over t_p, which follows the mean RTT of the packets,
+//! and writes one of sixteen codes into the data packets where it is not smaller than what they
+//! carry. The sender answers low load with one of five multiplicative increases, high load with
+//! additive, then with inversely proportional increase, and overload with one of eight decreases,
+//! at most one per t_p. A loss changes no window: what is lost is sent again, and that is all.
+//!
+//! `gauge` is what routers measure.
 //!
 //! Deviations:
 //! - D1, D2: sigma's period and (1 + xi)^x - 1 as in [`load`](super::load).
 //! - D3: an ACK whose code is 0 (not capable) changes nothing.
-//! - D4: before the first RTT sample the increases are not scaled, and the RTT field is 0, which the
-//!   routers leave out of the mean.
-//! - D5: an ACK that answers several packets takes back the highest of their codes with its t_p, and is
-//!   one ACK to the sender.
-//! - D6: t_p changes at the end of a period only, and what a packet is told is the t_p over which its
-//!   code was measured.
-//! - D7: multiplicative increase counts at most `mi_limit` = 2.5 periods per RTT, VCP's figure and the most
-//!   that the paper's runs have once t_p has followed the mean RTT (3520 ms of 1400 ms). The paper has no
-//!   limiter, and the reading of it that is followed here (A8: "no limiter") none either; but at t_p =
-//!   200 ms, where it starts, one ACK after 1.5 s would open the window by 2500 packets, and the second RTT
-//!   by 10^7.
+//! - D4: before the first RTT sample the increases are not scaled, and the RTT field is 0, which
+//!   the routers leave out of the mean.
+//! - D5: an ACK that answers several packets takes back the highest of their codes with its t_p,
+//!   and is one ACK to the sender.
+//! - D6: t_p changes at the end of a period only, and what a packet is told is the t_p over which
+//!   its code was measured.
+//! - D7: multiplicative increase counts at most `mi_limit` = 2.5 periods per RTT, VCP's figure. The
+//!   paper has no limiter; but where t_p starts, at 200 ms, one ACK after 1.5 s would open the
+//!   window by 2500 packets.
 //!
 //! Reconstructed:
 //! - R1: gamma = 0.98, and the weight of the queue's average, a = 0.875: VCP's.
 //! - R2: the levels of decrease, from Fig. 6: beta_k = 0.875 - k*0.2/7 from sigma = 1 + k*0.2/7 on.
 //! - R3: T_c starts at 200 ms, as t_p does (`first_rtt`: at the first mean).
 //! - R4: after a timeout the window is one packet.
-//! - R5: ACKs are served first, as by VCP's router. In one FIFO (`priority = false`) data of the other way
-//!   bunches them: 10 + 10 flows at 200 Mb/s and 80 ms then get a utilization of 0.75 with 27 % of the
-//!   buffer waiting, against 0.94 and 0.02 %; the paper reports at least 0.9 and next to nothing.
-//! - R6: T_c takes the mean RTT of the last T once per t_p, with which section 3.2.2 has the control path run. Its gain
-//!   theta is made for one sample per T (`mean_every = "T"`): once per t_p, T_c needs ten minutes from 200 ms down to
-//!   an RTT of 40 ms, and not half a minute. Upwards t_p stays short while RTTs of seconds start, and figure 15 comes
-//!   out better (record/2026-11-20/load-factor.md).
+//! - R5: ACKs are served first, as by VCP's router; data of the other way do not bunch them then.
+//! - R6: T_c takes the mean RTT of the last T once per t_p, with which section 3.2.2 has the
+//!   control path run. Its gain theta is made for one sample per T (`mean_every = "T"`).
+
+pub(super) mod gauge;
 
 use units::{Rate, Span, Time, math};
 
-use super::levels::{
-    Gauge, GaugeParams, MeanEvery, Timing, Window, beta, md_level, router_params, t_p,
-};
-use super::load::{LoadParams, spaced, xi};
+use super::load::{Spacing, SpacingParams, growth, ratio, xi};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
-    Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, PacketKind, Passing,
+    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
-
-router_params! {
-    /// The router's parameters (section 3.2).
-    pub struct MlcpRouterParams {}
-}
+use gauge::{FIRST_T_P, Gauge, GaugeParams, Timing, t_p};
 
 params! {
     /// The sender's parameters (section 3.1).
@@ -64,8 +55,8 @@ params! {
         beta_max: f64 = 0.875 => (0.0, 1.0);
         /// beta_min, the factor of the strongest decrease (2.2.2).
         beta_min: f64 = 0.675 => (0.0, 1.0);
-        /// Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once when the
-        /// window allows.
+        /// Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at
+        /// once when the window allows.
         pacing: f64 = 0.0 => (0.0, 10.0);
     }
 }
@@ -73,10 +64,15 @@ params! {
 /// The upper edges of the regions of multiplicative increase (3.1.1).
 const MI_EDGES: [f64; 5] = [0.16, 0.32, 0.48, 0.64, 0.80];
 /// Where multiplicative increase ends.
-const TARGET: f64 = 0.80;
+pub(super) const TARGET: f64 = 0.80;
 /// Where inversely proportional increase begins (2.2.3).
-const INVERSE: f64 = 0.95;
-/// The code of the first level, additive and inversely proportional increase and the first decrease.
+pub(super) const INVERSE: f64 = 0.95;
+/// sigma_max, by which the levels of decrease are spread (2.2.2).
+pub(super) const SIGMA_MAX: f64 = 1.2;
+/// The last level of decrease, counted from 0.
+pub(super) const LAST_MD: u8 = 7;
+/// The code of the first level, additive and inversely proportional increase and the first
+/// decrease.
 const LOWEST: u8 = 1;
 const AI: u8 = 6;
 const II: u8 = 7;
@@ -93,6 +89,95 @@ fn code(sigma: f64) -> u8 {
         II
     } else {
         MD + md_level(sigma)
+    }
+}
+
+/// k, the level of decrease of a load factor of 1 or more (Fig. 6).
+pub(super) fn md_level(sigma: f64) -> u8 {
+    let level = (sigma - 1.0) * f64::from(LAST_MD) / (SIGMA_MAX - 1.0);
+    level.clamp(0.0, f64::from(LAST_MD)) as u8
+}
+
+/// beta_k, the factor of that level of decrease (Fig. 6).
+pub(super) fn beta(level: u8, max: f64, min: f64) -> f64 {
+    max - f64::from(level) * (max - min) / f64::from(LAST_MD)
+}
+
+/// The window and how it moves, as MLCP and the n-bit schemes share it (section 3.1).
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// [packets]
+    pub cwnd: f64,
+    pub srtt: Option<Span>,
+    /// The code of t_p.
+    pub t_p: u8,
+    alpha: f64,
+    /// The largest srtt/t_p that multiplicative increase counts.
+    mi_limit: f64,
+    /// No further decrease before then.
+    decreased_until: Time,
+}
+
+impl Window {
+    pub fn new(initial: f64, alpha: f64, mi_limit: f64) -> Window {
+        Window {
+            cwnd: initial.max(1.0),
+            srtt: None,
+            t_p: FIRST_T_P,
+            alpha,
+            mi_limit,
+            decreased_until: Time::ZERO,
+        }
+    }
+
+    /// What an ACK says of the time.
+    #[inline]
+    pub fn hear(&mut self, srtt: Option<Span>, timing: Timing) {
+        self.srtt = srtt;
+        self.t_p = timing.t_p();
+    }
+
+    /// xi_s of ln(1 + xi) (eq. 9).
+    #[inline]
+    pub fn xi_s(&self, ln_mi: f64) -> f64 {
+        growth(ln_mi * ratio(self.srtt, t_p(self.t_p)).min(self.mi_limit))
+    }
+
+    /// alpha_f (eq. 12).
+    #[inline]
+    pub fn alpha_f(&self) -> f64 {
+        let x = ratio(self.srtt, t_p(self.t_p));
+        self.alpha * x * x
+    }
+
+    #[inline]
+    pub fn increase_multiplicatively(&mut self, ln_mi: f64) {
+        self.cwnd += self.xi_s(ln_mi); // eq. (5), per ACK
+    }
+
+    #[inline]
+    pub fn increase_additively(&mut self) {
+        self.cwnd += self.alpha_f() / self.cwnd; // eq. (6), per ACK
+    }
+
+    #[inline]
+    pub fn increase_inversely(&mut self) {
+        self.cwnd += self.alpha_f() / (self.cwnd * math::sqrt(self.cwnd)); // eq. (7), per ACK
+    }
+
+    #[inline]
+    pub fn decrease(&mut self, now: Time, beta: f64) {
+        if now >= self.decreased_until {
+            self.cwnd = (beta * self.cwnd).max(1.0); // eq. (8)
+            self.decreased_until = now + t_p(self.t_p);
+        }
+    }
+
+    /// Decoupled: of all losses only a timeout moves the window.
+    pub fn on_loss(&mut self, loss: &Loss) {
+        if loss.kind == LossKind::Timeout {
+            self.cwnd = 1.0;
+        }
     }
 }
 
@@ -157,15 +242,15 @@ pub struct MlcpRouter {
 }
 
 impl Router for MlcpRouter {
-    type Params = MlcpRouterParams;
+    type Params = GaugeParams;
     type Header = MlcpHeader;
 
-    fn new(params: &MlcpRouterParams, context: &RouterContext) -> MlcpRouter {
-        MlcpRouter { gauge: Gauge::new(&params.gauge(), context.capacity), load: LOWEST }
+    fn new(params: &GaugeParams, context: &RouterContext) -> MlcpRouter {
+        MlcpRouter { gauge: Gauge::new(params, context.capacity), load: LOWEST }
     }
 
-    fn service(params: &MlcpRouterParams) -> Service {
-        if params.priority { Service::AcksFirst } else { Service::Fifo }
+    fn service(params: &GaugeParams) -> Service {
+        params.service()
     }
 
     #[inline]
@@ -203,8 +288,8 @@ impl Router for MlcpRouter {
         self.gauge.set_capacity(capacity);
     }
 
-    fn retune(&mut self, params: &MlcpRouterParams, context: &RouterContext) {
-        self.gauge.retune(&params.gauge(), context.capacity);
+    fn retune(&mut self, params: &GaugeParams, context: &RouterContext) {
+        self.gauge.retune(params, context.capacity);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -246,8 +331,7 @@ pub struct MlcpSender {
     ln_mi: [f64; MI_EDGES.len()],
     beta_max: f64,
     beta_min: f64,
-    pacing: f32,
-    packet_bytes: u32,
+    spacing: Spacing,
 }
 
 impl MlcpSender {
@@ -264,14 +348,14 @@ impl Sender for MlcpSender {
     type Receiver = MlcpReceiver;
 
     fn new(params: &MlcpSenderParams, context: &SenderContext) -> MlcpSender {
+        let spacing = SpacingParams { pace_large_rtt: false, pacing: params.pacing };
         MlcpSender {
             window: Window::new(context.initial_window, params.alpha, params.mi_limit),
             load: 0,
             ln_mi: MI_EDGES.map(|edge| math::ln(1.0 + xi(params.kappa, edge))),
             beta_max: params.beta_max,
             beta_min: params.beta_min,
-            pacing: params.pacing as f32,
-            packet_bytes: context.packet_bytes,
+            spacing: Spacing::new(&spacing, context.packet_bytes),
         }
     }
 
@@ -309,9 +393,7 @@ impl Sender for MlcpSender {
 
     #[inline]
     fn pacing(&self) -> Option<Rate> {
-        let srtt = self.window.srtt.filter(|_| self.pacing > 0.0)?;
-        let bits = f64::from(self.packet_bytes) * 8.0;
-        spaced(f64::from(self.pacing), self.window.cwnd, srtt, bits)
+        self.spacing.rate(self.window.cwnd, self.window.srtt, t_p(self.window.t_p))
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -336,11 +418,13 @@ impl Sender for MlcpSender {
 mod tests {
     use super::*;
     use crate::roles::Ecn;
-    use crate::tests::{ack_after, departing, ms, near, passing, router_context, sender_context};
+    use crate::tests::{
+        ack_after, departing, loss, ms, near, passing, router_context, sender_context,
+    };
 
     /// 10 Mb/s: gamma*C*t_p = 0.98*1.25e6*0.2 = 245 000 bytes in the first period.
     fn router() -> MlcpRouter {
-        MlcpRouter::new(&MlcpRouterParams::default(), &router_context(Rate(10_000_000), 100))
+        MlcpRouter::new(&GaugeParams::default(), &router_context(Rate(10_000_000), 100))
     }
 
     fn header(load: u8, t_p: u8, rtt: u64) -> MlcpHeader {
@@ -498,5 +582,62 @@ mod tests {
         assert_eq!(both.header, header(9, 2, 80));
         let later = MlcpReceiver.on_data(&arrived(header(9, 3, 80), Some(first)));
         assert_eq!(later.header, header(9, 3, 80));
+    }
+
+    #[test]
+    fn the_levels_of_decrease_stay_above_the_target() {
+        // Fig. 6: 0.875, ..., 0.675; the levels begin 0.2/7 = 0.028 57 apart.
+        for (sigma, level) in
+            [(1.0, 0), (1.028, 0), (1.029, 1), (1.1, 3), (1.1999, 6), (1.2001, 7), (5.0, 7)]
+        {
+            assert_eq!(md_level(sigma), level, "{sigma}");
+            assert!(sigma * beta(level, 0.875, 0.675) >= 0.8);
+        }
+        assert!(near(beta(0, 0.875, 0.675), 0.875) && near(beta(7, 0.875, 0.675), 0.675));
+        assert!(near(beta(1, 0.875, 0.675), 0.875 - 0.2 / 7.0));
+    }
+
+    #[test]
+    fn the_window_moves_by_its_equations() {
+        let at = |rtt: u64| {
+            let mut window = Window::new(16.0, 1.0, 2.5);
+            window.hear(Some(Span::from_millis(rtt)), Timing::new(2, None));
+            window
+        };
+        // t_p = 400 ms: xi_s at xi = 1.8375 and 200 ms: 2.8375^0.5 - 1 = 0.684 488...
+        let ln = math::ln(2.8375);
+        assert!(near(at(200).xi_s(ln), math::sqrt(2.8375) - 1.0));
+        // alpha_f = (200/400)^2 = 0.25: AI 0.25/16, II 0.25/(16*4).
+        // 3520 ms are 8.8 periods and count as 2.5: 2.8375^2.5 - 1 = 12.56.
+        assert!(near(at(3520).xi_s(ln), math::pow(2.8375, 2.5) - 1.0));
+        let mut window = at(200);
+        window.increase_additively();
+        assert!(near(window.cwnd, 16.0 + 0.25 / 16.0));
+        let mut window = at(200);
+        window.increase_inversely();
+        assert!(near(window.cwnd, 16.0 + 0.25 / 64.0));
+        let mut window = at(400);
+        window.increase_multiplicatively(ln);
+        assert!(near(window.cwnd, 17.8375));
+    }
+
+    #[test]
+    fn a_window_is_cut_at_most_once_per_t_p_and_not_by_losses() {
+        let mut window = Window::new(16.0, 1.0, 2.5);
+        window.hear(None, Timing::new(2, None));
+        window.decrease(ms(1000), 0.875);
+        window.decrease(ms(1399), 0.675);
+        assert_eq!(window.cwnd, 14.0);
+        // No freeze: an increase acts meanwhile.
+        window.increase_additively();
+        assert!(window.cwnd > 14.0);
+        window.decrease(ms(1400), 0.5);
+        assert!(window.cwnd < 7.1);
+        let before = window.cwnd;
+        window.on_loss(&loss(LossKind::DupAcks, 10));
+        window.on_loss(&loss(LossKind::EcnEcho, 10));
+        assert_eq!(window.cwnd, before);
+        window.on_loss(&loss(LossKind::Timeout, 10));
+        assert_eq!(window.cwnd, 1.0);
     }
 }

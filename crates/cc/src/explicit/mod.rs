@@ -4,7 +4,6 @@ pub mod bmcc;
 pub mod dpcp;
 pub mod ixcp;
 pub mod ixcp_plus;
-mod levels;
 pub mod load;
 pub mod mlcp;
 pub mod nbit;

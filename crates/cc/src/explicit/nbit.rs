@@ -1,30 +1,33 @@
-//! The n-bit schemes: MLCP with another number of levels. Qazi, Znati, "On the design of load factor
-//! based congestion control protocols for next-generation networks", section 2.
+//! The n-bit schemes: MLCP with another number of levels. Qazi, Znati, "On the design of load
+//! factor based congestion control protocols for next-generation networks", section 2.
 //!
 //! A scheme of n bits splits the load below 80 % into l = 2^n - 3 equal levels, each with the
-//! multiplicative increase of its upper edge; above comes additive increase, and from 100 % on one of
-//! four schemes of decrease: A and B with one factor, C with two, D with MLCP's eight. The ideal scheme
-//! tells the load factor itself. Sender and router must be given the same `bits`, `md` and `inverse`.
+//! multiplicative increase of its upper edge; above comes additive increase, and from 100 % on one
+//! of four schemes of decrease: A and B with one factor, C with two, D with MLCP's eight. The ideal
+//! scheme tells the load factor itself. Sender and router must be given the same `bits`, `md` and
+//! `inverse`.
 //!
-//! What travels is the number of the level, no more: n bits with A or B, one symbol more with `inverse`
-//! or C, seven more with D. MLCP's code is the one of three bits with `inverse` and D, its sixteen
-//! symbols filling four bits.
+//! What travels is the number of the level, no more: n bits with A or B, one symbol more with
+//! `inverse` or C, seven more with D. MLCP's code is the one of three bits with `inverse` and D,
+//! its sixteen symbols filling four bits.
 //!
 //! Deviations: those of [`mlcp`](super::mlcp), and
-//! - D8: the ideal scheme tells a number of 32 bits (24 of them significant), and a load below the finest level of 15
-//!   bits, 0.8/32765, as that; a router that has not measured yet tells this one as well.
-//! - D9: the header has a field of 32 bits for the load, of which a scheme of n bits uses its lowest.
+//! - D8: the ideal scheme tells a number of 32 bits (24 of them significant), and a load below the
+//!   finest level of 15 bits, 0.8/32765, as that; a router that has not measured yet tells this one
+//!   as well.
+//! - D9: the header has a field of 32 bits for the load, of which a scheme of n bits uses its
+//!   lowest.
 //!
 //! Reconstructed:
-//! - R7: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the decrease.
+//! - R7: 2^n - 3 levels leave one symbol for additive increase up to 100 % and one for the
+//!   decrease.
 //! - R8: scheme C changes from beta_max to beta_min at sigma_max = 120 % (footnote 5).
 
 use units::{Rate, Span, Time, math};
 
-use super::levels::{
-    Gauge, GaugeParams, MeanEvery, SIGMA_MAX, Timing, Window, beta, md_level, router_params, t_p,
-};
-use super::load::{LoadParams, xi};
+use super::load::xi;
+use super::mlcp::gauge::{Gauge, GaugeParams, Timing, t_p};
+use super::mlcp::{INVERSE, LAST_MD, SIGMA_MAX, TARGET, Window, beta, md_level};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
     Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -60,7 +63,7 @@ choice! {
     }
 }
 
-router_params! {
+params! {
     /// The router's parameters.
     pub struct NbitRouterParams {
         /// n, the bits of the feedback (section 2.1).
@@ -69,6 +72,8 @@ router_params! {
         md: Md = Md::B;
         /// Is the load from 95 % on told apart (section 2.2.3)?
         inverse: bool = false;
+        /// What it measures, as MLCP's.
+        gauge: GaugeParams;
     }
 }
 
@@ -93,11 +98,6 @@ params! {
         beta_min: f64 = 0.675 => (0.0, 1.0);
     }
 }
-
-/// Where multiplicative increase ends.
-const TARGET: f64 = 0.80;
-/// Where inversely proportional increase begins.
-const INVERSE: f64 = 0.95;
 
 /// What a code tells the sender to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,7 +176,7 @@ impl Scheme {
             let last = match self.md {
                 Md::A | Md::B => 0,
                 Md::C => 1,
-                Md::D => super::levels::LAST_MD,
+                Md::D => LAST_MD,
             };
             // The cast is of a number up to 7.
             Action::Md((code - first_md).min(u32::from(last)) as u8)
@@ -218,8 +218,8 @@ impl Scheme {
 /// What travels in a packet: the code of the load, three bits of t_p, and the sender's RTT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NbitHeader {
-    /// The scheme's code; its n bits, or for the ideal scheme the bits of the load factor as a number
-    /// of 32 bits (IEEE 754).
+    /// The scheme's code; its n bits, or for the ideal scheme the bits of the load factor as a
+    /// number of 32 bits (IEEE 754).
     load: u32,
     timing: Timing,
 }
@@ -239,8 +239,8 @@ impl Header for NbitHeader {
         Variable::new("h_rtt", "s", "the sender's RTT, in whole microseconds"),
     ];
 
-    /// The code in 32 bits, of which the scheme uses the lowest; four bits of nothing, t_p in three,
-    /// the RTT in microseconds in 25.
+    /// The code in 32 bits, of which the scheme uses the lowest; four bits of nothing, t_p in
+    /// three, the RTT in microseconds in 25.
     fn encode(&self, wire: &mut [u8]) {
         wire[..4].copy_from_slice(&self.load.to_be_bytes());
         wire[4..8].copy_from_slice(&self.timing.bits().to_be_bytes());
@@ -283,12 +283,12 @@ impl Router for NbitRouter {
 
     fn new(params: &NbitRouterParams, context: &RouterContext) -> NbitRouter {
         let scheme = Scheme::new(params.bits, params.md, params.inverse);
-        let gauge = Gauge::new(&params.gauge(), context.capacity);
+        let gauge = Gauge::new(&params.gauge, context.capacity);
         NbitRouter { gauge, scheme, load: scheme.code(0.0) }
     }
 
     fn service(params: &NbitRouterParams) -> Service {
-        if params.priority { Service::AcksFirst } else { Service::Fifo }
+        params.gauge.service()
     }
 
     #[inline]
@@ -329,7 +329,7 @@ impl Router for NbitRouter {
     /// Another scheme speaks from the end of the running period on.
     fn retune(&mut self, params: &NbitRouterParams, context: &RouterContext) {
         self.scheme = Scheme::new(params.bits, params.md, params.inverse);
-        self.gauge.retune(&params.gauge(), context.capacity);
+        self.gauge.retune(&params.gauge, context.capacity);
     }
 
     const VARIABLES: &'static [Variable] = &[

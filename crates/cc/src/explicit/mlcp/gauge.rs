@@ -1,28 +1,10 @@
-//! What MLCP's section 3 needs whatever the number of levels, shared by MLCP and the n-bit schemes:
-//! timing in the header, the load factor over a period that follows the mean RTT (eqs. 13 to 15), the
-//! levels of decrease (Fig. 6) and the window's moves (eqs. 5 to 12). Deviations stand in
-//! [`mlcp`](super::mlcp).
+//! What MLCP's routers measure, and those of the n-bit schemes: the load factor over a period that
+//! follows the mean RTT (section 3.2, eqs. 13 to 15), and the field of the header that this takes.
 
-use units::{Rate, Span, Time, math};
+use units::{Rate, Span, Time};
 
-use super::load::{LoadMeter, LoadParams, growth, ratio};
-use crate::roles::{Backlog, Loss, LossKind, Variable};
-
-/// sigma_max, by which the levels of decrease are spread (2.2.2).
-pub(super) const SIGMA_MAX: f64 = 1.2;
-/// The last level of decrease, counted from 0.
-pub(super) const LAST_MD: u8 = 7;
-
-/// k, the level of decrease of a load factor of 1 or more (Fig. 6).
-pub(super) fn md_level(sigma: f64) -> u8 {
-    let level = (sigma - 1.0) * f64::from(LAST_MD) / (SIGMA_MAX - 1.0);
-    level.clamp(0.0, f64::from(LAST_MD)) as u8
-}
-
-/// beta_k, the factor of that level of decrease (Fig. 6).
-pub(super) fn beta(level: u8, max: f64, min: f64) -> f64 {
-    max - f64::from(level) * (max - min) / f64::from(LAST_MD)
-}
+use crate::explicit::load::{LoadMeter, LoadParams};
+use crate::roles::{Backlog, Service, Variable};
 
 /// S, the lengths that t_p can have; a packet carries the place in this table (3.2.2).
 const T_P: [Span; 8] = [
@@ -36,11 +18,11 @@ const T_P: [Span; 8] = [
     Span::from_millis(1400),
 ];
 /// t_p at the start: 200 ms.
-pub(super) const FIRST_T_P: u8 = 1;
+pub(in crate::explicit) const FIRST_T_P: u8 = 1;
 
 /// t_p of a code of three bits.
 #[inline]
-pub(super) fn t_p(code: u8) -> Span {
+pub(in crate::explicit) fn t_p(code: u8) -> Span {
     T_P[usize::from(code & 7)]
 }
 
@@ -52,44 +34,44 @@ fn t_p_code(mean: f64) -> u8 {
 
 /// The code of t_p and the sender's RTT: what MLCP and the n-bit schemes carry beside the load.
 ///
-/// Three bits of t_p, then 25 bits of RTT in microseconds; 0 before the first sample, and all ones for
-/// 33.554431 s and more.
+/// Three bits of t_p, then 25 bits of RTT in microseconds; 0 before the first sample, and all ones
+/// for 33.554431 s and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Timing(u32);
+pub(in crate::explicit) struct Timing(u32);
 
 impl Timing {
-    pub(super) const BITS: u32 = 28;
+    pub(in crate::explicit) const BITS: u32 = 28;
     const RTT_BITS: u32 = 25;
     const RTT_MAX: u32 = (1 << Self::RTT_BITS) - 1;
 
-    pub(super) fn new(t_p: u8, rtt: Option<Span>) -> Timing {
+    pub(in crate::explicit) fn new(t_p: u8, rtt: Option<Span>) -> Timing {
         // 10^6 ps to the microsecond; the cast is of a number of 25 bits.
         let rtt = rtt.map_or(0, |rtt| (rtt.0 / 1_000_000).min(u64::from(Self::RTT_MAX)) as u32);
         Timing(u32::from(t_p & 7) << Self::RTT_BITS | rtt)
     }
 
     /// Of 28 bits.
-    pub(super) fn from_bits(bits: u32) -> Timing {
+    pub(in crate::explicit) fn from_bits(bits: u32) -> Timing {
         Timing(bits & ((1 << Self::BITS) - 1))
     }
 
-    pub(super) fn bits(self) -> u32 {
+    pub(in crate::explicit) fn bits(self) -> u32 {
         self.0
     }
 
     #[inline]
-    pub(super) fn t_p(self) -> u8 {
+    pub(in crate::explicit) fn t_p(self) -> u8 {
         (self.0 >> Self::RTT_BITS) as u8
     }
 
     /// [microseconds]
     #[inline]
-    pub(super) fn rtt(self) -> u32 {
+    pub(in crate::explicit) fn rtt(self) -> u32 {
         self.0 & Self::RTT_MAX
     }
 
     #[inline]
-    pub(super) fn set_t_p(&mut self, t_p: u8) {
+    pub(in crate::explicit) fn set_t_p(&mut self, t_p: u8) {
         self.0 = u32::from(t_p & 7) << Self::RTT_BITS | self.rtt();
     }
 }
@@ -140,22 +122,6 @@ impl MeanRtt {
     }
 }
 
-/// What a gauge measures with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GaugeParams {
-    pub load: LoadParams,
-    /// T, the period of the mean RTT (eq. 14).
-    pub t: Span,
-    /// phi, by which the mean RTT falls more slowly than it rises.
-    pub phi: f64,
-    /// Does t_p follow the mean RTT?
-    pub adapt_t_p: bool,
-    /// Does T_c start at the first mean rather than at 200 ms?
-    pub first_rtt: bool,
-    /// When T_c takes the mean RTT.
-    pub mean_every: MeanEvery,
-}
-
 choice! {
     /// When T_c takes the mean RTT of the packets (eq. 15).
     pub enum MeanEvery {
@@ -166,13 +132,9 @@ choice! {
     }
 }
 
-/// The parameters of a router that measures so; what it has besides comes first.
-macro_rules! router_params {
-    ($(#[$meta:meta])* pub struct $name:ident { $($more:tt)* }) => {
-    params! {
-    $(#[$meta])*
-    pub struct $name {
-        $($more)*
+params! {
+    /// The parameters of MLCP's router, and what the others' have of them (section 3.2).
+    pub struct GaugeParams {
         /// t_q, the period of the queue's samples (3.2.1).
         t_q: Span = Span::from_millis(10) => (1e-6, 100.0);
         /// a, the weight of the old average of the queue.
@@ -189,44 +151,44 @@ macro_rules! router_params {
         adapt_t_p: bool = true;
         /// Does T_c start at the first mean RTT rather than at 200 ms?
         first_rtt: bool = false;
-        /// When T_c takes the mean RTT of the packets: each t_p with the load factor (3.2.2), or each T.
+        /// When T_c takes the mean RTT of the packets: each t_p with the load factor (3.2.2), or
+        /// each T.
         mean_every: MeanEvery = MeanEvery::Period;
         /// Are ACKs served before data, as VCP's router does it?
         priority: bool = true;
     }
-    }
-
-    impl $name {
-        fn gauge(&self) -> GaugeParams {
-            let $name { t_q, a, kappa_q, gamma, t, phi, adapt_t_p, first_rtt, mean_every, .. } = *self;
-            let load = LoadParams { t_q, a, kappa_q, gamma };
-            GaugeParams { load, t, phi, adapt_t_p, first_rtt, mean_every }
-        }
-    }
-    };
 }
-pub(super) use router_params;
 
-/// What MLCP's router and those of the n-bit schemes measure: sigma over t_p, t_p from the mean RTT.
+impl GaugeParams {
+    fn load(&self) -> LoadParams {
+        let GaugeParams { t_q, a, kappa_q, gamma, .. } = *self;
+        LoadParams { t_q, a, kappa_q, gamma }
+    }
+
+    pub(in crate::explicit) fn service(&self) -> Service {
+        if self.priority { Service::AcksFirst } else { Service::Fifo }
+    }
+}
+
+/// What MLCP's router and those of the n-bit schemes measure: sigma over t_p, t_p from the mean
+/// RTT.
 #[derive(Clone, Debug)]
-pub(super) struct Gauge {
+pub(in crate::explicit) struct Gauge {
+    params: GaugeParams,
     meter: LoadMeter,
     rtt: MeanRtt,
-    adapt: bool,
     /// The code of the running period's length.
     t_p: u8,
     /// The code of the last period's length: what goes with its load.
     told: u8,
-    t: Span,
     next_mean: Time,
-    mean_every: MeanEvery,
 }
 
 impl Gauge {
-    pub(super) fn new(params: &GaugeParams, capacity: Rate) -> Gauge {
+    pub(in crate::explicit) fn new(params: &GaugeParams, capacity: Rate) -> Gauge {
         let first = t_p(FIRST_T_P);
         Gauge {
-            meter: LoadMeter::new(params.load, first, capacity),
+            meter: LoadMeter::new(params.load(), first, capacity),
             rtt: MeanRtt {
                 t: params.t.as_secs(),
                 phi: params.phi,
@@ -235,70 +197,68 @@ impl Gauge {
                 t_d: None,
                 mean: (!params.first_rtt).then_some(first.as_secs()),
             },
-            adapt: params.adapt_t_p,
             t_p: FIRST_T_P,
             told: FIRST_T_P,
-            t: params.t,
             next_mean: Time::ZERO + params.t,
-            mean_every: params.mean_every,
+            params: params.clone(),
         }
     }
 
     /// A packet arrives, with this much timing if it has a header.
     #[inline]
-    pub(super) fn arrive(&mut self, size: u32, timing: Option<Timing>) {
+    pub(in crate::explicit) fn arrive(&mut self, size: u32, timing: Option<Timing>) {
         self.meter.arrive(size);
         if let Some(timing) = timing {
             self.rtt.seen(timing.rtt());
         }
     }
 
-    pub(super) fn next_timer(&self) -> Time {
+    pub(in crate::explicit) fn next_timer(&self) -> Time {
         self.meter.next_timer().min(self.next_mean)
     }
 
     /// True when sigma is new.
-    pub(super) fn on_timer(&mut self, now: Time, backlog: Backlog) -> bool {
+    pub(in crate::explicit) fn on_timer(&mut self, now: Time, backlog: Backlog) -> bool {
         if now >= self.next_mean {
             self.rtt.end();
-            if self.mean_every == MeanEvery::T {
+            if self.params.mean_every == MeanEvery::T {
                 self.rtt.update();
             }
-            self.next_mean = now + self.t;
+            self.next_mean = now + self.params.t;
         }
         let over = self.meter.on_timer(now, backlog);
         if over {
-            if self.mean_every == MeanEvery::Period {
+            if self.params.mean_every == MeanEvery::Period {
                 self.rtt.update();
             }
             self.told = self.t_p;
-            self.t_p = if self.adapt { t_p_code(self.rtt.mean()) } else { FIRST_T_P };
+            self.t_p = if self.params.adapt_t_p { t_p_code(self.rtt.mean()) } else { FIRST_T_P };
             self.meter.begin_period(t_p(self.t_p));
         }
         over
     }
 
-    pub(super) fn sigma(&self) -> f64 {
+    pub(in crate::explicit) fn sigma(&self) -> f64 {
         self.meter.rho()
     }
 
     /// The code of the length over which [`Gauge::sigma`] was measured.
     #[inline]
-    pub(super) fn told(&self) -> u8 {
+    pub(in crate::explicit) fn told(&self) -> u8 {
         self.told
     }
 
-    pub(super) fn set_capacity(&mut self, capacity: Rate) {
+    pub(in crate::explicit) fn set_capacity(&mut self, capacity: Rate) {
         self.meter.set_capacity(capacity);
     }
 
-    pub(super) fn retune(&mut self, params: &GaugeParams, capacity: Rate) {
-        self.meter.retune(params.load, capacity);
+    pub(in crate::explicit) fn retune(&mut self, params: &GaugeParams, capacity: Rate) {
+        self.meter.retune(params.load(), capacity);
         (self.rtt.t, self.rtt.phi) = (params.t.as_secs(), params.phi);
-        (self.t, self.adapt, self.mean_every) = (params.t, params.adapt_t_p, params.mean_every);
+        self.params = params.clone();
     }
 
-    pub(super) const VARIABLES: [Variable; 4] = [
+    pub(in crate::explicit) const VARIABLES: [Variable; 4] = [
         Variable::new(
             "sigma",
             "",
@@ -309,7 +269,7 @@ impl Gauge {
         Variable::new("t_c", "s", "smoothed mean RTT of the packets"),
     ];
 
-    pub(super) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+    pub(in crate::explicit) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sigma", self.meter.rho());
         sink("q", self.meter.q());
         sink("t_p", t_p(self.t_p).as_secs());
@@ -317,97 +277,14 @@ impl Gauge {
     }
 }
 
-/// The window and how it moves, as MLCP and the n-bit schemes share it (section 3.1).
-#[derive(Clone, Debug)]
-pub(super) struct Window {
-    /// [packets]
-    pub cwnd: f64,
-    pub srtt: Option<Span>,
-    /// The code of t_p.
-    pub t_p: u8,
-    alpha: f64,
-    /// The largest srtt/t_p that multiplicative increase counts.
-    mi_limit: f64,
-    /// No further decrease before then.
-    decreased_until: Time,
-}
-
-impl Window {
-    pub fn new(initial: f64, alpha: f64, mi_limit: f64) -> Window {
-        Window {
-            cwnd: initial.max(1.0),
-            srtt: None,
-            t_p: FIRST_T_P,
-            alpha,
-            mi_limit,
-            decreased_until: Time::ZERO,
-        }
-    }
-
-    /// What an ACK says of the time.
-    #[inline]
-    pub fn hear(&mut self, srtt: Option<Span>, timing: Timing) {
-        self.srtt = srtt;
-        self.t_p = timing.t_p();
-    }
-
-    /// xi_s of ln(1 + xi) (eq. 9).
-    #[inline]
-    pub fn xi_s(&self, ln_mi: f64) -> f64 {
-        growth(ln_mi * ratio(self.srtt, t_p(self.t_p)).min(self.mi_limit))
-    }
-
-    /// alpha_f (eq. 12).
-    #[inline]
-    pub fn alpha_f(&self) -> f64 {
-        let x = ratio(self.srtt, t_p(self.t_p));
-        self.alpha * x * x
-    }
-
-    #[inline]
-    pub fn increase_multiplicatively(&mut self, ln_mi: f64) {
-        self.cwnd += self.xi_s(ln_mi); // eq. (5), per ACK
-    }
-
-    #[inline]
-    pub fn increase_additively(&mut self) {
-        self.cwnd += self.alpha_f() / self.cwnd; // eq. (6), per ACK
-    }
-
-    #[inline]
-    pub fn increase_inversely(&mut self) {
-        self.cwnd += self.alpha_f() / (self.cwnd * math::sqrt(self.cwnd)); // eq. (7), per ACK
-    }
-
-    #[inline]
-    pub fn decrease(&mut self, now: Time, beta: f64) {
-        if now >= self.decreased_until {
-            self.cwnd = (beta * self.cwnd).max(1.0); // eq. (8)
-            self.decreased_until = now + t_p(self.t_p);
-        }
-    }
-
-    /// Decoupled: of all losses only a timeout moves the window.
-    pub fn on_loss(&mut self, loss: &Loss) {
-        if loss.kind == LossKind::Timeout {
-            self.cwnd = 1.0;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{loss, ms, near};
+    use crate::tests::{ms, near};
 
-    const PARAMS: GaugeParams = GaugeParams {
-        load: LoadParams { t_q: Span::from_millis(10), a: 0.875, kappa_q: 0.75, gamma: 0.98 },
-        t: Span::from_millis(10),
-        phi: 50.0,
-        adapt_t_p: true,
-        first_rtt: false,
-        mean_every: MeanEvery::T,
-    };
+    fn params() -> GaugeParams {
+        GaugeParams { mean_every: MeanEvery::T, ..Default::default() }
+    }
 
     fn run(gauge: &mut Gauge, from: u64, to: u64, rtt_ms: u64) {
         for t in (from + 10..=to).step_by(10) {
@@ -478,7 +355,7 @@ mod tests {
     #[test]
     fn the_period_follows_the_mean_and_is_told_with_its_own_load() {
         // 10 Mb/s: 12 250 bytes per 10 ms fill gamma*C, so a packet per 10 ms is 1/12.25.
-        let mut gauge = Gauge::new(&PARAMS, Rate(10_000_000));
+        let mut gauge = Gauge::new(&params(), Rate(10_000_000));
         run(&mut gauge, 0, 200, 1000);
         assert!(near(gauge.sigma(), 1.0 / 12.25));
         // Twenty means of 1 s: T_c is above 400 ms, but the load was measured over 200 ms.
@@ -490,69 +367,12 @@ mod tests {
         assert!(near(gauge.sigma(), 1.0 / 12.25));
         assert_eq!(t_p(gauge.told()), next);
         // With each load factor only: the mean of 200 ms rises once, to 0.2 + 0.05*0.8 = 0.24.
-        let slow = GaugeParams { mean_every: MeanEvery::Period, ..PARAMS };
+        let slow = GaugeParams::default();
         let mut slow = Gauge::new(&slow, Rate(10_000_000));
         run(&mut slow, 0, 200, 1000);
         assert!(near(slow.rtt.mean(), 0.24));
-        let mut fixed = Gauge::new(&GaugeParams { adapt_t_p: false, ..PARAMS }, Rate(10_000_000));
+        let mut fixed = Gauge::new(&GaugeParams { adapt_t_p: false, ..params() }, Rate(10_000_000));
         run(&mut fixed, 0, 1000, 1000);
         assert_eq!((fixed.told(), fixed.t_p), (FIRST_T_P, FIRST_T_P));
-    }
-
-    #[test]
-    fn the_levels_of_decrease_stay_above_the_target() {
-        // Fig. 6: 0.875, ..., 0.675; the levels begin 0.2/7 = 0.028 57 apart.
-        for (sigma, level) in
-            [(1.0, 0), (1.028, 0), (1.029, 1), (1.1, 3), (1.1999, 6), (1.2001, 7), (5.0, 7)]
-        {
-            assert_eq!(md_level(sigma), level, "{sigma}");
-            assert!(sigma * beta(level, 0.875, 0.675) >= 0.8);
-        }
-        assert!(near(beta(0, 0.875, 0.675), 0.875) && near(beta(7, 0.875, 0.675), 0.675));
-        assert!(near(beta(1, 0.875, 0.675), 0.875 - 0.2 / 7.0));
-    }
-
-    #[test]
-    fn the_window_moves_by_its_equations() {
-        let at = |rtt: u64| {
-            let mut window = Window::new(16.0, 1.0, 2.5);
-            window.hear(Some(Span::from_millis(rtt)), Timing::new(2, None));
-            window
-        };
-        // t_p = 400 ms: xi_s at xi = 1.8375 and 200 ms: 2.8375^0.5 - 1 = 0.684 488...
-        let ln = math::ln(2.8375);
-        assert!(near(at(200).xi_s(ln), math::sqrt(2.8375) - 1.0));
-        // alpha_f = (200/400)^2 = 0.25: AI 0.25/16, II 0.25/(16*4).
-        // 3520 ms are 8.8 periods and count as 2.5: 2.8375^2.5 - 1 = 12.56.
-        assert!(near(at(3520).xi_s(ln), math::pow(2.8375, 2.5) - 1.0));
-        let mut window = at(200);
-        window.increase_additively();
-        assert!(near(window.cwnd, 16.0 + 0.25 / 16.0));
-        let mut window = at(200);
-        window.increase_inversely();
-        assert!(near(window.cwnd, 16.0 + 0.25 / 64.0));
-        let mut window = at(400);
-        window.increase_multiplicatively(ln);
-        assert!(near(window.cwnd, 17.8375));
-    }
-
-    #[test]
-    fn a_window_is_cut_at_most_once_per_t_p_and_not_by_losses() {
-        let mut window = Window::new(16.0, 1.0, 2.5);
-        window.hear(None, Timing::new(2, None));
-        window.decrease(ms(1000), 0.875);
-        window.decrease(ms(1399), 0.675);
-        assert_eq!(window.cwnd, 14.0);
-        // No freeze: an increase acts meanwhile.
-        window.increase_additively();
-        assert!(window.cwnd > 14.0);
-        window.decrease(ms(1400), 0.5);
-        assert!(window.cwnd < 7.1);
-        let before = window.cwnd;
-        window.on_loss(&loss(LossKind::DupAcks, 10));
-        window.on_loss(&loss(LossKind::EcnEcho, 10));
-        assert_eq!(window.cwnd, before);
-        window.on_loss(&loss(LossKind::Timeout, 10));
-        assert_eq!(window.cwnd, 1.0);
     }
 }
