@@ -1,8 +1,9 @@
 //! Congestion control: pure protocol logic, one protocol one file.
 //!
-//! A protocol file holds four parts in this order: parameters, what travels in the packet, the
-//! router's part, the end host's part; then tests with numbers worked by hand from the paper. The
-//! [`roles`] say what a protocol is asked and told; [`registry`] is the one table that names them.
+//! A protocol file holds these parts in this order: parameters, the law where it is more than a few
+//! lines, what travels in the packet, the router's part, the end host's part; then tests with numbers
+//! worked by hand from the paper. The [`roles`] say what a protocol is asked and told; [`registry`]
+//! is the one table that names them.
 //!
 //! The crate has no clock, no I/O and no randomness of its own: `now` is an argument and random
 //! streams are handed over at construction. `no_std`, `forbid(unsafe)` and a dependency on [`units`]

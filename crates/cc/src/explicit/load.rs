@@ -180,13 +180,15 @@ pub fn ratio(rtt: Option<Span>, base: Span) -> f64 {
 }
 
 /// VCP's AI scaling limiter: x^2, with linear pieces below `low` (slope `low`) and above `high`
-/// (slope 1); `limits` are the ends over the base RTT.
+/// (slope 1), the ends over the base RTT.
 #[inline]
-pub fn limited_square(x: f64, limits: Option<(f64, f64)>) -> f64 {
-    match limits {
-        Some((low, _)) if x < low => x * low,
-        Some((_, high)) if x > high => (x - high) + high * high,
-        _ => x * x,
+pub fn limited_square(x: f64, (low, high): (f64, f64)) -> f64 {
+    if x < low {
+        x * low
+    } else if x > high {
+        (x - high) + high * high
+    } else {
+        x * x
     }
 }
 
@@ -238,7 +240,7 @@ impl Spacing {
 /// VCP's pacing of an RTT above t_rho: one packet per gap of srtt/2^k, 2^k the smallest power of
 /// two that holds the window, while the gap is longer than t_rho/2.
 #[inline]
-pub fn slots(cwnd: f64, srtt: Span, t_rho: Span, packet_bits: f64) -> Option<Rate> {
+fn slots(cwnd: f64, srtt: Span, t_rho: Span, packet_bits: f64) -> Option<Rate> {
     if srtt <= t_rho || !(2.0..65.0).contains(&cwnd) {
         return None;
     }
@@ -253,7 +255,7 @@ pub fn slots(cwnd: f64, srtt: Span, t_rho: Span, packet_bits: f64) -> Option<Rat
 
 /// A window of `cwnd` packets spaced at `windows` of it per smoothed RTT.
 #[inline]
-pub fn spaced(windows: f64, cwnd: f64, srtt: Span, packet_bits: f64) -> Option<Rate> {
+fn spaced(windows: f64, cwnd: f64, srtt: Span, packet_bits: f64) -> Option<Rate> {
     // The cast is of a positive number, and saturates.
     let rate = windows * cwnd * packet_bits / srtt.as_secs();
     (srtt > Span::ZERO).then_some(Rate((rate as u64).max(1)))
@@ -316,11 +318,11 @@ mod tests {
 
     #[test]
     fn the_limited_square_has_three_pieces() {
-        let limits = Some((0.1, 2.5));
+        let limits = (0.1, 2.5);
         // 0.05*0.1; 2^2; (4 - 2.5) + 6.25.
         for (x, g) in [(0.05, 0.005), (2.0, 4.0), (4.0, 7.75)] {
             assert!(near(limited_square(x, limits), g));
         }
-        assert_eq!(limited_square(4.0, None), 16.0);
+        assert_eq!(limited_square(4.0, (0.0, f64::INFINITY)), 16.0);
     }
 }

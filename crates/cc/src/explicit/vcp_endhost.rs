@@ -1,20 +1,21 @@
-//! VCP without routers: EXPERIMENTAL. Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough",
-//! ToN 2008, section VIII, names it as future work and no more: packet loss is to tell overload, the
-//! variation of the RTT to tell high from low load.
+//! VCP without routers: EXPERIMENTAL. Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is
+//! enough", ToN 2008, section VIII, names it as future work and no more: packet loss is to tell
+//! overload, the variation of the RTT to tell high from low load.
 //!
-//! The sender makes the code itself, once per t_rho, from the smallest RTT of the period: if that is
-//! above the smallest RTT ever seen by more than a margin, a queue has stood all the time and the load
-//! is high; otherwise it is low. A loss is overload. What the codes do is VCP's.
+//! The sender makes the code itself, once per t_rho, from the smallest RTT of the period: if that
+//! is above the smallest RTT ever seen by more than a margin, a queue has stood all the time and
+//! the load is high; otherwise it is low. A loss is overload. What the codes do is VCP's.
 //!
 //! Everything but these two sentences of the paper is ours:
-//! - R1: the margin, the larger of 5 % of the smallest RTT and 2 ms. A queue begins at a load of 100 %, not
-//!   of 80 %, so multiplicative increase lasts longer than VCP's and a queue stands in high load.
-//! - R2: a loss during the freeze and the additive increase after it is one with the loss before, as a
-//!   code would be; a timeout starts again at one packet, as VCP's does.
-//! - R3: a period without an RTT sample keeps its code.
+//! - C1: the margin, the larger of 5 % of the smallest RTT and 2 ms. A queue begins at a load of
+//!   100 %, not of 80 %, so multiplicative increase lasts longer than VCP's and a queue stands in
+//!   high load.
+//! - C2: a loss during the freeze and the additive increase after it is one with the loss before,
+//!   as a code would be; a timeout starts again at one packet, as VCP's does.
+//! - C3: a period without an RTT sample keeps its code.
 //!
-//! A path whose base RTT grows looks like high load for ever; flows that arrive at a standing queue take it
-//! for their base RTT and stay at low load until it drains.
+//! A path whose base RTT grows looks like high load for ever; flows that arrive at a standing queue
+//! take it for their base RTT and stay at low load until it drains.
 
 use units::{Rate, Span, Time};
 

@@ -12,20 +12,42 @@
 //! - D2: as in ns-2's RED, no mark before count*p_b reaches 1, then p_b/(2 - count*p_b): gaps are
 //!   uniform on 1/p_b..2/p_b.
 //!
-//! Reconstructed:
-//! - R1: p_b, "similar to RED" in the paper: the load factor takes the place of the average queue. p_b
-//!   rises from 0 at rho = 1 to max_p at rho = max_rho, and from there, gentle, to 1 at a load as far
-//!   above 1 again.
-//! - R2: max_rho = 1.2, the load factor of a full line behind which half a bandwidth-delay product of 80 ms
-//!   waits being 1.12; max_p = 0.1, RED's.
+//! Chosen where the paper says nothing:
+//! - C1: p_b, "similar to RED" in the paper: the load factor takes the place of the average queue.
+//!   p_b rises from 0 at rho = 1 to max_p at rho = max_rho, and from there, gentle, to 1 at a load
+//!   as far above 1 again.
+//! - C2: max_rho = 1.2, the load factor of a full line behind which half a bandwidth-delay product
+//!   of 80 ms waits being 1.12; max_p = 0.1, RED's.
 
 use units::random::Stream;
 use units::{Rate, Span};
 
-use super::vcp::{AiScaling, VcpReceiver, VcpSender, VcpSenderParams};
+use super::vcp::{AiScaling, ScalingParams, VcpReceiver, VcpSender, VcpSenderParams};
 use crate::roles::{Ack, Departing, EcnUse, Loss, Sender, SenderContext, Variable};
 
-/// Which packets learn of overload.
+choice! {
+    /// Which packets learn of overload.
+    pub enum Marking {
+        /// All.
+        All = "all",
+        /// Some, as RED picks them; the others carry high load (section VI-C).
+        Red = "red",
+    }
+}
+
+params! {
+    /// Which packets learn of overload.
+    pub struct MarkingParams {
+        /// Which packets learn of overload.
+        marking: Marking = Marking::All;
+        /// max_p, the probability of a mark at rho = max_rho, if RED picks (section VI-C).
+        max_p: f64 = 0.1 => (1e-6, 1.0);
+        /// The load factor at which the probability of a mark is max_p, if RED picks.
+        max_rho: f64 = 1.2 => (1.001, 10.0);
+    }
+}
+
+/// RED's choice of packets.
 #[derive(Clone, Debug)]
 pub(super) struct Marker {
     stream: Stream,
@@ -41,7 +63,8 @@ impl Marker {
     }
 
     /// p_b of a load factor of 1 or more.
-    pub(super) fn load(&mut self, rho: f64, max_p: f64, max_rho: f64) {
+    pub(super) fn load(&mut self, rho: f64, params: &MarkingParams) {
+        let MarkingParams { max_p, max_rho, .. } = *params;
         let above = (rho - 1.0) / (max_rho - 1.0);
         let p = if above <= 1.0 { max_p * above } else { max_p + (1.0 - max_p) * (above - 1.0) };
         self.p_b = p.clamp(0.0, 1.0);
@@ -74,8 +97,8 @@ impl Marker {
 params! {
     /// The sender's parameters.
     pub struct VcpFriendlyParams {
-        /// alpha, the additive increase per RTT [packets]; 0.2 = 3*(1 - beta)/(1 + beta) is the other
-        /// reading (section VI-C).
+        /// alpha, the additive increase per RTT [packets]; 0.2 = 3*(1 - beta)/(1 + beta) is the
+        /// other reading (section VI-C).
         alpha: f64 = 0.3125 => (0.0, 1000.0);
         /// beta, the factor of the decrease (eq. 4).
         beta: f64 = 0.875 => (0.0, 1.0);
@@ -101,8 +124,9 @@ impl Sender for VcpFriendlySender {
 
     fn new(params: &VcpFriendlyParams, context: &SenderContext) -> VcpFriendlySender {
         let VcpFriendlyParams { alpha, beta, ai_scaling, t_rho, kappa, high_load } = *params;
+        let scaling = ScalingParams { ai_scaling, ..Default::default() };
         let base = VcpSenderParams::default();
-        let vcp = VcpSenderParams { alpha, beta, ai_scaling, t_rho, kappa, high_load, ..base };
+        let vcp = VcpSenderParams { alpha, beta, scaling, t_rho, kappa, high_load, ..base };
         VcpFriendlySender(VcpSender::new(&vcp, context))
     }
 
@@ -144,7 +168,7 @@ impl Sender for VcpFriendlySender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explicit::vcp::{Marking, VcpRouter, VcpRouterParams};
+    use crate::explicit::vcp::{VcpRouter, VcpRouterParams};
     use crate::roles::{Backlog, Ecn, PacketKind, Passing, Router};
     use crate::tests::{ack_after, ms, near, passing, router_context, sender_context};
 
@@ -153,7 +177,7 @@ mod tests {
         let mut marker = Marker::new(Stream::new(1, 0, "test"));
         // Half of the way to 1.2: half of 0.1. Twice as far: 0.1 + 0.9*0.5. Three times: 1.
         for (rho, p_b) in [(1.0, 0.0), (1.1, 0.05), (1.2, 0.1), (1.3, 0.55), (1.6, 1.0)] {
-            marker.load(rho, 0.1, 1.2);
+            marker.load(rho, &MarkingParams::default());
             assert!(near(marker.p_b(), p_b), "{rho}");
         }
     }
@@ -161,7 +185,7 @@ mod tests {
     #[test]
     fn gaps_between_marks_are_uniform_on_one_to_two_times_the_mean_of_red() {
         let mut marker = Marker::new(Stream::new(1, 0, "test"));
-        marker.load(1.1, 0.1, 1.2);
+        marker.load(1.1, &MarkingParams::default());
         let mut gaps = [0; 41];
         let (mut gap, packets) = (0, 300_000);
         for _ in 0..packets {
@@ -177,13 +201,14 @@ mod tests {
         assert!(gaps[..20].iter().all(|&n| n == 0));
         let each = f64::from(marks) / 20.0;
         assert!(gaps[20..40].iter().all(|&n| (f64::from(n) / each - 1.0).abs() < 0.2), "{gaps:?}");
-        marker.load(2.0, 0.1, 1.2);
+        marker.load(2.0, &MarkingParams::default());
         assert!(marker.picks() && marker.picks());
     }
 
     #[test]
     fn the_router_marks_some_and_calls_the_others_high_load() {
-        let params = VcpRouterParams { marking: Marking::Red, ..Default::default() };
+        let marks = MarkingParams { marking: Marking::Red, ..Default::default() };
+        let params = VcpRouterParams { marks, ..Default::default() };
         // 10 Mb/s: 245 000 bytes per period; 269.5 kB are rho = 1.1.
         let mut router = VcpRouter::new(&params, &router_context(Rate(10_000_000), 100));
         for i in 0..270 {

@@ -1,42 +1,42 @@
 //! DPCP, the double-packet congestion control protocol. Li, Yousefi'zadeh, "Distributed ECN-based
 //! congestion control", section III.
 //!
-//! VCP's router with nine levels of load in place of three: four bits, of which the first packet of a
-//! pair (the MSP) brings the zone and the second (the LSP) the level within it, in the two ECN bits of
-//! each. Which of the two a packet is stands in TCP's own numbers: the sender switches sequence and
-//! acknowledgment number where it must, so that an MSP has seq > ack and an LSP seq < ack, and both
-//! ends switch them back. Below full load the window grows by VCP's multiplicative and additive
-//! increase together, with xi of the level's upper edge; in overload it is cut by one of three factors,
-//! at once by the strongest, and corrected when the LSP comes. Where packets come in another order the
-//! sender falls back to VCP, which MSPs alone are.
+//! VCP's router with nine levels of load in place of three: four bits, of which the first packet of
+//! a pair (the MSP) brings the zone and the second (the LSP) the level within it, in the two ECN
+//! bits of each. Which of the two a packet is stands in TCP's own numbers: the sender switches
+//! sequence and acknowledgment number where it must, so that an MSP has seq > ack and an LSP seq <
+//! ack, and both ends switch them back. Below full load the window grows by VCP's multiplicative
+//! and additive increase together, with xi of the level's upper edge; in overload it is cut by one
+//! of three factors, at once by the strongest, and corrected when the LSP comes. Where packets come
+//! in another order the sender falls back to VCP, which MSPs alone are.
 //!
 //! [`order`] is the packets' order, [`host`] the window; the router is in this file.
 //!
 //! Deviations:
-//! - D1: the receiver's number is never 0. All ties are at it, and 0 less 1 has the checksum of 0 in
-//!   one's complement, so that such a tie could not be told.
-//! - D2: a host takes as acknowledgment the number that lies in what it has sent; if both or neither
-//!   do, as sequence number the one nearer what it waits for. The receiver by nearness alone, as the
-//!   paper's "initial order" may be read, goes wrong when its own number lies between what it waits
-//!   for and a packet out of order.
+//! - D1: the receiver's number is never 0. All ties are at it, and 0 less 1 has the checksum of 0
+//!   in one's complement, so that such a tie could not be told.
+//! - D2: a host takes as acknowledgment the number that lies in what it has sent; if both or
+//!   neither do, as sequence number the one nearer what it waits for. The receiver by nearness
+//!   alone, as the paper's "initial order" may be read, goes wrong when its own number lies between
+//!   what it waits for and a packet out of order.
 //! - D3: erratum, Algorithm 2: the third branch sets MSP_EQ.
-//! - D4: erratum, section III-D: a downgraded sender makes every packet an MSP. Skipping the order, as
-//!   printed, leaves LSPs where seq < ack.
-//! - D5: to a downgraded sender an LSP that is still on its way says nothing, as its code is no load
-//!   code; and exceptions do not count again before the first LSP has come back, as the packets of the
-//!   time before all were MSPs.
+//! - D4: erratum, section III-D: a downgraded sender makes every packet an MSP. Skipping the order,
+//!   as printed, leaves LSPs where seq < ack.
+//! - D5: to a downgraded sender an LSP that is still on its way says nothing, as its code is no
+//!   load code; and exceptions do not count again before the first LSP has come back, as the
+//!   packets of the time before all were MSPs.
 //! - D6: an ACK whose code is 00 (not capable) tells nothing. Pure duplicates are not shown to a
 //!   sender here; they neither change the window nor count as exceptions.
 //! - D7: an ACK that answers several packets (delayed ACKs) takes back the highest code of their
 //!   MSPs. So all ACKs are MSPs, and the sender is VCP's soon.
 //! - D8: a loss between the MSP of overload and its LSP ends the pair: the LSP does not raise the
 //!   window again.
-//! - D9: a packet without these numbers (VCP's, or TCP's with ECN) counts as an MSP, as if its sender
-//!   had the higher number: routers read it as a VCP router does.
+//! - D9: a packet without these numbers (VCP's, or TCP's with ECN) counts as an MSP, as if its
+//!   sender had the higher number: routers read it as a VCP router does.
 //! - D10: the flags are a table of fixed size in which flows whose numbers are equal modulo
 //!   `flag_slots` share one.
-//! - D11: the load factor is taken over the period's real length, and the increases are computed, as in
-//!   [`load`](super::load).
+//! - D11: the load factor is taken over the period's real length, and the increases are computed,
+//!   as in [`load`](super::load).
 //!
 //! Reconstructed:
 //! - R1: kappa, alpha, t_d, the limiters and the pacing of large RTTs, as VCP's.
@@ -104,8 +104,8 @@ enum Flag {
 
 /// A flag of two bits per flow, in 1 KiB whatever happens: a router cannot grow with the flows that
 /// pass, and needs no hashing, as flows are numbered without gaps. Up to `flag_slots` flows at once
-/// nobody shares. Beyond, an LSP may be read with another flow's flag. That is right where both flows'
-/// paths so far are in the same zone, and else one level's error in one pair.
+/// nobody shares. Beyond, an LSP may be read with another flow's flag. That is right where both
+/// flows' paths so far are in the same zone, and else one level's error in one pair.
 #[derive(Clone, Debug)]
 struct Flags {
     words: [u64; Flags::MAX / 32],

@@ -18,8 +18,8 @@ pub enum Part {
     Lsp,
 }
 
-/// What a packet carries besides the two ECN bits: the number fields of its TCP header, which it would
-/// carry anyway.
+/// What a packet carries besides the two ECN bits: the number fields of its TCP header, which it
+/// would carry anyway.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DpcpHeader {
     /// The sequence number field.
@@ -240,7 +240,8 @@ mod tests {
     }
 
     /// Why the receiver's number is not 0 (D1): one's complement sums of 16-bit words do not tell 0
-    /// from 2^32 - 1, so 0 less 1 leaves the checksum right, and the order is the wrong one as well.
+    /// from 2^32 - 1, so 0 less 1 leaves the checksum right, and the order is the wrong one as
+    /// well.
     #[test]
     fn a_tie_at_zero_could_not_be_told() {
         let sum = |n: u32| (n >> 16).wrapping_add(n & 0xffff) % 0xffff;
@@ -249,8 +250,8 @@ mod tests {
         assert_eq!(DpcpHeader::order(Part::Msp, Numbers { seq: 0, ack: 0 }).part(), Part::Lsp);
     }
 
-    /// The gaps of experiment dpcp-alg1, from random numbers, in both parts: both ends find what was
-    /// meant.
+    /// The gaps of experiment dpcp-alg1, from random numbers, in both parts: both ends find what
+    /// was meant.
     #[test]
     fn both_ends_undo_it_from_any_first_numbers() {
         let mut stream = Stream::new(1, 0, "test");
