@@ -1,37 +1,39 @@
-//! BMCC, binary marking congestion control. Qazi, Znati, Andrew, "Congestion control using efficient
-//! explicit feedback", INFOCOM 2009; Qazi, Andrew, Znati, "Congestion control with multipacket feedback",
-//! ToN 2012. Its marks are ADPM's: Andrew, Hanly, Chan, Cui, "Adaptive deterministic packet marking",
-//! IEEE Communications Letters 10(11), 2006.
+//! BMCC, binary marking congestion control. Qazi, Znati, Andrew, "Congestion control using
+//! efficient explicit feedback", INFOCOM 2009; Qazi, Andrew, Znati, "Congestion control with
+//! multipacket feedback", ToN 2012. Its marks are ADPM's: Andrew, Hanly, Chan, Cui, "Adaptive
+//! deterministic packet marking", IEEE Communications Letters 10(11), 2006.
 //!
-//! Every router measures its load factor f over t_p. A packet has a threshold, which the number in its IP
-//! header's identification field stands for, and each router compares f with it: two ECN bits per packet
-//! hold the answer for the largest f of the way. The receiver narrows an estimate of f packet by packet and
-//! sends it back. The sender answers low load with multiplicative increase by the estimate, high load with
-//! additive increase and overload with one multiplicative decrease by the estimate, scaled with the RTT as
-//! VCP's.
+//! Every router measures its load factor f over t_p. A packet has a threshold, which the number in
+//! its IP header's identification field stands for, and each router compares f with it: two ECN
+//! bits per packet hold the answer for the largest f of the way. The receiver narrows an estimate
+//! of f packet by packet and sends it back. The sender answers low load with multiplicative
+//! increase by the estimate, high load with additive increase and overload with one multiplicative
+//! decrease by the estimate, scaled with the RTT as VCP's.
 //!
-//! The papers' texts were not at hand beyond their abstracts. From these: load factors, ADPM over the ECN
-//! bits with the IP identification as side information, the largest price of the way, and MI-AI-MD by the
-//! estimate. Reconstructed from what the authors published beside them:
-//! - R1: thresholds are the identification with its 16 bits reversed, so that a host that counts its packets
-//!   has one threshold in each 2^k-th of the range among any 2^k packets in a row.
-//! - R2: the range is [0, 1.28): it holds MLCP's largest level of 1.2, and 1 is one of its 65 536 steps.
-//! - R3: the second bit. The threshold and 1 cut the range into three parts, and the codes 01, 10, 11 say in
-//!   which of them f lies; so each packet tells overload, whatever its threshold, and a larger code is a
-//!   larger f at any threshold, so routers write the larger one.
-//! - R4: ACKs take the estimate back in their own identification field, which has no meaning in packets that
-//!   are not fragmented (RFC 6864 section 4). Both ways it is 16 bits that packets have anyway.
+//! The papers' texts were not at hand beyond their abstracts. From these: load factors, ADPM over
+//! the ECN bits with the IP identification as side information, the largest price of the way, and
+//! MI-AI-MD by the estimate. Reconstructed from what the authors published beside them:
+//! - R1: thresholds are the identification with its 16 bits reversed, so that a host that counts
+//!   its packets has one threshold in each 2^k-th of the range among any 2^k packets in a row.
+//! - R2: the range is [0, 1.28): it holds MLCP's largest level of 1.2, and 1 is one of its 65 536
+//!   steps.
+//! - R3: the second bit. The threshold and 1 cut the range into three parts, and the codes 01, 10,
+//!   11 say in which of them f lies; so each packet tells overload, whatever its threshold, and a
+//!   larger code is a larger f at any threshold, so routers write the larger one.
+//! - R4: ACKs take the estimate back in their own identification field, which has no meaning in
+//!   packets that are not fragmented (RFC 6864 section 4). Both ways it is 16 bits that packets
+//!   have anyway.
 //! - R5: the estimate starts one step below 1, where the window grows by addition.
-//! - R6: t_p = 200 ms, kappa_q = 0.75, kappa = 0.35, the regions and the factors of decrease, 0.875 at f = 1
-//!   falling to 0.675 at 1.2, are MLCP's (by the same first author); xi grows down to f = 0.16, MLCP's
-//!   lowest level, and counts at most 2.5 periods per RTT.
-//! - R7: gamma = 0.98, the queue's average, ACKs first, the freeze of t_p after a decrease, the limits of
-//!   the additive increase, pacing and what a loss does are VCP's.
+//! - R6: t_p = 200 ms, kappa_q = 0.75, kappa = 0.35, the regions and the factors of decrease, 0.875
+//!   at f = 1 falling to 0.675 at 1.2, are MLCP's (by the same first author); xi grows down to f =
+//!   0.16, MLCP's lowest level, and counts at most 2.5 periods per RTT.
+//! - R7: gamma = 0.98, the queue's average, ACKs first, the freeze of t_p after a decrease, the
+//!   limits of the additive increase, pacing and what a loss does are VCP's.
 //!
 //! Deviations:
 //! - D1: as D1 to D4 of [`vcp`](super::vcp).
-//! - D2: a packet of another protocol has no identification here; where f >= 1 it is marked 11 if it is
-//!   ECN-capable, and otherwise left as it is.
+//! - D2: a packet of another protocol has no identification here; where f >= 1 it is marked 11 if
+//!   it is ECN-capable, and otherwise left as it is.
 
 use units::{Rate, Span, Time, math};
 
@@ -41,47 +43,6 @@ use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
-
-/// Steps per unit of the load factor: 65 536 of them are 1.28.
-const ONE: u16 = 51_200;
-
-/// A load factor in steps; what is beyond the range is its last step.
-fn steps(f: f64) -> u16 {
-    // A cast of a float saturates.
-    (f * f64::from(ONE)) as u16
-}
-
-/// The load factor of so many steps.
-fn factor(steps: u16) -> f64 {
-    f64::from(steps) / f64::from(ONE)
-}
-
-/// A packet's threshold (R1).
-fn threshold(id: u16) -> u16 {
-    id.reverse_bits()
-}
-
-/// The part of the range that holds the load factor `f`, for a packet of this threshold (R3).
-fn code(f: u16, threshold: u16) -> Ecn {
-    if f < threshold.min(ONE) {
-        Ecn::Ect1
-    } else if f < threshold.max(ONE) {
-        Ecn::Ect0
-    } else {
-        Ecn::Ce
-    }
-}
-
-/// ADPM's estimate after a packet: moved into the part of the range that the code names, if it is outside.
-fn narrowed(estimate: u16, code: Ecn, threshold: u16) -> u16 {
-    let (low, high) = (threshold.min(ONE), threshold.max(ONE));
-    match code {
-        Ecn::NotCapable => estimate,
-        Ecn::Ect1 => estimate.min(low.saturating_sub(1)),
-        Ecn::Ect0 => estimate.clamp(low, high.saturating_sub(1).max(low)),
-        Ecn::Ce => estimate.max(high),
-    }
-}
 
 params! {
     /// The router's parameters.
@@ -120,6 +81,95 @@ params! {
         beta_min: f64 = 0.675 => (0.0, 1.0);
         /// f_max, the load factor of the strongest decrease.
         f_max: f64 = 1.2 => (1.001, 1.28);
+    }
+}
+
+/// Steps per unit of the load factor: 65 536 of them are 1.28.
+const ONE: u16 = 51_200;
+
+/// A load factor in steps; what is beyond the range is its last step.
+fn steps(f: f64) -> u16 {
+    // A cast of a float saturates.
+    (f * f64::from(ONE)) as u16
+}
+
+/// The load factor of so many steps.
+fn factor(steps: u16) -> f64 {
+    f64::from(steps) / f64::from(ONE)
+}
+
+/// A packet's threshold (R1).
+fn threshold(id: u16) -> u16 {
+    id.reverse_bits()
+}
+
+/// The part of the range that holds the load factor `f`, for a packet of this threshold (R3).
+fn code(f: u16, threshold: u16) -> Ecn {
+    if f < threshold.min(ONE) {
+        Ecn::Ect1
+    } else if f < threshold.max(ONE) {
+        Ecn::Ect0
+    } else {
+        Ecn::Ce
+    }
+}
+
+/// ADPM's estimate after a packet: moved into the part of the range that the code names, if it is
+/// outside.
+fn narrowed(estimate: u16, code: Ecn, threshold: u16) -> u16 {
+    let (low, high) = (threshold.min(ONE), threshold.max(ONE));
+    match code {
+        Ecn::NotCapable => estimate,
+        Ecn::Ect1 => estimate.min(low.saturating_sub(1)),
+        Ecn::Ect0 => estimate.clamp(low, high.saturating_sub(1).max(low)),
+        Ecn::Ce => estimate.max(high),
+    }
+}
+
+/// The end host's part: VCP's reactions, with parameters by the estimate.
+#[derive(Clone, Debug)]
+pub struct BmccSender {
+    vcp: VcpSender,
+    /// The next packet's identification.
+    id: u16,
+    /// The last ACK's estimate, in steps.
+    estimate: u16,
+    kappa: f64,
+    f_min: f64,
+    high_load: f64,
+    beta_max: f64,
+    beta_min: f64,
+    f_max: f64,
+}
+
+impl BmccSender {
+    /// ln(1 + xi) at a load factor, xi = kappa*(1 - f)/f.
+    fn ln_mi(&self, f: f64) -> f64 {
+        math::ln(1.0 + xi(self.kappa, f.max(self.f_min).min(1.0)))
+    }
+
+    /// beta at a load factor: from beta_max at 1 in a straight line to beta_min at f_max.
+    fn beta(&self, f: f64) -> f64 {
+        let over = ((f - 1.0) / (self.f_max - 1.0)).clamp(0.0, 1.0);
+        self.beta_max + (self.beta_min - self.beta_max) * over
+    }
+
+    /// The estimate is this one from now on.
+    fn learn(&mut self, estimate: u16) {
+        self.estimate = estimate;
+        let f = factor(estimate);
+        self.vcp.set_laws(self.ln_mi(f), self.beta(f));
+    }
+
+    /// What an ACK calls for by the estimate, in VCP's codes.
+    fn answer(&self) -> Ecn {
+        if self.estimate >= ONE {
+            Ecn::Ce
+        } else if factor(self.estimate) >= self.high_load {
+            Ecn::Ect0
+        } else {
+            Ecn::Ect1
+        }
     }
 }
 
@@ -276,42 +326,6 @@ impl Receiver for BmccReceiver {
     }
 }
 
-/// The end host's part: VCP's reactions, with parameters by the estimate.
-#[derive(Clone, Debug)]
-pub struct BmccSender {
-    vcp: VcpSender,
-    /// The next packet's identification.
-    id: u16,
-    /// The last ACK's estimate, in steps.
-    estimate: u16,
-    kappa: f64,
-    f_min: f64,
-    high_load: f64,
-    beta_max: f64,
-    beta_min: f64,
-    f_max: f64,
-}
-
-impl BmccSender {
-    /// ln(1 + xi) at a load factor, xi = kappa*(1 - f)/f.
-    fn ln_mi(&self, f: f64) -> f64 {
-        math::ln(1.0 + xi(self.kappa, f.max(self.f_min).min(1.0)))
-    }
-
-    /// beta at a load factor: from beta_max at 1 in a straight line to beta_min at f_max.
-    fn beta(&self, f: f64) -> f64 {
-        let over = ((f - 1.0) / (self.f_max - 1.0)).clamp(0.0, 1.0);
-        self.beta_max + (self.beta_min - self.beta_max) * over
-    }
-
-    /// The estimate is this one from now on.
-    fn learn(&mut self, estimate: u16) {
-        self.estimate = estimate;
-        let f = factor(estimate);
-        self.vcp.set_laws(self.ln_mi(f), self.beta(f));
-    }
-}
-
 impl Sender for BmccSender {
     type Params = BmccSenderParams;
     type Header = BmccHeader;
@@ -349,19 +363,13 @@ impl Sender for BmccSender {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<BmccHeader>) {
-        if ack.header.id != self.estimate && ack.code != Ecn::NotCapable {
+        if ack.code == Ecn::NotCapable {
+            return self.vcp.hear(ack, Ecn::NotCapable);
+        }
+        if ack.header.id != self.estimate {
             self.learn(ack.header.id);
         }
-        let answer = if ack.code == Ecn::NotCapable {
-            Ecn::NotCapable
-        } else if self.estimate >= ONE {
-            Ecn::Ce
-        } else if factor(self.estimate) >= self.high_load {
-            Ecn::Ect0
-        } else {
-            Ecn::Ect1
-        };
-        self.vcp.hear(ack, answer);
+        self.vcp.hear(ack, self.answer());
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -412,8 +420,8 @@ mod tests {
         Arrived { now: ms(0), seq: 0, expected: 1, size: 1000, header, ecn, pending: None }
     }
 
-    /// ADPM's property (R1): a counter whose bits are reversed fills [0, 1) evenly: 0, 1/2, 1/4, 3/4,
-    /// 1/8, ... of 65 536.
+    /// ADPM's property (R1): a counter whose bits are reversed fills [0, 1) evenly: 0, 1/2, 1/4,
+    /// 3/4, 1/8, ... of 65 536.
     #[test]
     fn counted_packets_have_even_thresholds() {
         let first: [u16; 5] = [0, 1, 2, 3, 4].map(threshold);
@@ -427,8 +435,8 @@ mod tests {
         }
     }
 
-    /// f = 0.9 is step 46 080, f = 1.1 is 56 320; 0.64 is step 32 768, the threshold of packet 1, and
-    /// 1.12 is 57 344, that of packet 7 (16 384 + 32 768 + 8192).
+    /// f = 0.9 is step 46 080, f = 1.1 is 56 320; 0.64 is step 32 768, the threshold of packet 1,
+    /// and 1.12 is 57 344, that of packet 7 (16 384 + 32 768 + 8192).
     #[test]
     fn the_threshold_and_1_cut_the_range_in_three() {
         assert_eq!(
@@ -449,8 +457,8 @@ mod tests {
         }
     }
 
-    /// Packets 0 to 3 have the thresholds 0, 0.64, 0.32 and 0.96; f = 0.5 is above the third and below the
-    /// second, f = 1.1 above all.
+    /// Packets 0 to 3 have the thresholds 0, 0.64, 0.32 and 0.96; f = 0.5 is above the third and
+    /// below the second, f = 1.1 above all.
     #[test]
     fn a_receiver_moves_its_estimate_into_the_part_that_a_code_names() {
         let mut receiver = BmccReceiver::default();
@@ -469,8 +477,8 @@ mod tests {
         assert!(near(hear(7, Ecn::Ect1), 1.0 - step));
     }
 
-    /// After 2^k packets in a row the thresholds next to f are in neighbouring or the same of 2^k cells,
-    /// so less than 2*1.28/2^k apart, and the estimate lies between them.
+    /// After 2^k packets in a row the thresholds next to f are in neighbouring or the same of 2^k
+    /// cells, so less than 2*1.28/2^k apart, and the estimate lies between them.
     #[test]
     fn the_error_is_below_two_cells_after_a_power_of_two_of_packets() {
         let mut receiver = BmccReceiver::default();
@@ -490,7 +498,8 @@ mod tests {
         }
     }
 
-    /// The largest load factor of the way: the codes of 0.3 and 0.9 are those of 0.9 at any threshold.
+    /// The largest load factor of the way: the codes of 0.3 and 0.9 are those of 0.9 at any
+    /// threshold.
     #[test]
     fn the_larger_code_is_that_of_the_larger_load() {
         for (f, g) in [(0.3, 0.9), (0.9, 1.1), (1.05, 1.2)] {
@@ -552,8 +561,8 @@ mod tests {
         BmccSender::new(&BmccSenderParams::default(), &sender_context(cwnd))
     }
 
-    /// xi = 0.35*(1 - f)/f: 0.35 at 0.5, 0.0875 + what a step of 1/51 200 is worth at 0.8, 1.8375 at 0.16
-    /// and below. At 400 ms 1.35^2 - 1 = 0.8225.
+    /// xi = 0.35*(1 - f)/f: 0.35 at 0.5, 0.0875 + what a step of 1/51 200 is worth at 0.8, 1.8375
+    /// at 0.16 and below. At 400 ms 1.35^2 - 1 = 0.8225.
     #[test]
     fn low_load_increases_multiplicatively_by_the_estimate() {
         let mut s = sender(8.0);
@@ -564,7 +573,8 @@ mod tests {
         assert!((ack(&mut s, 0, 400, 0.5) - 0.8225).abs() < 1e-6);
     }
 
-    /// (80/200)^2 = 0.16 per window at any estimate from 0.8 on and below 1, and before the first one.
+    /// (80/200)^2 = 0.16 per window at any estimate from 0.8 on and below 1, and before the first
+    /// one.
     #[test]
     fn high_load_increases_additively() {
         for f in [0.81, 0.9, 0.9999] {
@@ -577,7 +587,8 @@ mod tests {
         assert_eq!(s.estimate, ONE - 1);
     }
 
-    /// beta = 0.875 - 0.2*(f - 1)/0.2: 0.875 at 1, 0.775 at 1.1, 0.675 from 1.2 on. One cut per t_p.
+    /// beta = 0.875 - 0.2*(f - 1)/0.2: 0.875 at 1, 0.775 at 1.1, 0.675 from 1.2 on. One cut per
+    /// t_p.
     #[test]
     fn overload_decreases_by_the_estimate() {
         for (f, left) in [(1.0, 87.5), (1.1, 77.5), (1.2, 67.5), (1.27, 67.5)] {
