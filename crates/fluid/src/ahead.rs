@@ -3,6 +3,7 @@
 use crate::history::Finder;
 use crate::link::{Inflow, Signal};
 use crate::model::{Class, Model};
+use crate::quick::Step;
 use crate::sender::{Law, Sender};
 use crate::sight::Kind;
 use crate::state::{EPSILON, State};
@@ -18,6 +19,8 @@ pub struct Ahead<'a> {
     pub kinds: &'a [Kind],
     pub quiet_from: &'a [f64],
     pub own: &'a [f64],
+    /// The step at whose end it is looked at.
+    pub step: Step,
 }
 
 impl Ahead<'_> {

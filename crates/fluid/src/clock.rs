@@ -1,13 +1,15 @@
-//! Sources that the ACKs clock, `fluid.sending = "acks"`: what is in flight is the window, in whole packets.
+//! Sources that the ACKs clock, `fluid.sending = "acks"`: what is in flight is the window, in whole
+//! packets.
 //!
-//! With S(t) the packets that a source has sent until t and R(t) the RTT of the ACK that comes at t,
+//! With S(t) the packets that a source has sent until t and R(t) the RTT of the ACK that comes
+//! at t,
 //!
 //! > S(t) = max(S before, floor(w) + S(t - R(t)))
 //!
-//! Where w and R rest, x(t) = x(t - R): a burst comes back as a burst, spaced by the queues on its way, and
-//! the rate w/R is its mean over an RTT. (Jacobsson, Andrew, Tang, Johansson, Hjalmarsson, Low, "ACK-clocking
-//! dynamics", INFOCOM 2008, has the same law for rates.) All that is counted, at links and at ends, are
-//! differences of S, so that no packet is lost or made by interpolation.
+//! Where w and R rest, x(t) = x(t - R): a burst comes back as a burst, spaced by the queues on its
+//! way, and the rate w/R is its mean over an RTT. (Jacobsson, Andrew, Tang, Johansson, Hjalmarsson,
+//! Low, "ACK-clocking dynamics", INFOCOM 2008, has the same law for rates.) All that is counted, at
+//! links and at ends, are differences of S, so that no packet is lost or made by interpolation.
 
 use units::math;
 
@@ -17,8 +19,9 @@ use crate::history::Finder;
 use crate::link::Inflow;
 use crate::lost::Lost;
 use crate::model::{Class, Crossing, Model};
-use crate::sender::{Law, Sender};
-use crate::sight::Kind;
+use crate::quick::Step;
+use crate::sender::Law;
+use crate::sight::{Gain, Kind, Source};
 use crate::state::{EPSILON, State};
 use crate::waiting::Waiting;
 
@@ -51,7 +54,8 @@ struct Reached {
 }
 
 impl Reached {
-    /// Now `sent` packets have, of which `lost` were lost before. How many of this step's, and their share.
+    /// Now `sent` packets have, of which `lost` were lost before. How many of this step's, and
+    /// their share.
     fn until(&mut self, of: Came, lost: f64) -> (f64, f64) {
         let came = (of.sent - lost).max(self.came);
         let sent = of.sent - self.of.sent;
@@ -81,6 +85,16 @@ struct Payer {
     share: f64,
 }
 
+/// A link before the present one.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    /// Its place in the path.
+    place: usize,
+    link: usize,
+    /// When what is here now left it.
+    left_s: f64,
+}
+
 /// What changes besides a solver's histories, in which `rates` holds S.
 #[derive(Debug, Default)]
 pub struct Clock {
@@ -99,9 +113,9 @@ pub struct Clock {
     told: Vec<Told>,
     /// Who pays in this step, and what links before a present one have told. Only room.
     payers: Vec<Payer>,
-    gains: Vec<(usize, f64, f64)>,
-    /// The links before the present one: places in the path, and when what is here now left them [s].
-    passed: Vec<(usize, usize, f64)>,
+    gains: Vec<Gain>,
+    /// The links before the present one.
+    passed: Vec<Passed>,
     /// Of each link, what waits.
     waiting: Vec<Waiting>,
 }
@@ -138,19 +152,22 @@ impl Clock {
         !self.waiting.is_empty()
     }
 
-    /// What the class sends until `to`, a step of `h`, and what of it reaches which link.
+    /// What the class sends in the step, which `ring` takes, and what of it reaches which link.
     pub fn send(
         &mut self,
         ahead: &Ahead<'_>,
-        (i, class, sender, state): (usize, &Class, &Sender, &mut State),
-        (ring, inflows): (&mut [f64], &mut [Inflow]),
-        (to, h, place): (f64, f64, usize),
+        (source, state): (Source<'_>, &mut State),
+        ring: &mut [f64],
+        inflows: &mut [Inflow],
     ) {
+        let Source { number: i, class, .. } = source;
+        let Step { to_s: to, h_s: h, newest, .. } = ahead.step;
+        let place = newest & (ring.len() - 1);
         let last = (place + ring.len() - 1) & (ring.len() - 1);
         let mut all = std::mem::take(&mut self.weights);
         let weights = &mut all[i * ahead.places..(i + 1) * ahead.places];
         let before = ring[last];
-        let sent = self.released(ahead, (i, class, sender, state), (ring, before), to);
+        let sent = self.released(ahead, (source, state), (ring, before));
         if sent > before + 1e-9 {
             self.last[i] = to;
         }
@@ -159,7 +176,7 @@ impl Clock {
         let per_packet = if has_estimate { state.rtt / state.w } else { 0.0 };
         weights[place] = weights[last] + per_packet * (sent - before);
         state.sends((sent - before) / h);
-        self.bring(ahead, (i, class, sender, state), (ring, weights, inflows), (to, h));
+        self.bring(ahead, (source, state), (ring, weights), inflows);
         self.weights = all;
     }
 
@@ -167,10 +184,10 @@ impl Clock {
     fn released(
         &self,
         ahead: &Ahead<'_>,
-        (i, class, sender, state): (usize, &Class, &Sender, &State),
+        (Source { number: i, class, sender }, state): (Source<'_>, &State),
         (ring, before): (&[f64], f64),
-        to: f64,
     ) -> f64 {
+        let to = ahead.step.to_s;
         if to < class.start || to >= state.ended || to >= class.stop {
             return before;
         }
@@ -190,18 +207,17 @@ impl Clock {
         sent
     }
 
-    /// What of the class reaches its links and its sink in a step of `h` that ends at `to`.
+    /// What of the class reaches its links and its sink in the step; `ring` and `weights` have what
+    /// it has sent.
     fn bring(
         &mut self,
         ahead: &Ahead<'_>,
-        (i, class, sender, state): (usize, &Class, &Sender, &State),
-        (ring, weights, inflows): (&[f64], &[f64], &mut [Inflow]),
-        (to, h): (f64, f64),
+        (Source { number: i, class, sender }, state): (Source<'_>, &State),
+        (ring, weights): (&[f64], &[f64]),
+        inflows: &mut [Inflow],
     ) {
-        let price = match sender.law {
-            Law::Explicit { price } => price,
-            _ => 0.0,
-        };
+        let Step { to_s: to, h_s: h, .. } = ahead.step;
+        let price = if let Law::Explicit { price } = sender.law { price } else { 0.0 };
         let first = class.crossings.0 as usize;
         let path = ahead.model.path(class);
         let sink = class.base_rtt - class.ack_delay;
@@ -260,8 +276,8 @@ impl Clock {
         }
     }
 
-    /// When what reaches the `k`-th place of a path at `to` was sent, `forward` from the source to there were
-    /// nothing waiting; notes when it left the links before.
+    /// When what reaches the `k`-th place of a path at `to` was sent, `forward` from the source to
+    /// there were nothing waiting; notes when it left the links before.
     fn way_back(
         &mut self,
         ahead: &Ahead<'_>,
@@ -275,7 +291,7 @@ impl Clock {
             at -= from - crossing.forward;
             from = crossing.forward;
             let link = crossing.link as usize;
-            self.passed.push((j, link, at));
+            self.passed.push(Passed { place: j, link, left_s: at });
             if crossing.waits {
                 at -= ahead.signal(link, at).delay;
             }
@@ -283,8 +299,9 @@ impl Clock {
         at - from
     }
 
-    /// Notes who pays at link `link`, the `k`-th of a path, for `flows` and `bytes` per second that links before
-    /// it have told something; `named` are the shares of packets that name each link of the path.
+    /// Notes who pays at link `link`, the `k`-th of a path, for `flows` and `bytes` per second that
+    /// links before it have told something; `named` are the shares of packets that name each link
+    /// of the path.
     fn note_payers(
         &mut self,
         ahead: &Ahead<'_>,
@@ -292,20 +309,15 @@ impl Clock {
         (k, link): (usize, usize),
         (flows, bytes): (f64, f64),
     ) {
-        let gain = |xi: [f64; 2]| xi[0] * flows - xi[1] * bytes;
         let mut gains = std::mem::take(&mut self.gains);
-        for &(j, other, left) in &self.passed {
-            if matches!(ahead.kinds[other], Kind::Xcp | Kind::Ixcp) {
-                let signal = ahead.signal_of_step(other, left);
-                gains.push((j, gain(signal.f), gain(signal.own)));
+        for passed in &self.passed {
+            if matches!(ahead.kinds[passed.link], Kind::Xcp | Kind::Ixcp) {
+                let signal = ahead.signal_of_step(passed.link, passed.left_s);
+                gains.push(Gain::told(passed.place, signal, (flows, bytes)));
             }
         }
         let mut note = |name: Option<usize>, share: f64| {
-            let held = gains.iter().map(
-                |&(j, spare, shuffle)| {
-                    if name == Some(j) { spare + shuffle } else { spare }
-                },
-            );
+            let held = gains.iter().map(|gain| gain.of(name == Some(gain.crossing)));
             let held = held.fold(f64::INFINITY, f64::min);
             self.payers.push(Payer { link, own: name == Some(k), held, flows, bytes, share });
         };
@@ -355,15 +367,16 @@ impl Clock {
         Acked { packets: new.sent - old.sent, weight: new.weight - old.weight }
     }
 
-    /// Of class `i`, what has reached its sink in this step, and what its links have lost then [packets].
+    /// Of class `i`, what has reached its sink in this step, and what its links have lost then
+    /// [packets].
     pub fn ends(&self, i: usize, (class, path): (&Class, &[Crossing])) -> (f64, f64) {
         let links = path.iter().zip(&self.at_links[class.crossings.0 as usize..]);
         let links = links.take_while(|(crossing, _)| crossing.data);
         (self.arrived[i].step, links.map(|(_, reached)| reached.dropping).sum())
     }
 
-    /// What link `link` has kept of this step's arrivals: of packets without ECN all but `early`, and of all that
-    /// is left all but `overflow`.
+    /// What link `link` has kept of this step's arrivals: of packets without ECN all but `early`,
+    /// and of all that is left all but `overflow`.
     pub fn keeps(&mut self, link: usize, early: f64, overflow: f64) {
         self.kept[link] = [(1.0 - early) * (1.0 - overflow), 1.0 - overflow];
     }
@@ -384,8 +397,8 @@ impl Clock {
         }
     }
 
-    /// How long what leaves link `i` at `to` has waited [s], where since the start `served` bytes have left and
-    /// `q` wait.
+    /// How long what leaves link `i` at `to` has waited [s], where since the start `served` bytes
+    /// have left and `q` wait.
     pub fn waited(&mut self, i: usize, to: f64, served: f64, q: f64) -> f64 {
         self.waiting[i].waited(to, served, q)
     }

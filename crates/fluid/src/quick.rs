@@ -83,8 +83,9 @@ pub struct Quick {
 /// The step that ends at `to`.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    pub to: f64,
-    pub h: f64,
+    pub to_s: f64,
+    /// Its length.
+    pub h_s: f64,
     /// Half of its part of the step before, or 0.
     pub r: f64,
     /// The number of the node at its end.
@@ -170,7 +171,7 @@ impl Quick {
     pub fn rests(&self, number: usize, step: &Step) -> bool {
         let Some(lane) = self.lanes.get(number) else { return false };
         let Some(path) = lane.path else { return false };
-        let before = step.to - step.h;
+        let before = step.to_s - step.h_s;
         before - lane.base_rtt >= self.quiet[path as usize] && before >= lane.settled
     }
 
@@ -211,13 +212,13 @@ impl Quick {
     #[inline]
     pub fn predict(state: &State, step: &Step) -> f64 {
         let g = (1.0 + step.r) * state.g[0] - step.r * state.g_old[0];
-        (state.y[0] + step.h * g).max(1.0)
+        (state.y[0] + step.h_s * g).max(1.0)
     }
 
     /// Moves the window by what the routers say, and counts; the local error as a part of the window.
     #[inline]
     pub fn correct(&self, number: usize, state: &mut State, ring: &mut [f64], step: &Step) -> f64 {
-        let (lane, h) = (&self.lanes[number], step.h);
+        let (lane, h) = (&self.lanes[number], step.h_s);
         let sent = state.rate * self.packet;
         let mut feedback = f64::INFINITY;
         for jump in &self.back[lane.back.0 as usize..lane.back.1 as usize] {

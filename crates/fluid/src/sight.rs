@@ -79,24 +79,73 @@ impl Sight<'_> {
     }
 }
 
-/// `sent` packets per second are what the flow gives for, and `flows` what it gets for: one, or where ACKs
-/// clock the source its packets' R/w per second; then what a link tells holds for a step.
-///
-/// What the ACK that arrives at `to` met, from its last link to the first of its data.
+/// A class, its number, and what sends for it.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    pub number: usize,
+    pub class: &'a Class,
+    pub sender: &'a Sender,
+}
+
+/// What the ACKs that arrive at the end of a step answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    pub to_s: f64,
+    /// The length of the step.
+    pub h_s: f64,
+    /// What the flow gives for.
+    pub sent_pkts_per_s: f64,
+    /// What it gets for: one, or where ACKs clock the source its packets' R/w per second.
+    pub flows: f64,
+    /// Does what a link tells hold for a step? So it does where ACKs clock the source.
+    pub holds: bool,
+}
+
+/// What a link gives a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Gain {
+    /// The place of its crossing, in the path or among all.
+    pub crossing: usize,
+    pub spare_bytes_per_s2: f64,
+    /// What those get besides that name it as their bottleneck (iXCP).
+    pub shuffle_bytes_per_s2: f64,
+}
+
+impl Gain {
+    /// What a link that tells `signal` gives for `flows` and `bytes` per second.
+    pub fn told(crossing: usize, signal: &Signal, (flows, bytes): (f64, f64)) -> Gain {
+        let gain = |xi: [f64; 2]| xi[0] * flows - xi[1] * bytes;
+        let [spare_bytes_per_s2, shuffle_bytes_per_s2] = [signal.f, signal.own].map(gain);
+        Gain { crossing, spare_bytes_per_s2, shuffle_bytes_per_s2 }
+    }
+
+    /// What packets get that name this link, or another one.
+    pub fn of(&self, named: bool) -> f64 {
+        if named {
+            self.spare_bytes_per_s2 + self.shuffle_bytes_per_s2
+        } else {
+            self.spare_bytes_per_s2
+        }
+    }
+}
+
+/// What the ACKs met, from their last link to the first of their data. `gains` is only room.
 #[inline]
 pub fn see(
     sight: &Sight<'_>,
-    (number, class, sender): (usize, &Class, &Sender),
+    source: Source<'_>,
     own: &mut [f64],
-    scratch: &mut Vec<(usize, f64, f64)>,
-    (to, h, sent, flows, steps): (f64, f64, f64, f64, bool),
+    gains: &mut Vec<Gain>,
+    answered: Answered,
 ) -> Seen {
+    let Source { number, class, sender } = source;
+    let Answered { to_s: to, h_s: h, sent_pkts_per_s, flows, holds } = answered;
     let (places, finder) = (sight.places, sight.nodes);
     let first = class.crossings.0 as usize;
     let packet = sight.model.packet;
     let mut seen = Seen::nothing(class.base_rtt);
     let (mut unhit, mut pace) = (1.0, 1.0);
-    scratch.clear();
+    gains.clear();
     for (k, crossing) in sight.model.path(class).iter().enumerate().rev() {
         let link = crossing.link as usize;
         let at = to - crossing.back - (seen.rtt - class.base_rtt);
@@ -128,19 +177,18 @@ pub fn see(
             unhit *= 1.0 - signal.early;
         }
         if let (Law::Explicit { price }, Kind::Xcp | Kind::Ixcp) = (&sender.law, kind) {
-            let told = if steps { &ring[place.step()] } else { &signal };
-            let given = sent * packet;
-            let gain = |xi: [f64; 2]| xi[0] * (price * flows) - xi[1] * given;
-            seen.feedback = seen.feedback.min(gain(told.f));
+            let told = if holds { &ring[place.step()] } else { &signal };
+            let gain = Gain::told(first + k, told, (price * flows, sent_pkts_per_s * packet));
+            seen.feedback = seen.feedback.min(gain.spare_bytes_per_s2);
             if kind == Kind::Ixcp {
-                scratch.push((first + k, gain(told.f), gain(told.own)));
+                gains.push(gain);
             }
         } else if matches!(kind, Kind::Load | Kind::LoadOverRtt) {
             sight.hear_load(&mut seen, (sender, link), at, signal.f[0]);
         }
     }
-    if !scratch.is_empty() {
-        seen.feedback = name_bottleneck(own, scratch, h / seen.rtt);
+    if !gains.is_empty() {
+        seen.feedback = name_bottleneck(own, gains, h / seen.rtt);
     }
     seen.hit = 1.0 - unhit;
     let ring = &sight.rates[number * places..(number + 1) * places];
@@ -149,19 +197,19 @@ pub fn see(
     seen
 }
 
-/// iXCP: a packet that names link b as its bottleneck gets every link's spare feedback, and b's shuffle
-/// feedback besides; the least wins, and the first such link is named next. `own` holds the shares of
-/// packets that name each link, the rest names none. Gives the mean feedback; the shares move on by one
-/// RTT's way.
-fn name_bottleneck(own: &mut [f64], links: &[(usize, f64, f64)], rtts: f64) -> f64 {
-    let total: f64 = links.iter().map(|link| own[link.0]).sum();
+/// iXCP: a packet that names link b as its bottleneck gets every link's spare feedback, and b's
+/// shuffle feedback besides; the least wins, and the first such link is named next. `own` holds the
+/// shares of packets that name each link, the rest names none. Gives the mean feedback; the shares
+/// move on by one RTT's way.
+fn name_bottleneck(own: &mut [f64], links: &[Gain], rtts: f64) -> f64 {
+    let total: f64 = links.iter().map(|link| own[link.crossing]).sum();
     let mut feedback = 0.0;
     let mut next = vec![0.0; links.len()];
     let mut vote = |named: Option<usize>, share: f64| {
         // From the last link of the path to the first: `<=` leaves the first of equals.
         let mut least = (f64::INFINITY, 0);
-        for (k, (_, spare, shuffle)) in links.iter().enumerate() {
-            let gain = if named == Some(k) { spare + shuffle } else { *spare };
+        for (k, link) in links.iter().enumerate() {
+            let gain = link.of(named == Some(k));
             if gain <= least.0 {
                 least = (gain, k);
             }
@@ -170,12 +218,12 @@ fn name_bottleneck(own: &mut [f64], links: &[(usize, f64, f64)], rtts: f64) -> f
         next[least.1] += share;
     };
     for (k, link) in links.iter().enumerate() {
-        vote(Some(k), own[link.0]);
+        vote(Some(k), own[link.crossing]);
     }
     vote(None, (1.0 - total).max(0.0));
     let moved = rtts.min(1.0);
     for (link, next) in links.iter().zip(next) {
-        own[link.0] += moved * (next - own[link.0]);
+        own[link.crossing] += moved * (next - own[link.crossing]);
     }
     feedback
 }

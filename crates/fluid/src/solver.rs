@@ -1,10 +1,11 @@
 //! The method of steps: a predictor and a corrector of second order over histories that are linear
 //! between the steps' ends.
 //!
-//! A step predicts every window (Adams-Bashforth), looks forward (what each class's past and predicted
-//! rates bring to every link now), moves the links, looks back (what the ACKs that arrive now met on
-//! their way) and corrects the windows (trapezoid). The distance between predictor and corrector is six
-//! times the corrector's local error (Milne); steps are as long as that allows, or all of one length.
+//! A step predicts every window (Adams-Bashforth), looks forward (what each class's past and
+//! predicted rates bring to every link now), moves the links, looks back (what the ACKs that arrive
+//! now met on their way) and corrects the windows (trapezoid). The distance between predictor and
+//! corrector is six times the corrector's local error (Milne); steps are as long as that allows, or
+//! all of one length.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +24,7 @@ use crate::model::Model;
 use crate::quick::{Quick, Step};
 use crate::sender::{Law, Seen};
 use crate::series::Recorder;
-use crate::sight::{Kind, Sight, Told, first_told, see};
+use crate::sight::{Answered, Gain, Kind, Sight, Source, Told, first_told, see};
 use crate::state::{EPSILON, State};
 use crate::steps;
 
@@ -57,7 +58,8 @@ pub struct Solver<'a> {
     pub now: f64,
     end: f64,
     nodes: Nodes,
-    /// Of each class, its rates [packets/s] in a ring; where ACKs clock the sources, what was sent [packets].
+    /// Of each class, its rates [packets/s] in a ring; where ACKs clock the sources, what was sent
+    /// [packets].
     rates: Vec<f64>,
     /// Of each link, its signals in a ring.
     signals: Vec<Signal>,
@@ -77,7 +79,7 @@ pub struct Solver<'a> {
     quick: Quick,
     /// Where ACKs clock the sources; else empty.
     clock: Clock,
-    scratch: Vec<(usize, f64, f64)>,
+    gains: Vec<Gain>,
     /// Links before the present one that change what passes, and the way there [s].
     busy: Vec<(usize, f64)>,
     /// The next step's length, and the last one's (none where a step must not use its derivatives).
@@ -130,7 +132,7 @@ impl<'a> Solver<'a> {
             clock,
             quiet_from: vec![0.0; links.len()],
             signals_now: vec![Signal::default(); links.len()],
-            scratch: Vec::new(),
+            gains: Vec::new(),
             busy: Vec::new(),
             h: fixed.unwrap_or((h_most / 10.0).max(SHORTEST)),
             h_old: None,
@@ -184,8 +186,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// A step shall end at `instant`, where something jumps, and one just before: what is linear between
-    /// two nodes then jumps, too.
+    /// A step shall end at `instant`, where something jumps, and one just before: what is linear
+    /// between two nodes then jumps, too.
     fn announce(&mut self, instant: f64) {
         self.agenda.push(Reverse(Instant(instant - JUMP)));
         self.agenda.push(Reverse(Instant(instant)));
@@ -291,7 +293,7 @@ impl<'a> Solver<'a> {
         for (i, signal) in self.signals_now.iter().enumerate() {
             self.signals[i * places + place] = *signal;
         }
-        let step = Step { to, h, r: self.extrapolates(h), newest: self.nodes.newest() };
+        let step = Step { to_s: to, h_s: h, r: self.extrapolates(h), newest: self.nodes.newest() };
         // The last step may be shorter.
         let rests = self.nodes.on_time(to);
         self.look_forward(&step, rests);
@@ -333,8 +335,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Half of what the step is of the step before, for the predictor, or 0: one whose steps grow fast
-    /// goes wrong, and Euler's does not.
+    /// Half of what the step is of the step before, for the predictor, or 0: one whose steps grow
+    /// fast goes wrong, and Euler's does not.
     fn extrapolates(&self, h: f64) -> f64 {
         self.h_old.map_or(0.0, |old| if h < 3.0 * old { h / old / 2.0 } else { 0.0 })
     }
@@ -348,7 +350,7 @@ impl<'a> Solver<'a> {
 
     /// Predicts every class's rate at `to` and sums up what reaches each link then.
     fn look_forward(&mut self, step: &Step, rests: bool) {
-        let Step { to, h, r, newest } = *step;
+        let Step { to_s: to, h_s: h, r, newest } = *step;
         self.inflows.fill(Inflow::default());
         self.quick.settle(&self.quiet_from);
         let (places, place) = (self.nodes.places(), self.nodes.place());
@@ -361,14 +363,15 @@ impl<'a> Solver<'a> {
             kinds: &self.kinds,
             quiet_from: &self.quiet_from,
             own: &self.own,
+            step: *step,
         };
         for (i, class) in self.model.classes.iter().enumerate() {
             let state = &mut self.states[i];
             let ring = &mut self.rates[i * places..(i + 1) * places];
             if self.clock.runs() {
                 let sender = &self.model.senders[class.group as usize];
-                let one = (i, class, sender, state);
-                self.clock.send(&ahead, one, (ring, &mut self.inflows), (to, h, place));
+                let source = Source { number: i, class, sender };
+                self.clock.send(&ahead, (source, state), ring, &mut self.inflows);
                 continue;
             }
             if to < class.start || to > state.ended + class.reach {
@@ -394,7 +397,7 @@ impl<'a> Solver<'a> {
 
     /// What the ACKs that arrive at `to` say, and what the windows make of it.
     fn look_back(&mut self, step: &Step, rests: bool) -> f64 {
-        let Step { to, h, r, .. } = *step;
+        let Step { to_s: to, h_s: h, r, .. } = *step;
         let mut worst: f64 = 0.0;
         self.quick.settle(&self.quiet_from);
         let places = self.nodes.places();
@@ -418,7 +421,9 @@ impl<'a> Solver<'a> {
                 worst = worst.max(self.look_back_acks(i, step));
                 continue;
             }
-            let seen = self.see(i, (to, h, self.states[i].rate, 1.0, false));
+            let sent_pkts_per_s = self.states[i].rate;
+            let answered = Answered { to_s: to, h_s: h, sent_pkts_per_s, flows: 1.0, holds: false };
+            let seen = self.see(i, answered);
             let class = &self.model.classes[i];
             let sender = &self.model.senders[class.group as usize];
             let ring = &self.rates[i * places..(i + 1) * places];
@@ -436,9 +441,9 @@ impl<'a> Solver<'a> {
         worst
     }
 
-    /// What the ACK of class `i` that arrives now met; `at` as [`see`] has it.
+    /// What the ACKs of class `i` that arrive now met.
     #[inline]
-    fn see(&mut self, i: usize, at: (f64, f64, f64, f64, bool)) -> Seen {
+    fn see(&mut self, i: usize, answered: Answered) -> Seen {
         let class = &self.model.classes[i];
         let sight = Sight {
             model: &self.model,
@@ -451,7 +456,8 @@ impl<'a> Solver<'a> {
             told: &self.told,
         };
         let sender = &self.model.senders[class.group as usize];
-        see(&sight, (i, class, sender), &mut self.own, &mut self.scratch, at)
+        let source = Source { number: i, class, sender };
+        see(&sight, source, &mut self.own, &mut self.gains, answered)
     }
 
     /// The step is kept: what ends at `to` ends, and what is recorded is recorded.

@@ -28,7 +28,7 @@ fn short_cuts_lead_to_the_same_place() {
         let mut rested = 0;
         while solver.step() {
             let newest = solver.nodes.newest();
-            let step = Step { to: solver.now, h: solver.h, r: 0.5, newest };
+            let step = Step { to_s: solver.now, h_s: solver.h, r: 0.5, newest };
             rested += (0..12).filter(|&i| solver.quick.rests(i, &step)).count();
         }
         (solver.states, rested)
