@@ -18,11 +18,11 @@ const T_P: [Span; 8] = [
     Span::from_millis(1400),
 ];
 /// t_p at the start: 200 ms.
-pub(in crate::explicit) const FIRST_T_P: u8 = 1;
+pub const FIRST_T_P: u8 = 1;
 
 /// t_p of a code of three bits.
 #[inline]
-pub(in crate::explicit) fn t_p(code: u8) -> Span {
+pub fn t_p(code: u8) -> Span {
     T_P[usize::from(code & 7)]
 }
 
@@ -37,41 +37,41 @@ fn t_p_code(mean: f64) -> u8 {
 /// Three bits of t_p, then 25 bits of RTT in microseconds; 0 before the first sample, and all ones
 /// for 33.554431 s and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::explicit) struct Timing(u32);
+pub struct Timing(u32);
 
 impl Timing {
-    pub(in crate::explicit) const BITS: u32 = 28;
+    pub const BITS: u32 = 28;
     const RTT_BITS: u32 = 25;
     const RTT_MAX: u32 = (1 << Self::RTT_BITS) - 1;
 
-    pub(in crate::explicit) fn new(t_p: u8, rtt: Option<Span>) -> Timing {
+    pub fn new(t_p: u8, rtt: Option<Span>) -> Timing {
         // 10^6 ps to the microsecond; the cast is of a number of 25 bits.
         let rtt = rtt.map_or(0, |rtt| (rtt.0 / 1_000_000).min(u64::from(Self::RTT_MAX)) as u32);
         Timing(u32::from(t_p & 7) << Self::RTT_BITS | rtt)
     }
 
     /// Of 28 bits.
-    pub(in crate::explicit) fn from_bits(bits: u32) -> Timing {
+    pub fn from_bits(bits: u32) -> Timing {
         Timing(bits & ((1 << Self::BITS) - 1))
     }
 
-    pub(in crate::explicit) fn bits(self) -> u32 {
+    pub fn bits(self) -> u32 {
         self.0
     }
 
     #[inline]
-    pub(in crate::explicit) fn t_p(self) -> u8 {
+    pub fn t_p(self) -> u8 {
         (self.0 >> Self::RTT_BITS) as u8
     }
 
     /// [microseconds]
     #[inline]
-    pub(in crate::explicit) fn rtt(self) -> u32 {
+    pub fn rtt(self) -> u32 {
         self.0 & Self::RTT_MAX
     }
 
     #[inline]
-    pub(in crate::explicit) fn set_t_p(&mut self, t_p: u8) {
+    pub fn set_t_p(&mut self, t_p: u8) {
         self.0 = u32::from(t_p & 7) << Self::RTT_BITS | self.rtt();
     }
 }
@@ -165,7 +165,7 @@ impl GaugeParams {
         LoadParams { t_q, a, kappa_q, gamma }
     }
 
-    pub(in crate::explicit) fn service(&self) -> Service {
+    pub fn service(&self) -> Service {
         if self.priority { Service::AcksFirst } else { Service::Fifo }
     }
 }
@@ -173,7 +173,7 @@ impl GaugeParams {
 /// What MLCP's router and those of the n-bit schemes measure: sigma over t_p, t_p from the mean
 /// RTT.
 #[derive(Clone, Debug)]
-pub(in crate::explicit) struct Gauge {
+pub struct Gauge {
     params: GaugeParams,
     meter: LoadMeter,
     rtt: MeanRtt,
@@ -185,7 +185,7 @@ pub(in crate::explicit) struct Gauge {
 }
 
 impl Gauge {
-    pub(in crate::explicit) fn new(params: &GaugeParams, capacity: Rate) -> Gauge {
+    pub fn new(params: &GaugeParams, capacity: Rate) -> Gauge {
         let first = t_p(FIRST_T_P);
         Gauge {
             meter: LoadMeter::new(params.load(), first, capacity),
@@ -206,19 +206,19 @@ impl Gauge {
 
     /// A packet arrives, with this much timing if it has a header.
     #[inline]
-    pub(in crate::explicit) fn arrive(&mut self, size: u32, timing: Option<Timing>) {
+    pub fn arrive(&mut self, size: u32, timing: Option<Timing>) {
         self.meter.arrive(size);
         if let Some(timing) = timing {
             self.rtt.seen(timing.rtt());
         }
     }
 
-    pub(in crate::explicit) fn next_timer(&self) -> Time {
+    pub fn next_timer(&self) -> Time {
         self.meter.next_timer().min(self.next_mean)
     }
 
     /// True when sigma is new.
-    pub(in crate::explicit) fn on_timer(&mut self, now: Time, backlog: Backlog) -> bool {
+    pub fn on_timer(&mut self, now: Time, backlog: Backlog) -> bool {
         if now >= self.next_mean {
             self.rtt.end();
             if self.params.mean_every == MeanEvery::T {
@@ -238,27 +238,27 @@ impl Gauge {
         over
     }
 
-    pub(in crate::explicit) fn sigma(&self) -> f64 {
+    pub fn sigma(&self) -> f64 {
         self.meter.rho()
     }
 
     /// The code of the length over which [`Gauge::sigma`] was measured.
     #[inline]
-    pub(in crate::explicit) fn told(&self) -> u8 {
+    pub fn told(&self) -> u8 {
         self.told
     }
 
-    pub(in crate::explicit) fn set_capacity(&mut self, capacity: Rate) {
+    pub fn set_capacity(&mut self, capacity: Rate) {
         self.meter.set_capacity(capacity);
     }
 
-    pub(in crate::explicit) fn retune(&mut self, params: &GaugeParams, capacity: Rate) {
+    pub fn retune(&mut self, params: &GaugeParams, capacity: Rate) {
         self.meter.retune(params.load(), capacity);
         (self.rtt.t, self.rtt.phi) = (params.t.as_secs(), params.phi);
         self.params = params.clone();
     }
 
-    pub(in crate::explicit) const VARIABLES: [Variable; 4] = [
+    pub const VARIABLES: [Variable; 4] = [
         Variable::new(
             "sigma",
             "",
@@ -269,7 +269,7 @@ impl Gauge {
         Variable::new("t_c", "s", "smoothed mean RTT of the packets"),
     ];
 
-    pub(in crate::explicit) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+    pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sigma", self.meter.rho());
         sink("q", self.meter.q());
         sink("t_p", t_p(self.t_p).as_secs());
