@@ -77,7 +77,11 @@ pub enum Refused {
 /// A protocol's parameters. `Default` gives the paper's values.
 pub trait Params: Clone + Default {
     /// All parameters, in the order of declaration.
-    fn specs() -> &'static [Spec];
+    const SPECS: &'static [Spec];
+    /// The same.
+    fn specs() -> &'static [Spec] {
+        Self::SPECS
+    }
     /// Its named sets of values.
     fn presets() -> &'static [Preset] {
         &[]
@@ -148,26 +152,114 @@ impl ParamValue for Text {
     }
 }
 
-/// Is `value` within the range of `spec`? Choices and flags always are; NaN never is.
-pub fn in_range<T: ParamValue>(value: T, spec: &Spec) -> bool {
-    value.magnitude().is_none_or(|x| x >= spec.low && x <= spec.high)
+/// A choice of which only the first `N` words may be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First<T, const N: usize>(pub T);
+
+impl<T: ParamValue, const N: usize> ParamValue for First<T, N> {
+    const KIND: Kind = match T::KIND {
+        Kind::Choice(words) => Kind::Choice(words.split_at(N).0),
+        other => other,
+    };
+    fn value(self) -> Value {
+        self.0.value()
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match (Self::KIND, value) {
+            (Kind::Choice(words), Value::Choice(word)) if words.contains(&word) => {
+                T::from_value(value).map(First)
+            }
+            _ => None,
+        }
+    }
+    fn magnitude(self) -> Option<f64> {
+        None
+    }
+}
+
+/// Puts `value` into `field`. Choices and flags have no range; NaN is in none.
+///
+/// # Errors
+/// As [`Params::set`].
+pub fn put<T: ParamValue>(
+    field: &mut T,
+    (low, high): (f64, f64),
+    value: Value,
+) -> Result<(), Refused> {
+    let value = T::from_value(value).ok_or(Refused::Type)?;
+    if !value.magnitude().is_none_or(|x| x >= low && x <= high) {
+        return Err(Refused::Range);
+    }
+    *field = value;
+    Ok(())
+}
+
+/// How many specs these parts have.
+pub const fn total(parts: &[&[Spec]]) -> usize {
+    let (mut count, mut i) = (0, 0);
+    while i < parts.len() {
+        count += parts[i].len();
+        i += 1;
+    }
+    count
+}
+
+/// The specs of these parts in a row, all `N` of them.
+pub const fn joined<const N: usize>(parts: &[&[Spec]]) -> [Spec; N] {
+    let mut all = [Spec { name: "", kind: Kind::Flag, low: 0.0, high: 0.0, doc: "" }; N];
+    let (mut count, mut i) = (0, 0);
+    while i < parts.len() {
+        let mut k = 0;
+        while k < parts[i].len() {
+            all[count] = parts[i][k];
+            count += 1;
+            k += 1;
+        }
+        i += 1;
+    }
+    all
 }
 
 /// Declares a struct of parameters: `name: type = default => (low, high);` with a doc comment that
-/// gives symbol, unit and section; flags and choices have no range. Presets may follow, each with a
-/// sentence that names its source: `presets { /// DOC "name" { parameter = Number(0.5), ... } }`.
+/// gives symbol, unit and section; flags and choices have no range. `name: type;` is a group: another
+/// such struct, whose parameters a user sees and sets as if they stood there themselves. Presets may
+/// follow, each with a sentence that names its source: `presets { /// DOC "name" { parameter =
+/// Number(0.5), ... } }`.
 #[macro_export]
 macro_rules! params {
-    (@low) => { 0.0 };
-    (@low $low:expr, $high:expr) => { $low };
-    (@high) => { 0.0 };
-    (@high $low:expr, $high:expr) => { $high };
+    (@range) => { (0.0, 0.0) };
+    (@range $low:expr, $high:expr) => { ($low, $high) };
+    (@default $type:ty) => { <$type>::default() };
+    (@default $type:ty, $default:expr) => { $default };
+    (@specs $type:ty, $spec:expr) => { <$type as $crate::params::Params>::SPECS };
+    (@specs $type:ty, $spec:expr, $default:expr) => { &[$spec] };
+    (@set $field:expr, $own:expr, $name:ident, $value:ident, $range:expr) => {
+        match $crate::params::Params::set(&mut $field, $name, $value) {
+            Err($crate::params::Refused::Unknown) => {}
+            done => return done,
+        }
+    };
+    (@set $field:expr, $own:expr, $name:ident, $value:ident, $range:expr, $default:expr) => {
+        if $name == $own {
+            return $crate::params::put(&mut $field, $range, $value);
+        }
+    };
+    (@get $field:expr, $own:expr, $name:ident) => {
+        if let Some(value) = $crate::params::Params::get(&$field, $name) {
+            return Some(value);
+        }
+    };
+    (@get $field:expr, $own:expr, $name:ident, $default:expr) => {
+        if $name == $own {
+            return Some($crate::params::ParamValue::value($field));
+        }
+    };
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $field:ident : $type:ty = $default:expr $(=> ($low:expr, $high:expr))?;
+                $field:ident : $type:ty $(= $default:expr $(=> ($low:expr, $high:expr))?)?;
             )*
         }
         $( presets { $(
@@ -183,20 +275,25 @@ macro_rules! params {
 
         impl Default for $name {
             fn default() -> Self {
-                $name { $( $field: $default, )* }
+                $name { $( $field: $crate::params!(@default $type $(, $default)?), )* }
             }
         }
 
         impl $crate::params::Params for $name {
-            fn specs() -> &'static [$crate::params::Spec] {
-                &[ $( $crate::params::Spec {
-                    name: stringify!($field),
-                    kind: <$type as $crate::params::ParamValue>::KIND,
-                    low: $crate::params!(@low $($low, $high)?),
-                    high: $crate::params!(@high $($low, $high)?),
-                    doc: concat!($($doc),+),
-                }, )* ]
-            }
+            const SPECS: &'static [$crate::params::Spec] = {
+                const PARTS: &[&[$crate::params::Spec]] = &[ $( $crate::params!(
+                    @specs $type,
+                    $crate::params::Spec {
+                        name: stringify!($field),
+                        kind: <$type as $crate::params::ParamValue>::KIND,
+                        low: $crate::params!(@range $($($low, $high)?)?).0,
+                        high: $crate::params!(@range $($($low, $high)?)?).1,
+                        doc: concat!($($doc),+),
+                    }
+                    $(, $default)?
+                ), )* ];
+                &$crate::params::joined::<{ $crate::params::total(PARTS) }>(PARTS)
+            };
 
             $( fn presets() -> &'static [$crate::params::Preset] {
                 const PRESETS: &[$crate::params::Preset] = &[ $( $crate::params::Preset {
@@ -207,31 +304,22 @@ macro_rules! params {
                 PRESETS
             } )?
 
-            #[allow(unused_variables)]
+            #[allow(unused_variables)] // a protocol without parameters
             fn set(
                 &mut self,
                 name: &str,
                 value: $crate::params::Value,
             ) -> Result<(), $crate::params::Refused> {
-                #[allow(unused_imports)] // a protocol without parameters
-                use $crate::params::{ParamValue, Refused};
-                $( if name == stringify!($field) {
-                    let value = <$type as ParamValue>::from_value(value).ok_or(Refused::Type)?;
-                    let spec = Self::specs().iter().find(|s| s.name == name);
-                    if spec.is_some_and(|s| $crate::params::in_range(value, s)) {
-                        self.$field = value;
-                        return Ok(());
-                    }
-                    return Err(Refused::Range);
-                } )*
-                Err(Refused::Unknown)
+                $( $crate::params!(
+                    @set self.$field, stringify!($field), name, value,
+                    $crate::params!(@range $($($low, $high)?)?) $(, $default)?
+                ); )*
+                Err($crate::params::Refused::Unknown)
             }
 
             #[allow(unused_variables)]
             fn get(&self, name: &str) -> Option<$crate::params::Value> {
-                $( if name == stringify!($field) {
-                    return Some($crate::params::ParamValue::value(self.$field));
-                } )*
+                $( $crate::params!(@get self.$field, stringify!($field), name $(, $default)?); )*
                 None
             }
         }
@@ -282,6 +370,16 @@ mod tests {
     }
 
     params! {
+        /// A group of parameters.
+        pub struct Rest {
+            /// A weight.
+            weight: f64 = 2.0 => (1.0, 3.0);
+            /// A colour that is not blue.
+            warm: First<Colour, 1> = First(Colour::Red);
+        }
+    }
+
+    params! {
         /// Test parameters.
         pub struct Toy {
             /// A gain.
@@ -292,6 +390,10 @@ mod tests {
             on: bool = true;
             /// A colour.
             colour: Colour = Colour::Red;
+            /// More of them.
+            more: Rest;
+            /// The last.
+            last: u64 = 7 => (0.0, 9.0);
         }
         presets {
             /// As nobody used it.
@@ -317,6 +419,23 @@ mod tests {
     }
 
     #[test]
+    fn a_groups_parameters_are_as_if_they_stood_in_its_place() {
+        let mut toy = Toy::default();
+        assert_eq!(
+            (toy.get("weight"), toy.get("last")),
+            (Some(Value::Number(2.0)), Some(Value::Count(7)))
+        );
+        assert_eq!(toy.set("weight", Value::Number(3.0)), Ok(()));
+        assert_eq!(toy.set("weight", Value::Number(3.5)), Err(Refused::Range));
+        assert_eq!(toy.set("warm", Value::Choice("blue")), Err(Refused::Type));
+        assert_eq!(toy.set("warm", Value::Choice("red")), Ok(()));
+        assert_eq!(toy.set("last", Value::Count(9)), Ok(()));
+        assert_eq!(toy.set("more", Value::Number(1.0)), Err(Refused::Unknown));
+        let more = Rest { weight: 3.0, ..Rest::default() };
+        assert_eq!(toy, Toy { more, last: 9, ..Toy::default() });
+    }
+
+    #[test]
     fn presets_are_names_and_values() {
         let [still, blue] = Toy::presets() else { panic!("two presets") };
         assert_eq!((still.name, still.doc.trim()), ("still", "As nobody used it."));
@@ -327,9 +446,10 @@ mod tests {
 
     #[test]
     fn specs_tell_what_a_user_may_write() {
-        let names: [&str; 4] = core::array::from_fn(|i| Toy::specs()[i].name);
-        assert_eq!(names, ["gain", "period", "on", "colour"]);
+        let names: [&str; 7] = core::array::from_fn(|i| Toy::specs()[i].name);
+        assert_eq!(names, ["gain", "period", "on", "colour", "weight", "warm", "last"]);
         assert_eq!(Toy::specs()[3].kind, Kind::Choice(&["red", "blue"]));
+        assert_eq!(Toy::specs()[5].kind, Kind::Choice(&["red"]));
         assert_eq!(Toy::specs()[0].doc.trim(), "A gain.");
     }
 }
