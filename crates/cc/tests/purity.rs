@@ -88,8 +88,12 @@ fn tokens(source: &str) -> Vec<String> {
     out
 }
 
-/// The source above its test module; an offence when the module is not the end of the file.
+/// The source above its test module; an offence when the module is not the end of the file. A module
+/// that is a file of its own is read as all others are.
 fn without_tests(source: &str) -> Result<&str, String> {
+    if let Some(code) = source.strip_suffix("\n#[cfg(test)]\nmod tests;\n") {
+        return Ok(code);
+    }
     let Some((code, tests)) = source.split_once("\n#[cfg(test)]\nmod tests {\n") else {
         return Ok(source);
     };
@@ -223,6 +227,8 @@ fn the_source_check_can_fail() {
         "fn seed(x: &[u8]) -> usize { x.as_ptr().addr() }",
         "fn a() { unsafe { b() } }",
         "fn a() {}\n#[cfg(test)]\nmod tests {\n}\nfn b() { std::process::id(); }\n",
+        "fn a() {}\n#[cfg(test)]\nmod tests;\nfn b() {}\n",
+        "fn a() { std::process::id(); }\n\n#[cfg(test)]\nmod tests;\n",
         "/* harmless */ fn a() { /* \" */ std::process::id(); /* \" */ }",
         "const QUOTE: char = '\"'; fn a() { std::process::id(); } const END: char = '\"';",
     ];
@@ -237,6 +243,7 @@ fn the_source_check_can_pass() {
         "//! No std::fs, no clock.\nfn name() -> &'static str { \"std::time::Instant::now()\" }",
         "fn draw(stream: &mut Stream) -> f64 { stream.unit() }",
         "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n",
+        "fn a() {}\n\n#[cfg(test)]\nmod tests;\n",
     ];
     for source in harmless {
         assert_eq!(offences("cc", source), Vec::<String>::new(), "{source}");
