@@ -51,6 +51,7 @@ use units::random::Stream;
 use units::{Span, Time};
 
 use crate::classes::{Kept, Place, Plan};
+use crate::explicit::controlled::Congestion;
 use crate::explicit::xcp::XcpHeader;
 use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
 
@@ -336,7 +337,7 @@ impl XcpPolice {
         header: &mut XcpHeader,
         size: f64,
     ) -> Option<Caught> {
-        if !header.has_estimate() {
+        if header.stated(size).is_none() {
             if watched.silent == 0 {
                 watched.over = now;
             }
