@@ -328,8 +328,7 @@ impl<H: Congestion> Receiver for Summing<H> {
 /// The end host's part.
 #[derive(Clone, Debug)]
 pub struct XcpSender {
-    /// [bytes]
-    cwnd: f64,
+    cwnd_bytes: f64,
     /// The last header whose feedback was taken.
     seen: XcpHeader,
     /// s [bytes].
@@ -338,44 +337,48 @@ pub struct XcpSender {
     rate: Option<f64>,
     /// 1/price.
     by_price: f64,
-    /// Feedback below this is taken at once: less than the largest value, and none while a loss waits
-    /// for the feedback after it.
-    at_once: f64,
     header_cwnd: HeaderCwnd,
     losses: Losses,
+    next: Next,
+}
+
+/// What the next feedback decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// The window alone.
+    Window,
+    /// What the loss before it was, too ([`Losses::Explicit`]).
+    Loss,
 }
 
 impl XcpSender {
-    /// A header came back.
+    /// A header came back. The largest value says nothing (D2).
     #[inline(always)]
     pub(super) fn take(&mut self, header: XcpHeader) {
-        if header.feedback < self.at_once {
+        if header.feedback < LARGEST_FEEDBACK {
+            if self.next == Next::Loss {
+                self.judge(header.feedback);
+            }
             self.seen = header;
-            self.cwnd = (self.cwnd + header.feedback).max(self.packet);
-        } else {
-            self.take_after_loss(header);
+            self.cwnd_bytes = (self.cwnd_bytes + header.feedback).max(self.packet);
         }
     }
 
-    /// The first feedback after a loss says what the loss was; the largest value says nothing.
+    /// The first feedback after a loss says what the loss was.
     #[cold]
-    fn take_after_loss(&mut self, header: XcpHeader) {
-        if self.at_once < 0.0 && header.feedback < LARGEST_FEEDBACK {
-            self.at_once = LARGEST_FEEDBACK;
-            if header.feedback <= 0.0 {
-                self.halve();
-            }
-            self.take(header);
+    fn judge(&mut self, feedback: f64) {
+        self.next = Next::Window;
+        if feedback <= 0.0 {
+            self.halve();
         }
     }
 
     fn halve(&mut self) {
-        self.cwnd = (self.cwnd / 2.0).max(self.packet);
+        self.cwnd_bytes = (self.cwnd_bytes / 2.0).max(self.packet);
     }
 
-    /// The window [bytes].
     pub(super) fn cwnd_bytes(&self) -> f64 {
-        self.cwnd
+        self.cwnd_bytes
     }
 
     /// The last header whose feedback was taken.
@@ -394,14 +397,14 @@ impl Sender for XcpSender {
     fn new(params: &XcpSenderParams, context: &SenderContext) -> XcpSender {
         let packet = f64::from(context.packet_bytes);
         XcpSender {
-            cwnd: context.initial_window.max(1.0) * packet,
+            cwnd_bytes: context.initial_window.max(1.0) * packet,
             seen: XcpHeader::default(),
             packet,
             rate: (params.rate > 0.0).then_some(params.rate / 8.0),
             by_price: 1.0 / params.price,
-            at_once: LARGEST_FEEDBACK,
             header_cwnd: params.header_cwnd,
             losses: params.losses,
+            next: Next::Window,
         }
     }
 
@@ -410,11 +413,13 @@ impl Sender for XcpSender {
         let rtt = segment.srtt.map_or(0.0, Span::as_secs);
         let feedback = match self.rate {
             // The increase wanted, over the packets of a window (section 3.3).
-            Some(rate) if rtt > 0.0 => (rate * rtt - self.cwnd) / (self.cwnd / self.packet),
+            Some(rate) if rtt > 0.0 => {
+                (rate * rtt - self.cwnd_bytes) / (self.cwnd_bytes / self.packet)
+            }
             _ => f64::INFINITY,
         };
         let cwnd = match self.header_cwnd {
-            HeaderCwnd::Real => self.cwnd,
+            HeaderCwnd::Real => self.cwnd_bytes,
             HeaderCwnd::Floor => math::floor(self.cwnd()) * self.packet,
         };
         XcpHeader { cwnd: cwnd * self.by_price, rtt, feedback }
@@ -427,9 +432,9 @@ impl Sender for XcpSender {
 
     fn on_loss(&mut self, loss: &Loss) {
         match loss.kind {
-            LossKind::Timeout => (self.cwnd, self.at_once) = (self.packet, LARGEST_FEEDBACK),
+            LossKind::Timeout => (self.cwnd_bytes, self.next) = (self.packet, Next::Window),
             LossKind::DupAcks if self.losses == Losses::Explicit && self.seen.feedback > 0.0 => {
-                self.at_once = f64::NEG_INFINITY;
+                self.next = Next::Loss;
             }
             LossKind::DupAcks | LossKind::EcnEcho => self.halve(),
         }
@@ -437,7 +442,7 @@ impl Sender for XcpSender {
 
     #[inline]
     fn cwnd(&self) -> f64 {
-        self.cwnd / self.packet
+        self.cwnd_bytes / self.packet
     }
 
     const VARIABLES: &'static [Variable] = &[
