@@ -21,10 +21,8 @@
 //!   that cannot use it, leave a part of each phi unused, and e is what makes up for that part.
 //! - S6: the window is sent to its fraction: floor(w + u), with a u between 0 and 1 that is another for
 //!   each flow and moves on by the golden section once per RTT, so that a flow has w packets out on
-//!   average and flows with equal windows do not all go over a whole packet together. Pacing at w/H_rtt
-//!   was tried instead, also with windows below a packet, and is worse the more flows there are:
-//!   packets gather behind each other in the queue and stay together. Windows are at least a packet; with
-//!   a flow more than the pipe has packets those are a queue that stands.
+//!   average and flows with equal windows do not all go over a whole packet together. Windows are at least
+//!   a packet; with a flow more than the pipe has packets those are a queue that stands.
 //! - S7: a flow that another link holds back is slower than the own ones: with max-min rates a link's own
 //!   flows are its fastest. As long as it is, it is offered a share of the shuffle besides, h over the
 //!   number of all flows. Else a link whose spare bandwidth is next to nothing takes over all flows of
