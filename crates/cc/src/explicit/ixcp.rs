@@ -28,17 +28,16 @@
 //!   before an interval ends offers nothing more: every flow that another link would give a trace is
 //!   held back by it, enters its shuffle and takes from its own flows what it cannot use.
 
-use units::{Rate, Span, Time, math};
+use units::{Rate, math};
 
+use crate::explicit::controlled::{
+    Congestion, Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
+};
 use crate::explicit::xcp::{
-    HeaderCwnd, Losses, XcpHeader, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
+    Shares, Summing, XcpHeader, XcpSender, XcpSenderParams, charge, h, phi,
 };
-use crate::explicit::xcp_common::{Meter, Shares, believed, charge, has_estimate};
 use crate::registry::AnyHeader;
-use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, Passing, Receiver, Router,
-    RouterContext, Sender, SenderContext, Service, Variable, Verdict,
-};
+use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
 choice! {
     /// What ends the feedback of an interval (R1).
@@ -52,9 +51,11 @@ choice! {
     }
 }
 
-xcp_router_params! {
+params! {
     /// The router's parameters.
     pub struct IxcpRouterParams {
+        /// XCP's.
+        xcp: XcpRouterParams;
         /// What ends an interval's feedback: residues of each class, shared ones, or nothing (R1).
         residues: Residues = Residues::Class;
     }
@@ -70,9 +71,11 @@ choice! {
     }
 }
 
-xcp_sender_params! {
+params! {
     /// The sender's parameters.
     pub struct IxcpSenderParams {
+        /// XCP's.
+        xcp: XcpSenderParams;
         /// What becomes of the part of the window that is no whole packet (section IV-A).
         rounding: Rounding = Rounding::Floor;
     }
@@ -92,6 +95,158 @@ pub struct IxcpHeader {
     pub bottleneck: u32,
     /// nextBottleneckId, the link that holds this packet back.
     pub next_bottleneck: u32,
+}
+
+/// The sender's access link (D2).
+pub(super) const ACCESS: u32 = 0;
+
+/// The law: XCP's efficiency controller for all, its fairness controller for the link's own flows.
+#[derive(Clone, Debug, Default)]
+pub struct Ixcp {
+    /// The link's identifier.
+    link: u32,
+    // Sums over the arrivals of the running interval that this link holds back.
+    input_traffic_shuffle: f64,
+    sum_rtt_by_cwnd_shuffle: f64,
+    // The outcome of the last interval, by the paper's names.
+    y_shuffle: f64,
+    phi: f64,
+    h: f64,
+    spare: Shares,
+    shuffle: Shares,
+}
+
+/// The router's part.
+pub type IxcpRouter = Controlled<Ixcp>;
+
+impl Law for Ixcp {
+    type Params = IxcpRouterParams;
+    type Header = IxcpHeader;
+
+    fn common(params: &IxcpRouterParams) -> &XcpRouterParams {
+        &params.xcp
+    }
+
+    fn new(context: &RouterContext) -> Ixcp {
+        Ixcp { link: context.link.saturating_add(1), ..Ixcp::default() }
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, header: &IxcpHeader, size: f64) {
+        if header.bottleneck == self.link {
+            self.input_traffic_shuffle += size;
+        }
+    }
+
+    #[inline(always)]
+    fn sample(&mut self, _: &IxcpRouterParams, header: &IxcpHeader, stated: &Stated) {
+        if header.bottleneck == self.link {
+            self.sum_rtt_by_cwnd_shuffle += stated.rtt_by_cwnd;
+        }
+    }
+
+    /// The appendix's "on estimation-control timeout".
+    fn decide(&mut self, params: &IxcpRouterParams, meter: &Meter) {
+        let (common, d) = (&params.xcp, meter.avg_rtt);
+        let own = (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle);
+        self.y_shuffle = meter.rate(own.1);
+        self.phi = phi(common, meter);
+        self.h = h(common, self.y_shuffle, d, self.phi);
+        let handed = (self.phi.max(0.0), (-self.phi).max(0.0));
+        self.spare = Shares::new(common, d, handed, meter.sums());
+        self.shuffle = Shares::new(common, d, (self.h, self.h), own);
+        if params.residues == Residues::Shared {
+            self.spare.residue_pos += self.shuffle.residue_pos;
+            self.spare.residue_neg += self.shuffle.residue_neg;
+            (self.shuffle.residue_pos, self.shuffle.residue_neg) = (0.0, 0.0);
+        }
+        (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle) = (0.0, 0.0);
+    }
+
+    #[inline]
+    fn answer(&mut self, params: &IxcpRouterParams, header: &mut IxcpHeader, stated: &Stated) {
+        let own = header.bottleneck == self.link;
+        let offers = self.offer(params, own, stated.terms());
+        let paid = header.answer(self.link, own, offers);
+        self.pay(params.residues, paid);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("phi", "bytes", "change of all flows' windows together that is handed out"),
+        Variable::new("h", "bytes", "traffic shuffled between the flows that the link holds back"),
+        Variable::new("xi_p_spare", "", "scale of what every flow gets of phi"),
+        Variable::new("xi_n_spare", "", "scale of what every flow gives of phi"),
+        Variable::new("xi_p_shuffle", "", "scale of what the link's own flows get of h"),
+        Variable::new("xi_n_shuffle", "", "scale of what the link's own flows give of h"),
+        Variable::new("residue_pos_spare", "bytes/s", "what of phi may still be given"),
+        Variable::new("residue_neg_spare", "bytes/s", "what of phi must still be taken"),
+        Variable::new("residue_pos_shuffle", "bytes/s", "what of h may still be given"),
+        Variable::new("residue_neg_shuffle", "bytes/s", "what of h must still be taken"),
+        QUEUE,
+        MEAN_RTT,
+        INPUT,
+        Variable::new(
+            "input_traffic_shuffle",
+            "bytes/s",
+            "of y, the packets of flows that the link holds back",
+        ),
+    ];
+
+    fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("phi", self.phi);
+        sink("h", self.h);
+        sink("xi_p_spare", self.spare.xi_p);
+        sink("xi_n_spare", self.spare.xi_n);
+        sink("xi_p_shuffle", self.shuffle.xi_p);
+        sink("xi_n_shuffle", self.shuffle.xi_n);
+        sink("residue_pos_spare", self.spare.residue_pos);
+        sink("residue_neg_spare", self.spare.residue_neg);
+        sink("residue_pos_shuffle", self.shuffle.residue_pos);
+        sink("residue_neg_shuffle", self.shuffle.residue_neg);
+        meter.probe(sink);
+        sink("input_traffic_shuffle", self.y_shuffle);
+    }
+}
+
+impl Ixcp {
+    /// What a packet gets and gives of each class, both over its RTT; of the shuffle only if it is the link's
+    /// `own`.
+    #[inline(always)]
+    fn offer(&self, params: &IxcpRouterParams, own: bool, terms: (f64, f64)) -> [(f64, f64); 2] {
+        let (residues, overdraw) = (params.residues, params.xcp.overdraw);
+        let beyond = overdraw || residues != Residues::Class;
+        let spare = self.spare.offer(terms, beyond);
+        let shuffle = if own { self.shuffle.offer(terms, beyond) } else { (0.0, 0.0) };
+        if residues != Residues::Shared || overdraw {
+            return [spare, shuffle];
+        }
+        // No more than what both have left, each in the ratio of what it would have been.
+        let most = (self.spare.residue_pos.max(0.0), self.spare.residue_neg.max(0.0));
+        let pos = split((spare.0 + shuffle.0).min(most.0), spare.0, shuffle.0);
+        let neg = split((spare.1 + shuffle.1).min(most.1), spare.1, shuffle.1);
+        [(pos.0, neg.0), (pos.1, neg.1)]
+    }
+
+    /// The account of what a packet cost each class (R1); a shared one is kept with the spare's.
+    #[inline(always)]
+    fn pay(&mut self, residues: Residues, [spare, shuffle]: [(f64, f64); 2]) {
+        match residues {
+            Residues::None => {}
+            Residues::Class => {
+                self.spare.pay(spare);
+                self.shuffle.pay(shuffle);
+            }
+            Residues::Shared => {
+                self.spare.pay((spare.0 + shuffle.0, spare.1 + shuffle.1));
+                if self.spare.residue_pos <= 0.0 {
+                    self.shuffle.xi_p = 0.0;
+                }
+                if self.spare.residue_neg <= 0.0 {
+                    self.shuffle.xi_n = 0.0;
+                }
+            }
+        }
+    }
 }
 
 impl IxcpHeader {
@@ -132,8 +287,98 @@ impl IxcpHeader {
     }
 }
 
-/// The sender's access link (D2).
-pub(super) const ACCESS: u32 = 0;
+/// `whole` in the ratio of `a` to `b`; all of it to the second where both are 0 (R1).
+#[inline]
+fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
+    let first = if a + b > 0.0 { whole * (a / (a + b)) } else { 0.0 };
+    (first, whole - first)
+}
+
+/// The end host's part: XCP's, and the copied identifier.
+#[derive(Clone, Debug)]
+pub struct IxcpSender {
+    xcp: XcpSender,
+    /// bottleneckId.
+    bottleneck: u32,
+    paced: bool,
+}
+
+impl IxcpSender {
+    /// H_rtt of the last header that came back, if it had one.
+    fn rtt(&self) -> Option<f64> {
+        let rtt = self.xcp.seen().rtt;
+        (1e-9..=1e4).contains(&rtt).then_some(rtt)
+    }
+}
+
+impl Sender for IxcpSender {
+    type Params = IxcpSenderParams;
+    type Header = IxcpHeader;
+    type Receiver = Summing<IxcpHeader>;
+
+    fn new(params: &IxcpSenderParams, context: &SenderContext) -> IxcpSender {
+        let paced = params.rounding == Rounding::Paced;
+        IxcpSender { xcp: XcpSender::new(&params.xcp, context), bottleneck: ACCESS, paced }
+    }
+
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) -> IxcpHeader {
+        IxcpHeader::new(self.xcp.on_send(segment), self.bottleneck)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<IxcpHeader>) {
+        self.xcp.take(ack.header.xcp());
+        self.bottleneck = ack.header.next_bottleneck;
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.xcp.on_loss(loss);
+    }
+
+    /// Paced, a window of w packets has up to floor(w) + 1 of them out, at the rate w per RTT.
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        let cwnd = self.xcp.cwnd();
+        if self.paced && self.rtt().is_some() { math::floor(cwnd) + 1.0 } else { cwnd }
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        let rtt = if self.paced { self.rtt()? } else { return None };
+        Some(Rate(((8.0 * self.xcp.cwnd_bytes() / rtt) as u64).max(1)))
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new("h_cwnd", "bytes", "window in the last header that came back"),
+        Variable::new("h_rtt", "s", "RTT estimate in the last header that came back"),
+        Variable::new("h_feedback", "bytes", "change of window in the last header that came back"),
+        Variable::new("bottleneck", "", "number of the link that holds the flow back; 0 is none"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        self.xcp.probe(sink);
+        sink("bottleneck", f64::from(self.bottleneck));
+    }
+}
+
+impl Congestion for IxcpHeader {
+    #[inline(always)]
+    fn stated(&self, size: f64) -> Option<Stated> {
+        self.xcp().stated(size)
+    }
+
+    #[inline]
+    fn feedback(&self) -> f64 {
+        self.feedback
+    }
+
+    #[inline]
+    fn set_feedback(&mut self, feedback: f64) {
+        self.feedback = feedback;
+    }
+}
 
 /// Bytes of XCP's part on the wire.
 const XCP_BYTES: usize = XcpHeader::WIRE_BYTES;
@@ -190,328 +435,12 @@ impl Header for IxcpHeader {
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct IxcpRouter {
-    params: IxcpRouterParams,
-    /// Its identifier.
-    link: u32,
-    meter: Meter,
-    // Sums over the arrivals of the running interval that this link holds back.
-    input_traffic_shuffle: f64,
-    sum_rtt_by_cwnd_shuffle: f64,
-    // The outcome of the last interval, by the paper's names.
-    y_shuffle: f64,
-    phi: f64,
-    h: f64,
-    spare: Shares,
-    shuffle: Shares,
-}
-
-impl IxcpRouter {
-    /// The control decision (appendix, "on estimation-control timeout").
-    fn end_interval(&mut self, now: Time) {
-        let IxcpRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
-        let meter = &mut self.meter;
-        meter.measure(now);
-        let d = meter.avg_rtt;
-        let (sum, traffic) = (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle);
-        self.y_shuffle = meter.rate(traffic);
-        self.phi = meter.phi(alpha, beta, target_queue);
-        self.h = (gamma * self.y_shuffle * d - self.phi.abs()).max(0.0);
-        let handed = (self.phi.max(0.0), (-self.phi).max(0.0));
-        self.spare = Shares::new(
-            handed,
-            d,
-            meter.sum_rtt_by_cwnd,
-            meter.input_traffic,
-            self.params.xi_scale,
-        );
-        self.shuffle = Shares::new((self.h, self.h), d, sum, traffic, self.params.xi_scale);
-        if self.params.residues == Residues::Shared {
-            self.spare.residue_pos += self.shuffle.residue_pos;
-            self.spare.residue_neg += self.shuffle.residue_neg;
-            (self.shuffle.residue_pos, self.shuffle.residue_neg) = (0.0, 0.0);
-        }
-        (self.input_traffic_shuffle, self.sum_rtt_by_cwnd_shuffle) = (0.0, 0.0);
-        meter.restart(now, self.params.min_interval);
-    }
-
-    /// What a packet gets and gives of each class, both over its RTT; of the shuffle only if it is the link's
-    /// `own`.
-    #[inline(always)]
-    fn offer(&self, own: bool, rtt_by_cwnd: f64, size: f64) -> [(f64, f64); 2] {
-        let IxcpRouterParams { overdraw, residues, .. } = self.params;
-        let overdraw = overdraw || residues != Residues::Class;
-        let spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
-        let shuffle =
-            if own { self.shuffle.offer(rtt_by_cwnd, size, overdraw) } else { (0.0, 0.0) };
-        if residues != Residues::Shared || self.params.overdraw {
-            return [spare, shuffle];
-        }
-        // No more than what both have left, each in the ratio of what it would have been.
-        let most = (self.spare.residue_pos.max(0.0), self.spare.residue_neg.max(0.0));
-        let pos = split((spare.0 + shuffle.0).min(most.0), spare.0, shuffle.0);
-        let neg = split((spare.1 + shuffle.1).min(most.1), spare.1, shuffle.1);
-        [(pos.0, neg.0), (pos.1, neg.1)]
-    }
-
-    /// The account of what a packet cost each class (R1); a shared one is kept with the spare's.
-    #[inline(always)]
-    fn pay(&mut self, [spare, shuffle]: [(f64, f64); 2]) {
-        match self.params.residues {
-            Residues::None => {}
-            Residues::Class => {
-                self.spare.pay(spare);
-                self.shuffle.pay(shuffle);
-            }
-            Residues::Shared => {
-                self.spare.pay((spare.0 + shuffle.0, spare.1 + shuffle.1));
-                if self.spare.residue_pos <= 0.0 {
-                    self.shuffle.xi_p = 0.0;
-                }
-                if self.spare.residue_neg <= 0.0 {
-                    self.shuffle.xi_n = 0.0;
-                }
-            }
-        }
-    }
-}
-
-/// `whole` in the ratio of `a` to `b`; all of it to the second where both are 0 (R1).
-#[inline]
-fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
-    let first = if a + b > 0.0 { whole * (a / (a + b)) } else { 0.0 };
-    (first, whole - first)
-}
-
-impl Router for IxcpRouter {
-    type Params = IxcpRouterParams;
-    type Header = IxcpHeader;
-
-    fn new(params: &IxcpRouterParams, context: &RouterContext) -> IxcpRouter {
-        let capacity = believed(context.capacity, params.capacity_error);
-        let shortest = (params.min_interval, params.min_queue_window);
-        IxcpRouter {
-            link: context.link.saturating_add(1),
-            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
-            input_traffic_shuffle: 0.0,
-            sum_rtt_by_cwnd_shuffle: 0.0,
-            y_shuffle: 0.0,
-            phi: 0.0,
-            h: 0.0,
-            spare: Shares::default(),
-            shuffle: Shares::default(),
-            params: params.clone(),
-        }
-    }
-
-    fn service(params: &IxcpRouterParams) -> Service {
-        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
-    }
-
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, IxcpHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
-        let size = f64::from(packet.size);
-        self.meter.arrive(size, backlog);
-        let Some(header) = packet.header.map(|header| *header) else { return Verdict::Forward };
-        if header.bottleneck == self.link {
-            self.input_traffic_shuffle += size;
-        }
-        let rtt = f64::from(header.rtt);
-        if has_estimate(header.cwnd, rtt, header.feedback) {
-            let rtt_by_cwnd = rtt * size / header.cwnd;
-            self.meter.sample(rtt, rtt_by_cwnd);
-            if header.bottleneck == self.link {
-                self.sum_rtt_by_cwnd_shuffle += rtt_by_cwnd;
-            }
-        }
-        Verdict::Forward
-    }
-
-    #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, IxcpHeader>, _backlog: Backlog) {
-        let Some(header) = packet.header else { return };
-        let (size, rtt, held) = (f64::from(packet.size), f64::from(header.rtt), header.feedback);
-        if !has_estimate(header.cwnd, rtt, held) {
-            header.feedback = held.min(0.0);
-            return;
-        }
-        let (own, rtt_by_cwnd) = (header.bottleneck == self.link, rtt * size / header.cwnd);
-        let offers = self.offer(own, rtt_by_cwnd, size);
-        let paid = header.answer(self.link, own, offers);
-        self.pay(paid);
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.meter.window_end {
-            self.meter.end_queue_window(
-                now,
-                backlog,
-                (self.params.queue_window, self.params.min_queue_window),
-            );
-        }
-        if now >= self.meter.interval_end {
-            self.end_interval(now);
-        }
-    }
-
-    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.capacity = believed(capacity, self.params.capacity_error);
-    }
-
-    fn retune(&mut self, params: &IxcpRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.capacity = believed(context.capacity, params.capacity_error);
-        self.meter.max_rtt = params.max_rtt.as_secs();
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("phi", "bytes", "change of all flows' windows together that is handed out"),
-        Variable::new("h", "bytes", "traffic shuffled between the flows that the link holds back"),
-        Variable::new("xi_p_spare", "", "scale of what every flow gets of phi"),
-        Variable::new("xi_n_spare", "", "scale of what every flow gives of phi"),
-        Variable::new("xi_p_shuffle", "", "scale of what the link's own flows get of h"),
-        Variable::new("xi_n_shuffle", "", "scale of what the link's own flows give of h"),
-        Variable::new("residue_pos_spare", "bytes/s", "what of phi may still be given"),
-        Variable::new("residue_neg_spare", "bytes/s", "what of phi must still be taken"),
-        Variable::new("residue_pos_shuffle", "bytes/s", "what of h may still be given"),
-        Variable::new("residue_neg_shuffle", "bytes/s", "what of h must still be taken"),
-        Variable::new(
-            "persistent_queue",
-            "bytes",
-            "Q, the queue that did not drain in a propagation delay",
-        ),
-        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
-        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
-        Variable::new(
-            "input_traffic_shuffle",
-            "bytes/s",
-            "of y, the packets of flows that the link holds back",
-        ),
-    ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("phi", self.phi);
-        sink("h", self.h);
-        sink("xi_p_spare", self.spare.xi_p);
-        sink("xi_n_spare", self.spare.xi_n);
-        sink("xi_p_shuffle", self.shuffle.xi_p);
-        sink("xi_n_shuffle", self.shuffle.xi_n);
-        sink("residue_pos_spare", self.spare.residue_pos);
-        sink("residue_neg_spare", self.spare.residue_neg);
-        sink("residue_pos_shuffle", self.shuffle.residue_pos);
-        sink("residue_neg_shuffle", self.shuffle.residue_neg);
-        sink("persistent_queue", self.meter.persistent_queue);
-        sink("avg_rtt", self.meter.avg_rtt);
-        sink("input_traffic", self.meter.y);
-        sink("input_traffic_shuffle", self.y_shuffle);
-    }
-}
-
-/// The receiver's part: the header as it came, with the sum of the feedback that one ACK answers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct IxcpReceiver;
-
-impl Receiver for IxcpReceiver {
-    type Header = IxcpHeader;
-
-    #[inline]
-    fn on_data(&mut self, data: &Arrived<IxcpHeader>) -> Feedback<IxcpHeader> {
-        let mut header = data.header;
-        if let Some(pending) = &data.pending {
-            header.feedback += pending.header.feedback;
-        }
-        Feedback { header, code: data.ecn }
-    }
-}
-
-/// The end host's part: XCP's, and the copied identifier.
-#[derive(Clone, Debug)]
-pub struct IxcpSender {
-    xcp: XcpSender,
-    /// bottleneckId.
-    bottleneck: u32,
-    paced: bool,
-}
-
-impl IxcpSender {
-    /// H_rtt of the last header that came back, if it had one.
-    fn rtt(&self) -> Option<f64> {
-        let rtt = self.xcp.seen().rtt;
-        (1e-9..=1e4).contains(&rtt).then_some(rtt)
-    }
-}
-
-impl Sender for IxcpSender {
-    type Params = IxcpSenderParams;
-    type Header = IxcpHeader;
-    type Receiver = IxcpReceiver;
-
-    fn new(params: &IxcpSenderParams, context: &SenderContext) -> IxcpSender {
-        let &IxcpSenderParams { header_cwnd, rate, price, losses, rounding } = params;
-        let params = XcpSenderParams { header_cwnd, rate, price, losses };
-        let paced = rounding == Rounding::Paced;
-        IxcpSender { xcp: XcpSender::new(&params, context), bottleneck: ACCESS, paced }
-    }
-
-    #[inline]
-    fn on_send(&mut self, segment: &Departing) -> IxcpHeader {
-        IxcpHeader::new(self.xcp.on_send(segment), self.bottleneck)
-    }
-
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<IxcpHeader>) {
-        self.xcp.take(ack.header.xcp());
-        self.bottleneck = ack.header.next_bottleneck;
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.xcp.on_loss(loss);
-    }
-
-    /// Paced, a window of w packets has up to floor(w) + 1 of them out, at the rate w per RTT.
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        let cwnd = self.xcp.cwnd();
-        if self.paced && self.rtt().is_some() { math::floor(cwnd) + 1.0 } else { cwnd }
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        let rtt = if self.paced { self.rtt()? } else { return None };
-        let bytes = self.xcp.window();
-        Some(Rate(((8.0 * bytes / rtt) as u64).max(1)))
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("cwnd", "pkts", "congestion window"),
-        Variable::new("h_cwnd", "bytes", "window in the last header that came back"),
-        Variable::new("h_rtt", "s", "RTT estimate in the last header that came back"),
-        Variable::new("h_feedback", "bytes", "change of window in the last header that came back"),
-        Variable::new("bottleneck", "", "number of the link that holds the flow back; 0 is none"),
-    ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        self.xcp.probe(sink);
-        sink("bottleneck", f64::from(self.bottleneck));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::{Ecn, LossKind};
+    use units::Span;
+
+    use crate::roles::{Backlog, Ecn, LossKind, Passing, Router};
     use crate::tests::{
         ack as plain_ack, departing, loss, ms, near, router_context, sender_context,
     };
@@ -554,8 +483,13 @@ mod tests {
         router
     }
 
+    fn params(residues: Residues) -> IxcpRouterParams {
+        let xcp = XcpRouterParams { alpha: 0.04, ..Default::default() };
+        IxcpRouterParams { xcp, residues }
+    }
+
     fn shuffling() -> IxcpRouter {
-        router(&IxcpRouterParams { alpha: 0.04, ..Default::default() }, 0)
+        router(&params(Residues::Class), 0)
     }
 
     #[test]
@@ -563,15 +497,17 @@ mod tests {
         let r = shuffling();
         // y = 50 000/0.05 = 1e6, y_shuffle = 20 000/0.05 = 4e5, d = 0.0625.
         // phi = 0.04*0.0625*250 000 = 625; h = 0.1*4e5*0.0625 - 625 = 1875.
-        assert!(near(r.meter.y, 1e6) && near(r.y_shuffle, 4e5) && near(r.meter.avg_rtt, 0.0625));
-        assert!(near(r.phi, 625.0) && near(r.h, 1875.0));
+        assert!(
+            near(r.meter.y, 1e6) && near(r.law.y_shuffle, 4e5) && near(r.meter.avg_rtt, 0.0625)
+        );
+        assert!(near(r.law.phi, 625.0) && near(r.law.h, 1875.0));
         // sum rtt*s/cwnd: own 20*0.00625 = 0.125, others 30*0.0125 = 0.375, together 0.5.
         // xi_p_spare = 625/(0.0625*0.5), xi_p_shuffle = 1875/(0.0625*0.125),
         // xi_n_shuffle = 1875/(0.0625*20 000).
-        let Shares { xi_p, xi_n, residue_pos, residue_neg } = r.spare;
+        let Shares { xi_p, xi_n, residue_pos, residue_neg } = r.law.spare;
         assert!(near(xi_p, 20_000.0) && near(residue_pos, 10_000.0));
         assert_eq!((xi_n, residue_neg), (0.0, 0.0));
-        let Shares { xi_p, xi_n, residue_pos, residue_neg } = r.shuffle;
+        let Shares { xi_p, xi_n, residue_pos, residue_neg } = r.law.shuffle;
         assert!(near(xi_p, 240_000.0) && near(xi_n, 1.5));
         assert!(near(residue_pos, 30_000.0) && near(residue_neg, 30_000.0));
     }
@@ -583,12 +519,14 @@ mod tests {
         let own = depart(&mut r, packet(LINK, 10_000.0, 0.0625));
         assert!(near(own.feedback, 101.5625 - 93.75) && { own.next_bottleneck } == LINK);
         // It paid 20 000*0.00625 = 125 of spare, 240 000*0.00625 = 1500 and 1500 of the shuffle.
-        assert!(near(r.spare.residue_pos, 9875.0));
-        assert!(near(r.shuffle.residue_pos, 28_500.0) && near(r.shuffle.residue_neg, 28_500.0));
+        assert!(near(r.law.spare.residue_pos, 9875.0));
+        assert!(
+            near(r.law.shuffle.residue_pos, 28_500.0) && near(r.law.shuffle.residue_neg, 28_500.0)
+        );
         // Another: 20 000*0.0625*0.0125 = 15.625, of residue_pos_spare 250.
         let other = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
         assert!(near(other.feedback, 15.625) && { other.next_bottleneck } == LINK);
-        assert!(near(r.spare.residue_pos, 9625.0) && near(r.shuffle.residue_pos, 28_500.0));
+        assert!(near(r.law.spare.residue_pos, 9625.0) && near(r.law.shuffle.residue_pos, 28_500.0));
     }
 
     /// The interval's packets together carry phi/d, and the shuffle sums to nothing.
@@ -610,11 +548,11 @@ mod tests {
     fn overload_is_taken_from_all_and_ends_the_shuffle() {
         let r = router(&IxcpRouterParams::default(), 100_000);
         // phi = 0.4*0.0625*250 000 - 0.226*100 000 = 6250 - 22 600; h = max(0, 2500 - 16 350).
-        assert!(near(r.phi, -16_350.0));
-        assert_eq!((r.h, r.shuffle), (0.0, Shares::default()));
+        assert!(near(r.law.phi, -16_350.0));
+        assert_eq!((r.law.h, r.law.shuffle), (0.0, Shares::default()));
         // xi_n_spare = 16 350/(0.0625*50 000).
-        assert!(near(r.spare.xi_n, 5.232) && near(r.spare.residue_neg, 261_600.0));
-        assert_eq!((r.spare.xi_p, r.spare.residue_pos), (0.0, 0.0));
+        assert!(near(r.law.spare.xi_n, 5.232) && near(r.law.spare.residue_neg, 261_600.0));
+        assert_eq!((r.law.spare.xi_p, r.law.spare.residue_pos), (0.0, 0.0));
     }
 
     #[test]
@@ -638,21 +576,25 @@ mod tests {
         let mut r = shuffling();
         let held = IxcpHeader { feedback: 50.0 * 0.0625, ..packet(LINK, 10_000.0, 0.0625) };
         assert_eq!(depart(&mut r, held), held);
-        assert!(near(r.spare.residue_pos, 10_000.0 - 50.0 * 125.0 / 1625.0));
-        assert!(near(r.shuffle.residue_pos, 30_000.0 - 50.0 * 1500.0 / 1625.0));
-        assert!(near(r.spare.residue_neg, 0.0) && near(r.shuffle.residue_neg, 29_925.0));
+        assert!(near(r.law.spare.residue_pos, 10_000.0 - 50.0 * 125.0 / 1625.0));
+        assert!(near(r.law.shuffle.residue_pos, 30_000.0 - 50.0 * 1500.0 / 1625.0));
+        assert!(near(r.law.spare.residue_neg, 0.0) && near(r.law.shuffle.residue_neg, 29_925.0));
         // It gives 80 while this router would hand out 125: residue_neg pays both, 205.
         let mut r = shuffling();
         let held = IxcpHeader { feedback: -80.0 * 0.0625, ..held };
         assert_eq!(depart(&mut r, held), held);
-        assert!(near(r.spare.residue_pos, 10_000.0) && near(r.shuffle.residue_pos, 30_000.0));
-        assert!(near(r.shuffle.residue_neg, 30_000.0 - 205.0));
+        assert!(
+            near(r.law.spare.residue_pos, 10_000.0) && near(r.law.shuffle.residue_pos, 30_000.0)
+        );
+        assert!(near(r.law.shuffle.residue_neg, 30_000.0 - 205.0));
         // Another link's flow, offered 250, holds 100: all to spare, 100 and 150.
         let mut r = shuffling();
         let held = IxcpHeader { feedback: 100.0 * 0.0625, ..packet(ELSEWHERE, 5000.0, 0.0625) };
         assert_eq!(depart(&mut r, held), held);
-        assert!(near(r.spare.residue_pos, 9900.0) && near(r.spare.residue_neg, -150.0));
-        assert!(near(r.shuffle.residue_pos, 30_000.0) && near(r.shuffle.residue_neg, 30_000.0));
+        assert!(near(r.law.spare.residue_pos, 9900.0) && near(r.law.spare.residue_neg, -150.0));
+        assert!(
+            near(r.law.shuffle.residue_pos, 30_000.0) && near(r.law.shuffle.residue_neg, 30_000.0)
+        );
         assert_eq!(split(7.0, 0.0, 0.0), (0.0, 7.0));
     }
 
@@ -664,42 +606,38 @@ mod tests {
             depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
         }
         let none = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
-        assert_eq!((r.spare.xi_p, { none.feedback }), (0.0, 0.0));
-        assert!(r.shuffle.xi_p > 0.0 && r.shuffle.xi_n > 0.0);
+        assert_eq!((r.law.spare.xi_p, { none.feedback }), (0.0, 0.0));
+        assert!(r.law.shuffle.xi_p > 0.0 && r.law.shuffle.xi_n > 0.0);
     }
 
     #[test]
     fn a_shared_residue_ends_both_classes() {
         // As `shuffling`: 10 000 of spare and 30 000 of shuffle may be given, 30 000 must be taken.
-        let params =
-            IxcpRouterParams { alpha: 0.04, residues: Residues::Shared, ..Default::default() };
-        let mut r = router(&params, 0);
-        assert!(near(r.spare.residue_pos, 40_000.0) && near(r.spare.residue_neg, 30_000.0));
+        let mut r = router(&params(Residues::Shared), 0);
+        assert!(near(r.law.spare.residue_pos, 40_000.0) && near(r.law.spare.residue_neg, 30_000.0));
         // A packet of another link gets 250: 160 of them are all that both classes have.
         for _ in 0..161 {
             depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
         }
         let none = depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625));
         assert_eq!({ none.feedback }, 0.0);
-        assert_eq!((r.spare.xi_p, r.shuffle.xi_p), (0.0, 0.0));
+        assert_eq!((r.law.spare.xi_p, r.law.shuffle.xi_p), (0.0, 0.0));
         // An own packet gives its 1500 of the shuffle and gets nothing back.
         let own = depart(&mut r, packet(LINK, 10_000.0, 0.0625));
-        assert!(near(own.feedback, -1500.0 * 0.0625) && near(r.spare.residue_neg, 28_500.0));
+        assert!(near(own.feedback, -1500.0 * 0.0625) && near(r.law.spare.residue_neg, 28_500.0));
     }
 
     #[test]
     fn without_residues_every_packet_gets_its_share() {
-        let params =
-            IxcpRouterParams { alpha: 0.04, residues: Residues::None, ..Default::default() };
-        let mut r = router(&params, 0);
-        let before = (r.spare, r.shuffle);
+        let mut r = router(&params(Residues::None), 0);
+        let before = (r.law.spare, r.law.shuffle);
         for _ in 0..100 {
             assert!(near(depart(&mut r, packet(ELSEWHERE, 5000.0, 0.0625)).feedback, 15.625));
             assert!(near(depart(&mut r, packet(LINK, 10_000.0, 0.0625)).feedback, 7.8125));
         }
         let held = IxcpHeader { feedback: -80.0, ..packet(LINK, 10_000.0, 0.0625) };
         assert_eq!(depart(&mut r, held), held);
-        assert_eq!((r.spare, r.shuffle), before);
+        assert_eq!((r.law.spare, r.law.shuffle), before);
     }
 
     #[test]
@@ -707,16 +645,16 @@ mod tests {
         let mut r = shuffling();
         arrive(&mut r, 50, packet(ELSEWHERE, 5000.0, 0.0625), 0);
         r.on_timer(r.meter.interval_end, Backlog::default());
-        assert_eq!((r.y_shuffle, r.h, r.shuffle), (0.0, 0.0, Shares::default()));
+        assert_eq!((r.law.y_shuffle, r.law.h, r.law.shuffle), (0.0, 0.0, Shares::default()));
     }
 
     #[test]
     fn a_packet_without_an_rtt_names_no_bottleneck() {
         let mut r = shuffling();
-        let before = (r.spare, r.shuffle);
+        let before = (r.law.spare, r.law.shuffle);
         let first = depart(&mut r, packet(0, 1000.0, 0.0));
         assert_eq!(({ first.feedback }, { first.next_bottleneck }), (0.0, 0));
-        assert_eq!(before, (r.spare, r.shuffle));
+        assert_eq!(before, (r.law.spare, r.law.shuffle));
     }
 
     fn sender(rounding: Rounding) -> IxcpSender {

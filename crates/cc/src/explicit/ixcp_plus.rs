@@ -21,31 +21,28 @@
 //!   that cannot use it, leave a part of each phi unused, and e is what makes up for that part.
 //! - S6: the window is sent to its fraction: floor(w + u), with a u between 0 and 1 that is another for
 //!   each flow and moves on by the golden section once per RTT, so that a flow has w packets out on
-//!   average and flows with equal windows do not all go over a whole packet together. Pacing at w/H_rtt
-//!   was tried instead, also with windows below a packet, and is worse the more flows there are:
-//!   packets gather behind each other in the queue and stay together. Windows are at least a packet; with
-//!   a flow more than the pipe has packets those are a queue that stands.
+//!   average and flows with equal windows do not all go over a whole packet together. Windows are at least
+//!   a packet; with a flow more than the pipe has packets those are a queue that stands.
 //! - S7: a flow that another link holds back is slower than the own ones: with max-min rates a link's own
 //!   flows are its fastest. As long as it is, it is offered a share of the shuffle besides, h over the
 //!   number of all flows. Else a link whose spare bandwidth is next to nothing takes over all flows of
 //!   one that has a little more at that time, and shuffles its own flows' traffic to them, which
 //!   cannot use it: both links swing, with a period of a dozen RTTs.
 
-use units::{Rate, Span, Time, math};
+use units::math;
 
-use crate::explicit::ixcp::{ACCESS, IxcpHeader, IxcpReceiver};
-use crate::explicit::xcp::{
-    HeaderCwnd, Losses, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
+use crate::explicit::controlled::{
+    Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
 };
-use crate::explicit::xcp_common::{Meter, Shares, believed, has_estimate, ratio};
-use crate::roles::{
-    Ack, Backlog, Departing, Loss, Passing, Router, RouterContext, Sender, SenderContext, Service,
-    Variable, Verdict,
-};
+use crate::explicit::ixcp::{ACCESS, IxcpHeader};
+use crate::explicit::xcp::{Shares, Summing, XcpSender, XcpSenderParams, h, phi, ratio, xi_p};
+use crate::roles::{Ack, Departing, Loss, RouterContext, Sender, SenderContext, Variable};
 
-xcp_router_params! {
+params! {
     /// The router's parameters.
     pub struct IxcpPlusRouterParams {
+        /// XCP's.
+        xcp: XcpRouterParams;
         /// Do the own flows together get all of the spare bandwidth (S1)?
         own_spare: bool = true;
         /// What others are offered over what iXCP offers them (S1).
@@ -64,13 +61,11 @@ xcp_router_params! {
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct IxcpPlusRouter {
-    params: IxcpPlusRouterParams,
-    /// Its identifier.
+/// The law: iXCP's, by S1 to S3, S5 and S7.
+#[derive(Clone, Debug, Default)]
+pub struct IxcpPlus {
+    /// The link's identifier.
     link: u32,
-    meter: Meter,
     // Sums over the arrivals of the running interval that this link holds back.
     input_traffic_own: f64,
     sum_rtt_by_cwnd_own: f64,
@@ -90,161 +85,63 @@ pub struct IxcpPlusRouter {
     own: Shares,
 }
 
-impl IxcpPlusRouter {
-    fn end_interval(&mut self, now: Time) {
-        let IxcpPlusRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
-        let meter = &mut self.meter;
-        meter.measure(now);
-        let d = meter.avg_rtt;
-        let (sum, traffic) = (self.sum_rtt_by_cwnd_own, self.input_traffic_own);
-        self.y_own = meter.rate(traffic);
-        let phi = meter.phi(alpha, beta, target_queue);
-        let most = self.params.most * meter.capacity;
-        self.integral = (self.integral + self.params.integral * phi / d).clamp(0.0, most);
-        self.phi = phi + alpha * d * self.integral;
-        self.h = (gamma * self.y_own * d - self.phi.abs()).max(0.0);
-        let takers = if self.params.own_spare { sum } else { meter.sum_rtt_by_cwnd };
-        let others = if self.params.own_spare { self.params.others } else { 1.0 };
-        self.offered = others * ratio(self.phi.max(0.0), d * meter.sum_rtt_by_cwnd);
-        let share = ratio(self.h, d * meter.sum_rtt_by_cwnd);
-        self.offered_slower = self.offered + self.params.slower * share;
-        // Bytes and flows times seconds of one interval, which need not be d long.
-        self.mean = ratio(traffic, sum);
-        let back = (-self.phi).max(0.0);
-        let own_back = back.min(self.params.own_back * self.y_own * d);
-        let handed = (self.phi.max(0.0), back - own_back);
-        self.spare = Shares::new(handed, d, takers, meter.input_traffic, self.params.xi_scale);
-        self.own = Shares::new((self.h, self.h + own_back), d, sum, traffic, self.params.xi_scale);
-        (self.input_traffic_own, self.sum_rtt_by_cwnd_own) = (0.0, 0.0);
-        meter.restart(now, self.params.min_interval);
-    }
+/// The router's part.
+pub type IxcpPlusRouter = Controlled<IxcpPlus>;
 
-    /// A packet takes and gives so much of each.
-    fn pay(&mut self, own: bool, spare: (f64, f64), shuffle: (f64, f64)) {
-        if own || !self.params.own_spare {
-            self.spare.pay(spare);
-        } else {
-            self.spare.pay((0.0, spare.1));
-        }
-        if own {
-            self.own.pay(shuffle);
-            self.end_together();
-        }
-    }
-
-    /// Ends the shuffle where one side of it has ended (S3).
-    fn end_together(&mut self) {
-        if self.params.together && self.h > 0.0 && (self.own.xi_p == 0.0 || self.own.xi_n == 0.0) {
-            (self.own.xi_p, self.own.xi_n) = (0.0, 0.0);
-        }
-    }
-}
-
-/// Is a packet with this bottleneckId one of the link's own flows, or of none yet?
-fn is_own(bottleneck: u32, link: u32) -> bool {
-    bottleneck == link || bottleneck == ACCESS
-}
-
-impl Router for IxcpPlusRouter {
+impl Law for IxcpPlus {
     type Params = IxcpPlusRouterParams;
     type Header = IxcpHeader;
 
-    fn new(params: &IxcpPlusRouterParams, context: &RouterContext) -> IxcpPlusRouter {
-        let capacity = believed(context.capacity, params.capacity_error);
-        let shortest = (params.min_interval, params.min_queue_window);
-        IxcpPlusRouter {
-            link: context.link.saturating_add(1),
-            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
-            input_traffic_own: 0.0,
-            sum_rtt_by_cwnd_own: 0.0,
-            y_own: 0.0,
-            integral: 0.0,
-            phi: 0.0,
-            h: 0.0,
-            spare: Shares::default(),
-            offered: 0.0,
-            offered_slower: 0.0,
-            mean: 0.0,
-            own: Shares::default(),
-            params: params.clone(),
-        }
+    fn common(params: &IxcpPlusRouterParams) -> &XcpRouterParams {
+        &params.xcp
     }
 
-    fn service(params: &IxcpPlusRouterParams) -> Service {
-        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
+    fn new(context: &RouterContext) -> IxcpPlus {
+        IxcpPlus { link: context.link.saturating_add(1), ..IxcpPlus::default() }
     }
 
     #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, IxcpHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
-        let size = f64::from(packet.size);
-        self.meter.arrive(size, backlog);
-        let Some(header) = packet.header.map(|header| *header) else { return Verdict::Forward };
-        let rtt = f64::from(header.rtt);
-        if has_estimate(header.cwnd, rtt, header.feedback) {
-            let rtt_by_cwnd = rtt * size / header.cwnd;
-            self.meter.sample(rtt, rtt_by_cwnd);
-            if is_own(header.bottleneck, self.link) {
-                self.input_traffic_own += size;
-                self.sum_rtt_by_cwnd_own += rtt_by_cwnd;
-            }
+    fn sample(&mut self, _: &IxcpPlusRouterParams, header: &IxcpHeader, stated: &Stated) {
+        if self.is_own(header) {
+            self.input_traffic_own += stated.size;
+            self.sum_rtt_by_cwnd_own += stated.rtt_by_cwnd;
         }
-        Verdict::Forward
+    }
+
+    fn decide(&mut self, params: &IxcpPlusRouterParams, meter: &Meter) {
+        let (common, d, all) = (&params.xcp, meter.avg_rtt, meter.sum_rtt_by_cwnd);
+        let (sum, traffic) = (self.sum_rtt_by_cwnd_own, self.input_traffic_own);
+        self.y_own = meter.rate(traffic);
+        let unscaled = phi(common, meter);
+        let most = params.most * meter.capacity;
+        self.integral = (self.integral + params.integral * unscaled / d).clamp(0.0, most);
+        self.phi = unscaled + params.xcp.alpha * d * self.integral;
+        self.h = h(common, self.y_own, d, self.phi);
+        let (takers, others) = if params.own_spare { (sum, params.others) } else { (all, 1.0) };
+        self.offered = others * xi_p(self.phi.max(0.0), d, all);
+        self.offered_slower = self.offered + params.slower * xi_p(self.h, d, all);
+        // Bytes and flows times seconds of one interval, which need not be d long.
+        self.mean = ratio(traffic, sum);
+        let back = (-self.phi).max(0.0);
+        let own_back = back.min(params.own_back * self.y_own * d);
+        let handed = (self.phi.max(0.0), back - own_back);
+        self.spare = Shares::new(common, d, handed, (takers, meter.input_traffic));
+        self.own = Shares::new(common, d, (self.h, self.h + own_back), (sum, traffic));
+        (self.sum_rtt_by_cwnd_own, self.input_traffic_own) = (0.0, 0.0);
     }
 
     #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, IxcpHeader>, _backlog: Backlog) {
-        let Some(header) = packet.header else { return };
-        let (size, rtt, held) = (f64::from(packet.size), f64::from(header.rtt), header.feedback);
-        if !has_estimate(header.cwnd, rtt, held) {
-            header.feedback = held.min(0.0);
-            return;
+    fn answer(&mut self, params: &IxcpPlusRouterParams, header: &mut IxcpHeader, stated: &Stated) {
+        let (own, overdraw, terms) = (self.is_own(header), params.xcp.overdraw, stated.terms());
+        let mut spare = self.spare.offer(terms, overdraw);
+        if !own && params.own_spare {
+            let slower = stated.size < self.mean * stated.rtt_by_cwnd;
+            let offered = if slower { self.offered_slower } else { self.offered };
+            spare.0 = offered * stated.rtt_by_cwnd;
         }
-        let (own, overdraw) = (is_own(header.bottleneck, self.link), self.params.overdraw);
-        let rtt_by_cwnd = rtt * size / header.cwnd;
-        let mut spare = self.spare.offer(rtt_by_cwnd, size, overdraw);
-        if !own && self.params.own_spare {
-            let slower = size < self.mean * rtt_by_cwnd;
-            spare.0 = if slower { self.offered_slower } else { self.offered } * rtt_by_cwnd;
-        }
-        let shuffle = match own {
-            true => self.own.offer(rtt_by_cwnd, size, overdraw),
-            false => (0.0, 0.0),
-        };
-        let [spare, shuffle] = header.answer(self.link, own, [spare, shuffle]);
-        self.pay(own, spare, shuffle);
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.meter.window_end {
-            self.meter.end_queue_window(
-                now,
-                backlog,
-                (self.params.queue_window, self.params.min_queue_window),
-            );
-        }
-        if now >= self.meter.interval_end {
-            self.end_interval(now);
-        }
-    }
-
-    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.capacity = believed(capacity, self.params.capacity_error);
-    }
-
-    fn retune(&mut self, params: &IxcpPlusRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.capacity = believed(context.capacity, params.capacity_error);
-        self.meter.max_rtt = params.max_rtt.as_secs();
+        let shuffle = if own { self.own.offer(terms, overdraw) } else { (0.0, 0.0) };
+        let paid = header.answer(self.link, own, [spare, shuffle]);
+        self.pay(params, own, paid);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -255,17 +152,13 @@ impl Router for IxcpPlusRouter {
         Variable::new("xi_n_spare", "", "scale of what every flow gives of phi"),
         Variable::new("xi_p_own", "", "scale of what the own flows get of h"),
         Variable::new("xi_n_own", "", "scale of what the own flows give of h and of phi"),
-        Variable::new(
-            "persistent_queue",
-            "bytes",
-            "Q, the queue that did not drain in a propagation delay",
-        ),
-        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
-        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
+        QUEUE,
+        MEAN_RTT,
+        INPUT,
         Variable::new("input_traffic_own", "bytes/s", "of y, the packets of own flows"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+    fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64)) {
         sink("phi", self.phi);
         sink("integral", self.integral);
         sink("h", self.h);
@@ -273,21 +166,45 @@ impl Router for IxcpPlusRouter {
         sink("xi_n_spare", self.spare.xi_n);
         sink("xi_p_own", self.own.xi_p);
         sink("xi_n_own", self.own.xi_n);
-        sink("persistent_queue", self.meter.persistent_queue);
-        sink("avg_rtt", self.meter.avg_rtt);
-        sink("input_traffic", self.meter.y);
+        meter.probe(sink);
         sink("input_traffic_own", self.y_own);
     }
 }
 
-xcp_sender_params! {
+params! {
     /// The sender's parameters.
     pub struct IxcpPlusParams {
+        /// XCP's.
+        xcp: XcpSenderParams;
         /// Is the window sent to its fraction (S6)?
         fractional: bool = true;
         /// Packets in a row, as a part of a window, that must name another link (S4); 0: the last one
         /// is enough.
         majority: f64 = 0.5 => (0.0, 10.0);
+    }
+}
+
+impl IxcpPlus {
+    /// Is a packet one of the link's own flows, or of none yet?
+    fn is_own(&self, header: &IxcpHeader) -> bool {
+        header.bottleneck == self.link || header.bottleneck == ACCESS
+    }
+
+    /// A packet takes and gives so much of each.
+    fn pay(&mut self, params: &IxcpPlusRouterParams, own: bool, [spare, shuffle]: [(f64, f64); 2]) {
+        if own || !params.own_spare {
+            self.spare.pay(spare);
+        } else {
+            self.spare.pay((0.0, spare.1));
+        }
+        if own {
+            self.own.pay(shuffle);
+            // Both sides of a shuffle end together (S3).
+            let ended = self.own.xi_p == 0.0 || self.own.xi_n == 0.0;
+            if params.together && self.h > 0.0 && ended {
+                (self.own.xi_p, self.own.xi_n) = (0.0, 0.0);
+            }
+        }
     }
 }
 
@@ -326,19 +243,17 @@ impl IxcpPlusSender {
 impl Sender for IxcpPlusSender {
     type Params = IxcpPlusParams;
     type Header = IxcpHeader;
-    type Receiver = IxcpReceiver;
+    type Receiver = Summing<IxcpHeader>;
 
     fn new(params: &IxcpPlusParams, context: &SenderContext) -> IxcpPlusSender {
-        let &IxcpPlusParams { header_cwnd, rate, price, losses, fractional, majority } = params;
-        let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
         let mut stream = context.stream.clone();
         IxcpPlusSender {
-            xcp: XcpSender::new(&xcp, context),
-            dither: fractional.then(|| stream.unit()),
+            xcp: XcpSender::new(&params.xcp, context),
+            dither: params.fractional.then(|| stream.unit()),
             acks: 0.0,
             bottleneck: ACCESS,
             votes: 0,
-            majority: majority as f32,
+            majority: params.majority as f32,
         }
     }
 
@@ -385,7 +300,9 @@ impl Sender for IxcpPlusSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Ecn;
+    use units::{Rate, Span};
+
+    use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ack as plain_ack, departing, ms, near, router_context, sender_context};
 
     const LINK: u32 = 8;
@@ -415,7 +332,8 @@ mod tests {
     }
 
     fn router_with(alpha: f64, queue: u64, slower: f64) -> IxcpPlusRouter {
-        let params = IxcpPlusRouterParams { alpha, slower, integral: 0.0, ..Default::default() };
+        let xcp = XcpRouterParams { alpha, ..Default::default() };
+        let params = IxcpPlusRouterParams { xcp, slower, integral: 0.0, ..Default::default() };
         let context = RouterContext { link: LINK - 1, ..router_context(Rate(10_000_000), 100) };
         let mut router = IxcpPlusRouter::new(&params, &context);
         (0..20).for_each(|_| {
@@ -432,32 +350,32 @@ mod tests {
     fn own_flows_get_all_of_the_spare_bandwidth() {
         // phi = 0.04*0.0625*250 000 = 625; own sum rtt*s/cwnd = 20*0.00625 = 0.125.
         let mut r = router(0.04, 0);
-        assert!(near(r.phi, 625.0) && near(r.spare.xi_p, 625.0 / (0.0625 * 0.125)));
+        assert!(near(r.law.phi, 625.0) && near(r.law.spare.xi_p, 625.0 / (0.0625 * 0.125)));
         // Twenty of them get 10 000 = phi/d together, over their RTT: each 500.
         let own = pass(&mut r, packet(LINK, 10_000.0), None);
         // 500 + 1500 - 1500 of the shuffle, as in iXCP.
         assert!(near(own.feedback, 0.0625 * 500.0));
         // Another one is offered iXCP's share, 20 000*0.0125 over its RTT, and pays nothing.
-        let before = r.spare.residue_pos;
+        let before = r.law.spare.residue_pos;
         let other = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
         assert!(near(other.feedback, 0.0625 * 250.0) && { other.next_bottleneck } == LINK);
-        assert_eq!(r.spare.residue_pos, before);
+        assert_eq!(r.law.spare.residue_pos, before);
     }
 
     #[test]
     fn what_is_taken_back_comes_from_own_flows_first() {
         // phi = 0.4*0.0625*250 000 - 0.226*30 000 = -530; a quarter of 4e5*0.0625 = 25 000 is more.
         let mut r = router(0.4, 30_000);
-        assert!(near(r.phi, -530.0));
-        assert_eq!((r.spare.xi_n, r.spare.residue_neg), (0.0, 0.0));
+        assert!(near(r.law.phi, -530.0));
+        assert_eq!((r.law.spare.xi_n, r.law.spare.residue_neg), (0.0, 0.0));
         // h = 2500 - 530 = 1970: 2500 are taken from own flows, 1970 given: xi_n = 2500/(0.0625*20 000).
-        assert!(near(r.own.xi_n, 2.0) && near(r.own.residue_pos, 1970.0 / 0.0625));
+        assert!(near(r.law.own.xi_n, 2.0) && near(r.law.own.residue_pos, 1970.0 / 0.0625));
         let other = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
         assert_eq!({ other.feedback }, 0.0);
         // With a queue of 100 000 B phi is -16 350, of which own flows give 6250 and all 10 100.
         let r = router(0.4, 100_000);
-        assert!(near(r.own.residue_neg, 6250.0 / 0.0625));
-        assert!(near(r.spare.xi_n, 10_100.0 / (0.0625 * 50_000.0)));
+        assert!(near(r.law.own.residue_neg, 6250.0 / 0.0625));
+        assert!(near(r.law.spare.xi_n, 10_100.0 / (0.0625 * 50_000.0)));
     }
 
     #[test]
@@ -466,14 +384,14 @@ mod tests {
         // 60 000, of which a packet with rtt*s/cwnd = 0.0125 is offered 750 over its RTT besides 250.
         let mut r = router_with(0.04, 0, 1.0);
         // Own flows: 20 packets of 1000 B over 0.125, each at its 10 000 B/62.5 ms = 160 kB/s.
-        assert!(near(r.mean, 160_000.0));
-        let before = (r.spare, r.own);
+        assert!(near(r.law.mean, 160_000.0));
+        let before = (r.law.spare, r.law.own);
         let slower = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
         assert!(near(slower.feedback, 0.0625 * (250.0 + 750.0)));
         // 15 000 B in 62.5 ms are 240 kB/s: rtt*s/cwnd = 1/240, of 20 000.
         let faster = pass(&mut r, packet(ELSEWHERE, 15_000.0), None);
         assert!(near(faster.feedback, 0.0625 * 20_000.0 / 240.0));
-        assert_eq!((r.spare, r.own), before);
+        assert_eq!((r.law.spare, r.law.own), before);
     }
 
     #[test]
@@ -482,22 +400,24 @@ mod tests {
         let mut r = IxcpPlusRouter::new(&params, &router_context(Rate(10_000_000), 100));
         // Nothing comes: eq. (1) is 0.4*0.05*1.25e6 = 25 000, of which e = 0.05*25 000/0.05 per interval.
         r.on_timer(ms(50), Backlog::default());
-        assert!(near(r.integral, 25_000.0) && near(r.phi, 25_000.0 + 0.4 * 0.05 * 25_000.0));
+        assert!(
+            near(r.law.integral, 25_000.0) && near(r.law.phi, 25_000.0 + 0.4 * 0.05 * 25_000.0)
+        );
         r.on_timer(ms(100), Backlog::default());
-        assert!(near(r.integral, 50_000.0));
+        assert!(near(r.law.integral, 50_000.0));
         // 0.3*1.25e6 at most.
         (3..40).for_each(|i| r.on_timer(ms(50 * i), Backlog::default()));
-        assert!(near(r.integral, 375_000.0));
+        assert!(near(r.law.integral, 375_000.0));
     }
 
     #[test]
     fn both_sides_of_a_shuffle_end_together() {
         let mut r = router(0.04, 0);
         // One packet pays all that is left to be taken; the other side ends with it.
-        r.own.residue_neg = 1.0;
+        r.law.own.residue_neg = 1.0;
         pass(&mut r, packet(LINK, 10_000.0), None);
-        assert!(r.own.residue_pos > 0.0);
-        assert_eq!((r.own.xi_p, r.own.xi_n), (0.0, 0.0));
+        assert!(r.law.own.residue_pos > 0.0);
+        assert_eq!((r.law.own.xi_p, r.law.own.xi_n), (0.0, 0.0));
     }
 
     fn sender(fractional: bool) -> IxcpPlusSender {

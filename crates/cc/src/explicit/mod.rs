@@ -1,6 +1,7 @@
 //! Protocols whose routers tell the end hosts what to do.
 
 pub mod bmcc;
+pub mod controlled;
 pub mod dpcp;
 pub mod ixcp;
 pub mod ixcp_plus;
@@ -12,7 +13,6 @@ pub mod vcp;
 pub mod vcp_endhost;
 pub mod vcp_friendly;
 pub mod xcp;
-mod xcp_common;
 pub mod xcp_core;
 pub mod xcp_division_free;
 pub mod xcp_friendly;

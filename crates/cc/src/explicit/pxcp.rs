@@ -15,11 +15,11 @@
 //! - D3: the shuffle is eq. (2) with phi as it was before scaling; `shuffle = "scaled"` has the other
 //!   reading.
 
-use units::{Rate, Span, Time};
-
-use crate::explicit::xcp::{XcpHeader, xcp_router_params};
-use crate::explicit::xcp_common::{Meter, Shares, believed};
-use crate::roles::{Backlog, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::explicit::controlled::{
+    Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
+};
+use crate::explicit::xcp::{Xcp, XcpHeader, h, phi};
+use crate::roles::{RouterContext, Variable};
 
 choice! {
     /// Which phi leaves less to shuffle.
@@ -31,141 +31,65 @@ choice! {
     }
 }
 
-xcp_router_params! {
+params! {
     /// The router's parameters.
     pub struct PxcpRouterParams {
+        /// XCP's.
+        xcp: XcpRouterParams;
         /// Which phi stands in eq. (2): the unscaled one or N/N_b times that.
         shuffle: Shuffle = Shuffle::Unscaled;
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct PxcpRouter {
-    params: PxcpRouterParams,
-    meter: Meter,
+/// The law: XCP's with positive phi scaled.
+#[derive(Clone, Debug, Default)]
+pub struct Pxcp {
+    xcp: Xcp,
     /// N_b*d: rtt*s/cwnd of the departures of the running interval that this router held back [s].
     sum_held: f64,
-    // The outcome of the last interval.
+    // Of the last interval.
     n: f64,
     n_b: f64,
-    phi: f64,
-    h: f64,
-    shares: Shares,
 }
 
-impl PxcpRouter {
-    /// The control decision: XCP's with positive phi scaled.
-    fn end_interval(&mut self, now: Time) {
-        let PxcpRouterParams { alpha, beta, gamma, target_queue, shuffle, .. } = self.params;
-        let meter = &mut self.meter;
-        meter.measure(now);
-        let d = meter.avg_rtt;
-        (self.n, self.n_b) = (meter.sum_rtt_by_cwnd / d, self.sum_held / d);
-        let factor = if self.sum_held > 0.0 { meter.sum_rtt_by_cwnd / self.sum_held } else { 1.0 };
-        let unscaled = meter.phi(alpha, beta, target_queue);
-        self.phi = if unscaled > 0.0 { factor * unscaled } else { unscaled };
-        let less = match shuffle {
-            Shuffle::Unscaled => unscaled,
-            Shuffle::Scaled => self.phi,
-        };
-        self.h = (gamma * meter.y * d - less.abs()).max(0.0);
-        let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-        self.shares = Shares::new(
-            handed,
-            d,
-            meter.sum_rtt_by_cwnd,
-            meter.input_traffic,
-            self.params.xi_scale,
-        );
-        self.sum_held = 0.0;
-        meter.restart(now, self.params.min_interval);
-    }
-}
+/// The router's part.
+pub type PxcpRouter = Controlled<Pxcp>;
 
-impl Router for PxcpRouter {
+impl Law for Pxcp {
     type Params = PxcpRouterParams;
     type Header = XcpHeader;
 
-    fn new(params: &PxcpRouterParams, context: &RouterContext) -> PxcpRouter {
-        let capacity = believed(context.capacity, params.capacity_error);
-        let shortest = (params.min_interval, params.min_queue_window);
-        PxcpRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
-            sum_held: 0.0,
-            n: 0.0,
-            n_b: 0.0,
-            phi: 0.0,
-            h: 0.0,
-            shares: Shares::default(),
-            params: params.clone(),
-        }
+    fn common(params: &PxcpRouterParams) -> &XcpRouterParams {
+        &params.xcp
     }
 
-    fn service(params: &PxcpRouterParams) -> Service {
-        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
+    fn new(_: &RouterContext) -> Pxcp {
+        Pxcp::default()
     }
 
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, XcpHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
-        let size = f64::from(packet.size);
-        self.meter.arrive(size, backlog);
-        if let Some(header) = packet.header
-            && header.has_estimate()
-        {
-            self.meter.sample(header.rtt, header.rtt * size / header.cwnd);
-        }
-        Verdict::Forward
+    fn decide(&mut self, params: &PxcpRouterParams, meter: &Meter) {
+        let (common, d, all) = (&params.xcp, meter.avg_rtt, meter.sum_rtt_by_cwnd);
+        (self.n, self.n_b) = (all / d, self.sum_held / d);
+        let factor = if self.sum_held > 0.0 { all / self.sum_held } else { 1.0 };
+        let unscaled = phi(common, meter);
+        let phi = if unscaled > 0.0 { factor * unscaled } else { unscaled };
+        let less = match params.shuffle {
+            Shuffle::Unscaled => unscaled,
+            Shuffle::Scaled => phi,
+        };
+        let h = h(common, meter.y, d, less);
+        self.xcp = Xcp::handing(common, meter, (phi, h), meter.sums());
+        self.sum_held = 0.0;
     }
 
     #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpHeader>, _backlog: Backlog) {
-        let Some(header) = packet.header else { return };
-        if !header.has_estimate() {
-            header.pass_without_estimate();
-            return;
-        }
-        let size = f64::from(packet.size);
-        let rtt_by_cwnd = header.rtt * size / header.cwnd;
-        let offer = self.shares.offer(rtt_by_cwnd, size, self.params.overdraw);
+    fn answer(&mut self, params: &PxcpRouterParams, header: &mut XcpHeader, stated: &Stated) {
         let held = header.feedback;
-        header.feedback = self.shares.answer(header.rtt, held, offer);
+        let offer = self.xcp.shares.offer(stated.terms(), params.xcp.overdraw);
+        header.feedback = self.xcp.shares.answer(stated.rtt, held, offer);
         if held > header.feedback {
-            self.sum_held += rtt_by_cwnd;
+            self.sum_held += stated.rtt_by_cwnd;
         }
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.meter.window_end {
-            self.meter.end_queue_window(
-                now,
-                backlog,
-                (self.params.queue_window, self.params.min_queue_window),
-            );
-        }
-        if now >= self.meter.interval_end {
-            self.end_interval(now);
-        }
-    }
-
-    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.capacity = believed(capacity, self.params.capacity_error);
-    }
-
-    fn retune(&mut self, params: &PxcpRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.capacity = believed(context.capacity, params.capacity_error);
-        self.meter.max_rtt = params.max_rtt.as_secs();
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -177,34 +101,27 @@ impl Router for PxcpRouter {
         Variable::new("xi_n", "", "scale of what every flow gives; 0 when residue_neg is spent"),
         Variable::new("residue_pos", "bytes/s", "what may still be given in this interval"),
         Variable::new("residue_neg", "bytes/s", "what must still be taken in this interval"),
-        Variable::new(
-            "persistent_queue",
-            "bytes",
-            "Q, the queue that did not drain in a propagation delay",
-        ),
-        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
-        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
+        QUEUE,
+        MEAN_RTT,
+        INPUT,
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("phi", self.phi);
-        sink("h", self.h);
+    fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("phi", self.xcp.phi);
+        sink("h", self.xcp.h);
         sink("n", self.n);
         sink("n_b", self.n_b);
-        sink("xi_p", self.shares.xi_p);
-        sink("xi_n", self.shares.xi_n);
-        sink("residue_pos", self.shares.residue_pos);
-        sink("residue_neg", self.shares.residue_neg);
-        sink("persistent_queue", self.meter.persistent_queue);
-        sink("avg_rtt", self.meter.avg_rtt);
-        sink("input_traffic", self.meter.y);
+        self.xcp.shares.probe(sink);
+        meter.probe(sink);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Ecn;
+    use units::Rate;
+
+    use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ms, near, router_context};
 
     /// A packet of 1000 B with a window of 5000 B and an RTT of 100 ms: rtt*s/cwnd = 0.02 s.
@@ -222,7 +139,8 @@ mod tests {
     /// A router at 10 Mb/s to which `n` packets come in the first 50 ms, of which `held` leave with
     /// more feedback than its own, which is 0, and the others with less.
     fn router(shuffle: Shuffle, n: u32, held: u32) -> PxcpRouter {
-        let params = PxcpRouterParams { shuffle, alpha: 0.04, ..Default::default() };
+        let xcp = XcpRouterParams { alpha: 0.04, ..Default::default() };
+        let params = PxcpRouterParams { xcp, shuffle };
         let mut router = PxcpRouter::new(&params, &router_context(Rate(10_000_000), 100));
         let mut ecn = Ecn::NotCapable;
         for i in 0..n {
@@ -239,10 +157,13 @@ mod tests {
     fn spare_bandwidth_is_scaled_by_all_over_those_held_back() {
         let mut r = router(Shuffle::Unscaled, 50, 20);
         // d = 0.1, N = 50*0.02/0.1 = 10, N_b = 4. y = 1e6: eq. (1) is 0.04*0.1*250 000 = 1000.
-        assert!(near(r.n, 10.0) && near(r.n_b, 4.0) && near(r.phi, 2500.0));
+        assert!(near(r.law.n, 10.0) && near(r.law.n_b, 4.0) && near(r.law.xcp.phi, 2500.0));
         // h = 0.1*1e6*0.1 - 1000; residue_pos = (2500 + 9000)/0.1, residue_neg = 9000/0.1.
-        assert!(near(r.h, 9000.0));
-        assert!(near(r.shares.residue_pos, 115_000.0) && near(r.shares.residue_neg, 90_000.0));
+        assert!(near(r.law.xcp.h, 9000.0));
+        assert!(
+            near(r.law.xcp.shares.residue_pos, 115_000.0)
+                && near(r.law.xcp.shares.residue_neg, 90_000.0)
+        );
         // xi_p = 11 500/(0.1*1), xi_n = 9000/(0.1*50 000): f = 0.1*(115 000*0.02 - 1.8*1000).
         assert!(near(depart(&mut r, packet(f64::INFINITY)), 50.0));
     }
@@ -251,31 +172,31 @@ mod tests {
     fn the_shuffle_may_take_the_scaled_phi() {
         // h = 0.1*1e6*0.1 - 2500.
         let r = router(Shuffle::Scaled, 50, 20);
-        assert!(near(r.phi, 2500.0) && near(r.h, 7500.0));
+        assert!(near(r.law.xcp.phi, 2500.0) && near(r.law.xcp.h, 7500.0));
     }
 
     #[test]
     fn nobody_held_back_makes_the_factor_one() {
         let r = router(Shuffle::Unscaled, 50, 0);
-        assert_eq!(r.n_b, 0.0);
-        assert!(near(r.phi, 1000.0) && near(r.h, 9000.0));
+        assert_eq!(r.law.n_b, 0.0);
+        assert!(near(r.law.xcp.phi, 1000.0) && near(r.law.xcp.h, 9000.0));
     }
 
     #[test]
     fn overload_is_not_scaled() {
         // 100 packets: y = 2e6, phi = 0.04*0.1*(-750 000).
         let r = router(Shuffle::Unscaled, 100, 20);
-        assert!(near(r.n / r.n_b, 5.0) && near(r.phi, -3000.0));
+        assert!(near(r.law.n / r.law.n_b, 5.0) && near(r.law.xcp.phi, -3000.0));
     }
 
     #[test]
     fn equal_feedback_does_not_count_as_held_back() {
         let mut r = router(Shuffle::Unscaled, 50, 20);
-        r.sum_held = 0.0;
+        r.law.sum_held = 0.0;
         let ours = depart(&mut r.clone(), packet(f64::INFINITY));
         assert_eq!(depart(&mut r, packet(ours)), ours);
-        assert_eq!(r.sum_held, 0.0);
+        assert_eq!(r.law.sum_held, 0.0);
         depart(&mut r, packet(ours * 1.01));
-        assert!(near(r.sum_held, 0.02));
+        assert!(near(r.law.sum_held, 0.02));
     }
 }

@@ -18,16 +18,15 @@
 //! - D4: before its first RTT a macro-flow sends a header with each packet.
 //! - D5: what a lost control packet spoke of is lost.
 
-use units::{Rate, Span, Time};
+use units::{Span, Time};
 
-use crate::explicit::xcp::{
-    HeaderCwnd, Losses, XcpHeader, XcpSender, XcpSenderParams, xcp_router_params, xcp_sender_params,
+use crate::explicit::controlled::{
+    Congestion, Controlled, INPUT, Law, Meter, QUEUE, Stated, XcpRouterParams,
 };
-use crate::explicit::xcp_common::{Meter, Shares, believed, has_estimate};
+use crate::explicit::xcp::{Xcp, XcpHeader, XcpSender, XcpSenderParams};
 use crate::registry::AnyHeader;
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
-    SenderContext, Service, Variable, Verdict,
+    Ack, Departing, Echo, Header, Loss, RouterContext, Sender, SenderContext, Variable,
 };
 
 /// What a control packet says.
@@ -42,6 +41,194 @@ pub struct XcpCoreHeader {
     pub rtt: f32,
     /// Released since the last control packet, with this one [bytes]; 0: it is none.
     pub bytes: u32,
+}
+
+impl XcpCoreHeader {
+    /// XCP's part.
+    fn xcp(&self) -> XcpHeader {
+        XcpHeader { cwnd: self.cwnd, rtt: f64::from(self.rtt), feedback: self.feedback }
+    }
+}
+
+params! {
+    /// The router's parameters.
+    pub struct XcpCoreRouterParams {
+        /// XCP's.
+        xcp: XcpRouterParams;
+    }
+}
+
+/// The law: XCP's, for control packets.
+#[derive(Clone, Debug, Default)]
+pub struct XcpCore {
+    xcp: Xcp,
+    /// What the control packets of the running interval spoke of [bytes].
+    told: f64,
+}
+
+/// The router's part.
+pub type XcpCoreRouter = Controlled<XcpCore>;
+
+impl Law for XcpCore {
+    type Params = XcpCoreRouterParams;
+    type Header = XcpCoreHeader;
+
+    fn common(params: &XcpCoreRouterParams) -> &XcpRouterParams {
+        &params.xcp
+    }
+
+    fn new(_: &RouterContext) -> XcpCore {
+        XcpCore::default()
+    }
+
+    #[inline]
+    fn sample(&mut self, _: &XcpCoreRouterParams, _: &XcpCoreHeader, stated: &Stated) {
+        self.told += stated.size;
+    }
+
+    /// With D3.
+    fn decide(&mut self, params: &XcpCoreRouterParams, meter: &Meter) {
+        self.xcp = Xcp::of(&params.xcp, meter, (meter.sum_rtt_by_cwnd, self.told));
+        self.told = 0.0;
+    }
+
+    #[inline]
+    fn answer(
+        &mut self,
+        params: &XcpCoreRouterParams,
+        header: &mut XcpCoreHeader,
+        stated: &Stated,
+    ) {
+        let offer = self.xcp.shares.offer(stated.terms(), params.xcp.overdraw);
+        header.feedback = self.xcp.shares.answer(stated.rtt, header.feedback, offer);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("phi", "bytes", "change of the macro-flows' windows together, eq. (1)"),
+        Variable::new("h", "bytes", "traffic shuffled between them, eq. (2)"),
+        Variable::new("xi_p", "", "scale of what each gets; 0 when residue_pos is spent"),
+        Variable::new("xi_n", "", "scale of what each gives; 0 when residue_neg is spent"),
+        QUEUE,
+        Variable::new("avg_rtt", "s", "d, the mean RTT of flows and the control interval"),
+        INPUT,
+    ];
+
+    fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("phi", self.xcp.phi);
+        sink("h", self.xcp.h);
+        sink("xi_p", self.xcp.shares.xi_p);
+        sink("xi_n", self.xcp.shares.xi_n);
+        meter.probe(sink);
+    }
+}
+
+params! {
+    /// The parameters of a macro-flow's ingress.
+    pub struct XcpCoreParams {
+        /// XCP's.
+        xcp: XcpSenderParams;
+        /// Do macro-flows get rates in proportion to the number of flows that they carry (section 8.1)?
+        weighted: bool = true;
+        /// Control packets per RTT.
+        per_rtt: f64 = 1.0 => (0.1, 1000.0);
+    }
+}
+
+/// The ingress's part.
+#[derive(Clone, Debug)]
+pub struct XcpCoreSender {
+    xcp: XcpSender,
+    per_rtt: f64,
+    weighted: bool,
+    /// How many flows it carries.
+    flows: f64,
+    /// Released since the last control packet [bytes].
+    released: u32,
+    /// When the next control packet is due.
+    next: Time,
+}
+
+impl Sender for XcpCoreSender {
+    type Params = XcpCoreParams;
+    type Header = XcpCoreHeader;
+    type Receiver = Echo<XcpCoreHeader>;
+
+    fn new(params: &XcpCoreParams, context: &SenderContext) -> XcpCoreSender {
+        XcpCoreSender {
+            xcp: XcpSender::new(&params.xcp, context),
+            per_rtt: params.per_rtt,
+            weighted: params.weighted,
+            flows: 1.0,
+            released: 0,
+            next: Time::ZERO,
+        }
+    }
+
+    fn carries(&mut self, flows: u32) {
+        if self.weighted {
+            self.flows = f64::from(flows.max(1));
+        }
+    }
+
+    fn on_send(&mut self, segment: &Departing) -> XcpCoreHeader {
+        self.released = self.released.saturating_add(segment.size);
+        if segment.now < self.next {
+            return XcpCoreHeader::default();
+        }
+        let XcpHeader { cwnd, rtt, feedback } = self.xcp.on_send(segment);
+        let bytes = core::mem::take(&mut self.released);
+        if let Some(srtt) = segment.srtt {
+            self.next = segment.now + Span::from_secs_f64(srtt.as_secs() / self.per_rtt);
+        }
+        // XCP spreads what it wants over the packets of a window; this one speaks for several.
+        let feedback = feedback * (f64::from(bytes) / f64::from(segment.size));
+        XcpCoreHeader { cwnd: cwnd / self.flows, feedback, rtt: rtt as f32, bytes }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<XcpCoreHeader>) {
+        if ack.header.bytes > 0 {
+            self.xcp.take(ack.header.xcp());
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.xcp.on_loss(loss);
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.xcp.cwnd()
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new("h_cwnd", "bytes", "window in the last control packet that came back"),
+        Variable::new("h_rtt", "s", "RTT in the last control packet that came back"),
+        Variable::new("h_feedback", "bytes", "change of window in it"),
+        Variable::new("flows", "", "flows that it carries, if their number counts"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        self.xcp.probe(sink);
+        sink("flows", self.flows);
+    }
+}
+
+impl Congestion for XcpCoreHeader {
+    /// Of the bytes that it speaks of, whatever the packet's size.
+    #[inline]
+    fn stated(&self, _size: f64) -> Option<Stated> {
+        if self.bytes > 0 { self.xcp().stated(f64::from(self.bytes)) } else { None }
+    }
+
+    #[inline]
+    fn feedback(&self) -> f64 {
+        self.feedback
+    }
+
+    #[inline]
+    fn set_feedback(&mut self, feedback: f64) {
+        self.feedback = feedback;
+    }
 }
 
 impl Header for XcpCoreHeader {
@@ -93,243 +280,12 @@ impl Header for XcpCoreHeader {
     }
 }
 
-xcp_router_params! {
-    /// The router's parameters.
-    pub struct XcpCoreRouterParams {}
-}
-
-/// The router's part: XCP's, for control packets.
-#[derive(Clone, Debug)]
-pub struct XcpCoreRouter {
-    params: XcpCoreRouterParams,
-    meter: Meter,
-    /// What the control packets of the running interval spoke of [bytes].
-    told: f64,
-    // The outcome of the last interval, by the paper's names.
-    phi: f64,
-    h: f64,
-    shares: Shares,
-}
-
-impl XcpCoreRouter {
-    fn end_interval(&mut self, now: Time) {
-        let XcpCoreRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
-        let meter = &mut self.meter;
-        meter.measure(now);
-        let d = meter.avg_rtt;
-        self.phi = meter.phi(alpha, beta, target_queue);
-        self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0); // eq. (2)
-        let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-        self.shares =
-            Shares::new(handed, d, meter.sum_rtt_by_cwnd, self.told, self.params.xi_scale); // D3
-        self.told = 0.0;
-        meter.restart(now, self.params.min_interval);
-    }
-}
-
-impl Router for XcpCoreRouter {
-    type Params = XcpCoreRouterParams;
-    type Header = XcpCoreHeader;
-
-    fn new(params: &XcpCoreRouterParams, context: &RouterContext) -> XcpCoreRouter {
-        let capacity = believed(context.capacity, params.capacity_error);
-        let shortest = (params.min_interval, params.min_queue_window);
-        XcpCoreRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
-            told: 0.0,
-            phi: 0.0,
-            h: 0.0,
-            shares: Shares::default(),
-            params: params.clone(),
-        }
-    }
-
-    fn service(params: &XcpCoreRouterParams) -> Service {
-        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
-    }
-
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, XcpCoreHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
-        self.meter.arrive(f64::from(packet.size), backlog);
-        let Some(header) = packet.header.map(|header| *header) else { return Verdict::Forward };
-        let (bytes, rtt) = (f64::from(header.bytes), f64::from(header.rtt));
-        if bytes > 0.0 && has_estimate(header.cwnd, rtt, header.feedback) {
-            self.meter.sample(rtt, rtt * bytes / header.cwnd);
-            self.told += bytes;
-        }
-        Verdict::Forward
-    }
-
-    #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpCoreHeader>, _: Backlog) {
-        let Some(header) = packet.header else { return };
-        let (bytes, rtt, held) = (f64::from(header.bytes), f64::from(header.rtt), header.feedback);
-        if bytes == 0.0 {
-            return;
-        }
-        if !has_estimate(header.cwnd, rtt, held) {
-            header.feedback = held.min(0.0);
-            return;
-        }
-        let rtt_by_cwnd = rtt * bytes / header.cwnd;
-        let offer = self.shares.offer(rtt_by_cwnd, bytes, self.params.overdraw);
-        header.feedback = self.shares.answer(rtt, held, offer);
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.meter.window_end {
-            self.meter.end_queue_window(
-                now,
-                backlog,
-                (self.params.queue_window, self.params.min_queue_window),
-            );
-        }
-        if now >= self.meter.interval_end {
-            self.end_interval(now);
-        }
-    }
-
-    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.capacity = believed(capacity, self.params.capacity_error);
-    }
-
-    fn retune(&mut self, params: &XcpCoreRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.capacity = believed(context.capacity, params.capacity_error);
-        self.meter.max_rtt = params.max_rtt.as_secs();
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("phi", "bytes", "change of the macro-flows' windows together, eq. (1)"),
-        Variable::new("h", "bytes", "traffic shuffled between them, eq. (2)"),
-        Variable::new("xi_p", "", "scale of what each gets; 0 when residue_pos is spent"),
-        Variable::new("xi_n", "", "scale of what each gives; 0 when residue_neg is spent"),
-        Variable::new(
-            "persistent_queue",
-            "bytes",
-            "Q, the queue that did not drain in a propagation delay",
-        ),
-        Variable::new("avg_rtt", "s", "d, the mean RTT of flows and the control interval"),
-        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
-    ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("phi", self.phi);
-        sink("h", self.h);
-        sink("xi_p", self.shares.xi_p);
-        sink("xi_n", self.shares.xi_n);
-        sink("persistent_queue", self.meter.persistent_queue);
-        sink("avg_rtt", self.meter.avg_rtt);
-        sink("input_traffic", self.meter.y);
-    }
-}
-
-xcp_sender_params! {
-    /// The parameters of a macro-flow's ingress.
-    pub struct XcpCoreParams {
-        /// Do macro-flows get rates in proportion to the number of flows that they carry (section 8.1)?
-        weighted: bool = true;
-        /// Control packets per RTT.
-        per_rtt: f64 = 1.0 => (0.1, 1000.0);
-    }
-}
-
-/// The ingress's part.
-#[derive(Clone, Debug)]
-pub struct XcpCoreSender {
-    xcp: XcpSender,
-    per_rtt: f64,
-    weighted: bool,
-    /// How many flows it carries.
-    flows: f64,
-    /// Released since the last control packet [bytes].
-    released: u32,
-    /// When the next control packet is due.
-    next: Time,
-}
-
-impl Sender for XcpCoreSender {
-    type Params = XcpCoreParams;
-    type Header = XcpCoreHeader;
-    type Receiver = Echo<XcpCoreHeader>;
-
-    fn new(params: &XcpCoreParams, context: &SenderContext) -> XcpCoreSender {
-        let &XcpCoreParams { header_cwnd, rate, price, losses, weighted, per_rtt } = params;
-        let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
-        XcpCoreSender {
-            xcp: XcpSender::new(&xcp, context),
-            per_rtt,
-            weighted,
-            flows: 1.0,
-            released: 0,
-            next: Time::ZERO,
-        }
-    }
-
-    fn carries(&mut self, flows: u32) {
-        if self.weighted {
-            self.flows = f64::from(flows.max(1));
-        }
-    }
-
-    fn on_send(&mut self, segment: &Departing) -> XcpCoreHeader {
-        self.released = self.released.saturating_add(segment.size);
-        if segment.now < self.next {
-            return XcpCoreHeader::default();
-        }
-        let XcpHeader { cwnd, rtt, feedback } = self.xcp.on_send(segment);
-        let bytes = core::mem::take(&mut self.released);
-        if let Some(srtt) = segment.srtt {
-            self.next = segment.now + Span::from_secs_f64(srtt.as_secs() / self.per_rtt);
-        }
-        // XCP spreads what it wants over the packets of a window; this one speaks for several.
-        let feedback = feedback * (f64::from(bytes) / f64::from(segment.size));
-        XcpCoreHeader { cwnd: cwnd / self.flows, feedback, rtt: rtt as f32, bytes }
-    }
-
-    fn on_ack(&mut self, ack: &Ack<XcpCoreHeader>) {
-        let XcpCoreHeader { cwnd, feedback, rtt, bytes } = ack.header;
-        if bytes > 0 {
-            self.xcp.take(XcpHeader { cwnd, rtt: f64::from(rtt), feedback });
-        }
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.xcp.on_loss(loss);
-    }
-
-    fn cwnd(&self) -> f64 {
-        self.xcp.cwnd()
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("cwnd", "pkts", "congestion window"),
-        Variable::new("h_cwnd", "bytes", "window in the last control packet that came back"),
-        Variable::new("h_rtt", "s", "RTT in the last control packet that came back"),
-        Variable::new("h_feedback", "bytes", "change of window in it"),
-        Variable::new("flows", "", "flows that it carries, if their number counts"),
-    ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        self.xcp.probe(sink);
-        sink("flows", self.flows);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Ecn;
+    use units::Rate;
+
+    use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ack as plain_ack, departing, ms, near, router_context, sender_context};
 
     /// A control packet of a macro-flow at 100 ms that speaks of so many bytes.
@@ -351,7 +307,8 @@ mod tests {
     /// 10 Mb/s, C = 1.25e6 B/s. In 50 ms come 50 packets of 1000 B, y = 1e6; the control packets among
     /// them, of macro-flows of one flow and of three, speak of 20 000 and 30 000 B.
     fn router() -> XcpCoreRouter {
-        let params = XcpCoreRouterParams { alpha: 0.08, ..Default::default() };
+        let xcp = XcpRouterParams { alpha: 0.08, ..Default::default() };
+        let params = XcpCoreRouterParams { xcp };
         let mut router = XcpCoreRouter::new(&params, &router_context(Rate(10_000_000), 100));
         for _ in 0..48 {
             pass(&mut router, XcpCoreHeader::default(), false);
@@ -368,9 +325,9 @@ mod tests {
         // sum rtt*s/cwnd = 0.125*(1 + 3) = 0.5: four flows. phi = 0.08*0.125*250 000 = 2500,
         // h = 0.1*1e6*0.125 - 2500 = 10 000.
         assert!(near(r.meter.y, 1e6) && near(r.meter.avg_rtt, 0.125));
-        assert!(near(r.phi, 2500.0) && near(r.h, 10_000.0));
+        assert!(near(r.law.xcp.phi, 2500.0) && near(r.law.xcp.h, 10_000.0));
         // xi_p = 12 500/(0.125*0.5) = 200 000, xi_n = 10 000/(0.125*50 000) = 1.6.
-        assert!(near(r.shares.xi_p, 200_000.0) && near(r.shares.xi_n, 1.6));
+        assert!(near(r.law.xcp.shares.xi_p, 200_000.0) && near(r.law.xcp.shares.xi_n, 1.6));
         // One flow: 0.125*(200 000*0.125 - 1.6*20 000) = -875; three: 0.125*(75 000 - 48 000) = 3375.
         // Together phi.
         let one = pass(&mut r, control(20_000, 20_000.0), true);
@@ -381,9 +338,9 @@ mod tests {
     #[test]
     fn other_packets_pass_untouched() {
         let mut r = router();
-        let before = r.shares;
+        let before = r.law.xcp.shares;
         assert_eq!(pass(&mut r, XcpCoreHeader::default(), true), XcpCoreHeader::default());
-        assert_eq!(r.shares, before);
+        assert_eq!(r.law.xcp.shares, before);
         let first = pass(&mut r, XcpCoreHeader { rtt: 0.0, ..control(1000, 1000.0) }, true);
         assert_eq!({ first.feedback }, 0.0);
     }
@@ -413,7 +370,8 @@ mod tests {
     #[test]
     fn a_control_packet_asks_for_all_that_was_released() {
         for (packets, wanted) in [(10, 15_000.0), (3, 4500.0)] {
-            let params = XcpCoreParams { rate: 1.6e6, ..Default::default() };
+            let xcp = XcpSenderParams { rate: 1.6e6, ..Default::default() };
+            let params = XcpCoreParams { xcp, ..Default::default() };
             let mut s = XcpCoreSender::new(&params, &sender_context(10.0));
             send(&mut s, 10);
             for i in 1..packets {

@@ -9,15 +9,14 @@
 //! - D1: the paper returns feedback*H_rtt to a sender that divides. Only feedback/H_rtt and a sender that
 //!   multiplies by its smoothed RTT give what the other form gives.
 
-use units::{Rate, Span, Time};
+use units::Span;
 
-use crate::explicit::xcp::{XcpHeader, XcpRouterParams, XcpSender, XcpSenderParams};
-use crate::explicit::xcp_common::{LARGEST_FEEDBACK, Meter, Shares, believed, charge};
-use crate::registry::AnyHeader;
-use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, Passing, Receiver, Router,
-    RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+use crate::explicit::controlled::{
+    Congestion, Controlled, Law, MEAN_RTT, Meter, Stated, XcpRouterParams,
 };
+use crate::explicit::xcp::{LARGEST_FEEDBACK, Summing, Xcp, XcpHeader, XcpSender, XcpSenderParams};
+use crate::registry::AnyHeader;
+use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
 /// The congestion header.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,12 +29,128 @@ pub struct DivisionFreeHeader {
     pub feedback: f64,
 }
 
-impl DivisionFreeHeader {
+/// The law: XCP's, of feedback over the RTT.
+#[derive(Clone, Debug, Default)]
+pub struct DivisionFree(Xcp);
+
+/// The router's part.
+pub type DivisionFreeRouter = Controlled<DivisionFree>;
+
+impl Law for DivisionFree {
+    type Params = XcpRouterParams;
+    type Header = DivisionFreeHeader;
+
+    fn common(params: &XcpRouterParams) -> &XcpRouterParams {
+        params
+    }
+
+    fn new(_: &RouterContext) -> DivisionFree {
+        DivisionFree::default()
+    }
+
+    fn decide(&mut self, params: &XcpRouterParams, meter: &Meter) {
+        self.0 = Xcp::of(params, meter, meter.sums());
+    }
+
     #[inline]
-    fn has_estimate(&self) -> bool {
-        (1e-9..=1e4).contains(&self.rtt)
-            && (1e-18..=1e18).contains(&self.a)
-            && self.feedback >= -LARGEST_FEEDBACK
+    fn answer(
+        &mut self,
+        params: &XcpRouterParams,
+        header: &mut DivisionFreeHeader,
+        stated: &Stated,
+    ) {
+        let offer = self.0.shares.offer(stated.terms(), params.overdraw);
+        header.feedback = self.0.shares.answer(1.0, header.feedback, offer);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("phi", "bytes", "change of the flows' windows that is handed out, eq. (1)"),
+        Variable::new("h", "bytes", "traffic shuffled between the flows, eq. (2)"),
+        Variable::new("xi_p", "", "scale of what every flow gets, eq. (6)"),
+        Variable::new("xi_n", "", "scale of what every flow gives, eq. (9)"),
+        Variable::new("persistent_queue", "bytes", "Q, the queue that does not drain"),
+        MEAN_RTT,
+    ];
+
+    fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("phi", self.0.phi);
+        sink("h", self.0.h);
+        sink("xi_p", self.0.shares.xi_p);
+        sink("xi_n", self.0.shares.xi_n);
+        sink("persistent_queue", meter.persistent_queue);
+        sink("avg_rtt", meter.avg_rtt);
+    }
+}
+
+/// The end host's part: XCP's with the division.
+#[derive(Clone, Debug)]
+pub struct DivisionFreeSender(XcpSender);
+
+impl Sender for DivisionFreeSender {
+    type Params = XcpSenderParams;
+    type Header = DivisionFreeHeader;
+    type Receiver = Summing<DivisionFreeHeader>;
+
+    fn new(params: &XcpSenderParams, context: &SenderContext) -> DivisionFreeSender {
+        DivisionFreeSender(XcpSender::new(params, context))
+    }
+
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) -> DivisionFreeHeader {
+        let XcpHeader { cwnd, rtt, feedback } = self.0.on_send(segment);
+        if rtt <= 0.0 {
+            return DivisionFreeHeader { a: 0.0, rtt: 0.0, feedback };
+        }
+        let a = f64::from(segment.size) * rtt / cwnd;
+        DivisionFreeHeader { a, rtt, feedback: feedback / rtt }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<DivisionFreeHeader>) {
+        let srtt = ack.srtt.map_or(ack.header.rtt, Span::as_secs);
+        let feedback = ack.header.feedback * srtt;
+        self.0.take(XcpHeader { cwnd: self.0.cwnd_bytes(), rtt: ack.header.rtt, feedback });
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.0.on_loss(loss);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.0.cwnd()
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("cwnd", "pkts", "congestion window"),
+        Variable::new("h_cwnd", "bytes", "window when the last header came back"),
+        Variable::new("h_rtt", "s", "RTT estimate in the last header that came back"),
+        Variable::new("h_feedback", "bytes", "change of window by the last header that came back"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        self.0.probe(sink);
+    }
+}
+
+impl Congestion for DivisionFreeHeader {
+    #[inline]
+    fn stated(&self, size: f64) -> Option<Stated> {
+        let &DivisionFreeHeader { a, rtt, feedback } = self;
+        let sane = (1e-9..=1e4).contains(&rtt)
+            && (1e-18..=1e18).contains(&a)
+            && feedback >= -LARGEST_FEEDBACK;
+        sane.then_some(Stated { size, rtt, rtt_by_cwnd: a })
+    }
+
+    #[inline]
+    fn feedback(&self) -> f64 {
+        self.feedback
+    }
+
+    #[inline]
+    fn set_feedback(&mut self, feedback: f64) {
+        self.feedback = feedback;
     }
 }
 
@@ -82,204 +197,13 @@ impl Header for DivisionFreeHeader {
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct DivisionFreeRouter {
-    params: XcpRouterParams,
-    meter: Meter,
-    phi: f64,
-    h: f64,
-    shares: Shares,
-}
-
-impl Router for DivisionFreeRouter {
-    type Params = XcpRouterParams;
-    type Header = DivisionFreeHeader;
-
-    fn new(params: &XcpRouterParams, context: &RouterContext) -> DivisionFreeRouter {
-        let capacity = believed(context.capacity, params.capacity_error);
-        let shortest = (params.min_interval, params.min_queue_window);
-        let meter = Meter::new(capacity, params.initial_interval, shortest, params.max_rtt);
-        let (shares, params) = (Shares::default(), params.clone());
-        DivisionFreeRouter { params, meter, phi: 0.0, h: 0.0, shares }
-    }
-
-    fn service(params: &XcpRouterParams) -> Service {
-        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
-    }
-
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, DivisionFreeHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
-        self.meter.arrive(f64::from(packet.size), backlog);
-        if let Some(header) = packet.header
-            && header.has_estimate()
-        {
-            self.meter.sample(header.rtt, header.a);
-        }
-        Verdict::Forward
-    }
-
-    #[inline]
-    fn on_departure(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, DivisionFreeHeader>,
-        _backlog: Backlog,
-    ) {
-        let Some(header) = packet.header else { return };
-        if !header.has_estimate() {
-            header.feedback = header.feedback.min(0.0);
-            return;
-        }
-        let size = f64::from(packet.size);
-        let (pos, neg) = self.shares.offer(header.a, size, self.params.overdraw);
-        let paid = if header.feedback >= pos - neg {
-            header.feedback = pos - neg;
-            (pos, neg)
-        } else {
-            charge(header.feedback, pos - neg)
-        };
-        self.shares.pay(paid);
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        let XcpRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
-        let meter = &mut self.meter;
-        if now >= meter.window_end {
-            meter.end_queue_window(
-                now,
-                backlog,
-                (self.params.queue_window, self.params.min_queue_window),
-            );
-        }
-        if now >= meter.interval_end {
-            meter.measure(now);
-            let d = meter.avg_rtt;
-            self.phi = meter.phi(alpha, beta, target_queue);
-            self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0);
-            let handed = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-            self.shares = Shares::new(
-                handed,
-                d,
-                meter.sum_rtt_by_cwnd,
-                meter.input_traffic,
-                self.params.xi_scale,
-            );
-            meter.restart(now, self.params.min_interval);
-        }
-    }
-
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.capacity = believed(capacity, self.params.capacity_error);
-    }
-
-    fn retune(&mut self, params: &XcpRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.capacity = believed(context.capacity, params.capacity_error);
-        self.meter.max_rtt = params.max_rtt.as_secs();
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("phi", "bytes", "change of the flows' windows that is handed out, eq. (1)"),
-        Variable::new("h", "bytes", "traffic shuffled between the flows, eq. (2)"),
-        Variable::new("xi_p", "", "scale of what every flow gets, eq. (6)"),
-        Variable::new("xi_n", "", "scale of what every flow gives, eq. (9)"),
-        Variable::new("persistent_queue", "bytes", "Q, the queue that does not drain"),
-        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
-    ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("phi", self.phi);
-        sink("h", self.h);
-        sink("xi_p", self.shares.xi_p);
-        sink("xi_n", self.shares.xi_n);
-        sink("persistent_queue", self.meter.persistent_queue);
-        sink("avg_rtt", self.meter.avg_rtt);
-    }
-}
-
-/// The receiver's part: the header as it came, with the sum of the feedback that one ACK answers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DivisionFreeReceiver;
-
-impl Receiver for DivisionFreeReceiver {
-    type Header = DivisionFreeHeader;
-
-    #[inline]
-    fn on_data(&mut self, data: &Arrived<DivisionFreeHeader>) -> Feedback<DivisionFreeHeader> {
-        let mut header = data.header;
-        if let Some(pending) = &data.pending {
-            header.feedback += pending.header.feedback;
-        }
-        Feedback { header, code: data.ecn }
-    }
-}
-
-/// The end host's part: XCP's with the division.
-#[derive(Clone, Debug)]
-pub struct DivisionFreeSender(XcpSender);
-
-impl Sender for DivisionFreeSender {
-    type Params = XcpSenderParams;
-    type Header = DivisionFreeHeader;
-    type Receiver = DivisionFreeReceiver;
-
-    fn new(params: &XcpSenderParams, context: &SenderContext) -> DivisionFreeSender {
-        DivisionFreeSender(XcpSender::new(params, context))
-    }
-
-    #[inline]
-    fn on_send(&mut self, segment: &Departing) -> DivisionFreeHeader {
-        let XcpHeader { cwnd, rtt, feedback } = self.0.on_send(segment);
-        if rtt <= 0.0 {
-            return DivisionFreeHeader { a: 0.0, rtt: 0.0, feedback };
-        }
-        let a = f64::from(segment.size) * rtt / cwnd;
-        DivisionFreeHeader { a, rtt, feedback: feedback / rtt }
-    }
-
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<DivisionFreeHeader>) {
-        let srtt = ack.srtt.map_or(ack.header.rtt, Span::as_secs);
-        let feedback = ack.header.feedback * srtt;
-        self.0.take(XcpHeader { cwnd: self.0.window(), rtt: ack.header.rtt, feedback });
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.0.on_loss(loss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.0.cwnd()
-    }
-
-    const VARIABLES: &'static [Variable] = &[
-        Variable::new("cwnd", "pkts", "congestion window"),
-        Variable::new("h_cwnd", "bytes", "window when the last header came back"),
-        Variable::new("h_rtt", "s", "RTT estimate in the last header that came back"),
-        Variable::new("h_feedback", "bytes", "change of window by the last header that came back"),
-    ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        self.0.probe(sink);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Rate;
+
     use crate::explicit::xcp::XcpRouter;
-    use crate::roles::Ecn;
+    use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ack, departing, ms, near, router_context, sender_context};
 
     const SRTT: Span = Span::from_millis(80);

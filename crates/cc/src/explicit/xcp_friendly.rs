@@ -32,10 +32,8 @@ use units::{Rate, Time, math};
 
 use crate::aqm::red::{Red, RedParams};
 use crate::classes::{Order, Overflow, Place, Plan};
-use crate::explicit::xcp::{
-    HeaderCwnd, Losses, XcpHeader, XcpReceiver, XcpRouter, XcpRouterParams, XcpSender,
-    XcpSenderParams, xcp_sender_params,
-};
+use crate::explicit::controlled::{Congestion, Stated, XcpRouterParams};
+use crate::explicit::xcp::{XcpHeader, XcpReceiver, XcpRouter, XcpSender, XcpSenderParams};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Loss, PacketKind, Passing, Receiver, Router,
     RouterContext, Sender, SenderContext, Service, Variable, Verdict,
@@ -255,11 +253,11 @@ impl Router for XcpFriendlyRouter {
     ) -> Verdict {
         if place.class == X {
             let size = f64::from(packet.size);
-            if let Some(header) = packet.header.as_ref().filter(|header| header.has_estimate()) {
-                let rtt_by_cwnd = header.rtt * size / header.cwnd;
-                self.sum_rtt += header.rtt * size;
+            let stated = packet.header.as_ref().and_then(|header| header.stated(size));
+            if let Some(Stated { rtt, rtt_by_cwnd, .. }) = stated {
+                self.sum_rtt += rtt * size;
                 self.sum_rtt_by_cwnd += rtt_by_cwnd;
-                self.sum_rtt2_by_cwnd += header.rtt * rtt_by_cwnd;
+                self.sum_rtt2_by_cwnd += rtt * rtt_by_cwnd;
             }
             self.x_backlog = place.queue;
             return self.xcp.on_arrival(now, packet, place.queue);
@@ -356,9 +354,11 @@ impl Router for XcpFriendlyRouter {
     }
 }
 
-xcp_sender_params! {
+params! {
     /// The sender's parameters: XCP's and what the other end can do.
     pub struct XcpFriendlyParams {
+        /// XCP's.
+        xcp: XcpSenderParams;
         /// Does the receiver speak XCP?
         receiver: bool = true;
     }
@@ -385,7 +385,7 @@ impl Receiver for XcpFriendlyReceiver {
             return Feedback { header: OFFER, code: data.ecn };
         }
         if data.header.cwnd > 0.0 {
-            return XcpReceiver.on_data(data);
+            return XcpReceiver::default().on_data(data);
         }
         Feedback { header: XcpHeader { feedback: TAKEN, ..data.header }, code: data.ecn }
     }
@@ -416,11 +416,9 @@ impl Sender for XcpFriendlySender {
     type Receiver = XcpFriendlyReceiver;
 
     fn new(params: &XcpFriendlyParams, context: &SenderContext) -> XcpFriendlySender {
-        let &XcpFriendlyParams { header_cwnd, rate, price, losses, receiver: _ } = params;
-        let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
         XcpFriendlySender {
             mode: Mode::Offering,
-            xcp: XcpSender::new(&xcp, context),
+            xcp: XcpSender::new(&params.xcp, context),
             tcp: RenoSender::new(&RenoParams::default(), context),
             routers: context.routers,
         }

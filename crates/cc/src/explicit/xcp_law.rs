@@ -18,15 +18,19 @@
 //!
 //! - D1: packets without an RTT have no x and no part in the sum of eq. (9).
 
-use units::{Rate, Span, Time, math};
+use units::math;
 
-use crate::explicit::xcp::{XcpHeader, xcp_router_params};
-use crate::explicit::xcp_common::{Meter, Shares, believed, ratio};
-use crate::roles::{Backlog, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::explicit::controlled::{
+    Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
+};
+use crate::explicit::xcp::{Xcp, XcpHeader};
+use crate::roles::{RouterContext, Variable};
 
-xcp_router_params! {
+params! {
     /// The router's parameters.
     pub struct XcpLawRouterParams {
+        /// XCP's.
+        xcp: XcpRouterParams;
         /// k, by which increases fall with the rate.
         k: f64 = 0.5 => (0.0, 2.0);
         /// l, by which decreases rise with the rate.
@@ -42,151 +46,74 @@ xcp_router_params! {
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct XcpLawRouter {
-    params: XcpLawRouterParams,
-    meter: Meter,
+/// The law: XCP's with these powers of the rate.
+#[derive(Clone, Debug, Default)]
+pub struct Binomial {
+    xcp: Xcp,
     /// Sums over the arrivals of the running interval: s*x^-(k+1) and s*x^(l-1).
     sums: (f64, f64),
-    // The outcome of the last interval, by the paper's names.
-    phi: f64,
-    h: f64,
-    shares: Shares,
 }
 
-impl XcpLawRouter {
-    /// s*x^-(k+1) and s*x^(l-1) of a packet.
-    fn terms(&self, header: &XcpHeader, size: f64) -> (f64, f64) {
-        let x = header.cwnd / header.rtt;
-        let XcpLawRouterParams { k, l, .. } = self.params;
-        (size * math::pow(x, -(k + 1.0)), size * math::pow(x, l - 1.0))
-    }
-
-    fn end_interval(&mut self, now: Time) {
-        let XcpLawRouterParams { alpha, beta, gamma, target_queue, .. } = self.params;
-        let meter = &mut self.meter;
-        meter.measure(now);
-        let d = meter.avg_rtt;
-        self.phi = meter.phi(alpha, beta, target_queue);
-        self.h = (gamma * meter.y * d - self.phi.abs()).max(0.0); // eq. (2)
-        let (pos, neg) = (self.phi.max(0.0) + self.h, (-self.phi).max(0.0) + self.h);
-        self.shares = Shares {
-            xi_p: self.params.xi_scale * ratio(pos, d * self.sums.0),
-            xi_n: self.params.xi_scale * ratio(neg, d * self.sums.1),
-            residue_pos: pos / d,
-            residue_neg: neg / d,
-        };
-        self.sums = (0.0, 0.0);
-        meter.restart(now, self.params.min_interval);
-    }
+/// s*x^-(k+1) and s*x^(l-1) of a packet.
+fn terms(params: &XcpLawRouterParams, header: &XcpHeader, stated: &Stated) -> (f64, f64) {
+    let x = header.cwnd / header.rtt;
+    let &XcpLawRouterParams { k, l, .. } = params;
+    (stated.size * math::pow(x, -(k + 1.0)), stated.size * math::pow(x, l - 1.0))
 }
 
-impl Router for XcpLawRouter {
+/// The router's part.
+pub type XcpLawRouter = Controlled<Binomial>;
+
+impl Law for Binomial {
     type Params = XcpLawRouterParams;
     type Header = XcpHeader;
 
-    fn new(params: &XcpLawRouterParams, context: &RouterContext) -> XcpLawRouter {
-        let capacity = believed(context.capacity, params.capacity_error);
-        let shortest = (params.min_interval, params.min_queue_window);
-        XcpLawRouter {
-            meter: Meter::new(capacity, params.initial_interval, shortest, params.max_rtt),
-            sums: (0.0, 0.0),
-            phi: 0.0,
-            h: 0.0,
-            shares: Shares::default(),
-            params: params.clone(),
-        }
+    fn common(params: &XcpLawRouterParams) -> &XcpRouterParams {
+        &params.xcp
     }
 
-    fn service(params: &XcpLawRouterParams) -> Service {
-        if params.acks_first { Service::AcksFirst } else { Service::Fifo }
+    fn new(_: &RouterContext) -> Binomial {
+        Binomial::default()
     }
 
     #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, XcpHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
-        let size = f64::from(packet.size);
-        self.meter.arrive(size, backlog);
-        if let Some(header) = packet.header
-            && header.has_estimate()
-        {
-            self.meter.sample(header.rtt, header.rtt * size / header.cwnd);
-            let (pos, neg) = self.terms(header, size);
-            self.sums = (self.sums.0 + pos, self.sums.1 + neg);
-        }
-        Verdict::Forward
+    fn sample(&mut self, params: &XcpLawRouterParams, header: &XcpHeader, stated: &Stated) {
+        let (pos, neg) = terms(params, header, stated);
+        self.sums = (self.sums.0 + pos, self.sums.1 + neg);
+    }
+
+    fn decide(&mut self, params: &XcpLawRouterParams, meter: &Meter) {
+        self.xcp = Xcp::of(&params.xcp, meter, self.sums);
+        self.sums = (0.0, 0.0);
     }
 
     #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, XcpHeader>, _backlog: Backlog) {
-        let Some(header) = packet.header else { return };
-        if !header.has_estimate() {
-            header.pass_without_estimate();
-            return;
-        }
-        let (pos, neg) = self.terms(header, f64::from(packet.size));
-        let offer = self.shares.offer(pos, neg, self.params.overdraw);
-        header.feedback = self.shares.answer(header.rtt, header.feedback, offer);
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if now >= self.meter.window_end {
-            self.meter.end_queue_window(
-                now,
-                backlog,
-                (self.params.queue_window, self.params.min_queue_window),
-            );
-        }
-        if now >= self.meter.interval_end {
-            self.end_interval(now);
-        }
-    }
-
-    /// The running interval ends as planned; its spare bandwidth is taken from the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.capacity = believed(capacity, self.params.capacity_error);
-    }
-
-    fn retune(&mut self, params: &XcpLawRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.capacity = believed(context.capacity, params.capacity_error);
-        self.meter.max_rtt = params.max_rtt.as_secs();
+    fn answer(&mut self, params: &XcpLawRouterParams, header: &mut XcpHeader, stated: &Stated) {
+        let offer = self.xcp.shares.offer(terms(params, header, stated), params.xcp.overdraw);
+        header.feedback = self.xcp.shares.answer(stated.rtt, header.feedback, offer);
     }
 
     const VARIABLES: &'static [Variable] = &[
         Variable::new("phi", "bytes", "change of the flows' windows together, eq. (1)"),
         Variable::new("h", "bytes", "traffic shuffled between the flows, eq. (2)"),
-        Variable::new(
-            "persistent_queue",
-            "bytes",
-            "Q, the queue that did not drain in a propagation delay",
-        ),
-        Variable::new("avg_rtt", "s", "d, the flows' mean RTT and the control interval"),
-        Variable::new("input_traffic", "bytes/s", "y, the rate of arrivals in the last interval"),
+        QUEUE,
+        MEAN_RTT,
+        INPUT,
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("phi", self.phi);
-        sink("h", self.h);
-        sink("persistent_queue", self.meter.persistent_queue);
-        sink("avg_rtt", self.meter.avg_rtt);
-        sink("input_traffic", self.meter.y);
+    fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("phi", self.xcp.phi);
+        sink("h", self.xcp.h);
+        meter.probe(sink);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Ecn;
+    use units::Rate;
+
+    use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ms, near, router_context};
 
     /// Packets of 1000 B of two flows at 125 ms, of 8000 and 32 000 B: 64 and 256 kB/s.
@@ -208,7 +135,8 @@ mod tests {
     /// 10 packets of the one and 40 of the other in 50 ms at 10 Mb/s: y = 1e6, phi = 0.04*0.125*250 000
     /// = 1250, h = 12 500 - 1250 = 11 250. What an interval gives the two [bytes].
     fn given(k: f64, l: f64) -> (f64, f64) {
-        let params = XcpLawRouterParams { k, l, alpha: 0.04, ..Default::default() };
+        let xcp = XcpRouterParams { alpha: 0.04, ..Default::default() };
+        let params = XcpLawRouterParams { xcp, k, l };
         let mut r = XcpLawRouter::new(&params, &router_context(Rate(10_000_000), 100));
         (0..10).for_each(|_| {
             pass(&mut r, packet(8000.0), false);
@@ -217,7 +145,7 @@ mod tests {
             pass(&mut r, packet(32_000.0), false);
         });
         r.on_timer(ms(50), Backlog::default());
-        assert!(near(r.phi, 1250.0) && near(r.h, 11_250.0));
+        assert!(near(r.law.xcp.phi, 1250.0) && near(r.law.xcp.h, 11_250.0));
         (10.0 * pass(&mut r, packet(8000.0), true), 40.0 * pass(&mut r, packet(32_000.0), true))
     }
 
@@ -225,11 +153,12 @@ mod tests {
     #[test]
     fn scaled_xi_gives_sooner_and_no_more() {
         let [plain, scaled] = [1.0, 1.5].map(|xi_scale| {
-            let params = XcpLawRouterParams { alpha: 0.04, xi_scale, ..Default::default() };
+            let xcp = XcpRouterParams { alpha: 0.04, xi_scale, ..Default::default() };
+            let params = XcpLawRouterParams { xcp, ..Default::default() };
             let mut r = XcpLawRouter::new(&params, &router_context(Rate(10_000_000), 100));
             pass(&mut r, packet(8000.0), false);
             r.on_timer(ms(50), Backlog::default());
-            r.shares
+            r.law.xcp.shares
         });
         assert!(plain.xi_p > 0.0 && near(scaled.xi_p, 1.5 * plain.xi_p));
         assert!(near(scaled.xi_n, 1.5 * plain.xi_n));

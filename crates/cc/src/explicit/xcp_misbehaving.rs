@@ -6,14 +6,14 @@
 //! H_cwnd and a larger H_rtt both get more than the fair share. Everything else is XCP's
 //! ([`super::xcp`]).
 
-use crate::explicit::xcp::{
-    HeaderCwnd, Losses, XcpHeader, XcpReceiver, XcpSender, XcpSenderParams, xcp_sender_params,
-};
+use crate::explicit::xcp::{XcpHeader, XcpReceiver, XcpSender, XcpSenderParams};
 use crate::roles::{Ack, Departing, Loss, Sender, SenderContext, Variable};
 
-xcp_sender_params! {
+params! {
     /// XCP's parameters, and what the sender does wrong; nothing, unless told.
     pub struct MisbehavingParams {
+        /// XCP's.
+        xcp: XcpSenderParams;
         /// Is feedback that asks for a smaller window ignored, in the window and in H_cwnd?
         ignores: bool = false;
         /// H_cwnd over the window.
@@ -38,17 +38,8 @@ impl Sender for MisbehavingSender {
     type Receiver = XcpReceiver;
 
     fn new(params: &MisbehavingParams, context: &SenderContext) -> MisbehavingSender {
-        let &MisbehavingParams {
-            header_cwnd,
-            rate,
-            price,
-            losses,
-            ignores,
-            cwnd_factor,
-            rtt_factor,
-        } = params;
-        let xcp = XcpSenderParams { header_cwnd, rate, price, losses };
-        let xcp = XcpSender::new(&xcp, context);
+        let &MisbehavingParams { ignores, cwnd_factor, rtt_factor, .. } = params;
+        let xcp = XcpSender::new(&params.xcp, context);
         MisbehavingSender { xcp, ignores, cwnd_factor, rtt_factor }
     }
 

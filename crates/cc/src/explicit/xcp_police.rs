@@ -18,21 +18,12 @@
 //! A flagged flow is isolated: it is let in at the mean rate of the flows that are not flagged, or not
 //! at all.
 //!
-//! How long it takes, in *RTTs of testing*: from the first packet that carries a test's feedback to the
-//! verdict, in RTTs of the path as they are meanwhile, not as the flow states them. A response to the
-//! first such packet is in a header one RTT later at the earliest, so no test of a flow with a true window
-//! ends before, whatever it measures; two tests that are not to be taken for one another need two RTTs.
-//! The rest is how soon the agent is sure that no response comes. Until the first ACK of a test is with
-//! the sender it may send the window that it had then, so the response is missing as soon as `1 + ahead` windows
-//! and two packets have left, of which it need not measure the time: two tests take 2.2 windows and 4
-//! packets. Sent in bursts, one per RTT, these end before the fourth burst has come as far as the first had
-//! when the test began, for windows of more than 5 packets: within three RTTs. One that states a fraction of its
-//! window takes that fraction of the time; one that states too long an RTT responds after each true
-//! one, and takes two, what is left of a burst, and the wait of D1: with four times the RTT 2 to 3.5 were
-//! measured, with twice up to 6. Three and more take those that state RTT and window L times as large, and so
-//! get no more than their share: a part of the stated window is L times as much of the true one, little of
-//! which is left after the first test; it must grow again before the second one. For L of 2, whose responses
-//! are not early enough, no verdict was seen.
+//! A response to the first packet of a test is in a header one RTT later at the earliest, so no test of a
+//! flow with a true window ends before, whatever it measures; two tests that are not to be taken for one
+//! another need two RTTs. Until the first ACK of a test is with the sender it may send the window that it
+//! had then, so the response is missing as soon as `1 + ahead` windows and two packets have left, of which
+//! the agent need not measure the time. A flow that states a fraction of its window takes that fraction of
+//! the time; one that states too long an RTT responds after each true one, and takes two and the wait of D1.
 //!
 //! The paper has no more than the test with feedback, and that a flow which does not react within an
 //! RTT is unresponsive. Everything else is ours:
@@ -51,6 +42,7 @@ use units::random::Stream;
 use units::{Span, Time};
 
 use crate::classes::{Kept, Place, Plan};
+use crate::explicit::controlled::Congestion;
 use crate::explicit::xcp::XcpHeader;
 use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
 
@@ -336,7 +328,7 @@ impl XcpPolice {
         header: &mut XcpHeader,
         size: f64,
     ) -> Option<Caught> {
-        if !header.has_estimate() {
+        if header.stated(size).is_none() {
             if watched.silent == 0 {
                 watched.over = now;
             }
