@@ -217,15 +217,18 @@ fn version_3_backs_off_beyond_its_threshold() {
 
 /// In a buffer of 1 BDP version 1 leaves little to Reno (Hock, Bless, Zitterbart, ICNP 2017: losses
 /// slow down only the others); version 3 is to leave it more (draft section 5.3.3.5: 25 Mb/s at 30 ms,
-/// about 62 packets of 1514 B, should be Reno's).
+/// about 62 packets of 1514 B, should be Reno's). From seed to seed what it leaves goes from 0.15 to 0.3
+/// of the link: the mean of six.
 #[test]
 fn version_3_leaves_more_to_reno() {
     let reno = |protocol: &str| {
         let flows = [("bbr", protocol, ""), ("reno", "sack", "")];
-        let outcome = run(&dumbbell("50Mbps", "250pkt", 40, &flows));
-        let rates: Vec<f64> = outcome.tables.flows.iter().map(|flow| flow.goodput_bps).collect();
-        println!("{protocol} and Reno: {rates:?}");
-        rates[1] / 50e6
+        let scenario = dumbbell("50Mbps", "250pkt", 40, &flows);
+        let shares: Vec<f64> = (1..=6)
+            .map(|seed| common::run(&scenario, seed, 0).tables.flows[1].goodput_bps / 50e6)
+            .collect();
+        println!("{protocol} leaves Reno {shares:?}");
+        shares.iter().sum::<f64>() / 6.0
     };
     let (with_1, with_3) = (reno("bbr"), reno("bbr3"));
     assert!(with_1 < 0.2, "{with_1}");
