@@ -711,7 +711,9 @@ protocols! {
     Bbr { name: "bbr", sender: Boxed<crate::tcp::bbr::Bbr>, recovery: Sack, router: None,
         summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
-    Bbr3 { name: "bbr3", sender: Boxed<crate::tcp::bbr3::Bbr3>, recovery: Sack, router: None,
+    // 2: double precision, and instants exact where they were whole milliseconds.
+    Bbr3 { name: "bbr3", version: 2, sender: Boxed<crate::tcp::bbr3::Bbr3>, recovery: Sack,
+        router: None,
         summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
         source: "draft-ietf-ccwg-bbr-05" }
     Dpcp { name: "dpcp", sender: Boxed<crate::explicit::dpcp::DpcpSender>, recovery: Reno,

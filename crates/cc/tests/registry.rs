@@ -868,7 +868,8 @@ fn every_queue_is_described() {
 #[test]
 fn a_sender_stays_small() {
     for info in protocols() {
-        assert!(info.state_bytes <= 256 + 8, "{}: {} bytes", info.name, info.state_bytes);
+        // A pointer's, and eight lines of a cache on the heap.
+        assert!(info.state_bytes <= 512 + 8, "{}: {} bytes", info.name, info.state_bytes);
     }
     // What every flow has room for, 24 bytes of answers among it; what needs more is boxed.
     let size = std::mem::size_of::<AnySender>();

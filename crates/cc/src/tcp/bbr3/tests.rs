@@ -1,0 +1,282 @@
+//! Numbers worked by hand from the draft.
+
+use super::*;
+use crate::tests::{ack, ack_after, departing, loss, ms, near, sender_context};
+
+const RTT: Span = Span::from_millis(40);
+
+fn bbr() -> Bbr3 {
+    Bbr3::new(&Bbr3Params::default(), &sender_context(10.0))
+}
+
+/// In a state of ProbeBW on a path of 1000 packets/s and 40 ms, a BDP of 40 packets, with a window
+/// of 80; 1000 packets are delivered.
+fn probing(state: State) -> Bbr3 {
+    let mut bbr = bbr();
+    (bbr.max_bw, bbr.bw) = ([1000.0, 0.0], 1000.0);
+    (bbr.least.min_rtt, bbr.least.probe_rtt_min_delay) = (Some(RTT), Some(RTT));
+    bbr.cwnd = 80;
+    (bbr.pipe.full_bw_reached, bbr.has_seen_rtt) = (true, true);
+    (bbr.state, bbr.cycle.wait) = (state, Span::from_millis(2500));
+    bbr.set_pacing(1.0);
+    bbr.sampler.on_ack(&ack(1000));
+    bbr
+}
+
+fn sample(rate: f64) -> RateSample {
+    RateSample { rate, valid: true, delivered: 40, newly_acked: 1, ..RateSample::default() }
+}
+
+fn lossy(tx_in_flight: u32, lost: u32, newly_lost: u32) -> RateSample {
+    RateSample { tx_in_flight, lost, newly_lost, ..sample(1000.0) }
+}
+
+#[test]
+fn the_first_rate_is_a_window_per_round_trip() {
+    // 10*8000 bits in 1 ms, times 2.77, less 1 %: 219.384 Mb/s; in 40 ms 5.4846 Mb/s.
+    let mut bbr = bbr();
+    assert!(near(bbr.pacing, 219.384e6));
+    let header = bbr.on_send(&departing());
+    bbr.on_ack(&Ack { header, in_flight: 9, ..ack_after(ms(40), RTT) });
+    assert!(near(bbr.pacing, 5.4846e6) && bbr.cwnd == 11);
+    assert_eq!((bbr.bw, bbr.least.min_rtt), (25.0, Some(RTT)));
+}
+
+#[test]
+fn gains_are_those_of_the_table() {
+    let gains = |state| probing(state).gains();
+    assert_eq!(gains(State::Startup), (2.77, 2.0));
+    assert_eq!(gains(State::Drain), (0.5, 2.0));
+    assert_eq!((gains(State::Down), gains(State::Cruise)), ((0.9, 2.0), (1.0, 2.0)));
+    assert_eq!((gains(State::Refill), gains(State::Up)), ((1.0, 2.0), (1.25, 2.25)));
+    assert_eq!(gains(State::ProbeRtt), (1.0, 0.5));
+}
+
+#[test]
+fn volumes_are_multiples_of_the_bdp() {
+    let mut bbr = probing(State::Cruise);
+    assert_eq!((bbr.bdp(1000.0, 1.0), bbr.inflight(1000.0, 2.0)), (40, 80));
+    assert_eq!(probing(State::Up).inflight(1000.0, 1.25), 52);
+    // Three quanta of at least two packets; at 80 Mb/s of 10 kB.
+    bbr.least.min_rtt = Some(Span::from_millis(1));
+    assert_eq!(bbr.inflight(1000.0, 1.0), 6);
+    bbr.pacing = 80e6;
+    assert_eq!(bbr.inflight(1000.0, 1.0), 30);
+    bbr.bounds.inflight_longterm = 100;
+    assert_eq!(bbr.inflight_with_headroom(), 85);
+    bbr.bounds.inflight_longterm = 5;
+    assert_eq!(bbr.inflight_with_headroom(), 4);
+    bbr.least.min_rtt = None;
+    assert_eq!(bbr.bdp(1000.0, 1.0), 10);
+}
+
+/// In doubles 0.7 * 90 is 62.999 999 999 999 99, of which 62 would be left.
+#[test]
+fn rounding_errors_are_no_packet() {
+    assert_eq!((share(90, 0.7), share(89, 0.7), share(NO_BOUND, 0.7)), (63, 62, NO_BOUND));
+    assert_eq!((ceil(250.000_000_000_1 * 0.04), ceil(10.001), floor(9.999)), (10, 11, 9));
+}
+
+#[test]
+fn startup_ends_at_a_plateau_or_at_losses() {
+    let mut bbr = probing(State::Startup);
+    (bbr.pipe.full_bw_reached, bbr.round_start) = (false, true);
+    for (rate, count) in [(100.0, 0), (124.0, 1), (125.0, 0), (150.0, 1), (156.0, 2)] {
+        bbr.check_full_bw(&sample(rate));
+        assert_eq!((bbr.pipe.full_bw_count, bbr.pipe.full_bw_reached), (count, false));
+    }
+    bbr.check_full_bw(&sample(156.0));
+    bbr.check_startup(&sample(156.0));
+    assert_eq!((bbr.pipe.full_bw_now, bbr.state), (true, State::Drain));
+    bbr.check_drain(&Ack { in_flight: 41, ..ack(1) });
+    assert_eq!(bbr.state, State::Drain);
+    bbr.check_drain(&Ack { in_flight: 40, ..ack(1) });
+    assert_eq!(bbr.state, State::Down);
+
+    // Losses: six ACKs that show some, a round, recovery, and more than 2 % of 300.
+    let mut bbr = probing(State::Startup);
+    bbr.pipe.full_bw_reached = false;
+    bbr.episode.on_ack(&Ack { recovering: true, ..ack::<Stamp>(0) });
+    for n in 1..=6 {
+        bbr.bounds.loss_round_start = n == 6;
+        bbr.bounds.inflight_latest = 90;
+        bbr.check_startup(&lossy(300, if n == 6 { 7 } else { 6 }, 1));
+        assert_eq!(bbr.state == State::Drain, n == 6);
+    }
+    assert_eq!(bbr.bounds.inflight_longterm, 90);
+}
+
+/// 0.7 of the bounds or what is delivered, whichever is more, once per round of losses; not while
+/// probing.
+#[test]
+fn losses_lower_the_short_term_bounds_once_per_round() {
+    let mut bbr = probing(State::Cruise);
+    (bbr.bounds.loss_in_round, bbr.bounds.loss_round_start) = (true, true);
+    (bbr.bounds.bw_latest, bbr.bounds.inflight_latest) = (900.0, 36);
+    bbr.update_signals(&sample(0.0));
+    assert_eq!((bbr.bounds.bw_shortterm, bbr.bounds.inflight_shortterm), (900.0, 56));
+    assert!(!bbr.bounds.loss_in_round);
+    bbr.update_signals(&sample(0.0));
+    assert_eq!(bbr.bounds.inflight_shortterm, 56);
+    bbr.bounds.loss_in_round = true;
+    (bbr.bounds.bw_latest, bbr.bounds.inflight_latest) = (100.0, 10);
+    bbr.update_signals(&sample(0.0));
+    assert!(near(bbr.bounds.bw_shortterm, 630.0));
+    assert_eq!(bbr.bounds.inflight_shortterm, 39); // 39.2
+    bbr.set_cwnd(1);
+    assert_eq!(bbr.cwnd, 39);
+    let mut up = probing(State::Up);
+    (up.bounds.loss_in_round, up.bounds.loss_round_start) = (true, true);
+    up.update_signals(&sample(0.0));
+    assert_eq!(up.bounds.inflight_shortterm, NO_BOUND);
+}
+
+/// 3 of 100 lost, of them 2 before: 2 % of 99 is less than 2, so not even a part of this packet fits:
+/// 99. With 2 of 100 nothing happens.
+#[test]
+fn more_than_two_percent_of_losses_end_a_probe_and_bound_what_is_in_flight() {
+    let mut bbr = probing(State::Up);
+    bbr.cycle.samples = true;
+    bbr.on_lost(ms(0), &mut lossy(100, 2, 1));
+    assert_eq!((bbr.state, bbr.bounds.inflight_longterm), (State::Up, NO_BOUND));
+    bbr.on_lost(ms(0), &mut lossy(100, 3, 1));
+    assert_eq!((bbr.state, bbr.bounds.inflight_longterm), (State::Down, 99));
+    // Once per probe.
+    bbr.on_lost(ms(0), &mut lossy(50, 30, 1));
+    assert_eq!(bbr.bounds.inflight_longterm, 99);
+    // Not below 0.7 of the BDP or of the window; not at all where the application was the limit.
+    for (limited, bound) in [(false, 28), (true, NO_BOUND)] {
+        let mut bbr = probing(State::Up);
+        bbr.cycle.samples = true;
+        bbr.on_lost(ms(0), &mut RateSample { limited, ..lossy(20, 3, 1) });
+        assert_eq!((bbr.state, bbr.bounds.inflight_longterm), (State::Down, bound));
+    }
+}
+
+#[test]
+fn the_long_term_bound_rises_by_1_2_4_packets_per_round() {
+    let mut bbr = probing(State::Refill);
+    (bbr.bounds.inflight_longterm, bbr.round_start) = (80, true);
+    bbr.update_cycle(&ack(1), &sample(1000.0));
+    assert_eq!((bbr.state, bbr.cycle.samples), (State::Up, true));
+    // One more per 80 ACKs, then per 40, then per 20.
+    bbr.cwnd_limited = [true, false];
+    for per in [80, 40, 20] {
+        assert_eq!(bbr.cycle.up_count, per);
+        bbr.round_start = false;
+        let bound = bbr.bounds.inflight_longterm;
+        bbr.probe_upward(&RateSample { newly_acked: per - 1, ..sample(1000.0) });
+        assert_eq!(bbr.bounds.inflight_longterm, bound);
+        bbr.round_start = true;
+        bbr.probe_upward(&sample(1000.0));
+        assert_eq!(bbr.bounds.inflight_longterm, bound + 1);
+        bbr.bounds.inflight_longterm = 80;
+    }
+    // What was in flight without harm raises it anyway.
+    bbr.adapt_long_term(ms(0), &RateSample { tx_in_flight: 95, ..sample(1000.0) });
+    assert!(bbr.bounds.inflight_longterm >= 95);
+}
+
+#[test]
+fn a_cycle_goes_down_cruises_refills_and_goes_up() {
+    let mut bbr = probing(State::Down);
+    bbr.bounds.inflight_longterm = 40;
+    let step = |bbr: &mut Bbr3, at, in_flight, round_start| {
+        bbr.round_start = round_start;
+        bbr.update_cycle(&Ack { now: ms(at), in_flight, ..ack(1) }, &sample(1000.0));
+        bbr.state
+    };
+    // To 34 = 40 - 15 %, and no more than the BDP.
+    assert_eq!(step(&mut bbr, 10, 35, false), State::Down);
+    assert_eq!(step(&mut bbr, 10, 34, false), State::Cruise);
+    // Until 2.5 s after the cycle's start, or 40 rounds: the BDP, as Reno.
+    assert_eq!(step(&mut bbr, 2500, 34, false), State::Cruise);
+    bbr.cycle.rounds = 39;
+    assert_eq!(step(&mut bbr, 2500, 34, false), State::Cruise);
+    let mut reno = bbr.clone();
+    reno.cycle.rounds = 40;
+    assert_eq!(step(&mut reno, 2500, 34, false), State::Refill);
+    bbr.bounds.inflight_shortterm = 30;
+    assert_eq!(step(&mut bbr, 2501, 34, false), State::Refill);
+    assert_eq!(bbr.bounds.inflight_shortterm, NO_BOUND);
+    assert_eq!(step(&mut bbr, 2510, 34, false), State::Refill);
+    assert_eq!(step(&mut bbr, 2541, 40, true), State::Up);
+    // Not while the bound holds it down; at a plateau else.
+    (bbr.pipe.full_bw_now, bbr.cwnd_limited) = (true, [true, false]);
+    assert_eq!(step(&mut bbr, 2600, 40, false), State::Up);
+    (bbr.pipe.full_bw_now, bbr.bounds.inflight_longterm) = (true, NO_BOUND);
+    assert_eq!(step(&mut bbr, 2600, 40, false), State::Down);
+    assert!(
+        (Span::from_secs(2)..Span::from_secs(3)).contains(&bbr.cycle.wait) && bbr.cycle.rounds < 2
+    );
+    // A round later the filter forgets the cycle before the last.
+    bbr.max_bw = [1200.0, 1000.0];
+    step(&mut bbr, 2641, 60, true);
+    assert_eq!(bbr.max_bw, [1000.0, 0.0]);
+}
+
+#[test]
+fn probe_rtt_halves_the_bdp_each_five_seconds() {
+    let mut bbr = probing(State::Cruise);
+    let mut on_ack = |at: u64, in_flight| {
+        let header = bbr.on_send(&Departing { now: ms(at), in_flight, ..departing() });
+        let rtt = Span::from_millis(42);
+        bbr.on_ack(&Ack { header, in_flight, ..ack_after(ms(at), rtt) });
+        (bbr.state, bbr.cwnd)
+    };
+    (0..2).for_each(|_| assert_eq!(on_ack(2000, 40).0, State::Cruise));
+    assert_ne!(on_ack(5000, 40).0, State::ProbeRtt);
+    assert_eq!(on_ack(5001, 40), (State::ProbeRtt, 20));
+    assert_eq!(on_ack(5040, 20), (State::ProbeRtt, 20));
+    assert_eq!(on_ack(5240, 20).0, State::ProbeRtt);
+    let (state, cwnd) = on_ack(5241, 20);
+    assert!(state == State::Cruise && cwnd >= 80, "{cwnd}");
+    // The RTT is that of the last ten seconds, 40 ms up to then.
+    let later = Some(Span::from_millis(42));
+    assert_eq!((bbr.least.min_rtt, bbr.least.probe_rtt_min_delay), (Some(RTT), later));
+    bbr.on_ack(&ack_after(ms(10_001), Span::from_millis(45)));
+    assert_eq!(bbr.least.min_rtt, later);
+}
+
+#[test]
+fn a_timeout_starts_from_one_packet_and_bounds_a_probe() {
+    let mut bbr = probing(State::Up);
+    bbr.cycle.samples = true;
+    bbr.on_loss(&Loss { lost: 50, ..loss(LossKind::Timeout, 500) });
+    assert_eq!((bbr.cwnd, bbr.prior_cwnd, bbr.bounds.inflight_longterm), (1, 80, 50));
+    assert_eq!(bbr.state, State::Down);
+    bbr.on_ack(&ack(1));
+    assert_eq!(bbr.cwnd, 50);
+}
+
+/// Half the packets of a round marked: alpha = 1 + (0.5 - 1)/16 = 0.968 75 takes 32.3 % off 80.
+#[test]
+fn marks_take_off_a_third_of_alpha() {
+    let params = Bbr3Params { ecn: true, ..Bbr3Params::default() };
+    let plain = probing(State::Cruise);
+    let mut bbr = Bbr3 { marks: Bbr3::new(&params, &sender_context(10.0)).marks, ..plain };
+    assert_eq!((bbr.ecn(), self::bbr().ecn()), (EcnUse::Codes(Ecn::Ect0), EcnUse::None));
+    for code in [Ecn::Ce, Ecn::Ect0] {
+        bbr.marks.on_ack(&Ack { code, ..ack(10) });
+    }
+    bbr.bounds.loss_round_start = true;
+    bbr.update_signals(&sample(0.0));
+    assert_eq!((bbr.marks.alpha, bbr.marks.high), (0.968_75, true));
+    assert_eq!((bbr.bounds.inflight_shortterm, bbr.bounds.bw_shortterm), (54, f64::INFINITY)); // 54.17
+    // It ends a probe.
+    (bbr.state, bbr.cycle.samples) = (State::Up, true);
+    bbr.adapt_long_term(ms(0), &RateSample { tx_in_flight: 90, ..sample(1000.0) });
+    assert_eq!((bbr.state, bbr.bounds.inflight_longterm), (State::Down, 90));
+}
+
+#[test]
+fn acks_in_bursts_raise_the_window() {
+    let mut bbr = probing(State::Cruise);
+    // 30 at once where 1000/s are expected, then 10 after 10 ms: 30, then 40 - 10.
+    bbr.update_aggregation(ms(100), &RateSample { newly_acked: 30, ..sample(0.0) });
+    assert_eq!(bbr.aggregates.most(), 30.0);
+    bbr.update_aggregation(ms(110), &RateSample { newly_acked: 15, ..sample(0.0) });
+    assert!((bbr.aggregates.most() - 35.0).abs() < 1e-3);
+    bbr.set_cwnd(100);
+    assert!((115..=116).contains(&bbr.cwnd), "{}", bbr.cwnd); // 80 and 35, rounded up
+}
