@@ -11,7 +11,7 @@ use clearpipe_scenario::{
 use units::{Rate, Span};
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/clearpipe/examples")
 }
 
 fn example(name: &str) -> Parsed {
