@@ -3,8 +3,8 @@
 //! One process owns TUN devices inside network namespaces and carries packets between them: through
 //! queues, routers and lines that are those of the packet engine ([`net::Ports`]), by a real clock.
 //! [`wire`] is what a router sees of a real packet, [`network`] the way of a packet, [`realtime`] the
-//! clock and the devices, [`traffic`] TCP flows that are measured by the kernel, [`sys`] all system
-//! calls.
+//! clock and the devices, [`traffic`] TCP flows that are measured by the kernel, [`sys`] system calls
+//! as all of these want their answers.
 #![cfg(target_os = "linux")]
 
 pub mod assemble;

@@ -2,9 +2,11 @@
 //! of sending. The kernel stamps them when they are there, so that no waking of the receiver is in it.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::net::SocketAddrV4;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::SocketType;
 use serde::{Deserialize, Serialize};
 
 use crate::lateness::{Late, Lateness};
@@ -14,6 +16,8 @@ use crate::sys;
 /// Bytes of a probe with its headers.
 pub const PACKET_BYTES: usize = 100;
 const PAYLOAD_BYTES: usize = PACKET_BYTES - 28;
+/// The discard service's, at both ends.
+const PORT: u16 = 9;
 
 /// What the prober is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,23 +50,23 @@ pub struct ProbeReport {
 /// What the system says.
 pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
     sys::be_punctual(Some(PRIORITY));
-    let port = 9;
+    let address = |end: usize| SocketAddrV4::new(plan.address[end].into(), PORT);
     let open = |end: usize| {
         sys::in_namespace(&plan.netns[end], || {
-            let socket = sys::socket(libc::SOCK_DGRAM)?;
-            sys::bind(&socket, (plan.address[end], port))?;
+            let socket = sys::socket(SocketType::DGRAM)?;
+            rustix::net::bind(&socket, &address(end))?;
             Ok(socket)
         })
     };
     let (source, sink) = (open(0)?, open(1)?);
     sys::stamp_received(&sink)?;
-    sys::connect(&source, (plan.address[1], port))?;
+    sys::connect(&source, address(1))?;
     let every = (plan.every_s * 1e9) as u64;
     let expected = (plan.expected_s * 1e9) as i64;
     let mut error = Lateness::default();
     let (mut sent, mut came) = (0, 0);
     let mut next = sys::monotonic_ns() + every;
-    let mut waiting = [sys::interest(sink.as_raw_fd(), libc::POLLIN)];
+    let mut waiting = [PollFd::new(&sink, PollFlags::IN)];
     let mut buffer = [0; 2048];
     let until = next + every * u64::from(plan.count) + 2 * expected as u64 + 200_000_000;
     while came < u64::from(plan.count) && sys::monotonic_ns() < until {
@@ -75,7 +79,7 @@ pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
             sys::send(&source, &packet)?;
         }
         let left = next.saturating_sub(sys::monotonic_ns()).min(10_000_000);
-        sys::wait(&mut waiting, Some(Duration::from_nanos(left)))?;
+        sys::wait(&mut waiting, Duration::from_nanos(left))?;
         while let Some((n, there)) = sys::receive_stamped(&sink, &mut buffer)? {
             let there = there.unwrap_or_else(sys::realtime_ns);
             let sent = buffer[..n].first_chunk().map_or(there, |sent| u64::from_be_bytes(*sent));

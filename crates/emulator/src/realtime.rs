@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::lateness::{Late, Lateness};
@@ -115,7 +118,7 @@ pub fn emulate(plan: &EmulatorPlan, out: &mut impl Write) -> Result<EmulatorRepo
         let capture = open_capture(&network, wanted)?;
         network.capture(wanted.link, capture);
     }
-    let devices: Vec<OwnedFd> = plan.devices.iter().map(open_device).collect::<Result<_, _>>()?;
+    let devices: Rc<[OwnedFd]> = plan.devices.iter().map(open_device).collect::<Result<_, _>>()?;
     sys::catch_signals();
     let realtime = sys::be_punctual(plan.realtime.then_some(PRIORITY)) == Scheduling::Realtime;
     sys::set_nonblocking(&io::stdin()).map_err(system("stdin"))?;
@@ -165,7 +168,7 @@ fn open_capture(network: &Network, wanted: &CaptureTo) -> Result<Capture, Failed
 
 struct Emulator {
     network: Network,
-    devices: Vec<OwnedFd>,
+    devices: Rc<[OwnedFd]>,
     late: Lateness,
     refused_pkts: u64,
     forwarded_pkts: u64,
@@ -180,7 +183,7 @@ struct Emulator {
 }
 
 impl Emulator {
-    fn new(mut network: Network, devices: Vec<OwnedFd>, endless: bool) -> Emulator {
+    fn new(mut network: Network, devices: Rc<[OwnedFd]>, endless: bool) -> Emulator {
         let now = Wall::from_ns(sys::monotonic_ns());
         if endless {
             network.start(now);
@@ -206,9 +209,11 @@ impl Emulator {
     }
 
     fn run(&mut self) -> Result<(), Failed> {
-        let inputs = self.devices.iter().map(AsRawFd::as_raw_fd).chain([0]);
-        let mut waiting: Vec<_> = inputs.map(|fd| sys::interest(fd, libc::POLLIN)).collect();
-        let control = self.devices.len();
+        let (devices, stdin) = (Rc::clone(&self.devices), io::stdin());
+        let inputs = devices.iter().map(AsFd::as_fd).chain([stdin.as_fd()]);
+        let mut waiting: Vec<_> =
+            inputs.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let control = devices.len();
         while !self.over() {
             let now = match self.sleep(&mut waiting)? {
                 Some(earlier) => Wall::from_ns(earlier),
@@ -216,11 +221,11 @@ impl Emulator {
             };
             self.advance(now);
             for (device, ready) in waiting[..control].iter().enumerate() {
-                if ready.revents != 0 {
+                if !ready.revents().is_empty() {
                     self.take(device)?;
                 }
             }
-            if waiting[control].revents != 0 {
+            if !waiting[control].revents().is_empty() {
                 self.listen()?;
             }
         }
@@ -230,16 +235,16 @@ impl Emulator {
     /// Waits for what is due next or for what comes. The system wakes us late, by much the same each
     /// time. So it is asked to do so earlier, and the rest is spent watching the clock; and what woke us
     /// came that much earlier: at the instant that is given.
-    fn sleep(&mut self, waiting: &mut [libc::pollfd]) -> Result<Option<u64>, Failed> {
+    fn sleep(&mut self, waiting: &mut [PollFd<'_>]) -> Result<Option<u64>, Failed> {
         let due = self.network.next().0 / 1000;
         let now = sys::monotonic_ns();
         // A second is soon enough to see a signal that came just before the wait.
         let until = due.min(now + 1_000_000_000);
         let asked = until.saturating_sub(self.early_ns).max(now);
         let timeout = Duration::from_nanos(asked - now);
-        sys::wait(waiting, Some(timeout)).map_err(system("waiting"))?;
+        sys::wait(waiting, timeout).map_err(system("waiting"))?;
         let woken = sys::monotonic_ns();
-        if waiting.iter().any(|one| one.revents != 0) {
+        if waiting.iter().any(|one| !one.revents().is_empty()) {
             let came = woken.saturating_sub(self.early_ns).max(now);
             return Ok((woken > now + SLEPT_NS).then_some(came));
         }
@@ -279,7 +284,9 @@ impl Emulator {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(()),
                 // While the device is down.
-                Err(error) if error.raw_os_error() == Some(libc::EIO) => return Ok(()),
+                Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                    return Ok(());
+                }
                 Err(error) => return Err(system("a device")(error)),
             };
             if i > 0 {

@@ -4,9 +4,12 @@
 //! that data begins at the start, as in the packet engine. What is read is thrown away.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{Shutdown, SocketType, sockopt};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{FlowPlan, TrafficPlan};
@@ -16,8 +19,10 @@ use crate::sys;
 const TICK: Duration = Duration::from_micros(500);
 /// Bytes read or written at once.
 const CHUNK: usize = 1 << 18;
+/// Connections that a listener keeps until they are accepted.
+const BACKLOG: i32 = 16;
 /// What a socket may hold that TCP has not sent [bytes].
-const UNSENT: libc::c_int = 1 << 18;
+const UNSENT: i32 = 1 << 18;
 
 /// What the kernel tells of a TCP socket; `struct tcp_info` of Linux 6.1 and later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,9 +56,9 @@ impl TcpInfo {
     ///
     /// # Errors
     /// What the system says.
-    pub fn of(fd: &impl AsRawFd) -> io::Result<TcpInfo> {
+    pub fn of(fd: &impl AsFd) -> io::Result<TcpInfo> {
         let mut bytes = [0; 512];
-        let length = sys::get_option(fd, (libc::IPPROTO_TCP, libc::TCP_INFO), &mut bytes)?;
+        let length = sys::tcp_info(fd, &mut bytes)?;
         Ok(TcpInfo::read(&bytes[..length.min(bytes.len())]))
     }
 
@@ -173,7 +178,7 @@ impl Traffic<'_> {
     }
 
     fn run(&mut self) {
-        let chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK];
         let mut warm = false;
         let mut next = self.plan.every_s;
         loop {
@@ -194,7 +199,7 @@ impl Traffic<'_> {
             let ended = self.flows.iter().all(Flow::has_ended);
             let over = now >= self.plan.duration_s || ended || sys::stopped();
             for flow in &mut self.flows {
-                if let Err(error) = flow.step(now, self.plan.packet_bytes, &chunk) {
+                if let Err(error) = flow.step(now, self.plan.packet_bytes, &mut chunk) {
                     flow.fail(&error);
                 }
             }
@@ -256,17 +261,22 @@ struct Flow<'a> {
     counted: (u64, u64),
 }
 
+/// The address of an end of a flow.
+fn address(plan: &FlowPlan, end: usize, port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(plan.address[end].into(), port)
+}
+
 impl<'a> Flow<'a> {
     /// The sink listens already.
     fn new(number: usize, plan: &'a FlowPlan) -> Result<Flow<'a>, TrafficError> {
         let failed = |what| move |source| TrafficError { flow: number, what, source };
         let listener = sys::in_namespace(&plan.netns[1], || {
-            let listener = sys::socket(libc::SOCK_STREAM)?;
-            sys::set_number(&listener, (libc::SOL_SOCKET, libc::SO_REUSEADDR), 1)?;
+            let listener = sys::socket(SocketType::STREAM)?;
+            sockopt::set_socket_reuseaddr(&listener, true)?;
             // Echoing receivers belong to the protocol, too.
-            sys::set_congestion(&listener, &plan.congestion)?;
-            sys::bind(&listener, (plan.address[1], plan.port))?;
-            sys::listen(&listener)?;
+            sockopt::set_tcp_congestion(&listener, &plan.congestion)?;
+            rustix::net::bind(&listener, &address(plan, 1, plan.port))?;
+            rustix::net::listen(&listener, BACKLOG)?;
             Ok(listener)
         });
         let listener = listener.map_err(failed("the sink's socket"))?;
@@ -299,7 +309,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn step(&mut self, now: f64, packet_bytes: u32, chunk: &[u8]) -> io::Result<()> {
+    fn step(&mut self, now: f64, packet_bytes: u32, chunk: &mut [u8]) -> io::Result<()> {
         if self.report.error.is_some() || self.report.finish_s.is_some() {
             return Ok(());
         }
@@ -313,7 +323,7 @@ impl<'a> Flow<'a> {
         }
         if let Some(sink) = &self.sink {
             loop {
-                match sys::discard(sink, CHUNK)? {
+                match sys::discard(sink, chunk)? {
                     None => break,
                     Some(0) => {
                         self.sink = None; // its FIN tells the source that all has arrived
@@ -329,29 +339,28 @@ impl<'a> Flow<'a> {
     fn connect(&mut self) -> io::Result<()> {
         let plan = self.plan;
         let source = sys::in_namespace(&plan.netns[0], || {
-            let source = sys::socket(libc::SOCK_STREAM)?;
-            sys::set_congestion(&source, &plan.congestion)?;
-            let lowat = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-            sys::set_number(&source, lowat, UNSENT)?;
-            sys::set_number(&source, (libc::IPPROTO_TCP, libc::TCP_NODELAY), 1)?;
-            sys::bind(&source, (plan.address[0], 0))?;
-            sys::connect(&source, (plan.address[1], plan.port))?;
+            let source = sys::socket(SocketType::STREAM)?;
+            sockopt::set_tcp_congestion(&source, &plan.congestion)?;
+            sys::limit_unsent(&source, UNSENT)?;
+            sockopt::set_tcp_nodelay(&source, true)?;
+            rustix::net::bind(&source, &address(plan, 0, 0))?;
+            sys::connect(&source, address(plan, 1, plan.port))?;
             Ok(source)
         })?;
-        self.report.congestion = sys::congestion(&source)?;
+        self.report.congestion = sockopt::tcp_congestion(&source)?;
         (self.source, self.connecting) = (Some(source), true);
         Ok(())
     }
 
-    fn step_source(&mut self, now: f64, packet_bytes: u32, chunk: &[u8]) -> io::Result<()> {
+    fn step_source(&mut self, now: f64, packet_bytes: u32, chunk: &mut [u8]) -> io::Result<()> {
         let Some(source) = &self.source else { return Ok(()) };
         if self.connecting {
-            let mut ready = [sys::interest(source.as_raw_fd(), libc::POLLOUT)];
-            sys::wait(&mut ready, Some(Duration::ZERO))?;
-            if ready[0].revents == 0 {
+            let mut ready = [PollFd::new(source, PollFlags::OUT)];
+            sys::wait(&mut ready, Duration::ZERO)?;
+            if ready[0].revents().is_empty() {
                 return Ok(());
             }
-            sys::socket_error(source)?;
+            sockopt::socket_error(source)??;
             self.connecting = false;
         }
         if now < self.plan.start_s {
@@ -369,14 +378,14 @@ impl<'a> Flow<'a> {
         while !self.closed {
             let most = self.left.map_or(chunk.len() as u64, |left| left.min(chunk.len() as u64));
             if most == 0 {
-                sys::shut_write(source)?;
+                rustix::net::shutdown(source, Shutdown::Write)?;
                 self.closed = true;
                 break;
             }
             // Room is what TCP_NOTSENT_LOWAT says, which only poll tells.
-            let mut ready = [sys::interest(source.as_raw_fd(), libc::POLLOUT)];
-            sys::wait(&mut ready, Some(Duration::ZERO))?;
-            if ready[0].revents & libc::POLLOUT == 0 {
+            let mut ready = [PollFd::new(source, PollFlags::OUT)];
+            sys::wait(&mut ready, Duration::ZERO)?;
+            if !ready[0].revents().contains(PollFlags::OUT) {
                 break;
             }
             match sys::send(source, &chunk[..most as usize])? {
@@ -384,7 +393,7 @@ impl<'a> Flow<'a> {
                 Some(n) => self.left = self.left.map(|left| left - n as u64),
             }
         }
-        if self.closed && sys::discard(source, CHUNK)? == Some(0) {
+        if self.closed && sys::discard(source, chunk)? == Some(0) {
             self.report.finish_s = Some(now);
             self.look();
             self.source = None;

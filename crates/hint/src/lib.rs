@@ -1,6 +1,8 @@
 //! Hints to the processor; they change no result.
 //!
-//! The only crate with `unsafe` code, so that all others can forbid it.
+//! The only crate of the packet engine and the fluid engine with `unsafe` code, so that the others can
+//! forbid it. Elsewhere the emulator has some (a few system calls, `sys/bare.rs`), and `ebpf/` (its
+//! arithmetic's tests call C, its loader the kernel); the binding's is what pyo3's macros write.
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 
