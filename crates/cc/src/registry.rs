@@ -727,7 +727,7 @@ protocols! {
     Htcp { name: "htcp", sender: Boxed<crate::tcp::htcp::HtcpSender>, recovery: Sack, router: None,
         summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
-    Bic { name: "bic", sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
+    Bic { name: "bic", version: 2, sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
         summary: "BIC: binary search for the window of the last loss",
         source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
     Cubic { name: "cubic", sender: Boxed<crate::tcp::cubic::CubicSender>, recovery: Sack, router: None,
