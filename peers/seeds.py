@@ -55,6 +55,7 @@ HALF_WINDOW = '\n[queues.xcp]\nkind = "xcp"\nqueue_window = 0.5\n'
 
 _WINDOW = "half the window of the persistent queue in ns-2; see half"
 _ONCE = "in ns-2 one fast retransmit for each window of Reno (bugFix_)"
+_ENDS = "in ns-2 more runs whose losses end, 16 of 60 and 2 here: without them 0.842 and 0.854"
 _RECOVERY = "ns-2 halves the rate and finds lost retransmissions; see halving"
 _TIMERS = "ns-2's timers run out without drops, 300 to 400 times; see 1s"
 
@@ -67,6 +68,7 @@ _TIMERS = "ns-2's timers run out without drops, 300 to 400 times; see 1s"
 KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
     ("xcp-150-80-1-30", "utilization_ratio"): f"{_WINDOW}, {_ONCE}",
     ("xcp-150-80-1-30 half", "utilization_ratio"): _ONCE,
+    ("xcp-150-80-1-30 half", "reverse.utilization"): _ENDS,
     ("xcp-150-80-4-4", "utilization_ratio"): _WINDOW,
     ("xcp-45-80-10-10", "queue_mean_ratio"): _WINDOW,
     ("xcp-150-80-10-10", "queue_mean_ratio"): _WINDOW,
