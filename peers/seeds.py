@@ -79,6 +79,7 @@ KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
     ("xcp-20-200-20-20 half", "queue_mean_ratio"): _TIMERS,
     ("htcp/htcp red", "utilization_ratio"): _RECOVERY,
     ("bic/bic red", "utilization_ratio"): _RECOVERY,
+    ("illinois/illinois red", "utilization_ratio"): _RECOVERY,
 }
 
 
