@@ -80,7 +80,7 @@ check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Lin
 	$(VENV)/bin/python peers/tcp.py
 
 # SEEDS="--only xcp --seeds 60" passes options on.
-check-peers-seeds: $(VENV)/installed ## thirty seeds each beside ns-2, as distributions: 40 min, goes on
+check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as distributions: 80 min, goes on
 	$(VENV)/bin/python peers/seeds.py $(SEEDS)
 
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up

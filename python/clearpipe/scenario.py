@@ -235,7 +235,10 @@ class Bbr3Protocol(Model):
     """
     probe_rtt_interval: Time | None = None
     """BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.13.2)."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -265,7 +268,10 @@ class BbrProtocol(Model):
     """
     probe_rtt_time: Time | None = None
     """Least time in ProbeRTT at four packets (tcp_bbr.c: bbr_probe_rtt_mode_ms)."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -292,7 +298,10 @@ class BicProtocol(Model):
     numbers (net/ipv4/tcp_bic.c); its search goes a quarter of the way, and near the maximum by 0.2
     packets per RTT, which are laws and no numbers of this one.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     s_max: float | None = None
     """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
     s_min: float | None = None
@@ -322,7 +331,10 @@ class BinomialProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     rule: Literal["sqrt", "iiad", "own"] | None = None
     """The rule: SQRT, IIAD, or own with k and l (section II)."""
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -365,7 +377,10 @@ class BmccProtocol(Model):
     """The load factor where multiplicative increase ends. 0.01 to 1.0."""
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - f)/f. 0.0 to 10.0."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     t_p: Time | None = None
     """t_p, the period of the load factor: MI's base and the length of the freeze."""
 
@@ -454,7 +469,10 @@ class CompoundProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
     zeta: float | None = None
@@ -512,7 +530,10 @@ class Cubic2005Protocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     s_max: float | None = None
     """S_max, largest growth [packets/s] (section 3.1). 0.01 to 1000000000.0."""
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -545,7 +566,10 @@ class CubicProtocol(Model):
     """Named values of the parameters; other keys override them. linux-2-6-22: Linux 2.6.22's
     numbers (net/ipv4/tcp_cubic.c, version 2.1): a loss leaves 819/1024.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
     tcp_friendly: bool | None = None
@@ -567,7 +591,10 @@ class DctcpProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -611,7 +638,10 @@ class DpcpProtocol(Model):
     """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
     when the window allows. 0.0 to 10.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     relapses: int | None = None
     """So many relapses make the fall-back final (section III-D). 0.0 to 1000000.0."""
     resume_rtts: float | None = None
@@ -755,7 +785,10 @@ class FastProtocol(Model):
     """Does it use ECN (RFC 3168)?"""
     gamma: float | None = None
     """gamma, how far an update goes towards its aim (ToN eq. (10)). 0.001 to 1.0."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -880,7 +913,10 @@ class GaimdProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -927,7 +963,10 @@ class HstcpProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -955,7 +994,10 @@ class HtcpProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     rtt_scaling: bool | None = None
     """RTT scaling: alpha times RTT_min/100 ms, a factor between 0.1 and 2."""
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -989,7 +1031,10 @@ class IllinoisProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
     theta: int | None = None
@@ -1043,7 +1088,10 @@ class IxcpPlusProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1133,7 +1181,10 @@ class IxcpProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     rounding: Literal["floor", "paced"] | None = None
     """What becomes of the part of the window that is no whole packet (section IV-A)."""
 
@@ -1197,7 +1248,10 @@ class JetmaxProtocol(Model):
     """JetMax: the bottleneck shares what others leave among its own."""
 
     kind: Literal["jetmax"] = "jetmax"
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     tau: float | None = None
     """tau, the part of the way to g that a step goes; stable below 2 (R1). 0.001 to 1.999."""
 
@@ -1297,7 +1351,10 @@ class LtcpProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
     w_t: float | None = None
@@ -1338,7 +1395,10 @@ class MaxnetProtocol(Model):
     """MaxNet: a rate by the largest price of the way."""
 
     kind: Literal["maxnet"] = "maxnet"
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     weight: float | None = None
     """w, the flow's weight: its demand is so many times D (D1). 0.001 to 1000.0."""
 
@@ -1380,7 +1440,10 @@ class MlcpProtocol(Model):
     """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
     when the window allows. 0.0 to 10.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1434,7 +1497,10 @@ class NbitProtocol(Model):
     """The scheme of decrease (section 2.2.2): the router's."""
     mi_limit: float | None = None
     """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1486,7 +1552,10 @@ class NewrenoProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -1671,7 +1740,10 @@ class PxcpProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1735,7 +1807,10 @@ class PythonProtocol(Model):
     kind: Literal["python"] = "python"
     code: str | None = None
     """The class: "file.py:Name" beside the scenario, or "package.module:Name"."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1758,7 +1833,10 @@ class QuickstartProtocol(Model):
     """The rate asked for [bit/s]; rounded down to 40 kb/s*2^n, n from 1 to 15 (section 3.1).
     80000.0 to 1310720000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1790,7 +1868,10 @@ class RcpProtocol(Model):
     """RCP: every flow paces at the one rate that its links offer."""
 
     kind: Literal["rcp"] = "rcp"
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1924,7 +2005,10 @@ class RenoProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -1987,7 +2071,10 @@ class SackProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -2012,7 +2099,10 @@ class ScalableProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -2086,7 +2176,10 @@ class TahoeProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -2104,7 +2197,10 @@ class TfrcProtocol(Model):
     """Are packets ECN-capable, and is a mark a loss (section 5.1)?"""
     q: float | None = None
     """q, the weight of the old RTT estimate (section 4.3). 0.0 to 1.0."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     t_mbi: Time | None = None
     """t_mbi, the longest time between two packets (section 4.3)."""
 
@@ -2140,7 +2236,10 @@ class UdpProtocol(Model):
     """UDP: what the application offers, with no ACK and no control."""
 
     kind: Literal["udp"] = "udp"
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2160,7 +2259,10 @@ class VcpEndhostProtocol(Model):
     """The load is high from this part of the smallest RTT on, if the other margin is smaller. 0.0
     to 10.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     t_rho: Time | None = None
     """t_rho, the period of the estimate, MI's base and the length of the freeze."""
 
@@ -2182,7 +2284,10 @@ class VcpFriendlyProtocol(Model):
     """The load factor transition point, where MI ends (section III-B). 0.01 to 1.0."""
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     t_rho: Time | None = None
     """t_rho, the period of the load factor: MI's base and the length of the freeze."""
 
@@ -2218,7 +2323,10 @@ class VcpProtocol(Model):
     """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
     when the window allows. 0.0 to 10.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
     """The RTT that scales the additive increase."""
     t_d: Time | None = None
@@ -2288,7 +2396,10 @@ class VegasProtocol(Model):
     """Does it use ECN (RFC 3168)?"""
     gamma: float | None = None
     """gamma, above so many slow start ends [packets] (JSAC section IV-C). 0.0 to 1000000.0."""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2323,7 +2434,10 @@ class WestwoodProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
 
@@ -2367,7 +2481,10 @@ class XcpCoreProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     weighted: bool | None = None
     """Do macro-flows get rates in proportion to the number of flows that they carry (section 8.1)?
     """
@@ -2442,7 +2559,10 @@ class XcpDivisionFreeProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2516,7 +2636,10 @@ class XcpFriendlyProtocol(Model):
     """
     receiver: bool | None = None
     """Does the receiver speak XCP?"""
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2632,7 +2755,10 @@ class XcpMisbehavingProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
     rtt_factor: float | None = None
     """H_rtt over the RTT estimate. 0.001 to 1000.0."""
 
@@ -2700,7 +2826,10 @@ class XcpProtocol(Model):
     """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
     1000000000000000.0.
     """
-    recovery: Literal["tahoe", "reno", "newreno", "sack", "decoupled", "none"] | None = None
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -26,7 +26,11 @@ pub enum Recovery {
     NewReno,
     /// RFC 2018 and RFC 6675: selective acknowledgements.
     Sack,
-    /// The same, and lost retransmissions are found like other losses; the controller hears of
+    /// The same with rate halving, one segment for two that have left from the loss on (Mathis, Semke,
+    /// Mahdavi, "The Rate-Halving Algorithm for TCP Congestion Control", 1999), and lost
+    /// retransmissions are found like other losses: Linux until 3.1, and ns-2's TCP-Linux.
+    RateHalving,
+    /// SACK, and lost retransmissions are found like other losses; the controller hears of
     /// timeouts only (MLCP section 3.6, DPCP section III-C).
     Decoupled,
     /// Nothing is sent again; what is lost is passed over.
@@ -35,11 +39,12 @@ pub enum Recovery {
 
 impl Recovery {
     /// All of them.
-    pub const ALL: [Recovery; 6] = [
+    pub const ALL: [Recovery; 7] = [
         Recovery::Tahoe,
         Recovery::Reno,
         Recovery::NewReno,
         Recovery::Sack,
+        Recovery::RateHalving,
         Recovery::Decoupled,
         Recovery::None,
     ];
@@ -51,6 +56,7 @@ impl Recovery {
             Recovery::Reno => "reno",
             Recovery::NewReno => "newreno",
             Recovery::Sack => "sack",
+            Recovery::RateHalving => "rate-halving",
             Recovery::Decoupled => "decoupled",
             Recovery::None => "none",
         }
@@ -58,7 +64,12 @@ impl Recovery {
 
     /// Does the receiver say which segments beyond the cumulative number it has?
     pub fn selective(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::Decoupled)
+        matches!(self, Recovery::Sack | Recovery::RateHalving | Recovery::Decoupled)
+    }
+
+    /// Is a lost retransmission found before the timer runs out?
+    pub fn finds_lost_retransmissions(self) -> bool {
+        matches!(self, Recovery::RateHalving | Recovery::Decoupled)
     }
 }
 
@@ -729,7 +740,7 @@ protocols! {
     Htcp { name: "htcp", sender: Boxed<crate::tcp::htcp::HtcpSender>, recovery: Sack, router: None,
         summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
-    Bic { name: "bic", sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
+    Bic { name: "bic", version: 2, sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
         summary: "BIC: binary search for the window of the last loss",
         source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
     Cubic { name: "cubic", sender: Boxed<crate::tcp::cubic::CubicSender>, recovery: Sack, router: None,

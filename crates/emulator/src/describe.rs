@@ -316,7 +316,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         if explicit && !whole {
             no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
         }
-        if matches!(recovery, Recovery::Tahoe | Recovery::None) {
+        if matches!(recovery, Recovery::Tahoe | Recovery::RateHalving | Recovery::None) {
             no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
         }
         if group.count > MAX_COUNT {

@@ -13,7 +13,8 @@
 //! argument, nothing is fetched, and nothing is allocated before the first loss.
 //!
 //! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno), RFC
-//!   2018 and RFC 6675 (SACK), SACK decoupled from congestion control, or no recovery at all, with
+//!   2018 and RFC 6675 (SACK), SACK with rate halving, SACK decoupled from congestion control, or no
+//!   recovery at all, with
 //!   the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if asked for, the limited transmit
 //!   of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
@@ -37,6 +38,9 @@
 //! - Decoupled recovery is for controllers that no loss shall move (MLCP section 3.6): SACK, where a
 //!   retransmission is lost by the same rule as other segments, recovery goes on as long as anything
 //!   is missing, and any news restarts the timer.
+//! - Rate halving is SACK where lost retransmissions are found and news restarts the timer in the same
+//!   way, and where an ACK in recovery lets out one segment if the one before let out none, as long as
+//!   more than the window is in flight. SACK sends nothing until the window has room.
 //! - Without recovery an ACK moves over holes, and the timer only ends a transfer whose last ACK is out.
 //! - A window below one segment counts as one: otherwise nothing would ever be sent again.
 #![forbid(unsafe_code)]

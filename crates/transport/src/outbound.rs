@@ -72,6 +72,8 @@ pub struct Outbound {
     bonus: u32,
     /// What it has sent.
     limited: u32,
+    /// Rate halving: recovery may have so much in flight where the window is smaller.
+    halving: u64,
     /// Segments found lost by ACKs, of which no [`AckOutcome`] has told yet; none while `quiet`.
     untold: u32,
     /// `nxt` at the last loss; with reports what has been reported.
@@ -111,6 +113,7 @@ impl Outbound {
             dupacks: 0,
             bonus: 0,
             limited: 0,
+            halving: 0,
             untold: 0,
             recover: 0,
             reduced: 0,
@@ -430,11 +433,12 @@ impl Outbound {
         let loss = if self.recovery.selective() {
             let news = self.take_blocks(sack);
             delivered += news;
-            if self.recovery == Recovery::Decoupled {
-                self.mend(now, news > 0)
-            } else {
-                self.sack_loss()
+            if self.recovery.finds_lost_retransmissions() {
+                self.mend(now, news > 0);
             }
+            let loss = self.sack_loss();
+            self.halve();
+            loss.filter(|_| self.recovery != Recovery::Decoupled)
         } else if duplicate && self.recovery != Recovery::None {
             self.on_duplicate(now)
         } else {
@@ -576,9 +580,9 @@ impl Outbound {
         None
     }
 
-    /// Recovery that the controller does not hear of. Any news restarts the timer: it is for silence,
-    /// and the first hole may take many rounds to mend.
-    fn mend(&mut self, now: Time, news: bool) -> Option<LossEvent> {
+    /// Lost retransmissions are found. Any news restarts the timer: it is for silence, and the first
+    /// hole may take many rounds to mend.
+    fn mend(&mut self, now: Time, news: bool) {
         if news {
             self.end_back_off();
             self.restart_timer(now);
@@ -587,8 +591,13 @@ impl Outbound {
             let lost = board.find_lost_retransmissions(self.una, u64::from(self.dup_thresh));
             self.untold = self.untold.saturating_add(count(lost));
         }
-        let _unheard = self.sack_loss();
-        None
+    }
+
+    /// Rate halving: an ACK of the recovery lets out one segment, if the last let out none.
+    fn halve(&mut self) {
+        if self.recovery == Recovery::RateHalving && self.phase == Phase::Fast {
+            self.halving = self.halving.min(self.pipe() + 1);
+        }
     }
 
     fn enter_recovery(&mut self, lost: u32) -> LossEvent {
@@ -596,6 +605,7 @@ impl Outbound {
         self.fast_retransmits += 1;
         self.partial = false;
         self.bonus = 0;
+        self.halving = u64::MAX;
         self.reduce(Phase::Fast);
         LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false }
     }
@@ -612,7 +622,14 @@ impl Outbound {
 
     #[inline(never)]
     fn next_in_recovery(&mut self, window: u64) -> Option<Segment> {
-        let seq = match self.choose(window)? {
+        let choice = self.choose(window)?;
+        let segment = self.take(choice);
+        self.halving = self.halving.min(self.pipe().saturating_sub(1).max(1));
+        segment
+    }
+
+    fn take(&mut self, choice: Choice) -> Option<Segment> {
+        let seq = match choice {
             Choice::New => return Some(self.new_segment()),
             Choice::First => self.retransmit_first(),
             Choice::Again => self.board.as_mut()?.retransmit_again(self.nxt)?,
@@ -639,10 +656,10 @@ impl Outbound {
 
     /// Retransmits the hole that is next; there must be a scoreboard.
     fn retransmit_hole(&mut self) -> u64 {
-        let (decoupled, nxt) = (self.recovery == Recovery::Decoupled, self.nxt);
+        let (watched, nxt) = (self.recovery.finds_lost_retransmissions(), self.nxt);
         let board = self.board();
         let seq = board.retransmit();
-        if decoupled {
+        if watched {
             board.watch(seq, nxt);
         }
         seq
@@ -653,18 +670,16 @@ impl Outbound {
         if self.force {
             return Some(Choice::First);
         }
+        let halving = self.phase == Phase::Fast && self.recovery == Recovery::RateHalving;
+        let window = if halving { window.max(self.halving) } else { window };
         if self.pipe().saturating_sub(u64::from(self.dupacks)) >= window {
             return None;
         }
         let board = self.board.as_deref();
         let fresh = (self.nxt < self.limit).then_some(Choice::New);
         match (self.phase, self.recovery, board) {
-            (Phase::Fast, Recovery::Decoupled, Some(board)) if board.any_again() => {
-                Some(Choice::Again)
-            }
-            (Phase::Fast, Recovery::Sack | Recovery::Decoupled, Some(board)) => {
-                self.next_seg(board)
-            }
+            (_, _, Some(board)) if board.any_again() => Some(Choice::Again),
+            (Phase::Fast, recovery, Some(board)) if recovery.selective() => self.next_seg(board),
             (Phase::Timeout, _, Some(board)) if board.lost_hole() => Some(Choice::Hole),
             _ => fresh,
         }
@@ -697,10 +712,18 @@ impl Outbound {
     }
 
     /// [`LossEvent::in_flight`]. FlightSize is "the amount of outstanding data in the network" (RFC 5681,
-    /// section 3.1), which in recovery only `in_flight` is.
+    /// section 3.1), which in recovery only `in_flight` is. Rate halving's recoveries last as long as
+    /// retransmissions are lost: what is SACKed by then, beyond what makes a loss, is not in the network.
     fn flight_size(&self) -> u32 {
         match self.phase {
-            Phase::Open => count(self.outstanding() - u64::from(self.limited)),
+            Phase::Open => {
+                let sent = self.outstanding() - u64::from(self.limited);
+                let known = match self.recovery {
+                    Recovery::RateHalving => self.sacked().saturating_sub(self.dup_thresh.into()),
+                    _ => 0,
+                };
+                count(sent.min(self.outstanding() - known))
+            }
             Phase::Fast | Phase::Timeout => self.in_flight(),
         }
     }

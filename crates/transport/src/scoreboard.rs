@@ -44,7 +44,7 @@ pub(crate) struct Scoreboard {
     lost: u64,
     /// Holes below `next_retransmit`.
     resent: u64,
-    /// [`cc::registry::Recovery::Decoupled`]: retransmissions in the order in which they went out,
+    /// [`cc::registry::Recovery::finds_lost_retransmissions`]: retransmissions in the order in which they went out,
     /// each with `nxt` at that moment: what has this number or a higher one was sent after it.
     watched: VecDeque<(u64, u64)>,
     /// Holes below `next_retransmit` whose last retransmission is lost.

@@ -215,41 +215,84 @@ fn tahoe_goes_back() {
     assert_eq!([1, 2, 3].map(|_| ack(&mut tcp, 9).loss.is_some()), [false, false, true]);
 }
 
+/// Both find lost retransmissions; only the second tells the controller of losses.
+const FINDING: [Recovery; 2] = [Recovery::Decoupled, Recovery::RateHalving];
+
 /// Segments 0 to 9 are out and 0 is lost, twice: the first retransmission goes out when 10 is next, so
-/// it is lost when three of 10 and on are there. The controller hears nothing.
+/// it is lost when three of 10 and on are there. The controller of a decoupled one hears nothing.
 #[test]
-fn decoupled_recovery_finds_a_lost_retransmission() {
-    let mut tcp = sender(Recovery::Decoupled);
-    send(&mut tcp, at(0.0), 10);
-    let seen = sack(&mut tcp, at(0.1), 0, &[(1, 4)]);
-    assert_eq!((seen.loss, seen.recovering, seen.delivered), (None, false, 3));
-    // Pipe: 10 - 3 SACKed - 1 lost, so that four may go.
-    assert_eq!(send(&mut tcp, at(0.1), 10), [0, 10, 11, 12]);
-    assert_eq!(sack(&mut tcp, at(0.1), 0, &[(1, 10)]).delivered, 6);
-    assert_eq!(send(&mut tcp, at(0.1), 10), [13, 14, 15, 16, 17, 18]);
-    sack(&mut tcp, at(0.2), 0, &[(1, 12)]);
-    assert_eq!(send(&mut tcp, at(0.2), 10), [19, 20]);
-    sack(&mut tcp, at(0.2), 0, &[(1, 13)]);
-    assert_eq!(tcp.in_flight(), 8);
-    assert_eq!(send(&mut tcp, at(0.2), 10), [0, 21]);
-    // The timer runs from the last news: 0.2 s and the initial second.
-    assert_eq!(tcp.deadline(), at(1.2));
-    assert_eq!(sack(&mut tcp, at(0.3), 13, &[]).acked, 13);
-    assert_eq!((tcp.in_flight(), tcp.retransmitted(), tcp.fast_retransmits()), (9, 2, 1));
+fn a_lost_retransmission_is_found() {
+    for recovery in FINDING {
+        let mut tcp = sender(recovery);
+        send(&mut tcp, at(0.0), 10);
+        let seen = sack(&mut tcp, at(0.1), 0, &[(1, 4)]);
+        let heard = recovery == Recovery::RateHalving;
+        assert_eq!((seen.loss, seen.delivered), (dup_acks(10, 1).filter(|_| heard), 3));
+        assert_eq!(seen.recovering, heard);
+        // Pipe: 10 - 3 SACKed - 1 lost, so that four may go.
+        assert_eq!(send(&mut tcp, at(0.1), 10), [0, 10, 11, 12]);
+        assert_eq!(sack(&mut tcp, at(0.1), 0, &[(1, 10)]).delivered, 6);
+        assert_eq!(send(&mut tcp, at(0.1), 10), [13, 14, 15, 16, 17, 18]);
+        sack(&mut tcp, at(0.2), 0, &[(1, 12)]);
+        assert_eq!(send(&mut tcp, at(0.2), 10), [19, 20]);
+        assert_eq!(sack(&mut tcp, at(0.2), 0, &[(1, 13)]).loss, None);
+        assert_eq!(tcp.in_flight(), 8);
+        assert_eq!(send(&mut tcp, at(0.2), 10), [0, 21]);
+        // The timer runs from the last news: 0.2 s and the initial second.
+        assert_eq!(tcp.deadline(), at(1.2));
+        assert_eq!(sack(&mut tcp, at(0.3), 13, &[]).acked, 13);
+        assert_eq!((tcp.in_flight(), tcp.retransmitted(), tcp.fast_retransmits()), (9, 2, 1));
+    }
 }
 
 /// After a timeout what was sent again and lost again is found in the same way.
 #[test]
-fn decoupled_recovery_goes_on_after_a_timeout() {
-    let mut tcp = sender(Recovery::Decoupled);
-    send(&mut tcp, at(0.0), 2);
-    tcp.on_timeout(at(1.0));
-    assert_eq!(send(&mut tcp, at(1.0), 4), [0, 1, 2, 3]);
-    // 0 was lost again; with 4, which is sent after it, three are there beyond.
-    sack(&mut tcp, at(1.1), 0, &[(1, 3)]);
-    assert_eq!(send(&mut tcp, at(1.1), 4), [4, 5]);
-    sack(&mut tcp, at(1.2), 0, &[(1, 5)]);
-    assert_eq!(send(&mut tcp, at(1.2), 4), [0, 6, 7]);
+fn a_lost_retransmission_is_found_after_a_timeout() {
+    for recovery in FINDING {
+        let mut tcp = sender(recovery);
+        send(&mut tcp, at(0.0), 2);
+        tcp.on_timeout(at(1.0));
+        assert_eq!(send(&mut tcp, at(1.0), 4), [0, 1, 2, 3]);
+        // 0 was lost again; with 4, which is sent after it, three are there beyond.
+        sack(&mut tcp, at(1.1), 0, &[(1, 3)]);
+        assert_eq!(send(&mut tcp, at(1.1), 4), [4, 5]);
+        sack(&mut tcp, at(1.2), 0, &[(1, 5)]);
+        assert_eq!(send(&mut tcp, at(1.2), 4), [0, 6, 7]);
+    }
+}
+
+/// Ten are out, 0 is lost and the window is 5 from then on. After three have come and 0 has gone, 7 are in
+/// flight. SACK waits until 4 are; rate halving sends one for the second that leaves, and so on down to 5.
+#[test]
+fn rate_halving_sends_one_for_two() {
+    let none: [u64; 0] = [];
+    for (recovery, sent) in [
+        (Recovery::Sack, [&none[..], &[], &[10], &[11], &[12], &[13]]),
+        (Recovery::RateHalving, [&[], &[10], &[], &[11], &[12], &[13]]),
+    ] {
+        let mut tcp = sender(recovery);
+        send(&mut tcp, at(0.0), 10);
+        assert_eq!(sack(&mut tcp, at(0.1), 0, &[(1, 4)]).loss, dup_acks(10, 1));
+        assert_eq!((send(&mut tcp, at(0.1), 5), tcp.in_flight()), (vec![0], 7));
+        for (end, sent) in (5..).zip(sent) {
+            sack(&mut tcp, at(0.1), 0, &[(1, end)]);
+            assert_eq!(send(&mut tcp, at(0.1), 5), sent, "{recovery:?} {end}");
+        }
+        assert_eq!(tcp.in_flight(), 5);
+    }
+}
+
+/// Of ten, 0 is lost, and so is 10, which goes out meanwhile. The ACK that ends the recovery finds it lost
+/// with 7 SACKed above: of 8 outstanding those are not in flight, but for the three that make a loss.
+#[test]
+fn what_a_recovery_has_sacked_is_not_in_flight_in_the_next() {
+    let mut tcp = sender(Recovery::RateHalving);
+    send(&mut tcp, at(0.0), 10);
+    sack(&mut tcp, at(0.1), 0, &[(1, 4)]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [0, 10, 11, 12]);
+    sack(&mut tcp, at(0.1), 0, &[(1, 9)]);
+    assert_eq!(send(&mut tcp, at(0.1), 10), [13, 14, 15, 16, 17]);
+    assert_eq!(sack(&mut tcp, at(0.2), 10, &[(11, 18)]).loss, dup_acks(4, 1));
 }
 
 /// Where nothing is sent again a hole is passed over, and the timer only ends the transfer.

@@ -103,12 +103,17 @@ impl Avoidance for Bic {
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
         let w = in_use(frame.cwnd, loss);
         let previous = self.max_win;
-        (self.ss_cwnd, self.max_win) = (0.0, f64::INFINITY);
-        if w < self.params.low_window {
+        let small = w < self.params.low_window;
+        let timeout = loss.kind == LossKind::Timeout;
+        if timeout || small && self.ss_cwnd > 0.0 {
+            self.max_win = f64::INFINITY;
+        }
+        self.ss_cwnd = 0.0;
+        if small {
             return w / 2.0;
         }
         let left = (1.0 - self.params.beta) * w;
-        if loss.kind != LossKind::Timeout {
+        if !timeout {
             let falls = self.params.fast_convergence && previous.is_finite() && previous > w;
             self.max_win = if falls { (w + left) / 2.0 } else { w };
         }
@@ -189,6 +194,19 @@ mod tests {
         let before = window.cwnd();
         window.on_ack(&ack(1));
         assert!(near(window.cwnd(), before + 16.0 / before));
+    }
+
+    /// A loss of 10 packets is Reno's and leaves the maximum of the loss at 1000 as it is (section III.C:
+    /// only above low_window is there a new one); in max probing there is none any more.
+    #[test]
+    fn a_small_window_keeps_the_maximum() {
+        for (ss_cwnd, max_win) in [(0.0, 1000.0), (2.0, f64::INFINITY)] {
+            let mut window = avoiding::<Bic>(1000.0, &[]);
+            window.on_loss(&lost(0, 1000));
+            (window.frame.cwnd, window.avoidance.ss_cwnd) = (10.0, ss_cwnd);
+            window.on_loss(&lost(0, 10));
+            assert_eq!((window.cwnd(), window.avoidance.max_win), (5.0, max_win));
+        }
     }
 
     #[test]
