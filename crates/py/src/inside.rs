@@ -11,7 +11,7 @@ use units::{Span, Time};
 
 use crate::errors;
 use crate::prototypes;
-use crate::run::{Run, Watch, json, now, parse, stored};
+use crate::run::{About, Run, Watch, json, now, parse, stored};
 
 /// What one flow's sender and the routers on its way knew at `at_s`, as JSON; None if stopped.
 #[pyfunction]
@@ -88,7 +88,8 @@ pub fn branch(
     Ok(branches
         .map(|((variant, (outcome, wall)), (name, sets))| {
             let mut parts = parts_of(variant);
-            let mut stored = stored(variant, parts.clone(), rep, texts.clone(), outcome, wall);
+            let about = About { parts: parts.clone(), rep, warnings: texts.clone() };
+            let mut stored = stored(variant, about, outcome, wall);
             if stored.meta.identity != from {
                 // Another run than that of the variant from the start.
                 parts.insert("branched".to_owned(), format!("from {from} at {} ps", at.0));

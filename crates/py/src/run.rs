@@ -181,11 +181,12 @@ pub fn simulate(
     let (mut result, recorded) = match engine {
         Engine::Packet => {
             let parts = engine.parts(py, file_name, &scenario)?;
+            let about = About { parts, rep, warnings: texts };
             let (outcome, recorded, wall) =
                 prototypes::run_with(py, &scenario, file_name, || {
                     timed(&scenario, rep, &mut watch, out.as_ref())
                 })??;
-            (stored(&scenario, parts, rep, texts, outcome, wall), recorded)
+            (stored(&scenario, about, outcome, wall), recorded)
         }
         Engine::Fluid => {
             let result = py.detach(|| solved(file_name, &scenario, rep, texts, &mut watch))?;
@@ -407,14 +408,16 @@ impl Watch {
     }
 }
 
-pub fn stored(
-    scenario: &Scenario,
-    parts: Parts,
-    rep: u64,
-    mut warnings: Vec<String>,
-    outcome: Outcome,
-    wall: Duration,
-) -> Stored {
+/// What is said of a run before it begins.
+pub struct About {
+    /// The versions of what it uses.
+    pub parts: Parts,
+    pub rep: u64,
+    pub warnings: Vec<String>,
+}
+
+pub fn stored(scenario: &Scenario, about: About, outcome: Outcome, wall: Duration) -> Stored {
+    let About { parts, rep, mut warnings } = about;
     let wall_s = wall.as_secs_f64();
     let packet_hops = outcome.end.packet_hops;
     warnings.extend(outcome.warnings);
