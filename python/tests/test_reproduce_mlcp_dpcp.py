@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import clearpipe as cp
 from clearpipe.papers import dpcp, mlcp
 from clearpipe.reproduce import claims, data
-from clearpipe.reproduce.runs import Data
+from clearpipe.reproduce.runs import Cell, Censored, Data
 
 COMPUTED = [
     (figure, claim)
@@ -18,11 +22,19 @@ COMPUTED = [
     if claim.kind == "analytic" or not any(figure.parts.values())
 ]
 
+DEVIATES = {"mlcp-fig01-c4": ["load 17%"]}
+"""What is computed and deviates, by hand: from 16 to 18.5 % load three bits have the factor of 32 %
+and four that of 18.5 %, 2.55 over 1.74."""
+
 
 @pytest.mark.parametrize(("figure", "claim"), COMPUTED, ids=lambda one: one.id)
 def test_what_is_computed_holds_or_is_contradicted(figure: data.Figure, claim: data.Claim) -> None:
     told = claims.judge(claim, Data(data.paper(figure.paper), figure, ()), "quick")
-    assert told.verdict in (*claims.GOOD, claims.CONTRADICTED), told.readings
+    if outside := DEVIATES.get(claim.id):
+        assert told.verdict == claims.DEVIATES
+        assert [one.label for one in told.readings if not one.inside] == outside
+    else:
+        assert told.verdict in (*claims.GOOD, claims.CONTRADICTED), told.readings
 
 
 @pytest.mark.parametrize("name", data.PAPERS)
@@ -56,6 +68,80 @@ def test_mlcp_ramps_by_hand() -> None:
     # 2/3 (95^1.5 - 80^1.5) = 140.3.
     assert mlcp._ramp(100.0, lambda w: 1.0) == 15
     assert mlcp._ramp(100.0, lambda w: 1 / np.sqrt(w)) == pytest.approx(140.3, abs=1)
+
+
+def run(
+    scheme: str, label: str, rep: int, metrics: Mapping[str, float], result: Any = None
+) -> Cell:
+    return Cell("main", scheme, label, float(label), rep, metrics, lambda: result, ())
+
+
+def runs_of(name: str, *cells: Cell) -> Data:
+    (figure,) = data.chosen(name)
+    return Data(data.paper(figure.paper), figure, figure.parts["full"], list(cells))
+
+
+def test_mlcp_what_is_said_of_every_run_is_judged_by_the_worst() -> None:
+    def told(*used: float) -> claims.Reading:
+        numbers = [{"utilization_ratio": one} for one in used]
+        cells = [run("mlcp", "20", rep, one) for rep, one in enumerate(numbers)]
+        return mlcp.fig11_c1_used(runs_of("mlcp:fig11", *cells))["20"]
+
+    # Printed 0.9, accepted 0.86: a mean of 0.95 hides a run of 0.85.
+    assert not told(1.0, 1.0, 0.85).inside
+    assert told(1.0, 1.0, 0.87).inside
+    assert told(1.0, np.nan).lacking == 1
+
+
+def test_mlcp_losses_of_parking_lots_are_of_the_whole_run_and_of_each_link() -> None:
+    counts = {f"links.l{n}.total_drops_pkts": 0.0 for n in mlcp.LINKS}
+    counts |= {f"links.l{n}.total_arrivals_pkts": 1e5 for n in mlcp.LINKS}
+    one = counts | {"links.l7.total_drops_pkts": 11.0, "links.l7.drop_ratio": 0.0}
+    cells = [replace(run("xcp", "0", rep, of), label="") for rep, of in enumerate((counts, one))]
+    (told,) = mlcp.fig13_c5(runs_of("mlcp:fig13", *cells)).values()
+    assert told.interval.mean == pytest.approx(1.1e-4)
+    assert not told.inside
+
+
+def test_mlcp_times_are_compared_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = {"a": [10.0, 40.0], "b": [20.0, 80.0], "c": [20.0, Censored(90.0)], "d": [5.0, 10.0]}
+    cells = [
+        run(scheme, "20", rep, {}, t) for scheme, of in times.items() for rep, t in enumerate(of)
+    ]
+    monkeypatch.setattr(mlcp, "fair_time", lambda result: result)
+    told = mlcp.fig08_c1(runs_of("mlcp:fig08", *cells))
+    assert told["B over A, 20"].values == (2.0, 2.0)
+    assert told["B over D, 20"].values == (4.0, 8.0)
+    assert told["C over A, 20"].censored == 1
+
+
+def test_mlcp_runs_of_c_below_120_percent_are_those_of_b(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mlcp, "link_series", lambda sigma, _: (None, np.array(sigma)))
+    loads = {"b": ([1.0, 1.1, 0.9], [1.0, 1.3]), "c": ([1.0, 1.1, 0.8], [1.0, 1.2])}
+    cells = [
+        run(scheme, "2", rep, {}, of) for scheme, two in loads.items() for rep, of in enumerate(two)
+    ]
+    told = mlcp.fig08_c3_because(runs_of("mlcp:fig08", *cells))
+    assert told == {"2 flows, run 0": 1.0}
+
+
+def test_mlcp_t_p_is_that_of_a_mean_of_its_last_two_periods(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    t = np.arange(1, 21) / 10
+    mean = np.where(t < 0.95, 0.19, 0.21)
+    monkeypatch.setattr(mlcp, "link_series", lambda result, name: (t, result[name]))
+
+    def wrong(changed: float) -> float:
+        period = np.where(t < changed, 0.2, 0.4)
+        series = {"router_t_p": period, "router_t_c": mean}
+        cell = replace(run("mlcp", "1", 0, {}, series), part="mean")
+        return mlcp.sec3_2_2_tp_c1(runs_of("mlcp:sec3.2.2-tp", cell))["1"]
+
+    # The mean is above 200 ms from 1 s on: t_p has until 1.45 s.
+    assert wrong(1.25) == 0
+    assert wrong(1.75) == 3
+    assert wrong(0.75) == 2
 
 
 SCENARIO = """\

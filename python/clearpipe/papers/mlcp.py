@@ -7,7 +7,8 @@ named by a metric `@name` gets a result and gives a number; one named by `draw` 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from clearpipe.reproduce.tools import (
     base_rtts,
     by_label,
     claim_of,
+    exact,
     flow_series,
     link_of,
     link_series,
@@ -34,14 +36,15 @@ BDP = 25e6
 """1 Gb/s and 200 ms [bytes]."""
 
 CAPACITIES = (1e6, 1e7, 1e8, 1e9, 1e10)
+LOADS = np.arange(1, 80) / 100
 
 
 # Section 2.1: how many levels.
 
 
 def fig01_c1(_: Data) -> dict[str, float]:
-    loads = (0.01, 0.2, 0.4, 0.6, 0.79)
-    return {f"load {load:g}": float(mlcp.factor([load], 2)[0]) for load in loads}
+    found = mlcp.factor(LOADS, 2)
+    return {"least": float(found.min()), "largest": float(found.max())}
 
 
 def fig01_c2(_: Data) -> dict[str, float]:
@@ -64,9 +67,6 @@ def fig01_c3(_: Data) -> dict[str, float]:
     }
 
 
-LOADS = np.arange(0.01, 0.8, 0.01)
-
-
 def fig01_c4_above(_: Data) -> dict[str, float]:
     """Loads at which the steps are above the ideal curve."""
     ideal = 1 + mlcp.gain(LOADS)
@@ -83,18 +83,23 @@ def fig01_c4_closer(_: Data) -> dict[str, float]:
     return {"3 bits less 2": three - two, "4 bits less 3": four - three}
 
 
-def _fourth_bit(loads: Any) -> float:
-    """By how much a fourth bit makes the factor larger, in the mean over loads."""
+def _fourth_bit(loads: Any) -> Any:
+    """By how much a fourth bit changes the factor at each load."""
     three, four = (mlcp.factor(loads, bits) for bits in (3, 4))
-    return float(np.mean(np.abs(four - three) / three))
+    return np.abs(four - three) / three
 
 
-def fig01_c4_high(_: Data) -> float:
-    return _fourth_bit(LOADS[LOADS > 0.1])
+def fig01_c4_high(_: Data) -> dict[str, float]:
+    """At the loads above 10 % where it changes most and least."""
+    loads = LOADS[LOADS > 0.1]
+    change = _fourth_bit(loads)
+    ends = {int(change.argmax()), int(change.argmin())}
+    return {f"load {loads[at]:.0%}": float(change[at]) for at in ends}
 
 
 def fig01_c4_low(_: Data) -> float:
-    return _fourth_bit(LOADS[LOADS < 0.1]) / _fourth_bit(LOADS[LOADS > 0.1])
+    low, high = (_fourth_bit(loads) for loads in (LOADS[LOADS < 0.1], LOADS[LOADS > 0.1]))
+    return float(low.mean() / high.mean())
 
 
 def fig01_factors(place: Any, _: Data) -> None:
@@ -133,7 +138,7 @@ def _drops() -> dict[str, tuple[float, float]]:
 
 
 def fig02_c2_drop(_: Data) -> dict[str, float]:
-    return {rate: round(drop, 1) for rate, (drop, _) in _drops().items()}
+    return {rate: drop for rate, (drop, _) in _drops().items()}
 
 
 def fig02_c2_rest(_: Data) -> dict[str, float]:
@@ -157,7 +162,7 @@ def fig02_rounds(place: Any, _: Data) -> None:
 
 
 def fig06_c1(_: Data) -> float:
-    """Of the sender: beta_max and beta_min; of the levels: where they end."""
+    """Of the engine's sender: beta_max and beta_min; of the theory's levels: where they end."""
     found = _host("mlcp")
     wrong = (found["beta_max"] != 0.875) + (found["beta_min"] != 0.675)
     load = np.arange(1.0, 1.5, 1e-4)
@@ -343,16 +348,23 @@ def _as_result(document: dict[str, Any]) -> Any:
     return SimpleNamespace(scenario_toml=cp.resolve(values.toml(document)).toml)
 
 
+FLOWS = (1, 4, 30, 1000)
+
+
 def thm1_c1(_: Data) -> dict[str, float]:
-    """w* of the integrated model over Theorem 1's, for kappa up to 1/2."""
+    """w* and r* of the integrated model over Theorem 1's, for kappa up to 1/2, from windows of
+    half to twice their mean."""
     out = {}
     for kappa in (0.1, 0.25, 0.35, 0.5):
-        link = vcp.Link(capacity=2500, rtt=0.08, flows=4, kappa=kappa)
-        run = vcp.windows(link, [5.0, 10.0, 40.0, 90.0], rounds=900, steps_per_rtt=4)
-        w = 0.98 * 2500 * 0.08 + 4 / kappa
-        out[f"kappa {kappa:g}, window"] = abs(float(run.x[-1].sum()) / w - 1)
-        r = 0.98 * 2500 / 4 + 1 / (kappa * 0.08)
-        out[f"kappa {kappa:g}, rates"] = float(np.abs(run.x[-1] / 0.08 / r - 1).max())
+        for flows in FLOWS:
+            link = vcp.Link(capacity=2500, rtt=0.08, flows=flows, kappa=kappa)
+            start = 250 / flows * np.linspace(0.5, 2.0, flows)
+            run = vcp.windows(link, start, rounds=900, steps_per_rtt=4)
+            w = 0.98 * 2500 * 0.08 + flows / kappa
+            r = 0.98 * 2500 / flows + 1 / (kappa * 0.08)
+            name = f"kappa {kappa:g}, {flows} flows"
+            out[f"{name}, window"] = abs(float(run.x[-1].sum()) / w - 1)
+            out[f"{name}, rates"] = float(np.abs(run.x[-1] / 0.08 / r - 1).max())
     return out
 
 
@@ -452,9 +464,14 @@ def fig04_c1(data: Data) -> dict[str, Reading]:
     return out
 
 
-def fig04_c2(data: Data) -> float | None:
-    found = [float(np.mean(values)) for values in fig04_improvements(data).values()]
-    return max(found, default=None)
+def fig04_c2(data: Data) -> dict[str, Reading]:
+    """Where the mean of the runs is largest."""
+    claim, found = claim_of(data, "c2"), fig04_improvements(data)
+    if not found:
+        return {}
+    (part, _, label), values = max(found.items(), key=lambda item: float(np.mean(item[1])))
+    name = f"{CAPACITY[part]}, {label} kB"
+    return {name: Reading.of(name, values, claim.lo, claim.hi)}
 
 
 def fig04_improvement(place: Any, data: Data) -> None:
@@ -467,12 +484,16 @@ def fig04_improvement(place: Any, data: Data) -> None:
     place.set_xlabel("Mean size (kB)")
 
 
+FAIR = 0.95
+"""The fair rate over an Nth of the capacity: about what flows with a target of 0.98 use of it."""
+
+
 def fair_time(result: cp.Result) -> float:
     """Seconds from the newcomer's start until it has 70 % of its fair rate, as a mean over 1 s."""
     t, rate = flow_series(result, "goodput_bps")["new"]
     begin = _came(result)
     number = sum(group["flows"] for group in result.summary["groups"])
-    share = 0.7 * 0.95 * link_of(result)["rate_bps"] / number
+    share = 0.7 * FAIR * link_of(result)["rate_bps"] / number
     later = t >= begin
     t, rate = t[later], np.nan_to_num(rate[later])
     mean = np.convolve(rate, np.full(10, 0.1), "valid")
@@ -503,33 +524,51 @@ def overload(result: cp.Result) -> float:
     return float(over.mean()) if len(over) else np.nan
 
 
-def _times(data: Data) -> dict[tuple[float, str], dict[str, list[float]]]:
-    """By point and scheme, the times of the replications."""
-    out: dict[tuple[float, str], dict[str, list[float]]] = {}
-    for cell in sorted(data.cells, key=lambda cell: cell.x):
-        time = data.number(cell, "@fair_time")
-        if time is not None:
-            schemes = out.setdefault((cell.x, cell.label), {})
-            schemes.setdefault(cell.scheme, []).append(time)
+def _of_each_run(
+    data: Data,
+    short: str,
+    cells: Iterable[Cell],
+    value: Callable[[Cell], float],
+    worst: Callable[[list[float]], float],
+) -> dict[str, Reading]:
+    """For each scheme and point the number of the worst run, within the bounds of the claim: what
+    is said of every one no mean can show. One without the number makes it NaN."""
+    claim, cells = claim_of(data, short), list(cells)
+    several = len({cell.scheme for cell in cells}) > 1
+    found: dict[tuple[str, str], list[float]] = {}
+    for cell in cells:
+        scheme = data.paper.schemes[cell.scheme].label if several else ""
+        found.setdefault((scheme, cell.label), []).append(value(cell))
+    out = {}
+    for (scheme, point), values in found.items():
+        name = ", ".join(filter(None, (scheme, point)))
+        number = exact(float(worst(values)))
+        out[name] = Reading(name, number, claim.lo, claim.hi, points=(point,))
     return out
 
 
-def _means(data: Data) -> dict[tuple[float, str], dict[str, float]]:
-    return {
-        point: {
-            scheme: Censored.if_any(values, float(np.mean(values)))
-            for scheme, values in schemes.items()
-        }
-        for point, schemes in _times(data).items()
-    }
+def _number(name: str) -> Callable[[Cell], float]:
+    """A run's number of this name, NaN if it has none."""
+    return lambda cell: cell.metrics.get(name, np.nan)
+
+
+def _times(data: Data) -> dict[tuple[float, str], dict[str, dict[int, float]]]:
+    """By point and scheme, the time of each replication."""
+    out: dict[tuple[float, str], dict[str, dict[int, float]]] = {}
+    for cell in sorted(data.cells, key=lambda cell: (cell.x, cell.rep)):
+        time = data.number(cell, "@fair_time")
+        if time is not None:
+            schemes = out.setdefault((cell.x, cell.label), {})
+            schemes.setdefault(cell.scheme, {})[cell.rep] = time
+    return out
 
 
 def convergence(place: Any, data: Data) -> None:
-    """Each scheme's time over A's, where both are done."""
-    found = _means(data)
+    """Each scheme's time over A's of the same replication, where both are done."""
+    found = _times(data)
     for scheme, color, marker in zip("abcd", COLORS, "osD^", strict=False):
-        points = {x: m for (x, _), m in found.items() if m.keys() >= {scheme, "a"}}
-        ratios = [[_over(m[scheme], m["a"]) if scheme != "a" else 1.0] for m in points.values()]
+        points = {x: times for (x, _), times in found.items() if times.keys() >= {scheme, "a"}}
+        ratios = [_of_pairs(times, scheme, "a", _over) for times in points.values()]
         label = data.paper.schemes[scheme].label
         plot_means(
             place, list(points), ratios, color=color, marker=marker, markersize=4, label=label
@@ -548,47 +587,56 @@ def _over(first: float, second: float) -> float:
     return Censored.less(first, second, first / second)
 
 
-def _differences(data: Data, pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
-    """The first scheme's time less the second's [s]."""
-    pairs = list(pairs)
-    return {
-        f"{a.upper()} less {b.upper()}, {label}": _less(means[a], means[b])
-        for (_, label), means in _means(data).items()
-        for a, b in pairs
-    }
+def _of_pairs(
+    times: Mapping[str, Mapping[int, float]],
+    first: str,
+    second: str,
+    joined: Callable[[float, float], float],
+) -> list[float]:
+    """Two schemes' times joined, of each replication that both have."""
+    a, b = times[first], times[second]
+    return [joined(a[rep], b[rep]) for rep in a if rep in b]
 
 
-def fig07_c1_fastest(data: Data) -> dict[str, float]:
-    return _differences(data, (("a", "b"), ("a", "c"), ("a", "d")))
-
-
-def fig07_c1_next(data: Data) -> dict[str, float]:
-    return _differences(data, (("d", "c"), ("c", "b")))
-
-
-def fig07_c2(data: Data) -> dict[str, float]:
-    return _differences(data, (("b", "a"), ("b", "c"), ("b", "d")))
-
-
-def fig07_c4(data: Data) -> dict[str, float]:
-    """The largest of B, C and D over the smallest, less one."""
-    out = {}
-    for (x, label), means in _means(data).items():
-        if x > 10e6:
-            times = [means[s] for s in "bcd"]
-            longest, shortest = Censored.if_any(times, max(times)), min(times)
-            out[label] = Censored.less(longest, shortest, longest / shortest - 1)
+def _compared(
+    data: Data,
+    short: str,
+    pairs: Iterable[tuple[str, str]],
+    joined: Callable[[float, float], float],
+    least: float = 0.0,
+    most: float = np.inf,
+) -> dict[str, Reading]:
+    """At each point in this range the times of two schemes, joined run by run."""
+    claim, pairs, out = claim_of(data, short), list(pairs), {}
+    how = "less" if joined is _less else "over"
+    for (x, label), times in _times(data).items():
+        for first, second in pairs if least <= x <= most else ():
+            name = f"{first.upper()} {how} {second.upper()}, {label}"
+            values = _of_pairs(times, first, second, joined)
+            out[name] = Reading.of(name, values, claim.lo, claim.hi, [label])
     return out
 
 
-def fig08_c1(data: Data) -> dict[str, float]:
-    return {
-        f"{slow.upper()} over {fast.upper()}": _over(means[slow], means[fast])
-        for (x, _), means in _means(data).items()
-        if x == 20
-        for slow in "bc"
-        for fast in "ad"
-    }
+def fig07_c1_fastest(data: Data) -> dict[str, Reading]:
+    return _compared(data, "c1.a", (("a", "b"), ("a", "c"), ("a", "d")), _less)
+
+
+def fig07_c1_next(data: Data) -> dict[str, Reading]:
+    return _compared(data, "c1.b", (("d", "c"), ("c", "b")), _less)
+
+
+def fig07_c2(data: Data) -> dict[str, Reading]:
+    return _compared(data, "c2", (("b", "a"), ("b", "c"), ("b", "d")), _less)
+
+
+def fig07_c4(data: Data) -> dict[str, Reading]:
+    return _compared(data, "c4", permutations("bcd", 2), _over, least=10e6 + 1)
+
+
+def fig08_c1(data: Data) -> dict[str, Reading]:
+    return _compared(
+        data, "c1", (("b", "a"), ("b", "d"), ("c", "a"), ("c", "d")), _over, least=20, most=20
+    )
 
 
 def fig08_c2(data: Data) -> dict[str, float]:
@@ -606,8 +654,23 @@ def fig08_c2(data: Data) -> dict[str, float]:
     return out
 
 
-def fig08_c4(data: Data) -> dict[str, float]:
-    return {f"{label} flows": _over(m["a"], m["d"]) for (_, label), m in _means(data).items()}
+def fig08_c3_because(data: Data) -> dict[str, float]:
+    """In runs of C whose load never reaches 120 %: load factors that are not those of B, which
+    has 0.875 at any load."""
+    other = {(cell.label, cell.rep): cell for cell in data.of("main", "b")}
+    out = {}
+    for cell in data.of("main", "c"):
+        _, sigma = link_series(cell.result, "router_sigma")
+        if sigma.max() < 1.2:
+            _, told = link_series(other[cell.label, cell.rep].result, "router_sigma")
+            same = len(sigma) == len(told)
+            wrong = float((sigma != told).sum()) if same else np.inf
+            out[f"{cell.label} flows, run {cell.rep}"] = wrong
+    return out
+
+
+def fig08_c4(data: Data) -> dict[str, Reading]:
+    return _compared(data, "c4", (("a", "d"),), _over)
 
 
 def overloads_per_second(result: cp.Result) -> float:
@@ -618,18 +681,24 @@ def overloads_per_second(result: cp.Result) -> float:
     return float((sigma[late] >= 1).mean() / period)
 
 
-def sec2_2_3_increase_c1_fewer(data: Data) -> dict[str, float]:
+def sec2_2_3_increase_c1_fewer(data: Data) -> dict[str, Reading]:
     """Periods in overload that II saves [1/s]."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for cell in data.of("main"):
-        value = data.number(cell, "@overloads_per_second")
-        if value is not None:
-            found.setdefault((cell.scheme, cell.label), []).append(value)
-    return {
-        f"{label} flows": float(np.mean(values) - np.mean(found["ai-ii-md", label]))
-        for (scheme, label), values in found.items()
-        if scheme == "ai-md"
-    }
+    return _of_both(data, "c1.a", overloads_per_second, lambda alone, with_ii: alone - with_ii)
+
+
+def _of_both(
+    data: Data,
+    short: str,
+    number: Callable[[cp.Result], float],
+    joined: Callable[[float, float], float],
+) -> dict[str, Reading]:
+    """At each number of flows what AI alone and II as well give, joined run by run."""
+    alone = {(cell.label, cell.rep): cell for cell in data.of("main", "ai-md")}
+
+    def both(cell: Cell) -> float:
+        return joined(number(alone[cell.label, cell.rep].result), number(cell.result))
+
+    return dict(by_label(data, short, data.of("main", "ai-ii-md"), both))
 
 
 def sec2_2_3_increase_c1_faster(data: Data) -> dict[str, float]:
@@ -652,35 +721,44 @@ def _ramp(window: float, added: Any) -> float:
 
 
 def sec2_2_3_increase_c2_steady(data: Data) -> dict[str, Reading]:
-    """The mean growth of the load factor between periods from 95 % on, in the 30 s before the
-    newcomer [1/s]."""
-    return dict(by_label(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before))
+    """The growth in the 30 s before the newcomer, of the run in which it is least [1/s]."""
+    return _of_each_run(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before, np.min)
+
+
+def sec2_2_3_increase_c2_mildly(data: Data) -> dict[str, Reading]:
+    """That less the growth with AI alone, of the run in which it is most [1/s]."""
+    alone = {(cell.label, cell.rep): cell for cell in data.of("main", "ai-md")}
+
+    def milder(cell: Cell) -> float:
+        return _growth_before(cell) - _growth_before(alone[cell.label, cell.rep])
+
+    return _of_each_run(data, "c2.b", data.of("main", "ai-ii-md"), milder, np.max)
 
 
 def sec2_2_3_increase_c2_newcomer(data: Data) -> dict[str, Reading]:
-    """That of the 5 s after the newcomer came, less that of the 30 s before [1/s]."""
-    return dict(by_label(data, "c2.b", data.of("main", "ai-ii-md"), _steeper))
+    """The growth in the 5 s after the newcomer came, less that of the 30 s before, of the run in
+    which it is least [1/s]."""
+    return _of_each_run(data, "c2.c", data.of("main", "ai-ii-md"), _steeper, np.min)
 
 
-def _growth(cell: Cell, begin: float, end: float) -> float | None:
-    """The mean growth of the load factor between periods from 95 % on [1/s]."""
+def _growth(cell: Cell, begin: float, end: float) -> float:
+    """The mean growth of the load factor between periods from 95 % on [1/s]; NaN without any."""
     t, sigma = link_series(cell.result, "router_sigma")
     changed = np.flatnonzero(np.diff(sigma)) + 1
     t, sigma = t[changed], sigma[changed]
     slope = np.diff(sigma) / np.diff(t)
     inverse = (sigma[:-1] >= 0.95) & (sigma[:-1] < 1)
     among = inverse & (t[:-1] >= begin) & (t[:-1] < end)
-    return float(slope[among].mean()) if among.any() else None
+    return float(slope[among].mean()) if among.any() else np.nan
 
 
-def _growth_before(cell: Cell) -> float | None:
+def _growth_before(cell: Cell) -> float:
     return _growth(cell, 20.0, 50.0)
 
 
-def _steeper(cell: Cell) -> float | None:
+def _steeper(cell: Cell) -> float:
     begin = _came(cell.result)
-    before, after = _growth_before(cell), _growth(cell, begin, begin + 5)
-    return None if before is None or after is None else after - before
+    return _growth(cell, begin, begin + 5) - _growth_before(cell)
 
 
 # Section 3.2.2: t_p.
@@ -695,19 +773,20 @@ def _period(mean: Any) -> Any:
 
 
 def sec3_2_2_tp_c1(data: Data) -> dict[str, float]:
-    """Changes of t_p to something else than the table has for T_c, and ends of runs likewise.
+    """Samples whose t_p is not the table's of a T_c of the last two periods.
 
-    A sample shows T_c up to 10 ms of packets after the period's end; where that alone crosses an
-    edge of the table, either side is right.
+    t_p is renewed with its period and stays when T_c moves within it; a sample is of 100 ms.
     """
     out = {}
     for cell in data.of("mean"):
-        _, t_p = link_series(cell.result, "router_t_p")
+        t, t_p = link_series(cell.result, "router_t_p")
         _, t_c = link_series(cell.result, "router_t_c")
-        changed = np.append(np.flatnonzero(np.diff(t_p)) + 1, len(t_p) - 1)
-        near = [_period(t_c[np.maximum(changed - back, 0)]) for back in (0, 1, 2)]
-        right = np.any([np.isclose(t_p[changed], one) for one in near], axis=0)
-        out[cell.label] = float((~right).sum())
+        told = _period(t_c)
+        first = np.searchsorted(t, t - 2 * t_p - 0.15)
+        right = [
+            np.isclose(told[begin : n + 1], t_p[n]).any() for n, begin in enumerate(first.tolist())
+        ]
+        out[cell.label] = float(len(right) - sum(right))
     return out
 
 
@@ -718,7 +797,8 @@ def t_p_changes(result: cp.Result) -> float:
 
 
 def sec3_2_2_tp_c2(data: Data) -> dict[str, float]:
-    """The filter's gain at each step of T_c, whose input is the flow's one RTT, less eq. (15)."""
+    """The filter's gain at each step of T_c, whose input is the flow's one RTT, less eq. (15): the
+    largest difference, of steps up and of steps down."""
     out = {}
     for cell in data.of("gain"):
         _, t_c = link_series(cell.result, "router_t_c")
@@ -729,7 +809,9 @@ def sec3_2_2_tp_c2(data: Data) -> dict[str, float]:
         before, after = before[steps], after[steps]
         gain = (after - before) / (rtt - before)
         told = np.where(rtt >= before, 0.01 / before, 0.01 * rtt / (50 * before**2))
-        out[cell.label] = float(np.abs(gain - np.minimum(told, 1)).max())
+        for way, chosen in (("up", rtt >= before), ("down", rtt < before)):
+            if chosen.any():
+                out[f"{cell.label}, {way}"] = float(np.abs(gain - told)[chosen].max())
     return out
 
 
@@ -750,6 +832,68 @@ def sec3_2_2_periods(place: Any, data: Data) -> None:
 
 
 # Section 4.
+
+
+def fig03_c1(data: Data) -> dict[str, Reading]:
+    used = _number("utilization_ratio")
+    return _of_each_run(data, "c1", data.of(scheme="three-fixed"), used, np.min)
+
+
+def fig10_c5(data: Data) -> dict[str, Reading]:
+    queue = _number("queue_mean_ratio")
+    return _of_each_run(data, "c5", data.of(scheme="mlcp"), queue, np.max)
+
+
+def fig11_c1_used(data: Data) -> dict[str, Reading]:
+    used = _number("utilization_ratio")
+    return _of_each_run(data, "c1.a", data.of(scheme="mlcp"), used, np.min)
+
+
+def fig11_c1_loss(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c1.b", data.of(scheme="mlcp"), _number("drop_ratio"), np.max)
+
+
+def fig11_c1_queue(data: Data) -> dict[str, Reading]:
+    queue = _number("queue_mean_ratio")
+    return _of_each_run(data, "c1.c", data.of(scheme="mlcp"), queue, np.max)
+
+
+def fig12_c2(data: Data) -> dict[str, Reading]:
+    cells = [cell for scheme in ("xcp", "vcp", "rio") for cell in data.of(scheme=scheme)]
+    return _of_each_run(data, "c2", cells, _number("utilization_ratio"), np.min)
+
+
+def fig12_c5_used(data: Data) -> dict[str, Reading]:
+    used = _number("utilization_ratio")
+    return _of_each_run(data, "c5.a", data.of(scheme="mlcp"), used, np.min)
+
+
+def fig15_c1(data: Data) -> dict[str, Reading]:
+    fair = _number("groups.fwd.jain_index_ratio")
+    return _of_each_run(data, "c1", data.of(scheme="mlcp"), fair, np.min)
+
+
+def fig16_c1(data: Data) -> dict[str, Reading]:
+    queue = _number("queue_mean_ratio")
+    return _of_each_run(data, "c1", data.of(scheme="mlcp"), queue, np.max)
+
+
+def fig17_c3_loss(data: Data) -> dict[str, Reading]:
+    """The share that is lost with the largest buffer over that with the smallest, run by run."""
+    claim, out = claim_of(data, "c3.b"), {}
+    for scheme in data.paper.groups["buffers"]:
+        lost: dict[int, dict[float, float]] = {}
+        for cell in data.of(scheme=scheme):
+            lost.setdefault(cell.rep, {})[cell.x] = cell.metrics["drop_ratio"]
+        ratios = [runs.quotient(one[max(one)], one[min(one)]) for one in lost.values()]
+        values = [np.nan if one is None else one for one in ratios]
+        name = data.paper.schemes[scheme].label
+        out[name] = Reading.of(name, values, claim.lo, claim.hi)
+    return out
+
+
+def fig17_c4(data: Data) -> dict[str, Reading]:
+    return _of_each_run(data, "c4", data.of(), _number("queue_mean_pkts"), np.max)
 
 
 def fig12_c3_linear(data: Data) -> dict[str, float]:
@@ -824,13 +968,18 @@ def fig13_c4(data: Data) -> dict[str, Reading]:
     return _gaps(data, "c4", (("mlcp", "xcp"),), "queue_mean_ratio", links=(1,))
 
 
-def fig13_c5(data: Data) -> dict[str, float]:
-    """Each scheme's largest loss rate of a link."""
-    return {
-        data.paper.schemes[scheme].label: float(found.mean(axis=0).max())
-        for scheme in data.paper.groups["mixed"]
-        if len(found := _by_link(data, scheme, "drop_ratio"))
-    }
+def fig13_c5(data: Data) -> dict[str, Reading]:
+    """The largest share that a link drops of what comes in a whole run, of each scheme."""
+    cells = [cell for scheme in data.paper.groups["mixed"] for cell in data.of(scheme=scheme)]
+    return _of_each_run(data, "c5", cells, _most_dropped, np.max)
+
+
+def _most_dropped(cell: Cell) -> float:
+    dropped, came = (
+        np.array([cell.metrics[f"links.l{n}.total_{what}_pkts"] for n in LINKS])
+        for what in ("drops", "arrivals")
+    )
+    return float((dropped / came).max())
 
 
 def fig13_utilization(place: Any, data: Data) -> None:
@@ -866,10 +1015,9 @@ def fig14_recovery(result: cp.Result) -> float:
 
 
 def fig14_largest_queue(result: cp.Result) -> float:
-    """The largest queue that was sampled from 80 to 145 s over the buffer."""
-    t, queue = link_series(result, "queue_pkts")
-    buffer = float(link_of(result)["buffer_bytes"]) / 1000
-    return float(queue[(t > 80) & (t <= 145)].max()) / buffer
+    """The largest queue of the whole run over the buffer."""
+    link = link_of(result)
+    return 1000 * float(link["queue_max_pkts"]) / float(link["buffer_bytes"])
 
 
 def fig14_least_utilization(result: cp.Result) -> float:
