@@ -624,7 +624,9 @@ impl Outbound {
     fn next_in_recovery(&mut self, window: u64) -> Option<Segment> {
         let choice = self.choose(window)?;
         let segment = self.take(choice);
-        self.halving = self.halving.min(self.pipe().saturating_sub(1).max(1));
+        if self.recovery == Recovery::RateHalving {
+            self.halving = self.halving.min(self.pipe().saturating_sub(1).max(1));
+        }
         segment
     }
 
