@@ -23,10 +23,10 @@ from clearpipe.reproduce.tools import (
     base_rtts,
     by_label,
     claim_of,
-    exact,
     flow_series,
     link_of,
     link_series,
+    of_each_run,
     windowed,
 )
 from clearpipe.statistics import t_interval
@@ -524,29 +524,6 @@ def overload(result: cp.Result) -> float:
     return float(over.mean()) if len(over) else np.nan
 
 
-def _of_each_run(
-    data: Data,
-    short: str,
-    cells: Iterable[Cell],
-    value: Callable[[Cell], float],
-    worst: Callable[[list[float]], float],
-) -> dict[str, Reading]:
-    """For each scheme and point the number of the worst run, within the bounds of the claim: what
-    is said of every one no mean can show. One without the number makes it NaN."""
-    claim, cells = claim_of(data, short), list(cells)
-    several = len({cell.scheme for cell in cells}) > 1
-    found: dict[tuple[str, str], list[float]] = {}
-    for cell in cells:
-        scheme = data.paper.schemes[cell.scheme].label if several else ""
-        found.setdefault((scheme, cell.label), []).append(value(cell))
-    out = {}
-    for (scheme, point), values in found.items():
-        name = ", ".join(filter(None, (scheme, point)))
-        number = exact(float(worst(values)))
-        out[name] = Reading(name, number, claim.lo, claim.hi, points=(point,))
-    return out
-
-
 def _number(name: str) -> Callable[[Cell], float]:
     """A run's number of this name, NaN if it has none."""
     return lambda cell: cell.metrics.get(name, np.nan)
@@ -722,7 +699,7 @@ def _ramp(window: float, added: Any) -> float:
 
 def sec2_2_3_increase_c2_steady(data: Data) -> dict[str, Reading]:
     """The growth in the 30 s before the newcomer, of the run in which it is least [1/s]."""
-    return _of_each_run(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before, np.min)
+    return of_each_run(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before, np.min)
 
 
 def sec2_2_3_increase_c2_mildly(data: Data) -> dict[str, Reading]:
@@ -732,13 +709,13 @@ def sec2_2_3_increase_c2_mildly(data: Data) -> dict[str, Reading]:
     def milder(cell: Cell) -> float:
         return _growth_before(cell) - _growth_before(alone[cell.label, cell.rep])
 
-    return _of_each_run(data, "c2.b", data.of("main", "ai-ii-md"), milder, np.max)
+    return of_each_run(data, "c2.b", data.of("main", "ai-ii-md"), milder, np.max)
 
 
 def sec2_2_3_increase_c2_newcomer(data: Data) -> dict[str, Reading]:
     """The growth in the 5 s after the newcomer came, less that of the 30 s before, of the run in
     which it is least [1/s]."""
-    return _of_each_run(data, "c2.c", data.of("main", "ai-ii-md"), _steeper, np.min)
+    return of_each_run(data, "c2.c", data.of("main", "ai-ii-md"), _steeper, np.min)
 
 
 def _growth(cell: Cell, begin: float, end: float) -> float:
@@ -836,46 +813,46 @@ def sec3_2_2_periods(place: Any, data: Data) -> None:
 
 def fig03_c1(data: Data) -> dict[str, Reading]:
     used = _number("utilization_ratio")
-    return _of_each_run(data, "c1", data.of(scheme="three-fixed"), used, np.min)
+    return of_each_run(data, "c1", data.of(scheme="three-fixed"), used, np.min)
 
 
 def fig10_c5(data: Data) -> dict[str, Reading]:
     queue = _number("queue_mean_ratio")
-    return _of_each_run(data, "c5", data.of(scheme="mlcp"), queue, np.max)
+    return of_each_run(data, "c5", data.of(scheme="mlcp"), queue, np.max)
 
 
 def fig11_c1_used(data: Data) -> dict[str, Reading]:
     used = _number("utilization_ratio")
-    return _of_each_run(data, "c1.a", data.of(scheme="mlcp"), used, np.min)
+    return of_each_run(data, "c1.a", data.of(scheme="mlcp"), used, np.min)
 
 
 def fig11_c1_loss(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c1.b", data.of(scheme="mlcp"), _number("drop_ratio"), np.max)
+    return of_each_run(data, "c1.b", data.of(scheme="mlcp"), _number("drop_ratio"), np.max)
 
 
 def fig11_c1_queue(data: Data) -> dict[str, Reading]:
     queue = _number("queue_mean_ratio")
-    return _of_each_run(data, "c1.c", data.of(scheme="mlcp"), queue, np.max)
+    return of_each_run(data, "c1.c", data.of(scheme="mlcp"), queue, np.max)
 
 
 def fig12_c2(data: Data) -> dict[str, Reading]:
     cells = [cell for scheme in ("xcp", "vcp", "rio") for cell in data.of(scheme=scheme)]
-    return _of_each_run(data, "c2", cells, _number("utilization_ratio"), np.min)
+    return of_each_run(data, "c2", cells, _number("utilization_ratio"), np.min)
 
 
 def fig12_c5_used(data: Data) -> dict[str, Reading]:
     used = _number("utilization_ratio")
-    return _of_each_run(data, "c5.a", data.of(scheme="mlcp"), used, np.min)
+    return of_each_run(data, "c5.a", data.of(scheme="mlcp"), used, np.min)
 
 
 def fig15_c1(data: Data) -> dict[str, Reading]:
     fair = _number("groups.fwd.jain_index_ratio")
-    return _of_each_run(data, "c1", data.of(scheme="mlcp"), fair, np.min)
+    return of_each_run(data, "c1", data.of(scheme="mlcp"), fair, np.min)
 
 
 def fig16_c1(data: Data) -> dict[str, Reading]:
     queue = _number("queue_mean_ratio")
-    return _of_each_run(data, "c1", data.of(scheme="mlcp"), queue, np.max)
+    return of_each_run(data, "c1", data.of(scheme="mlcp"), queue, np.max)
 
 
 def fig17_c3_loss(data: Data) -> dict[str, Reading]:
@@ -893,7 +870,7 @@ def fig17_c3_loss(data: Data) -> dict[str, Reading]:
 
 
 def fig17_c4(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c4", data.of(), _number("queue_mean_pkts"), np.max)
+    return of_each_run(data, "c4", data.of(), _number("queue_mean_pkts"), np.max)
 
 
 def fig12_c3_linear(data: Data) -> dict[str, float]:
@@ -971,7 +948,7 @@ def fig13_c4(data: Data) -> dict[str, Reading]:
 def fig13_c5(data: Data) -> dict[str, Reading]:
     """The largest share that a link drops of what comes in a whole run, of each scheme."""
     cells = [cell for scheme in data.paper.groups["mixed"] for cell in data.of(scheme=scheme)]
-    return _of_each_run(data, "c5", cells, _most_dropped, np.max)
+    return of_each_run(data, "c5", cells, _most_dropped, np.max)
 
 
 def _most_dropped(cell: Cell) -> float:

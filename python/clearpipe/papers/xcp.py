@@ -26,6 +26,7 @@ from clearpipe.reproduce.tools import (
     flow_series,
     link_of,
     link_series,
+    of_each_run,
     windowed,
 )
 from clearpipe.theory import aqm, of_paths, xcp
@@ -463,28 +464,6 @@ def fig15_nyquist(place: Any, _: Data) -> None:
 # Sections 5.1 and 5.2: figures 4 to 9.
 
 
-def _of_each_run(
-    data: Data,
-    short: str,
-    cells: Sequence[Cell],
-    value: Callable[[Cell], float],
-    worst: Callable[[list[float]], float],
-) -> dict[str, Reading]:
-    """For each scheme and setting of the axis the number of the worst run, within the bounds of the
-    claim: what is said of every one no mean can show."""
-    claim = claim_of(data, short)
-    several = len({cell.scheme for cell in cells}) > 1
-    found: dict[str, list[float]] = {}
-    for cell in cells:
-        scheme = data.paper.schemes[cell.scheme].label if several else ""
-        label = ", ".join(filter(None, (scheme, cell.label))) or "worst run"
-        found.setdefault(label, []).append(value(cell))
-    return {
-        label: Reading(label, exact(float(worst(values))), claim.lo, claim.hi)
-        for label, values in found.items()
-    }
-
-
 def _used(cell: Cell) -> float:
     return cell.metrics["links.bottleneck.utilization_ratio"]
 
@@ -517,15 +496,15 @@ def sec5_1_cause(data: Data) -> dict[str, Reading]:
 
 def fig04_c1(data: Data) -> dict[str, Reading]:
     cells = [cell for cell in data.of("", "xcp") if cell.x >= 1e7]
-    return _of_each_run(data, "c1", cells, _used, min)
+    return of_each_run(data, "c1", cells, _used, min)
 
 
 def fig05_c1(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c1", data.of("", "xcp"), _used, min)
+    return of_each_run(data, "c1", data.of("", "xcp"), _used, min)
 
 
 def fig06_c4(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c4", data.of("", "xcp"), _used, min)
+    return of_each_run(data, "c4", data.of("", "xcp"), _used, min)
 
 
 def _between(data: Data, short: str, first: str, last: str) -> Mapping[str, Reading]:
@@ -609,7 +588,7 @@ def fig07_nearer(data: Data) -> float | None:
 
 
 def fig08a_jain(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
+    return of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
 
 
 def fig08a_spread(data: Data) -> dict[str, Reading]:
@@ -619,7 +598,7 @@ def fig08a_spread(data: Data) -> dict[str, Reading]:
         rates = flow_goodputs(cell, "fwd")
         return (max(rates) - min(rates)) / (max(rates) + min(rates))
 
-    return _of_each_run(data, "c1.b", data.of("", "xcp"), spread, max)
+    return of_each_run(data, "c1.b", data.of("", "xcp"), spread, max)
 
 
 def _jain(cell: Cell) -> float:
@@ -627,7 +606,7 @@ def _jain(cell: Cell) -> float:
 
 
 def fig08b_jain(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
+    return of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
 
 
 def fig08b_bias(data: Data) -> dict[str, Reading]:
@@ -637,7 +616,7 @@ def fig08b_bias(data: Data) -> dict[str, Reading]:
     def gain(cell: Cell) -> float:
         return _slope(cell) * float(np.ptp(base_rtts(cell.result, "fwd")))
 
-    return _of_each_run(data, "c1.b", data.of("", "xcp"), gain, lambda of: max(of, key=abs))
+    return of_each_run(data, "c1.b", data.of("", "xcp"), gain, lambda of: max(of, key=abs))
 
 
 def _slope(cell: Cell) -> float:
@@ -700,11 +679,11 @@ def fig09_shuffled(result: cp.Result) -> float:
 
 
 def fig09_c1(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c1", data.of("main", "xcp"), _least_used, min)
+    return of_each_run(data, "c1", data.of("main", "xcp"), _least_used, min)
 
 
 def fig09_c5(data: Data) -> dict[str, Reading]:
-    return _of_each_run(data, "c5", data.of("main"), _least_used, min)
+    return of_each_run(data, "c5", data.of("main"), _least_used, min)
 
 
 def _least_used(cell: Cell) -> float:
@@ -1085,19 +1064,16 @@ def sec8_1_most(data: Data) -> dict[str, Reading]:
     def most(cell: Cell) -> float:
         return max(flow_goodputs(cell, "udp")) / MICRO_FAIR
 
-    return _of_each_run(data, "c1.a", data.of("main", "core"), most, max)
+    return of_each_run(data, "c1.a", data.of("main", "core"), most, max)
 
 
-def sec8_1_together(data: Data) -> dict[str, Reading]:
-    """The UDP flows' mean rate over the fair share, of the run in which it is farthest off."""
+def sec8_1_least(data: Data) -> dict[str, Reading]:
+    """The rate over the fair share of the UDP flow that has least."""
 
-    def mean(cell: Cell) -> float:
-        return float(np.mean(flow_goodputs(cell, "udp"))) / MICRO_FAIR
+    def least(cell: Cell) -> float:
+        return min(flow_goodputs(cell, "udp")) / MICRO_FAIR
 
-    def farthest(ratios: list[float]) -> float:
-        return max(ratios, key=lambda ratio: abs(ratio - 1))
-
-    return _of_each_run(data, "c1.b", data.of("main", "core"), mean, farthest)
+    return of_each_run(data, "c1.b", data.of("main", "core"), least, min)
 
 
 def _csfq_less_ours(data: Data, part: str, value: Callable[[Cell], float]) -> Mapping[str, Reading]:

@@ -130,3 +130,26 @@ def by_label(
         label: Reading.of(label, values, claim.lo, claim.hi, [label] if label else [])
         for label, values in found.items()
     }
+
+
+def of_each_run(
+    data: Data,
+    short: str,
+    cells: Iterable[Cell],
+    value: Callable[[Cell], float],
+    worst: Callable[[list[float]], float],
+) -> dict[str, Reading]:
+    """For each scheme and point the number of the worst run, within the bounds of the claim: what
+    is said of every one no mean can show. A run without the number makes it NaN."""
+    claim, cells = claim_of(data, short), list(cells)
+    several = len({cell.scheme for cell in cells}) > 1
+    found: dict[tuple[str, str], list[float]] = {}
+    for cell in cells:
+        scheme = data.paper.schemes[cell.scheme].label if several else ""
+        found.setdefault((scheme, cell.label), []).append(value(cell))
+    out = {}
+    for (scheme, point), values in found.items():
+        name = ", ".join(filter(None, (scheme, point))) or "worst run"
+        number = exact(float(worst(values)))
+        out[name] = Reading(name, number, claim.lo, claim.hi, points=(point,) if point else ())
+    return out
