@@ -657,7 +657,10 @@ def test_publishing(tmp_path: Path) -> None:
     text = page.read_text()
     assert "## Statements that could not be confirmed" in text
     assert "## Statements that can be shown to be wrong" in text
-    assert f"vcp-thm3 (quick, 0 runs, model {cp.model_version()})" in text
+    paper = (page.parent / "vcp.md").read_text()
+    section = paper.split('## <a id="vcp-thm3"></a>')[1]
+    assert f"Scale quick, 0 runs, model {cp.model_version()};" in section
+    assert '### <a id="vcp-thm3-c1"></a>vcp-thm3-c1: holds' in section
     assert "All verdicts are of scale quick." in text
     assert f"All verdicts are of model version {cp.model_version()}." in text
     assert "of versions" not in text
@@ -674,14 +677,18 @@ def test_publishing(tmp_path: Path) -> None:
 def publish_by_hand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **more: Any
 ) -> tuple[str, Any]:
-    """The page and the file of a figure made by hand."""
+    """What the paper's page and the file say of the claim of a figure made by hand."""
     claim = replace(claim_with(Measure("m", ("vcp",), **more.pop("measure")), **more), note="noted")
     made = hand_made(VALUES, claim)
     outcomes = [claims.judge(claim, made, "full")]
     done = work.Done(made.figure, "full", made, outcomes)
+    whole = data.paper
     monkeypatch.setattr(data, "every", lambda: [made.figure])
-    text = publication.publish([done], tmp_path).read_text()
-    return text, json.loads((tmp_path / "vcp-hand.json").read_text())["claims"][0]
+    monkeypatch.setattr(data, "paper", lambda name: replace(whole(name), figures=(made.figure,)))
+    publication.publish([done], tmp_path)
+    return (tmp_path / "vcp.md").read_text(), json.loads((tmp_path / "vcp-hand.json").read_text())[
+        "claims"
+    ][0]
 
 
 def test_every_reading_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -698,9 +705,10 @@ def test_every_reading_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert last["values"] == [0.5, 0.7]
     assert last["half"] == pytest.approx(1.2706, rel=1e-4)
     assert (last["n"], last["inside"], last["sure"], last["crosses"]) == (2, False, False, True)
-    row = next(line for line in text.splitlines() if line.startswith("- **vcp-hand-c1**"))
+    row = next(line for line in text.splitlines() if line.startswith("- **deviates**: "))
     assert "measured 0.6 ± 1.3 at 40Mbps, not sure: the interval crosses the bound (2 of 3)" in row
-    assert "Why. Noted." in row
+    assert "Why." in row
+    assert "- Noted." in text.splitlines()
     assert row.endswith(
         "<details><summary>3 values</summary>0.92 ± 0.25 at 10Mbps (not sure); 0.8 ± 0 at 20Mbps; "
         "0.6 ± 1.3 at 40Mbps (outside, not sure). Run at 10, 20, 40 Mb/s.</details>"
@@ -731,18 +739,23 @@ def test_what_is_computed_asks_for_no_runs() -> None:
         assert claims.judge(claim, made, "quick").verdict == verdict
 
 
-@pytest.mark.parametrize(("printed", "under"), [(Printed(), "as printed"), (None, "within a")])
+@pytest.mark.parametrize(("printed", "verdict"), [(Printed(), HOLDS), (None, WITHIN)])
 def test_what_holds_is_published_with_scale_and_tolerance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Printed | None, under: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Printed | None, verdict: str
 ) -> None:
     more = {"printed": printed, "tolerance": "read so"}
     text, _ = publish_by_hand(tmp_path, monkeypatch, measure={"lo": 0.5}, **more)
-    section = next(
-        one for one in text.split("## ") if one.startswith(f"Statements that hold {under}")
-    )
-    row = next(line for line in section.splitlines() if line.startswith("| vcp-hand-c1 |"))
-    assert row.startswith("| vcp-hand-c1 | full |")
-    assert row.endswith("| Read so. Noted. |")
+    assert "Scale full, " in text
+    row = next(line for line in text.splitlines() if line.startswith(f"- **{verdict}**: "))
+    assert "accepted ≥ 0.5, measured 0.6 ± 1.3 at 40Mbps" in row
+    assert " Read so. <details>" in row
+    assert "- Noted." in text.splitlines()
+
+
+def test_settings_of_all_claims_of_a_figure_stand_once() -> None:
+    of_claims = [{"settings": ["a = 1", "b = 2"]}, {"settings": ["b = 2", "c = 3"]}]
+    assert publication._shared(of_claims) == ["b = 2"]
+    assert publication._shared([]) == []
 
 
 def test_a_page_leaves_out_verdicts_of_a_former_form(tmp_path: Path) -> None:
@@ -766,7 +779,7 @@ def test_a_page_over_two_models_and_scales_says_so(tmp_path: Path) -> None:
     older["parts"] = {"packet engine": "1", "xcp": cp.versions()["xcp"]}
     path.write_text(json.dumps(older))
     text = publication.publish(done[:1], tmp_path / "docs").read_text()
-    assert "vcp-thm1 (full, 0 runs, model 1)" in text
+    assert "Scale full, 0 runs, model 1;" in (tmp_path / "docs/vcp.md").read_text()
     assert "Runs of 1 figures were made by versions of the engine" in text
     assert "They are vcp-thm1." in text
     # Another version of what a figure does not use is nothing to it.

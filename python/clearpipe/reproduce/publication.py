@@ -22,10 +22,18 @@ from clearpipe.reproduce.report import (
 from clearpipe.reproduce.work import Done, write_text
 
 DPI = 80
+FAILING = (claims.DEVIATES, claims.CONTRADICTED)
+
+Published = Mapping[str, Mapping[str, Any]]
+"""What a figure's file of verdicts holds, by the figure's id."""
+
+Row = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
+"""A figure, one of its claims, a part of that."""
 
 
 def publish(done: Sequence[Done], folder: Path) -> Path:
-    """Add the figures to the directory, and write its page over all that it has."""
+    """Add the figures to the directory, and write its pages anew: one of each paper, and one over
+    all of them, whose path is returned."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in done:
         if not one.built:
@@ -50,56 +58,135 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
         write_text(folder / f"{one.figure.id}.json", text)
         if one.figure.panels and (one.data.cells or not one.data.parts):
             draw.draw_small(one.data, folder / f"{one.figure.id}.png", DPI)
+    figures = data.every()
+    found = _published(figures, folder)
+    for name in data.PAPERS:
+        _write(folder / f"{name}.md", _paper(data.paper(name), found))
     page = folder / "README.md"
-    write_text(page, "\n".join(_page(folder)).rstrip() + "\n")
+    _write(page, _overview(figures, found))
     return page
 
 
-def _page(folder: Path) -> Iterator[str]:
-    figures = data.every()
-    found = _published(figures, folder)
-    rows = [
-        (one, claim, part)
-        for one in found.values()
-        for claim in one["claims"]
-        for part in claim["parts"]
-    ]
+def _write(path: Path, lines: Iterator[str]) -> None:
+    write_text(path, "\n".join(lines).rstrip() + "\n")
+
+
+def _overview(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
+    """The page over all papers: counts, what fails, and where the rest is."""
     yield "# What of five papers holds here"
+    yield ""
+    yield (
+        "Each claim of the papers, judged by runs of their set-ups. This page counts the verdicts "
+        "and lists what does not hold; each paper has a page of its own, with every figure, every "
+        "claim, what was measured, the reasons, and the settings."
+    )
     yield ""
     yield from _made_by(found)
     yield ""
     yield from _counts(figures, found)
     yield from _by_paper(figures, found)
-    yield from _statements(
+    yield from _failing(
         "Statements that could not be confirmed",
-        "The paper says so, the runs here do not, and nothing in the papers alone explains it; the "
-        "reason, as far as it is known, and what was tried.",
-        [row for row in rows if row[2]["verdict"] == claims.DEVIATES],
+        "The paper says so, the runs here do not, and nothing in the papers alone explains it. The "
+        "reason, as far as it is known, and what was tried stand behind each link.",
+        _of(found, claims.DEVIATES),
     )
-    yield from _statements(
+    yield from _failing(
         "Statements that can be shown to be wrong",
         "They do not hold here, and a test shows that an inconsistency of the papers alone makes "
         "them fail.",
-        [row for row in rows if row[2]["verdict"] == claims.CONTRADICTED],
-    )
-    yield from _held(
-        "Statements that hold within a tolerance or range",
-        "What is accepted is more than what is printed, or the paper has a word and no number; or "
-        "not all of the paper's range was run. "
-        "Tolerances of whole claims were listed before anything was run; where a sentence was "
-        "divided later, what is accepted of a part without a number is our reading of its words.",
-        [row for row in rows if row[2]["verdict"] == claims.WITHIN],
-    )
-    yield from _held(
-        "Statements that hold as printed",
-        "With the paper's own bounds, over its whole range.",
-        [row for row in rows if row[2]["verdict"] == claims.HOLDS],
+        _of(found, claims.CONTRADICTED),
     )
     yield from _not_run(figures, found)
-    yield from _figures(figures, found)
 
 
-def _published(figures: Sequence[data.Figure], folder: Path) -> dict[str, dict[str, Any]]:
+def _paper(paper: data.Paper, found: Published) -> Iterator[str]:
+    """A paper's page: figure by figure, claim by claim."""
+    mine = [figure for figure in paper.figures if figure.id in found]
+    yield f"# {paper.title} ({paper.name})"
+    yield ""
+    yield (
+        "What each figure shows here, and whether what the paper says of it holds. "
+        "[All five papers](README.md); [how to run this](../reproduction.md)."
+    )
+    yield ""
+    yield "| figure | what it shows | scale | verdicts |"
+    yield "|---|---|---|---|"
+    for figure in mine:
+        one = found[figure.id]
+        counts = told_verdicts(Counter(claim["verdict"] for claim in one["claims"]))
+        title = _cell(figure.title)
+        yield f"| [{figure.id}](#{figure.id}) | {title} | {one['scale']} | {counts} |"
+    yield ""
+    for figure in mine:
+        yield from _figure(figure, found[figure.id])
+
+
+def _figure(figure: data.Figure, one: Mapping[str, Any]) -> Iterator[str]:
+    yield f'## <a id="{figure.id}"></a>{figure.id}: {figure.title}'
+    yield ""
+    yield (
+        f"Scale {one['scale']}, {_runs(one)}, model {one['model_version']}; "
+        f"[values and settings]({figure.id}.json)."
+    )
+    yield ""
+    if figure.panels:
+        yield f"![{figure.id}: {figure.title}]({figure.id}.png)"
+        yield ""
+    shared = _shared(one["claims"])
+    if shared:
+        yield _settings(shared)
+        yield ""
+    for claim in one["claims"]:
+        yield from _claim(claim, shared)
+
+
+def _shared(of_claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The settings that all claims of a figure were judged with."""
+    lists = [claim.get("settings", []) for claim in of_claims]
+    return [one for one in lists[0] if all(one in other for other in lists)] if lists else []
+
+
+def _settings(settings: Sequence[str]) -> str:
+    title = "<summary>settings that differ from the paper or a default</summary>"
+    return f"<details>{title}{'; '.join(settings)}.</details>"
+
+
+def _claim(claim: Mapping[str, Any], shared: Sequence[str]) -> Iterator[str]:
+    yield f'### <a id="{claim["id"]}"></a>{claim["id"]}: {claim["verdict"]}'
+    yield ""
+    where = f"; {claim['where']}" if claim["where"] else ""
+    yield f"> {_sentence(claim['statement'])} ({claim['source']}; {claim['expected']}{where})"
+    yield ""
+    for part in claim["parts"]:
+        yield f"- {_part(claim, part)}"
+    if claim.get("note"):
+        yield f"- {_sentence(claim['note'])}"
+    if own := [setting for setting in claim.get("settings", []) if setting not in shared]:
+        yield f"- {_settings(own)}"
+    yield ""
+
+
+def _part(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    """A part's verdict, what was accepted and measured, and why; then all its values."""
+    told = [f"**{part['verdict']}**"]
+    if part["id"]:
+        told.insert(0, f"{part['id']}.")
+    if part["says"]:
+        told.append(f"({part['says']})")
+    words = [f"{' '.join(told)}:"]
+    if part["verdict"] == claims.NOT_RUN:
+        words.append(_sentence(part["reason"]))
+    else:
+        share = f" ({part['within']} of {part['of']} within)" if part["of"] > 1 else ""
+        printed = f"printed {part['printed']}, " if part["printed"] else ""
+        words.append(f"{printed}accepted {part['accepted']}, measured {_measured(part)}{share}.")
+        words += [_why(claim, part)] if part["verdict"] in FAILING else []
+    words += [_sentence(part[key]) for key in ("tolerance", "note") if part.get(key)]
+    return f"{' '.join(words)}{_values(part)}"
+
+
+def _published(figures: Sequence[data.Figure], folder: Path) -> Published:
     """The verdicts that the directory has. Those of a form that judged claims as one are left out:
     the page tells their figures among those without a verdict."""
     found = {}
@@ -112,7 +199,7 @@ def _published(figures: Sequence[data.Figure], folder: Path) -> dict[str, dict[s
     return found
 
 
-def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
+def _made_by(found: Published) -> Iterator[str]:
     """The scales and versions of the model that the verdicts are from."""
     yield (
         "Written by `clearpipe reproduce ... --publish` from the verdicts beside this page; "
@@ -136,7 +223,7 @@ def _made_by(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _verdicts(
-    figures: Sequence[data.Figure], found: Mapping[str, Any]
+    figures: Sequence[data.Figure], found: Published
 ) -> Iterator[tuple[str, str, str, str]]:
     """(paper, basis, kind, verdict) of every claim; what is not published is not run."""
     for figure in figures:
@@ -146,7 +233,7 @@ def _verdicts(
             yield figure.paper, claim.counted_under, claim.kind, verdict
 
 
-def _counts(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
+def _counts(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
     """All claims first, then by what the papers found them by."""
     yield "Claims are counted whole: a claim has the verdict of the worst part of its sentence."
     yield ""
@@ -159,7 +246,7 @@ def _counts(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterato
     yield ""
 
 
-def _by_paper(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
+def _by_paper(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
     yield f"| paper | figures run | {' | '.join(claims.VERDICTS)} |"
     yield f"|---|---|{'---|' * len(claims.VERDICTS)}"
     for name in data.PAPERS:
@@ -167,12 +254,8 @@ def _by_paper(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Itera
         counts = Counter(row[3] for row in _verdicts(mine, found))
         run = sum(figure.id in found for figure in mine)
         cells = " | ".join(str(counts[verdict]) for verdict in claims.VERDICTS)
-        yield f"| {data.paper(name).title} ({name}) | {run} of {len(mine)} | {cells} |"
+        yield f"| [{data.paper(name).title}]({name}.md) ({name}) | {run} of {len(mine)} | {cells} |"
     yield ""
-
-
-Row = tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
-"""A figure, one of its claims, a part of that."""
 
 
 def _named(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
@@ -183,36 +266,44 @@ def _says(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     return f"{claim['statement']} ({part['says']})" if part["says"] else str(claim["statement"])
 
 
-def _statements(title: str, about: str, rows: Sequence[Row]) -> Iterator[str]:
+def _of(found: Published, verdict: str) -> list[Row]:
+    return [
+        (one, claim, part)
+        for one in found.values()
+        for claim in one["claims"]
+        for part in claim["parts"]
+        if part["verdict"] == verdict
+    ]
+
+
+def _link(one: Mapping[str, Any], claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    paper = str(one["figure"]).split("-", 1)[0]
+    return f"[{_named(claim, part)}]({paper}.md#{claim['id']})"
+
+
+def _failing(title: str, about: str, rows: Sequence[Row]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
     yield about
     yield ""
-    if not rows:
+    if rows:
+        yield "| claim | the paper says | accepted | measured |"
+        yield "|---|---|---|---|"
+    else:
         yield "None."
-        yield ""
     for one, claim, part in rows:
         share = f" ({part['within']} of {part['of']} within)" if part["of"] > 1 else ""
-        yield (
-            f"- **{_named(claim, part)}** ({one['scale']}): {_says(claim, part)}. Accepted "
-            f"{part['accepted']}, measured {_measured(part)}{share}. {_why(claim, part)}"
-            f"{_values(part)}"
-        )
-    if rows:
-        yield ""
+        measured = f"{_measured(part)}{share}"
+        cells = (_link(one, claim, part), _says(claim, part), part["accepted"], measured)
+        yield f"| {' | '.join(map(_cell, cells))} |"
+    yield ""
 
 
 def _why(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     told = [_sentence(text) for text in (part["reason"], part["contradiction"]) if text]
     if number := claim["inconsistency"]:
         told.append(f"{number}: {data.notes()['inconsistency'][number]}.")
-    told = told or ["No reason is known yet."]
-    return " ".join([*told, *map(_sentence, _notes(claim, part))])
-
-
-def _notes(claim: Mapping[str, Any], part: Mapping[str, Any]) -> list[str]:
-    """What else is told of them; of a file that is older than notes nothing."""
-    return [one["note"] for one in (claim, part) if one.get("note")]
+    return " ".join(told or ["No reason is known yet."])
 
 
 def _measured(part: Mapping[str, Any]) -> str:
@@ -247,73 +338,28 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _held(title: str, about: str, rows: Sequence[Row]) -> Iterator[str]:
-    yield f"## {title}"
-    yield ""
-    yield about
-    yield ""
-    if not rows:
-        yield "None."
-        yield ""
-        return
-    yield "| claim | scale | printed | accepted | measured | what differs, how words are read |"
-    yield "|---|---|---|---|---|---|"
-    for one, claim, part in rows:
-        differs = [part["tolerance"], *_notes(claim, part)]
-        cells = (
-            _named(claim, part),
-            one["scale"],
-            part["printed"] or claim["expected"],
-            part["accepted"],
-            f"{_measured(part)}{_values(part)}",
-            " ".join(_sentence(text) for text in differs if text),
-        )
-        yield f"| {' | '.join(map(_cell, cells))} |"
-    yield ""
-
-
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def _not_run(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
-    missing = [figure for figure in figures if figure.id not in found]
-    parts = [
-        (claim, part)
-        for one in found.values()
-        for claim in one["claims"]
-        for part in claim["parts"]
-        if part["verdict"] == claims.NOT_RUN
-    ]
+def _not_run(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
+    missing = [figure.id for figure in figures if figure.id not in found]
+    rows = _of(found, claims.NOT_RUN)
     yield "## Not run"
     yield ""
     if missing:
-        yield f"Figures without a verdict here: {', '.join(figure.id for figure in missing)}."
+        yield f"Figures without a verdict here: {', '.join(missing)}."
         yield ""
-    for claim, part in parts:
-        yield f"- **{_named(claim, part)}**: {_says(claim, part)}. {_sentence(part['reason'])}"
-    if parts or not missing:
-        yield "" if parts else "None."
-        yield ""
+    if rows:
+        yield "| claim | the paper says | why it was not run |"
+        yield "|---|---|---|"
+    for one, claim, part in rows:
+        cells = (_link(one, claim, part), _says(claim, part), _sentence(part["reason"]))
+        yield f"| {' | '.join(map(_cell, cells))} |"
+    if not rows and not missing:
+        yield "None."
 
 
 def _runs(one: Mapping[str, Any]) -> str:
     done, wanted = one["runs_done"], one["runs_wanted"]
     return f"{done} runs" if done == wanted else f"{done} of {wanted} runs"
-
-
-def _figures(figures: Sequence[data.Figure], found: Mapping[str, Any]) -> Iterator[str]:
-    yield "## Figures"
-    yield ""
-    for figure in figures:
-        one = found.get(figure.id)
-        if one is None:
-            continue
-        counts = Counter(claim["verdict"] for claim in one["claims"])
-        told = told_verdicts(counts)
-        image = f" [image]({figure.id}.png)," if figure.panels else ""
-        yield (
-            f"- {figure.id} ({one['scale']}, {_runs(one)}, model "
-            f"{one['model_version']}): {figure.title};{image} "
-            f"[verdicts]({figure.id}.json): {told}"
-        )
