@@ -748,6 +748,7 @@ def test_what_holds_is_published_with_scale_and_tolerance(
     assert "Scale full, " in text
     row = next(line for line in text.splitlines() if line.startswith(f"- **{verdict}**: "))
     assert "accepted ≥ 0.5, measured 0.6 ± 1.3 at 40Mbps" in row
+    assert "; `m of vcp`. " in row
     assert " Read so. <details>" in row
     assert "- Noted." in text.splitlines()
 

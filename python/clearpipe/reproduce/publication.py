@@ -158,6 +158,9 @@ def _claim(claim: Mapping[str, Any], shared: Sequence[str]) -> Iterator[str]:
     where = f"; {claim['where']}" if claim["where"] else ""
     yield f"> {_sentence(claim['statement'])} ({claim['source']}; {claim['expected']}{where})"
     yield ""
+    if claim.get("quantity"):
+        yield f"What is measured: {_sentence(claim['quantity'])}"
+        yield ""
     for part in claim["parts"]:
         yield f"- {_part(claim, part)}"
     if claim.get("note"):
@@ -180,7 +183,10 @@ def _part(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     else:
         share = f" ({part['within']} of {part['of']} within)" if part["of"] > 1 else ""
         printed = f"printed {part['printed']}, " if part["printed"] else ""
-        words.append(f"{printed}accepted {part['accepted']}, measured {_measured(part)}{share}.")
+        of = "".join(f"; `{name}`" for name in part.get("measured_by", []))
+        words.append(
+            f"{printed}accepted {part['accepted']}, measured {_measured(part)}{share}{of}."
+        )
         words += [_why(claim, part)] if part["verdict"] in FAILING else []
     words += [_sentence(part[key]) for key in ("tolerance", "note") if part.get(key)]
     return f"{' '.join(words)}{_values(part)}"

@@ -108,6 +108,7 @@ def _claim(outcome: Outcome, data: runs.Data) -> dict[str, Any]:
         "statement": claim.statement,
         "kind": claim.kind,
         "basis": claim.counted_under,
+        "quantity": claim.quantity,
         "expected": claim.expected,
         "where": claim.where,
         "source": claim.source,
