@@ -144,6 +144,12 @@ def used(result: cp.Result) -> float:
     return float(link_series(result, "utilization_ratio")[1].mean())
 
 
+def used_later(result: cp.Result) -> float:
+    """The mean utilization of the run's second half."""
+    t, values = link_series(result, "utilization_ratio")
+    return float(values[t > result.meta["duration_s"] / 2].mean())
+
+
 def transition(result: cp.Result) -> float:
     """Seconds from the first flow's start until the mean utilization over a second is 80 %."""
     start = min(float(at) for at in result.flows["start_s"])

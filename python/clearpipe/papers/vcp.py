@@ -630,11 +630,12 @@ def thm2_c2(_: Data) -> float:
     return float(wrong)
 
 
-def thm3_c1(_: Data) -> float:
-    """Intervals to 80 % for each power of ten of the capacity, 1 Mb/s to 10 Gb/s."""
-    packets = np.array([25.0 * 10**k for k in range(5)])
-    taken = [_rounds_until(rounds.vcp(p, [1.0], 400).load >= 0.8) for p in packets]
-    return float(np.polyfit(np.log10(packets), taken, 1)[0])
+def thm3_c1(_: Data) -> dict[str, float]:
+    """Intervals to 80 % that each power of ten of the capacity adds, 1 Mb/s to 10 Gb/s."""
+    names = ("1 Mb/s", "10 Mb/s", "100 Mb/s", "1 Gb/s", "10 Gb/s")
+    taken = [_rounds_until(rounds.vcp(25.0 * 10**k, [1.0], 400).load >= 0.8) for k in range(5)]
+    steps = zip(names[:-1], names[1:], np.diff(taken), strict=True)
+    return {f"{low} to {high}": float(more) for low, high, more in steps}
 
 
 def thm3_c2(_: Data) -> dict[str, float]:
@@ -654,7 +655,12 @@ def thm4_c1(_: Data) -> dict[str, float]:
     return {f"P = {p}": rounds.aimd_to_fair(p, p) / (p * log(p)) for p in (30, 100, 300, 1000)}
 
 
-def thm4_c2(_: Data) -> dict[str, float]:
+def thm4_c2a(_: Data) -> dict[str, float]:
+    taken = {p: rounds.xcp_to_fair([(p + 27) / 2, (p - 27) / 2]) for p in (30, 100, 300, 1000)}
+    return {f"P = {p}": taken[p] / taken[30] for p in (100, 300, 1000)}
+
+
+def thm4_c2b(_: Data) -> dict[str, float]:
     return {
         f"P = {p}": rounds.xcp_to_fair([1.45 * p, 0.55 * p]) / vcp.xcp_rounds_to_fairness(0.9 * p)
         for p in (30, 100, 300, 1000)

@@ -285,7 +285,8 @@ def _missing(assertion: Assertion, data: Data) -> int:
 def _concerns(assertion: Assertion, measures: Sequence[Measure], data: Data, point: Point) -> bool:
     """Is the assertion, with its own measures or those as printed, about runs of this point?"""
     if assertion.check:
-        return data.is_real(point.part) == (assertion.engine == "linux")
+        real = data.is_real(point.part) == (assertion.engine == "linux")
+        return real and assertion.reads in ("", point.part)
     return any(_needs(measure, data, point) for measure in measures)
 
 

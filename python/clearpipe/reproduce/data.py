@@ -127,6 +127,8 @@ class Assertion:
     measures: tuple[Measure, ...] = ()
     check: str = ""
     """A function of the paper's module, for what is computed or not declarative."""
+    reads: str = ""
+    """The part of the figure whose runs a check is about; without it all."""
     contradiction: Contradiction | None = None
     deviation: Mapping[str, str] = field(default_factory=dict)
     """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
@@ -561,6 +563,8 @@ class Reader:
             raise self.fail(where, "neither measure nor check says how it is found")
         if read and found.check:
             raise self.fail(where, "a measure or a check, not both")
+        if found.reads and not found.check:
+            raise self.fail(f"{where}.reads", "a measure has its own part; reads is of checks")
 
     def check_printed(self, found: Assertion, where: str) -> None:
         """What is accepted may be more than what is printed, not less."""

@@ -120,6 +120,18 @@ def _paper(paper: data.Paper, found: Published) -> Iterator[str]:
     yield ""
     for figure in mine:
         yield from _figure(figure, found[figure.id])
+    yield from _readings(mine)
+
+
+def _readings(figures: Sequence[data.Figure]) -> Iterator[str]:
+    """What the paper leaves open, and what is done here."""
+    named = {one for figure in figures for one in figure.ambiguities}
+    known = [(name, text) for name, text in data.notes()["ambiguity"].items() if name in named]
+    if known:
+        yield "## What the paper leaves open, and how it is read here"
+        yield ""
+    for name, text in known:
+        yield f'- <a id="{name}"></a>**{name}**: {_sentence(text)}'
 
 
 def _figure(figure: data.Figure, one: Mapping[str, Any]) -> Iterator[str]:
@@ -130,6 +142,12 @@ def _figure(figure: data.Figure, one: Mapping[str, Any]) -> Iterator[str]:
         f"[values and settings]({figure.id}.json)."
     )
     yield ""
+    if figure.setup:
+        yield figure.setup
+        yield ""
+    if figure.ambiguities:
+        yield f"Read as {', '.join(f'[{one}](#{one})' for one in figure.ambiguities)}."
+        yield ""
     if figure.panels:
         yield f"![{figure.id}: {figure.title}]({figure.id}.png)"
         yield ""
