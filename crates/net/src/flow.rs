@@ -6,12 +6,17 @@
 //! With many flows every packet finds its flow's state cold. So what source and sink touch for a
 //! packet lies together, in the order of first use, and what is seldom needed lies elsewhere.
 
+pub mod app;
+pub mod arrivals;
+pub mod events;
+pub mod reports;
+
 use cc::registry::{AnyReceiver, AnySender};
 use cc::roles::{Ecn, EcnUse, Loss};
 use transport::{AckOutcome, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
 
-use crate::events::{Echoed, Heard};
+use crate::flow::events::{Echoed, Heard};
 use crate::packet::Pipe;
 
 /// One access hop.
@@ -145,7 +150,7 @@ pub struct Sink {
     pub acks_sent: u64,
     /// Earliest pending event of the delayed ACK.
     pub armed: Time,
-    /// Does the receiver choose what to acknowledge ([`crate::reports`])?
+    /// Does the receiver choose what to acknowledge ([`crate::flow::reports`])?
     pub reports: bool,
 }
 

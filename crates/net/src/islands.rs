@@ -11,7 +11,7 @@
 //! with timers ([`crate::flow::Source`]). It sends nothing by itself, and what is due at its ingress is an
 //! event of its own.
 //!
-//! An island's links are not plain, so that a packet at its ingress is met in [`crate::special`].
+//! An island's links are not plain, so that a packet at its ingress is met in [`crate::link::special`].
 
 mod found;
 mod gaps;
@@ -27,10 +27,10 @@ use results::metrics::Occupancy;
 use transport::{LossEvent, Segment};
 use units::{Span, Time};
 
-use crate::fingerprint::{Fingerprint, Kind};
 use crate::islands::gaps::Gaps;
 use crate::islands::members::Members;
 use crate::link::Fate;
+use crate::observe::fingerprint::{Fingerprint, Kind};
 use crate::packet::{Packet, Pool};
 use crate::world::{Due, World, event};
 

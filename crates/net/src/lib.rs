@@ -3,33 +3,17 @@
 //! One run is one thread and a function of the scenario, the seed and the replication: the same bits
 //! on every machine, with probes or without. What is in the agenda decides the speed, so nothing is in
 //! it whose time can be worked out: [`world`] says what is left.
+//!
+//! A `flow` has its two hosts, a `link` its queue, routers and line; `packet` is what goes between them,
+//! `islands` what border routers make of several links; `world` holds it all and handles what is due, and
+//! `observe` sees it.
 #![forbid(unsafe_code)]
 
-mod app;
-mod arrivals;
-mod branch;
-mod build;
-mod capacity;
-mod classes;
-mod events;
-mod explain;
-mod fingerprint;
 mod flow;
 mod islands;
-mod line;
 mod link;
-mod lookahead;
+mod observe;
 mod packet;
-mod pause;
-mod ports;
-mod probe;
-mod prototypes;
-mod reports;
-mod rows;
-mod special;
-mod tables;
-mod tap;
-mod watch;
 mod world;
 
 use capture::{RecordError, Recorded, Recorder};
@@ -37,18 +21,19 @@ use results::Tables;
 use scenario::{Parts, Scenario};
 use units::Time;
 
-pub use crate::branch::Refused;
-pub use crate::explain::{
+pub use crate::link::ports::{Entering, Passed, Ports};
+pub use crate::observe::explain::{
     AckFacts, Code, Facts, LinkFacts, LossFacts, PacketFacts, Shown, explain,
 };
+pub use crate::observe::rows::MAX_ROWS;
 pub use crate::packet::MAX_PACKETS;
-pub use crate::ports::{Entering, Passed, Ports};
-pub use crate::prototypes::{Named as Prototype, named as prototypes, with_host};
-pub use crate::rows::MAX_ROWS;
+pub use crate::world::branch::Refused;
+pub use crate::world::prototypes::{Named as Prototype, named as prototypes, with_host};
 
-use crate::build::Draw;
-use crate::fingerprint::Fingerprint;
-use crate::world::World;
+use crate::observe::fingerprint::Fingerprint;
+use crate::observe::tables;
+use crate::world::build::{self, Draw};
+use crate::world::{World, branch};
 
 /// The engine's version. Equal versions of all [`parts`] give equal fingerprints for equal scenario, seed and
 /// replication.

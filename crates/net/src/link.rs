@@ -1,13 +1,19 @@
 //! A named link: a queue, a line that serves it, and what both count.
 
+pub mod capacity;
+pub mod classed;
+pub mod line;
+pub mod ports;
+mod special;
+
 use cc::registry::{AnyHeader, AnyRouter};
 use cc::roles::{Backlog, PacketKind, Passing, Verdict};
 use queue::{Queue, Waiting};
 use results::metrics::Occupancy;
 use units::{Rate, Span, Time};
 
-use crate::fingerprint::{Fingerprint, Kind};
-use crate::line::Line;
+use crate::link::line::Line;
+use crate::observe::fingerprint::{Fingerprint, Kind};
 use crate::packet::{Packet, Pipe, Pool};
 
 /// What happened at a link since the start of the run.

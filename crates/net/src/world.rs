@@ -13,23 +13,29 @@
 //!
 //! What is left: the arrival of the head of each delay line at a queue, and timers.
 
+pub mod branch;
+pub mod build;
+pub mod lookahead;
+pub mod pause;
+pub mod prototypes;
+
 use cc::roles::{Ecn, EcnUse, PacketKind};
 use engine::Agenda;
 use queue::Waiting;
 use transport::{AckIn, Segment};
 use units::{Span, Time};
 
-use crate::app::Apps;
-use crate::arrivals::Arrivals;
-use crate::events::{Echoed, Leaving, Taken};
-use crate::fingerprint::{Fingerprint, Kind};
+use crate::flow::app::Apps;
+use crate::flow::arrivals::Arrivals;
+use crate::flow::events::{Echoed, Leaving, Taken};
+use crate::flow::reports::Reporters;
 use crate::flow::{Access, Annals, Path, Sink, Source};
 use crate::islands::Islands;
 use crate::link::{Counts, Fate, Link};
+use crate::observe::fingerprint::{Fingerprint, Kind};
+use crate::observe::probe::{Ends, Probes};
+use crate::observe::tap::Taps;
 use crate::packet::{NONE, Packet, Pool};
-use crate::probe::{Ends, Probes};
-use crate::reports::Reporters;
-use crate::tap::Taps;
 
 /// What an event is about, in the order in which events of one instant are handled.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +113,7 @@ pub struct World {
     pub sink_reach: Time,
     /// The links' counts at the end of the warm-up.
     pub at_warmup: Vec<Counts>,
-    /// Is it worth while to look ahead ([`crate::lookahead`])?
+    /// Is it worth while to look ahead ([`crate::world::lookahead`])?
     pub look_ahead: bool,
     /// Packets that crossed an access hop; named links count their own.
     pub access_hops: u64,

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use cc::roles::{Backlog, Limit, PacketKind, Service};
 use units::Time;
 
-mod classes;
+mod scheduler;
 
-pub use classes::Classes;
+pub use scheduler::Classes;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

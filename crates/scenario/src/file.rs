@@ -1,24 +1,29 @@
 //! The tables of a scenario file. What stands here is all there is: the reader, the JSON Schema and
 //! the reference page are made from it.
 
+pub mod definitions;
+pub mod fluid;
+pub mod line_keys;
+pub mod sources;
+
 use cc::registry::Recovery;
 use serde_json::{Value as Json, json};
 use units::{Rate, Span};
 
-use crate::definitions::{ProtocolRef, QueueRef};
-use crate::document::Node;
+use crate::attached::FileName;
+use crate::attached::trace::TraceForm;
 use crate::error::{Fault, Problem};
-use crate::files::FileName;
-use crate::fluid::FluidFile;
-use crate::line::DelayLaw;
-use crate::line_file::{Between, JitterForm, LossForm, ReorderFile, StepFile};
-use crate::resolved::{Rttvar, Series, Start};
-use crate::sources::{ArrivalsForm, SizeForm};
-use crate::spread::{LineRate, Spread};
-use crate::table::{
+use crate::file::definitions::{ProtocolRef, QueueRef};
+use crate::file::fluid::FluidFile;
+use crate::file::line_keys::{Between, JitterForm, LossForm, ReorderFile, StepFile};
+use crate::file::sources::{ArrivalsForm, SizeForm};
+use crate::model::line::DelayLaw;
+use crate::model::{Rttvar, Series, Start};
+use crate::syntax::declaration::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Named, Opaque, Word, table, word_values,
 };
-use crate::trace::TraceForm;
+use crate::syntax::document::Node;
+use crate::values::spread::{LineRate, Spread};
 use crate::values::{
     Buffer, ByteCount, EveryForm, OffOrTime, PlainAmount, SchemaVersion, Warmup, Way, Window,
 };

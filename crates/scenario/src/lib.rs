@@ -6,60 +6,39 @@
 //! key was nearly written, and the two would have to agree. The price is a reader of our own over
 //! TOML's tree.
 //!
+//! A file's way: `syntax` reads TOML, `file` declares the tables, `values` the forms of what stands in
+//! them, `attached` the files that they name; `resolve` makes of it the `model` that engines run, and
+//! `output` writes that down again.
+//!
 //! Protocols and queues, their names and parameters, come from [`cc::registry`] alone.
 
-mod agreement;
-mod bottleneck;
-mod buffers;
-mod cdf;
-mod definitions;
-mod document;
+mod attached;
 mod error;
 mod file;
-mod files;
-mod fluid;
-mod formula;
-mod graphml;
-mod groups;
-mod identity;
-mod islands;
-mod laws;
-mod line;
-mod line_file;
-mod naming;
-mod network;
-mod parts;
-mod quantity;
-mod reference;
+mod model;
+mod output;
 mod resolve;
-mod resolved;
-mod routing;
-mod schema;
-mod sources;
-mod spread;
-mod table;
-mod trace;
-mod traffic;
+mod syntax;
 mod values;
-mod warnings;
 pub mod watched;
-mod write;
 
+pub use attached::{Load, MAX_FILE_BYTES, beside};
 pub use error::{Place, Problem, ScenarioError};
-pub use files::{Load, MAX_FILE_BYTES, beside};
-pub use fluid::{Fluid, Sending, VcpForm, XcpForm};
-pub use identity::identity;
-pub use line::{Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace};
-pub use parts::{Parts, parts, registered};
-pub use reference::reference_markdown;
-pub use resolved::{
+pub use file::fluid::{Fluid, Sending, VcpForm, XcpForm};
+pub use model::identity::identity;
+pub use model::line::{
+    Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace,
+};
+pub use model::parts::{Parts, parts, registered};
+pub use model::traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
+pub use model::{
     Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart,
     Rttvar, Scenario, Series, Start, Transport,
 };
-pub use schema::json_schema;
-pub use table::shows;
-pub use traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
-pub use warnings::Warning;
+pub use output::reference::reference_markdown;
+pub use output::schema::json_schema;
+pub use resolve::warnings::Warning;
+pub use syntax::declaration::shows;
 
 /// A scenario and what is odd about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,12 +74,12 @@ pub fn parse_with(
 }
 
 fn parsed(text: &str, sets: &[String], load: &Load<'_>) -> Result<Parsed, error::Fault> {
-    let root = document::read(text, sets)?;
+    let root = syntax::document::read(text, sets)?;
     if root.entry("schema").is_none() {
         return Err(resolve::schema_missing());
     }
-    let file = <file::File as table::FileValue>::read(&root)?;
+    let file = <file::File as syntax::declaration::FileValue>::read(&root)?;
     let scenario = resolve::resolve(&file, load)?;
-    let warnings = warnings::warnings(&file, &scenario);
+    let warnings = resolve::warnings::warnings(&file, &scenario);
     Ok(Parsed { scenario, warnings })
 }

@@ -1,24 +1,34 @@
 //! From the file's tables to the resolved scenario: the order of the steps, and the checks that need
 //! more than one table.
 
+mod agreement;
+mod bottleneck;
+mod buffers;
+mod groups;
+mod islands;
+mod naming;
+pub mod network;
+mod routing;
+pub mod warnings;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::Span;
 
-use crate::bottleneck::bottleneck;
-use crate::buffers::limits;
-use crate::definitions::Catalog;
+use crate::attached::{Files, Load};
 use crate::error::{Fault, Problem, Spot};
+use crate::file::definitions::Catalog;
 use crate::file::{File, PacketsFile, Preset, TransportFile};
-use crate::files::{Files, Load};
-use crate::groups::{Context, MAX_STEPS};
-use crate::islands::Land;
-use crate::naming::name_what_is_in_place;
-use crate::network::{Network, Shape};
-use crate::quantity::TIME;
-use crate::resolved::{Every, Group, Link, Packets, Probe, Rttvar, Scenario, Transport};
-use crate::table::At;
+use crate::model::{Every, Group, Link, Packets, Probe, Rttvar, Scenario, Transport};
+use crate::resolve::bottleneck::bottleneck;
+use crate::resolve::buffers::limits;
+use crate::resolve::groups::{Context, MAX_STEPS};
+use crate::resolve::islands::Land;
+use crate::resolve::naming::name_what_is_in_place;
+use crate::resolve::network::{Network, Shape};
+use crate::syntax::declaration::At;
+use crate::values::quantity::TIME;
 use crate::values::{ByteCount, Warmup, Way};
 
 /// The scenario that `file` describes.

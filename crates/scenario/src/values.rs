@@ -1,13 +1,18 @@
 //! The forms of values that are more than a word or a number.
 
+pub mod formula;
+pub mod laws;
+pub mod quantity;
+pub mod spread;
+
 use serde_json::{Value as Json, json};
 use units::{Rate, Span};
 
-use crate::document::{Node, Raw};
 use crate::error::{Fault, Problem};
-use crate::quantity::{BYTES, Decimal, Dimension, RATE, TIME, number, split};
-use crate::resolved::{Every, Series, Start};
-use crate::table::{At, Definitions, FileValue, Word, defined, word_values};
+use crate::model::{Every, Series, Start};
+use crate::syntax::declaration::{At, Definitions, FileValue, Word, defined, word_values};
+use crate::syntax::document::{Node, Raw};
+use crate::values::quantity::{BYTES, Decimal, Dimension, RATE, TIME, number, split};
 
 /// The text of a quantity; a bare number is told its unit.
 pub(crate) fn quantity_text<'a>(

@@ -4,8 +4,8 @@
 use units::Time;
 
 use crate::error::{Place, Problem, ScenarioError};
-use crate::quantity::{BYTES, TIME};
-use crate::resolved::Scenario;
+use crate::model::Scenario;
+use crate::values::quantity::{BYTES, TIME};
 
 /// Every link.
 const ALL: &str = "all";

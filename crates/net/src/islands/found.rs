@@ -9,12 +9,12 @@ use scenario::{Crossing, Island, Scenario};
 use units::{Rate, Time};
 
 use super::{Cargo, Counts, Islands, Macro, NO_TIME};
-use crate::build::{Birth, Draw, Mould, limits};
-use crate::fingerprint::Fingerprint;
 use crate::flow::{Access, Annals, Path, Sink, Source};
 use crate::islands::gaps::Gaps;
 use crate::islands::members::Members;
+use crate::observe::fingerprint::Fingerprint;
 use crate::packet::NONE;
+use crate::world::build::{Birth, Draw, Mould, limits};
 
 /// What the macro-flows add to the world's flows.
 #[derive(Debug)]

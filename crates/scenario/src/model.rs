@@ -1,0 +1,458 @@
+//! What a scenario file means once every name is looked up, every default filled in and every
+//! quantity an integer: what the engines run.
+
+pub mod identity;
+pub mod line;
+pub mod parts;
+pub mod traffic;
+
+use std::ops::Range;
+
+use cc::params::{Spec, Value};
+use cc::registry::{AnyRouterParams, AnySenderParams, Recovery};
+use cc::roles::Limit;
+use units::random::Stream;
+use units::{Rate, Span, Time};
+
+use crate::file::fluid::Fluid;
+use crate::model::line::Line;
+use crate::model::traffic::{App, Arrivals, Size};
+
+/// A scenario with nothing left to decide.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// What reports and result directories call it.
+    pub name: String,
+    /// How long it runs.
+    pub duration: Span,
+    /// Measurements start here, counted from the start of the run.
+    pub warmup: Span,
+    /// The experiment's seed.
+    pub seed: u64,
+    /// The link that its numbers are of where they name none; no part of what is run.
+    pub bottleneck: Option<usize>,
+    /// Sizes on the wire.
+    pub packets: Packets,
+    /// What every flow's transport shares.
+    pub transport: Transport,
+    /// The named links; a link's index is its number.
+    pub links: Vec<Link>,
+    /// The groups of flows; flows are numbered through in this order.
+    pub groups: Vec<Group>,
+    /// The islands; macro-flows are numbered after the flows, in this order.
+    pub islands: Vec<Island>,
+    /// What is recorded over time.
+    pub probe: Probe,
+    /// How the fluid engine solves its equations.
+    pub fluid: Fluid,
+}
+
+impl Scenario {
+    /// The name of the link that its numbers are of where they name none.
+    pub fn bottleneck(&self) -> Option<&str> {
+        self.bottleneck.map(|link| self.links[link].name.as_str())
+    }
+
+    /// Flows in all groups together; those that arrive while the run goes on are not counted.
+    pub fn flow_count(&self) -> u64 {
+        self.groups.iter().map(|group| u64::from(group.count)).sum()
+    }
+
+    /// Two-way propagation time of the `i`-th flow of a group: its path, its ACKs' path and the
+    /// four access hops.
+    pub fn rtt(&self, group: &Group, i: u32) -> Span {
+        let links = group.path.iter().chain(&group.reverse);
+        let named = links.fold(Span::ZERO, |sum, &link| sum + self.links[link].owd);
+        let access = group.access(i);
+        named + (access.source_owd + access.sink_owd) * 2
+    }
+}
+
+/// Sizes on the wire, headers inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packets {
+    /// A full data packet [bytes].
+    pub data_bytes: u32,
+    /// A pure acknowledgement [bytes].
+    pub ack_bytes: u32,
+}
+
+/// The reliability machinery's settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transport {
+    /// Least retransmission timeout.
+    pub min_rto: Span,
+    /// Largest retransmission timeout.
+    pub max_rto: Span,
+    /// Retransmission timeout before the first RTT sample.
+    pub initial_rto: Span,
+    /// The least that the timeout is above the smoothed RTT.
+    pub rto_granularity: Span,
+    /// When a sample that lowers the RTT's variation counts.
+    pub rttvar: Rttvar,
+    /// Window at the start [packets].
+    pub initial_window: f64,
+    /// Duplicate ACKs that make a fast retransmit.
+    pub dup_thresh: u32,
+    /// How long an ACK may wait for a second packet; `None`: every packet is acknowledged at once.
+    pub delayed_ack: Option<Span>,
+    /// RFC 3042: do the first two duplicate ACKs let new data out?
+    pub limited_transmit: bool,
+}
+
+/// When an RTT sample that lowers the estimate of the RTT's variation counts; one that raises it always does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rttvar {
+    /// One per RTT.
+    Rtt,
+    /// Each.
+    Ack,
+}
+
+impl Rttvar {
+    /// Both.
+    pub const ALL: [Rttvar; 2] = [Rttvar::Rtt, Rttvar::Ack];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rttvar::Rtt => "rtt",
+            Rttvar::Ack => "ack",
+        }
+    }
+}
+
+/// One direction of a line, with the buffer in front of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// The node it leaves.
+    pub from: String,
+    /// The node it reaches.
+    pub to: String,
+    /// Its capacity.
+    pub rate: Rate,
+    /// One-way propagation delay.
+    pub owd: Span,
+    /// The buffer's limit.
+    pub limit: Limit,
+    /// The queue in the buffer.
+    pub queue: Queue,
+    /// What the line does besides serving packets at `rate`.
+    pub line: Line,
+}
+
+/// A queue: a policy and perhaps a protocol's feedback over it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// The name it has in the file, or one made from its kind if it was written in place.
+    pub name: String,
+    /// Decides what to drop or mark.
+    pub policy: RouterPart,
+    /// Computes a protocol's feedback.
+    pub feedback: Option<RouterPart>,
+}
+
+/// A registered queue with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouterPart {
+    /// Its name in the registry.
+    pub kind: &'static str,
+    /// Its parameters.
+    pub params: AnyRouterParams,
+}
+
+/// A registered protocol with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol {
+    /// The name it has in the file, or one made from its kind if it was written in place.
+    pub name: String,
+    /// Its name in the registry.
+    pub kind: &'static str,
+    /// Its parameters.
+    pub params: AnySenderParams,
+    /// How lost data is found and sent again.
+    pub recovery: Recovery,
+}
+
+/// Flows that share everything but their start and their access hops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The protocol at the end hosts.
+    pub protocol: Protocol,
+    /// How many flows; with `arrivals` it is not counted here and stands at 0.
+    pub count: u32,
+    /// Do they come while the run goes on, as transfers?
+    pub arrivals: Option<Arrivals>,
+    /// What their applications offer.
+    pub app: App,
+    /// The links the data crosses, in order.
+    pub path: Vec<usize>,
+    /// The links the ACKs cross, in order.
+    pub reverse: Vec<usize>,
+    /// The access hops: one value for all flows, or one for each; with `arrivals` some that the
+    /// flows take in turn. See [`Group::access`].
+    pub access: Vec<Access>,
+    /// When the flows start.
+    pub start: Start,
+    /// When they stop sending new data; `None`: never.
+    pub stop: Option<Span>,
+    /// How much each of them sends.
+    pub size: Size,
+}
+
+impl Group {
+    /// The access hops of the `i`-th flow.
+    pub fn access(&self, i: u32) -> Access {
+        self.access[i as usize % self.access.len()]
+    }
+}
+
+/// Links between border routers that map what passes onto one macro-flow for each way through them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Island {
+    /// Its name.
+    pub name: String,
+    /// Its links; no link has two islands.
+    pub links: Vec<usize>,
+    /// The protocol of its macro-flows.
+    pub protocol: Protocol,
+    /// The outer header of a packet inside [bytes].
+    pub outer_bytes: u32,
+    /// The limit of each macro-flow's queue at its ingress.
+    pub limit: Limit,
+    /// The groups that cross it as they are, ascending.
+    pub native: Vec<usize>,
+    /// One for each macro-flow.
+    pub crossings: Vec<Crossing>,
+}
+
+/// A way through an island, from its ingress to its egress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The links that the macro-flow crosses.
+    pub path: Vec<usize>,
+    /// The links that its acknowledgements cross.
+    pub feedback: Vec<usize>,
+}
+
+impl Island {
+    /// Where a path runs through the island, as places in the path; each run is as long as can be.
+    pub fn runs(&self, path: &[usize]) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (place, link) in path.iter().enumerate() {
+            match runs.last_mut() {
+                _ if !self.links.contains(link) => {}
+                Some(run) if run.end == place => run.end += 1,
+                _ => runs.push(place..place + 1),
+            }
+        }
+        runs
+    }
+
+    /// The groups whose packets it maps, where they cross it, with their numbers.
+    pub fn mapped<'a>(&self, groups: &'a [Group]) -> impl Iterator<Item = (usize, &'a Group)> {
+        groups.iter().enumerate().filter(|(number, _)| !self.native.contains(number))
+    }
+}
+
+/// The four access hops of a flow: from its source to the first link, from the last link to its
+/// sink, and the same two back for the ACKs. Their buffers have no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The capacity of each of the four.
+    pub rate: Rate,
+    /// One-way propagation delay between the source and the network.
+    pub source_owd: Span,
+    /// One-way propagation delay between the network and the sink.
+    pub sink_owd: Span,
+}
+
+/// When the flows of a group start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// All at once.
+    At(Span),
+    /// Each at an instant drawn from `[low, high)`.
+    Uniform(Span, Span),
+    /// The `i`-th at `first + i * gap`.
+    Every {
+        /// The first flow's start.
+        first: Span,
+        /// From one start to the next.
+        gap: Span,
+    },
+    /// One instant for each flow.
+    List(Vec<Span>),
+}
+
+impl Start {
+    /// When the `i`-th flow starts; draws one number from `stream` if the start is random.
+    pub fn time(&self, i: u32, stream: &mut Stream) -> Time {
+        match self {
+            Start::At(at) => Time(at.0),
+            Start::Uniform(low, high) => {
+                let width = (*high - *low).0 as f64;
+                Time(low.0 + (width * stream.unit()) as u64)
+            }
+            Start::Every { first, gap } => Time((*first + *gap * u64::from(i)).0),
+            Start::List(list) => Time(list[i as usize].0),
+        }
+    }
+
+    /// The latest start that one of `count` flows can have.
+    pub fn latest(&self, count: u32) -> Span {
+        match self {
+            Start::At(at) => *at,
+            Start::Uniform(_, high) => *high,
+            Start::Every { first, gap } => *first + *gap * u64::from(count.saturating_sub(1)),
+            Start::List(list) => list.iter().copied().max().unwrap_or(Span::ZERO),
+        }
+    }
+}
+
+/// What is recorded over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The series, each at most once.
+    pub series: Vec<Series>,
+    /// When a value is recorded.
+    pub every: Every,
+    /// The groups whose flows are recorded; `None`: all.
+    pub groups: Option<Vec<usize>>,
+    /// The links that are recorded; `None`: all.
+    pub links: Option<Vec<usize>>,
+}
+
+/// When a probe records a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// After each such span.
+    Span(Span),
+    /// Whenever it changes.
+    Change,
+}
+
+/// A quantity that can be recorded over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Series {
+    /// Congestion window.
+    Cwnd,
+    /// Smoothed RTT.
+    Srtt,
+    /// Bits of new data delivered per second, mean since the last sample.
+    Goodput,
+    /// Bits sent per second, retransmissions included, mean since the last sample.
+    Rate,
+    /// The sender's inner variables by the paper's names.
+    Sender,
+    /// What waits at the link.
+    Queue,
+    /// Bits that left over capacity, mean since the last sample.
+    Utilization,
+    /// Packets dropped since the last sample; on change, one row for each.
+    Drops,
+    /// Packets lost on the line since the last sample; on change, one row for each.
+    Losses,
+    /// The router's inner variables by the paper's names.
+    Router,
+}
+
+/// What a series has one column of values for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Every flow.
+    Flow,
+    /// Every named link.
+    Link,
+}
+
+impl Series {
+    /// All of them.
+    pub const ALL: [Series; 10] = [
+        Series::Cwnd,
+        Series::Srtt,
+        Series::Goodput,
+        Series::Rate,
+        Series::Sender,
+        Series::Queue,
+        Series::Utilization,
+        Series::Drops,
+        Series::Losses,
+        Series::Router,
+    ];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Series::Cwnd => "cwnd",
+            Series::Srtt => "srtt",
+            Series::Goodput => "goodput",
+            Series::Rate => "rate",
+            Series::Sender => "sender",
+            Series::Queue => "queue",
+            Series::Utilization => "utilization",
+            Series::Drops => "drops",
+            Series::Losses => "losses",
+            Series::Router => "router",
+        }
+    }
+
+    /// One line for the reference page.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Series::Cwnd => "congestion window",
+            Series::Srtt => "smoothed RTT",
+            Series::Goodput => "new data delivered per second, mean since the last sample",
+            Series::Rate => {
+                "bits sent per second, retransmissions included, mean since the last sample"
+            }
+            Series::Sender => "the sender's inner variables by the paper's names",
+            Series::Queue => "what waits at the link, the packet in service not counted",
+            Series::Utilization => "bits that left over capacity, mean since the last sample",
+            Series::Drops => "packets dropped since the last sample",
+            Series::Losses => "packets lost on the line since the last sample",
+            Series::Router => "the router's inner variables by the paper's names",
+        }
+    }
+
+    /// Is there one for every flow or one for every link?
+    pub fn of(self) -> Of {
+        match self {
+            Series::Cwnd | Series::Srtt | Series::Goodput | Series::Rate | Series::Sender => {
+                Of::Flow
+            }
+            Series::Queue
+            | Series::Utilization
+            | Series::Drops
+            | Series::Losses
+            | Series::Router => Of::Link,
+        }
+    }
+
+    /// Can it be recorded with [`Every::Change`]? A mean over time cannot.
+    pub fn on_change(self) -> bool {
+        !matches!(self, Series::Goodput | Series::Rate | Series::Utilization)
+    }
+}
+
+impl RouterPart {
+    /// Its parameters by name, in the order of declaration.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Spec, Value)> {
+        let specs = cc::registry::queues().find(|info| info.name == self.kind).map(|q| q.params);
+        let specs = specs.unwrap_or_default().iter();
+        specs.filter_map(|spec| Some((spec, self.params.get(spec.name)?)))
+    }
+}
+
+impl Protocol {
+    /// Its parameters by name, in the order of declaration.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Spec, Value)> {
+        let specs = cc::registry::protocols().find(|info| info.name == self.kind).map(|p| p.params);
+        let specs = specs.unwrap_or_default().iter();
+        specs.filter_map(|spec| Some((spec, self.params.get(spec.name)?)))
+    }
+}

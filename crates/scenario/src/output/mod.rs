@@ -1,0 +1,5 @@
+//! What is written of a scenario, and of scenarios in general.
+
+pub mod reference;
+pub mod schema;
+pub mod toml;

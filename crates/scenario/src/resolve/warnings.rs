@@ -1,0 +1,174 @@
+//! What is allowed in a scenario but probably not meant.
+
+use std::fmt;
+
+use units::Span;
+
+use crate::file::sources::{mean_gap_s, mean_size};
+use crate::file::{File, Topology};
+use crate::model::line::{Capacity, LossModel};
+use crate::model::{Group, Link, Of, Scenario};
+use crate::values::laws::percent;
+use crate::values::quantity::{RATE, TIME};
+
+/// Something that is allowed but probably not meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What, where and why.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// What is allowed but probably not meant.
+pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
+    let mut messages = Vec::new();
+    let unread = [("sweep", file.sweep.is_some()), ("plot", file.plot.is_some())];
+    for (table, _) in unread.iter().filter(|(_, is_there)| *is_there) {
+        messages.push(format!("{table}: a run ignores this table"));
+    }
+    let is_map = file.topology.as_ref().is_some_and(|t| matches!(t.value, Topology::Map(_)));
+    let mut crossed = vec![false; scenario.links.len()];
+    for link in scenario.groups.iter().flat_map(|group| group.path.iter().chain(&group.reverse)) {
+        crossed[*link] = true;
+    }
+    // What is said, of which link first and of how many more.
+    let mut odd: Vec<(String, &str, usize)> = Vec::new();
+    for (i, link) in scenario.links.iter().enumerate() {
+        // A map has links that nobody asked for.
+        if !is_map && !crossed[i] {
+            messages.push(format!("no flow crosses link \"{}\"", link.name));
+        }
+        odd_line(scenario.duration, link, |text| {
+            match odd.iter_mut().find(|(other, ..)| *other == text) {
+                Some((_, _, more)) => *more += 1,
+                None => odd.push((text, &link.name, 0)),
+            }
+        });
+    }
+    for (text, link, more) in odd {
+        let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+        messages.push(format!("link \"{link}\"{more}: {text}"));
+    }
+    for group in &scenario.groups {
+        let key = format!("flows.{}", group.name);
+        messages.extend(missing_router(scenario, (&key, group.protocol.kind), &group.path));
+        messages.extend(slow_access(scenario, group));
+        messages.extend(too_much_offered(scenario, group));
+        messages.extend(late_stop(scenario, group));
+    }
+    for island in &scenario.islands {
+        if island.crossings.is_empty() {
+            messages.push(format!("islands.{}: no flow crosses it", island.name));
+        }
+        let key = format!("islands.{}", island.name);
+        messages.extend(missing_router(scenario, (&key, island.protocol.kind), &island.links));
+    }
+    for (key, chosen, of) in [
+        ("flows", scenario.probe.groups.is_some(), Of::Flow),
+        ("links", scenario.probe.links.is_some(), Of::Link),
+    ] {
+        if chosen && !scenario.probe.series.iter().any(|series| series.of() == of) {
+            messages.push(format!("probe.{key}: no series of {key} is recorded"));
+        }
+    }
+    messages.into_iter().map(|message| Warning { message }).collect()
+}
+
+/// What a link's line does too late, always or never.
+fn odd_line(duration: Span, link: &Link, mut say: impl FnMut(String)) {
+    let text = |span: Span| TIME.exact(span.0);
+    let end = text(duration);
+    if let Capacity::Steps(steps) = &link.line.capacity
+        && let Some(late) = steps.iter().find(|step| step.at >= duration)
+    {
+        say(format!("the step at {} is after the end at {end}", text(late.at)));
+    }
+    if let Some(late) = link.line.outages.iter().find(|outage| outage.to > duration) {
+        let (from, to) = (text(late.from), text(late.to));
+        say(format!("the outage from {from} to {to} is not over at the end at {end}"));
+    }
+    match link.line.loss.as_ref().map(|loss| &loss.model) {
+        Some(LossModel::Random(1.0) | LossModel::Every(1)) => {
+            say("every packet is lost".to_owned());
+        }
+        Some(LossModel::GilbertElliott { to_bad, .. }) if *to_bad == 0.0 => {
+            say("the bad state is never reached".to_owned());
+        }
+        Some(LossModel::GilbertElliott { to_good, .. }) if *to_good == 0.0 => {
+            say("the bad state is never left".to_owned());
+        }
+        _ => {}
+    }
+    if link.line.reorder.is_some_and(|reorder| reorder.p == 1.0) {
+        say("every packet is held up, so that none is overtaken".to_owned());
+    }
+}
+
+/// Flows that offer as much as the slowest link on their way can carry, or more.
+fn too_much_offered(scenario: &Scenario, group: &Group) -> Option<String> {
+    let arrivals = group.arrivals.as_ref()?;
+    let link = group.path.iter().map(|&i| &scenario.links[i]).min_by_key(|link| link.rate)?;
+    let offered_bps = mean_size(&group.size)? * 8.0 / mean_gap_s(&arrivals.gap);
+    let load = offered_bps / link.rate.as_bps();
+    // A load of 100 % has been a mean gap in between.
+    (load > 1.0 - 1e-9).then(|| {
+        let (name, rate) = (&group.name, RATE.exact(link.rate.0));
+        let (load, link) = (percent((load * 1000.0).round() / 1000.0), &link.name);
+        format!("flows.{name}: the arrivals offer {load} of the {rate} of link \"{link}\"")
+    })
+}
+
+fn late_stop(scenario: &Scenario, group: &Group) -> Option<String> {
+    let stop = group.stop.filter(|stop| *stop > scenario.duration && group.arrivals.is_some())?;
+    let (stop, end) = (TIME.exact(stop.0), TIME.exact(scenario.duration.0));
+    Some(format!("flows.{}: the arrivals stop at {stop}, after the end at {end}", group.name))
+}
+
+/// What has a protocol of this kind crosses these links.
+fn missing_router(
+    scenario: &Scenario,
+    (key, kind): (&str, &str),
+    links: &[usize],
+) -> Option<String> {
+    let info = cc::registry::protocols().find(|info| info.name == kind)?;
+    let router = info.router?;
+    // Another queue that reads and writes the same header will do: the paper's variants are such.
+    let reads = |kind: &str| {
+        cc::registry::queues().find(|info| info.name == kind).and_then(|info| info.reads)
+    };
+    let serves = |kind: &str| kind == router || info.reads.is_some() && reads(kind) == info.reads;
+    let lacks = |link: &&Link| {
+        let queue = &link.queue;
+        let kinds = [Some(&queue.policy), queue.feedback.as_ref()];
+        !kinds.into_iter().flatten().any(|part| serves(part.kind))
+    };
+    let path = links.iter().map(|&i| &scenario.links[i]);
+    let mut lacking = path.filter(lacks);
+    let (first, more) = (format!("\"{}\"", lacking.next()?.name), lacking.count());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!(
+        "{key}: protocol \"{kind}\" needs queue \"{router}\", which is not on link {first}{more}"
+    ))
+}
+
+fn slow_access(scenario: &Scenario, group: &Group) -> Option<String> {
+    let slowest = group.access.iter().map(|access| access.rate).min()?;
+    let path = group.path.iter().map(|&i| &scenario.links[i]);
+    let link = path.clone().min_by_key(|link| link.rate)?;
+    if slowest >= link.rate {
+        return None;
+    }
+    let rate = |rate: units::Rate| RATE.exact(rate.0);
+    Some(format!(
+        "flows.{}: the access rate of {} is below the {} of link \"{}\"",
+        group.name,
+        rate(slowest),
+        rate(link.rate),
+        link.name
+    ))
+}
