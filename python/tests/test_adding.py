@@ -40,7 +40,7 @@ def follow(tree: Path) -> int:
 
 def copy(tree: Path, crates: list[str]) -> None:
     for crate in crates:
-        ignored = shutil.ignore_patterns("target", "*.proptest-regressions")
+        ignored = shutil.ignore_patterns("target", "*proptest-regressions")
         shutil.copytree(ROOT / "crates" / crate, tree / "crates" / crate, ignore=ignored)
     for name in ("Cargo.lock", "rust-toolchain.toml", "clippy.toml"):
         shutil.copy(ROOT / name, tree / name)

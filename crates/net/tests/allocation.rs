@@ -1,5 +1,7 @@
 //! After warm-up the engine allocates nothing per packet: pools and rings have grown to what the run
 //! needs, and double on the rare occasion that a run of losses asks for more.
+//!
+//! A binary of its own: it counts with a global allocator, which the other tests go without.
 
 use clearpipe_net::Run;
 use scenario::{

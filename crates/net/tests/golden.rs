@@ -6,6 +6,7 @@
 //!
 //! With a new version, `CLEARPIPE_GOLDEN=write` writes the file anew.
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeMap;

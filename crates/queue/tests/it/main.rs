@@ -1,0 +1,4 @@
+//! Queues as a link drives them.
+
+mod csfq;
+mod scheduler;

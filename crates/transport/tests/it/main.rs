@@ -1,0 +1,6 @@
+//! Two transports and a channel between them.
+
+mod channel;
+mod naive;
+mod receiving;
+mod recovery;
