@@ -3,16 +3,16 @@
  * As VCP, and the order of TCP's two numbers says which of a pair a packet is: the sender switches
  * them where it must, the receiver switches them back before TCP sees them, and answers in the same
  * order. A switch leaves the TCP checksum as it is. Both ends need these programs, so a sender
- * switches nothing before it has heard a code, and a receiver nothing before it has switched something
- * back. Deviations from the paper and from the simulator:
+ * switches nothing before it has heard a code, and a receiver nothing before it has switched
+ * something back. Deviations from the paper and from the simulator:
  * - A tie (equal numbers) is sent as it is, and so is an LSP.
  * - An ACK that answers both of a pair returns the one that the last ACK did not. With one ACK per
  *   packet (`quickack 1` on the receiver's route) every packet gets its own, as in the paper.
  * - Codes come back in ACKs without data only: data's order is its own.
- * - Stateful firewalls drop switched packets. Few are sent before one has come through, three times at
- *   most, and then none; meanwhile it is VCP.
- * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts, but
- * where it is Reno. */
+ * - Stateful firewalls drop switched packets. Few are sent before one has come through, three times
+ *   at most, and then none; meanwhile it is VCP.
+ * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts,
+ * but where it is Reno. */
 #include "host.h"
 #include "packet.h"
 #include "dpcp_math.h"

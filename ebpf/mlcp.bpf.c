@@ -1,9 +1,10 @@
 /* MLCP's end hosts: the congestion control `mlcp`, and its header in a TCP option.
  *
  * Data bears the lowest load code, the sender's t_p and RTT; the receiver returns the header of the
- * highest load since its last ACK. After a timeout the window is one packet, as in the simulator, and
- * no loss besides moves it. One deviation: a loss while the code is the lowest halves it. Without an
- * MLCP router on the path the code never is another, and nothing else would ever close the window. */
+ * highest load since its last ACK. After a timeout the window is one packet, as in the simulator,
+ * and no loss besides moves it. One deviation: a loss while the code is the lowest halves it.
+ * Without an MLCP router on the path the code never is another, and nothing else would ever close
+ * the window. */
 #include "host.h"
 #include "mlcp_math.h"
 
@@ -123,8 +124,8 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	give_window(tp, flow->mlcp.cwnd);
 }
 
-/* Decoupled: a loss cuts nothing, unless Reno has the window, or the code says that less than 16 % of
- * the path is used: then another queue than an MLCP router's is full. */
+/* Decoupled: a loss cuts nothing, unless Reno has the window, or the code says that less than 16 %
+ * of the path is used: then another queue than an MLCP router's is full. */
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {

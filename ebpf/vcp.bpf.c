@@ -1,12 +1,12 @@
 /* VCP's end hosts: the congestion control `vcp`, and what its packets carry.
  *
- * Data leaves with 01 in the IP header's two ECN bits, which routers raise. The receiver returns the
- * highest code since its last ACK in TCP's CWR and ECE (so that data of the other way has its own IP
- * bits), and in the IP bits too where the ACK bears no data, as the paper has it. A connection that has
- * negotiated ECN, because the peer asked for it, is Reno with ECN: the same bits are TCP's there, and
- * routers' highest code is its congestion mark. Packets may be large (GSO): all segments of one carry
- * the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are repaired and cut nothing but at timeouts, or
- * where it is Reno. */
+ * Data leaves with 01 in the IP header's two ECN bits, which routers raise. The receiver returns
+ * the highest code since its last ACK in TCP's CWR and ECE (so that data of the other way has its
+ * own IP bits), and in the IP bits too where the ACK bears no data, as the paper has it. A
+ * connection that has negotiated ECN, because the peer asked for it, is Reno with ECN: the same
+ * bits are TCP's there, and routers' highest code is its congestion mark. Packets may be large
+ * (GSO): all segments of one carry the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are
+ * repaired and cut nothing but at timeouts, or where it is Reno. */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"

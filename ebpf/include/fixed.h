@@ -1,5 +1,6 @@
-/* Fixed-point numbers of 32 fractional bits (Q32), unsigned: BPF has neither floating point nor, with
- * clang before 18, signed division. The same text compiles for the host, where it is tested. */
+/* Fixed-point numbers of 32 fractional bits (Q32), unsigned: BPF has neither floating point nor,
+ * with clang before 18, signed division. The same text compiles for the host, where it is
+ * tested. */
 #ifndef CLEARPIPE_FIXED_H
 #define CLEARPIPE_FIXED_H
 

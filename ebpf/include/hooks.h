@@ -1,5 +1,5 @@
-/* What the kernel calls of VCP's and DPCP's senders; the file that includes this defines their flows, act() for
- * ACKs, cc_init, cc_ssthresh and CC_NAME. */
+/* What the kernel calls of VCP's and DPCP's senders; the file that includes this defines their
+ * flows, act() for ACKs, cc_init, cc_ssthresh and CC_NAME. */
 SEC("struct_ops/release")
 void BPF_PROG(cc_release, struct sock *sk)
 {
@@ -32,9 +32,9 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 }
 #endif
 
-/* VCP's pacing of large RTTs (`pace_large_rtt`), where the kernel is not to space: this is asked before it sends, and
- * after it has set its own rate. The answer is how many packets a large one has at least: the
- * kernel's own, and one in a gap. */
+/* VCP's pacing of large RTTs (`pace_large_rtt`), where the kernel is not to space: this is asked
+ * before it sends, and after it has set its own rate. The answer is how many packets a large one
+ * has at least: the kernel's own, and one in a gap. */
 SEC("struct_ops/min_tso_segs")
 u32 BPF_PROG(cc_min_tso_segs, struct sock *sk)
 {

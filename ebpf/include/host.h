@@ -48,9 +48,9 @@ static __always_inline void start_window(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* Does the sender use its window? One that does not shall not open it on and on. Paced packets follow a
- * window that grows by a factor per RTT as late as that: of one that has data, and leave of its receiver
- * to send more than its window, 16 (MLCP's is 14). */
+/* Does the sender use its window? One that does not shall not open it on and on. Paced packets
+ * follow a window that grows by a factor per RTT as late as that: of one that has data, and leave
+ * of its receiver to send more than its window, 16 (MLCP's is 14). */
 static __always_inline int uses_window(const struct tcp_sock *tp)
 {
 	int held = tp->app_limited || (u64)tp->snd_cwnd * tp->mss_cache >= tp->snd_wnd;
@@ -66,8 +66,9 @@ static __always_inline int in_recovery(const struct tcp_sock *tp)
 	return state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 }
 
-/* The window that the kernel holds: the protocol's, rounded down. The kernel spaces it by tcp_pacing_ca_ratio,
- * and by tcp_pacing_ss_ratio below half of ssthresh, which no explicit protocol starts slowly up to. */
+/* The window that the kernel holds: the protocol's, rounded down. The kernel spaces it by
+ * tcp_pacing_ca_ratio, and by tcp_pacing_ss_ratio below half of ssthresh, which no explicit
+ * protocol starts slowly up to. */
 static __always_inline void give_window(struct tcp_sock *tp, u64 cwnd)
 {
 	u32 whole = sane_cwnd(cwnd) >> 32;
@@ -77,7 +78,8 @@ static __always_inline void give_window(struct tcp_sock *tp, u64 cwnd)
 		tp->snd_ssthresh = 2;
 }
 
-/* What the kernel did to the window meanwhile (recovery, timeout, idling) holds for the protocol. */
+/* What the kernel did to the window meanwhile (recovery, timeout, idling) holds for the
+ * protocol. */
 static __always_inline u64 take_window(const struct tcp_sock *tp, u64 cwnd)
 {
 	return cwnd >> 32 == tp->snd_cwnd ? cwnd : (u64)tp->snd_cwnd << 32;
@@ -91,7 +93,8 @@ static __always_inline u32 half_of(const struct tcp_sock *tp)
 }
 
 /* Reno's answer to a loss or ECN where the kernel leaves the window to cong_control: there it sets
- * ssthresh only. It asks for that once per recovery, and has noted the window to go back to before. */
+ * ssthresh only. It asks for that once per recovery, and has noted the window to go back to
+ * before. */
 static __always_inline u32 cut_in_half(struct tcp_sock *tp)
 {
 	u32 half = half_of(tp);
@@ -185,8 +188,8 @@ static __always_inline u32 pacing_ratio(const struct sock *sk)
 	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ca_ratio;
 }
 
-/* What the kernel does for congestion controls that leave recovery to it: tcp_pacing_ca_ratio per cent of a
- * window per RTT, without spacing at 0; and no more than SO_MAX_PACING_RATE. */
+/* What the kernel does for congestion controls that leave recovery to it: tcp_pacing_ca_ratio per
+ * cent of a window per RTT, without spacing at 0; and no more than SO_MAX_PACING_RATE. */
 static __always_inline void pace(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_of(sk);

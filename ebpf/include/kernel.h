@@ -1,5 +1,6 @@
-/* What the programs need to know of the kernel, by name: offsets are taken from the running kernel's
- * BTF when they are loaded (CO-RE), so that neither its headers nor vmlinux.h are needed to build. */
+/* What the programs need to know of the kernel, by name: offsets are taken from the running
+ * kernel's BTF when they are loaded (CO-RE), so that neither its headers nor vmlinux.h are needed
+ * to build. */
 #ifndef CLEARPIPE_KERNEL_H
 #define CLEARPIPE_KERNEL_H
 

@@ -1,11 +1,13 @@
-/* A protocol's header in an experimental TCP option (kind 253, ExID: RFC 6994), as sock_ops writes it
- * and TC reads it. The file that includes this defines before:
+/* A protocol's header in an experimental TCP option (kind 253, ExID: RFC 6994), as sock_ops writes
+ * it and TC reads it. The file that includes this defines before:
  * - EXID and HEADER_BYTES, a multiple of four;
  * - struct flow with `sends`, `writes`, `pending` and `distrust`, and the map `flows`;
  * - forward(), echo(): put HEADER_BYTES for a data segment or an ACK;
- * - take_data(), take_echo(): read them; is_near(): is the RTT in an echo within 16 times the sender's now?
+ * - take_data(), take_echo(): read them; is_near(): is the RTT in an echo within 16 times the
+ *   sender's now?
  *
- * sock_ops sees a received option only where TCP does not merge segments, so both ends read at TC. */
+ * sock_ops sees a received option only where TCP does not merge segments, so both ends read at
+ * TC. */
 #ifndef CLEARPIPE_OPTIONS_H
 #define CLEARPIPE_OPTIONS_H
 
@@ -61,10 +63,10 @@ static __always_inline int find_option(struct __sk_buff *skb, const struct segme
 /* Echoes that are not believed after one that cannot be right. */
 #define DISTRUST 16
 
-/* An echo returns the RTT that this sender wrote one RTT ago. One that is far from the RTT now is taken for
- * garbage, and what seems right among it may be so, too. Where the path's RTT has jumped by more than that
- * factor, echoes are the sender's own and disbelieved none the less, until 16 in a row are near again.
- * Without echoes that it believes a sender is Reno. */
+/* An echo returns the RTT that this sender wrote one RTT ago. One that is far from the RTT now is
+ * taken for garbage, and what seems right among it may be so, too. Where the path's RTT has jumped
+ * by more than that factor, echoes are the sender's own and disbelieved none the less, until 16 in
+ * a row are near again. Without echoes that it believes a sender is Reno. */
 static __always_inline int believes(struct flow *flow, struct bpf_sock *sk, const u8 *header)
 {
 	const struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);

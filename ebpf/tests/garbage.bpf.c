@@ -1,5 +1,5 @@
-/* What a broken middlebox does to the packets of these protocols: for tests only, at the egress of a
- * device (clsact, which comes after the protocols' own programs). One section each:
+/* What a broken middlebox does to the packets of these protocols: for tests only, at the egress of
+ * a device (clsact, which comes after the protocols' own programs). One section each:
  * - bits: random bits where codes are: ECN on data, ECN and CWR/ECE on ACKs.
  * - option: random bytes in the experimental option.
  * - firewall: drops segments whose sequence number is far from the flow's, as stateful ones do.

@@ -2,8 +2,9 @@
 //! them) and a Perfetto trace ([`trace`]).
 //!
 //! The crate knows no network: it is handed a [`Departure`] whenever a packet's way over a tapped
-//! link is known, and a [`SenderState`] whenever a source has done something. Nothing is gathered in
-//! memory but one departure per link. What cannot be written stops the [`Recorder`], which says so.
+//! link is known, and a [`SenderState`] whenever a source has done something. Nothing is gathered
+//! in memory but one departure per link. What cannot be written stops the [`Recorder`], which says
+//! so.
 #![forbid(unsafe_code)]
 
 mod pcapng;
@@ -109,7 +110,8 @@ pub struct SenderState {
     pub fast_retransmits: u32,
 }
 
-/// The part of a run that is written down: `from <= t < to`, by the time at which the last bit leaves.
+/// The part of a run that is written down: `from <= t < to`, by the time at which the last bit
+/// leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Its start.

@@ -15,8 +15,8 @@ use units::Time;
 
 use crate::{Departure, nanos, wire};
 
-/// `if_tsresol`: stamps count 10^-9 s. The library always writes nanoseconds; without the option they
-/// would be read as microseconds.
+/// `if_tsresol`: stamps count 10^-9 s. The library always writes nanoseconds; without the option
+/// they would be read as microseconds.
 const NANOSECONDS: u8 = 9;
 
 /// A capture being written.

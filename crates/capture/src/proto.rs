@@ -1,5 +1,6 @@
 //! Perfetto's messages, as far as a run needs them: protos/perfetto/trace/trace_packet.proto,
-//! track_event/{track_event,track_descriptor,counter_descriptor}.proto. Names and numbers are theirs.
+//! track_event/{track_event,track_descriptor,counter_descriptor}.proto. Names and numbers are
+//! theirs.
 
 use prost::Message;
 

@@ -71,8 +71,9 @@ pub struct TraceEnd {
 
 /// Writes the captures and the trace of one run.
 ///
-/// A departure is held until the link's next one or the end, since its last bit may leave after a run
-/// is over. After an error it takes everything and writes nothing; [`Recorder::failed`] says so.
+/// A departure is held until the link's next one or the end, since its last bit may leave after a
+/// run is over. After an error it takes everything and writes nothing; [`Recorder::failed`] says
+/// so.
 pub struct Recorder {
     window: Window,
     links: Vec<Tap>,

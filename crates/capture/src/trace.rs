@@ -1,9 +1,10 @@
 //! A run as a Perfetto trace.
 //!
-//! Tracks: `links` with one track per link, on which every packet is a slice from its first bit to its
-//! last, and below it a counter of the packets waiting when that first bit left; `flows` with one
-//! track per flow, on which timeouts and fast retransmits are instants, and counters of its window and
-//! its smoothed RTT. Slices of a data packet and of the ACK that it causes are joined by arrows.
+//! Tracks: `links` with one track per link, on which every packet is a slice from its first bit to
+//! its last, and below it a counter of the packets waiting when that first bit left; `flows` with
+//! one track per flow, on which timeouts and fast retransmits are instants, and counters of its
+//! window and its smoothed RTT. Slices of a data packet and of the ACK that it causes are joined by
+//! arrows.
 
 use std::io::{self, Write};
 

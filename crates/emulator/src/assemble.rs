@@ -1,7 +1,8 @@
 //! From what emulator and flows counted to the result tables that every engine fills.
 //!
-//! Bytes are bytes on the wire, as everywhere: what arrived as payload is multiplied by the part that
-//! headers had of the packets that arrived. Fast retransmits are not told by TCP_INFO and stand at 0.
+//! Bytes are bytes on the wire, as everywhere: what arrived as payload is multiplied by the part
+//! that headers had of the packets that arrived. Fast retransmits are not told by TCP_INFO and
+//! stand at 0.
 
 use std::sync::Arc;
 
@@ -158,7 +159,8 @@ mod tests {
     use super::*;
     use crate::traffic::TcpInfo;
 
-    /// Ten packets of 1500 bytes with 1460 bytes of payload each, two of them before the warm-up's end.
+    /// Ten packets of 1500 bytes with 1460 bytes of payload each, two of them before the warm-up's
+    /// end.
     #[test]
     fn payload_becomes_bytes_on_the_wire() {
         let counts = FlowCounts {

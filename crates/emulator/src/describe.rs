@@ -72,9 +72,11 @@ pub struct GroupOf {
     pub sack: bool,
     /// How it uses the ECN bits: none, classic or codes.
     pub ecn: &'static str,
-    /// The protocol's parameters that are not the defaults, with their values as text; without `pacing`.
+    /// The protocol's parameters that are not the defaults, with their values as text; without
+    /// `pacing`.
     pub params: Vec<(String, String)>,
-    /// Windows per RTT at which packets are spaced, in per cent; 0: not at all. Of end hosts in eBPF only.
+    /// Windows per RTT at which packets are spaced, in per cent; 0: not at all. Of end hosts in
+    /// eBPF only.
     pub pacing_percent: Option<u32>,
     /// How many flows.
     pub count: u32,

@@ -76,7 +76,8 @@ mod tests {
         (0..100).for_each(|i| late.add(i * 1000));
         late.add(50_000_000);
         let report = late.report();
-        // 101 values: the 51st is 50 us, the 91st 90 us, the 100th 99 us, in bins that end 1 us later.
+        // 101 values: the 51st is 50 us, the 91st 90 us, the 100th 99 us, in bins that end 1 us
+        // later.
         assert_eq!((report.p50_s, report.p90_s, report.p99_s), (51e-6, 91e-6, 100e-6));
         assert_eq!((report.packets, report.max_s), (101, 0.05));
         assert_eq!(Lateness::default().report(), Late::default());

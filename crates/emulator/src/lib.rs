@@ -2,9 +2,9 @@
 //!
 //! One process owns TUN devices inside network namespaces and carries packets between them: through
 //! queues, routers and lines that are those of the packet engine ([`net::Ports`]), by a real clock.
-//! [`wire`] is what a router sees of a real packet, [`network`] the way of a packet, [`realtime`] the
-//! clock and the devices, [`traffic`] TCP flows that are measured by the kernel, [`sys`] system calls
-//! as all of these want their answers.
+//! [`wire`] is what a router sees of a real packet, [`network`] the way of a packet, [`realtime`]
+//! the clock and the devices, [`traffic`] TCP flows that are measured by the kernel, [`sys`] system
+//! calls as all of these want their answers.
 #![cfg(target_os = "linux")]
 
 pub mod assemble;
@@ -29,8 +29,8 @@ use serde::de::DeserializeOwned;
 /// Equal versions measure the same thing.
 pub const MODEL_VERSION: &str = "4";
 
-/// The versions of what a run of the scenario uses: the queues are those of the packet engine, the end hosts
-/// the kernel's or written for it.
+/// The versions of what a run of the scenario uses: the queues are those of the packet engine, the
+/// end hosts the kernel's or written for it.
 pub fn parts(scenario: &Scenario) -> Parts {
     let queues =
         scenario::parts(scenario).into_iter().filter(|(name, _)| name.starts_with("queue "));
@@ -47,9 +47,9 @@ pub fn own_parts() -> Parts {
 
 const USAGE: &str = "usage: clearpipe-emulator emulate|traffic|probe PLAN.json REPORT.json";
 
-/// Runs a part of the linux engine by its command line: `emulate PLAN REPORT`, `traffic PLAN REPORT` or
-/// `probe PLAN REPORT`.
-/// The process ends with its parent. Gives the exit code: 0 done, 1 failed, 2 usage.
+/// Runs a part of the linux engine by its command line: `emulate PLAN REPORT`,
+/// `traffic PLAN REPORT` or `probe PLAN REPORT`. The process ends with its parent. Gives the exit
+/// code: 0 done, 1 failed, 2 usage.
 pub fn main(arguments: &[String]) -> u8 {
     if let Err(error) = follow_parent() {
         eprintln!("clearpipe-emulator: {error}");

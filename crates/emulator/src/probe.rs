@@ -1,5 +1,6 @@
-//! How far the emulated delay is from what it should be, end to end: UDP packets that carry their time
-//! of sending. The kernel stamps them when they are there, so that no waking of the receiver is in it.
+//! How far the emulated delay is from what it should be, end to end: UDP packets that carry their
+//! time of sending. The kernel stamps them when they are there, so that no waking of the receiver
+//! is in it.
 
 use std::io;
 use std::net::SocketAddrV4;

@@ -96,10 +96,11 @@ pub struct Ready {
     pub realtime: bool,
 }
 
-/// Makes the devices, says so on `out` by a line of JSON, and carries packets until the run is over.
+/// Makes the devices, says so on `out` by a line of JSON, and carries packets until the run is
+/// over.
 ///
-/// Lines on stdin tell it more: `start NS` is when the run starts [ns of CLOCK_MONOTONIC], `stop` ends
-/// it, as the end of stdin does, and SIGTERM and SIGINT.
+/// Lines on stdin tell it more: `start NS` is when the run starts [ns of CLOCK_MONOTONIC], `stop`
+/// ends it, as the end of stdin does, and SIGTERM and SIGINT.
 ///
 /// # Errors
 /// [`Failed`] says what went wrong; the devices are gone then, as they are at the end.
@@ -232,9 +233,9 @@ impl Emulator {
         Ok(())
     }
 
-    /// Waits for what is due next or for what comes. The system wakes us late, by much the same each
-    /// time. So it is asked to do so earlier, and the rest is spent watching the clock; and what woke us
-    /// came that much earlier: at the instant that is given.
+    /// Waits for what is due next or for what comes. The system wakes us late, by much the same
+    /// each time. So it is asked to do so earlier, and the rest is spent watching the clock; and
+    /// what woke us came that much earlier: at the instant that is given.
     fn sleep(&mut self, waiting: &mut [PollFd<'_>]) -> Result<Option<u64>, Failed> {
         let due = self.network.next().0 / 1000;
         let now = sys::monotonic_ns();

@@ -1,4 +1,5 @@
-//! The system calls, as this crate wants their answers: what cannot be done now is `None` and no error.
+//! The system calls, as this crate wants their answers: what cannot be done now is `None` and no
+//! error.
 //!
 //! They are rustix's; what it does not have, and so all unsafe code of this crate, is in `bare`.
 
@@ -105,7 +106,8 @@ fn unless_blocked<T>(done: rustix::io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Waits until one of these is ready or `timeout` has passed, to the nanosecond where the system can.
+/// Waits until one of these is ready or `timeout` has passed, to the nanosecond where the system
+/// can.
 ///
 /// # Errors
 /// What the system says; a signal is none.
@@ -126,8 +128,8 @@ pub enum Scheduling {
     Ordinary,
 }
 
-/// Asks for SCHED_FIFO with this priority, if one is given, and for timers that are not put together
-/// with others'; says what was granted.
+/// Asks for SCHED_FIFO with this priority, if one is given, and for timers that are not put
+/// together with others'; says what was granted.
 pub fn be_punctual(priority: Option<i32>) -> Scheduling {
     // Without it the process is as punctual as others are.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -137,8 +139,8 @@ pub fn be_punctual(priority: Option<i32>) -> Scheduling {
     }
 }
 
-/// This process gets SIGKILL when its parent dies. `parent` is the process that started it, if that is
-/// known.
+/// This process gets SIGKILL when its parent dies. `parent` is the process that started it, if that
+/// is known.
 ///
 /// # Errors
 /// That process has ended already, and would not be heard of.
@@ -195,8 +197,8 @@ pub fn accept(fd: &impl AsFd) -> io::Result<Option<OwnedFd>> {
     unless_blocked(rustix::net::accept_with(fd, APART))
 }
 
-/// Throws away what a TCP socket has received, up to `chunk`'s length; 0 at its end. Nothing is written
-/// there: so TCP takes MSG_TRUNC (tcp(7)).
+/// Throws away what a TCP socket has received, up to `chunk`'s length; 0 at its end. Nothing is
+/// written there: so TCP takes MSG_TRUNC (tcp(7)).
 ///
 /// # Errors
 /// What the system says.

@@ -1,11 +1,11 @@
 //! A ring of buckets, each an unordered set of keys.
 //!
-//! The keys lie in chunks that all buckets share. A `Vec` for each bucket would keep the capacity of
-//! the fullest time it ever saw, and allocate whenever a bucket sees a fuller one; the chunks are as
-//! many as the keys once needed, and one for each bucket.
+//! The keys lie in chunks that all buckets share. A `Vec` for each bucket would keep the capacity
+//! of the fullest time it ever saw, and allocate whenever a bucket sees a fuller one; the chunks
+//! are as many as the keys once needed, and one for each bucket.
 
-/// How many buckets there are. Their lists are 8 kB, so an insertion misses the cache at most for the
-/// key itself.
+/// How many buckets there are. Their lists are 8 kB, so an insertion misses the cache at most for
+/// the key itself.
 pub const BUCKETS: u64 = 1024;
 
 const WORDS: usize = BUCKETS as usize / 64;

@@ -122,8 +122,8 @@ impl Calendar {
         self.opened += keys.len() as u64;
     }
 
-    /// Moves the keys that are not beyond the buckets from the pile to them. From then on all in the
-    /// pile are, until all buckets of today have had their turn.
+    /// Moves the keys that are not beyond the buckets from the pile to them. From then on all in
+    /// the pile are, until all buckets of today have had their turn.
     fn look_through_pile(&mut self) {
         self.effort += self.pile.len() as u64;
         let end = self.start(self.next + BUCKETS);
@@ -140,10 +140,10 @@ impl Calendar {
         self.pile_least = least;
     }
 
-    /// The greatest shift to try when the width is wrong: too large when far more keys than meant were
-    /// in the bucket opened last, or came `late` to it; too small when finding the buckets cost more
-    /// than what was in them. As setting it touches all keys, as much must have been done since it was
-    /// last set: the price is a constant for each event whatever the events do.
+    /// The greatest shift to try when the width is wrong: too large when far more keys than meant
+    /// were in the bucket opened last, or came `late` to it; too small when finding the buckets
+    /// cost more than what was in them. As setting it touches all keys, as much must have been done
+    /// since it was last set: the price is a constant for each event whatever the events do.
     pub fn misfit(&self, late: usize, work: Work) -> Option<u32> {
         if work.done() - self.set_at + self.effort < work.held {
             return None;
@@ -183,8 +183,8 @@ impl Calendar {
         self.buckets.room() + self.pile.capacity()
     }
 
-    /// Takes `keys` in, when there are none here, with a new width: no more than `2^most`, and by the
-    /// keys so that [`Scale::aim`] are in a bucket.
+    /// Takes `keys` in, when there are none here, with a new width: no more than `2^most`, and by
+    /// the keys so that [`Scale::aim`] are in a bucket.
     pub fn spread(&mut self, keys: &mut [u128], most: u32, work: Work) {
         debug_assert!(self.len() == 0, "the keys must have been taken out");
         let (least, width) = width(keys, self.scale);
@@ -200,8 +200,9 @@ impl Calendar {
 }
 
 /// The least key, and the time [ps] in which the nearest of the keys fill a bucket. Each source has
-/// its next event among the keys, so as many are due soon as events will be handled soon; later ones
-/// say less, as most of what will happen then is not yet scheduled. An eighth is taken for near.
+/// its next event among the keys, so as many are due soon as events will be handled soon; later
+/// ones say less, as most of what will happen then is not yet scheduled. An eighth is taken for
+/// near.
 fn width(keys: &mut [u128], scale: Scale) -> (u128, u64) {
     let near = keys.len() / 8;
     let (nearest, &mut last, _) = keys.select_nth_unstable(near);

@@ -1,4 +1,5 @@
-//! A 4-ary heap of keys: the four children of a node are one cache line, and one comparison decides.
+//! A 4-ary heap of keys: the four children of a node are one cache line, and one comparison
+//! decides.
 //!
 //! Handling an event nearly always schedules another, so the root is left in place as a hole until
 //! the next call fills it.

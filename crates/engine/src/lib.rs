@@ -1,18 +1,18 @@
 //! The event agenda. It knows nothing of networks: an event is a `u32` that the world decodes.
 //!
-//! The order is total and does not depend on how the world came to schedule its events: by time, and
-//! among equals by the event's number. So an optimisation that schedules an event earlier, later or
-//! not at all moves nothing else.
+//! The order is total and does not depend on how the world came to schedule its events: by time,
+//! and among equals by the event's number. So an optimisation that schedules an event earlier,
+//! later or not at all moves nothing else.
 //!
 //! The agenda is small by design: every source (a delay line, a timer) keeps one event pending, for
-//! the first thing it has to do, however many packets it holds. There is no cancelling; a source that
-//! changes its mind ignores the event that no longer matches.
+//! the first thing it has to do, however many packets it holds. There is no cancelling; a source
+//! that changes its mind ignores the event that no longer matches.
 //!
 //! An event is a 128-bit key (time, number). Few of them are best kept in a heap ([`heap`]). With
 //! many, every step down the heap misses the cache: then only what is due soon is put in order, and
 //! the rest waits in buckets by time ([`calendar`]). What is due soon is a sorted run, so the world
-//! can see what comes and ask the memory for it ([`Agenda::upcoming`]), which helps far more than the
-//! cheaper order does.
+//! can see what comes and ask the memory for it ([`Agenda::upcoming`]), which helps far more than
+//! the cheaper order does.
 #![forbid(unsafe_code)]
 
 mod buckets;
@@ -53,8 +53,8 @@ struct Scale {
     aim: usize,
 }
 
-/// Buckets of half or a quarter, or twice as many keys, and a limit of 1024, made no difference that
-/// could be measured at 3000 and 10,000 flows. The heap at its limit is 64 kB.
+/// Buckets of half or a quarter, or twice as many keys, and a limit of 1024, made no difference
+/// that could be measured at 3000 and 10,000 flows. The heap at its limit is 64 kB.
 const SCALE: Scale = Scale { many: 4096, few: 1024, aim: 256 };
 
 /// The pending events of one run.

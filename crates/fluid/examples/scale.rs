@@ -1,6 +1,7 @@
-//! How long many distinct flows take: `scale [FLOWS [LINKS [SECONDS [STEP]]]]`, by default 10^5 flows with
-//! RTTs of 20 to 200 ms over 5 of 10^3 links each, 60 s, once with the step that the engine chooses and,
-//! if STEP is given, with that one too; then says how far the rates of the two are apart.
+//! How long many distinct flows take: `scale [FLOWS [LINKS [SECONDS [STEP]]]]`, by default 10^5
+//! flows with RTTs of 20 to 200 ms over 5 of 10^3 links each, 60 s, once with the step that the
+//! engine chooses and, if STEP is given, with that one too; then says how far the rates of the two
+//! are apart.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -89,7 +90,8 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// What this process has used, in user mode (field 14 of Linux's proc(5), in hundredths of a second).
+/// What this process has used, in user mode (field 14 of Linux's proc(5), in hundredths of a
+/// second).
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(") ").next().unwrap_or_default();

@@ -24,8 +24,8 @@ pub struct Ahead<'a> {
 }
 
 impl Ahead<'_> {
-    /// Adds to `inflows` what the class brings at `to`; `ring` has its rates. `busy` is only room for the
-    /// links before the present one that change what passes, and the way there [s].
+    /// Adds to `inflows` what the class brings at `to`; `ring` has its rates. `busy` is only room
+    /// for the links before the present one that change what passes, and the way there [s].
     #[inline]
     pub fn bring(
         &self,

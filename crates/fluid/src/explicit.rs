@@ -26,7 +26,8 @@ pub struct XcpRule {
 pub struct Intervals {
     initial: f64,
     shortest: f64,
-    /// The window of the persistent queue: this share of the propagation delay, and at least so long.
+    /// The window of the persistent queue: this share of the propagation delay, and at least so
+    /// long.
     window: f64,
     shortest_window: f64,
 }
@@ -54,8 +55,8 @@ impl XcpRule {
         }
     }
 
-    /// Section 3.5 with sum(rtt*s/cwnd) = N*d per interval d. `c` and what arrives in bytes/s, `q` in
-    /// bytes.
+    /// Section 3.5 with sum(rtt*s/cwnd) = N*d per interval d. `c` and what arrives in bytes/s, `q`
+    /// in bytes.
     pub fn feedback(&self, c: f64, q: f64, y: &Inflow) -> Told {
         let d = if y.flows > 0.0 { y.flow_rtts / y.flows } else { 0.0 };
         if d <= 0.0 || y.bytes() <= 0.0 {
@@ -78,8 +79,8 @@ impl XcpRule {
     }
 }
 
-/// What packets cost that bring `flows` and `bytes` per second and hold `held` [bytes/s^2], where `told` is
-/// told and the shuffled traffic is `own` (appendix A; iXCP's R1).
+/// What packets cost that bring `flows` and `bytes` per second and hold `held` [bytes/s^2], where
+/// `told` is told and the shuffled traffic is `own` (appendix A; iXCP's R1).
 pub fn cost(told: &Told, own: bool, held: f64, (flows, bytes): (f64, f64)) -> Told {
     let spare = [told.0[0] * flows, told.0[1] * bytes];
     let shuffle = if own { [told.1[0] * flows, told.1[1] * bytes] } else { [0.0; 2] };
@@ -99,8 +100,8 @@ pub fn cost(told: &Told, own: bool, held: f64, (flows, bytes): (f64, f64)) -> To
     (first, [pos - first[0], neg - first[1]])
 }
 
-/// A router with control intervals: what changes. An interval ends with the step in which its end lies;
-/// what it told goes over into what the next one tells along that step.
+/// A router with control intervals: what changes. An interval ends with the step in which its end
+/// lies; what it told goes over into what the next one tells along that step.
 #[derive(Clone, Debug)]
 pub struct XcpState {
     /// What came since `start`: the inflow times seconds.
@@ -159,8 +160,8 @@ impl XcpState {
         }
     }
 
-    /// What packets are told while `y` arrives. No more is handed out than for what was measured, so where
-    /// there is more now each gets the less (the residues of appendix A).
+    /// What packets are told while `y` arrives. No more is handed out than for what was measured,
+    /// so where there is more now each gets the less (the residues of appendix A).
     pub fn tell(&self, rule: &XcpRule, y: &Inflow) -> Told {
         if rule.accounts {
             return self.now;
@@ -174,8 +175,8 @@ impl XcpState {
         ([f[0] * up[0], f[1] * bytes], [own[0] * up[1], own[1] * down])
     }
 
-    /// A step from `from` to `to` with what arrives at its ends, at a capacity of `c` and with a queue of
-    /// `q` at `to`.
+    /// A step from `from` to `to` with what arrives at its ends, at a capacity of `c` and with a
+    /// queue of `q` at `to`.
     pub fn advance(
         &mut self,
         rule: &XcpRule,
@@ -249,8 +250,8 @@ mod tests {
         let mut state = XcpState::new(rule.intervals.as_ref().expect("the default"));
         let y = Inflow { data: 800.0, flows: 2.0, flow_rtts: 0.2, ..Inflow::default() };
         let nothing = Inflow::default();
-        // The first one takes 50 ms. Half of it sees y: 400 bytes/s of one flow in the mean, so phi/d =
-        // 0.4*600 = 240 and xi_p = 240/(0.1*1).
+        // The first one takes 50 ms. Half of it sees y: 400 bytes/s of one flow in the mean, so
+        // phi/d = 0.4*600 = 240 and xi_p = 240/(0.1*1).
         state.advance(
             &rule,
             (0.0, 0.025),
@@ -261,8 +262,8 @@ mod tests {
         assert_eq!(state.told, ([0.0; 2], [0.0; 2]));
         state.advance(&rule, (0.045, 0.05), (&y, &y), (1000.0, 9.0, &([0.0; 2], [0.0; 2])));
         assert!(near(state.told.0[0], 2400.0) && near(state.end, 0.15), "{state:?}");
-        // The queue's window began at 50 ms, too, and takes 50 ms less 9 ms: its least is 5 bytes. phi/d =
-        // 80 - 0.226*5/0.1 = 68.7, h = 80 - 68.7: xi_p = 80/(0.1*2), xi_n = 11.3/(0.1*800).
+        // The queue's window began at 50 ms, too, and takes 50 ms less 9 ms: its least is 5 bytes.
+        // phi/d = 80 - 0.226*5/0.1 = 68.7, h = 80 - 68.7: xi_p = 80/(0.1*2), xi_n = 11.3/(0.1*800).
         state.advance(&rule, (0.05, 0.1), (&y, &y), (1000.0, 5.0, &([0.0; 2], [0.0; 2])));
         state.advance(&rule, (0.1, 0.15), (&y, &y), (1000.0, 6.0, &([0.0; 2], [0.0; 2])));
         let [xi_p, xi_n] = state.told.0;
@@ -284,7 +285,8 @@ mod tests {
         // This one takes 2000 - 24 and the one before 4000: so much is paid, and nothing given.
         let told = ([24.0, 2000.0], none);
         assert_eq!(cost(&told, false, -4e3, (1.0, 1.0)), ([0.0, 4000.0], none));
-        // iXCP: of 30 held, in the ratio of 60 to 20; 80 - 30 to the shuffle where nothing is taken.
+        // iXCP: of 30 held, in the ratio of 60 to 20; 80 - 30 to the shuffle where nothing is
+        // taken.
         let told = ([60.0, 0.0], [20.0, 0.0]);
         assert_eq!(cost(&told, true, 30.0, (1.0, 1.0)), ([22.5, 0.0], [7.5, 50.0]));
         assert_eq!(cost(&told, false, 30.0, (1.0, 1.0)), ([30.0, 30.0], none));

@@ -1,7 +1,7 @@
 //! The past: values at the instants ("nodes") at which steps ended, linear in between.
 //!
-//! All histories share their nodes, so an instant is looked up once in the list of nodes and gives the
-//! place in any history. With steps of one length that is arithmetic, else a search.
+//! All histories share their nodes, so an instant is looked up once in the list of nodes and gives
+//! the place in any history. With steps of one length that is arithmetic, else a search.
 
 /// Where an instant lies: between two places of a ring, at a share of the way.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,8 @@ impl Nodes {
     }
 }
 
-/// Looks up instants; a value of its own, so that a loop that writes elsewhere need not read it again.
+/// Looks up instants; a value of its own, so that a loop that writes elsewhere need not read it
+/// again.
 #[derive(Clone, Copy, Debug)]
 pub struct Finder<'a> {
     times: &'a [f64],

@@ -1,9 +1,9 @@
 //! The fluid engine: a scenario as delay differential equations.
 //!
-//! A window is a real number that moves as the mean of what its protocol's packets would do to it; a
-//! queue is the integral of what arrives beyond the capacity; what a link tells or loses reaches a
-//! source after the delay that the path has at that moment. Equal flows are one class, so a million of
-//! them cost as much as one. docs/fluid.md has the equations.
+//! A window is a real number that moves as the mean of what its protocol's packets would do to it;
+//! a queue is the integral of what arrives beyond the capacity; what a link tells or loses reaches
+//! a source after the delay that the path has at that moment. Equal flows are one class, so a
+//! million of them cost as much as one. docs/fluid.md has the equations.
 #![forbid(unsafe_code)]
 
 mod ahead;
@@ -31,8 +31,8 @@ use units::Time;
 
 use crate::solver::Solver;
 
-/// Equal versions, with equal settings of `[fluid]`, give equal results. It has forms of its own of protocols
-/// and queues.
+/// Equal versions, with equal settings of `[fluid]`, give equal results. It has forms of its own of
+/// protocols and queues.
 pub const MODEL_VERSION: &str = "fluid-3";
 
 /// The same of sources that ACKs clock.
@@ -115,8 +115,8 @@ pub struct Progress {
 pub struct Outcome {
     /// The result tables, the same as the packet engine's.
     pub tables: Tables,
-    /// 128-bit hash of the trajectory: every link's queue and load at every step, and the windows at the
-    /// end.
+    /// 128-bit hash of the trajectory: every link's queue and load at every step, and the windows
+    /// at the end.
     pub fingerprint: u128,
     /// Where the run ended.
     pub end: Progress,
@@ -152,9 +152,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     model::Model::of(scenario, scenario.seed, 0).map(|_| ())
 }
 
-/// Runs `scenario` to its end; the start times are those that the packet engine draws for replication
-/// `rep` of the experiment `seed`. `watch` is called every few steps and stops the run by returning false;
-/// what it has by then is the outcome.
+/// Runs `scenario` to its end; the start times are those that the packet engine draws for
+/// replication `rep` of the experiment `seed`. `watch` is called every few steps and stops the run
+/// by returning false; what it has by then is the outcome.
 ///
 /// # Errors
 /// [`Unsupported`] names the first key that has no fluid form and what is supported.

@@ -146,8 +146,8 @@ impl RedRule {
         }
     }
 
-    /// The share of packets picked: one over the mean gap. Gaps are even on 1 to 1/p_b, or with `wait`
-    /// on 1/p_b to 2/p_b - 1.
+    /// The share of packets picked: one over the mean gap. Gaps are even on 1 to 1/p_b, or with
+    /// `wait` on 1/p_b to 2/p_b - 1.
     pub fn picked(&self, p_b: f64) -> f64 {
         if p_b <= 0.0 {
             return 0.0;
@@ -327,9 +327,9 @@ impl Link {
 
     /// A step from `from` to `to`, where `y` arrives.
     ///
-    /// Volumes, not rates, are stepped: what comes in over the step (the mean of its ends) leaves as far
-    /// as the capacity goes, waits as far as the buffer goes, and the rest is lost. So the queue keeps
-    /// its bounds and no byte appears or vanishes, however long the step.
+    /// Volumes, not rates, are stepped: what comes in over the step (the mean of its ends) leaves
+    /// as far as the capacity goes, waits as far as the buffer goes, and the rest is lost. So the
+    /// queue keeps its bounds and no byte appears or vanishes, however long the step.
     pub fn advance(&mut self, rule: &Rule, (from, to): (f64, f64), y: Inflow) {
         let h = to - from;
         let (data, acks) = (h * (self.y.data + y.data) / 2.0, h * (self.y.acks + y.acks) / 2.0);
@@ -393,7 +393,8 @@ impl Link {
         self.average = mean / rule.packet + keep * (self.average - mean / rule.packet);
     }
 
-    /// What XCP's packets are told in a step of `h` in which `y` comes, where the router keeps account.
+    /// What XCP's packets are told in a step of `h` in which `y` comes, where the router keeps
+    /// account.
     pub fn limit(&mut self, y: &Inflow, h: f64) -> Told {
         self.xcp.as_mut().map_or(([0.0; 2], [0.0; 2]), |state| *state.limit(y, h))
     }

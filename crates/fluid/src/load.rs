@@ -1,14 +1,14 @@
 //! Protocols that answer a quantised load factor: VCP, MLCP and DPCP. Each is a list of levels.
 //!
-//! A router takes its load factor over a period, as the packets' protocol does: the code is constant
-//! between two periods' ends, and windows switch when it comes back to them.
+//! A router takes its load factor over a period, as the packets' protocol does: the code is
+//! constant between two periods' ends, and windows switch when it comes back to them.
 
 use units::math;
 
 use crate::parts::Part;
 
-/// What a window does while a level holds. Rates of growth are those of the logarithm of the window,
-/// so that ln(1 + xi_s) per RTT is the growth by 1 + xi_s that packets give.
+/// What a window does while a level holds. Rates of growth are those of the logarithm of the
+/// window, so that ln(1 + xi_s) per RTT is the growth by 1 + xi_s that packets give.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Act {
     /// ln(1 + xi), the MI of one period, for each half of the ACKs (DPCP's MSPs and LSPs); 0: none.
@@ -102,8 +102,8 @@ impl LoadSender {
         LoadSender::like_vcp(part, Vec::new(), "limiters")
     }
 
-    /// DPCP: table I of its paper, MI and AI together. To an MSP's ACK the level is the last of its zone,
-    /// to an LSP's it is known.
+    /// DPCP: table I of its paper, MI and AI together. To an MSP's ACK the level is the last of its
+    /// zone, to an LSP's it is known.
     pub fn dpcp(part: &Part) -> LoadSender {
         let kappa = part.number("kappa");
         let zones = [[0.2, 0.4, 0.8], [0.85, 0.95, 1.0]];
@@ -189,8 +189,9 @@ impl LoadSender {
         }
     }
 
-    /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router says. An ACK
-    /// adds xi_s where ACKs are `counted`. Where they come as w/R, which grows with them, it adds ln(1 + xi_s).
+    /// dw/dt while `act` holds [packets/s], with `sent` ACKs per RTT; `period` is what the router
+    /// says. An ACK adds xi_s where ACKs are `counted`. Where they come as w/R, which grows with
+    /// them, it adds ln(1 + xi_s).
     #[inline]
     pub fn growth(
         &self,
@@ -219,8 +220,8 @@ impl LoadSender {
         growth
     }
 
-    /// The gap between packets of a paced window [s]: R/2^k, 2^k the smallest power of two that holds it, while
-    /// that is longer than t_rho/2.
+    /// The gap between packets of a paced window [s]: R/2^k, 2^k the smallest power of two that
+    /// holds it, while that is longer than t_rho/2.
     pub fn gap(&self, w: f64, rtt: f64) -> Option<f64> {
         if !self.paces || rtt <= self.t_rho || !(2.0..65.0).contains(&w) {
             return None;
@@ -450,9 +451,11 @@ mod tests {
         // xi = 0.25*0.2/0.8 = 0.0625; (1 + xi)^(0.08/0.2) per RTT is ln(1.0625)/0.2 per second.
         let mi = vcp.growth(vcp.levels[0], (100.0, 100.0, false), (0.08, 0.08), 0.0);
         assert!(near(mi, 100.0 * math::ln(1.0625) / 0.2));
-        // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s, and half of it with half the ACKs.
+        // (80/200)^2 = 0.16 packets per RTT of 80 ms: 2 packets/s, and half of it with half the
+        // ACKs.
         assert!(near(vcp.growth(vcp.levels[1], (100.0, 50.0, false), (0.08, 0.08), 0.0), 1.0));
-        // The limiters: 10 ms is x = 0.05 below L = 0.1: g = 0.005. 1 s: x = 5, R = 2.5: 2.5 + 6.25.
+        // The limiters: 10 ms is x = 0.05 below L = 0.1: g = 0.005. 1 s: x = 5, R = 2.5: 2.5 +
+        // 6.25.
         assert!(near(vcp.alpha_s(0.01, 0.2), 0.005));
         assert!(near(vcp.alpha_s(1.0, 0.2), 8.75));
         let mut phase = Phase::Free;
@@ -511,11 +514,12 @@ mod tests {
     #[test]
     fn dpcp_increases_by_both_and_cuts_by_three_levels() {
         let dpcp = LoadSender::dpcp(&Part::of_sender("dpcp"));
-        // <20 %: xi = 0.25*0.8/0.2 = 1, and 0.0625 (that of 80 %) for an MSP; at 95 to 100 % xi(1) = 0
-        // leaves AI alone.
+        // <20 %: xi = 0.25*0.8/0.2 = 1, and 0.0625 (that of 80 %) for an MSP; at 95 to 100 %
+        // xi(1) = 0 leaves AI alone.
         let [msp, lsp] = dpcp.levels[0].ln_mi;
         assert!(near(lsp, math::ln(2.0)) && near(msp, math::ln(1.0625)));
-        // At an RTT of t_rho with 100 ACKs: half gain 0.0625, half 1: ln(1.53125)*100 per 0.2 s, and AI 5.
+        // At an RTT of t_rho with 100 ACKs: half gain 0.0625, half 1: ln(1.53125)*100 per 0.2 s,
+        // and AI 5.
         let growth = dpcp.growth(dpcp.levels[0], (100.0, 100.0, false), (0.2, 0.2), 0.0);
         assert!(near(growth, 500.0 * math::ln(1.53125) + 5.0));
         assert_eq!(dpcp.levels[5], Act::AI);
@@ -539,7 +543,8 @@ mod tests {
 
     #[test]
     fn an_ack_adds_what_packets_add() {
-        // 1.0625 per 200 ms, RTT 500 ms: an ACK adds 1.0625^2.5 - 1 = 0.16365; 3 of them in half a second.
+        // 1.0625 per 200 ms, RTT 500 ms: an ACK adds 1.0625^2.5 - 1 = 0.16365; 3 of them in half a
+        // second.
         let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
         let growth = vcp.growth(vcp.levels[0], (3.0, 3.0, true), (0.5, 0.5), 0.0);
         assert!((growth - 0.98189).abs() < 1e-4, "{growth}");
@@ -547,7 +552,8 @@ mod tests {
 
     #[test]
     fn few_packets_of_a_large_rtt_are_spaced() {
-        // 500 ms: 2 packets 250 ms apart, 3 and 4 packets 125 ms; of 8 slots each is less than t_rho/2.
+        // 500 ms: 2 packets 250 ms apart, 3 and 4 packets 125 ms; of 8 slots each is less than
+        // t_rho/2.
         let vcp = LoadSender::vcp(&Part::of_sender("vcp"));
         let gaps = [1.9, 2.0, 3.5, 4.9, 5.0, 70.0].map(|w| vcp.gap(w, 0.5));
         assert_eq!(gaps, [None, Some(0.25), Some(0.125), Some(0.125), None, None]);

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Of the first n packets that a class has sent, how many were lost before a place of its path or there; linear
-/// between points.
+/// Of the first n packets that a class has sent, how many were lost before a place of its path or
+/// there; linear between points.
 #[derive(Clone, Debug)]
 pub struct Lost(VecDeque<(f64, f64)>);
 
@@ -27,7 +27,8 @@ impl Lost {
         }
     }
 
-    /// How many of the first `sent` were lost; no one asks for fewer again. Of packets that are not noted yet none.
+    /// How many of the first `sent` were lost; no one asks for fewer again. Of packets that are not
+    /// noted yet none.
     pub fn among(&mut self, sent: f64) -> f64 {
         let Lost(points) = self;
         while points.len() > 1 && points[1].0 <= sent {

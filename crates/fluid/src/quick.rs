@@ -1,6 +1,6 @@
-//! The short cut for classes whose path is at rest: with steps of one length, and nothing waiting, every
-//! delay is the same number of steps and a part of one at all times. So the instants at which to look up
-//! rates and feedback are known beforehand, and nothing on the way changes what passes.
+//! The short cut for classes whose path is at rest: with steps of one length, and nothing waiting,
+//! every delay is the same number of steps and a part of one at all times. So the instants at which
+//! to look up rates and feedback are known beforehand, and nothing on the way changes what passes.
 
 use std::collections::BTreeMap;
 
@@ -166,7 +166,8 @@ impl Quick {
         }
     }
 
-    /// Has all that class `number` learns at `step`, and at the step before, met nothing that waits?
+    /// Has all that class `number` learns at `step`, and at the step before, met nothing that
+    /// waits?
     #[inline]
     pub fn rests(&self, number: usize, step: &Step) -> bool {
         let Some(lane) = self.lanes.get(number) else { return false };
@@ -215,7 +216,8 @@ impl Quick {
         (state.y[0] + step.h_s * g).max(1.0)
     }
 
-    /// Moves the window by what the routers say, and counts; the local error as a part of the window.
+    /// Moves the window by what the routers say, and counts; the local error as a part of the
+    /// window.
     #[inline]
     pub fn correct(&self, number: usize, state: &mut State, ring: &mut [f64], step: &Step) -> f64 {
         let (lane, h) = (&self.lanes[number], step.h_s);
@@ -251,8 +253,8 @@ impl Quick {
     }
 }
 
-/// Does a data packet of this sender meet nothing at a link where nothing waits, except what its own
-/// protocol says?
+/// Does a data packet of this sender meet nothing at a link where nothing waits, except what its
+/// own protocol says?
 fn fits(rule: &Rule, kind: Kind, sender: &Sender) -> bool {
     let explicit = matches!(sender.law, Law::Explicit { .. });
     let own = match kind {

@@ -15,8 +15,9 @@ pub const VARIABLES: usize = 3;
 pub struct Seen {
     /// The RTT of the packet that is acknowledged [s].
     pub rtt: f64,
-    /// The rate at which the packets that were sent one RTT ago come back or are missed [packets/s]:
-    /// that at which they were sent, spaced anew by the queues on the way, by the factor `pace`.
+    /// The rate at which the packets that were sent one RTT ago come back or are missed
+    /// [packets/s]: that at which they were sent, spaced anew by the queues on the way, by the
+    /// factor `pace`.
     pub rate: f64,
     pub pace: f64,
     /// ACKs per RTT, where they clock the source.
@@ -149,7 +150,8 @@ impl Miaimd {
 impl Cubic {
     fn new(part: &Part) -> Cubic {
         part.used("ecn");
-        // There is no fast convergence here: off is exact, on is the mean of losses at equal windows.
+        // There is no fast convergence here: off is exact, on is the mean of losses at equal
+        // windows.
         part.used("fast_convergence");
         Cubic {
             c: part.number("c"),
@@ -209,9 +211,10 @@ impl Sender {
         w.max(1.0)
     }
 
-    /// Packets per RTT with a window of `w`. Where the protocol itself is modelled and not its theory,
-    /// whole packets are sent: half a packet of the window is idle in the mean, and a growth that goes
-    /// by ACKs is slower by as much, which decides how long MI takes from one packet on.
+    /// Packets per RTT with a window of `w`. Where the protocol itself is modelled and not its
+    /// theory, whole packets are sent: half a packet of the window is idle in the mean, and a
+    /// growth that goes by ACKs is slower by as much, which decides how long MI takes from one
+    /// packet on.
     #[inline]
     pub fn packets(&self, w: f64) -> f64 {
         if matches!(self.law, Law::Load(_)) { (w - 0.5).max(1.0) } else { w }
@@ -270,7 +273,8 @@ impl Sender {
     }
 }
 
-/// Do the ECN bits carry codes, so that RED's marks mean nothing? Packets of XCP are not ECN-capable.
+/// Do the ECN bits carry codes, so that RED's marks mean nothing? Packets of XCP are not
+/// ECN-capable.
 fn codes_only(name: &str) -> bool {
     !matches!(name, "xcp" | "ixcp")
 }
@@ -352,9 +356,9 @@ mod tests {
         assert!(near(d[2], 0.6));
     }
 
-    /// Where W_max = w and s = K = 1/(losses per second): w = (C/(1 - beta))^(1/4)*(RTT/p)^(3/4). At
-    /// p = 0.001 and 0.1 s: (4/3)^(1/4)*100^(3/4) = 33.98; RFC 9438's eq. (6), for losses at equal
-    /// distances, has 1.054*31.62 = 33.3.
+    /// Where W_max = w and s = K = 1/(losses per second): w = (C/(1 - beta))^(1/4)*(RTT/p)^(3/4).
+    /// At p = 0.001 and 0.1 s: (4/3)^(1/4)*100^(3/4) = 33.98; RFC 9438's eq. (6), for losses at
+    /// equal distances, has 1.054*31.62 = 33.3.
     #[test]
     fn cubic_stands_still_near_its_response_function() {
         let w = math::pow(0.4 / 0.3, 0.25) * math::pow(100.0, 0.75);

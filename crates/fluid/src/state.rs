@@ -7,8 +7,8 @@ use crate::sender::{Law, Seen, Sender, VARIABLES};
 /// Instants nearer than this are one [s].
 pub const EPSILON: f64 = 1e-10;
 
-/// A class: what changes. What every step of a class at rest touches comes first, in two cache lines;
-/// then what others read.
+/// A class: what changes. What every step of a class at rest touches comes first, in two cache
+/// lines; then what others read.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct State {
@@ -83,7 +83,8 @@ impl State {
         }
     }
 
-    /// Predicts the window at the end of a step of `h`; `r` is half of its part of the step before, or 0.
+    /// Predicts the window at the end of a step of `h`; `r` is half of its part of the step before,
+    /// or 0.
     #[inline]
     pub fn predict(&mut self, sender: &Sender, h: f64, r: f64) -> f64 {
         for k in 0..VARIABLES {
@@ -135,8 +136,8 @@ impl State {
         if begins { 0.0 } else { error }
     }
 
-    /// What happens at an instant: levels of load, the end of slow start. True if the window's slope is
-    /// no longer what it was.
+    /// What happens at an instant: levels of load, the end of slow start. True if the window's
+    /// slope is no longer what it was.
     fn switch(&mut self, sender: &Sender, seen: &Seen, to: f64, h: f64) -> bool {
         if let Law::Load(load) = &sender.law
             && seen.told
@@ -164,8 +165,8 @@ impl State {
         self.rate = rate;
     }
 
-    /// As [`State::count`], where ACKs clock the source: `came` packets have reached the sink in a step of `h`
-    /// and links have lost `dropped`.
+    /// As [`State::count`], where ACKs clock the source: `came` packets have reached the sink in a
+    /// step of `h` and links have lost `dropped`.
     pub fn count_acks(&mut self, class: &Class, (to, h): (f64, f64), (came, dropped): (f64, f64)) {
         self.step_sent = h * self.rate;
         self.step_delivered = came.min(class.size - self.delivered).max(0.0);

@@ -15,7 +15,8 @@ const MOST_PAST: usize = 1 << 27;
 /// The steps that are remembered where the tolerance chooses them, at first.
 const FIRST: usize = 256;
 
-/// The length of all steps [s], if they have one: as the scenario says, or because there is much to solve.
+/// The length of all steps [s], if they have one: as the scenario says, or because there is much to
+/// solve.
 pub fn fixed(scenario: &Scenario, model: &Model) -> Option<f64> {
     let chosen = scenario.fluid.step.map(|step| step.as_secs());
     if scenario.fluid.sending == Sending::Acks && chosen.is_none() {
@@ -42,16 +43,16 @@ pub fn horizon(model: &Model) -> f64 {
     model.classes.iter().map(|class| class.reach).fold(0.0, f64::max).max(0.01)
 }
 
-/// How many steps are remembered, of which all have the length `fixed`, if any: as many as the horizon has, as far
-/// as memory allows.
+/// How many steps are remembered, of which all have the length `fixed`, if any: as many as the
+/// horizon has, as far as memory allows.
 pub fn places(model: &Model, fixed: Option<f64>) -> usize {
     let most = (MOST_PAST / model.classes.len().max(1)).max(64);
     let needed = |h: f64| (horizon(model) / h) as usize + 4;
     fixed.map_or(FIRST, |h| needed(h).min(most).next_power_of_two())
 }
 
-/// Refuses steps of one length that are too long for sources that ACKs clock, or so short that not all is
-/// remembered that ACKs answer.
+/// Refuses steps of one length that are too long for sources that ACKs clock, or so short that not
+/// all is remembered that ACKs answer.
 pub fn check(scenario: &Scenario, model: &Model) -> Result<(), Unsupported> {
     let Some(h) = fixed(scenario, model) else { return Ok(()) };
     let acks = scenario.fluid.sending == Sending::Acks;

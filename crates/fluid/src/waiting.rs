@@ -13,7 +13,8 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// How long what leaves at `to` has waited [s], where since the start `served` bytes have left and `q` wait.
+    /// How long what leaves at `to` has waited [s], where since the start `served` bytes have left
+    /// and `q` wait.
     pub fn waited(&mut self, to: f64, served: f64, q: f64) -> f64 {
         let Waiting(accepted) = self;
         accepted.push_back((to, served + q));
@@ -41,7 +42,8 @@ mod tests {
 
     #[test]
     fn what_leaves_a_queue_has_waited_since_it_came() {
-        // 4000 bytes come within 1 ms to a link that takes 1 ms for each 1000: 3000 wait at 1 ms, 2000 at 2 ms.
+        // 4000 bytes come within 1 ms to a link that takes 1 ms for each 1000: 3000 wait at 1 ms,
+        // 2000 at 2 ms.
         let mut waiting = Waiting::default();
         assert_eq!(waiting.waited(0.0, 0.0, 0.0), 0.0);
         // Byte 1000 came at 0.25 ms, byte 2000 at 0.5 ms.
@@ -61,8 +63,9 @@ mod tests {
             let t = ms(5.0 * f64::from(step));
             assert!(near(waiting.waited(t, 1e6 * t, 1e6 * t), t / 2.0));
         }
-        // Then 1 MB/s come to 10 MB/s. At 105 ms byte 150,000 leaves, which came at 75 ms; at 110 ms byte
-        // 200,000, which came at 100 ms; at 111 ms byte 210,000 of 211,000, which came at 110 ms.
+        // Then 1 MB/s come to 10 MB/s. At 105 ms byte 150,000 leaves, which came at 75 ms; at 110
+        // ms byte 200,000, which came at 100 ms; at 111 ms byte 210,000 of 211,000, which came at
+        // 110 ms.
         assert!(near(waiting.waited(ms(105.0), 150_000.0, 55_000.0), ms(30.0)));
         assert!(near(waiting.waited(ms(110.0), 200_000.0, 10_000.0), ms(10.0)));
         assert!(near(waiting.waited(ms(111.0), 210_000.0, 1000.0), ms(1.0)));

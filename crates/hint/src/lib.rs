@@ -1,13 +1,14 @@
 //! Hints to the processor; they change no result.
 //!
-//! The only crate of the packet engine and the fluid engine with `unsafe` code, so that the others can
-//! forbid it. Elsewhere the emulator has some (a few system calls, `sys/bare.rs`), and `ebpf/` (its
-//! arithmetic's tests call C, its loader the kernel); the binding's is what pyo3's macros write.
+//! The only crate of the packet engine and the fluid engine with `unsafe` code, so that the others
+//! can forbid it. Elsewhere the emulator has some (a few system calls, `sys/bare.rs`), and `ebpf/`
+//! (its arithmetic's tests call C, its loader the kernel); the binding's is what pyo3's macros
+//! write.
 #![no_std]
 #![deny(unsafe_op_in_unsafe_fn)]
 
-/// Asks the memory for all cache lines of `value`, and does not wait for them. Does nothing where the
-/// standard library has no stable way to ask, which is everywhere but on x86-64.
+/// Asks the memory for all cache lines of `value`, and does not wait for them. Does nothing where
+/// the standard library has no stable way to ask, which is everywhere but on x86-64.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

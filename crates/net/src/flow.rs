@@ -112,7 +112,8 @@ pub struct Source {
     /// Does nobody watch the source? Then the arrival of an ACK up to
     /// [`crate::world::World::source_reach`] needs no event.
     pub prompt: bool,
-    /// It would be prompt, but `ack_down` holds packets from before a pause or sample, which have events.
+    /// It would be prompt, but `ack_down` holds packets from before a pause or sample, which have
+    /// events.
     pub held: bool,
     pub started: bool,
     pub finished: bool,
@@ -136,10 +137,11 @@ pub struct Sink {
     /// The packet whose arrival a delayed ACK will answer, or [`crate::packet::NONE`].
     pub unanswered: u32,
     pub ecn: EcnUse,
-    /// Does the sink acknowledge at once? Then an arrival up to [`crate::world::World::sink_reach`] needs
-    /// no event.
+    /// Does the sink acknowledge at once? Then an arrival up to [`crate::world::World::sink_reach`]
+    /// needs no event.
     pub prompt: bool,
-    /// It would be prompt, but `down` holds packets from before a pause or sample, which have events.
+    /// It would be prompt, but `down` holds packets from before a pause or sample, which have
+    /// events.
     pub held: bool,
     pub receiver: AnyReceiver,
     pub inbound: Inbound,
@@ -190,7 +192,8 @@ pub struct Annals {
 }
 
 impl Source {
-    /// An ACK was taken from the line, behind which the next is due then: a hold ends with the last.
+    /// An ACK was taken from the line, behind which the next is due then: a hold ends with the
+    /// last.
     #[inline]
     pub fn end_hold(&mut self, next: Option<Time>) {
         if self.held && next.is_none() {

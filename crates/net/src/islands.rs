@@ -1,17 +1,20 @@
-//! Islands: what the border routers do. VCP, ToN 2008, section VI-D; XCP, SIGCOMM 2002, section 8.1.
+//! Islands: what the border routers do. VCP, ToN 2008, section VI-D; XCP, SIGCOMM 2002, section
+//! 8.1.
 //!
-//! All packets that cross an island on one way, data and ACKs of whatever protocol, are those of one
-//! macro-flow: they wait in its queue at the ingress, leave it as its window and its pacer let them, and
-//! are its data packets up to the egress. There they go on as they were, and the egress acknowledges.
+//! All packets that cross an island on one way, data and ACKs of whatever protocol, are those of
+//! one macro-flow: they wait in its queue at the ingress, leave it as its window and its pacer let
+//! them, and are its data packets up to the egress. There they go on as they were, and the egress
+//! acknowledges.
 //!
-//! A macro-flow is a flow like others: it has a number, a source, a sink and a path, and links, captures
-//! and the books know nothing more. Its packets are packets of their own, and what they carry lies
-//! still meanwhile ([`Cargo`]). So what is inside is written upon by nobody, and an island's links see
-//! outer sizes, outer ECN bits and outer headers alone. What a macro-flow's source is not: started, and
-//! with timers ([`crate::flow::Source`]). It sends nothing by itself, and what is due at its ingress is an
-//! event of its own.
+//! A macro-flow is a flow like others: it has a number, a source, a sink and a path, and links,
+//! captures and the books know nothing more. Its packets are packets of their own, and what they
+//! carry lies still meanwhile ([`Cargo`]). So what is inside is written upon by nobody, and an
+//! island's links see outer sizes, outer ECN bits and outer headers alone. What a macro-flow's
+//! source is not: started, and with timers ([`crate::flow::Source`]). It sends nothing by itself,
+//! and what is due at its ingress is an event of its own.
 //!
-//! An island's links are not plain, so that a packet at its ingress is met in [`crate::link::special`].
+//! An island's links are not plain, so that a packet at its ingress is met in
+//! [`crate::link::special`].
 
 mod found;
 mod gaps;
@@ -87,7 +90,8 @@ pub struct Islands {
     /// The flow number of the first macro-flow; the others follow.
     first: u32,
     macros: Vec<Macro>,
-    /// By group, for data and for ACKs: after how many links a macro-flow begins, and its flow number.
+    /// By group, for data and for ACKs: after how many links a macro-flow begins, and its flow
+    /// number.
     entries: Vec<[Vec<(u16, u32)>; 2]>,
     cargo: Vec<Cargo>,
     /// By link: whose was what the packet carried that the line lost last, and what was it?
@@ -125,7 +129,8 @@ impl Islands {
         self.lost.get(link).copied().flatten()
     }
 
-    /// All packets that wait at an ingress or are carried, and feedback that has left the last link.
+    /// All packets that wait at an ingress or are carried, and feedback that has left the last
+    /// link.
     pub fn held<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let carried = self.cargo.iter().filter_map(|cargo| match cargo {
             Cargo::Packet(id) => Some(&pool[*id]),
@@ -301,8 +306,8 @@ impl World {
     /// Its source has heard of the acknowledgement.
     fn after_feedback(&mut self, flow: u32) {
         let (own, source) = (self.islands.own(flow), &mut self.sources[flow as usize]);
-        // RFC 7661, section 4.3: a window of which not half is used does not grow. Controllers are not
-        // told what is used, so one that grew then is put back as it was.
+        // RFC 7661, section 4.3: a window of which not half is used does not grow. Controllers are
+        // not told what is used, so one that grew then is put back as it was.
         if let Some(before) = own.before.take()
             && source.sender.cwnd() > before.cwnd()
         {

@@ -48,8 +48,8 @@ pub struct Link {
     pub busy_until: Time,
     /// Is a guard pending, so that no departure is worked out too late?
     pub guarded: bool,
-    /// Does the line do nothing but serve, and does nobody watch its packets? The hot path asks this
-    /// alone.
+    /// Does the line do nothing but serve, and does nobody watch its packets? The hot path asks
+    /// this alone.
     pub plain: bool,
     /// When the routers' timer event is due.
     pub timer: Time,

@@ -5,8 +5,9 @@
 //!
 //! What one source alone decides needs no event, its time is arithmetic:
 //! - an access hop ([`crate::flow::Hop`]);
-//! - the departures of a link: nobody sees one before the link's delay has passed, so they are worked
-//!   out, in order, when the link is next looked at ([`World::catch_up`]), at the latest by its guard;
+//! - the departures of a link: nobody sees one before the link's delay has passed, so they are
+//!   worked out, in order, when the link is next looked at ([`World::catch_up`]), at the latest by
+//!   its guard;
 //! - an end host ([`Source::prompt`], [`Sink::prompt`]): packets reach it over one
 //!   line, in order, so it is run when a packet leaves the last link, with the time at which the
 //!   packet will be there, after its own timers that are due before.
@@ -160,7 +161,8 @@ impl World {
         const LEAVE: u32 = Due::Leave as u32;
         const ARRIVAL: u32 = Due::Arrival as u32;
         let index = event & (MAX_INDEX - 1);
-        // What arrives at a link does so below, for three kinds of events: called once, it is inlined.
+        // What arrives at a link does so below, for three kinds of events: called once, it is
+        // inlined.
         let arrival = match event >> INDEX_BITS {
             UP => self.off_source(index),
             ACK_UP => self.off_sink(index),
@@ -185,7 +187,8 @@ impl World {
 
     // Links.
 
-    /// The head of a link's delay line is at the next link, which is returned, or leaves the last one.
+    /// The head of a link's delay line is at the next link, which is returned, or leaves the last
+    /// one.
     #[inline]
     fn off_link(&mut self, now: Time, link: u32) -> Option<(u32, u32)> {
         let popped = self.links[link as usize].pipe.pop(&self.pool);
@@ -262,8 +265,8 @@ impl World {
         }
     }
 
-    /// A packet whose service starts now comes out of the link's delay no sooner than that delay from
-    /// now: a guard at that time is early enough.
+    /// A packet whose service starts now comes out of the link's delay no sooner than that delay
+    /// from now: a guard at that time is early enough.
     pub(crate) fn set_guard(&mut self, link: u32) {
         let l = &mut self.links[link as usize];
         l.guarded = l.queue.backlog().packets > 0;

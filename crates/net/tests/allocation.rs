@@ -1,5 +1,5 @@
-//! After warm-up the engine allocates nothing per packet: pools and rings have grown to what the run
-//! needs, and double on the rare occasion that a run of losses asks for more.
+//! After warm-up the engine allocates nothing per packet: pools and rings have grown to what the
+//! run needs, and double on the rare occasion that a run of losses asks for more.
 //!
 //! A binary of its own: it counts with a global allocator, which the other tests go without.
 
@@ -66,8 +66,8 @@ fn nor_on_a_line_that_is_not_plain() {
     assert!(allocations <= 4, "{allocations}");
 }
 
-/// 200 transfers/s over a short buffer: 10,000 of them in 50 s, with losses. What grows is the table's
-/// five columns, and now and then the memory of a slot that has its first loss.
+/// 200 transfers/s over a short buffer: 10,000 of them in 50 s, with losses. What grows is the
+/// table's five columns, and now and then the memory of a slot that has its first loss.
 #[test]
 fn nothing_is_allocated_per_arriving_flow() {
     let text = "schema = 1\nname = \"steady\"\nduration = \"400s\"\nwarmup = \"0s\"\n\

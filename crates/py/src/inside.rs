@@ -41,9 +41,9 @@ pub fn explain_json(
     facts.map(|facts| json(&facts)).transpose()
 }
 
-/// Runs a scenario up to `at_s` and goes on from there as each variant. A variant is a name and keys
-/// of the resolved scenario with their values. Gives a run for each, in order; `on_progress` gets the
-/// variant's number, or None on the way to `at_s`, before the usual arguments.
+/// Runs a scenario up to `at_s` and goes on from there as each variant. A variant is a name and
+/// keys of the resolved scenario with their values. Gives a run for each, in order; `on_progress`
+/// gets the variant's number, or None on the way to `at_s`, before the usual arguments.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets=Vec::new(), *, at_s, variants, seed=None, rep=0, on_progress=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

@@ -100,8 +100,8 @@ fn schema_json() -> String {
     scenario::json_schema().to_string()
 }
 
-/// The scenario with every default written out, and what its author should know; an error if the engine
-/// cannot run it.
+/// The scenario with every default written out, and what its author should know; an error if the
+/// engine cannot run it.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets=Vec::new(), *, engine="packet"))]
 fn resolve(
@@ -115,8 +115,8 @@ fn resolve(
     Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
 }
 
-/// The identities of the runs of one scenario with these replications, the versions of the parts that
-/// they use, and its bottleneck.
+/// The identities of the runs of one scenario with these replications, the versions of the parts
+/// that they use, and its bottleneck.
 #[pyfunction]
 #[pyo3(signature = (file_name, text, sets, *, seed, reps, engine="packet"))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

@@ -45,8 +45,8 @@ pub struct GroupRow {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
-    /// First-time bytes delivered after the warm-up by all flows together, over all of that time, in
-    /// bits per second.
+    /// First-time bytes delivered after the warm-up by all flows together, over all of that time,
+    /// in bits per second.
     pub goodput_bps: f64,
     /// Mean time to finish of the flows that started after the warm-up and finished.
     pub fct_mean_s: Option<f64>,
@@ -129,7 +129,8 @@ fn quantile(sorted: &[f64], percent: usize) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
-/// The transfers that came while a run went on, in the order of their arrival: columns of one length.
+/// The transfers that came while a run went on, in the order of their arrival: columns of one
+/// length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transfers {
     /// The number of the group among the scenario's.
@@ -165,7 +166,8 @@ impl Transfers {
 mod tests {
     use super::*;
 
-    /// Of 1 to 200: the mean is 100.5; 100, 190 and 198 are the values at ranks 50 %, 95 % and 99 %.
+    /// Of 1 to 200: the mean is 100.5; 100, 190 and 198 are the values at ranks 50 %, 95 % and 99
+    /// %.
     #[test]
     fn quantiles_are_values_that_occurred() {
         let mut row = GroupRow::default();

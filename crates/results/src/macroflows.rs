@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One macro-flow of an island. Counters are of the whole run; means, ratios and the goodput are of the
-/// time after the warm-up. Bytes are those of the packets it carries, without outer headers.
+/// One macro-flow of an island. Counters are of the whole run; means, ratios and the goodput are of
+/// the time after the warm-up. Bytes are those of the packets it carries, without outer headers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MacroRow {
     /// Its number in series and captures, after those of the flows.

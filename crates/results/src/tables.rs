@@ -168,8 +168,8 @@ pub struct Meta {
     pub version: String,
     /// The version of the engine.
     pub model_version: String,
-    /// The versions of all parts that the run used: equal ones give equal fingerprints. Results of older
-    /// versions say none.
+    /// The versions of all parts that the run used: equal ones give equal fingerprints. Results of
+    /// older versions say none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, String>,
     /// The experiment.
@@ -223,7 +223,8 @@ pub struct Numerics {
     pub step_max_s: f64,
     /// Do all steps have one length?
     pub fixed_step: bool,
-    /// The error estimate: the largest local error of a window in one step, as a part of the window.
+    /// The error estimate: the largest local error of a window in one step, as a part of the
+    /// window.
     pub step_error_ratio: f64,
     /// What a step was allowed; steps of one length are not held to it.
     pub tolerance_ratio: f64,

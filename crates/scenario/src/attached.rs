@@ -1,5 +1,5 @@
-//! The files that a scenario names: traces, distributions, maps. Nothing here but [`beside`] touches
-//! a file system; what reads them is handed over, so that tests and fuzzers need no files.
+//! The files that a scenario names: traces, distributions, maps. Nothing here but [`beside`]
+//! touches a file system; what reads them is handed over, so that tests and fuzzers need no files.
 
 pub mod cdf;
 pub mod graphml;

@@ -41,8 +41,8 @@ table! {
         warmup: Warmup = default("0s");
         /// Seed of all random streams.
         seed: Count<0, MAX_INTEGER> = default(1);
-        /// The link that a run's numbers are of where they name none, such as `utilization_ratio`. It
-        /// changes nothing in a run.
+        /// The link that a run's numbers are of where they name none, such as `utilization_ratio`.
+        /// It changes nothing in a run.
         bottleneck: String = optional("of one link there and back: that link, or its reverse if all \
                                        data goes back; else none");
         /// Sizes on the wire.
@@ -95,7 +95,8 @@ table! {
         initial_rto: Span = optional("rfc 1s, ns2 3s");
         /// G of RFC 6298: the timeout is at least this above the smoothed RTT.
         rto_granularity: Span = optional("rfc 100ms, ns2 30ms; at most min_rto");
-        /// When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack" (each).
+        /// When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack"
+        /// (each).
         rttvar: Rttvar = optional("rfc \"rtt\", ns2 \"ack\"");
         /// Window at the start, in packets.
         initial_window: Window = default("1pkt");
@@ -136,8 +137,8 @@ table! {
         queue: QueueRef = default("droptail");
         /// New capacities, ascending in time.
         steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
-        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that
-        /// is listed, one per line of a file. After the last it starts again.
+        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond
+        /// that is listed, one per line of a file. After the last it starts again.
         trace: TraceForm = optional("the capacity is `rate`");
         /// Outages, in order and apart.
         down: Vec<At<Between>> = optional("never");
@@ -154,8 +155,8 @@ table! {
 }
 
 table! {
-    /// A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same: what
-    /// the line does holds for each of them, with dice of their own.
+    /// A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same:
+    /// what the line does holds for each of them, with dice of their own.
     pub(crate) struct ParkingLot {
         /// "parking-lot".
         kind: TopologyKind = required;
@@ -177,8 +178,8 @@ table! {
         queue: QueueRef = default("droptail");
         /// New capacities, ascending in time.
         steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
-        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that
-        /// is listed, one per line of a file. After the last it starts again.
+        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond
+        /// that is listed, one per line of a file. After the last it starts again.
         trace: TraceForm = optional("the capacity is `rate`");
         /// Outages, in order and apart.
         down: Vec<At<Between>> = optional("never");
@@ -195,10 +196,11 @@ table! {
 }
 
 table! {
-    /// A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by their
-    /// `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and the same
-    /// back, `FROM-TO.reverse`, whether the graph is directed or not; characters that names cannot
-    /// have become `_`, and parallel edges a number. Flows use `from` and `to`, or `path`.
+    /// A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by
+    /// their `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and
+    /// the same back, `FROM-TO.reverse`, whether the graph is directed or not; characters that
+    /// names cannot have become `_`, and parallel edges a number. Flows use `from` and `to`, or
+    /// `path`.
     pub(crate) struct MapFile {
         /// "graphml".
         kind: TopologyKind = required;
@@ -237,8 +239,8 @@ table! {
         queue: QueueRef = default("droptail");
         /// New capacities, ascending in time.
         steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
-        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that
-        /// is listed, one per line of a file. After the last it starts again.
+        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond
+        /// that is listed, one per line of a file. After the last it starts again.
         trace: TraceForm = optional("the capacity is `rate`");
         /// Outages, in order and apart.
         down: Vec<At<Between>> = optional("never");
@@ -288,7 +290,8 @@ table! {
         source_owd: Spread<Span> = optional("see `rtt`; 0s if `sink_owd` is there");
         /// Instead of `rtt`: one-way delay between the network and the sink.
         sink_owd: Spread<Span> = optional("see `rtt`; 0s if `source_owd` is there");
-        /// Rate of the access hops; `2x` is twice that of the fastest link on the way, steps included.
+        /// Rate of the access hops; `2x` is twice that of the fastest link on the way, steps
+        /// included.
         access_rate: LineRate = optional("10x");
         /// When the flows start.
         start: Start = default("0s");
@@ -298,7 +301,8 @@ table! {
         size: SizeForm = default("unlimited");
         /// Rate at which the application offers data, a packet at a time.
         rate: Rate = optional("all at once");
-        /// With `rate`: is the time between two packets always the same, or that of a Poisson process?
+        /// With `rate`: is the time between two packets always the same, or that of a Poisson
+        /// process?
         gaps: Gaps = optional("even");
         /// With `rate`: how long the application offers data before a break. It starts with this.
         on: DelayLaw = optional("always");

@@ -6,9 +6,9 @@
 //! key was nearly written, and the two would have to agree. The price is a reader of our own over
 //! TOML's tree.
 //!
-//! A file's way: `syntax` reads TOML, `file` declares the tables, `values` the forms of what stands in
-//! them, `attached` the files that they name; `resolve` makes of it the `model` that engines run, and
-//! `output` writes that down again.
+//! A file's way: `syntax` reads TOML, `file` declares the tables, `values` the forms of what stands
+//! in them, `attached` the files that they name; `resolve` makes of it the `model` that engines
+//! run, and `output` writes that down again.
 //!
 //! Protocols and queues, their names and parameters, come from [`cc::registry`] alone.
 

@@ -100,7 +100,8 @@ pub struct Transport {
     pub limited_transmit: bool,
 }
 
-/// When an RTT sample that lowers the estimate of the RTT's variation counts; one that raises it always does.
+/// When an RTT sample that lowers the estimate of the RTT's variation counts; one that raises it
+/// always does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rttvar {
     /// One per RTT.

@@ -1,5 +1,5 @@
-//! From the file's tables to the resolved scenario: the order of the steps, and the checks that need
-//! more than one table.
+//! From the file's tables to the resolved scenario: the order of the steps, and the checks that
+//! need more than one table.
 
 mod agreement;
 mod bottleneck;

@@ -33,8 +33,8 @@ pub fn links_named(
     Ok((0..links.len()).filter(|&i| wanted(&links[i].name)).collect())
 }
 
-/// The instants that the options `from` and `to` mean, each with its name; without one, a run's start
-/// or its end and beyond.
+/// The instants that the options `from` and `to` mean, each with its name; without one, a run's
+/// start or its end and beyond.
 ///
 /// # Errors
 /// A text that is no time, a start at or after the run's end, an end that is not after the start.

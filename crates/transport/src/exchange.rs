@@ -56,8 +56,8 @@ pub struct LossEvent {
     pub kind: LossKind,
     /// RFC 5681's FlightSize, without what limited transmit sent (RFC 3042). At a timeout during a
     /// recovery [`crate::Outbound::in_flight`]: FlightSize has there what is SACKed, which grows by
-    /// a window per RTT while a lost retransmission waits for the timer, and what an earlier timeout
-    /// has given up.
+    /// a window per RTT while a lost retransmission waits for the timer, and what an earlier
+    /// timeout has given up.
     pub in_flight: u32,
     /// Segments taken for lost.
     pub lost: u32,

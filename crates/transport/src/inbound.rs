@@ -87,7 +87,8 @@ impl Inbound {
         }
     }
 
-    /// Takes over what `old`, which is done with, has allocated; for a receiver that has got nothing.
+    /// Takes over what `old`, which is done with, has allocated; for a receiver that has got
+    /// nothing.
     pub fn take_memory(&mut self, old: Inbound) {
         debug_assert!(self.cumulative == 0 && self.out_of_order.is_none());
         self.spare = old.out_of_order.or(old.spare);

@@ -12,11 +12,10 @@
 //! Sequence numbers count segments; the wire's codec multiplies by the segment size. `now` is an
 //! argument, nothing is fetched, and nothing is allocated before the first loss.
 //!
-//! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno), RFC
-//!   2018 and RFC 6675 (SACK), SACK with rate halving, SACK decoupled from congestion control, or no
-//!   recovery at all, with
-//!   the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if asked for, the limited transmit
-//!   of RFC 3042.
+//! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno),
+//!   RFC 2018 and RFC 6675 (SACK), SACK with rate halving, SACK decoupled from congestion control,
+//!   or no recovery at all, with the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if
+//!   asked for, the limited transmit of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
 //!
@@ -32,16 +31,18 @@
 //!   is acknowledged, nothing is declared lost but by the timer.
 //! - SACK recovery starts as soon as the first outstanding segment is lost by RFC 6675's `IsLost`,
 //!   also when the ACK that ended the recovery before it brought no news of its own.
-//! - The back-off ends with the first ACK of new data, be it of a retransmission (RFC 6298 section 5
-//!   waits for a sample, which a long repair does not bring: every further loss would cost a minute).
+//! - The back-off ends with the first ACK of new data, be it of a retransmission (RFC 6298 section
+//!   5 waits for a sample, which a long repair does not bring: every further loss would cost a
+//!   minute).
 //! - Tahoe's fast retransmit is a timeout without the back-off of the timer.
-//! - Decoupled recovery is for controllers that no loss shall move (MLCP section 3.6): SACK, where a
-//!   retransmission is lost by the same rule as other segments, recovery goes on as long as anything
-//!   is missing, and any news restarts the timer.
-//! - Rate halving is SACK where lost retransmissions are found and news restarts the timer in the same
-//!   way, and where an ACK in recovery lets out one segment if the one before let out none, as long as
-//!   more than the window is in flight. SACK sends nothing until the window has room.
-//! - Without recovery an ACK moves over holes, and the timer only ends a transfer whose last ACK is out.
+//! - Decoupled recovery is for controllers that no loss shall move (MLCP section 3.6): SACK, where
+//!   a retransmission is lost by the same rule as other segments, recovery goes on as long as
+//!   anything is missing, and any news restarts the timer.
+//! - Rate halving is SACK where lost retransmissions are found and news restarts the timer in the
+//!   same way, and where an ACK in recovery lets out one segment if the one before let out none, as
+//!   long as more than the window is in flight. SACK sends nothing until the window has room.
+//! - Without recovery an ACK moves over holes, and the timer only ends a transfer whose last ACK is
+//!   out.
 //! - A window below one segment counts as one: otherwise nothing would ever be sent again.
 #![forbid(unsafe_code)]
 
@@ -87,8 +88,8 @@ pub struct Config {
     /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
     pub limited_transmit: bool,
     /// Are there no ACKs but reports, which the receiver's protocol sends when it likes? Goes with
-    /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the window
-    /// counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
+    /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the
+    /// window counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
     pub reports: bool,
 }
 

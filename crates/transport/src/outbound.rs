@@ -125,8 +125,8 @@ impl Outbound {
         }
     }
 
-    /// The application has offered so many segments since the start, and no more. What it offers and
-    /// the window holds back stays offered. The transfer is finished when its last segment is
+    /// The application has offered so many segments since the start, and no more. What it offers
+    /// and the window holds back stays offered. The transfer is finished when its last segment is
     /// acknowledged, not when all that is offered is.
     pub fn offer(&mut self, segments: u64) {
         self.limit = segments.min(self.total);
@@ -150,8 +150,8 @@ impl Outbound {
         self.end_reports();
     }
 
-    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]). The source may
-    /// be told before it happens, so this opens no room in the window: with reports the window
+    /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]). The source
+    /// may be told before it happens, so this opens no room in the window: with reports the window
     /// counts all that was ever sent.
     pub fn ended(&mut self) {
         self.reduced += 1;
@@ -166,7 +166,8 @@ impl Outbound {
         }
     }
 
-    /// Takes over what `old`, which is done with, has allocated; for a sender that has sent nothing.
+    /// Takes over what `old`, which is done with, has allocated; for a sender that has sent
+    /// nothing.
     pub fn take_memory(&mut self, old: Outbound) {
         debug_assert!(self.nxt == 0 && self.board.is_none());
         self.spare = old.board.or(old.spare);
@@ -330,8 +331,8 @@ impl Outbound {
         self.retransmitted
     }
 
-    /// New data is acknowledged: the path works, so the timer need not stay backed off until the next
-    /// sample, which repairs alone would never bring.
+    /// New data is acknowledged: the path works, so the timer need not stay backed off until the
+    /// next sample, which repairs alone would never bring.
     #[inline]
     fn end_back_off(&mut self) {
         if self.backed_off {
@@ -372,8 +373,8 @@ impl Outbound {
         self.deadline = if waits { now + self.rto.rto() } else { Time::NEVER };
     }
 
-    /// Is there anything to be done when ACKs stay out? Where nothing is sent again, only to give up
-    /// what is still out at the end.
+    /// Is there anything to be done when ACKs stay out? Where nothing is sent again, only to give
+    /// up what is still out at the end.
     #[inline]
     fn waits_for_acks(&self) -> bool {
         self.recovery != Recovery::None || self.nxt == self.total && !self.reports
@@ -580,8 +581,8 @@ impl Outbound {
         None
     }
 
-    /// Lost retransmissions are found. Any news restarts the timer: it is for silence, and the first
-    /// hole may take many rounds to mend.
+    /// Lost retransmissions are found. Any news restarts the timer: it is for silence, and the
+    /// first hole may take many rounds to mend.
     fn mend(&mut self, now: Time, news: bool) {
         if news {
             self.end_back_off();
@@ -637,7 +638,8 @@ impl Outbound {
             Choice::Again => self.board.as_mut()?.retransmit_again(self.nxt)?,
             Choice::Hole => self.retransmit_hole(),
             Choice::Rescue => {
-                // Decoupled recovery goes on beyond its first end; one rescue is enough for it, too.
+                // Decoupled recovery goes on beyond its first end; one rescue is enough for it,
+                // too.
                 let decoupled = self.recovery == Recovery::Decoupled;
                 let until = if decoupled { self.nxt } else { self.recover };
                 self.board.as_mut()?.rescue(self.una, self.nxt, until)
@@ -713,9 +715,10 @@ impl Outbound {
         }
     }
 
-    /// [`LossEvent::in_flight`]. FlightSize is "the amount of outstanding data in the network" (RFC 5681,
-    /// section 3.1), which in recovery only `in_flight` is. Rate halving's recoveries last as long as
-    /// retransmissions are lost: what is SACKed by then, beyond what makes a loss, is not in the network.
+    /// [`LossEvent::in_flight`]. FlightSize is "the amount of outstanding data in the network" (RFC
+    /// 5681, section 3.1), which in recovery only `in_flight` is. Rate halving's recoveries last as
+    /// long as retransmissions are lost: what is SACKed by then, beyond what makes a loss, is not
+    /// in the network.
     fn flight_size(&self) -> u32 {
         match self.phase {
             Phase::Open => {

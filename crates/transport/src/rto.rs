@@ -15,9 +15,10 @@ struct Estimate {
 /// The estimator and the timeout that follows from it.
 ///
 /// RFC 6298's gains are meant for about one sample per RTT. With one per ACK the variation forgets
-/// within some ACKs what it is to remember for some RTTs, and the timeout falls to where the queue's
-/// next growth makes it expire (RFC 7323, appendix G). So a sample that raises the variation counts
-/// at once, as in Linux, and one that lowers it once per RTT, unless [`Config::every_sample`].
+/// within some ACKs what it is to remember for some RTTs, and the timeout falls to where the
+/// queue's next growth makes it expire (RFC 7323, appendix G). So a sample that raises the
+/// variation counts at once, as in Linux, and one that lowers it once per RTT, unless
+/// [`Config::every_sample`].
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     rto: Span,

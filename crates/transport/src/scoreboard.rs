@@ -44,8 +44,9 @@ pub(crate) struct Scoreboard {
     lost: u64,
     /// Holes below `next_retransmit`.
     resent: u64,
-    /// [`cc::registry::Recovery::finds_lost_retransmissions`]: retransmissions in the order in which they went out,
-    /// each with `nxt` at that moment: what has this number or a higher one was sent after it.
+    /// [`cc::registry::Recovery::finds_lost_retransmissions`]: retransmissions in the order in
+    /// which they went out, each with `nxt` at that moment: what has this number or a higher one
+    /// was sent after it.
     watched: VecDeque<(u64, u64)>,
     /// Holes below `next_retransmit` whose last retransmission is lost.
     again: VecDeque<u64>,
@@ -156,8 +157,8 @@ impl Scoreboard {
         }
     }
 
-    /// Raises the edge to the `dup_thresh`-th highest SACKed segment; returns the number of segments
-    /// that it makes lost.
+    /// Raises the edge to the `dup_thresh`-th highest SACKed segment; returns the number of
+    /// segments that it makes lost.
     pub(crate) fn raise_edge(&mut self, dup_thresh: u64) -> u64 {
         let before = self.lost;
         while self.above > dup_thresh {
@@ -197,8 +198,9 @@ impl Scoreboard {
         self.watched.push_back((seq, nxt));
     }
 
-    /// A retransmission is lost by the rule for other segments: as many as make a loss that were sent
-    /// after it are SACKed, which is when the edge has passed what was next when it went out. Returns how many are.
+    /// A retransmission is lost by the rule for other segments: as many as make a loss that were
+    /// sent after it are SACKed, which is when the edge has passed what was next when it went out.
+    /// Returns how many are.
     pub(crate) fn find_lost_retransmissions(&mut self, una: u64, dup_thresh: u64) -> u64 {
         let (ring, end) = (&self.ring, self.sack_end);
         let missing =

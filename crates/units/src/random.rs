@@ -1,4 +1,5 @@
-//! Random streams and samplers, value-pinned: the same draws on every platform and in every release.
+//! Random streams and samplers, value-pinned: the same draws on every platform and in every
+//! release.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};

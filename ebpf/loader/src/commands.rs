@@ -101,7 +101,8 @@ fn make(load: &Load, object: &[u8], directory: &Directory) -> Result<()> {
     configure(load, directory)
 }
 
-/// An object serves the whole kernel: a further device has to do with the settings it was loaded with.
+/// An object serves the whole kernel: a further device has to do with the settings it was loaded
+/// with.
 fn check_same(load: &Load, directory: &Directory) -> Result<()> {
     let name = &load.name;
     let differs = |what: String| {
@@ -235,8 +236,8 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
     }
 }
 
-/// The directions that an object has programs for: protocols with an option of their own have nothing to
-/// do at egress, and a router only there.
+/// The directions that an object has programs for: protocols with an option of their own have
+/// nothing to do at egress, and a router only there.
 fn directions(directory: &Directory) -> Vec<&'static str> {
     let there = |direction: &&str| directory.pin(&format!("{direction}_raw")).exists();
     ["ingress", "egress"].into_iter().filter(there).collect()
@@ -261,8 +262,8 @@ fn where_is(place: &Place) -> String {
     place.netns.as_ref().map_or("this network namespace".to_owned(), |name| format!("netns {name}"))
 }
 
-/// Removes links whose device is gone, what was left half loaded, and objects whose last device is gone;
-/// gives devices back what they had.
+/// Removes links whose device is gone, what was left half loaded, and objects whose last device is
+/// gone; gives devices back what they had.
 fn cleanup() -> Result<()> {
     let mut failed = Vec::new();
     let mut done = |what: String, result: Result<bool>| match result {

@@ -1,5 +1,6 @@
-//! One packet per buffer at TC, for the protocols that write every packet by itself. What a device had
-//! before is pinned beside the objects, as a map of one number, until its last such protocol goes.
+//! One packet per buffer at TC, for the protocols that write every packet by itself. What a device
+//! had before is pinned beside the objects, as a map of one number, until its last such protocol
+//! goes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

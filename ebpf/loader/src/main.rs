@@ -1,6 +1,6 @@
-//! `clearpipe-bpf`: puts Clearpipe's end hosts and routers into the running kernel and takes them out
-//! again. What it loads is pinned below /sys/fs/bpf/clearpipe, so that it can end at once; what it has
-//! not pinned yet when it is killed, the kernel removes.
+//! `clearpipe-bpf`: puts Clearpipe's end hosts and routers into the running kernel and takes them
+//! out again. What it loads is pinned below /sys/fs/bpf/clearpipe, so that it can end at once; what
+//! it has not pinned yet when it is killed, the kernel removes.
 //!
 //! Exit codes: 0 done, 1 failed, 2 usage, 5 the system lacks something.
 

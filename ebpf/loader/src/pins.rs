@@ -9,8 +9,8 @@
 //!                              links/NETNS:DEV:DIRECTION   before Linux 6.6 the program itself
 //! ```
 //! A protocol's end host is one OBJECT, its name; a router is one per device, NAME@NETNS:DEV. The
-//! namespace of the caller is `+`, and `.` is written `=` (bpffs allows no dots). What devices were before
-//! is beside it: /sys/fs/bpf/clearpipe-gso/NETNS:DEV.
+//! namespace of the caller is `+`, and `.` is written `=` (bpffs allows no dots). What devices were
+//! before is beside it: /sys/fs/bpf/clearpipe-gso/NETNS:DEV.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,8 +1,8 @@
 //! A congestion control's registration.
 //!
-//! From Linux 6.4 on it is a link: pinned it stays, and without a pin it goes with the loader. Before,
-//! it is an entry of the struct_ops map that stays until it is deleted, so the map is pinned before it
-//! is registered.
+//! From Linux 6.4 on it is a link: pinned it stays, and without a pin it goes with the loader.
+//! Before, it is an entry of the struct_ops map that stays until it is deleted, so the map is
+//! pinned before it is registered.
 
 use std::fs;
 

@@ -103,8 +103,8 @@ pub fn tcp_info(fd: &impl AsFd, value: &mut [u8]) -> io::Result<usize> {
     Ok(length as usize)
 }
 
-/// A datagram's length, and when the kernel received it [ns of CLOCK_REALTIME], if it says so; `None`
-/// when there is none now.
+/// A datagram's length, and when the kernel received it [ns of CLOCK_REALTIME], if it says so;
+/// `None` when there is none now.
 ///
 /// # Errors
 /// What the system says.
@@ -129,8 +129,8 @@ pub fn receive_stamped(
             _ => Err(error),
         };
     };
-    // SAFETY: the kernel has filled in `message`, whose buffers live still; a control message of this
-    // type holds a timespec, perhaps not aligned.
+    // SAFETY: the kernel has filled in `message`, whose buffers live still; a control message of
+    // this type holds a timespec, perhaps not aligned.
     let stamp = unsafe {
         let first = libc::CMSG_FIRSTHDR(&raw const message);
         (!first.is_null() && (*first).cmsg_type == libc::SCM_TIMESTAMPNS)

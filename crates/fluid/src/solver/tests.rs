@@ -1,7 +1,7 @@
 use super::*;
 
-/// Three XCP links in a row with twelve flows, of which eight join late: with and without short cuts
-/// the windows are the same to what a byte of queue makes.
+/// Three XCP links in a row with twelve flows, of which eight join late: with and without short
+/// cuts the windows are the same to what a byte of queue makes.
 #[test]
 fn short_cuts_lead_to_the_same_place() {
     let mut text =

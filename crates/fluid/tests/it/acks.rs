@@ -1,4 +1,5 @@
-//! Sources that ACKs clock (`fluid.sending = "acks"`): against packets by hand, and against the packet engine.
+//! Sources that ACKs clock (`fluid.sending = "acks"`): against packets by hand, and against the
+//! packet engine.
 
 use results::Tables;
 
@@ -9,8 +10,8 @@ fn mean(rows: &[(f64, f64)], from: f64, to: f64) -> f64 {
     within.iter().sum::<f64>() / within.len() as f64
 }
 
-/// A flow of VCP that loads nothing, packet by packet: an ACK adds xi_s = 1.0625^(0.1/0.2) - 1 and lets go what
-/// the window has room for. Gives the window at `t`.
+/// A flow of VCP that loads nothing, packet by packet: an ACK adds xi_s = 1.0625^(0.1/0.2) - 1 and
+/// lets go what the window has room for. Gives the window at `t`.
 fn by_hand(t: f64, rtt: f64) -> f64 {
     let xi_s = units::math::pow(1.0625, rtt / 0.2) - 1.0;
     let (mut w, mut in_flight, mut acks) = (1.0_f64, 1_u32, vec![rtt]);
@@ -54,8 +55,9 @@ fn both(text: &str) -> [Tables; 2] {
     [fluid(&scenario).tables, packets.tables]
 }
 
-/// Newcomers get more than a flow's share while their windows grow, as their headers are an RTT old. How early
-/// in an interval their first packets come is chance: means over starts 0 to 30 ms later.
+/// Newcomers get more than a flow's share while their windows grow, as their headers are an RTT
+/// old. How early in an interval their first packets come is chance: means over starts 0 to 30 ms
+/// later.
 #[test]
 fn xcp_newcomers_are_as_fast_as_with_packets() {
     let mut times = [[0.0; 2]; 5];
@@ -114,7 +116,8 @@ fn ixcp_leaves_what_it_leaves_with_packets() {
     assert!(runs.iter().all(|tables| tables.groups[1].goodput_bps < 0.93 * 55e6));
 }
 
-/// RTTs of 50 and 500 ms: whole packets, each for an ACK, and the first few of the slow flow spaced.
+/// RTTs of 50 and 500 ms: whole packets, each for an ACK, and the first few of the slow flow
+/// spaced.
 #[test]
 fn vcp_two_rtts_leave_mi_packet_by_packet() {
     let text = "schema = 1\nname = \"two\"\nduration = \"16s\"\nwarmup = \"0s\"\n[topology]\nkind = \"dumbbell\"\n\
@@ -144,7 +147,8 @@ fn transfers_take_as_long_as_with_packets() {
     }
 }
 
-/// The last packet of a paced transfer is shorter than the others, and leaves a gap after the one before like them.
+/// The last packet of a paced transfer is shorter than the others, and leaves a gap after the one
+/// before like them.
 #[test]
 fn a_paced_transfer_ends_with_its_fraction() {
     for (protocol, rtt, size, bytes) in [
@@ -172,8 +176,9 @@ fn transfers_end_where_packets_are_lost() {
     }
 }
 
-/// No packet is lost or made, at one link or at two: what was sent has come, is on its way or was dropped where links
-/// say that they dropped it. Bursts into a buffer of a few packets, with ACKs that wait for nobody.
+/// No packet is lost or made, at one link or at two: what was sent has come, is on its way or was
+/// dropped where links say that they dropped it. Bursts into a buffer of a few packets, with ACKs
+/// that wait for nobody.
 #[test]
 fn what_links_drop_is_what_flows_lose() {
     let row = |rates: [u32; 2], flows: &str| {
@@ -237,8 +242,8 @@ fn other_protocols_are_refused_as_with_rates() {
     assert!(acks == rates && acks.starts_with("flows.a.protocol: \"vegas\" has no"), "{acks}");
 }
 
-/// A quarter of 80 ms (and a bit: the packet's own time) is allowed, more is not; and where 100 GB wait
-/// on each way, ACKs take 1600 s, of which steps of 1 us are too many to remember.
+/// A quarter of 80 ms (and a bit: the packet's own time) is allowed, more is not; and where 100 GB
+/// wait on each way, ACKs take 1600 s, of which steps of 1 us are too many to remember.
 #[test]
 fn steps_fit_between_packets_and_their_acks() {
     let text = dumbbell("xcp", "1Gbps", "80ms", "");

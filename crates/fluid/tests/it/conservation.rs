@@ -1,4 +1,5 @@
-//! Random networks: everything stays finite and within its bounds, and no packet appears or vanishes.
+//! Random networks: everything stays finite and within its bounds, and no packet appears or
+//! vanishes.
 
 use std::fmt::Write;
 

@@ -47,8 +47,8 @@ fn euler(c: f64, rtt: f64, forward: f64, seconds: f64) -> Vec<f64> {
 
 #[test]
 fn xcp_follows_the_same_path() {
-    // 100 Mb/s: a packet takes 80 us on the link and 8 us on each of two access hops of 1 Gb/s, an ACK
-    // 3.2 us and twice 0.32 us. 80 ms: 20 ms for each link, 10 ms for each access hop.
+    // 100 Mb/s: a packet takes 80 us on the link and 8 us on each of two access hops of 1 Gb/s, an
+    // ACK 3.2 us and twice 0.32 us. 80 ms: 20 ms for each link, 10 ms for each access hop.
     let text = dumbbell("xcp", "100Mbps", "80ms", "");
     let sets = [
         "probe.series=[\"cwnd\"]",

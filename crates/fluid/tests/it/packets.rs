@@ -1,6 +1,6 @@
-//! The fluid engine beside the packet engine on the papers' figures, each with its windows and tolerances: mean
-//! rates within 5 % (figure 13: windows within 10 %, CUBIC: drops within 50 %), times to reach a level within
-//! 20 %, or two RTTs and a sample of 0.1 s.
+//! The fluid engine beside the packet engine on the papers' figures, each with its windows and
+//! tolerances: mean rates within 5 % (figure 13: windows within 10 %, CUBIC: drops within 50 %),
+//! times to reach a level within 20 %, or two RTTs and a sample of 0.1 s.
 
 use results::Tables;
 use scenario::Scenario;
@@ -51,7 +51,8 @@ fn xcp_fig10_five_flows_join_every_two_seconds() {
     }
 }
 
-/// Figure 10 of iXCP's paper, its first 20 s: a long flow over 150, 100 and 120 Mb/s and one or two on each.
+/// Figure 10 of iXCP's paper, its first 20 s: a long flow over 150, 100 and 120 Mb/s and one or two
+/// on each.
 fn three_links(protocol: &str) -> Scenario {
     let mut text = "schema = 1\nname = \"lot\"\nduration = \"20s\"\n".to_owned() + PROBE;
     for (i, rate) in [150, 100, 120].into_iter().enumerate() {
@@ -129,8 +130,8 @@ fn vcp_base_case() {
     }
 }
 
-/// Three of the figure's five flows (40, 60 and 80 ms), one every 100 s, against five the other way (40 to 120
-/// ms): the first 250 s.
+/// Three of the figure's five flows (40, 60 and 80 ms), one every 100 s, against five the other way
+/// (40 to 120 ms): the first 250 s.
 #[test]
 fn vcp_fig10_flows_join_and_share() {
     let text = "schema = 1\nname = \"vcp-fig10\"\nduration = \"250s\"\n[topology]\nkind = \"dumbbell\"\n\
@@ -154,8 +155,8 @@ fn vcp_fig10_flows_join_and_share() {
     assert!(settles_alike(a, b, 0.0, 0.04), "{a} {b}");
 }
 
-/// RTTs of 50 and 500 ms side by side, up to 20 s: how long MI takes from one packet each, and by how
-/// much the slow flow leaves it later. What comes then is not for flows that are sent evenly.
+/// RTTs of 50 and 500 ms side by side, up to 20 s: how long MI takes from one packet each, and by
+/// how much the slow flow leaves it later. What comes then is not for flows that are sent evenly.
 #[test]
 fn vcp_fig13_two_rtts_leave_mi() {
     let text = "schema = 1\nname = \"vcp-fig13\"\nduration = \"20s\"\n[topology]\nkind = \"dumbbell\"\n\

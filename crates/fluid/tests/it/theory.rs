@@ -21,7 +21,8 @@ fn xcp_rates_go_by_the_prices() {
     assert!(near(goodputs[0], 10e6, 0.005) && near(goodputs[1], 30e6, 0.005), "{goodputs:?}");
 }
 
-/// Figure 1 of iXCP's paper: four long flows over 155 and 100 Mb/s and a short one on the first link alone.
+/// Figure 1 of iXCP's paper: four long flows over 155 and 100 Mb/s and a short one on the first
+/// link alone.
 fn figure_1(protocol: &str) -> String {
     let link = |name: &str, ends: [&str; 2], rate| {
         format!(
@@ -43,8 +44,9 @@ fn figure_1(protocol: &str) -> String {
         + &flows("short", 1, "b")
 }
 
-/// Low, Andrew, Wydrowski, INFOCOM 2005: the long ones have 25 Mb/s each; with y = 100 + x the short one gains
-/// (alpha*(C - y) + gamma*y - alpha*(C - y))/5 and loses (gamma*y - alpha*(C - y))*x/y.
+/// Low, Andrew, Wydrowski, INFOCOM 2005: the long ones have 25 Mb/s each; with y = 100 + x the
+/// short one gains (alpha*(C - y) + gamma*y - alpha*(C - y))/5 and loses (gamma*y - alpha*(C -
+/// y))*x/y.
 #[test]
 fn xcp_leaves_bandwidth_unused_where_low_says_so() {
     let (alpha, gamma) = (0.4, 0.1);
@@ -66,8 +68,8 @@ fn xcp_leaves_bandwidth_unused_where_low_says_so() {
     assert!(near(goodputs[0], 25e6, 0.002));
 }
 
-/// iXCP's rates are max-min fair with all links full (section V): the short flow has what is left, 55, where
-/// XCP leaves 12 of it.
+/// iXCP's rates are max-min fair with all links full (section V): the short flow has what is left,
+/// 55, where XCP leaves 12 of it.
 #[test]
 fn ixcp_uses_what_xcp_leaves() {
     let rates = goodputs(&fluid(&parse(&figure_1("ixcp"), &[])).tables);
@@ -83,8 +85,8 @@ fn ixcp_is_fair_on_one_link() {
     }
 }
 
-/// Xia et al., section V-A: gamma*C/N + alpha/(kappa*T), here with T = t_rho = t_d = 200 ms, for RTTs
-/// of 60 to 200 ms: 98 % of 40 Mb/s are 4900 packets/s, and 1/(0.25*0.2) = 20 packets/s more.
+/// Xia et al., section V-A: gamma*C/N + alpha/(kappa*T), here with T = t_rho = t_d = 200 ms, for
+/// RTTs of 60 to 200 ms: 98 % of 40 Mb/s are 4900 packets/s, and 1/(0.25*0.2) = 20 packets/s more.
 #[test]
 fn vcps_model_rests_at_its_equilibrium() {
     for n in 1..=3 {
@@ -125,8 +127,8 @@ fn droptail_loses_what_reno_sends_too_much() {
     let text = dumbbell("reno", "20Mbps", "100ms", "count = 10");
     let outcome = fluid(&parse(&text, &["topology.queue=droptail"]));
     let link = &outcome.tables.links[0];
-    // 10 flows with 2500 packets/s at an RTT of 200 ms have w = 50, and rest at p = 2/2500. With the
-    // delay of 200 ms they circle around that, and the mean of 2/w^2 over a cycle lies above.
+    // 10 flows with 2500 packets/s at an RTT of 200 ms have w = 50, and rest at p = 2/2500. With
+    // the delay of 200 ms they circle around that, and the mean of 2/w^2 over a cycle lies above.
     let p = 2.0 / 2500.0;
     assert!((p..1.5 * p).contains(&link.drop_ratio), "{}", link.drop_ratio);
     assert!((0.7..=1.0).contains(&link.queue_mean_ratio), "{}", link.queue_mean_ratio);
@@ -260,7 +262,8 @@ fn what_is_read_is_used() {
     }
 }
 
-/// Two flows from different instants on a link of 10 Mb/s: they use what their protocol aims at, equally.
+/// Two flows from different instants on a link of 10 Mb/s: they use what their protocol aims at,
+/// equally.
 #[test]
 fn mlcp_and_dpcp_fill_a_link_and_share_it() {
     for (name, least) in [("mlcp", 0.9), ("dpcp", 0.75)] {

@@ -1,10 +1,10 @@
 //! What the applications of flows offer to their transports, where that is not all at once.
 //!
-//! An application offers one packet's worth at a time; what the window holds back stays offered. The
-//! first packet is offered when the flow starts, the next ones each `size / rate` later; those of a
-//! Poisson process each an exponential time with that mean later, the first one, too. With on and
-//! off periods that clock stands still while the application is off, so that the long-run mean is the
-//! rate times the share of time on, however short the periods are.
+//! An application offers one packet's worth at a time; what the window holds back stays offered.
+//! The first packet is offered when the flow starts, the next ones each `size / rate` later; those
+//! of a Poisson process each an exponential time with that mean later, the first one, too. With on
+//! and off periods that clock stands still while the application is off, so that the long-run mean
+//! is the rate times the share of time on, however short the periods are.
 //!
 //! The next offer is part of a source's `boundary`, so a source without an application of this kind
 //! pays nothing.
@@ -191,8 +191,9 @@ mod tests {
         assert_eq!(times[..6], expected);
     }
 
-    /// 1000 packets/s for 100 s: 10^5 with a standard deviation of sqrt(10^5) = 316; gaps of mean 1 ms
-    /// of which the part above it is 1/e = 0.3679, give or take sqrt(0.3679*0.6321/10^5) = 0.0015.
+    /// 1000 packets/s for 100 s: 10^5 with a standard deviation of sqrt(10^5) = 316; gaps of mean 1
+    /// ms of which the part above it is 1/e = 0.3679, give or take sqrt(0.3679*0.6321/10^5) =
+    /// 0.0015.
     #[test]
     fn a_poisson_process_has_exponential_gaps() {
         let times = offers(App::Poisson(Rate(8_000_000)), 100);

@@ -1,16 +1,18 @@
 //! Groups whose flows come while the run goes on, and the slots that their flows live in.
 //!
-//! A slot is an index into the world's sources, sinks and annals. A flow that comes takes one that is
-//! free, or a new one at the end: memory is that of the most flows alive at once. It gives the slot
-//! back when its transfer is finished and nothing of it is left in the network. Both happen in events
-//! at the exact instant, however far ahead end hosts are run, so that slots do not depend on probes.
+//! A slot is an index into the world's sources, sinks and annals. A flow that comes takes one that
+//! is free, or a new one at the end: memory is that of the most flows alive at once. It gives the
+//! slot back when its transfer is finished and nothing of it is left in the network. Both happen in
+//! events at the exact instant, however far ahead end hosts are run, so that slots do not depend on
+//! probes.
 //!
-//! To everyone else the slot is the flow's number: routers, the fingerprint and series see it as they
-//! would see a port that is used again.
+//! To everyone else the slot is the flow's number: routers, the fingerprint and series see it as
+//! they would see a port that is used again.
 //!
-//! No packet of the old tenant can reach the new one, there is none left. Timer events can, and do no
-//! harm: an event counts only if `armed` names its time, and then the new tenant's deadline decides.
-//! So the tenant takes over the pending event with `armed`, and a slot never has a heap of stale ones.
+//! No packet of the old tenant can reach the new one, there is none left. Timer events can, and do
+//! no harm: an event counts only if `armed` names its time, and then the new tenant's deadline
+//! decides. So the tenant takes over the pending event with `armed`, and a slot never has a heap of
+//! stale ones.
 
 use std::fmt::Write;
 
@@ -213,8 +215,8 @@ impl World {
     }
 
     /// Something of an arriving flow has come to its end at `now`, which may be later than the
-    /// present but not earlier: its transfer, one of its ACKs, or a packet that got lost. When all of
-    /// it has, the flow leaves at the latest of those instants.
+    /// present but not earlier: its transfer, one of its ACKs, or a packet that got lost. When all
+    /// of it has, the flow leaves at the latest of those instants.
     ///
     /// A packet that a link loses while its departures are worked out is gone when it would have
     /// come out of the link's delay: that time does not depend on when they are worked out.

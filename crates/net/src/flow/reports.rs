@@ -1,9 +1,9 @@
 //! Flows whose ACKs are reports, or that have none ([`transport::Config::reports`]).
 //!
-//! The source cannot know what has become of its packets, so the world says so: a packet is out until
-//! it arrives or is lost, and a finite transfer is finished when the last of its packets is no longer
-//! out. That is an instant of the simulated network. Hosts are run ahead, so it may be known before the
-//! clock gets there, and it is the latest of those that are known.
+//! The source cannot know what has become of its packets, so the world says so: a packet is out
+//! until it arrives or is lost, and a finite transfer is finished when the last of its packets is
+//! no longer out. That is an instant of the simulated network. Hosts are run ahead, so it may be
+//! known before the clock gets there, and it is the latest of those that are known.
 
 use cc::registry::AnyReporter;
 use cc::roles::{Arrived, PacketKind};

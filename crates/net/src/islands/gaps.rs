@@ -1,8 +1,9 @@
-//! What a macro-flow's ingress makes of the numbers in its feedback: what has arrived and what is lost.
+//! What a macro-flow's ingress makes of the numbers in its feedback: what has arrived and what is
+//! lost.
 //!
 //! Nothing is sent again, so a cumulative number could not stop at a hole. An acknowledgement says
-//! instead the highest number that has arrived and how many packets have, so that a lost acknowledgement
-//! is no lost packet.
+//! instead the highest number that has arrived and how many packets have, so that a lost
+//! acknowledgement is no lost packet.
 
 /// The ingress's account.
 #[derive(Clone, Copy, Debug)]

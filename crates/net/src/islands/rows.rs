@@ -8,8 +8,8 @@ use units::{Span, Time};
 use super::{Macro, crossings};
 use crate::world::World;
 
-/// One row per macro-flow of a run that ended at `end`; `waiting` has the packets and acknowledgements
-/// of each flow that are on their way.
+/// One row per macro-flow of a run that ended at `end`; `waiting` has the packets and
+/// acknowledgements of each flow that are on their way.
 pub fn rows(
     scenario: &Scenario,
     world: &mut World,

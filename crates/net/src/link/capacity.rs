@@ -55,8 +55,8 @@ impl Schedule {
         }
     }
 
-    /// When the last bit of a packet leaves whose service starts at `start`, which is not before the
-    /// last answer. Did the packet wait for its service?
+    /// When the last bit of a packet leaves whose service starts at `start`, which is not before
+    /// the last answer. Did the packet wait for its service?
     pub fn finish(&mut self, start: Time, bytes: u32, waited: bool) -> Time {
         match self {
             Schedule::Pieces(pieces) => pieces.finish(start, bytes),
@@ -72,7 +72,8 @@ impl Schedule {
         }
     }
 
-    /// The bits of the packet whose last one leaves at `finish`, the last answer, that leave after `now`.
+    /// The bits of the packet whose last one leaves at `finish`, the last answer, that leave after
+    /// `now`.
     pub fn bits_left(&self, now: Time, finish: Time) -> f64 {
         match self {
             Schedule::Pieces(pieces) => pieces.bits(now, finish),
@@ -158,9 +159,9 @@ impl Pieces {
     }
 }
 
-/// A trace: [`Trace::BYTES`] may leave at each of its instants. A packet leaves with the opportunity
-/// that carries its last byte. What an opportunity has left serves packets that wait then; a packet
-/// that finds the line idle waits for the next one, as in mahimahi.
+/// A trace: [`Trace::BYTES`] may leave at each of its instants. A packet leaves with the
+/// opportunity that carries its last byte. What an opportunity has left serves packets that wait
+/// then; a packet that finds the line idle waits for the next one, as in mahimahi.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     cycle: Cycle,

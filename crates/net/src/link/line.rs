@@ -155,8 +155,8 @@ impl Delays {
     }
 }
 
-/// A packet on a line that reorders; the first to come out is the least, among equals the first that
-/// entered.
+/// A packet on a line that reorders; the first to come out is the least, among equals the first
+/// that entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Held {
     due: Time,

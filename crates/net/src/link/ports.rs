@@ -1,5 +1,5 @@
-//! Links that someone else drives: the queues, routers and lines of a run, with a clock, packets and
-//! end hosts that are not simulated. This is what the emulator runs real packets through.
+//! Links that someone else drives: the queues, routers and lines of a run, with a clock, packets
+//! and end hosts that are not simulated. This is what the emulator runs real packets through.
 
 use cc::registry::AnyHeader;
 use cc::roles::{Backlog, Ecn, PacketKind};

@@ -1,5 +1,6 @@
-//! What a line that is not plain, or is watched, does to the packets it serves ([`crate::link::line`]). Losses and delays
-//! are drawn in the order of service, so it does not matter when a departure is worked out.
+//! What a line that is not plain, or is watched, does to the packets it serves
+//! ([`crate::link::line`]). Losses and delays are drawn in the order of service, so it does not
+//! matter when a departure is worked out.
 //!
 //! The hot path's functions are not called from here: a second caller would end their inlining. So
 //! behind such a line sources get their ACKs by events.
@@ -131,7 +132,8 @@ impl World {
         self.pool[id].is_through()
     }
 
-    /// A packet leaves the last named link at `out`. A source gets an event though it may be prompt.
+    /// A packet leaves the last named link at `out`. A source gets an event though it may be
+    /// prompt.
     pub(crate) fn leave_last_link(&mut self, out: Time, id: u32) {
         let Packet { flow, size, kind, .. } = self.pool[id];
         if kind == PacketKind::Ack && self.islands.owns(flow) {

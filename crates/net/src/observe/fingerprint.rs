@@ -1,8 +1,8 @@
 //! The fingerprint: a 128-bit hash of what a network did, equal on every machine.
 //!
-//! Each departure, drop, mark and loss of a named link and each delivery is hashed by itself, and the
-//! hashes are added up per link: the order in which the engine came to know of two events does not
-//! show, their times do. Probes, timers and the access hops are not part of it.
+//! Each departure, drop, mark and loss of a named link and each delivery is hashed by itself, and
+//! the hashes are added up per link: the order in which the engine came to know of two events does
+//! not show, their times do. Probes, timers and the access hops are not part of it.
 
 use units::Time;
 

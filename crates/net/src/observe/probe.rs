@@ -234,7 +234,8 @@ impl Probes {
 
     // What a watched host or link calls.
 
-    /// Is [`Probes::on_source`] to be told of sources that are not prompt? Not when they are sampled.
+    /// Is [`Probes::on_source`] to be told of sources that are not prompt? Not when they are
+    /// sampled.
     #[inline]
     pub fn looks_at_sources(&self) -> bool {
         self.on_change() || self.watch.is_some()
@@ -267,8 +268,8 @@ impl Probes {
         }
     }
 
-    /// Something has happened to a macro-flow, or all are sampled. They are few, so that they are all
-    /// recorded, whatever flows and links are chosen.
+    /// Something has happened to a macro-flow, or all are sampled. They are few, so that they are
+    /// all recorded, whatever flows and links are chosen.
     #[cold]
     pub fn on_macro(
         &mut self,
@@ -425,8 +426,8 @@ impl Probes {
         }
     }
 
-    /// Another flow has this number from now on. The series of an arriving flow have its slot's number
-    /// and end when it leaves: what it delivered since the last sample is in none.
+    /// Another flow has this number from now on. The series of an arriving flow have its slot's
+    /// number and end when it leaves: what it delivered since the last sample is in none.
     pub fn forget_flow(&mut self, flow: u32) {
         if let Some(totals) = self.flow_totals.get_mut(flow as usize) {
             *totals = FlowTotals::default();
@@ -436,8 +437,8 @@ impl Probes {
         }
     }
 
-    /// Nothing that these links will report is of an instant before the one at which each of them was
-    /// looked at last, or before the next service if something waits.
+    /// Nothing that these links will report is of an instant before the one at which each of them
+    /// was looked at last, or before the next service if something waits.
     pub fn gather(&mut self, now: Time, links: &[Link]) {
         let settled = |link: &Link| match link.queue.backlog().packets {
             0 => now,

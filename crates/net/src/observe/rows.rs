@@ -1,5 +1,5 @@
-//! The rows of series while a run records them: 20 bytes each in their tables; those of links, 24 bytes each
-//! until they are gathered.
+//! The rows of series while a run records them: 20 bytes each in their tables; those of links, 24
+//! bytes each until they are gathered.
 
 use std::slice::IterMut;
 
@@ -38,8 +38,8 @@ pub struct Rows {
     full: Option<f64>,
 }
 
-/// What one link has reported of one series, in order. A link's departures are worked out late, so that
-/// links do not report in order of time among each other, as flows do.
+/// What one link has reported of one series, in order. A link's departures are worked out late, so
+/// that links do not report in order of time among each other, as flows do.
 #[derive(Clone, Debug)]
 struct Part {
     table: u32,
@@ -55,8 +55,8 @@ struct Row {
     link: u32,
 }
 
-/// The places of the values that one flow or link reports, in the order in which it reports them, and
-/// what was reported last.
+/// The places of the values that one flow or link reports, in the order in which it reports them,
+/// and what was reported last.
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     all: Vec<Slot>,
@@ -189,8 +189,8 @@ impl Rows {
         ))
     }
 
-    /// Puts what links have reported into order, now and then, while it is still in the cache. No link
-    /// will report anything before `settled`.
+    /// Puts what links have reported into order, now and then, while it is still in the cache. No
+    /// link will report anything before `settled`.
     pub fn gather(&mut self, settled: Time) {
         if !self.parts.is_empty() {
             self.gather_before(settled.as_secs());
@@ -233,8 +233,8 @@ fn append(table: &mut Table, rows: &[Row]) {
     table.value.extend(rows.iter().map(|row| row.value));
 }
 
-/// Runs in order of time in one, by time and then by link. Two by two, so that it takes as many rounds as the
-/// logarithm of their number.
+/// Runs in order of time in one, by time and then by link. Two by two, so that it takes as many
+/// rounds as the logarithm of their number.
 fn merged(runs: &[&[Row]]) -> Vec<Row> {
     match runs {
         [] => Vec::new(),

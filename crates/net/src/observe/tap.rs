@@ -1,7 +1,7 @@
 //! Taps: what a link's packets and a flow's source show to a [`Recorder`], for captures and traces.
 //!
-//! A tapped link is not plain, and a traced source is not prompt; without a recorder nothing here is
-//! called for a packet. What is recorded changes nothing but the number of events.
+//! A tapped link is not plain, and a traced source is not prompt; without a recorder nothing here
+//! is called for a packet. What is recorded changes nothing but the number of events.
 
 use capture::{Blocks, Departure, Recorder, Segments, SenderState};
 use cc::roles::PacketKind;
@@ -54,8 +54,8 @@ impl Taps {
         self.recorder.take().map(|recorder| *recorder)
     }
 
-    /// The life of a packet: a new one where data enters its first named link. Its ACK has its place
-    /// in the pool, and so its life.
+    /// The life of a packet: a new one where data enters its first named link. Its ACK has its
+    /// place in the pool, and so its life.
     fn life(&mut self, id: u32, born: bool) -> u64 {
         let place = id as usize;
         if place >= self.lives.len() {

@@ -1,5 +1,5 @@
-//! One flow's story, for `explain`: the last ACK, the last sign of congestion, and what became of the
-//! last packet at each link. Kept while a run goes; [`crate::observe::explain`] tells it.
+//! One flow's story, for `explain`: the last ACK, the last sign of congestion, and what became of
+//! the last packet at each link. Kept while a run goes; [`crate::observe::explain`] tells it.
 
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, LossKind, PacketKind};

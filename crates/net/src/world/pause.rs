@@ -1,9 +1,10 @@
 //! Pausing a run at an instant, and going on.
 //!
-//! Hosts are run ahead of the clock, but never beyond [`World::end`]: with the end at the instant of
-//! the pause, everything up to it has happened and nothing after it has. Packets that reach a prompt
-//! host after the pause wait in its line with an event, as for a host that is not prompt. Going on,
-//! such a host takes events until its line holds no packet of before, and is prompt again.
+//! Hosts are run ahead of the clock, but never beyond [`World::end`]: with the end at the instant
+//! of the pause, everything up to it has happened and nothing after it has. Packets that reach a
+//! prompt host after the pause wait in its line with an event, as for a host that is not prompt.
+//! Going on, such a host takes events until its line holds no packet of before, and is prompt
+//! again.
 //!
 //! A sample of hosts is such a pause, just before its instant.
 
@@ -13,7 +14,8 @@ use crate::flow::{Sink, Source};
 use crate::world::World;
 
 impl World {
-    /// Nothing has happened later than this: hosts may be ahead of the clock by up to a path's delay.
+    /// Nothing has happened later than this: hosts may be ahead of the clock by up to a path's
+    /// delay.
     pub fn ahead(&self) -> Time {
         let sources = self.sources.iter().map(|source| {
             source.down_hop.free() + self.accesses[source.access as usize].source_owd

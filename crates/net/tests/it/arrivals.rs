@@ -73,8 +73,8 @@ fn arriving_transfers_run_as_listed_flows_do() {
 }
 
 /// 2,000 transfers of a few packets over a lossy queue and back, in slots used again and again:
-/// each takes as long and is repaired as often as a flow of its own. Delayed ACKs, limited transmit,
-/// timeouts and late duplicates of the tenants before are all there.
+/// each takes as long and is repaired as often as a flow of its own. Delayed ACKs, limited
+/// transmit, timeouts and late duplicates of the tenants before are all there.
 #[test]
 fn a_slot_used_again_is_as_good_as_new() {
     let delayed = "[transport]\ndelayed_ack = \"100ms\"\nlimited_transmit = true";
@@ -149,8 +149,8 @@ fn the_groups_row_is_what_its_transfers_are() {
 }
 
 /// Poisson arrivals of 400/s for 50 s: 20,000 of them with a standard deviation of 141; gaps with
-/// mean 2.5 ms, of which exp(-1) are longer than the mean. Sizes even over 2 to 6 kB: mean 4 kB with
-/// a standard deviation of 1155 / sqrt(20000) = 8 B. So the load is 12.8 Mb/s.
+/// mean 2.5 ms, of which exp(-1) are longer than the mean. Sizes even over 2 to 6 kB: mean 4 kB
+/// with a standard deviation of 1155 / sqrt(20000) = 8 B. So the load is 12.8 Mb/s.
 #[test]
 fn arrivals_and_sizes_follow_their_laws() {
     let mut scenario = dumbbell("50Mbps", 50, "sack", "");
@@ -171,7 +171,8 @@ fn arrivals_and_sizes_follow_their_laws() {
     assert!((goodput / 12.8e6 - 1.0).abs() < 0.05, "{goodput} b/s");
 }
 
-/// Equal gaps begin at the group's start, and none comes at its stop or after the most there may be.
+/// Equal gaps begin at the group's start, and none comes at its stop or after the most there may
+/// be.
 #[test]
 fn start_stop_and_most_bound_the_arrivals() {
     let starts = |stop: Option<u64>, most| {
@@ -208,8 +209,8 @@ fn static_flows_have_sizes_of_their_own() {
 }
 
 /// An application of 2 Mb/s on a link of 10 Mb/s has 2 Mb/s; so have two of them. In 40 s, 10,001
-/// packets are offered; 6 at most are on the way, for 20 ms and a little. A window that opens slowly
-/// leaves a backlog, which then makes a queue; SACK's opens before the warm-up is over.
+/// packets are offered; 6 at most are on the way, for 20 ms and a little. A window that opens
+/// slowly leaves a backlog, which then makes a queue; SACK's opens before the warm-up is over.
 #[test]
 fn an_application_has_its_rate_where_there_is_room() {
     for protocol in ["sack", "vcp", "xcp"] {
@@ -231,8 +232,8 @@ fn an_application_has_its_rate_where_there_is_room() {
     }
 }
 
-/// What the window holds back stays offered: behind a link of 1 Mb/s, 2 Mb/s offered for 10 s (2,501
-/// packets, the first at once) are delivered in 20 s and not sooner.
+/// What the window holds back stays offered: behind a link of 1 Mb/s, 2 Mb/s offered for 10 s
+/// (2,501 packets, the first at once) are delivered in 20 s and not sooner.
 #[test]
 fn what_is_not_sent_stays_offered() {
     let mut scenario = dumbbell("1Mbps", 60, "sack", "");
@@ -248,8 +249,8 @@ fn what_is_not_sent_stays_offered() {
     let flow = &common::run(&scenario, 1, 0).tables.flows[0];
     let fct = flow.fct_s.expect("it finishes");
     assert!(fct > 20.008 && fct < 22.0, "{fct} s");
-    // A transfer slower than its path takes as long as the application does: 2,500 gaps of 4 ms, then
-    // a round trip.
+    // A transfer slower than its path takes as long as the application does: 2,500 gaps of 4 ms,
+    // then a round trip.
     let mut scenario = dumbbell("10Mbps", 60, "sack", "");
     scenario.groups[0].app = App::Rate(Rate(2_000_000));
     scenario.groups[0].size = Size::Bytes(2_501_000);
@@ -268,9 +269,10 @@ fn a_stopped_application_offers_no_more() {
     assert!((1.0..1.1).contains(&flow.finish_s.expect("what is out is delivered")));
 }
 
-/// A sender that uses a part of its window does not open it: 4 Mb/s are 10 packets in a round trip of
-/// 20 ms. Slow start has sent 31 of the first 50 after five of them and catches up in the sixth, so
-/// that its window of 32 to 64 is not full again. If it grew on, it would be at 30,000 in the end.
+/// A sender that uses a part of its window does not open it: 4 Mb/s are 10 packets in a round trip
+/// of 20 ms. Slow start has sent 31 of the first 50 after five of them and catches up in the sixth,
+/// so that its window of 32 to 64 is not full again. If it grew on, it would be at 30,000 in the
+/// end.
 #[test]
 fn an_unused_window_does_not_grow() {
     let series = "[probe]\nseries = [\"cwnd\"]\nevery = \"1s\"\n";
@@ -282,8 +284,8 @@ fn an_unused_window_does_not_grow() {
     assert!(cwnd.len() == 60 && cwnd.iter().all(|&later| later == cwnd[0]), "{cwnd:?}");
 }
 
-/// One transfer of 50 kB each second, over in about 0.2 s: its series has the slot's number, 0, each
-/// time, no value while the slot is free, and no more bytes than were sent.
+/// One transfer of 50 kB each second, over in about 0.2 s: its series has the slot's number, 0,
+/// each time, no value while the slot is free, and no more bytes than were sent.
 #[test]
 fn a_series_has_values_while_a_flow_holds_the_slot() {
     let series = "[probe]\nseries = [\"goodput\"]\nevery = \"10ms\"\n";

@@ -62,7 +62,8 @@ fn mean(samples: &[(f64, f64)]) -> f64 {
     samples.iter().map(|(_, value)| value).sum::<f64>() / samples.len() as f64
 }
 
-/// What is in flight 50 ms and more after each entry into one of the `states` with a pacing gain of 1.
+/// What is in flight 50 ms and more after each entry into one of the `states` with a pacing gain
+/// of 1.
 fn cruising(outcome: &Outcome, state: f64, from: f64, to: f64) -> f64 {
     let states = samples(outcome, "sender_state", 0, from, to);
     let gains = samples(outcome, "sender_pacing_gain", 0, from, to);
@@ -90,8 +91,8 @@ fn episodes(outcome: &Outcome, state: f64, to: f64) -> Vec<(f64, f64)> {
     found
 }
 
-/// One flow with a buffer of 2 BDP stays at the operating point: a full link, a short queue, the right
-/// model. (Linux has three aggregates of 12 packets above the BDP.)
+/// One flow with a buffer of 2 BDP stays at the operating point: a full link, a short queue, the
+/// right model. (Linux has three aggregates of 12 packets above the BDP.)
 #[test]
 fn one_flow_of_version_1_stays_at_the_operating_point() {
     let outcome = run(&dumbbell("100Mbps", "1000pkt", 24, &[("one", "bbr", "")]));
@@ -169,8 +170,9 @@ fn rates_of_two(protocol: &str, start: u32, end: u32) -> [f64; 2] {
     rates
 }
 
-/// After 20 s. Version 3 needs longer if one was there first, as it probes seldom and the estimates of
-/// both last for two cycles (seen in Linux, too: Zeynali, Weshahi et al., PAM 2024); it gets there.
+/// After 20 s. Version 3 needs longer if one was there first, as it probes seldom and the estimates
+/// of both last for two cycles (seen in Linux, too: Zeynali, Weshahi et al., PAM 2024); it gets
+/// there.
 #[test]
 fn two_flows_share() {
     for (protocol, start, end) in [("bbr", 0, 30), ("bbr", 3, 30), ("bbr3", 0, 30), ("bbr3", 3, 60)]
@@ -184,8 +186,8 @@ fn two_flows_share() {
 }
 
 /// Version 1 takes no loss for congestion: nearly all that is not lost arrives up to 5 % and more
-/// (ACM Queue 2016, Fig. 8), and at 20 %, which is what the probing gain can make up for, no longer.
-/// Over RFC 6675 each loss of a retransmission costs a timeout.
+/// (ACM Queue 2016, Fig. 8), and at 20 %, which is what the probing gain can make up for, no
+/// longer. Over RFC 6675 each loss of a retransmission costs a timeout.
 #[test]
 fn version_1_ignores_random_losses() {
     let goodput = |protocol, p| run(&lossy(protocol, p)).tables.flows[0].goodput_bps / 100e6;
@@ -203,9 +205,9 @@ fn version_1_ignores_random_losses() {
 }
 
 /// Version 3 cruises at what is delivered, so for up to 63 rounds with losses p at (1 - p)^n
-/// (draft section 5.3.3.5), and then probes back to where it was if p is below 2 %: at 1 % a mean of
-/// (1 - 0.99^63)/(63*0.01) = 0.74 of the link and more or less by what probes find. Well above 2 %
-/// each probe ends at once, and nothing brings it back.
+/// (draft section 5.3.3.5), and then probes back to where it was if p is below 2 %: at 1 % a mean
+/// of (1 - 0.99^63)/(63*0.01) = 0.74 of the link and more or less by what probes find. Well above 2
+/// % each probe ends at once, and nothing brings it back.
 #[test]
 fn version_3_backs_off_beyond_its_threshold() {
     let share = |p| run(&lossy("bbr3-d", p)).tables.flows[0].goodput_bps / 100e6;
@@ -216,9 +218,9 @@ fn version_3_backs_off_beyond_its_threshold() {
 }
 
 /// In a buffer of 1 BDP version 1 leaves little to Reno (Hock, Bless, Zitterbart, ICNP 2017: losses
-/// slow down only the others); version 3 is to leave it more (draft section 5.3.3.5: 25 Mb/s at 30 ms,
-/// about 62 packets of 1514 B, should be Reno's). From seed to seed what it leaves goes from 0.15 to 0.3
-/// of the link: the mean of six.
+/// slow down only the others); version 3 is to leave it more (draft section 5.3.3.5: 25 Mb/s at 30
+/// ms, about 62 packets of 1514 B, should be Reno's). From seed to seed what it leaves goes from
+/// 0.15 to 0.3 of the link: the mean of six.
 #[test]
 fn version_3_leaves_more_to_reno() {
     let reno = |protocol: &str| {
@@ -235,8 +237,8 @@ fn version_3_leaves_more_to_reno() {
     assert!(with_3 > 1.5 * with_1, "{with_3} {with_1}");
 }
 
-/// An application that offers 110 Mb/s for a second and nothing for the next: half the link's rate on
-/// average, but no sample lowers the estimate.
+/// An application that offers 110 Mb/s for a second and nothing for the next: half the link's rate
+/// on average, but no sample lowers the estimate.
 #[test]
 fn pauses_of_the_application_do_not_lower_the_estimate() {
     let keys = "rate = \"110Mbps\"\non = \"1s\"\noff = \"1s\"";

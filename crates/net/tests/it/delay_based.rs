@@ -31,8 +31,8 @@ fn jain(outcome: &Outcome) -> f64 {
     jain_index(&goodputs).expect("flows with goodput")
 }
 
-/// FAST keeps alpha packets of each flow in the queue (ToN 2006, theorem 1): N*alpha, give or take the
-/// packet in service and the fraction of a packet that each window is rounded down by.
+/// FAST keeps alpha packets of each flow in the queue (ToN 2006, theorem 1): N*alpha, give or take
+/// the packet in service and the fraction of a packet that each window is rounded down by.
 #[test]
 fn fast_keeps_alpha_packets_waiting() {
     for (flows, alpha) in [(1, 20.0), (2, 20.0), (4, 20.0), (1, 100.0)] {

@@ -1,6 +1,6 @@
-//! DPCP in the engine: what its paper claims, and what must hold besides. The long runs are ignored;
-//! `cargo test --profile ci -p clearpipe-net --test it dpcp -- --ignored --nocapture` prints the tables that
-//! record/ keeps.
+//! DPCP in the engine: what its paper claims, and what must hold besides. The long runs are
+//! ignored; `cargo test --profile ci -p clearpipe-net --test it dpcp -- --ignored --nocapture`
+//! prints the tables that record/ keeps.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,8 @@ fn replicate<T: Send>(one: impl Fn(u64) -> T + Sync) -> Vec<T> {
     found.into_iter().map(|(_, value)| value).collect()
 }
 
-/// Mean and half the 95 % interval of five values: Student's t with four degrees of freedom is 2.776.
+/// Mean and half the 95 % interval of five values: Student's t with four degrees of freedom is
+/// 2.776.
 fn interval(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -100,8 +101,9 @@ fn long_shares(outcome: &Outcome, from: f64, to: f64) -> [f64; 3] {
     [long / (long + of("local0")), long / (long + of("local2")), long / 2e6]
 }
 
-/// Per-flow max-min shares are 0.5 of link 0 and all of link 2 before 1000 s, 0.375 and 0.75 after. DPCP with
-/// the least RTT has them (dpcp-fig02, 04), and more of link 0 than VCP however the increase is scaled.
+/// Per-flow max-min shares are 0.5 of link 0 and all of link 2 before 1000 s, 0.375 and 0.75 after.
+/// DPCP with the least RTT has them (dpcp-fig02, 04), and more of link 0 than VCP however the
+/// increase is scaled.
 #[test]
 #[ignore = "minutes"]
 fn figures_1_to_4() {
@@ -157,7 +159,8 @@ fn figures_1_to_4() {
     }
 }
 
-/// When the long group is within a tenth of its later mean for 20 s after the local group has joined.
+/// When the long group is within a tenth of its later mean for 20 s after the local group has
+/// joined.
 fn settled(outcome: &Outcome) -> f64 {
     let later = goodputs(outcome, 1200.0, 3000.0)["long"];
     let near = |t: f64| (goodputs(outcome, t, t + 20.0)["long"] / later - 1.0).abs() < 0.1;
@@ -190,7 +193,8 @@ fn dumbbell(kind: &str, rate: &str, rtt: &str, flows: u32) -> Scenario {
     example("dpcp-fig05", kind, &keys)
 }
 
-/// DPCP fills the link in less than 4 s, 6 tolerated, up to 500 ms (c1), sooner than VCP (c2) and carries more (c3).
+/// DPCP fills the link in less than 4 s, 6 tolerated, up to 500 ms (c1), sooner than VCP (c2) and
+/// carries more (c3).
 #[test]
 #[ignore = "a minute"]
 fn figure_5() {
@@ -233,8 +237,8 @@ fn completion(outcome: &Outcome) -> f64 {
     times.map_or(f64::NAN, |times| times.iter().sum::<f64>() / times.len() as f64)
 }
 
-/// Decoupled from losses DPCP is faster than VCP at every rate (c1), takes at most 1.5 times as long below 30 % (c2)
-/// and much longer at 45 % (c3).
+/// Decoupled from losses DPCP is faster than VCP at every rate (c1), takes at most 1.5 times as
+/// long below 30 % (c2) and much longer at 45 % (c3).
 #[test]
 #[ignore = "minutes"]
 fn figure_6() {
@@ -289,8 +293,8 @@ fn lossy(kind: &str, keys: &[&str]) -> Scenario {
 
 // What must hold, in short.
 
-/// Figure 5's claims: DPCP fills an empty link in less than 4 s, VCP in 20 s (12 to 30), and DPCP carries
-/// more.
+/// Figure 5's claims: DPCP fills an empty link in less than 4 s, VCP in 20 s (12 to 30), and DPCP
+/// carries more.
 #[test]
 fn an_empty_link_fills_soon() {
     let run = |kind| transition(&common::run(&dumbbell(kind, "2Mbps", "400ms", 1), 1, 0));
@@ -299,8 +303,8 @@ fn an_empty_link_fills_soon() {
     assert!(dpcp.1 > vcp.1);
 }
 
-/// Figures 2 and 4 in a third of the time: before the local group of link 2 starts, the long group has
-/// half of link 0 and nearly all of link 2; then per-flow max-min shares are 0.375 and 0.75.
+/// Figures 2 and 4 in a third of the time: before the local group of link 2 starts, the long group
+/// has half of link 0 and nearly all of link 2; then per-flow max-min shares are 0.375 and 0.75.
 #[test]
 fn long_and_local_flows_share_four_links() {
     let keys = [
@@ -322,8 +326,8 @@ fn short(kind: &str, more: &[&str]) -> Scenario {
     example("dpcp-fig05", kind, &[&keys, more].concat())
 }
 
-/// Packets that overtake each other make exceptions and fall-backs, which end again; the numbers are
-/// read rightly and the link stays as full as it was, within a tenth.
+/// Packets that overtake each other make exceptions and fall-backs, which end again; the numbers
+/// are read rightly and the link stays as full as it was, within a tenth.
 #[test]
 fn overtaking_packets_do_not_break_it() {
     let plain = common::run(&short("dpcp", &["duration=120s"]), 1, 0);
@@ -345,8 +349,8 @@ fn overtaking_packets_do_not_break_it() {
     }
 }
 
-/// Section II-B: a load of 1.6 is more than VCP's cut by 0.875 ends, DPCP's is cut at once. How long the
-/// router finds overload after the capacity has fallen from 10 to 6 Mb/s.
+/// Section II-B: a load of 1.6 is more than VCP's cut by 0.875 ends, DPCP's is cut at once. How
+/// long the router finds overload after the capacity has fallen from 10 to 6 Mb/s.
 #[test]
 fn overload_ends_sooner_than_vcps() {
     let overloaded = |kind| {
@@ -407,9 +411,9 @@ fn delayed_acks_make_it_vcp() {
     assert!(utilization(&outcome) > 0.5);
 }
 
-/// Experiment dpcp-alg1 in the engine: whatever lies between the two first numbers, with ties in the
-/// way, with losses and transfers that end with a short packet, all numbers are undone, and every
-/// transfer ends.
+/// Experiment dpcp-alg1 in the engine: whatever lies between the two first numbers, with ties in
+/// the way, with losses and transfers that end with a short packet, all numbers are undone, and
+/// every transfer ends.
 #[test]
 fn any_first_numbers_work() {
     for gap in ["0", "1", "960", "96000", "100000", "2147483648", "4294966336", "-1"] {

@@ -1,6 +1,6 @@
-//! Islands: TCP and others across a core of another protocol (VCP, ToN 2008, section VI-D; XCP, SIGCOMM
-//! 2002, section 8.1). Expected shares are those of fairness between macro-flows, queues and drops those
-//! that the core's protocol promises; sums of packets and bytes are exact.
+//! Islands: TCP and others across a core of another protocol (VCP, ToN 2008, section VI-D; XCP,
+//! SIGCOMM 2002, section 8.1). Expected shares are those of fairness between macro-flows, queues
+//! and drops those that the core's protocol promises; sums of packets and bytes are exact.
 
 use capture::{CaptureOf, Recorder, TraceOf, Window};
 use cc::roles::Limit;
@@ -12,8 +12,8 @@ use units::{Rate, Span, Time};
 use crate::common;
 use crate::common::{group, link, run};
 
-/// Two ways across a core of 20 Mb/s, `a` to `b` and `c` to `d`, 60 ms there and back; `text` has the
-/// flows and the island, if there is one.
+/// Two ways across a core of 20 Mb/s, `a` to `b` and `c` to `d`, 60 ms there and back; `text` has
+/// the flows and the island, if there is one.
 fn crossroads(queue: &str, text: &str) -> Scenario {
     let line = |name: &str, from: &str, to: &str, rate: u32, owd: u32| {
         format!(
@@ -100,8 +100,8 @@ fn one_and_ten(protocol: &str) -> (Scenario, Outcome) {
     (scenario, outcome)
 }
 
-/// A macro-flow is one flow to the core, however many it carries: two of them get half each. What TCP
-/// needs to see its share, drops and a queue, is at the ingress alone.
+/// A macro-flow is one flow to the core, however many it carries: two of them get half each. What
+/// TCP needs to see its share, drops and a queue, is at the ingress alone.
 fn ways_share_evenly_and_the_core_stays_empty(protocol: &str) {
     let (scenario, outcome) = one_and_ten(protocol);
     let (one, ten) = (from(&outcome, "r1"), from(&outcome, "r2"));
@@ -128,8 +128,8 @@ fn ways_share_evenly_and_the_core_stays_empty(protocol: &str) {
     assert!(one.queue_mean_pkts > 10.0 && ten.queue_mean_pkts > 10.0);
     // Two macro-flows carry the ACKs back.
     assert_eq!(outcome.tables.macroflows.len(), 4);
-    // What carries the ACKs has as many packets on the way as the core has data in 30 ms, 74 at most; its
-    // window, which nothing limits, has not grown beyond twice that, by RFC 7661.
+    // What carries the ACKs has as many packets on the way as the core has data in 30 ms, 74 at
+    // most; its window, which nothing limits, has not grown beyond twice that, by RFC 7661.
     let acks = from(&outcome, "r3");
     assert!(acks.cwnd_pkts < 2.0 * 20e6 / 8160.0 * 0.030 + 10.0, "{acks:?}");
     // The core's bytes are the packets' and 20 for each, and 40 for each packet that goes the other
@@ -219,8 +219,9 @@ fn an_island_that_maps_nothing_changes_nothing() {
     assert_eq!(plain.tables.flows, island.tables.flows);
 }
 
-/// The core writes its load codes on the outer header. A flow that reads RFC 3168's would take VCP's
-/// overload, 11, for congestion experienced; inside it sees nothing of that, and does as if it had none.
+/// The core writes its load codes on the outer header. A flow that reads RFC 3168's would take
+/// VCP's overload, 11, for congestion experienced; inside it sees nothing of that, and does as if
+/// it had none.
 #[test]
 fn inner_codes_stay_as_they_are() {
     let outcomes = ["sack", "ecn"].map(|protocol| {
@@ -243,8 +244,8 @@ fn with_core(scenario: &mut Scenario, line: Line) {
     core.expect("it has one").line = line;
 }
 
-/// A macro-flow under Reno whose link loses two packets of one window, later one: two events, each of
-/// which halves the window; the transfer has its bytes all the same, since TCP sends again.
+/// A macro-flow under Reno whose link loses two packets of one window, later one: two events, each
+/// of which halves the window; the transfer has its bytes all the same, since TCP sends again.
 #[test]
 fn losses_inside_are_told_once_a_window() {
     let text = flows("one", "sack", 1, ("a", "b")) + "size = \"3MB\"\n" + &island("reno", "");
@@ -281,8 +282,8 @@ fn a_macro_flow_outlives_an_outage() {
     assert!(row.goodput_bps > 0.5 * 20e6, "{row:?}");
 }
 
-/// Half as much capacity from the middle of the run on: the queue at the ingress takes what the core
-/// has no room for.
+/// Half as much capacity from the middle of the run on: the queue at the ingress takes what the
+/// core has no room for.
 #[test]
 fn a_step_of_the_core_shows_at_the_ingress() {
     let text = flows("some", "sack", 5, ("a", "b")) + &island("vcp", "");

@@ -246,8 +246,9 @@ fn an_unannounced_loss_leaves_the_queues_columns_alone() {
     assert!(flow.lost_pkts > 50);
 }
 
-/// One packet of 1000 B that meets the bottleneck of 1 Mb/s, over which it takes 8 ms, at 2.012508 s:
-/// 8 us of access hop at 1 Gb/s and an eighth of the RTT after its start. Measured from `warmup` on.
+/// One packet of 1000 B that meets the bottleneck of 1 Mb/s, over which it takes 8 ms, at 2.012508
+/// s: 8 us of access hop at 1 Gb/s and an eighth of the RTT after its start. Measured from `warmup`
+/// on.
 fn cut(line: Line, (warmup_us, duration_us): (u64, u64)) -> results::LinkRow {
     let text = format!(
         "duration = \"{duration_us}us\"\nwarmup = \"{warmup_us}us\"\n\

@@ -1,6 +1,7 @@
 //! What the papers claim of the protocols with a load factor: VCP, MLCP and the n-bit schemes. The
-//! long runs are ignored: `cargo test --profile ci -p clearpipe-net --test it load_factor -- --ignored
-//! --nocapture` checks them and prints what was measured.
+//! long runs are ignored:
+//! `cargo test --profile ci -p clearpipe-net --test it load_factor -- --ignored --nocapture` checks
+//! them and prints what was measured.
 
 use clearpipe_net::Outcome;
 use results::metrics::jain_index;
@@ -64,8 +65,8 @@ fn r(l: u32, k: f64) -> f64 {
     rtts
 }
 
-/// What whole packets add to eq. (4) with one level: a window of w <= x < w + 1 sends w packets, and so
-/// grows by w*xi per RTT, not by x*xi.
+/// What whole packets add to eq. (4) with one level: a window of w <= x < w + 1 sends w packets,
+/// and so grows by w*xi per RTT, not by x*xi.
 fn start_up(k: f64, xi: f64) -> f64 {
     let mut rtts = 0.0;
     let mut w = 1.0;
@@ -77,7 +78,8 @@ fn start_up(k: f64, xi: f64) -> f64 {
 }
 
 /// The round map: in a round a window of x packets grows by floor(x)*xi(edge of the load that was
-/// measured `lag` rounds before). Rounds until 80 % of `k`, and the most that the window exceeds k by.
+/// measured `lag` rounds before). Rounds until 80 % of `k`, and the most that the window exceeds k
+/// by.
 fn round_map(l: u32, k: f64, gamma: f64, lag: usize) -> (f64, f64) {
     let edge = |load: f64| 0.8 * ((load * f64::from(l) / 0.8).floor() + 1.0) / f64::from(l);
     let mut windows = vec![1.0];
@@ -99,8 +101,8 @@ fn round_map(l: u32, k: f64, gamma: f64, lag: usize) -> (f64, f64) {
     (filled.unwrap_or(f64::NAN), most - k)
 }
 
-/// One flow at an RTT of 200 ms = t_p: RTTs until its window is 80 % of the BDP of `k` packets, and by
-/// how many packets it exceeds the BDP at most.
+/// One flow at an RTT of 200 ms = t_p: RTTs until its window is 80 % of the BDP of `k` packets, and
+/// by how many packets it exceeds the BDP at most.
 fn fill(bits: &str, rate: &str, k: f64, seconds: f64) -> (f64, f64) {
     let kind = format!("{{ kind = \"nbit\", bits = \"{bits}\" }}");
     // The RTT is 200 ms and a packet's time, for which t_p would be 400 ms.
@@ -117,8 +119,9 @@ fn fill(bits: &str, rate: &str, k: f64, seconds: f64) -> (f64, f64) {
 
 #[test]
 fn spaced_packets_take_the_share_of_an_rtt_that_is_asked_for() {
-    // A window that stays at 40 packets: the second 40 leave as the ACKs of the first come, 0.08 ms apart, or
-    // spaced. 39 gaps of 400.1 ms/40, and half of that; srtt grows by the 3.1 ms of the first burst meanwhile.
+    // A window that stays at 40 packets: the second 40 leave as the ACKs of the first come, 0.08 ms
+    // apart, or spaced. 39 gaps of 400.1 ms/40, and half of that; srtt grows by the 3.1 ms of the
+    // first burst meanwhile.
     let took = |kind: &str, pacing: &str| {
         let still = format!("{{ kind = \"{kind}\", kappa = 0.0, alpha = 0.0, pacing = {pacing} }}");
         let more = flows("f", &still, "size = \"80kB\"");
@@ -162,7 +165,8 @@ fn three_and_four_bits_fill_a_link_as_the_round_map_says() {
     for (bits, l) in [("3", 5), ("4", 13)] {
         let k = 250.0;
         let (rtts, _) = fill(bits, "10Mbps", k, 10.0);
-        // The code of a period of t_p leaves with the packets of the next one and is back a round later.
+        // The code of a period of t_p leaves with the packets of the next one and is back a round
+        // later.
         let (fast, slow) = (round_map(l, k, 0.98, 1).0, round_map(l, k, 0.98, 2).0);
         let (least, most) = (fast.min(slow), fast.max(slow));
         assert!((least - 1.5..=most + 1.5).contains(&rtts), "{bits} bits: {rtts}, {fast} {slow}");
@@ -191,8 +195,8 @@ fn fast_links_fill_as_formula_four_and_the_round_map_say() {
     }
 }
 
-/// Eq. (4) has 6.7 RTTs for fifteen bits and knows no delay of the feedback: with one round of it the window is
-/// beyond the pipe after the first, and by far.
+/// Eq. (4) has 6.7 RTTs for fifteen bits and knows no delay of the feedback: with one round of it
+/// the window is beyond the pipe after the first, and by far.
 #[test]
 fn fifteen_bits_leave_the_pipe_behind() {
     let k = 250.0;
@@ -209,8 +213,8 @@ fn vcp_pair(protocol: &str, count: u32, more: &str) -> String {
         + &flows("rev", protocol, &format!("{more}\ndirection = \"reverse\""))
 }
 
-/// 30 flows each way: no drops and under 20 % queue at 500 kb/s and at 1 ms with the buffer's floor (A4);
-/// without the floor there are drops (I7).
+/// 30 flows each way: no drops and under 20 % queue at 500 kb/s and at 1 ms with the buffer's floor
+/// (A4); without the floor there are drops (I7).
 #[test]
 fn vcp_windows_of_one_packet_need_the_floor() {
     for (rate, rtt) in [("500kbps", "80ms"), ("20Mbps", "1ms")] {
@@ -226,7 +230,8 @@ fn vcp_windows_of_one_packet_need_the_floor() {
     }
 }
 
-/// 10 flows of 40 to 310 ms (IV-B): rates come out equal, with eq. (7) inversely proportional to the RTT.
+/// 10 flows of 40 to 310 ms (IV-B): rates come out equal, with eq. (7) inversely proportional to
+/// the RTT.
 #[test]
 fn vcp_rates_are_equal_or_inverse_to_the_rtt() {
     let run = |scaling: &str| {
@@ -283,9 +288,9 @@ fn leave_mi(vcp: &str, window: u32) -> (f64, f64, f64) {
     (left(0), left(1), bottleneck(&outcome).utilization_ratio)
 }
 
-/// The paper does not say how many packets a window starts with; ns-2's default is two. With one, whole
-/// packets take the 50 ms flow sum(1/(w*xi) - ln((w + 1)/w)/ln(1 + xi)) = 1.8 s more than the fluid's
-/// 12.5 s, xi = 1.0625^0.25 - 1.
+/// The paper does not say how many packets a window starts with; ns-2's default is two. With one,
+/// whole packets take the 50 ms flow sum(1/(w*xi) - ln((w + 1)/w)/ln(1 + xi)) = 1.8 s more than the
+/// fluid's 12.5 s, xi = 1.0625^0.25 - 1.
 #[test]
 fn vcp_changes_from_mi_to_ai_when_the_paper_says() {
     let (short, long, _) = leave_mi("\"vcp\"", 2);
@@ -297,8 +302,9 @@ fn vcp_changes_from_mi_to_ai_when_the_paper_says() {
     assert!((short - 12.5 - whole).abs() < 0.6, "{short} {whole}");
 }
 
-/// Figure 13 with every reading of the limiter and of t_d: the lag (c1), the times with two packets, and the
-/// utilization afterwards (c3, 0.85 less 0.05), which the default misses with 0.79 and 0.76.
+/// Figure 13 with every reading of the limiter and of t_d: the lag (c1), the times with two
+/// packets, and the utilization afterwards (c3, 0.85 less 0.05), which the default misses with 0.79
+/// and 0.76.
 #[test]
 fn vcp_changes_from_mi_to_ai_whatever_the_limiter() {
     for limit in ["mi_limit = 0.3125", "mi_limit = 1.0", "mi_limit = 2.5", "limiters = false"] {
@@ -319,8 +325,8 @@ fn vcp_changes_from_mi_to_ai_whatever_the_limiter() {
     }
 }
 
-/// A TCP sender with ECN through a VCP router sees congestion in overload only, and loses nothing; one
-/// that is not capable is dropped by the buffer's limit.
+/// A TCP sender with ECN through a VCP router sees congestion in overload only, and loses nothing;
+/// one that is not capable is dropped by the buffer's limit.
 #[test]
 fn tcp_through_a_vcp_router_is_marked_or_dropped() {
     for (ecn, kind) in [(true, "marked"), (false, "dropped")] {
@@ -354,8 +360,8 @@ fn tcp_beside_friendly_vcp_gets_what_it_gets_beside_tcp() {
     assert!((ratio - 1.0).abs() < 0.20, "{ratio}");
 }
 
-/// At any mix with alpha = 0.2, and with 0.3125 (A13) where TCP is not far in the minority: beside 30 flows 5 of TCP
-/// get 0.79 then.
+/// At any mix with alpha = 0.2, and with 0.3125 (A13) where TCP is not far in the minority: beside
+/// 30 flows 5 of TCP get 0.79 then.
 #[test]
 #[ignore = "minutes"]
 fn tcp_beside_friendly_vcp_at_any_mix() {
@@ -373,9 +379,9 @@ fn tcp_beside_friendly_vcp_at_any_mix() {
     }
 }
 
-/// Five flows 100 s apart (VCP Fig. 10): the least mean utilization of 10 s after the first 30 s (c1), the
-/// largest queue (c2), and how far from the fair share the second flow still is after 100 s (c3): the e-fold time
-/// is 105 s.
+/// Five flows 100 s apart (VCP Fig. 10): the least mean utilization of 10 s after the first 30 s
+/// (c1), the largest queue (c2), and how far from the fair share the second flow still is after 100
+/// s (c3): the e-fold time is 105 s.
 #[test]
 #[ignore = "seconds"]
 fn vcp_flows_join_without_a_queue_and_slowly() {
@@ -418,8 +424,8 @@ fn vcp_flows_join_without_a_queue_and_slowly() {
     assert!(jain_index(&phases[4]).unwrap() > 0.99, "{:?}", phases[4]);
 }
 
-/// How long after `leave` the utilization is back at 95 %, the least of a second from 80 to 90 s, and the largest
-/// queue from then on over the buffer; nothing is dropped.
+/// How long after `leave` the utilization is back at 95 %, the least of a second from 80 to 90 s,
+/// and the largest queue from then on over the buffer; nothing is dropped.
 fn demand_step(
     protocol: &str,
     rate: &str,
@@ -451,8 +457,8 @@ fn demand_step(
     (again, least, largest)
 }
 
-/// VCP's figure 11: about 5 s, 8 tolerated (c1), half of the buffer (c3), 0.85 (c4). MLCP's figure 14: 2.5 s, 4
-/// tolerated (c1), 0.3 of the buffer (c2), 0.85 (c3).
+/// VCP's figure 11: about 5 s, 8 tolerated (c1), half of the buffer (c3), 0.85 (c4). MLCP's figure
+/// 14: 2.5 s, 4 tolerated (c1), 0.3 of the buffer (c2), 0.85 (c3).
 #[test]
 #[ignore = "half a minute"]
 fn demand_steps_are_absorbed() {
@@ -475,8 +481,8 @@ fn demand_steps_are_absorbed() {
     }
 }
 
-/// Adaptive target utilization (eq. 14), to its default of 0.95: two packets per flow and RTT make gamma = 0.98
-/// overshoot it (2 Mb/s), five undershoot it (5 Mb/s); the step brings both near.
+/// Adaptive target utilization (eq. 14), to its default of 0.95: two packets per flow and RTT make
+/// gamma = 0.98 overshoot it (2 Mb/s), five undershoot it (5 Mb/s); the step brings both near.
 #[test]
 fn vcp_gamma_follows_the_target_utilization() {
     let run = |queue: &str, rate: &str| {
@@ -505,8 +511,8 @@ fn vcp_at_the_end_hosts_alone_fills_a_link() {
 
 // MLCP.
 
-/// The mean RTT of all packets chooses t_p, and it stays chosen (section 3.2.2). Downwards theta is 2e-4 at 40 ms: taken
-/// once per t_p it needs ten minutes from 200 to 80 ms, each T half a minute.
+/// The mean RTT of all packets chooses t_p, and it stays chosen (section 3.2.2). Downwards theta is
+/// 2e-4 at 40 ms: taken once per t_p it needs ten minutes from 200 to 80 ms, each T half a minute.
 #[test]
 fn mlcp_t_p_follows_the_mean_rtt_and_stays() {
     for (rtt, every, t_p) in [
@@ -532,9 +538,10 @@ fn mlcp_t_p_follows_the_mean_rtt_and_stays() {
     }
 }
 
-/// Ten flows with RTTs of 40 to 1120 ms, one way, the second half of 600 s: Jain's index at least 0.75 and more
-/// than VCP's with its limiters. This is not the set-up of Fig. 15 (30 + 30 flows on 60 Mb/s): there we measure
-/// 0.67 at delta 10 and 0.20 at delta 30, less than VCP (record/2026-11-20/load-factor.md).
+/// Ten flows with RTTs of 40 to 1120 ms, one way, the second half of 600 s: Jain's index at least
+/// 0.75 and more than VCP's with its limiters. This is not the set-up of Fig. 15 (30 + 30 flows on
+/// 60 Mb/s): there we measure 0.67 at delta 10 and 0.20 at delta 30, less than VCP
+/// (record/2026-11-20/load-factor.md).
 #[test]
 fn mlcp_is_fair_among_ten_rtts_one_way_in_the_second_half() {
     let index = |kind: &str| {
@@ -547,8 +554,8 @@ fn mlcp_is_fair_among_ten_rtts_one_way_in_the_second_half() {
     assert!(mlcp >= 0.75 && mlcp > vcp, "{mlcp} {vcp}");
 }
 
-/// Jain's index of figure 15's set-up, 30 flows each way with RTTs from 40 to 40 + 116*delta ms on 60 Mb/s for 100 s,
-/// where all start together.
+/// Jain's index of figure 15's set-up, 30 flows each way with RTTs from 40 to 40 + 116*delta ms on
+/// 60 Mb/s for 100 s, where all start together.
 fn among_rtts(kind: &str, delta: u32) -> f64 {
     let more = format!("count = 30\nrtt = \"formula(40ms + {}ms * i)\"", 4 * delta);
     let kind = format!("\"{kind}\"");
@@ -579,7 +586,8 @@ fn mlcp_is_fairer_than_vcp_up_to_rtts_of_seconds() {
     }
 }
 
-/// Losses on the line cut nothing: with 5 % lost MLCP keeps the link full, VCP with Reno's cuts does not.
+/// Losses on the line cut nothing: with 5 % lost MLCP keeps the link full, VCP with Reno's cuts
+/// does not.
 #[test]
 fn mlcp_losses_cut_nothing() {
     let utilization = |kind: &str| {
@@ -592,8 +600,8 @@ fn mlcp_losses_cut_nothing() {
     assert!(mlcp > 0.8 && vcp < 0.6, "{mlcp} {vcp}");
 }
 
-/// A newcomer at 50 s among N - 1 flows (Figs. 7, 8): seconds to 70 % of the fair rate, the mean load of
-/// the periods in overload from then on.
+/// A newcomer at 50 s among N - 1 flows (Figs. 7, 8): seconds to 70 % of the fair rate, the mean
+/// load of the periods in overload from then on.
 fn newcomer(md: &str, inverse: bool, (rate, bps): (&str, f64), n: u32, rep: u64) -> (f64, f64) {
     let kind = format!("{{ kind = \"nbit\", bits = \"3\", inverse = {inverse}, md = \"{md}\" }}");
     let text = dumbbell((200.0, "0s"), (rate, "100ms"), &kind, "")
@@ -618,14 +626,15 @@ fn newcomer(md: &str, inverse: bool, (rate, bps): (&str, f64), n: u32, rep: u64)
     )
 }
 
-/// Figures 7 and 8 without inversely proportional increase: the load in overload is near 100 % for two flows (7
-/// c3), grows with N (8 c2) and stays below 120 %, so that C is B (8 c3).
+/// Figures 7 and 8 without inversely proportional increase: the load in overload is near 100 % for
+/// two flows (7 c3), grows with N (8 c2) and stays below 120 %, so that C is B (8 c3).
 ///
-/// That A is the fastest and D three times as fast as B and C with 20 flows (7 c1, 8 c1) does not come out, and
-/// no reading can make it: neither a cut nor MI changes the ratio of two rates, additive increase alone does. It
-/// turns shares x and 1 - x of a load s into (x*s + a)/(s + 2*a), so that the distance from fair shrinks by
-/// s/(s + 2*a) from a cut to the next overload: 0.80 for A, whose cut to 0.675 MI takes up to 0.8 at
-/// once, and 0.875 for B. Per bandwidth added these are ln(0.8)/0.2 = -1.12 and ln(0.875)/0.125 = -1.07.
+/// That A is the fastest and D three times as fast as B and C with 20 flows (7 c1, 8 c1) does not
+/// come out, and no reading can make it: neither a cut nor MI changes the ratio of two rates,
+/// additive increase alone does. It turns shares x and 1 - x of a load s into (x*s + a)/(s + 2*a),
+/// so that the distance from fair shrinks by s/(s + 2*a) from a cut to the next overload: 0.80 for
+/// A, whose cut to 0.675 MI takes up to 0.8 at once, and 0.875 for B. Per bandwidth added these are
+/// ln(0.8)/0.2 = -1.12 and ln(0.875)/0.125 = -1.07.
 #[test]
 #[ignore = "minutes"]
 fn schemes_of_decrease_meet_the_same_overload() {
@@ -649,8 +658,9 @@ fn schemes_of_decrease_meet_the_same_overload() {
     }
 }
 
-/// The basic setting of section 4 (200 Mb/s, 80 ms, 10 + 10 flows): both readings of gamma (A8) have the paper's
-/// utilization and next to no queue; in one FIFO, without R5, they are not to be had.
+/// The basic setting of section 4 (200 Mb/s, 80 ms, 10 + 10 flows): both readings of gamma (A8)
+/// have the paper's utilization and next to no queue; in one FIFO, without R5, they are not to be
+/// had.
 #[test]
 #[ignore = "half a minute"]
 fn mlcp_needs_acks_first() {

@@ -53,7 +53,8 @@ fn mathis(p: f64) -> f64 {
 /// The same with whole packets and recovery, by RFC 5681 and 6675: a round of recovery sends the
 /// halved window, then each round sends the window rounded down and each ACK adds 1/cwnd; a loss
 /// halves what is in flight, which is whole (eq. (4)). ns-2's Sack1, which halves the real-valued
-/// window, gets 1204.4 packets/s for every 10,000th, 370.0 for every 1000th and 104.2 for every 100th.
+/// window, gets 1204.4 packets/s for every 10,000th, 370.0 for every 1000th and 104.2 for every
+/// 100th.
 fn whole_packets(n: f64) -> f64 {
     let (mut cwnd, mut rounds): (f64, f64) = (4.0, 0.0);
     let cycles = 1000;
@@ -87,8 +88,8 @@ fn pftk(p: f64) -> f64 {
 }
 
 /// The full model knows of the round of recovery, the square root does not; neither knows of whole
-/// packets. At 1 % the window is 16 packets at most: rounding it down costs half a packet in 11, and half
-/// of a flight of 14 is 7 where ns-2 goes on from 7.45.
+/// packets. At 1 % the window is 16 packets at most: rounding it down costs half a packet in 11,
+/// and half of a flight of 14 is 7 where ns-2 goes on from 7.45.
 #[test]
 fn goodput_follows_the_formulas_up_to_one_percent() {
     println!("  n-th  packets/s  square root   PFTK   whole | random   PFTK");
@@ -114,8 +115,8 @@ fn goodput_follows_the_formulas_up_to_one_percent() {
     }
 }
 
-/// Where the 4 % against ns-2's Sack1 come from: the same growth, with half of the real-valued window left,
-/// gets what Sack1 gets.
+/// Where the 4 % against ns-2's Sack1 come from: the same growth, with half of the real-valued
+/// window left, gets what Sack1 gets.
 #[test]
 fn halving_the_real_valued_window_is_what_ns2_does() {
     for (duration, n, ns2) in [(300, 100, 104.2), (1000, 1000, 370.0)] {
@@ -151,8 +152,8 @@ fn heavy_losses_bursts_and_reordering_stop_nobody() {
     let reorder = Some(Reorder { p: 0.05, extra: Span::from_millis(10) });
     let (reordered, share) = goodput(300, Line { reorder, ..Line::default() });
     println!("5 % held up for 10 ms: {reordered:.1} pkt/s");
-    // A packet is taken for lost only if three later ones come within the 10 ms, so it cannot be worse
-    // than if all 5 % were lost.
+    // A packet is taken for lost only if three later ones come within the 10 ms, so it cannot be
+    // worse than if all 5 % were lost.
     assert!(reordered > pftk(0.05) && share == 0.0, "{reordered} {}", pftk(0.05));
 }
 

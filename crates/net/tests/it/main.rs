@@ -1,4 +1,5 @@
-//! Runs of whole scenarios: what comes of them beside theory, books that must balance, and papers' claims.
+//! Runs of whole scenarios: what comes of them beside theory, books that must balance, and papers'
+//! claims.
 
 mod aqm;
 mod arrivals;

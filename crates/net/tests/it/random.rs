@@ -1,8 +1,8 @@
-//! Random scenarios: whatever a user may write, nothing panics, no packet is lost from the books, no
-//! line carries more than it can, and every finite transfer ends.
+//! Random scenarios: whatever a user may write, nothing panics, no packet is lost from the books,
+//! no line carries more than it can, and every finite transfer ends.
 //!
-//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 by default), `CLEARPIPE_RANDOM_FIRST` the first
-//! number, so that a failure can be run alone.
+//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 by default), `CLEARPIPE_RANDOM_FIRST` the
+//! first number, so that a failure can be run alone.
 
 use std::fmt::Write;
 
@@ -325,8 +325,8 @@ fn check_books(outcome: &Outcome, scenario: &Scenario) {
     }
 }
 
-/// The books of the macro-flows; what their ingresses dropped, and what of their acknowledgements was
-/// dropped and lost.
+/// The books of the macro-flows; what their ingresses dropped, and what of their acknowledgements
+/// was dropped and lost.
 fn check_macros(outcome: &Outcome) -> (u64, u64, u64) {
     let (mut ingresses, mut dropped, mut lost) = (0, 0, 0);
     for row in &outcome.tables.macroflows {
@@ -389,8 +389,8 @@ fn bits(transfers: Option<&Transfers>) -> Option<(Transfers, Vec<u64>)> {
     Some((columns, fct.into_iter().map(f64::to_bits).collect()))
 }
 
-/// What each flow has to send; 0 without an end, the largest number if it was drawn, which the table
-/// does not say.
+/// What each flow has to send; 0 without an end, the largest number if it was drawn, which the
+/// table does not say.
 fn sizes(scenario: &Scenario) -> Vec<u64> {
     let sizes = scenario.groups.iter().flat_map(|group| {
         let bytes = match &group.size {
@@ -403,8 +403,8 @@ fn sizes(scenario: &Scenario) -> Vec<u64> {
     sizes.collect()
 }
 
-/// Finite transfers, and those that were stopped, end within three hours (a back-off lasts a minute)
-/// unless half of what they send is lost, or arriving ones are crowded out.
+/// Finite transfers, and those that were stopped, end within three hours (a back-off lasts a
+/// minute) unless half of what they send is lost, or arriving ones are crowded out.
 fn check_completion(scenario: &mut Scenario, seed: u64) {
     let total = sizes(scenario);
     scenario.duration = Span::from_secs(3 * 3600);
@@ -474,8 +474,8 @@ fn bound_arrivals(scenario: &mut Scenario) {
     }
 }
 
-/// When all transfers are finished and what is left of them has had time to get through, only static
-/// flows hold slots.
+/// When all transfers are finished and what is left of them has had time to get through, only
+/// static flows hold slots.
 fn check_slots(mut run: Run<'_>, held: usize) {
     let until = run.progress().now.as_secs() + 30.0;
     while run.flow_slots().1 > held && run.progress().now.as_secs() < until && run.advance(1000) {}
@@ -492,9 +492,9 @@ fn starves(row: &GroupRow, before: &GroupRow) -> bool {
         )
 }
 
-/// Beside flows without end three hours may be too short: the group gets on, however slowly, or what
-/// it sends waits behind packets that go first (a priority for ACKs leaves data nothing where they fill
-/// the line).
+/// Beside flows without end three hours may be too short: the group gets on, however slowly, or
+/// what it sends waits behind packets that go first (a priority for ACKs leaves data nothing where
+/// they fill the line).
 fn is_crowded_out(row: &GroupRow, before: &GroupRow) -> bool {
     let fresh = row.sent_pkts - before.sent_pkts;
     row.delivered_pkts > before.delivered_pkts || row.in_flight_pkts > fresh
@@ -547,7 +547,8 @@ fn check(number: u64) {
     check_completion(&mut scenario, number);
 }
 
-/// In every fifth scenario one group has a protocol whose ACKs are reports, or that paces at a rate.
+/// In every fifth scenario one group has a protocol whose ACKs are reports, or that paces at a
+/// rate.
 fn report(scenario: &mut Scenario, number: u64) {
     let kinds = ["udp", "tfrc", "rcp", "udp", "tfrc", "jetmax"];
     if number % 5 != 4 {
@@ -600,8 +601,8 @@ fn check_same(a: &Outcome, b: &Outcome, what: &str) {
     assert_eq!(transfers(a), transfers(b), "another transfers' table {what}");
 }
 
-/// A run that pauses, goes on in a copy and pauses again is the run that does not; one that is stopped
-/// somewhere is the run of that duration.
+/// A run that pauses, goes on in a copy and pauses again is the run that does not; one that is
+/// stopped somewhere is the run of that duration.
 fn check_pauses(scenario: &mut Scenario, number: u64, outcome: &Outcome) {
     let mut stream = Stream::new(number, 0, "pauses");
     let mut run = Run::new(scenario, number, 0);

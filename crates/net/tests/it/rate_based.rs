@@ -1,4 +1,5 @@
-//! Protocols that set a rate: UDP by its application, TFRC by its equation. `--nocapture` prints it.
+//! Protocols that set a rate: UDP by its application, TFRC by its equation. `--nocapture` prints
+//! it.
 
 use clearpipe_net::{Outcome, Run};
 use results::{FlowRow, GroupRow};
@@ -40,8 +41,8 @@ fn a_constant_bit_rate_is_exact() {
     let outcome = udp(20, "rate = \"4Mbps\"");
     let flow = check_one_way(&outcome);
     assert_eq!((flow.sent_pkts, flow.dropped_pkts), (10_001, 0));
-    // One way is 20 ms and three serializations: access 80 us, link 800 us, access 80 us. So what has
-    // left by 19.97904 s is there: packets 0 to 9989.
+    // One way is 20 ms and three serializations: access 80 us, link 800 us, access 80 us. So what
+    // has left by 19.97904 s is there: packets 0 to 9989.
     assert_eq!(flow.arrived_pkts, 9_990);
     assert_eq!(flow.goodput_bps, 9_990.0 * 8000.0 / 20.0);
     assert_eq!(flow.finish_s, None);
@@ -61,8 +62,8 @@ fn overload_is_dropped_and_never_sent_again() {
     assert!(common::link(&outcome, "bottleneck").utilization_ratio > 0.999);
 }
 
-/// 250 packets/s for 400 s: 10^5 packets with a standard deviation of 316. The queue in front of the
-/// link is M/D/1 with rho = 0.2, where rho^2/(2(1 - rho)) = 0.025 packets wait.
+/// 250 packets/s for 400 s: 10^5 packets with a standard deviation of 316. The queue in front of
+/// the link is M/D/1 with rho = 0.2, where rho^2/(2(1 - rho)) = 0.025 packets wait.
 #[test]
 fn a_poisson_source_has_its_rate_and_an_m_d_1_queue() {
     let outcome = udp(400, "rate = \"2Mbps\"\ngaps = \"poisson\"");
@@ -80,7 +81,8 @@ fn a_poisson_source_has_its_rate_and_an_m_d_1_queue() {
 }
 
 /// On for 1 s and off for 3 s on average at 4 Mb/s: 125 packets/s. A cycle's on-time has mean and
-/// standard deviation 1 s; over 4000 s (1000 cycles) the standard error is 3/4*sqrt(2/1000) = 3.4 %.
+/// standard deviation 1 s; over 4000 s (1000 cycles) the standard error is 3/4*sqrt(2/1000) = 3.4
+/// %.
 #[test]
 fn an_on_off_source_has_its_share_of_the_rate() {
     let outcome =
@@ -139,7 +141,8 @@ fn arriving_transfers_give_their_slots_back() {
         assert_eq!((group.sent_pkts, group.arrived_pkts), (20_000, 20_000));
         assert!(slots < 20 && held == 0, "{slots} slots, {held} held at the end");
         let times = &outcome.tables.transfers.as_ref().expect("arrivals").fct_s;
-        // 72 ms and the way of 20.96 ms; a packet that meets another's waits up to a few times 0.8 ms.
+        // 72 ms and the way of 20.96 ms; a packet that meets another's waits up to a few times 0.8
+        // ms.
         assert!(times.iter().all(|fct| (0.092_96..0.11).contains(fct)));
         assert!(times.iter().any(|fct| (fct - 0.092_96).abs() < 1e-9));
     }
@@ -167,8 +170,8 @@ fn tfrc(loss: &str) -> (f64, FlowRow) {
     (row.goodput_bps / 8000.0, row)
 }
 
-/// Every n-th packet is lost: every loss interval is n packets, so p is 1/n exactly, and the rate is
-/// that of the equation.
+/// Every n-th packet is lost: every loss interval is n packets, so p is 1/n exactly, and the rate
+/// is that of the equation.
 #[test]
 fn tfrc_has_the_rate_of_its_equation() {
     for n in [40, 100, 1000] {
@@ -184,8 +187,8 @@ fn tfrc_has_the_rate_of_its_equation() {
     }
 }
 
-/// Random losses: loss events are a little fewer than losses, and the rate is a mean of a function that
-/// is not linear.
+/// Random losses: loss events are a little fewer than losses, and the rate is a mean of a function
+/// that is not linear.
 #[test]
 fn tfrc_is_near_its_equation_with_random_losses() {
     for p in [0.001, 0.01, 0.05] {
@@ -196,7 +199,8 @@ fn tfrc_is_near_its_equation_with_random_losses() {
     }
 }
 
-/// Transfers by TFRC that come and go over a queue that drops: all end, and the slots are free again.
+/// Transfers by TFRC that come and go over a queue that drops: all end, and the slots are free
+/// again.
 #[test]
 fn tfrc_transfers_end_and_give_their_slots_back() {
     let flows = "protocol = \"tfrc\"\nsize = \"pareto(20kB, 1.5)\"\n\

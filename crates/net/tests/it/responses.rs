@@ -1,5 +1,5 @@
-//! Window-based end hosts against their response functions: one flow over a line that loses every n-th
-//! packet and limits nothing else. `--nocapture` prints the tables.
+//! Window-based end hosts against their response functions: one flow over a line that loses every
+//! n-th packet and limits nothing else. `--nocapture` prints the tables.
 
 use clearpipe_net::Outcome;
 use scenario::{Line, Loss, LossModel, Scenario};
@@ -77,8 +77,8 @@ fn cubic_mean(beta: f64, p: f64) -> f64 {
 }
 
 /// The formula is the fixed point: each loss at W_max. Where it is flat the function moves by
-/// C (t - K)^3 per loss only, so the way there is long, and the run begins near it: limited slow start
-/// takes sqrt(max_ssthresh n) packets of window up to packet n.
+/// C (t - K)^3 per loss only, so the way there is long, and the run begins near it: limited slow
+/// start takes sqrt(max_ssthresh n) packets of window up to packet n.
 fn cubic_stays_at_its_mean(protocol: &str, beta: f64) {
     for n in [10_000, 30_000, 100_000] {
         let w_max = 4.0 / (3.0 + beta) * cubic_mean(beta, 1.0 / n as f64);
@@ -107,9 +107,10 @@ fn scalable_goes_as_one_over_p() {
     follows("kind = \"scalable\"", 0.10, formula, &[1000, 3000, 10_000]);
 }
 
-/// H-TCP without queue leaves 0.8, so it grows by 0.4 alpha(Delta) per RTT. The integral of alpha is
-/// Delta up to 1 s and Delta + 5 x^2 + x^3/12 with x = Delta - 1 then, that of the integral Delta^2/2 +
-/// 5 x^3/3 + x^4/48; W = 5 * 0.4/RTT times the first at the end, and 1/p packets in between.
+/// H-TCP without queue leaves 0.8, so it grows by 0.4 alpha(Delta) per RTT. The integral of alpha
+/// is Delta up to 1 s and Delta + 5 x^2 + x^3/12 with x = Delta - 1 then, that of the integral
+/// Delta^2/2 + 5 x^3/3 + x^4/48; W = 5 * 0.4/RTT times the first at the end, and 1/p packets in
+/// between.
 #[test]
 fn htcp_follows_the_integral_of_alpha() {
     let mean = |p: f64| {
@@ -129,9 +130,9 @@ fn htcp_follows_the_integral_of_alpha() {
     follows("kind = \"htcp\"", 0.10, mean, &[1000, 10_000, 100_000]);
 }
 
-/// The sawtooth of AIMD(0.31, 1/8) is 1.245 times Reno's, that of AIMD(0.2, 1/8) the same. Yang and Lam
-/// chose 0.31 for losses at random with the timeouts they bring (1 % to 5 % here): 1.19, 1.20 and 1.16 of
-/// Reno, in the mean of five seeds.
+/// The sawtooth of AIMD(0.31, 1/8) is 1.245 times Reno's, that of AIMD(0.2, 1/8) the same. Yang and
+/// Lam chose 0.31 for losses at random with the timeouts they bring (1 % to 5 % here): 1.19, 1.20
+/// and 1.16 of Reno, in the mean of five seeds.
 #[test]
 fn gaimd_is_tcp_friendly() {
     follows("kind = \"gaimd\"", 0.10, |p| aimd(0.31, 0.125, p), &[300, 1000, 10_000]);
@@ -149,8 +150,8 @@ fn gaimd_is_tcp_friendly() {
     }
 }
 
-/// Bansal and Balakrishnan: (alpha/(beta p))^(1/(k+l+1)), with k + l = 1 the square root; with k = 0 and
-/// l = 0.5 the power 2/3.
+/// Bansal and Balakrishnan: (alpha/(beta p))^(1/(k+l+1)), with k + l = 1 the square root; with k =
+/// 0 and l = 0.5 the power 2/3.
 #[test]
 fn binomials_follow_their_powers() {
     let sqrt_rule = "kind = \"binomial\", rule = \"sqrt\"";
@@ -181,8 +182,8 @@ fn illinois_without_delay_is_fast() {
     follows(protocol, 0.10, |p| aimd(10.0, 0.125, p), &[10_000, 30_000]);
 }
 
-/// Without queueing delay the whole window w grows by w^(3/4)/8 per RTT and a loss halves it: 1/p packets
-/// are 8/1.25 (W^1.25 - (W/2)^1.25), in 8/0.25 (W^0.25 - (W/2)^0.25) RTTs.
+/// Without queueing delay the whole window w grows by w^(3/4)/8 per RTT and a loss halves it: 1/p
+/// packets are 8/1.25 (W^1.25 - (W/2)^1.25), in 8/0.25 (W^0.25 - (W/2)^0.25) RTTs.
 #[test]
 fn compound_goes_as_p_to_the_four_fifths() {
     let mean = |p: f64| {
@@ -201,8 +202,8 @@ fn westwood_forgives_losses() {
     assert!(westwood > 2.0 * sack, "{westwood} {sack}");
 }
 
-/// Every loss costs Tahoe a slow start from one packet: lg(w/2) RTTs more than Reno's, so between half
-/// of SACK's rate and all of it.
+/// Every loss costs Tahoe a slow start from one packet: lg(w/2) RTTs more than Reno's, so between
+/// half of SACK's rate and all of it.
 #[test]
 fn tahoe_is_slower_than_sack() {
     let [tahoe, sack] =
@@ -226,9 +227,9 @@ fn curve(protocol: &str, at: &[f64]) -> (f64, f64, Vec<f64>) {
     (series.value[loss - 1], series.value[loss], at.iter().map(|&t| value(t)).collect())
 }
 
-/// Eq. (1) of RFC 9438 with K of eq. (2). Congestion avoidance begins an RTT after the loss, when what
-/// was sent again has arrived, and an ACK moves towards the window of an RTT later, which it has an RTT
-/// later: t - RTT of the curve at t.
+/// Eq. (1) of RFC 9438 with K of eq. (2). Congestion avoidance begins an RTT after the loss, when
+/// what was sent again has arrived, and an ACK moves towards the window of an RTT later, which it
+/// has an RTT later: t - RTT of the curve at t.
 #[test]
 fn cubic_runs_along_its_curve() {
     let times = [1.0, 3.0, 5.0, 8.0, 10.0, 12.0, 15.0];
@@ -258,8 +259,8 @@ fn cubic_2005_runs_along_its_curve() {
     }
 }
 
-/// BIC per RTT: 32 packets while the gap d to the maximum is above 64, then d shrinks as exp(-t/(2 RTT)),
-/// as half of it is added over a window's ACKs.
+/// BIC per RTT: 32 packets while the gap d to the maximum is above 64, then d shrinks as exp(-t/(2
+/// RTT)), as half of it is added over a window's ACKs.
 #[test]
 fn bic_closes_the_gap() {
     let times = [0.3, 0.5, 1.0, 1.5, 2.0];
@@ -280,10 +281,10 @@ fn bic_closes_the_gap() {
     }
 }
 
-/// RFC 8257 over a step marker: one flow, whose window W* is what the path and the threshold hold. It
-/// exceeds W* for one RTT of each sawtooth, so alpha^2 (1 - alpha/4) = (2 W* + 1)/(W* + 1)^2 (Alizadeh et
-/// al., SIGCOMM 2010, section 3.3), about sqrt(2/W*). That holds for g < 1.386/sqrt(2 W*) (eq. 15), which
-/// the default of 1/16 is up to 246 packets.
+/// RFC 8257 over a step marker: one flow, whose window W* is what the path and the threshold hold.
+/// It exceeds W* for one RTT of each sawtooth, so alpha^2 (1 - alpha/4) = (2 W* + 1)/(W* + 1)^2
+/// (Alizadeh et al., SIGCOMM 2010, section 3.3), about sqrt(2/W*). That holds for g < 1.386/sqrt(2
+/// W*) (eq. 15), which the default of 1/16 is up to 246 packets.
 #[test]
 fn dctcp_marks_as_many_as_its_theory() {
     for (rate, threshold, g) in [(50, 20, 0.0625), (100, 40, 0.0625), (400, 40, 0.03125)] {
@@ -320,10 +321,10 @@ fn dctcp_marks_as_many_as_its_theory() {
     }
 }
 
-/// Slow start into a buffer of six BDPs. A round's first packets find an empty queue until the window is
-/// a BDP, and are acknowledged a round later, so HyStart++ sees the smallest RTT grow at a window of about
-/// four. From there on a round adds a quarter instead of doubling. The path holds 7000 packets, and so
-/// many are sent beyond them before the first loss is known: 7000, or 1750.
+/// Slow start into a buffer of six BDPs. A round's first packets find an empty queue until the
+/// window is a BDP, and are acknowledged a round later, so HyStart++ sees the smallest RTT grow at
+/// a window of about four. From there on a round adds a quarter instead of doubling. The path holds
+/// 7000 packets, and so many are sent beyond them before the first loss is known: 7000, or 1750.
 #[test]
 fn hystart_overshoots_less() {
     let drops = |protocol: &str| {

@@ -38,10 +38,10 @@ fn delay(flow: &FlowRow) -> f64 {
     flow.srtt_s.expect("it has sent") - flow.min_rtt_s.expect("it has sent")
 }
 
-/// What one flow that halves its window whenever the queue has been above TARGET for an INTERVAL makes of
-/// a link: the window climbs by a packet a round trip from W/2 to W = C (RTT + TARGET) + INTERVAL/(RTT + TARGET); the
-/// queue is what exceeds C RTT, and the line idles for what lacks. Mean queueing delay [s] and
-/// utilization.
+/// What one flow that halves its window whenever the queue has been above TARGET for an INTERVAL
+/// makes of a link: the window climbs by a packet a round trip from W/2 to W = C (RTT + TARGET) +
+/// INTERVAL/(RTT + TARGET); the queue is what exceeds C RTT, and the line idles for what lacks.
+/// Mean queueing delay [s] and utilization.
 fn sawtooth(rtt: f64, target: f64) -> (f64, f64) {
     let packets_per_second = 1250.0;
     let bdp = packets_per_second * rtt;
@@ -59,9 +59,9 @@ fn sawtooth(rtt: f64, target: f64) -> (f64, f64) {
     (queue / rounds / packets_per_second, sent / rounds / bdp)
 }
 
-/// RFC 8289 section 3.2: the queue of one long flow is a good one, that of its own bursts and of the time
-/// it takes to halve its window; drop-tail keeps its buffer full. The RFC gives no number for
-/// the mean: that of the sawtooth above stands for it, with a millisecond and 3 % for bursts.
+/// RFC 8289 section 3.2: the queue of one long flow is a good one, that of its own bursts and of
+/// the time it takes to halve its window; drop-tail keeps its buffer full. The RFC gives no number
+/// for the mean: that of the sawtooth above stands for it, with a millisecond and 3 % for bursts.
 #[test]
 fn codel_keeps_the_standing_queue_near_its_target() {
     let flow = "[flows.one]\nprotocol = \"newreno\"";
@@ -82,9 +82,9 @@ fn codel_keeps_the_standing_queue_near_its_target() {
     }
 }
 
-/// RFC 8290 section 1: a flow that sends less than its share waits for no other. At 100 kb/s a packet
-/// each 80 ms it finds its queue new: it waits for the packet in service, 0.8 ms at most, and perhaps
-/// for another new queue. With CoDel alone it shares the queue of the others.
+/// RFC 8290 section 1: a flow that sends less than its share waits for no other. At 100 kb/s a
+/// packet each 80 ms it finds its queue new: it waits for the packet in service, 0.8 ms at most,
+/// and perhaps for another new queue. With CoDel alone it shares the queue of the others.
 #[test]
 fn fq_codel_isolates_a_sparse_flow() {
     let flows = "[flows.bulk]\nprotocol = \"sack\"\ncount = 4\n\
@@ -107,8 +107,9 @@ fn fq_codel_isolates_a_sparse_flow() {
 const UNEQUAL: &str = "[flows.near]\nprotocol = \"sack\"\nrtt = \"20ms\"\n\
                        [flows.far]\nprotocol = \"sack\"\nrtt = \"100ms\"";
 
-/// Round trips of 20 and 100 ms. First in, first out, the near one gets more than its half; by flow each
-/// gets the half, by weights 3 and 1 three quarters and one, as long as its queue never runs empty.
+/// Round trips of 20 and 100 ms. First in, first out, the near one gets more than its half; by flow
+/// each gets the half, by weights 3 and 1 three quarters and one, as long as its queue never runs
+/// empty.
 #[test]
 fn drr_and_wfq_share_by_weight_and_not_by_round_trip() {
     let of = |queue: &str| {
@@ -131,8 +132,8 @@ fn drr_and_wfq_share_by_weight_and_not_by_round_trip() {
     }
 }
 
-/// The first group offers 4 Mb/s of 10 and waits for one packet in service at most (0.8 ms); the second
-/// gets the rest.
+/// The first group offers 4 Mb/s of 10 and waits for one packet in service at most (0.8 ms); the
+/// second gets the rest.
 #[test]
 fn priority_serves_the_first_group_before_the_next() {
     let flows = "[flows.high]\nprotocol = \"sack\"\nrate = \"4Mbps\"\n\
@@ -156,8 +157,8 @@ fn first_cut(queue: &str) -> f64 {
     cwnd.t_s[fall + 1]
 }
 
-/// Both buffers overflow at the same instant. At the tail, the three packets that betray the loss come
-/// behind 100 that wait, 80 ms; at the front, behind none.
+/// Both buffers overflow at the same instant. At the tail, the three packets that betray the loss
+/// come behind 100 that wait, 80 ms; at the front, behind none.
 #[test]
 fn drop_from_front_tells_of_a_loss_a_queueing_delay_earlier() {
     let (tail, front) = (first_cut("\"droptail\""), first_cut("\"dropfront\""));
@@ -165,8 +166,8 @@ fn drop_from_front_tells_of_a_loss_a_queueing_delay_earlier() {
     assert!((tail - front - 0.08).abs() <= 0.004, "{tail} {front}");
 }
 
-/// Clark and Fang: within their profile flows keep what they were promised. Five flows of 1.4 Mb/s and
-/// five of 0.2 Mb/s over 10 Mb/s, four fifths of which are promised.
+/// Clark and Fang: within their profile flows keep what they were promised. Five flows of 1.4 Mb/s
+/// and five of 0.2 Mb/s over 10 Mb/s, four fifths of which are promised.
 #[test]
 fn rio_keeps_profiles_apart() {
     let flows = "[flows.gold]\nprotocol = \"sack\"\ncount = 5\nstart = \"uniform(0s, 1s)\"\n\
@@ -184,8 +185,9 @@ fn rio_keeps_profiles_apart() {
 
 // Open-loop sources.
 
-/// Section 4.1 of the paper: 1 Mb/s, 32 TCP flows and a UDP flow of 2 Mb/s, a buffer of 300 packets,
-/// thresholds 100 and 200. With RED UDP has nearly all (96 %); with CHOKe near 250 kb/s (23 %, figure 4).
+/// Section 4.1 of the paper: 1 Mb/s, 32 TCP flows and a UDP flow of 2 Mb/s, a buffer of 300
+/// packets, thresholds 100 and 200. With RED UDP has nearly all (96 %); with CHOKe near 250 kb/s
+/// (23 %, figure 4).
 #[test]
 fn choke_penalises_what_does_not_respond() {
     let flows = "[flows.tcp]\nprotocol = \"reno\"\ncount = 32\nstart = \"uniform(0s, 2s)\"\n\
@@ -197,8 +199,8 @@ fn choke_penalises_what_does_not_respond() {
     assert!((choke - 0.23).abs() < 0.06, "{choke}");
 }
 
-/// The paper's first experiment: 10 Mb/s, 64 KB, 32 CBR flows of which flow i sends i + 1 times its fair
-/// share of 0.3125 Mb/s.
+/// The paper's first experiment: 10 Mb/s, 64 KB, 32 CBR flows of which flow i sends i + 1 times its
+/// fair share of 0.3125 Mb/s.
 #[test]
 fn csfq_gives_each_cbr_flow_its_fair_share() {
     let flows: String = (1..=32)

@@ -19,11 +19,12 @@ fn ssthresh(outcome: &Outcome) -> Vec<(f64, f64)> {
     series.t_s.iter().copied().zip(series.value.iter().copied()).collect()
 }
 
-/// One flow in slow start from 10 packets, RTT 100 ms; its 71st packet is lost and so is the one that
-/// repairs it. The 70 ACKs before let out 10 + 2*70 = 150, of which 80 are out: ssthresh 40, and the
-/// retransmission is the 151st. Until the timer expires, a second after the last new ACK at 0.3 s, 40 go
-/// out per RTT: then 40 are in the network, of over 300 not acknowledged cumulatively. Two indications
-/// of congestion are two halvings of 80: 20 (RFC 5681 section 4.3). CUBIC keeps 0.7 each time.
+/// One flow in slow start from 10 packets, RTT 100 ms; its 71st packet is lost and so is the one
+/// that repairs it. The 70 ACKs before let out 10 + 2*70 = 150, of which 80 are out: ssthresh 40,
+/// and the retransmission is the 151st. Until the timer expires, a second after the last new ACK at
+/// 0.3 s, 40 go out per RTT: then 40 are in the network, of over 300 not acknowledged cumulatively.
+/// Two indications of congestion are two halvings of 80: 20 (RFC 5681 section 4.3). CUBIC keeps 0.7
+/// each time.
 #[test]
 fn a_lost_retransmission_reduces_twice() {
     for (protocol, once, twice) in [
@@ -52,7 +53,8 @@ fn a_lost_retransmission_reduces_twice() {
     }
 }
 
-/// Three links in a row with RED that drops. Linux 6.18's Reno fills them through the emulator to 0.993.
+/// Three links in a row with RED that drops. Linux 6.18's Reno fills them through the emulator to
+/// 0.993.
 #[test]
 fn red_in_a_row_stays_full() {
     let text = "schema = 1\nname = \"red\"\nduration = \"40s\"\nwarmup = \"10s\"\n\
@@ -71,8 +73,9 @@ fn red_in_a_row_stays_full() {
     }
 }
 
-/// Losses at random over a line that never limits, RTT 100 ms, minimum RTO 200 ms: packets/s between 20 s and
-/// 2000 s in ns-2.35 (Reno and Sack1, window and first window as here, means of five seeds).
+/// Losses at random over a line that never limits, RTT 100 ms, minimum RTO 200 ms: packets/s
+/// between 20 s and 2000 s in ns-2.35 (Reno and Sack1, window and first window as here, means of
+/// five seeds).
 #[test]
 fn random_losses_cost_what_they_cost_in_ns2() {
     for (protocol, percent, expected) in

@@ -1,6 +1,7 @@
 //! XCP's gradual deployment and security (SIGCOMM 2002, sections 7 and 8): the policing agent, TCP
-//! beside XCP, and the core. The long runs are ignored: `cargo test --profile ci -p clearpipe-net --test
-//! xcp_edge -- --ignored --nocapture` prints their tables.
+//! beside XCP, and the core. The long runs are ignored:
+//! `cargo test --profile ci -p clearpipe-net --test xcp_edge -- --ignored --nocapture` prints their
+//! tables.
 
 use clearpipe_net::Outcome;
 use scenario::Scenario;
@@ -18,8 +19,8 @@ fn last(outcome: &Outcome, name: &str) -> f64 {
 
 // The policing agent.
 
-/// Twenty honest flows over an edge with the agent and a bottleneck of 45 Mb/s, 40 to 78 ms there and
-/// back, and whoever else is in `text`.
+/// Twenty honest flows over an edge with the agent and a bottleneck of 45 Mb/s, 40 to 78 ms there
+/// and back, and whoever else is in `text`.
 fn policed(agent: &str, duration: u32, warmup: u32, text: &str) -> Scenario {
     let rtts: Vec<String> = (0..20).map(|i| format!("\"{}ms\"", 40 + 2 * i)).collect();
     scenario(&format!(
@@ -43,9 +44,9 @@ fn one(wrong: &str) -> String {
     )
 }
 
-/// RTTs of testing: the time from the first packet that carries a test's feedback to the verdict, or from
-/// the start of the excess, over the mean of the flow's own RTT estimates meanwhile (with queues), which
-/// the agent does not know, and over its RTT without queues.
+/// RTTs of testing: the time from the first packet that carries a test's feedback to the verdict,
+/// or from the start of the excess, over the mean of the flow's own RTT estimates meanwhile (with
+/// queues), which the agent does not know, and over its RTT without queues.
 fn rtts_until_flagged(outcome: &Outcome) -> [f64; 2] {
     let tables = &outcome.tables.series;
     let flagged = tables.iter().find(|s| s.name == "router_flagged").expect("a series");
@@ -64,9 +65,9 @@ fn rtts_until_flagged(outcome: &Outcome) -> [f64; 2] {
 const AGENT: &str = "{ kind = \"xcp-police\", isolation = \"limit\" }";
 
 /// What flows do wrong, for what the agent flags them, and in how many RTTs of testing at most: two
-/// tests within three, and what a flow with a false RTT takes to settle between them (3.5 was the most
-/// measured). One that states both larger has no window left after the first and needs one more to have
-/// one; a tenth more is for queues that change.
+/// tests within three, and what a flow with a false RTT takes to settle between them (3.5 was the
+/// most measured). One that states both larger has no window left after the first and needs one
+/// more to have one; a tenth more is for queues that change.
 const WRONGS: [(&str, f64, f64); 4] = [
     ("ignores = true", 1.0, 3.0),
     ("cwnd_factor = 0.25", 2.0, 3.0),

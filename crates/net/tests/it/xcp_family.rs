@@ -1,5 +1,6 @@
-//! What the papers claim of XCP, iXCP and P-XCP beyond `claims.rs`. The long runs are ignored: `cargo
-//! test --profile ci -p clearpipe-net --test it xcp_family -- --ignored --nocapture` prints their tables.
+//! What the papers claim of XCP, iXCP and P-XCP beyond `claims.rs`. The long runs are ignored:
+//! `cargo test --profile ci -p clearpipe-net --test it xcp_family -- --ignored --nocapture` prints
+//! their tables.
 
 use clearpipe_net::Outcome;
 use scenario::Scenario;
@@ -41,9 +42,9 @@ fn mean_over(outcome: &Outcome, name: &str, id: u32, from: f64, to: f64) -> f64 
 const ALPHA: f64 = 0.4;
 const GAMMA: f64 = 0.1;
 
-/// Low, Andrew, Wydrowski's equilibrium on iXCP's two links: the rate x of the short flow beside `n`
-/// long ones [Mb/s]. What shuffling and spare bandwidth give each flow, gamma*y/(n + 1), is what
-/// shuffling takes from the short one: (gamma*y - alpha*(C - y))*x/y.
+/// Low, Andrew, Wydrowski's equilibrium on iXCP's two links: the rate x of the short flow beside
+/// `n` long ones [Mb/s]. What shuffling and spare bandwidth give each flow, gamma*y/(n + 1), is
+/// what shuffling takes from the short one: (gamma*y - alpha*(C - y))*x/y.
 fn low(n: f64) -> f64 {
     let (mut below, mut above) = (0.0, 55.0);
     for _ in 0..100 {
@@ -128,8 +129,8 @@ fn ixcp_fills_five_bottlenecks_max_min() {
 
 // Flows that come and go: figures 10 to 14.
 
-/// The three phases: from, to [s], and (flow, max-min rate [Mb/s]); flows 0 long, 1 to 4 s1 to s4, 5 to 7
-/// s5 to s7.
+/// The three phases: from, to [s], and (flow, max-min rate [Mb/s]); flows 0 long, 1 to 4 s1 to s4,
+/// 5 to 7 s5 to s7.
 type Phase = (f64, f64, &'static [(u32, f64)]);
 const PHASES: [Phase; 3] = [
     (12.0, 20.0, &[(0, 40.0), (1, 110.0), (2, 60.0), (3, 40.0), (4, 40.0)]),
@@ -207,8 +208,8 @@ fn a_capacity_believed_too_high_stands_as_a_queue_and_too_low_stays_unused() {
     assert_eq!(drops(&high) + drops(&low), 0);
 }
 
-/// 100, 50 and again 100 Mb/s, believed right, too low or too high by a tenth: the queue is that of the
-/// test above, the link never falls far, and nothing is dropped.
+/// 100, 50 and again 100 Mb/s, believed right, too low or too high by a tenth: the queue is that of
+/// the test above, the link never falls far, and nothing is dropped.
 #[test]
 fn a_wrong_and_a_changing_capacity_collapse_nothing() {
     for kind in ["xcp", "ixcp", "pxcp"] {

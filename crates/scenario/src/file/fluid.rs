@@ -11,8 +11,8 @@ use crate::syntax::document::{Node, Raw};
 /// identity unless that run is the fluid engine's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fluid {
-    /// The length of a step; `None`: as the tolerance allows, or with [`Sending::Acks`] an eightieth of the
-    /// shortest RTT and at most 0.5 ms.
+    /// The length of a step; `None`: as the tolerance allows, or with [`Sending::Acks`] an
+    /// eightieth of the shortest RTT and at most 0.5 ms.
     pub step: Option<Span>,
     /// What a step may add to the error of a window, as a part of the window.
     pub tolerance: f64,
@@ -42,7 +42,8 @@ pub enum VcpForm {
     /// The load factor is measured once per period and quantised, and the window switches between
     /// MI, AI and MD, as in the protocol.
     Switching,
-    /// The MIAIMD model of the paper's section V: the load factor is known exactly and all the time.
+    /// The MIAIMD model of the paper's section V: the load factor is known exactly and all the
+    /// time.
     Miaimd,
 }
 
@@ -98,8 +99,9 @@ word_values!(XcpForm);
 pub enum Sending {
     /// All the time, at the rate of the window over the RTT, as theory has it.
     Rates,
-    /// As ACKs let it, a window of whole packets being in flight, and routers keep account of what is left
-    /// of an interval's feedback, as in the protocols: what was sent in a burst comes back in one.
+    /// As ACKs let it, a window of whole packets being in flight, and routers keep account of what
+    /// is left of an interval's feedback, as in the protocols: what was sent in a burst comes back
+    /// in one.
     Acks,
 }
 
@@ -125,13 +127,14 @@ word_values!(Sending);
 table! {
     /// How the fluid engine solves its equations; no other engine reads it.
     pub(crate) struct FluidFile {
-        /// The length of a step. `auto` chooses it again and again so that the tolerance is kept, and
-        /// a fixed one for more than 20,000 crossings of a link by a class of flows. With `sending = "acks"`
-        /// all steps have one length: `auto` is an eightieth of the shortest RTT and at most 0.5 ms, a step that
-        /// is given is at most a quarter of the shortest RTT, and `tolerance` is not used.
+        /// The length of a step. `auto` chooses it again and again so that the tolerance is kept,
+        /// and a fixed one for more than 20,000 crossings of a link by a class of flows. With
+        /// `sending = "acks"` all steps have one length: `auto` is an eightieth of the shortest RTT
+        /// and at most 0.5 ms, a step that is given is at most a quarter of the shortest RTT, and
+        /// `tolerance` is not used.
         step: StepForm = default("auto");
-        /// What a step may add to the error of a window, as a part of the window. Steps of one length do not
-        /// heed it.
+        /// What a step may add to the error of a window, as a part of the window. Steps of one
+        /// length do not heed it.
         tolerance: Tolerance = default(0.0001);
         /// VCP as the protocol (codes that switch) or as the paper's MIAIMD model.
         vcp: VcpForm = default("switching");

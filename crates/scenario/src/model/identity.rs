@@ -10,8 +10,9 @@ use crate::model::{
     Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
 };
 
-/// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the versions of the parts
-/// that run it, the seed and the replication. `scenario.seed` does not enter: `seed` is what is run.
+/// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the versions of the
+/// parts that run it, the seed and the replication. `scenario.seed` does not enter: `seed` is what
+/// is run.
 pub fn identity(scenario: &Scenario, parts: &Parts, seed: u64, rep: u64) -> String {
     let mut text = Lines(String::new());
     text.line("parts", &[parts]);

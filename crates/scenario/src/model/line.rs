@@ -6,7 +6,8 @@ use std::sync::Arc;
 use units::random::Stream;
 use units::{Rate, Span};
 
-/// A link's line. The default is a plain one: constant capacity, nothing lost, nothing out of order.
+/// A link's line. The default is a plain one: constant capacity, nothing lost, nothing out of
+/// order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     /// How the capacity changes.

@@ -1,5 +1,5 @@
-//! The parts of the model that a scenario uses, and their versions: what the registry lists. Engines add
-//! themselves.
+//! The parts of the model that a scenario uses, and their versions: what the registry lists.
+//! Engines add themselves.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use cc::registry::{protocols, queues};
 
 use crate::model::Scenario;
 
-/// Versions of parts by name: a protocol's own, `queue` and a queue's, or what an engine calls its parts.
+/// Versions of parts by name: a protocol's own, `queue` and a queue's, or what an engine calls its
+/// parts.
 pub type Parts = BTreeMap<String, String>;
 
 /// Those of the registry that the scenario uses.

@@ -1,5 +1,5 @@
-//! The link that a run's numbers are of where they name none: said by the scenario, or plain from it,
-//! and never by what came of a run.
+//! The link that a run's numbers are of where they name none: said by the scenario, or plain from
+//! it, and never by what came of a run.
 
 use crate::error::Fault;
 use crate::model::Group;
@@ -19,8 +19,8 @@ pub(crate) fn bottleneck(
     }
 }
 
-/// Of one link, with its reverse or without, the link itself, or its reverse where all data goes back.
-/// A network of more links has none that is plain.
+/// Of one link, with its reverse or without, the link itself, or its reverse where all data goes
+/// back. A network of more links has none that is plain.
 fn plain(links: &[Draft], groups: &[Group]) -> Option<usize> {
     let (forward, back) = match links {
         [_] => return Some(0),

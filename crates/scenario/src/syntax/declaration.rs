@@ -346,8 +346,8 @@ impl<const LOW: u64, const HIGH: u64> FileValue for Count<LOW, HIGH> {
 /// The largest integer that TOML has.
 pub(crate) const MAX_INTEGER: u64 = i64::MAX as u64;
 
-/// Does a character show, and leave its neighbours where they are? Controls do not, nor do those that
-/// turn the direction of writing or end a line (Unicode Standard Annex 9).
+/// Does a character show, and leave its neighbours where they are? Controls do not, nor do those
+/// that turn the direction of writing or end a line (Unicode Standard Annex 9).
 pub fn shows(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

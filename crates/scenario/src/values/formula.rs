@@ -1,5 +1,5 @@
-//! Arithmetic over quantities, `40ms + 10ms * i`: exact with fractions of 128-bit integers, and with
-//! floats where those do not reach.
+//! Arithmetic over quantities, `40ms + 10ms * i`: exact with fractions of 128-bit integers, and
+//! with floats where those do not reach.
 
 use units::math;
 
@@ -44,7 +44,8 @@ struct Value {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Number {
-    /// Numerator and denominator, which is above zero; without common factors unless both are small.
+    /// Numerator and denominator, which is above zero; without common factors unless both are
+    /// small.
     Exact(i128, i128),
     Float(f64),
 }
@@ -66,8 +67,8 @@ impl Formula {
         }
     }
 
-    /// Its value for the `i`-th of `n` flows in smallest units: rounded down if it is exact, else to
-    /// the nearest.
+    /// Its value for the `i`-th of `n` flows in smallest units: rounded down if it is exact, else
+    /// to the nearest.
     ///
     /// # Errors
     /// Why it has none, to follow "the formula ".

@@ -82,8 +82,8 @@ fn presets_and_sections_reach_the_transport() {
     assert_round_trip(&scenario);
 }
 
-/// A preset of a queue sets what it lists, other keys override it, and what is written for the run names
-/// values and not presets.
+/// A preset of a queue sets what it lists, other keys override it, and what is written for the run
+/// names values and not presets.
 #[test]
 fn presets_of_queues_are_resolved_to_their_values() {
     let queue = |table: &str| {

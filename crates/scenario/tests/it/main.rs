@@ -1,4 +1,5 @@
-//! Scenario files: what is read, what is refused and how, and that it is written again as it was read.
+//! Scenario files: what is read, what is refused and how, and that it is written again as it was
+//! read.
 
 mod bottleneck;
 mod errors;

@@ -36,8 +36,8 @@ fn dup_acks(in_flight: u32, lost: u32) -> Option<LossEvent> {
     Some(LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false })
 }
 
-/// An application that offers little by little: the window of 10 lets out what is offered, and all that
-/// is offered being acknowledged is not the end.
+/// An application that offers little by little: the window of 10 lets out what is offered, and all
+/// that is offered being acknowledged is not the end.
 #[test]
 fn what_is_offered_limits_what_is_sent() {
     let mut tcp = Outbound::new(&Config::default(), Some(6));
@@ -192,8 +192,8 @@ fn limited_transmit_sends_two() {
     }
 }
 
-/// Segments 0 to 7 are out, 0 and 4 are lost: three duplicates, and all is sent again from the first
-/// on as after a timeout; the ACK of 0 moves over what the receiver has.
+/// Segments 0 to 7 are out, 0 and 4 are lost: three duplicates, and all is sent again from the
+/// first on as after a timeout; the ACK of 0 moves over what the receiver has.
 #[test]
 fn tahoe_goes_back() {
     let mut tcp = sender(Recovery::Tahoe);
@@ -218,8 +218,9 @@ fn tahoe_goes_back() {
 /// Both find lost retransmissions; only the second tells the controller of losses.
 const FINDING: [Recovery; 2] = [Recovery::Decoupled, Recovery::RateHalving];
 
-/// Segments 0 to 9 are out and 0 is lost, twice: the first retransmission goes out when 10 is next, so
-/// it is lost when three of 10 and on are there. The controller of a decoupled one hears nothing.
+/// Segments 0 to 9 are out and 0 is lost, twice: the first retransmission goes out when 10 is next,
+/// so it is lost when three of 10 and on are there. The controller of a decoupled one hears
+/// nothing.
 #[test]
 fn a_lost_retransmission_is_found() {
     for recovery in FINDING {
@@ -261,8 +262,9 @@ fn a_lost_retransmission_is_found_after_a_timeout() {
     }
 }
 
-/// Ten are out, 0 is lost and the window is 5 from then on. After three have come and 0 has gone, 7 are in
-/// flight. SACK waits until 4 are; rate halving sends one for the second that leaves, and so on down to 5.
+/// Ten are out, 0 is lost and the window is 5 from then on. After three have come and 0 has gone, 7
+/// are in flight. SACK waits until 4 are; rate halving sends one for the second that leaves, and so
+/// on down to 5.
 #[test]
 fn rate_halving_sends_one_for_two() {
     let none: [u64; 0] = [];
@@ -282,8 +284,9 @@ fn rate_halving_sends_one_for_two() {
     }
 }
 
-/// Of ten, 0 is lost, and so is 10, which goes out meanwhile. The ACK that ends the recovery finds it lost
-/// with 7 SACKed above: of 8 outstanding those are not in flight, but for the three that make a loss.
+/// Of ten, 0 is lost, and so is 10, which goes out meanwhile. The ACK that ends the recovery finds
+/// it lost with 7 SACKed above: of 8 outstanding those are not in flight, but for the three that
+/// make a loss.
 #[test]
 fn what_a_recovery_has_sacked_is_not_in_flight_in_the_next() {
     let mut tcp = sender(Recovery::RateHalving);
@@ -346,7 +349,8 @@ fn timer_runs_while_anything_is_outstanding() {
     assert!(tcp.on_timeout(at(15.4)).repeated);
     assert_eq!(tcp.rto(), Span::from_millis(7200));
     assert_eq!(send(&mut tcp, at(15.4), 0), [2]);
-    // Karn: the ACK of a retransmission carries no sample; but it ends the back-off, at 1.8 s again.
+    // Karn: the ACK of a retransmission carries no sample; but it ends the back-off, at 1.8 s
+    // again.
     ack(&mut tcp, 3);
     assert_eq!(send(&mut tcp, at(20.0), 1), [3]);
     assert_eq!(tcp.deadline(), at(21.8));
@@ -391,8 +395,8 @@ fn sack_mends_several_losses_in_one_round_trip() {
 }
 
 /// What is taken for lost is told once, with the first ACK that delivers something: of 0 to 9 the
-/// edge makes 0 and 1 lost, later 4 and 5; what the timer gives up it says itself. Without SACK it is
-/// one per duplicate-ACK event and one per partial ACK.
+/// edge makes 0 and 1 lost, later 4 and 5; what the timer gives up it says itself. Without SACK it
+/// is one per duplicate-ACK event and one per partial ACK.
 #[test]
 fn each_loss_is_told_once() {
     let mut tcp = sender(Recovery::Sack);
@@ -459,8 +463,8 @@ fn sack_resends_holes_only_after_a_timeout() {
 }
 
 /// 100 segments are out, 0 is lost and so is its retransmission. Half the window is SACKed when the
-/// timer runs out, or all of it, or what was sent since as well: 50 are in the network each time, by
-/// what the halved window lets out, while FlightSize is 100, 149 and 199.
+/// timer runs out, or all of it, or what was sent since as well: 50 are in the network each time,
+/// by what the halved window lets out, while FlightSize is 100, 149 and 199.
 #[test]
 fn a_timeout_in_recovery_finds_what_is_in_the_network() {
     for recovery in [Recovery::Sack, Recovery::Decoupled] {
@@ -475,7 +479,8 @@ fn a_timeout_in_recovery_finds_what_is_in_the_network() {
                 send(&mut tcp, at(0.1), 50);
             }
             if sacked > 100 {
-                // Another round of 49 or 50: a decoupled recovery finds 0 lost again and resends it.
+                // Another round of 49 or 50: a decoupled recovery finds 0 lost again and resends
+                // it.
                 for end in 101..=sacked {
                     sack(&mut tcp, at(0.2), 0, &[(1, end)]);
                     send(&mut tcp, at(0.2), 50);
@@ -491,8 +496,8 @@ fn a_timeout_in_recovery_finds_what_is_in_the_network() {
     }
 }
 
-/// Segments 0 to 9 are out, 0 is lost twice, seven duplicates come and the window halves to 5: 12 are
-/// outstanding, 12 - 7 in the network.
+/// Segments 0 to 9 are out, 0 is lost twice, seven duplicates come and the window halves to 5: 12
+/// are outstanding, 12 - 7 in the network.
 #[test]
 fn a_timeout_in_fast_recovery_leaves_out_what_duplicates_tell_of() {
     for recovery in [Recovery::Reno, Recovery::NewReno] {
