@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import clearpipe as cp
 from clearpipe.cli import app
+from clearpipe.reproduce import data as papers
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -106,3 +107,35 @@ def test_the_readme_points_to_pages_that_are_there() -> None:
         targets = re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", text)
         missing = [target for target in targets if not (page.parent / target).exists()]
         assert missing == [], page.name
+
+
+def test_the_labels_are_those_in_use() -> None:
+    """The letters at the heads of files are in the table, and its ranges end with the last ones."""
+    text = (DOCS / "labels.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([A-Za-z])(?:(\d+)(?: to [A-Z](\d+))?)?,? ", text, re.MULTILINE)
+    last = {letter: int(end or 0) for letter, _, end in rows}
+    repository = DOCS.parent
+    used: dict[str, int] = {}
+    for source in repository.glob("crates/**/src/**/*.rs"):
+        heads = re.findall(r"^//! - ([A-Z])(\d+):", source.read_text(encoding="utf-8"), re.M)
+        for letter, number in heads:
+            used[letter] = max(used.get(letter, 0), int(number))
+    assert set(used) <= set(last)
+    notes = papers.notes()
+    for letter, kind in (("A", "ambiguity"), ("I", "inconsistency")):
+        numbers = [name[1:] for name in notes[kind] if re.fullmatch(rf"{letter}\d+", name)]
+        used[letter] = max(map(int, numbers))
+    for letter in "FSAI":
+        assert last[letter] == used[letter], letter
+
+
+def test_every_ambiguity_and_inconsistency_that_is_spoken_of_is_known() -> None:
+    notes = papers.notes()
+    known = {*notes["ambiguity"], *notes["inconsistency"]}
+    repository = DOCS.parent
+    pages = [repository / "DESIGN.md", *DOCS.glob("*.md")]
+    sources = repository.glob("crates/**/*.rs")
+    texts = (path.read_text(encoding="utf-8") for path in (*pages, *sources))
+    spoken = {label for text in texts for label in re.findall(r"\b[AI]\d{1,2}\b", text)}
+    assert len(spoken) > 5
+    assert spoken <= known
