@@ -20,8 +20,8 @@ use units::{Rate, Span, Time};
 
 use crate::suite::Bench;
 
-/// What is gated of the registry: those that the base cases run. All of it would take minutes, and what
-/// the others share with these is counted here.
+/// What is gated of the registry: those that the base cases run. All of it would take minutes, and
+/// what the others share with these is counted here.
 const PROTOCOLS: [&str; 5] = ["reno", "newreno", "sack", "xcp", "vcp"];
 const QUEUES: [&str; 4] = ["droptail", "red", "xcp", "vcp"];
 

@@ -10,9 +10,9 @@
 //!   the count: start-up, parsing, set-up and tear-down are in both and drop out. The bench's loop
 //!   is inside: `router/droptail-*`, a queue that does nothing, shows what it costs. Caches and
 //!   branch predictor are simulated for whole runs; these figures are printed, not gated.
-//! - **What is benched.** [`suite`] has the list: the mechanisms, the protocols and queues of the base
-//!   cases, and the examples that between them use every part of the hot path. `make bench-accept`
-//!   gives what is added there a baseline.
+//! - **What is benched.** [`suite`] has the list: the mechanisms, the protocols and queues of the
+//!   base cases, and the examples that between them use every part of the hot path.
+//!   `make bench-accept` gives what is added there a baseline.
 //! - **What it depends on.** The release profile as it is shipped (fat LTO builds in under a
 //!   minute), the pinned compiler, the C library; not on the CPU: the environment is fixed, glibc's
 //!   string functions are pinned, the simulated caches are given. A baseline is of one

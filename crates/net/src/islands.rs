@@ -19,7 +19,7 @@
 mod found;
 mod gaps;
 mod members;
-mod rows;
+mod table;
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ use crate::packet::{Packet, Pool};
 use crate::world::{Due, World, event};
 
 pub use found::{Found, crossings, found, of_island};
-pub use rows::rows;
+pub use table::rows;
 
 /// What a macro-flow's packet has with it, by its place in the pool.
 #[derive(Clone, Copy, Debug)]

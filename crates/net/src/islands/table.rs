@@ -1,4 +1,4 @@
-//! The rows of the macro-flows.
+//! The table of the macro-flows.
 
 use cc::roles::Limit;
 use results::MacroRow;
