@@ -15,7 +15,7 @@ import typer
 from clearpipe import terminal
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.linux.cli import app as linux
-from clearpipe.options import File, Json, Quiet, Rep, Seed, Set, instant
+from clearpipe.options import File, InGroups, Json, Quiet, Rep, Seed, Set, instant
 from clearpipe.reproduce.cli import reproduce
 from clearpipe.run_cli import run, say_stored
 from clearpipe.sweep.cli import app as sweeps
@@ -38,7 +38,7 @@ app = typer.Typer(
 
 app.add_typer(sweeps, name="sweep")
 app.add_typer(theory, name="theory")
-app.command()(run)
+app.command(cls=InGroups)(run)
 app.command()(reproduce)
 app.add_typer(linux, name="linux")
 

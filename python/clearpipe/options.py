@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from clearpipe.api import MAX_REP, MAX_SEED
 
 KEPT = "finished runs are kept, and the same command goes on"
 STORE = Path("results/store")
+
+# Where a command has so many options that its help has them in groups (`InGroups`).
+WHICH = "Which runs"
+RESULT = "What is kept and shown"
 
 ExecutorName = Literal["local", "dask"]
 
@@ -20,19 +25,37 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOM
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a key: topology.rate=45Mbps. Repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a key: topology.rate=45Mbps. Repeatable.",
+        rich_help_panel=WHICH,
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, max=MAX_SEED, help="The experiment; default: the scenario's own."),
+    typer.Option(
+        min=0,
+        max=MAX_SEED,
+        help="The experiment; default: the scenario's own.",
+        rich_help_panel=WHICH,
+    ),
 ]
 Rep = Annotated[
     int | None,
-    typer.Option(min=0, max=MAX_REP, metavar="N", help="Replication N only.", show_default="0"),
+    typer.Option(
+        min=0,
+        max=MAX_REP,
+        metavar="N",
+        help="Replication N only.",
+        show_default="0",
+        rich_help_panel=WHICH,
+    ),
 ]
 Figure = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw it to a .png, .svg or .pdf file.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Draw it to a .png, .svg or .pdf file.", rich_help_panel=RESULT
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
@@ -82,6 +105,23 @@ def group(name: str, about: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+class InGroups(TyperCommand):
+    """A command whose help has its options in groups, those of their `rich_help_panel`."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Groups stand as their first options do; what has none is with `--help`, at the end."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if record := param.get_help_record(ctx):
+                of_argument = "Arguments" if param.param_type_name == "argument" else "Options"
+                name = getattr(param, "rich_help_panel", None) or of_argument
+                groups.setdefault(name, []).append(record)
+        groups["Options"] = groups.pop("Options")
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
 
 
 def check_figure(figure: Path | None) -> None:

@@ -11,12 +11,26 @@ import typer
 
 from clearpipe import recording
 from clearpipe.exits import reports_errors
-from clearpipe.options import Figure, File, Quiet, Rep, Seed, Set, check_figure, instant
+from clearpipe.options import (
+    RESULT,
+    WHICH,
+    Figure,
+    File,
+    Quiet,
+    Rep,
+    Seed,
+    Set,
+    check_figure,
+    instant,
+)
 from clearpipe.terminal import note, show, show_json
 
 if TYPE_CHECKING:
     from clearpipe.api import Engine as EngineName
     from clearpipe.batch import Done, Job
+
+RECORDINGS = "Captures and traces"
+BRANCHES = "Branches"
 
 Engine = Annotated[
     str,
@@ -24,10 +38,14 @@ Engine = Annotated[
         metavar="NAME",
         help="The engine: packet (every packet), fluid (delay differential equations) or linux "
         "(this machine's TCP, in real time).",
+        rich_help_panel=WHICH,
     ),
 ]
 Reps = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Replications 0 to N-1, in parallel.")
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Replications 0 to N-1, in parallel.", rich_help_panel=WHICH
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -36,13 +54,22 @@ Out = Annotated[
         help="The result directory (with --reps: the one that holds them). HASH stands for the "
         "resolved scenario, so that each has a place of its own.",
         show_default="results/NAME-HASH/seedS-repR",
+        rich_help_panel=RESULT,
     ),
 ]
 Report = Annotated[
-    bool, typer.Option("--report", help="Write report.html into the result directory.")
+    bool,
+    typer.Option(
+        "--report", help="Write report.html into the result directory.", rich_help_panel=RESULT
+    ),
 ]
 RunJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON; nothing is written to disk without --out.")
+    bool,
+    typer.Option(
+        "--json",
+        help="Print JSON; nothing is written to disk without --out.",
+        rich_help_panel=RESULT,
+    ),
 ]
 MaxWall = Annotated[
     str | None,
@@ -50,44 +77,72 @@ MaxWall = Annotated[
         metavar="TIME",
         help="Stop each run after so much real time (10s, 5min) and keep what it has: the result's "
         "state is partial, the exit code 75, and the same command runs it again.",
+        rich_help_panel=RESULT,
     ),
 ]
 BranchAt = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Run up to TIME and go on from there as each --variant."),
+    typer.Option(
+        metavar="TIME",
+        help="Run up to TIME and go on from there as each --variant.",
+        rich_help_panel=BRANCHES,
+    ),
 ]
 Variant = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME[:KEY=VALUE,...]",
         help="A way to go on from --branch-at; keys as in `show --resolved`. Repeatable.",
+        rich_help_panel=BRANCHES,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Run again, over a result that is there.")]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Run again, over a result that is there.", rich_help_panel=RESULT),
+]
 Capture = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LINK",
         help="Write this link's packets to LINK.pcapng in the result directory; all for every "
         "link. Repeatable.",
+        rich_help_panel=RECORDINGS,
     ),
 ]
 CaptureHeaders = Annotated[
-    bool, typer.Option("--capture-headers", help="Leave the payloads' zeros out of captures.")
+    bool,
+    typer.Option(
+        "--capture-headers",
+        help="Leave the payloads' zeros out of captures.",
+        rich_help_panel=RECORDINGS,
+    ),
 ]
 CaptureFrom = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Captures and trace start here, such as 10s.")
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Captures and trace start here, such as 10s.",
+        rich_help_panel=RECORDINGS,
+    ),
 ]
 CaptureTo = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Captures and trace end here, such as 12s.")
+    str | None,
+    typer.Option(
+        metavar="TIME", help="Captures and trace end here, such as 12s.", rich_help_panel=RECORDINGS
+    ),
 ]
 Trace = Annotated[
     bool,
     typer.Option(
-        "--trace", help="Write trace.pftrace (ui.perfetto.dev) into the result directory."
+        "--trace",
+        help="Write trace.pftrace (ui.perfetto.dev) into the result directory.",
+        rich_help_panel=RECORDINGS,
     ),
 ]
-TraceLimit = Annotated[str, typer.Option(metavar="SIZE", help="The trace ends at this size.")]
+TraceLimit = Annotated[
+    str,
+    typer.Option(metavar="SIZE", help="The trace ends at this size.", rich_help_panel=RECORDINGS),
+]
 
 
 @reports_errors("what runs with a result directory have is kept, marked partial")

@@ -331,6 +331,24 @@ def test_what_a_killed_run_left_is_removed_by_the_next() -> None:
     assert {path.name for path in Path("long").iterdir()} == {"seed1-rep0", "seed1-rep1"}
 
 
+def test_the_help_of_run_is_in_groups() -> None:
+    """Each option once, `--help` with those of no group at the end."""
+    text = invoke("run", "--help").stdout
+    _, *groups = re.split(r"^(?=\S.*:$)", text, flags=re.MULTILINE)
+    options = {
+        group.splitlines()[0]: re.findall(r"^  (?:-\w, )?(--[\w-]+)", group, flags=re.MULTILINE)
+        for group in groups
+    }
+    assert list(options)[:3] == ["Arguments:", "Which runs:", "What is kept and shown:"]
+    assert {"--seed", "--set", "--reps"} <= set(options["Which runs:"])
+    assert {"--out", "--json"} <= set(options["What is kept and shown:"])
+    assert options["Branches:"] == ["--branch-at", "--variant"]
+    assert list(options)[-1] == "Options:"
+    assert "--help" in options["Options:"]
+    named = [name for group in options.values() for name in group]
+    assert len(named) == len(set(named)) > 20
+
+
 def test_help_does_not_load_what_it_does_not_need() -> None:
     heavy = "('rich.table', 'jinja2', 'numpy', 'matplotlib')"
     code = f"import sys, clearpipe.cli; print([m for m in {heavy} if m in sys.modules])"
