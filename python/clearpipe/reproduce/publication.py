@@ -227,8 +227,9 @@ def _made_by(found: Published) -> Iterator[str]:
     """The scales and versions of the model that the verdicts are from."""
     yield (
         "Written by `clearpipe reproduce ... --publish` from the verdicts beside this page; "
-        "[how to use it](../reproduction.md). A figure's file of verdicts has each claim's parts "
-        "with their values, and the settings that they were found with."
+        "[how to use it](../reproduction.md), and what [labels](../labels.md) such as A21, I7 and "
+        "c1 are. A figure's file of verdicts has each claim's parts with their values, and the "
+        "settings that they were found with."
     )
     for key, what in (("scale", "scale"), ("model_version", "model version")):
         numbers = Counter(one[key] for one in found.values())
