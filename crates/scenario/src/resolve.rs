@@ -6,7 +6,7 @@ mod bottleneck;
 mod buffers;
 mod groups;
 mod islands;
-mod naming;
+pub mod naming;
 pub mod network;
 mod routing;
 pub mod warnings;
