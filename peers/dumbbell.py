@@ -137,6 +137,7 @@ class Point:
         return f"""\
 schema = 1
 name = "{self.name}"
+era = "ns2"
 duration = "{self.duration_s:g}s"
 warmup = "{self.warmup_ratio * 100:g}%"
 
@@ -148,8 +149,8 @@ buffer = "{buffer}"
 queue = "{self.queue}"
 
 [transport]
-preset = "ns2"
-rto_granularity = "3ms" # not the preset's 30 ms: common.tcl's clock ticks each ms, not each 10 ms
+initial_window = "1pkt" # common.tcl's windowInit_
+rto_granularity = "3ms" # not the era's 30 ms: common.tcl's clock ticks each ms, not each 10 ms
 min_rto = "{self.min_rto_s:g}s"
 """
 

@@ -46,6 +46,7 @@ class ParkingLot:
         header = f"""\
 schema = 1
 name = "{self.name}"
+era = "ns2"
 duration = "{self.duration_s:g}s"
 
 [topology]
@@ -57,8 +58,8 @@ buffer = "{self.buffer_bytes}B"
 queue = "xcp"
 
 [transport]
-preset = "ns2"
-rto_granularity = "3ms" # not the preset's 30 ms: common.tcl's clock ticks each ms, not each 10 ms
+initial_window = "1pkt" # common.tcl's windowInit_
+rto_granularity = "3ms" # not the era's 30 ms: common.tcl's clock ticks each ms, not each 10 ms
 """
         groups = [
             self._flows(f"{path}-{direction}", "each" if path == "cross" else path, direction)

@@ -55,7 +55,12 @@ def protocols_json() -> str: ...
 def queues_json() -> str: ...
 def schema_json() -> str: ...
 def resolve(
-    file_name: str, text: str, sets: Sequence[str] = ..., *, engine: str = "packet"
+    file_name: str,
+    text: str,
+    sets: Sequence[str] = ...,
+    *,
+    engine: str = "packet",
+    origins: bool = False,
 ) -> tuple[str, list[str]]: ...
 def simulate(
     file_name: str,

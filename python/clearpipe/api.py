@@ -230,10 +230,16 @@ def _check(name: str, value: int, most: int) -> None:
 
 
 def resolve(
-    scenario: Scenario | Source, *, set: Sequence[str] = (), engine: Engine = "packet"
+    scenario: Scenario | Source,
+    *,
+    set: Sequence[str] = (),
+    engine: Engine = "packet",
+    origins: bool = False,
 ) -> Resolved:
     """Check a scenario and write out its defaults, without running it.
 
+    With `origins` a comment beside each value of the transport, of protocols and of queues says
+    where it is from: the file, a preset, the era, or the default of all eras.
     Raises ConfigError with file, line and key if it is not valid or the engine cannot run it.
     """
     check_engine(engine)
@@ -243,7 +249,7 @@ def resolve(
 
         linux.describe(read, set, None)
     of = "packet" if engine == "linux" else engine
-    return Resolved(*_core.resolve(read.name, read.text, set, engine=of))
+    return Resolved(*_core.resolve(read.name, read.text, set, engine=of, origins=origins))
 
 
 def load(dir: str | PathLike[str]) -> Result:

@@ -115,7 +115,12 @@ def explain(  # noqa: PLR0913 - one for each option
 def show(
     file: File,
     resolved: Annotated[
-        bool, typer.Option("--resolved", help="Print the file with every default written out.")
+        bool,
+        typer.Option(
+            "--resolved",
+            help="Print the file with every default written out, and where values are from: the "
+            "file, a preset, the era.",
+        ),
     ] = False,
     set_: Set = None,
     as_json: Json = False,
@@ -137,7 +142,7 @@ def show(
         terminal.show_json({"scenario": tomllib.loads(toml), "warnings": list(warnings)})
         return
     if resolved:
-        sys.stdout.write(toml)
+        sys.stdout.write(cp.resolve(source, set=set_ or [], origins=True).toml)
     else:
         from clearpipe import overview
 

@@ -2123,6 +2123,10 @@ class Scenario(Model):
     """The link that a run's numbers are of where they name none, such as `utilization_ratio`. It
     changes nothing in a run.
     """
+    era: Literal["papers", "rfc", "ns2", "linux-6.1"] | None = None
+    """What end hosts are like where the file does not say: the defaults of an era. Left out:
+    "papers".
+    """
     fluid: Fluid | None = None
     """How the fluid engine solves its equations; no other engine reads it."""
     islands: Mapping[str, Island] | None = None
@@ -2210,21 +2214,19 @@ class Transport(Model):
     """The settings of the reliability machinery, the same for every flow."""
 
     delayed_ack: str | None = None
-    """How long an ACK may wait for a second packet. Examples: "off", "200ms". Left out: "off"."""
+    """How long an ACK may wait for a second packet. Examples: "off", "200ms"."""
     dup_thresh: int | None = None
-    """Duplicate ACKs that make a fast retransmit. 1 to 1000. Left out: 3."""
+    """Duplicate ACKs that make a fast retransmit. 1 to 1000."""
     initial_rto: Time | None = None
     """Retransmission timeout before the first RTT sample."""
     initial_window: str | None = None
-    """Window at the start, in packets. Examples: "1pkt", "10pkt". Left out: "1pkt"."""
+    """Window at the start, in packets. Examples: "1pkt", "10pkt"."""
     limited_transmit: bool | None = None
-    """RFC 3042: the first two duplicate ACKs let new data out. Left out: True."""
+    """RFC 3042: the first two duplicate ACKs let new data out."""
     max_rto: Time | None = None
-    """Largest retransmission timeout. Left out: "60s"."""
+    """Largest retransmission timeout."""
     min_rto: Time | None = None
     """Least retransmission timeout."""
-    preset: Literal["rfc", "ns2"] | None = None
-    """The defaults of the keys below. Left out: "rfc"."""
     rto_granularity: Time | None = None
     """G of RFC 6298: the timeout is at least this above the smoothed RTT."""
     rttvar: Literal["rtt", "ack"] | None = None

@@ -342,12 +342,13 @@ def test_a_preset_that_changed_makes_other_runs(
         runner._registry.cache_clear()
 
 
-def test_plans_know_the_transports_presets() -> None:
-    schema = json.loads(_core.schema_json())
-    presets = schema["$defs"]["TransportFile"]["properties"]["preset"]["enum"]
-    assert set(runner.TRANSPORTS) == set(presets)
-    plain = api.resolve(runner.PLAIN, set=["transport.preset=ns2"]).toml
-    assert 'min_rto = "200ms"' in plain
+def test_plans_know_the_eras_values() -> None:
+    """They are in the schema, which is in a plan's key."""
+    era = json.loads(_core.schema_json())["properties"]["era"]
+    told = dict(zip(era["enum"], era["x-taplo"]["docs"]["enumValues"], strict=True))
+    assert 'transport.min_rto = "200ms"' in told["linux-6.1"]
+    assert 'protocols.cubic.slow_start = "hystart"' in told["linux-6.1"]
+    assert 'transport.min_rto = "1s"' in told["papers"]
 
 
 def test_runs_of_another_model_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,18 +101,21 @@ fn schema_json() -> String {
 }
 
 /// The scenario with every default written out, and what its author should know; an error if the
-/// engine cannot run it.
+/// engine cannot run it. With `origins` comments say where values are from.
 #[pyfunction]
-#[pyo3(signature = (file_name, text, sets=Vec::new(), *, engine="packet"))]
+#[pyo3(signature = (file_name, text, sets=Vec::new(), *, engine="packet", origins=false))]
 fn resolve(
     file_name: &str,
     text: &str,
     sets: Vec<String>,
     engine: &str,
+    origins: bool,
 ) -> PyResult<(String, Vec<String>)> {
     let parsed = run::parse(file_name, text, sets, None)?;
     run::Engine::named(engine)?.check(file_name, &parsed.scenario)?;
-    Ok((parsed.scenario.to_toml(), errors::texts(&parsed.warnings)))
+    let scenario = &parsed.scenario;
+    let toml = if origins { scenario.to_toml_with_origins() } else { scenario.to_toml() };
+    Ok((toml, errors::texts(&parsed.warnings)))
 }
 
 /// The identities of the runs of one scenario with these replications, the versions of the parts

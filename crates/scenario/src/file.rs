@@ -17,6 +17,7 @@ use crate::file::definitions::{ProtocolRef, QueueRef};
 use crate::file::fluid::FluidFile;
 use crate::file::line_keys::{Between, JitterForm, LossForm, ReorderFile, StepFile};
 use crate::file::sources::{ArrivalsForm, SizeForm};
+use crate::model::era::Era;
 use crate::model::line::DelayLaw;
 use crate::model::{Rttvar, Series, Start};
 use crate::syntax::declaration::{
@@ -45,6 +46,8 @@ table! {
         /// It changes nothing in a run.
         bottleneck: String = optional("of one link there and back: that link, or its reverse if all \
                                        data goes back; else none");
+        /// What end hosts are like where the file does not say: the defaults of an era.
+        era: Era = default("papers");
         /// Sizes on the wire.
         packets: PacketsFile = section;
         /// What every flow's transport shares.
@@ -85,27 +88,43 @@ table! {
 table! {
     /// The settings of the reliability machinery, the same for every flow.
     pub(crate) struct TransportFile {
-        /// The defaults of the keys below.
-        preset: Preset = default("rfc");
         /// Least retransmission timeout.
-        min_rto: Span = optional("rfc 1s, ns2 200ms");
+        min_rto: Span = optional("the era's; papers 1s");
         /// Largest retransmission timeout.
-        max_rto: Span = default("60s");
+        max_rto: Span = optional("the era's; papers 60s");
         /// Retransmission timeout before the first RTT sample.
-        initial_rto: Span = optional("rfc 1s, ns2 3s");
+        initial_rto: Span = optional("the era's; papers 1s");
         /// G of RFC 6298: the timeout is at least this above the smoothed RTT.
-        rto_granularity: Span = optional("rfc 100ms, ns2 30ms; at most min_rto");
+        rto_granularity: Span = optional("the era's, at most min_rto; papers 100ms");
         /// When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack"
         /// (each).
-        rttvar: Rttvar = optional("rfc \"rtt\", ns2 \"ack\"");
+        rttvar: Rttvar = optional("the era's; papers \"rtt\"");
         /// Window at the start, in packets.
-        initial_window: Window = default("1pkt");
+        initial_window: Window = optional("the era's; papers 1pkt");
         /// Duplicate ACKs that make a fast retransmit.
-        dup_thresh: Count<1, 1000> = default(3);
+        dup_thresh: Count<1, 1000> = optional("the era's; papers 3");
         /// How long an ACK may wait for a second packet.
-        delayed_ack: OffOrTime = default("off");
+        delayed_ack: OffOrTime = optional("the era's; papers \"off\"");
         /// RFC 3042: the first two duplicate ACKs let new data out.
-        limited_transmit: bool = default(true);
+        limited_transmit: bool = optional("the era's; papers true");
+    }
+}
+
+impl TransportFile {
+    /// Does the file have the key?
+    pub(crate) fn has(&self, key: &str) -> bool {
+        match key {
+            "min_rto" => self.min_rto.is_some(),
+            "max_rto" => self.max_rto.is_some(),
+            "initial_rto" => self.initial_rto.is_some(),
+            "rto_granularity" => self.rto_granularity.is_some(),
+            "rttvar" => self.rttvar.is_some(),
+            "initial_window" => self.initial_window.is_some(),
+            "dup_thresh" => self.dup_thresh.is_some(),
+            "delayed_ack" => self.delayed_ack.is_some(),
+            "limited_transmit" => self.limited_transmit.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -420,22 +439,6 @@ impl Word for Gaps {
     }
 }
 
-/// Defaults of the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Preset {
-    /// RFC 6298.
-    Rfc,
-    /// ns-2.35's `Agent/TCP`.
-    Ns2,
-}
-
-impl Word for Preset {
-    const WHAT: &'static str = "preset";
-    fn all() -> Vec<(&'static str, Preset)> {
-        vec![("rfc", Preset::Rfc), ("ns2", Preset::Ns2)]
-    }
-}
-
 impl Word for Rttvar {
     const WHAT: &'static str = "rttvar";
     fn all() -> Vec<(&'static str, Rttvar)> {
@@ -450,4 +453,4 @@ impl Word for Recovery {
     }
 }
 
-word_values!(TopologyKind, Direction, Gaps, Preset, Rttvar, Recovery);
+word_values!(TopologyKind, Direction, Gaps, Rttvar, Recovery);

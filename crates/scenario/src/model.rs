@@ -1,6 +1,7 @@
 //! What a scenario file means once every name is looked up, every default filled in and every
 //! quantity an integer: what the engines run.
 
+pub mod era;
 pub mod identity;
 pub mod line;
 pub mod parts;
@@ -15,6 +16,7 @@ use units::random::Stream;
 use units::{Rate, Span, Time};
 
 use crate::file::fluid::Fluid;
+use crate::model::era::Origins;
 use crate::model::line::Line;
 use crate::model::traffic::{App, Arrivals, Size};
 
@@ -35,6 +37,8 @@ pub struct Scenario {
     pub packets: Packets,
     /// What every flow's transport shares.
     pub transport: Transport,
+    /// Where they are from.
+    pub transport_origins: Origins,
     /// The named links; a link's index is its number.
     pub links: Vec<Link>,
     /// The groups of flows; flows are numbered through in this order.
@@ -162,6 +166,8 @@ pub struct RouterPart {
     pub kind: &'static str,
     /// Its parameters.
     pub params: AnyRouterParams,
+    /// Where they are from.
+    pub origins: Origins,
 }
 
 /// A registered protocol with its parameters.
@@ -175,6 +181,8 @@ pub struct Protocol {
     pub params: AnySenderParams,
     /// How lost data is found and sent again.
     pub recovery: Recovery,
+    /// Where its parameters are from.
+    pub origins: Origins,
 }
 
 /// Flows that share everything but their start and their access hops.

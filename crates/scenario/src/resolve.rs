@@ -19,15 +19,17 @@ use units::Span;
 use crate::attached::{Files, Load};
 use crate::error::{Fault, Problem, Spot};
 use crate::file::definitions::Catalog;
-use crate::file::{File, PacketsFile, Preset, TransportFile};
-use crate::model::{Every, Group, Link, Packets, Probe, Rttvar, Scenario, Transport};
+use crate::file::{File, PacketsFile, TransportFile};
+use crate::model::era::{Era, Origin, Origins};
+use crate::model::{Every, Group, Link, Packets, Probe, Scenario, Transport};
+use crate::output::toml::transport_values;
 use crate::resolve::bottleneck::bottleneck;
 use crate::resolve::buffers::limits;
 use crate::resolve::groups::{Context, MAX_STEPS};
 use crate::resolve::islands::Land;
 use crate::resolve::naming::name_what_is_in_place;
 use crate::resolve::network::{Network, Shape};
-use crate::syntax::declaration::At;
+use crate::syntax::declaration::{At, Count};
 use crate::values::quantity::TIME;
 use crate::values::{ByteCount, Warmup, Way};
 
@@ -37,8 +39,9 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
     let duration = duration(&file.duration)?;
     let warmup = warmup(&file.warmup, duration)?;
     let packets = packets(&file.packets.value)?;
-    let transport = transport(&file.transport.value)?;
-    let catalog = Catalog::new(file.queues.as_ref(), file.protocols.as_ref())?;
+    let era = file.era.value;
+    let transport = transport(&file.transport.value, era)?;
+    let catalog = Catalog::new(file.queues.as_ref(), file.protocols.as_ref(), era)?;
     let network = Network::new(file, &catalog, &files)?;
     let context = Context {
         network: &network,
@@ -75,6 +78,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         bottleneck,
         packets,
         transport,
+        transport_origins: transport_origins(&file.transport.value, era),
         links,
         groups,
         islands,
@@ -131,15 +135,10 @@ fn packets(file: &PacketsFile) -> Result<Packets, Fault> {
     Ok(Packets { data_bytes: size(&file.data)?, ack_bytes: size(&file.ack)? })
 }
 
-fn transport(file: &TransportFile) -> Result<Transport, Fault> {
-    let ms = Span::from_millis;
-    let (min_rto, initial_rto, granularity, rttvar) = match file.preset.value {
-        Preset::Rfc => (ms(1000), ms(1000), ms(100), Rttvar::Rtt),
-        // Its clock ticks every 10 ms, and in whole numbers 4 RTTVAR stays at three ticks.
-        Preset::Ns2 => (ms(200), ms(3000), ms(30), Rttvar::Ack),
-    };
+fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
+    let default = era.transport();
     let hour = |time: &At<Span>| positive(time, Span::from_secs(3600), "1h");
-    let max_rto = hour(&file.max_rto)?;
+    let max_rto = file.max_rto.as_ref().map_or(Ok(default.max_rto), hour)?;
     let within = |given: &Option<At<Span>>, default: Span| match given {
         None => Ok(default.min(max_rto)),
         Some(time) if hour(time)? <= max_rto => Ok(time.value),
@@ -147,21 +146,47 @@ fn transport(file: &TransportFile) -> Result<Transport, Fault> {
             Err(time.spot.rule(format!("it is above max_rto = {}", TIME.exact(max_rto.0))))
         }
     };
-    let delayed = &file.delayed_ack;
-    let check = |span: Span| hour(&At { value: span, spot: delayed.spot.clone() });
-    let min_rto = within(&file.min_rto, min_rto)?;
+    let delayed_ack = match &file.delayed_ack {
+        None => default.delayed_ack,
+        Some(given) => {
+            let check = |span: Span| hour(&At { value: span, spot: given.spot.clone() });
+            given.value.0.map(check).transpose()?
+        }
+    };
+    let min_rto = within(&file.min_rto, default.min_rto)?;
+    let granularity = default.rto_granularity.min(min_rto);
+    let window = file.initial_window.as_ref().map(|given| given.value.0);
+    // At most 1000.
+    let count = |given: &At<Count<1, 1000>>| u32::try_from(given.value.0).unwrap_or(u32::MAX);
     Ok(Transport {
         min_rto,
         max_rto,
-        initial_rto: within(&file.initial_rto, initial_rto)?,
-        rto_granularity: within(&file.rto_granularity, granularity.min(min_rto))?,
-        rttvar: file.rttvar.as_ref().map_or(rttvar, |given| given.value),
-        initial_window: file.initial_window.value.0,
-        // At most 1000.
-        dup_thresh: u32::try_from(file.dup_thresh.value.0).unwrap_or(u32::MAX),
-        delayed_ack: delayed.value.0.map(check).transpose()?,
-        limited_transmit: file.limited_transmit.value,
+        initial_rto: within(&file.initial_rto, default.initial_rto)?,
+        rto_granularity: within(&file.rto_granularity, granularity)?,
+        rttvar: file.rttvar.as_ref().map_or(default.rttvar, |given| given.value),
+        initial_window: window.unwrap_or(default.initial_window),
+        dup_thresh: file.dup_thresh.as_ref().map_or(default.dup_thresh, count),
+        delayed_ack,
+        limited_transmit: file
+            .limited_transmit
+            .as_ref()
+            .map_or(default.limited_transmit, |x| x.value),
     })
+}
+
+/// Where the transport's values are from: those keys that `[transport]` has are the file's.
+fn transport_origins(file: &TransportFile, era: Era) -> Origins {
+    let own = transport_values(&era.transport());
+    let all = transport_values(&Era::default().transport());
+    let mut origins = Origins::default();
+    for ((key, value), (_, default)) in own.into_iter().zip(all) {
+        if file.has(key) {
+            origins.set(key, Origin::File);
+        } else if value != default {
+            origins.set(key, Origin::Era(era.name()));
+        }
+    }
+    origins
 }
 
 const MAX_SAMPLES: u64 = 100_000_000;

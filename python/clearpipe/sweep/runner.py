@@ -25,16 +25,6 @@ from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Damage, Store, write_whole
 from clearpipe.terminal import note
 
-TRANSPORTS = ("rfc", "ns2")
-PLAIN = """
-schema = 1
-name = "plain"
-duration = "1s"
-topology = { kind = "dumbbell", rate = "1Mbps", rtt = "10ms", queue = "droptail" }
-flows = { f = { protocol = "reno" } }
-"""
-"""A scenario that says nothing that need not be said."""
-
 
 @dataclass(frozen=True)
 class Run:
@@ -203,14 +193,12 @@ def _parts_of(plan: Planned | str) -> Mapping[str, str]:
 
 @functools.cache
 def _registry() -> str:
-    """A hash of what a scenario's words stand for: all defaults and presets.
+    """A hash of what a scenario's words stand for: all defaults, presets and eras.
 
-    A preset that an axis names is resolved for each run only, so that nothing else of a plan's key
-    has its values.
+    One that an axis names is resolved for each run only, so that nothing else of a plan's key has
+    its values.
     """
-    models = [_core.protocols_json(), _core.queues_json(), _core.schema_json()]
-    plain = [api.resolve(PLAIN, set=[f"transport.preset={name}"]).toml for name in TRANSPORTS]
-    return _hash(models + plain)
+    return _hash([_core.protocols_json(), _core.queues_json(), _core.schema_json()])
 
 
 def _versions(spec: Spec) -> dict[str, str]:

@@ -562,6 +562,7 @@ fn report(scenario: &mut Scenario, number: u64) {
         kind: info.name,
         params: cc::registry::AnySenderParams::named(kind).expect("registered"),
         recovery: info.recovery,
+        origins: scenario::Origins::default(),
     };
     if kind == "udp" && group.app == App::Greedy {
         group.app = App::Poisson(Rate(300_000 + 7_000 * number % 5_000_000));

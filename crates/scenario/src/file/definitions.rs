@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use units::Span;
 
 use crate::error::{Fault, Problem, Spot};
+use crate::model::era::{Era, Origin, Origins};
 use crate::model::{Protocol, Queue, RouterPart};
 use crate::syntax::declaration::{At, Definitions, FileValue, Named, defined, unknown_key};
 use crate::syntax::document::{Node, Raw};
@@ -91,6 +92,7 @@ pub(crate) struct Catalog {
     /// Names of definitions that are feedback queues.
     feedbacks: Vec<String>,
     pub protocols: Vec<(String, Protocol)>,
+    era: Era,
 }
 
 /// The name of what is written in place, until [`crate::resolve::naming`] finds a better one.
@@ -101,6 +103,7 @@ impl Catalog {
     pub fn new(
         queues: Option<&At<Named<QueueRef>>>,
         protocols: Option<&At<Named<ProtocolRef>>>,
+        era: Era,
     ) -> Result<Catalog, Fault> {
         let queues = queues.map_or(&[][..], |named| &named.value.0);
         // Policies first: feedback queues stand over them.
@@ -112,7 +115,7 @@ impl Catalog {
         };
         let feedbacks = queues.iter().filter(|(_, entry)| is_feedback(&entry.value));
         let feedbacks = feedbacks.map(|(name, _)| name.clone()).collect();
-        let mut catalog = Catalog { queues: Vec::new(), feedbacks, protocols: Vec::new() };
+        let mut catalog = Catalog { queues: Vec::new(), feedbacks, protocols: Vec::new(), era };
         for feedback in [false, true] {
             for (name, entry) in queues.iter().filter(|(_, e)| is_feedback(&e.value) == feedback) {
                 own_kind(name, &entry.value.0, &entry.spot, &queue_names())?;
@@ -179,10 +182,15 @@ impl Catalog {
         // `named` knows every name of the registry.
         let mut params = AnyRouterParams::named(info.name)
             .ok_or_else(|| unknown("queue", info.name, queue_names(), spot))?;
-        let mut set = |name: &str, value| params.set(name, value);
+        let mut origins = Origins::default();
+        let mut set = |name: &str, value, origin| {
+            params.set(name, value)?;
+            origins.set(name, origin);
+            Ok(())
+        };
         set_preset(info.name, info.presets, entries, &mut set)?;
         set_all(info.params, &reserved, entries, set)?;
-        let part = RouterPart { kind: info.name, params };
+        let part = RouterPart { kind: info.name, params, origins };
         let name = name.to_owned();
         if !feedback {
             return Ok(Queue { name, policy: part, feedback: None });
@@ -224,7 +232,7 @@ impl Catalog {
             let own = self.protocols.iter().map(|(name, _)| name.clone());
             return Err(unknown("protocol", name, own.chain(protocol_names()).collect(), spot));
         };
-        protocol_of(name, &info, &[], spot)
+        protocol_of(name, &info, (&[], self.era), spot)
     }
 
     fn protocol_named(&self, name: &str, reference: &At<ProtocolRef>) -> Result<Protocol, Fault> {
@@ -234,7 +242,7 @@ impl Catalog {
                 let info = protocols().find(|info| info.name == kind.value).ok_or_else(|| {
                     unknown("protocol", &kind.value, protocol_names(), &kind.spot)
                 })?;
-                protocol_of(name, &info, entries, &reference.spot)
+                protocol_of(name, &info, (entries, self.era), &reference.spot)
             }
         }
     }
@@ -243,12 +251,23 @@ impl Catalog {
 fn protocol_of(
     name: &str,
     info: &ProtocolInfo,
-    entries: &[(String, Node)],
+    (entries, era): (&[(String, Node)], Era),
     spot: &Spot,
 ) -> Result<Protocol, Fault> {
     let mut params = AnySenderParams::named(info.name)
         .ok_or_else(|| unknown("protocol", info.name, protocol_names(), spot))?;
-    let mut set = |name: &str, value| params.set(name, value);
+    let mut origins = Origins::default();
+    let mut set = |name: &str, value, origin| {
+        params.set(name, value)?;
+        origins.set(name, origin);
+        Ok(())
+    };
+    for setting in era.settings().iter().filter(|setting| setting.protocol == info.name) {
+        if set(setting.name, setting.value, Origin::Era(era.name())).is_err() {
+            // A test sets every setting of every era.
+            return Err(spot.rule(format!("the era does not fit the parameter {}", setting.name)));
+        }
+    }
     set_preset(info.name, info.presets, entries, &mut set)?;
     set_all(info.params, &reserved(&["kind", "recovery"], info.presets), entries, set)?;
     let recovery = entries.iter().find(|(key, _)| key == "recovery");
@@ -261,7 +280,10 @@ fn protocol_of(
     }
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
     let recovery = recovery.unwrap_or(info.recovery);
-    Ok(Protocol { name: name.to_owned(), kind: info.name, params, recovery })
+    if entries.iter().any(|(key, _)| key == "recovery") {
+        origins.set("recovery", Origin::File);
+    }
+    Ok(Protocol { name: name.to_owned(), kind: info.name, params, recovery, origins })
 }
 
 fn queue_info(name: &str) -> Option<QueueInfo> {
@@ -319,7 +341,7 @@ fn set_preset(
     kind: &str,
     presets: &[Preset],
     entries: &[(String, Node)],
-    set: &mut impl FnMut(&str, Value) -> Result<(), Refused>,
+    set: &mut impl FnMut(&str, Value, Origin) -> Result<(), Refused>,
 ) -> Result<(), Fault> {
     let Some((_, node)) = entries.iter().find(|(key, _)| key == PRESET) else { return Ok(()) };
     if presets.is_empty() {
@@ -331,7 +353,7 @@ fn set_preset(
         return Err(unknown("preset", name, names(), &node.spot));
     };
     for &(key, value) in preset.values {
-        if set(key, value).is_err() {
+        if set(key, value, Origin::Preset(name.to_owned())).is_err() {
             // A test of the registry sets every preset.
             return Err(node.spot.rule(format!("the preset does not fit the parameter {key}")));
         }
@@ -344,7 +366,7 @@ fn set_all(
     specs: &[Spec],
     reserved: &[&str],
     entries: &[(String, Node)],
-    mut set: impl FnMut(&str, Value) -> Result<(), Refused>,
+    mut set: impl FnMut(&str, Value, Origin) -> Result<(), Refused>,
 ) -> Result<(), Fault> {
     for (name, node) in entries.iter().filter(|(name, _)| !reserved.contains(&name.as_str())) {
         let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
@@ -353,7 +375,7 @@ fn set_all(
             return Err(unknown_key(name, node, &names));
         };
         let value = parameter(spec, node)?;
-        match set(name, value) {
+        match set(name, value, Origin::File) {
             Ok(()) => {}
             Err(Refused::Range) => return Err(out_of_range(spec, node)),
             Err(Refused::Type | Refused::Unknown) => return Err(node.mismatch(&form(spec))),

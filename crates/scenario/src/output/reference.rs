@@ -12,6 +12,7 @@ use crate::file::line_keys::{
 use crate::file::{
     Dumbbell, File, FlowFile, LinkFile, MapFile, PacketsFile, ParkingLot, ProbeFile, TransportFile,
 };
+use crate::model::era::Era;
 use crate::model::{Of, Series};
 use crate::output::toml::parameter;
 use crate::syntax::declaration::{Definitions, Presence, Table};
@@ -140,12 +141,21 @@ kind if it is of that kind; it then takes its place. Where a name can stand, a t
 const PRESETS: &str = "Where a kind has presets, `preset` names one: it sets the parameters that it \
 lists, and keys written beside it override them.";
 
+const ERAS: &str = "
+`era` names what end hosts are like where the file does not say. It sets defaults of `[transport]` and of
+parameters of protocols; presets and keys that the file has override them. Queues and the papers' own
+protocols have the same parameters in all of them; their first window is the transport's. `clearpipe show FILE --resolved` says beside each value
+where it is from.
+
+";
+
 /// The reference page, in Markdown.
 pub fn reference_markdown() -> String {
     let mut out = INTRODUCTION.to_owned();
     table::<File>(&mut out, "Top level");
     table::<PacketsFile>(&mut out, "[packets]");
     table::<TransportFile>(&mut out, "[transport]");
+    eras(&mut out);
     table::<Dumbbell>(&mut out, "[topology] with kind = \"dumbbell\"");
     table::<ParkingLot>(&mut out, "[topology] with kind = \"parking-lot\"");
     table::<MapFile>(&mut out, "[topology] with kind = \"graphml\"");
@@ -161,6 +171,45 @@ pub fn reference_markdown() -> String {
 }
 
 // Writing to a String cannot fail, so the results below are not looked at.
+
+fn eras(out: &mut String) {
+    out.push_str("\n## Eras\n");
+    out.push_str(ERAS);
+    for era in Era::ALL {
+        let _ = writeln!(out, "- `{}`: {}.", era.name(), era.doc());
+    }
+    let names: Vec<&str> = Era::ALL.iter().map(|era| era.name()).collect();
+    let _ = writeln!(out, "\n| key | {} |", names.join(" | "));
+    let _ = writeln!(out, "|---|{}", "---|".repeat(names.len()));
+    let of: Vec<Vec<(String, String)>> = Era::ALL.iter().map(|era| era.values()).collect();
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in of.iter().flatten() {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    for key in keys {
+        let value = |values: &Vec<(String, String)>| {
+            let found = values.iter().find(|(own, _)| own == key);
+            found.map_or_else(|| "default".to_owned(), |(_, value)| format!("`{value}`"))
+        };
+        let row: Vec<String> = of.iter().map(value).collect();
+        let _ = writeln!(out, "| `{key}` | {} |", row.join(" | "));
+    }
+    out.push_str("\nSources of what is set for protocols:\n\n");
+    for era in Era::ALL {
+        for one in era.settings() {
+            let _ = writeln!(
+                out,
+                "- `{}`, `{}.{}`: {}.",
+                era.name(),
+                one.protocol,
+                one.name,
+                one.source
+            );
+        }
+    }
+}
 
 fn table<T: Table>(out: &mut String, title: &str) {
     let doc = T::DOC.trim().replace('\n', " ");

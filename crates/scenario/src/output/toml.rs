@@ -8,6 +8,7 @@ use units::{Rate, Span};
 
 use crate::file::fluid::Fluid;
 use crate::file::sources::{gap_text, size_text};
+use crate::model::era::Origins;
 use crate::model::line::{Capacity, DelayLaw, Line, Loss, LossModel};
 use crate::model::traffic::{App, Size};
 use crate::model::{
@@ -20,7 +21,17 @@ impl Scenario {
     /// The scenario as a file in the general form: named links, listed paths, explicit access hops.
     /// It parses to the same scenario.
     pub fn to_toml(&self) -> String {
-        let mut out = Out(String::new());
+        self.written(false)
+    }
+
+    /// The same with a comment at each value of the transport, of protocols and of queues that says
+    /// where it is from: the file, a preset, the era, or the default of all eras.
+    pub fn to_toml_with_origins(&self) -> String {
+        self.written(true)
+    }
+
+    fn written(&self, origins: bool) -> String {
+        let mut out = Out { text: String::new(), origins };
         out.key("schema", "1");
         out.key("name", &quoted(&self.name));
         out.key("duration", &span(self.duration));
@@ -32,7 +43,7 @@ impl Scenario {
         out.table("packets", None);
         out.key("data", &bytes(u64::from(self.packets.data_bytes)));
         out.key("ack", &bytes(u64::from(self.packets.ack_bytes)));
-        transport(&mut out, &self.transport);
+        transport(&mut out, &self.transport, &self.transport_origins);
         for link in &self.links {
             write_link(&mut out, link);
         }
@@ -60,7 +71,7 @@ impl Scenario {
             out.key("links", &names(links, &|i| self.links[i].name.clone()));
         }
         write_fluid(&mut out, &self.fluid);
-        out.0
+        out.text
     }
 
     fn write_island(&self, out: &mut Out, island: &Island) {
@@ -100,17 +111,29 @@ impl Scenario {
     }
 }
 
-struct Out(String);
+struct Out {
+    text: String,
+    /// Are they told?
+    origins: bool,
+}
 
 impl Out {
     fn key(&mut self, key: &str, value: &str) {
         // Writing to a String cannot fail.
-        let _ = writeln!(self.0, "{key} = {value}");
+        let _ = writeln!(self.text, "{key} = {value}");
+    }
+
+    /// The same of a value whose origin is known.
+    fn key_from(&mut self, key: &str, value: &str, origins: &Origins) {
+        match self.origins {
+            true => self.key(key, &format!("{value} # {}", origins.told(key))),
+            false => self.key(key, value),
+        }
     }
 
     fn table(&mut self, table: &str, name: Option<&str>) {
         let name = name.map_or_else(String::new, |name| format!(".{}", key_name(name)));
-        let _ = writeln!(self.0, "\n[{table}{name}]");
+        let _ = writeln!(self.text, "\n[{table}{name}]");
     }
 }
 
@@ -124,17 +147,26 @@ fn write_fluid(out: &mut Out, fluid: &Fluid) {
     out.key("sending", &quoted(fluid.sending.name()));
 }
 
-fn transport(out: &mut Out, transport: &Transport) {
+fn transport(out: &mut Out, transport: &Transport, origins: &Origins) {
     out.table("transport", None);
-    out.key("min_rto", &span(transport.min_rto));
-    out.key("max_rto", &span(transport.max_rto));
-    out.key("initial_rto", &span(transport.initial_rto));
-    out.key("rto_granularity", &span(transport.rto_granularity));
-    out.key("rttvar", &quoted(transport.rttvar.name()));
-    out.key("initial_window", &quoted(&format!("{:?}pkt", transport.initial_window)));
-    out.key("dup_thresh", &transport.dup_thresh.to_string());
-    out.key("delayed_ack", &transport.delayed_ack.map_or(quoted("off"), span));
-    out.key("limited_transmit", &transport.limited_transmit.to_string());
+    for (key, value) in transport_values(transport) {
+        out.key_from(key, &value, origins);
+    }
+}
+
+/// The transport's keys with their values as they stand in a file.
+pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 9] {
+    [
+        ("min_rto", span(transport.min_rto)),
+        ("max_rto", span(transport.max_rto)),
+        ("initial_rto", span(transport.initial_rto)),
+        ("rto_granularity", span(transport.rto_granularity)),
+        ("rttvar", quoted(transport.rttvar.name())),
+        ("initial_window", quoted(&format!("{:?}pkt", transport.initial_window))),
+        ("dup_thresh", transport.dup_thresh.to_string()),
+        ("delayed_ack", transport.delayed_ack.map_or(quoted("off"), span)),
+        ("limited_transmit", transport.limited_transmit.to_string()),
+    ]
 }
 
 fn write_link(out: &mut Out, link: &Link) {
@@ -265,7 +297,7 @@ fn write_queue(out: &mut Out, queue: &Queue) {
         out.key("over", &inline(&queue.policy));
     }
     for (spec, value) in top.values() {
-        out.key(spec.name, &parameter(value));
+        out.key_from(spec.name, &parameter(value), &top.origins);
     }
 }
 
@@ -278,9 +310,9 @@ fn inline(part: &RouterPart) -> String {
 fn write_protocol(out: &mut Out, protocol: &Protocol) {
     out.table("protocols", Some(&protocol.name));
     out.key("kind", &quoted(protocol.kind));
-    out.key("recovery", &quoted(protocol.recovery.name()));
+    out.key_from("recovery", &quoted(protocol.recovery.name()), &protocol.origins);
     for (spec, value) in protocol.values() {
-        out.key(spec.name, &parameter(value));
+        out.key_from(spec.name, &parameter(value), &protocol.origins);
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clearpipe_scenario::{
-    Parsed, Parts, Scenario, ScenarioError, beside, identity, json_schema, parse, parse_with,
+    Era, Parsed, Parts, Scenario, ScenarioError, beside, identity, json_schema, parse, parse_with,
     parts, reference_markdown, registered,
 };
 use proptest::prelude::*;
@@ -73,8 +73,8 @@ fn the_resolved_file_shows_every_default() {
 }
 
 #[test]
-fn presets_and_sections_reach_the_transport() {
-    let sets = ["transport.preset=ns2", "transport.delayed_ack=200ms", "packets.data=1500B"];
+fn eras_and_sections_reach_the_transport() {
+    let sets = ["era=ns2", "transport.delayed_ack=200ms", "packets.data=1500B"];
     let scenario = scenario("xcp-fig10", &sets.map(str::to_owned));
     assert_eq!(scenario.transport.min_rto, units::Span::from_millis(200));
     assert_eq!(scenario.transport.delayed_ack, Some(units::Span::from_millis(200)));
@@ -236,7 +236,7 @@ fn parts_are_all_that_is_used_and_no_more() {
 }
 
 #[test]
-fn the_timer_has_what_its_preset_says() {
+fn the_timer_has_what_its_era_says() {
     let timer = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
         let scenario = scenario("base-case-xcp", &sets);
@@ -244,10 +244,11 @@ fn the_timer_has_what_its_preset_says() {
         let transport = scenario.transport;
         ((transport.rto_granularity.0 / 1_000_000_000, transport.rttvar.name()), name)
     };
-    let (rfc, plain) = timer(&[]);
-    assert_eq!(rfc, (100, "rtt"));
-    assert_eq!(timer(&["transport.preset=ns2"]).0, (30, "ack"));
-    assert_eq!(timer(&["transport.preset=ns2", "transport.rttvar=rtt"]).0, (30, "rtt"));
+    let (papers, plain) = timer(&[]);
+    assert_eq!(papers, (100, "rtt"));
+    assert_eq!(timer(&["era=papers"]).1, plain);
+    assert_eq!(timer(&["era=ns2"]).0, (30, "ack"));
+    assert_eq!(timer(&["era=ns2", "transport.rttvar=rtt"]).0, (30, "rtt"));
     // No coarser than the timeouts that are asked for, unless that is asked for, too.
     assert_eq!(timer(&["transport.min_rto=5ms"]).0, (5, "rtt"));
     let both = ["transport.min_rto=5ms", "transport.rto_granularity=20ms"];
@@ -255,6 +256,78 @@ fn the_timer_has_what_its_preset_says() {
     assert_eq!(timer(&["transport.rto_granularity=100ms"]).1, plain);
     assert_ne!(timer(&["transport.rto_granularity=99ms"]).1, plain);
     assert_ne!(timer(&["transport.rttvar=ack"]).1, plain);
+}
+
+/// Linux 6.1's include/net/tcp.h: TCP_RTO_MIN HZ/5, TCP_RTO_MAX 120 HZ, TCP_TIMEOUT_INIT 1 HZ,
+/// TCP_INIT_CWND 10, TCP_DELACK_MIN HZ/25.
+#[test]
+fn hosts_of_linux_have_the_kernels_constants() {
+    let scenario = scenario("base-case-xcp", &["era=linux-6.1".to_owned()]);
+    let transport = scenario.transport;
+    let ms = units::Span::from_millis;
+    assert_eq!((transport.min_rto, transport.max_rto), (ms(200), ms(120_000)));
+    assert_eq!((transport.initial_rto, transport.rto_granularity), (ms(1000), ms(200)));
+    assert_eq!((transport.initial_window, transport.delayed_ack), (10.0, Some(ms(40))));
+    assert_round_trip(&scenario);
+}
+
+/// An era sets what the file does not; a preset and a key of the file stand above it.
+#[test]
+fn an_era_is_below_what_the_file_says() {
+    let cubic = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let protocol = &scenario("xcp-fig10", &sets).groups[0].protocol;
+        let name = if protocol.kind == "bbr" { "aggregation" } else { "slow_start" };
+        protocol.params.get(name).map(|value| format!("{value:?}"))
+    };
+    let text = |word: &str| Some(format!("Choice({word:?})"));
+    let flows = "flows.fwd.protocol=cubic";
+    assert_eq!(cubic(&[flows]), text("standard"));
+    assert_eq!(cubic(&[flows, "era=ns2"]), text("standard"));
+    assert_eq!(cubic(&[flows, "era=rfc"]), text("hystart"));
+    assert_eq!(cubic(&[flows, "era=linux-6.1"]), text("hystart"));
+    let own = "flows.fwd.protocol={kind=\"cubic\",slow_start=\"limited\"}";
+    assert_eq!(cubic(&[own, "era=linux-6.1"]), text("limited"));
+    assert_eq!(cubic(&["flows.fwd.protocol=bbr"]), Some("Flag(false)".to_owned()));
+    assert_eq!(cubic(&["flows.fwd.protocol=bbr", "era=linux-6.1"]), Some("Flag(true)".to_owned()));
+}
+
+/// Every parameter that an era sets is there and takes the value.
+#[test]
+fn every_setting_of_every_era_fits() {
+    for era in Era::ALL {
+        for setting in era.settings() {
+            let mut params = cc::registry::AnySenderParams::named(setting.protocol).unwrap();
+            let before = params.get(setting.name);
+            assert!(params.set(setting.name, setting.value).is_ok(), "{setting:?}");
+            assert_ne!(params.get(setting.name), before, "{setting:?} is the default");
+        }
+    }
+}
+
+#[test]
+fn origins_are_told_beside_values() {
+    let sets = [
+        "era=linux-6.1",
+        "transport.initial_window=4pkt",
+        "topology.queue={kind=\"red\",preset=\"vcp-2005\",max_p=0.2}",
+        "flows.fwd.protocol={kind=\"cubic\",beta=0.8}",
+    ];
+    let text = scenario("xcp-fig10", &sets.map(str::to_owned)).to_toml_with_origins();
+    for line in [
+        "min_rto = \"200ms\" # era linux-6.1",
+        "initial_window = \"4.0pkt\" # file",
+        "dup_thresh = 3 # default",
+        "slow_start = \"hystart\" # era linux-6.1",
+        "beta = 0.8 # file",
+        "fast_convergence = true # default",
+        "gentle = true # preset vcp-2005",
+        "max_p = 0.2 # file",
+    ] {
+        assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");
+    }
+    let again = parse("r", &text, &[]).unwrap().scenario;
+    assert_eq!(again, scenario("xcp-fig10", &sets.map(str::to_owned)));
 }
 
 #[test]
