@@ -523,7 +523,7 @@ def test_one_figure_end_to_end(tmp_path: Path) -> None:
         "figure.png", "figure.svg", "figure.pdf", "report.html", "scenario.toml", "verdicts.json",
     }  # fmt: skip
     verdicts = json.loads(first["verdicts.json"])
-    assert verdicts["runs_done"] == 1
+    assert verdicts["runs_done"] == 2
     assert verdicts["claims"][0]["verdict"] in claims.GOOD
     again = call(*arguments, "--json", cwd=tmp_path)
     assert "runs in" not in again.stderr
@@ -821,4 +821,4 @@ def test_the_report_in_a_browser_of_half_a_page(tmp_path: Path) -> None:
     assert scroll <= inner, "wider than the page"
     # Drawn with text of 9 points; shrunk by less than a fifth it has more than 7.
     assert shown >= 0.8 * natural
-    assert badges == 2
+    assert badges == 4  # of two claims, and of two parts
