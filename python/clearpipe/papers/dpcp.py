@@ -147,7 +147,7 @@ def used(result: cp.Result) -> float:
 def used_later(result: cp.Result) -> float:
     """The mean utilization of the run's second half."""
     t, values = link_series(result, "utilization_ratio")
-    return float(values[t > result.meta["duration_s"] / 2].mean())
+    return float(values[t > t[-1] / 2].mean())
 
 
 def transition(result: cp.Result) -> float:
