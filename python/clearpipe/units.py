@@ -1,45 +1,189 @@
-"""Numbers with their units, as the terminal, reports and figures write them."""
+"""Numbers with their units: the one way in which the terminal, reports and figures write them.
+
+Four significant digits, no exponents where a prefix will do, thin blanks between groups of three
+digits. `report/page.js` does the same in a browser; a test holds the two together. Files for
+machines have full precision in base units, with the unit in the column's name.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
-# The units that a resolved scenario uses for times and bytes.
-UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3}
-UNITS |= {"MB": 1e6, "GB": 1e9}
+DASH = "\N{EN DASH}"
+"""What is not known."""
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+"""Between groups of three digits."""
+
+PARSED: dict[str, dict[str, float]] = {
+    "bps": {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
+    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+    "B": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0},
+    "pkt": {"pkt": 1.0},
+    "bdp": {"bdp": 1.0},
+    "bdp-pkt": {"bdp-pkt": 1.0},
+    "%": {"%": 1.0},
+    "x": {"x": 1.0},
+    "": {"": 1.0},
+}
+"""One base unit for each kind of quantity in a scenario, and what the others are in it."""
+
+SHOWN: dict[str, tuple[tuple[float, str], ...]] = {
+    "bps": ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "pkts": ((1.0, "pkts"),),
+    "ratio": ((1e-2, "%"),),
+    "": ((1.0, ""),),
+}
+"""Base units and what is written for them, the largest first."""
+
+SAME = {"B": "bytes", "pkt": "pkts"}
+"""Base units of scenarios that results call otherwise."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What to divide by, and the unit that then stands behind."""
+
+    factor: float
+    unit: str
+
+
+def scale(values: Iterable[float], unit: str) -> Scale:
+    """The scale that suits the largest of `values`, which are in the base unit `unit`."""
+    unit = SAME.get(unit, unit)
+    steps = SHOWN.get(unit, ((1.0, unit),))
+    top = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if not top:
+        # A rate of nothing is 0 b/s, and nothing lasts 0 s.
+        return Scale(*next((step for step in steps if step[0] == 1.0), steps[-1]))
+    return Scale(*next((step for step in steps if top >= step[0] * 0.99995), steps[-1]))
+
+
+def number(value: float, digits: int = 4, sign: str = "") -> str:
+    """A number to so many significant digits; `sign` may be `+`, for a difference."""
+    if not math.isfinite(value):
+        return DASH
+    if not value:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    text = _fixed(abs(value), max(digits - 1 - size, 0))
+    if size < -6 or size >= 15:
+        power = str(size).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        text = f"{_trimmed(_fixed(abs(value) / 10.0**size, digits - 1))} × 10{power}"
+    return _signed(_trimmed(text), value, sign)
+
+
+def fixed(value: float, decimals: int, sign: str = "") -> str:
+    """A number to so many places behind the point, zeros and all."""
+    if not math.isfinite(value):
+        return DASH
+    return _signed(_fixed(abs(value), decimals), value, sign)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    # Exactly half goes up, as in a browser.
+    rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    whole, point, rest = f"{rounded:f}".partition(".")
+    if len(whole) > 4:
+        whole = f"{int(whole):,}".replace(",", THIN)
+    return f"{whole}{point}{rest}"
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
+
+
+def _signed(text: str, value: float, sign: str) -> str:
+    return f"\N{MINUS SIGN}{text}" if value < 0 else f"{sign}{text}"
+
+
+def tell(value: float, unit: str = "", digits: int = 4, sign: str = "") -> str:
+    """A number of a base unit as people read it: `tell(9973200.0, "bps")` is `9.973 Mb/s`."""
+    if not math.isfinite(value):
+        return DASH
+    by = scale([value], unit)
+    return f"{number(value / by.factor, digits, sign)} {by.unit}".rstrip()
+
+
+def spread(mean: float, half: float, unit: str = "", by: Scale | None = None) -> str:
+    """A mean and half of its interval with two digits, both in one unit: `9.973 ± 0.012 Mb/s`.
+
+    With `by` the numbers alone, for a column that has its unit in its heading.
+    """
+    used = by or scale([mean], unit)
+    behind = "" if by else f" {used.unit}".rstrip()
+    mean, half = mean / used.factor, half / used.factor
+    if not math.isfinite(half):
+        return number(mean) + behind
+    if half == 0:
+        return f"{number(mean)} ± 0{behind}"
+    # As many places as two digits of the half need, but no more than six digits of the mean.
+    places = 1 - math.floor(math.log10(half))
+    if mean:
+        places = min(places, 5 - math.floor(math.log10(abs(mean))))
+    places = max(places, 0)
+    told = fixed(half, places)
+    if float(told.replace(THIN, "")) == 0:
+        told = f"< {fixed(10.0**-places, places)}"
+    return f"{fixed(mean, places)} ± {told}{behind}"
+
+
+def split(value: object) -> tuple[float, str] | None:
+    """A number and its base unit out of a scenario's text; None for what is no quantity."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value), ""
+    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%-]*)\s*", str(value))
+    if match is None:
+        return None
+    for base, units in PARSED.items():
+        if match[2] in units:
+            try:
+                return float(match[1]) * units[match[2]], base
+            except ValueError:
+                return None
+    return None
+
+
+def setting(value: object) -> str:
+    """A scenario's value as people read it: `27.8316ms` is `27.83 ms`; other texts stay."""
+    found = split(value)
+    return str(value) if found is None else tell(*found)
 
 
 def quantity(text: object) -> float | None:
     """A time in seconds or a number of bytes out of a resolved scenario, for display only."""
-    match = re.fullmatch(r"([\d.]+)([A-Za-z]+)", str(text))
-    if match is None or match[2] not in UNITS:
-        return None
-    return float(match[1]) * UNITS[match[2]]
+    found = split(text)
+    return found[0] if found and found[1] in ("s", "B") else None
 
 
 def rate(bps: float) -> str:
     """A rate with its unit, such as `150 Mb/s`."""
-    for factor, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
-        if bps >= factor:
-            return f"{bps / factor:.4g} {unit}"
-    return f"{bps:.4g} b/s"
+    return tell(bps, "bps")
 
 
 def seconds(value: float) -> str:
     """A time with its unit, such as `80 ms`."""
-    if 0 < value < 1e-3:
-        return f"{value * 1e6:.4g} µs"
-    return f"{value * 1e3:.4g} ms" if 0 < value < 1 else f"{value:.4g} s"
+    return tell(value, "s")
 
 
 def size(count: float) -> str:
     """Bytes with their unit, such as `1.5 MB`."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.4g} {unit}"
-    return f"{count:.4g} B"
+    return tell(count, "bytes")
+
+
+def percent(ratio: float) -> str:
+    """A share, such as `98.7 %`."""
+    return tell(ratio, "ratio")
 
 
 def count(value: float) -> str:
     """A count with thin groups of three digits."""
-    return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return fixed(value, 0)

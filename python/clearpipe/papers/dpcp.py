@@ -30,7 +30,7 @@ from clearpipe.reproduce.tools import (
     link_series,
     windowed,
 )
-from clearpipe.sweep.spec import split_quantity
+from clearpipe.units import split as split_quantity
 from clearpipe.theory import rounds, vcp
 
 EDGES = np.array([0.2, 0.4, 0.8, 0.85, 0.95, 1.0, 1.05, 1.4])

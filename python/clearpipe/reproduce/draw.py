@@ -15,7 +15,7 @@ from clearpipe.reproduce.data import Panel, Part
 from clearpipe.reproduce.runs import Cell, Censored, Data, position, told
 from clearpipe.reproduce.tools import flow_goodputs, series, windowed
 from clearpipe.statistics import t_interval
-from clearpipe.sweep.spec import split_quantity
+from clearpipe.units import split as split_quantity
 
 FORMATS = ("png", "svg", "pdf")
 MARKERS = "osD^vPX*<>"

@@ -16,7 +16,7 @@ from typing import Any
 
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import claims
-from clearpipe.sweep.spec import split_quantity
+from clearpipe.units import split as split_quantity
 
 Document = dict[str, Any]
 

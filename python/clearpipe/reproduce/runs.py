@@ -19,7 +19,8 @@ from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Figure, Paper, Part, Scheme, paper
 from clearpipe.sweep import metrics, results, runner
 from clearpipe.sweep import spec as specs
-from clearpipe.sweep.spec import Spec, split_quantity
+from clearpipe.sweep.spec import Spec
+from clearpipe.units import split as split_quantity
 from clearpipe.sweep.store import Store
 
 if TYPE_CHECKING:

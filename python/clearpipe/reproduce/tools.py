@@ -15,7 +15,7 @@ from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.data import Assertion
 from clearpipe.reproduce.runs import Cell, Data
 from clearpipe.statistics import Interval
-from clearpipe.sweep.spec import split_quantity
+from clearpipe.units import split as split_quantity
 
 
 def series(cell: Cell, name: str) -> dict[str, tuple[Any, Any]]:

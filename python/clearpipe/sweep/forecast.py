@@ -188,7 +188,7 @@ def trial(spec: Spec, point: Point) -> Cost:
 def _duration_s(toml: str) -> float:
     import tomllib
 
-    from clearpipe.sweep.spec import split_quantity
+    from clearpipe.units import split as split_quantity
 
     quantity = split_quantity(tomllib.loads(toml)["duration"])
     assert quantity is not None

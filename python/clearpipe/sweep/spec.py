@@ -20,21 +20,10 @@ from typing import Any
 
 from clearpipe import api
 from clearpipe.errors import ConfigError
+from clearpipe.units import PARSED
+from clearpipe.units import split as split_quantity
 
 Value = bool | int | float | str | list[Any] | dict[str, Any]
-
-# One base unit for each kind of quantity, and what the others are in it.
-UNITS: dict[str, dict[str, float]] = {
-    "bps": {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
-    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
-    "B": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0},
-    "pkt": {"pkt": 1.0},
-    "bdp": {"bdp": 1.0},
-    "bdp-pkt": {"bdp-pkt": 1.0},
-    "%": {"%": 1.0},
-    "x": {"x": 1.0},
-    "": {"": 1.0},
-}
 
 MAX_POINTS = 1_000_000
 MAX_REPS = 1_000_000
@@ -217,24 +206,6 @@ def percentage(text: object, where: str) -> float:
     if not 0 < value <= 1:
         raise ConfigError(f"{where}: {text!r}: a share above 0% and up to 100% is wanted")
     return value
-
-
-def split_quantity(value: Value) -> tuple[float, str] | None:
-    """A number and its base unit; None for what is no quantity."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return float(value), ""
-    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%-]*)\s*", str(value))
-    if match is None:
-        return None
-    for base, units in UNITS.items():
-        if match[2] in units:
-            try:
-                return float(match[1]) * units[match[2]], base
-            except ValueError:
-                return None
-    return None
 
 
 class _Reader:
@@ -589,7 +560,7 @@ def _in_series(kind: str, low: float, high: float, part: float, unit: str, whole
 
 def _written(value: float, unit: str) -> str:
     """With the largest decimal unit that leaves at least 1 in front of the point."""
-    units = [(size, name) for name, size in UNITS[unit].items() if name not in ("min", "h")]
+    units = [(size, name) for name, size in PARSED[unit].items() if name not in ("min", "h")]
     decimal = [(size, name) for size, name in units if "i" not in name]
     size, name = max((one for one in decimal if abs(value) >= one[0]), default=min(decimal))
     return f"{value / size:.12g}{name}"
