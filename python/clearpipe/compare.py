@@ -22,14 +22,13 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import clearpipe as cp
-from clearpipe import statistics
+from clearpipe import measures, statistics, units
 from clearpipe.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, int, int]
 Side = dict[Key, cp.Result]
-Values = dict[tuple[str, str, str], float]
+Values = dict[measures.Key, float]
 
 SHOWN = {
     "links": (
@@ -115,6 +114,8 @@ class Comparison:
     note: str
     bottlenecks: dict[str, list[str]]
     """The links that the scenarios of sides `a` and `b` name."""
+    labels: tuple[str, str] = ("A", "B")
+    """What the sides are called: what differs between them."""
 
     @property
     def outside(self) -> list[Row]:
@@ -125,6 +126,7 @@ class Comparison:
         """Plain dictionaries."""
         return {
             "names": self.names,
+            "labels": dict(zip("ab", self.labels, strict=True)),
             "method": self.method,
             "level_ratio": statistics.LEVEL,
             "note": self.note,
@@ -184,7 +186,7 @@ def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
         side: sorted({link for x in results if (link := x.summary["bottleneck"]) is not None})
         for side, results in zip("ab", sides, strict=True)
     }
-    numbers = ([values(x) for x in sides[0]], [values(x) for x in sides[1]])
+    numbers = ([measures.values(x) for x in sides[0]], [measures.values(x) for x in sides[1]])
     method, note = _method(sides, names, paired=bool(common))
     return Comparison(
         pairs=[_pair(x, y) for x, y in zip(*sides, strict=True)] if common else [],
@@ -195,7 +197,17 @@ def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
         method=method,
         note=note,
         bottlenecks=bottlenecks,
+        labels=_labels(a, b, sides),
     )
+
+
+def _labels(a: Path, b: Path, sides: Sequence[Sequence[cp.Result]]) -> tuple[str, str]:
+    """What the sides are called: by their scenarios, their directories, or A and B."""
+    from clearpipe.report.sides import names
+
+    folders = [a.resolve().name, b.resolve().name]
+    first, second = names(sides, folders if folders[0] != folders[1] else ["A", "B"])
+    return first, second
 
 
 def _check_unpaired(why: str, a: Side, b: Side, bounds: Bounds) -> None:
@@ -244,28 +256,6 @@ def _pair(a: cp.Result, b: cp.Result) -> dict[str, Any]:
         "b": {key: value for key, value in b.meta.items() if key in kept},
         "same_fingerprint": a.fingerprint == b.fingerprint,
     }
-
-
-def values(result: cp.Result) -> Values:
-    """Every number that can be compared, by table, row and column."""
-    out: Values = {}
-    for link in result.summary["links"]:
-        _take(out, "links", link["name"], link)
-    for group in result.summary["groups"]:
-        spreads = (("goodput", "bps", group["goodput_bps"]), ("fct", "s", group["fct_s"]))
-        flat: dict[str, Any] = {
-            f"{name}_{key}_{unit}": value
-            for name, unit, spread in spreads
-            for key, value in (spread or {}).items()
-        }
-        _take(out, "groups", group["group"], flat | dict(group))
-    return out
-
-
-def _take(out: Values, table: str, item: str, row: Mapping[str, Any]) -> None:
-    for column, value in row.items():
-        if isinstance(value, int | float) and column not in ("link", "flow"):
-            out[table, item, column] = float(value)
 
 
 def _rows(
@@ -378,9 +368,10 @@ def table(comparison: Comparison) -> Grid:
     """The comparison's texts, for a terminal or a page."""
     from clearpipe.overview import Grid
 
+    a, b = comparison.labels
     checked = any(row.within is not None for row in comparison.rows)
     spans = comparison.method is not None
-    headings = ["Of", "Measure", "A", "B", "B - A"]
+    headings = ["Measure", "Of", a, b, f"{b} \N{MINUS SIGN} {a}"]
     headings += [f"{100 * statistics.LEVEL:g} % interval"] * spans
     headings += ["Relative", *["Within"] * checked]
     return Grid(
@@ -392,66 +383,125 @@ def table(comparison: Comparison) -> Grid:
     )
 
 
+SAID = (
+    "utilization_ratio",
+    "queue_mean_pkts",
+    "drops_pkts",
+    "goodput_mean_bps",
+    "jain_index_ratio",
+    "fct_mean_s",
+    "timeouts",
+)
+"""What is put into words; the table has the rest."""
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """What the intervals say, in plain words: differences first, then what shows none."""
+    if comparison.method is None:
+        return []
+    named = {link for links in comparison.bottlenecks.values() for link in links}
+    rows = [
+        row
+        for row in comparison.rows
+        if row.column in SAID and (row.table != "links" or row.item in named or not named)
+    ]
+    several = {table: len({row.item for row in rows if row.table == table}) > 1 for table in SHOWN}
+    told, same = [], []
+    for row in rows:
+        if row.low is None or row.high is None or row.low == row.high == 0:
+            continue
+        measure = measures.of(row.column)
+        title = f"{measure.title[:1].lower()}{measure.title[1:]}"
+        if row.column == "jain_index_ratio":
+            title = measure.title
+        whose = f" ({row.table[:-1]} {row.item})" if several[row.table] else ""
+        if row.low <= 0 <= row.high:
+            same.append(f"{title}{whose}")
+        else:
+            told.append(_sentence(comparison.labels, measure, title, whose, row.low, row.high))
+    return [*told, *([f"No difference is sure in {_listed(same)}."] if same else [])]
+
+
+def _sentence(
+    labels: tuple[str, str],
+    measure: measures.Measure,
+    title: str,
+    whose: str,
+    low: float,
+    high: float,
+) -> str:
+    a, b = (f"{label}\N{RIGHT SINGLE QUOTATION MARK}s" for label in labels)
+    way = measure.more if low > 0 else measure.less
+    between = _between(measure, *sorted((abs(low), abs(high))))
+    verb = "are" if measure.more == "more" else "is"
+    return f"{b} {title} {verb} {between} {way} than {a}{whose}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _between(measure: measures.Measure, low: float, high: float) -> str:
+    """`12 to 18 pkts`, in the unit of the larger end and with digits that show the difference."""
+    if measure.unit == "ratio":
+        by = units.Scale(0.01, "percentage points")
+    else:
+        by = units.scale([high], measure.unit)
+    first, last = (units.number(value / by.factor, 3) for value in (low, high))
+    between = first if first == last else f"{first} to {last}"
+    unit = "packets" if by.unit == "pkts" else by.unit
+    return f"{between} {unit}".rstrip()
+
+
 def _links(comparison: Comparison) -> str:
     """Which rows are those of the named links, in a sentence."""
     a, b = ([f"link {name}" for name in comparison.bottlenecks[side]] for side in "ab")
     if a == b:
         return f"Bottleneck: {', '.join(a)}." if a else ""
-    return f"Bottleneck: of A {', '.join(a) or 'none'}, of B {', '.join(b) or 'none'}."
+    first, second = comparison.labels
+    return f"Bottleneck: of {first} {', '.join(a) or 'none'}, of {second} {', '.join(b) or 'none'}."
 
 
 def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
     """Write the report of all runs at `a` and `b`, with the comparison before the rest."""
     from clearpipe import report as reporting
+    from clearpipe.report import shell
+    from clearpipe.report.sides import Side
 
-    results = [*load_side(a).values(), *load_side(b).values()]
-    title = " and ".join(dict.fromkeys(", ".join(names) for names in comparison.names.values()))
-    head, main, rest = reporting.html(results, title).partition("<main>")
-    if not main:
-        raise RunError("the report's page has no <main> for the comparison to stand in")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{head}{main}\n{_section(comparison)}{rest}", encoding="utf-8")
-    return path
-
-
-def _section(comparison: Comparison) -> str:
-    """The comparison as a section of a page."""
     shown = table(comparison)
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in shown.headings)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in shown.rows
-    )
-    alone = (("A", comparison.only_in_a), ("B", comparison.only_in_b))
+    sides = [
+        Side(label, list(load_side(place).values()))
+        for label, place in zip(comparison.labels, (a, b), strict=True)
+    ]
+    only = (comparison.only_in_a, comparison.only_in_b)
+    alone = zip(comparison.labels, only, strict=True)
     told = [f"Only in {side}: {', '.join(runs)}." for side, runs in alone if runs]
-    note = escape(" ".join([shown.caption, *told]))
-    return (
-        f"<section>\n<h2>A and B</h2>\n<p>{escape(shown.title)}</p>\n"
-        '<div class="wide" tabindex="0" role="region" aria-label="A and B in numbers"><table>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
-        f'<p class="note">{note}</p>\n</section>\n'
+    differences = reporting.Differences(
+        sentences(comparison), shown, [" ".join([shown.caption, *told])]
     )
+    title = " and ".join(comparison.labels)
+    return shell.write(path, reporting.html_of_sides(sides, title, differences))
 
 
 def _cells(row: Row, spans: bool, checked: bool) -> list[str]:
-    relative = "-" if row.relative_ratio is None else f"{100 * row.relative_ratio:+.2f} %"
-    span = "-" if row.low is None else f"{_text(row.low, '+')} to {_text(row.high, '+')}"
-    verdict = {True: "yes", False: "NO", None: "-"}[row.within]
-    numbers = [_text(row.a), _text(row.b), _text(row.difference, "+"), *[span] * spans, relative]
-    return [row.item, row.column, *numbers, *[verdict] * checked]
+    measure = measures.of(row.column)
+    off = row.difference
+    relative = units.DASH
+    if row.relative_ratio is not None:
+        relative = units.tell(row.relative_ratio, "ratio", sign="+")
+    span = units.DASH
+    if row.low is not None and row.high is not None:
+        span = f"{measure.difference(row.low, '+')} to {measure.difference(row.high, '+')}"
+    verdict = {True: "yes", False: "NO", None: units.DASH}[row.within]
+    means = [units.DASH if x is None else units.tell(x, measure.unit) for x in (row.a, row.b)]
+    numbers = [*means, units.DASH if off is None else measure.difference(off, "+")]
+    item = f"{row.table.removesuffix('s')} {row.item}"
+    return [measure.title, item, *numbers, *[span] * spans, relative, *[verdict] * checked]
 
 
 def _title(comparison: Comparison) -> str:
     pairs = comparison.pairs
     same = sum(pair["same_fingerprint"] for pair in pairs)
-    names = {side: ", ".join(comparison.names[side]) for side in "ab"}
     runs = f"{len(pairs)} pairs, means" if len(pairs) > 1 else "1 pair"
     told = f"{runs}; equal fingerprints: {same} of {len(pairs)}" if pairs else "means, unpaired"
-    return f"A: {names['a']}   B: {names['b']}   ({told})"
-
-
-def _text(value: float | None, sign: str = "") -> str:
-    if value is None:
-        return "-"
-    if value == int(value) and math.fabs(value) < 1e9:
-        return f"{int(value):{sign}d}"
-    return f"{value:{sign}.5g}"
+    return f"{' and '.join(comparison.labels)} ({told})"

@@ -6,10 +6,17 @@ A metric is a column of a summary, such as `queue_mean_pkts`, perhaps with whose
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from clearpipe import units
+
+if TYPE_CHECKING:
+    from clearpipe.result import Result
+
+Key = tuple[str, str, str]
+"""Table, item and column."""
 
 SUFFIXES = ("bps", "pkts", "bytes", "ratio", "s")
 """The units that columns end in."""
@@ -133,3 +140,25 @@ def key_title(name: str, keys: Sequence[str]) -> str:
     words = KEYS.get(key) or key[:1].upper() + key[1:].replace("_", " ")
     whose = table.partition(".")[2]
     return f"{words} of {whose}" if whose else words
+
+
+def values(result: Result) -> dict[Key, float]:
+    """Every number of a result's links and groups, by table, row and column."""
+    out: dict[Key, float] = {}
+    for link in result.summary["links"]:
+        _take(out, "links", link["name"], link)
+    for group in result.summary["groups"]:
+        spreads = (("goodput", "bps", group["goodput_bps"]), ("fct", "s", group["fct_s"]))
+        flat: dict[str, Any] = {
+            f"{name}_{key}_{unit}": value
+            for name, unit, spread in spreads
+            for key, value in (spread or {}).items()
+        }
+        _take(out, "groups", group["group"], flat | dict(group))
+    return out
+
+
+def _take(out: dict[Key, float], table: str, item: str, row: Mapping[str, Any]) -> None:
+    for column, value in row.items():
+        if isinstance(value, int | float) and column not in ("link", "flow"):
+            out[table, item, column] = float(value)

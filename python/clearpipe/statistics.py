@@ -7,6 +7,7 @@ as a utilization near 1), the bootstrap assumes less.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from typing import NamedTuple
 
 LEVEL = 0.95
 """The share of intervals that hold the true value."""
+
+FEW = 3
+"""Of fewer replications people are shown no interval: that of two is 12.7 times the error."""
 
 
 class Span(NamedTuple):
@@ -88,10 +92,16 @@ def welch(a: Sequence[float], b: Sequence[float]) -> Span | None:
 
 def _reach(error: float, freedom: float, level: float) -> float:
     """How far an interval reaches on each side, by Student's t."""
+    return t_quantile(freedom, level) * error
+
+
+@functools.cache
+def t_quantile(freedom: float, level: float = LEVEL) -> float:
+    """What an interval's half is of the standard error."""
     # Not scipy.stats, which takes three times as long to load.
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1 + level) / 2)) * error
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -19,6 +19,8 @@ DASH = "\N{EN DASH}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 """Between groups of three digits."""
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 PARSED: dict[str, dict[str, float]] = {
     "bps": {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
     "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
@@ -75,7 +77,7 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
     text = _fixed(abs(value), max(digits - 1 - size, 0))
     if size < -6 or size >= 15:
         power = str(size).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        text = f"{_trimmed(_fixed(abs(value) / 10.0**size, digits - 1))} × 10{power}"
+        text = f"{_trimmed(_fixed(abs(value) / 10.0**size, digits - 1))} {TIMES} 10{power}"
     return _signed(_trimmed(text), value, sign)
 
 
@@ -96,7 +98,7 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def _trimmed(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
+    return text.rstrip("0").rstrip(".") if "." in text and TIMES not in text else text
 
 
 def _signed(text: str, value: float, sign: str) -> str:

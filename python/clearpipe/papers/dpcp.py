@@ -30,8 +30,8 @@ from clearpipe.reproduce.tools import (
     link_series,
     windowed,
 )
-from clearpipe.units import split as split_quantity
 from clearpipe.theory import rounds, vcp
+from clearpipe.units import split as split_quantity
 
 EDGES = np.array([0.2, 0.4, 0.8, 0.85, 0.95, 1.0, 1.05, 1.4])
 """Table I: where one level ends and the next begins; the last has everything from 1.4 on."""

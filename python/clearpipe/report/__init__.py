@@ -2,83 +2,110 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from importlib.resources import files
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from clearpipe import overview, units
-from clearpipe.report import charts, page, summary, svg
+from clearpipe import overview
+from clearpipe.report import aggregate, charts, page, shell, summary, svg
+from clearpipe.report import sides as siding
+from clearpipe.report.sides import Side
+from clearpipe.report.summary import Scheme
 
 if TYPE_CHECKING:
+    from clearpipe.overview import Grid
     from clearpipe.result import Result
+
+SCRIPTS = ("panels.js", "report.js")
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What a comparison has to say before the rest."""
+
+    sentences: Sequence[str]
+    table: Grid
+    notes: Sequence[str]
 
 
 def render(results: Sequence[Result], path: str | os.PathLike[str], title: str = "") -> Path:
     """Write the report of `results` to `path`, whole or not at all."""
-    target = Path(path)
-    text = html(results, title)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".partial-{os.getpid()}-{target.name}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
-    return target
+    return shell.write(path, html(results, title))
 
 
 def html(results: Sequence[Result], title: str = "") -> str:
-    """The report's text."""
-    import jinja2
+    """The report's text. Replications of one scenario are drawn together."""
+    sides = siding.of(results)
+    if all(len(side.results) == 1 for side in sides):
+        return _one_by_one(results, title or _title(results))
+    return html_of_sides(sides, title or _title(results))
 
+
+def html_of_sides(sides: Sequence[Side], title: str, differences: Differences | None = None) -> str:
+    """The report of replications, perhaps with what tells two sides apart."""
+    several = len(sides) > 1
+    made = [
+        Scheme(side.first, side.name if several else "", number, 0.0, not several)
+        for number, side in enumerate(sides)
+    ]
+    every = [
+        Scheme(result, f"{side.name} {run}", number, 0.0, not several)
+        for number, side in enumerate(sides)
+        for result, run in zip(side.results, runs(side), strict=True)
+    ]
+    together = page.charts_of_sides(sides)
+    return shell.page(
+        "sides.html.j2",
+        title,
+        SCRIPTS,
+        sides=sides,
+        schemes=made,
+        every=every,
+        tables=aggregate.tables(sides),
+        differences=differences,
+        overview=overview,
+        color=svg.color,
+        alerts=page.alerts(every),
+        drawings=page.drawings(made),
+        plots=aggregate.plots(sides),
+        note=aggregate.note(sides),
+        drawn=together,
+        data=shell.script_json(together.numbers),
+    )
+
+
+def runs(side: Side) -> list[str]:
+    """What tells a side's runs apart."""
+    return [f"seed {x.meta['seed']} rep {x.meta['rep']}" for x in side.results]
+
+
+def _one_by_one(results: Sequence[Result], title: str) -> str:
     lines = overview.of(results)
     headings, rows = overview.overview_rows(lines)
     schemes = page.schemes(results)
     drawn = page.charts_of(schemes)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("clearpipe.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["data_uri"] = lambda text: "data:text/plain;charset=utf-8," + quote(text)
-    return environment.get_template("template.html.j2").render(
-        title=title or _title(results),
+    return shell.page(
+        "run.html.j2",
+        title,
+        SCRIPTS,
         headings=headings,
         rows=rows,
         lines=lines,
         schemes=schemes,
         caption=overview.caption(lines),
         overview=overview,
-        units=units,
         color=svg.color,
         alerts=page.alerts(schemes),
         drawings=page.drawings(schemes),
         plots=summary.plots(schemes),
         drawn=drawn,
         points=charts.points_each(results),
-        data=_script_json(drawn.numbers),
-        style=_asset("vendor/uplot/uPlot.min.css") + _asset("report.css"),
-        script=_asset("vendor/uplot/uPlot.iife.min.js") + "\n" + _asset("report.js"),
-        version=results[0].meta["version"] if results else "",
+        data=shell.script_json(drawn.numbers),
     )
 
 
 def _title(results: Sequence[Result]) -> str:
     names = list(dict.fromkeys(result.meta["name"] for result in results))
     return "-".join(overview.common_words(names)) or "comparison"
-
-
-def _asset(name: str) -> str:
-    return (files("clearpipe.report") / name).read_text(encoding="utf-8")
-
-
-def _script_json(value: object) -> str:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")

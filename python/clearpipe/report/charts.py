@@ -161,7 +161,7 @@ def sections(results: Sequence[Result]) -> list[Section]:
     points = points_each(results)
     names = overview.labels(results)
     made = []
-    for quantity in _quantities(results):
+    for quantity in quantities(results):
         panels = [
             panel(result, quantity, points, label, MAX_FLOWS)
             for result, label in zip(results, names, strict=True)
@@ -170,18 +170,25 @@ def sections(results: Sequence[Result]) -> list[Section]:
             continue
         if quantity.id == "queue":
             _draw_buffers(panels, results)
-        top, cut = shared_top(quantity, panels, results)
         notes = _notes(quantity, panels, _end(results))
-        section = Section(quantity, panels, _end(results), top, "")
-        section.bottom = MARGIN * min(panel.bottom() for panel in panels)
-        if section.top <= 0 or (section.bottom < 0 and not any(p.peak() for p in panels)):
-            section.top = _above(section.bottom)
-        section.note = " ".join([*notes, *([cut] if cut else [])])
-        made.append(_in_handy_unit(section))
+        made.append(section(quantity, panels, results, " ".join(notes)))
     return made
 
 
-def _quantities(results: Sequence[Result]) -> list[Quantity]:
+def section(
+    quantity: Quantity, panels: list[Panel], results: Sequence[Result], note: str
+) -> Section:
+    """The panels of a quantity with the axes that they share."""
+    top, cut = shared_top(quantity, panels, results)
+    made = Section(quantity, panels, _end(results), top, "")
+    made.bottom = MARGIN * min(panel.bottom() for panel in panels)
+    if made.top <= 0 or (made.bottom < 0 and not any(p.peak() for p in panels)):
+        made.top = _above(made.bottom)
+    made.note = f"{note} {cut}".strip()
+    return _in_handy_unit(made)
+
+
+def quantities(results: Sequence[Result]) -> list[Quantity]:
     """The known quantities, then what else was recorded, each under its own name."""
     names = list(dict.fromkeys(name for result in results for name in result.series_names))
     known = {quantity.series(names) for quantity in QUANTITIES}
@@ -230,7 +237,7 @@ def _end(results: Sequence[Result]) -> float:
 def _notes(quantity: Quantity, panels: list[Panel], end_s: float) -> list[str]:
     parts = []
     if quantity.kind != "state":
-        parts.append(f"Means over {thin.mean_over_s(end_s):.2g} s.")
+        parts.append(f"Means over {units.seconds(thin.mean_over_s(end_s))}.")
     curves = [curve for panel in panels for curve in panel.curves]
     if any(curve.inner is not None for curve in curves):
         parts.append("Line: median of a group's flows; bands: 25 to 75 % and 5 to 95 % of them.")
@@ -251,8 +258,11 @@ def shared_top(
     peak = max(panel.peak(marks=True) for panel in panels)
     if quantity.of == "link":
         return MARGIN * peak or 1.0, ""
-    pairs = zip(panels, results, strict=True)
-    settled = max(panel.peak(result.meta["warmup_s"]) for panel, result in pairs)
+    # Panels of several runs together come after the longest of their warm-ups.
+    warmups = [result.meta["warmup_s"] for result in results]
+    if len(panels) != len(warmups):
+        warmups = [max(warmups)] * len(panels)
+    settled = max(panel.peak(after) for panel, after in zip(panels, warmups, strict=True))
     if 0 < settled * TOWERING < peak:
         top = 1.5 * settled
         return top, _cut_note(top, peak, quantity.unit)
@@ -261,8 +271,8 @@ def shared_top(
 
 def _cut_note(top: float, peak: float, unit: str) -> str:
     return (
-        f"Cut at {top:.3g} {unit}".rstrip()
-        + f" to show what follows; the start peaks at {peak:.4g}."
+        f"Cut at {units.number(top, 3)} {unit}".rstrip()
+        + f" to show what follows; the start peaks at {units.number(peak)}."
     )
 
 
@@ -300,7 +310,7 @@ def _flow_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, mo
     names = list(dict.fromkeys(groups.values()))
     for color, name in enumerate(names[:MAX_GROUPS]):
         columns = [i for i, flow in enumerate(ids) if groups[flow] == name]
-        label = f"{name} ({len(columns)} flows)" if len(columns) > 1 else name
+        label = f"{name} ({_number(len(columns), name, result)})" if len(columns) > 1 else name
         curve = _group_curve(label, color, folded, columns)
         if len(names) > BANDED_GROUPS:
             curve = replace(curve, low=None, high=None, inner=None)
@@ -310,6 +320,13 @@ def _flow_panel(panel: Panel, result: Result, ids: list[int], folded: Folded, mo
     if len(names) <= BANDED_GROUPS // 2:
         panel.curves += _extremes(result, ids, groups, folded, order)
     return panel
+
+
+def _number(curves: int, group: str, result: Result) -> str:
+    """How many flows a group's curve is of. Those that arrive take turns in slots: of them it is as
+    many as there were at once, and the table has all."""
+    arriving = any(g["arriving"] for g in result.summary["groups"] if g["group"] == group)
+    return f"up to {curves} at once" if arriving else f"{curves} flows"
 
 
 def _extremes(
@@ -402,7 +419,7 @@ def _draw_buffers(panels: list[Panel], results: Sequence[Result]) -> None:
             panel.curves.append(Curve("buffer", -1, line, dashed=True))
             told = f"Buffer: of {whose}."
         else:
-            told = f"Buffer of {whose}, {limit:.4g} data packets: above the axis."
+            told = f"Buffer of {whose}, {units.number(limit)} data packets: above the axis."
         panel.note = f"{panel.note} {told}".strip()
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clearpipe import units
 from clearpipe.report import svg
 
 MOST_ROWS = 32
@@ -29,11 +30,12 @@ class Row:
     box: tuple[float, float, float, float, float] | None = None
     """Five quantiles, the smallest first."""
     tick: float | None = None
+    interval: tuple[float, float] | None = None
 
     def values(self) -> list[float]:
         """All that is drawn."""
         single = [v for v in (self.dot, self.ring, self.tick) if v is not None]
-        return [*single, *self.small, *(self.box or ())]
+        return [*single, *self.small, *(self.box or ()), *(self.interval or ())]
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class _Axis:
     high: float
 
     def __init__(self, plot: Plot, rows: Sequence[Row]) -> None:
-        self.log = plot.log
+        self.log, self.unit = plot.log, plot.unit
         self.left = min(max((svg.width(r.label, 11.5) for r in rows), default=0) + 12, 165.0)
         self.right = WIDTH - 12 - max((svg.width(r.value, 11) for r in rows), default=0)
         self.fits = round((self.left - 12) / (11.5 * 0.58))
@@ -87,7 +89,7 @@ class _Axis:
             self.high = max(math.ceil(math.log10(max(some))) if some else 1, self.low + 1)
             return
         low = min(found, default=0.0) if plot.low is None else plot.low
-        high = max(found, default=1.0) * 1.04 if plot.high is None else plot.high
+        high = max(found, default=1.0) * 1.04 if plot.high is None else max(plot.high, *found)
         self.low, self.high = low, high if high > low else low + 1
 
     def place(self, value: float) -> float:
@@ -101,6 +103,12 @@ class _Axis:
         share = (math.log10(value) - self.low) / (self.high - self.low)
         return start + share * (self.right - start)
 
+    def told(self, value: float) -> str:
+        """A tick's number. Over decades one prefix does not suit all."""
+        return (
+            units.tell(value, self.unit) if self.log and self.unit == "s" else units.number(value)
+        )
+
     def grid(self, bottom: float) -> str:
         """Thin lines at round values, with their numbers below."""
         if self.log:
@@ -113,11 +121,7 @@ class _Axis:
         for value in at:
             x = self.place(value)
             parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{bottom:.1f}"/>')
-            parts.append(
-                svg.text(
-                    x, bottom + 14, svg.si(value) if self.log else svg.plain(value), cls="soft mid"
-                )
-            )
+            parts.append(svg.text(x, bottom + 14, self.told(value), cls="soft mid"))
         return "".join(parts)
 
 
@@ -144,6 +148,14 @@ def _row(row: Row, y: float, axis: _Axis) -> str:
     for value in row.small:
         place = axis.place(value)
         parts.append(f'<circle class="small" cx="{place:.1f}" cy="{y:.1f}" r="3" {paint}/>')
+    if row.interval:
+        x0, x1 = map(axis.place, row.interval)
+        parts.append(f'<line class="interval" x1="{x0:.1f}" x2="{x1:.1f}" {mid} {paint}/>')
+        for x in (x0, x1):
+            parts.append(
+                f'<line class="interval" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 4:.1f}" '
+                f'y2="{y + 4:.1f}" {paint}/>'
+            )
     if row.tick is not None and row.dot is not None:
         x0, x1 = axis.place(row.dot), axis.place(row.tick)
         parts.append(f'<line class="whisker" x1="{x0:.1f}" x2="{x1:.1f}" {mid} {paint}/>')

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clearpipe import overview, units
-from clearpipe.report import charts, network, summary, svg, topology
+from clearpipe.report import aggregate, charts, network, summary, svg, topology
 from clearpipe.report.charts import Curve, Panel, Section
+from clearpipe.report.sides import Side
 from clearpipe.report.summary import Scheme
 from clearpipe.report.thin import Array
 
@@ -74,6 +75,15 @@ class Charts:
     numbers: list[dict[str, Any]]
     notes: list[tuple[str, str]]
     """Per quantity, what holds for all its charts."""
+
+
+@dataclass
+class Together:
+    """The charts of replications that are drawn together."""
+
+    charts: list[Chart]
+    numbers: list[dict[str, Any]]
+    notes: list[tuple[str, str]]
 
 
 def schemes(results: Sequence[Result]) -> list[Scheme]:
@@ -145,36 +155,61 @@ def charts_of(made: Sequence[Scheme]) -> Charts:
             if quantity.inner and not panel.curves:
                 continue
             into = bands[row].inner if quantity.inner else bands[row].charts
-            into.append(_chart(section, row, panel, made[row], numbers))
+            scheme = made[row]
+            paints = _paints(panel.curves, scheme, links=quantity.of == "link")
+            whose = "" if scheme.alone else f" of {scheme.label}"
+            into.append(_chart(section, row, panel, paints, whose, numbers))
     notes = [(x.quantity.title, x.note) for x in sections if x.note and not x.quantity.inner]
     return Charts(bands, _fct(made, numbers), numbers, notes)
+
+
+def charts_of_sides(sides: Sequence[Side]) -> Together:
+    """The charts of replications: one for each group or link, with a curve for each side."""
+    numbers: list[dict[str, Any]] = []
+    made: list[Chart] = []
+    sections = aggregate.sections(sides)
+    for section in sections:
+        for panel in section.panels:
+            paints = [
+                (curve.color % svg.HUES, 0.0) if len(sides) > 1 else (len(made) % svg.HUES, 0.0)
+                for curve in panel.curves
+            ]
+            chart = _chart(section, 0, panel, paints, f" of {panel.label}", numbers)
+            item = panel.label if len(section.panels) > 1 else ""
+            made.append(replace(chart, title=", ".join(filter(None, (chart.title, item)))))
+    notes = [(x.quantity.title, x.note) for x in sections if x.note]
+    return Together(made, numbers, notes)
 
 
 def _facts(scheme: Scheme) -> str:
     (line,) = overview.of([scheme.result])
     parts = []
     for link in line.links[: overview.MOST_LINKS]:
-        parts.append(f"{link['name']} {100 * link['utilization_ratio']:.1f} % used")
-        parts.append(f"queue {link['queue_mean_pkts']:.4g} pkts")
+        parts.append(f"{link['name']} {units.percent(link['utilization_ratio'])} used")
+        parts.append(f"queue {units.tell(link['queue_mean_pkts'], 'pkts')}")
     if len(line.links) > overview.MOST_LINKS:
         parts.append(f"and {len(line.links) - overview.MOST_LINKS} more links")
     if line.group["goodput_bps"]:
         goodput = units.rate(line.group["goodput_bps"]["mean"])
         parts.append(f"{line.group['group']} {goodput} per flow")
     if line.group["jain_index_ratio"] is not None and line.group["active_flows"] > 1:
-        parts.append(f"Jain {line.group['jain_index_ratio']:.4f}")
+        parts.append(f"Jain {units.number(line.group['jain_index_ratio'])}")
     return " · ".join(parts)
 
 
 def _chart(
-    section: Section, row: int, panel: Panel, scheme: Scheme, numbers: list[dict[str, Any]]
+    section: Section,
+    row: int,
+    panel: Panel,
+    paints: Sequence[tuple[int, float]],
+    whose: str,
+    numbers: list[dict[str, Any]],
 ) -> Chart:
     quantity = section.quantity
     title, unit = quantity.title, quantity.unit
     if not panel.curves:
         return Chart(-1, title, unit, "", (), (), missing=panel.note)
     own_bottom, own_top = section.own_axis(row)
-    paints = _paints(panel.curves, scheme, links=quantity.of == "link")
     short = _short_names([curve.label for curve in panel.curves])
     curves = [
         _curve_json(curve, paint, name)
@@ -194,7 +229,6 @@ def _chart(
         }
     )
     headings, rows = _time_table(panel, unit)
-    whose = "" if scheme.alone else f" of {scheme.label}"
     in_unit = f" in {unit}" if unit else ""
     names = ", ".join(curve.label for curve in panel.curves)
     label = f"{title}{in_unit}{whose} against time: {names}"
@@ -251,19 +285,15 @@ def _time_table(panel: Panel, unit: str) -> tuple[list[str], list[list[str]]]:
     curves = [curve for curve in panel.curves if not curve.dashed]
     rows = []
     for i in at:
-        cells = [f"{panel.x[i]:.4g}"]
+        cells = [units.number(panel.x[i])]
         for curve in curves:
-            text = _told(curve.values[i])
+            text = units.number(curve.values[i])
             if curve.low is not None and curve.high is not None:
-                text += f" ({_told(curve.low[i])} to {_told(curve.high[i])})"
+                text += f" ({units.number(curve.low[i])} to {units.number(curve.high[i])})"
             cells.append(text)
         rows.append(cells)
     names = [f"{curve.label} {unit}".rstrip() for curve in curves]
     return ["Time s", *names], rows
-
-
-def _told(value: float) -> str:
-    return f"{value:.5g}" if np.isfinite(value) else svg.DASH
 
 
 def _fct(made: Sequence[Scheme], numbers: list[dict[str, Any]]) -> Chart | None:

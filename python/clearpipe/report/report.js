@@ -1,37 +1,15 @@
 (() => {
   "use strict";
-  const $ = (id) => document.getElementById(id);
-  const root = document.documentElement;
+  const { $, number, tell, css, ink, savers } = clearpipe;
   const charts = JSON.parse($("charts").textContent);
   const plots = [];
-  const own = $("own-axes"), reset = $("reset"), tip = $("tip");
+  const own = $("own-axes"), reset = $("reset");
   const HEIGHT = 190, LABELLED = 6;
 
-  // Colours come from the style sheet, so that they follow the theme; `shade` below 0 goes towards
-  // the ink, above 0 towards the paper.
-  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const ink = ([hue, shade]) => {
-    const base = css(hue < 0 ? "--soft" : "--c" + hue);
-    if (!shade) return base;
-    const share = 100 - 60 * Math.abs(shade);
-    return `color-mix(in srgb, ${base} ${share}%, ${css(shade < 0 ? "--ink" : "--paper")})`;
-  };
   const faint = (color, percent) => `color-mix(in srgb, ${color} ${percent}%, transparent)`;
 
-  const exact = (value) => (value == null ? "–" : String(value));
-  function si(value) {
-    if (value == null) return "";
-    for (const [factor, prefix] of [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"]]) {
-      if (Math.abs(value) >= factor * 0.9999) return String(Number((value / factor).toPrecision(4))) + prefix;
-    }
-    return Math.abs(value) < 1e-12 ? "0" : value.toExponential(0);
-  }
-  // Without a unit the axis needs prefixes; with one the unit has it, and 0.5 stays 0.5.
-  function tick(value, unit) {
-    if (value == null) return "";
-    if (!unit || Math.abs(value) >= 1e4) return si(value);
-    return String(Number(value.toPrecision(6)));
-  }
+  // The page's numbers have five digits.
+  const exact = (value) => number(value, 5);
 
   // A curve becomes uPlot's series; each band needs two more, for its edges. `parts` says which
   // series belong to a curve.
@@ -129,7 +107,7 @@
     const { chart, entries, when, plot } = one;
     for (const entry of entries) entry.value.textContent = at == null ? "" : valueAt(chart, entry, at);
     const x = at == null ? null : plot.data[0][at];
-    when.textContent = x == null ? "" : chart.kind === "cdf" ? `≤ ${si(x)}s` : `${exact(x)} s`;
+    when.textContent = x == null ? "" : chart.kind === "cdf" ? `≤ ${tell(x, "s")}` : `${exact(x)} s`;
   }
 
   let zooming = false;
@@ -171,9 +149,9 @@
         y: { range: () => (own && own.checked ? chart.own : [chart.bottom, chart.top]) },
       },
       axes: [
-        axis({ label: log ? "time to finish (s)" : "time (s)", labelSize: 15, labelGap: 0, size: 24, space: 44,
-          values: (u, ticks) => ticks.map((v) => (v == null ? "" : log ? si(v) : String(Number(v.toPrecision(6))))) }),
-        axis({ size: 46, space: 32, values: (u, ticks) => ticks.map((v) => tick(v, chart.unit)) }),
+        axis({ label: log ? "time to finish" : "time (s)", labelSize: 15, labelGap: 0, size: 24, space: 44,
+          values: (u, ticks) => ticks.map((v) => (v == null ? "" : log ? tell(v, "s") : number(v, 6))) }),
+        axis({ size: 46, space: 32, values: (u, ticks) => ticks.map((v) => (v == null ? "" : number(v, 6))) }),
       ],
       hooks: {
         draw: [ends.draw],
@@ -187,6 +165,8 @@
     });
     one.entries.forEach((entry) => entry.paint());
     plots.push(one);
+    const caption = place.parentElement.querySelector("figcaption");
+    savers(caption, caption.firstChild.textContent.trim(), { svg: () => panels.draw(figure(one), 720, 400 + 18 * Math.ceil(chart.curves.length / 3)).svg, rows: () => rows(one) });
     whole(one);
     plot.over.addEventListener("dblclick", (event) => {
       event.stopImmediatePropagation();
@@ -217,6 +197,31 @@
     event.preventDefault();
   }
 
+  // The same chart as a drawing that leaves the page, and its numbers.
+  function figure(one) {
+    const { chart, plot, place } = one, name = place.parentElement.querySelector("figcaption").firstChild.textContent.trim();
+    const { min, max } = plot.scales.x, [low, high] = own && own.checked ? chart.own : [chart.bottom, chart.top];
+    const log = chart.kind === "cdf";
+    const curves = chart.curves.map((curve) => ({
+      ...curve, bands: [["low", "high", 14], ["q1", "q3", 22]].filter(([edge]) => curve[edge]).map(([a, b, share]) => [curve[a], curve[b], share]),
+    }));
+    const unit = chart.unit ? ` (${chart.unit})` : "";
+    return {
+      title: name, at: chart.x, curves, legend: chart.curves.length > 1,
+      x: { title: log ? "Time to finish" : "Time", unit: "s", log, tight: true, low: min, high: max },
+      y: { title: name + unit, low, high },
+    };
+  }
+  function rows({ chart }) {
+    const unit = chart.unit ? ` [${chart.unit}]` : "", heads = [chart.kind === "cdf" ? "time to finish [s]" : "time [s]"], columns = [chart.x];
+    for (const curve of chart.curves) {
+      for (const [part, word] of [["y", ""], ["low", " low"], ["high", " high"], ["q1", " 25 %"], ["q3", " 75 %"]]) {
+        if (curve[part]) { heads.push(curve.label + word + unit); columns.push(curve[part]); }
+      }
+    }
+    return [heads, ...chart.x.map((_, i) => columns.map((column) => column[i]))];
+  }
+
   function fit() {
     for (const { plot, place } of plots) {
       const width = place.clientWidth;
@@ -231,68 +236,10 @@
     }
   }
 
-  function theme() {
-    const button = $("theme");
-    const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-    // A file may have no storage of its own; then the choice lasts as long as the page.
-    try { root.dataset.theme = localStorage.getItem("clearpipe-theme") || ""; } catch { /* as above */ }
-    const label = () => { button.textContent = dark() ? "Light" : "Dark"; };
-    button.hidden = false;
-    label();
-    button.addEventListener("click", () => {
-      root.dataset.theme = dark() ? "light" : "dark";
-      try { localStorage.setItem("clearpipe-theme", root.dataset.theme); } catch { /* as above */ }
-      label();
-      repaint();
-    });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { label(); repaint(); });
-  }
-
-  function tips() {
-    function tell(target, x, y) {
-      tip.textContent = target.dataset.tip;
-      tip.hidden = false;
-      const box = tip.getBoundingClientRect();
-      const left = Math.min(x + 14, innerWidth - box.width - 6);
-      const top = y + 18 + box.height > innerHeight ? y - box.height - 10 : y + 18;
-      tip.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
-    }
-    const find = (event) => event.target.closest && event.target.closest("[data-tip]");
-    document.addEventListener("pointermove", (event) => {
-      const target = find(event);
-      if (target) tell(target, event.clientX, event.clientY); else tip.hidden = true;
-    });
-    document.addEventListener("focusin", (event) => {
-      const target = find(event);
-      if (!target) { tip.hidden = true; return; }
-      const box = target.getBoundingClientRect();
-      tell(target, box.left + box.width / 2, box.bottom - 10);
-    });
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
-    document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
-  }
-
-  function copies() {
-    for (const button of document.querySelectorAll(".copy")) {
-      if (!navigator.clipboard) { button.hidden = true; continue; }
-      button.addEventListener("click", async () => {
-        try {
-          await navigator.clipboard.writeText(button.dataset.copy);
-          button.textContent = "Copied";
-        } catch {
-          // Not allowed here: select it for the keyboard instead.
-          getSelection().selectAllChildren(button.previousElementSibling);
-        }
-      });
-    }
-  }
-
   zooming = true;
   document.querySelectorAll(".plot").forEach(draw);
   zooming = false;
-  theme();
-  tips();
-  copies();
+  clearpipe.repaints.push(repaint);
   if (own) own.addEventListener("change", () => {
     zooming = true;
     for (const { plot } of plots) plot.setScale("x", { min: plot.scales.x.min, max: plot.scales.x.max });

@@ -84,19 +84,11 @@ def _links_note(schemes: Sequence[Scheme]) -> str:
     )
 
 
-def _prefixed(values: Sequence[float], unit: str) -> tuple[float, str]:
-    """What to divide by, and the unit with its prefix, for values like these."""
-    top = max((v for v in values if math.isfinite(v)), default=1.0)
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")):
-        if top >= factor:
-            return factor, prefix + unit
-    return 1.0, unit
-
-
 def _goodput(schemes: Sequence[Scheme]) -> Plot | None:
     groups = [entry for entry in _groups(schemes) if entry[2]["goodput_bps"] is not None]
     flows = [_goodputs(scheme.result, group["group"]) for scheme, _, group, _ in groups]
-    by, unit = _prefixed([float(f.max(initial=0)) for f in flows], "b/s")
+    scale = units.scale((float(f.max(initial=0)) for f in flows), "bps")
+    by, unit = scale.factor, scale.unit
     rows, cells = [], []
     for (scheme, number, group, name), found in zip(groups, flows, strict=True):
         spread = group["goodput_bps"]
@@ -106,14 +98,14 @@ def _goodput(schemes: Sequence[Scheme]) -> Plot | None:
         values = (found / by).tolist()
         few = len(values) <= FEW_FLOWS
         told = (
-            f"{name}: goodput of {len(values)} flows\nmean {mean:.4g} {unit}\n"
-            f"{low:.4g} to {high:.4g} {unit}"
+            f"{name}: goodput of {len(values)} flows\nmean {units.number(mean)} {unit}\n"
+            f"{units.number(low)} to {units.number(high)} {unit}"
         )
         box = None if few else _five(found / by)
         small = values if few and len(values) > 1 else ()
         color = scheme.color(number)
-        rows.append(Row(name, color, told, f"{mean:.4g}", mean, small=small, box=box))
-        cells.append([name, str(len(values)), *(f"{x:.5g}" for x in (low, mean, high))])
+        rows.append(Row(name, color, told, units.number(mean), mean, small=small, box=box))
+        cells.append([name, str(len(values)), *(units.number(x) for x in (low, mean, high))])
     headings = ["", "Flows", f"Least {unit}", f"Mean {unit}", f"Most {unit}"]
     note = "Large: mean; small: single flows." if any(row.small for row in rows) else ""
     if any(row.box for row in rows):
@@ -141,9 +133,9 @@ def _jain(schemes: Sequence[Scheme]) -> Plot | None:
         value = group["jain_index_ratio"]
         if value is None or group["active_flows"] < 2:
             continue
-        told = f"{name}: Jain's index {value:.5f} over {group['active_flows']} flows"
-        rows.append(Row(name, scheme.color(number), told, f"{value:.4f}", value))
-        cells.append([name, str(group["active_flows"]), f"{value:.5f}"])
+        told = f"{name}: Jain's index {units.number(value)} over {group['active_flows']} flows"
+        rows.append(Row(name, scheme.color(number), told, units.number(value), value))
+        cells.append([name, str(group["active_flows"]), units.number(value)])
     least = min((row.dot or 0.0 for row in rows), default=0.0)
     low = max(math.floor(least * 10 - 1e-9) / 10, 0.0)
     note = "1: all flows of a group have the same goodput."
@@ -155,9 +147,9 @@ def _utilization(schemes: Sequence[Scheme]) -> Plot | None:
     rows, cells = [], []
     for scheme, number, link, name in _links(schemes):
         value = 100 * link["utilization_ratio"]
-        told = f"{name}: {value:.2f} % of {units.rate(link['rate_bps'])} used"
-        rows.append(Row(name, scheme.color(number), told, f"{value:.1f}", value))
-        cells.append([name, units.rate(link["rate_bps"]), f"{value:.2f}"])
+        told = f"{name}: {units.number(value)} % of {units.rate(link['rate_bps'])} used"
+        rows.append(Row(name, scheme.color(number), told, units.number(value), value))
+        cells.append([name, units.rate(link["rate_bps"]), units.number(value)])
     headings = ["", "Capacity", "Utilization %"]
     note = _links_note(schemes)
     return Plot("Utilization", "%", rows, headings, cells, note, high=100.0)
@@ -169,18 +161,16 @@ def _queue(schemes: Sequence[Scheme]) -> Plot | None:
         mean, p90 = link["queue_mean_pkts"], link["queue_p90_pkts"]
         most, share = link["queue_max_pkts"], 100 * link["queue_mean_ratio"]
         told = (
-            f"{name}: queue\nmean {mean:.4g} pkts ({share:.3g} % of the buffer)\n"
-            f"90 % of the time at most {p90:.4g} pkts\nlongest {most} pkts"
+            f"{name}: queue\nmean {units.number(mean)} pkts "
+            f"({units.number(share)} % of the buffer)\n"
+            f"90 % of the time at most {units.number(p90)} pkts\nlongest {most} pkts"
         )
-        rows.append(Row(name, scheme.color(number), told, _brief(mean), mean, tick=p90))
-        cells.append([name, f"{mean:.5g}", f"{p90:.5g}", str(most), f"{share:.3g}"])
+        rows.append(Row(name, scheme.color(number), told, units.number(mean), mean, tick=p90))
+        shown = (mean, p90, most, share)
+        cells.append([name, *map(units.number, shown)])
     headings = ["", "Mean pkts", "p90 pkts", "Longest pkts", "Mean, % of buffer"]
     note = f"Dot: mean; stroke: not exceeded 90 % of the time. {_links_note(schemes)}".strip()
     return Plot("Queue", "pkts", rows, headings, cells, note)
-
-
-def _brief(value: float) -> str:
-    return "< 0.001" if 0 < value < 0.001 else f"{value:.4g}"
 
 
 def _lost(schemes: Sequence[Scheme]) -> Plot | None:
@@ -189,10 +179,10 @@ def _lost(schemes: Sequence[Scheme]) -> Plot | None:
         drops, marks = link["drops_pkts"], link["marks_pkts"]
         told = (
             f"{name}, after the warm-up\n{units.count(drops)} pkts dropped "
-            f"({100 * link['drop_ratio']:.3g} % of arrivals)\n{units.count(marks)} pkts marked\n"
+            f"({units.percent(link['drop_ratio'])} of arrivals)\n{units.count(marks)} pkts marked\n"
             f"{units.count(link['total_drops_pkts'])} pkts dropped in the whole run"
         )
-        value = f"{svg.si(drops)} | {svg.si(marks)}"
+        value = f"{units.count(drops)} | {units.count(marks)}"
         rows.append(Row(name, scheme.color(number), told, value, float(drops), float(marks)))
         counts = (drops, marks, link["total_drops_pkts"], link["total_marks_pkts"])
         cells.append([name, *(units.count(count) for count in counts)])

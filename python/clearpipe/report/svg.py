@@ -7,9 +7,6 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-DASH = "\N{EN DASH}"
-"""What is not known."""
-
 HUES = 8
 """Colours of the palette in report.css."""
 
@@ -92,25 +89,12 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def si(value: float, digits: int = 3) -> str:
-    """A number with an SI prefix: 1.61M for 1 606 783, 20µ for 0.00002."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else DASH
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
-        if abs(value) >= factor * 0.9995 or factor == 1e-6:
-            return f"{float(f'{value / factor:.{digits}g}'):g}{prefix}"
-    return f"{value:.{digits}g}"
-
-
-def plain(value: float) -> str:
-    """A number on an axis: with a prefix only where it would be long without."""
-    return si(value) if abs(value) >= 1e4 or 0 < abs(value) < 1e-3 else f"{value:g}"
-
-
 def short_names(labels: Sequence[str]) -> list[str]:
     """Shorter where the others tell: `bottleneck.reverse` beside `bottleneck` is `.reverse`;
     what stands in brackets is left out."""
     names = [label.partition(" (")[0] for label in labels]
     bases = [name.rpartition(".")[0] for name in names]
     pairs = zip(names, bases, strict=True)
-    return [name[len(base) :] if base and base in names else name for name, base in pairs]
+    short = [name[len(base) :] if base and base in names else name for name, base in pairs]
+    # Two of a name would tell nothing.
+    return [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]

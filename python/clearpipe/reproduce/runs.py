@@ -20,8 +20,8 @@ from clearpipe.reproduce.data import Figure, Paper, Part, Scheme, paper
 from clearpipe.sweep import metrics, results, runner
 from clearpipe.sweep import spec as specs
 from clearpipe.sweep.spec import Spec
-from clearpipe.units import split as split_quantity
 from clearpipe.sweep.store import Store
+from clearpipe.units import split as split_quantity
 
 if TYPE_CHECKING:
     from clearpipe.reproduce.readings import Reading

@@ -298,7 +298,7 @@ def report(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw the figures of [plot] (PNG, SVG, PDF) and write one HTML page and runs.csv."""
+    """Write one HTML page and runs.csv, and with matplotlib the figures of [plot] as files."""
     _report(_spec(file, set_, seed, reps, until, engine), store, out, as_json, quiet)
 
 
@@ -318,6 +318,8 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
     if not quiet:
         for text in reporting.notes(table):
             note(f"note: {text}")
+        if table.spec.plots and not reporting.can_draw():
+            note("note: PNG, SVG and PDF need matplotlib: pip install 'clearpipe[figures]'")
     if as_json:
         show_json(_as_json(table))
         return
@@ -332,7 +334,7 @@ def _print_points(table: Table) -> None:
 
     shown = reporting.shown_metrics(table)
     where = reporting.coordinates(table)
-    out = new_table(reporting.headline(table), [*where, "n", *shown], left=len(where))
+    out = new_table(reporting.headline(table), reporting.headings(table, shown), left=len(where))
     out.caption, out.caption_justify = reporting.of_links(table, shown) or None, "left"
     for point in table.spec.points:
         cells = reporting.texts(table, point, shown)

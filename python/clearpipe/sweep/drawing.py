@@ -8,18 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clearpipe import style
-from clearpipe.statistics import Interval
-from clearpipe.sweep import metrics
+from clearpipe import measures, style, units
+from clearpipe.statistics import FEW, Interval
+from clearpipe.sweep import metrics, study
 from clearpipe.sweep.results import Table
-from clearpipe.sweep.spec import Axis, Plot, Point, Spec, split_quantity
+from clearpipe.sweep.spec import Axis, Plot, Point, Spec
 
 FORMATS = ("png", "svg", "pdf")
 MARKERS = "osD^vPX*"
-
-# How the ticks of an axis in these units are written, with a prefix such as m or M.
-SHOWN = {"s": "s", "bps": "b/s", "B": "B"}
-UNITS = {"bps": "b/s", "pkts": "packets", "bytes": "bytes", "s": "s", "ratio": "", "": ""}
 
 
 def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
@@ -37,15 +33,17 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(rows, len(panels), sharex=True, sharey="row", squeeze=False)
         for row, metric in enumerate(plot.y):
+            by = _scale(table, metric, plot.y_scale)
             for column, (label, points) in enumerate(panels):
                 place = axes[row, column]
                 _panel(place, table, plot, metric, points)
+                _numbers(place.yaxis, by, measures.of(metric).unit)
                 if row == 0 and label:
                     place.set_title(label, fontsize=9)
                 if row == rows - 1:
-                    place.set_xlabel(plot.x_label or _axis_label(table.spec, plot.x))
+                    place.set_xlabel(plot.x_label or _axis_label(table.spec, plot))
             own = plot.y_label if rows == 1 else ""
-            axes[row, 0].set_ylabel(name(metric, table.links, own))
+            axes[row, 0].set_ylabel(name(metric, by, table.links, own))
         if plot.title:
             figure.suptitle(plot.title, x=0.01, ha="left", fontsize=9, fontweight="bold")
         if plot.lines is not None:
@@ -67,15 +65,11 @@ def check(table: Table, plot: Plot) -> None:
             metrics.check(metric, known, f"{table.spec.source.name}: {plot.key}.y")
 
 
-def name(metric: str, links: Sequence[str], own: str = "") -> str:
+def name(metric: str, by: units.Scale, links: Sequence[str], own: str = "") -> str:
     """A metric as an axis says it, perhaps in the plot's own words, and what it is of: `links` are
     those that the points name."""
-    item, _, column = metric.rpartition(".")
-    if metrics.is_of_link(metric) and links:
-        item = f"links.{' or '.join(links)}"
-    unit = metrics.unit(metric)
-    words = column.removesuffix(f"_{unit}").replace("_", " ")
-    shown = own or (f"{words} ({UNITS[unit]})" if UNITS[unit] else words)
+    item = measures.owner(metric, links if metrics.is_of_link(metric) else ())
+    shown = own or measures.of(metric).heading(by.unit)
     return f"{shown}\n{item}" if item else shown
 
 
@@ -86,31 +80,59 @@ def _axis(spec: Spec, called: str) -> Axis:
 def _panels(spec: Spec, plot: Plot) -> list[tuple[str, Sequence[Point]]]:
     if plot.panels is None:
         return [("", spec.points)]
+    axis = _axis(spec, plot.panels)
     return [
         (
-            f"{plot.panels} = {label}",
+            f"{study.title(axis)}: {told}",
             [p for p in spec.points if p.coordinates[plot.panels] == label],
         )
-        for label in _axis(spec, plot.panels).labels
+        for label, told in zip(axis.labels, study.labels(axis), strict=True)
     ]
 
 
-def _axis_label(spec: Spec, called: str) -> str:
-    unit = _unit(_axis(spec, called))
-    return f"{called} ({unit})" if unit and unit not in SHOWN else called
+def _axis_label(spec: Spec, plot: Plot) -> str:
+    axis = _axis(spec, plot.x)
+    by = _x_scale(axis, plot)
+    title = study.title(axis)
+    return f"{title} ({by.unit})" if by and by.unit else title
 
 
-def _unit(axis: Axis) -> str:
-    """The base unit of an axis of quantities, or nothing."""
-    number = split_quantity(axis.values[0][0]) if len(axis.keys) == 1 else None
-    return number[1] if number else ""
+def _x_scale(axis: Axis, plot: Plot) -> units.Scale | None:
+    """The unit of an axis of numbers; on a logarithmic one each number has its own."""
+    found = axis.numbers()
+    if found is None:
+        return None
+    return units.Scale(1.0, "") if plot.x_scale == "log" else units.scale(*found)
+
+
+def _scale(table: Table, metric: str, kind: str) -> units.Scale:
+    """The same of a metric."""
+    if kind == "log":
+        return units.Scale(1.0, "")
+    found = (table.interval(point, metric) for point in table.spec.points)
+    return units.scale((one.mean for one in found if one), measures.of(metric).unit)
+
+
+def _numbers(axis: Any, by: units.Scale, unit: str) -> None:
+    """Ticks as the house writes numbers: in the axis's unit, or each with its own."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    def told(value: float, _: int) -> str:
+        return units.number(value / by.factor, 6) if by.unit else units.tell(value, unit)
+
+    axis.set_major_formatter(FuncFormatter(told))
+    if axis.get_scale() == "log":
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[Point]) -> None:
     spec = table.spec
-    lines = _axis(spec, plot.lines).labels if plot.lines is not None else ("",)
+    lines = [("", "")]
+    if plot.lines is not None:
+        of = _axis(spec, plot.lines)
+        lines = list(zip(of.labels, study.labels(of), strict=True))
     xs, ticks = _positions(_axis(spec, plot.x))
-    for i, line in enumerate(lines):
+    for i, (line, told) in enumerate(lines):
         mine = [p for p in points if plot.lines is None or p.coordinates[plot.lines] == line]
         found = sorted(
             (
@@ -120,17 +142,16 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
             ),
             key=operator.itemgetter(0),
         )
-        _line(place, found, line, i)
+        _line(place, found, told, i)
     if ticks is not None:
         place.set_xticks(list(xs.values()), ticks)
     else:
+        axis = _axis(spec, plot.x)
         if plot.x_scale == "log":
             place.set_xscale("log")
-        unit = _unit(_axis(spec, plot.x))
-        if unit in SHOWN:
-            from matplotlib.ticker import EngFormatter
-
-            place.xaxis.set_major_formatter(EngFormatter(unit=SHOWN[unit]))
+        by, found = _x_scale(axis, plot), axis.numbers()
+        if by and found:
+            _numbers(place.xaxis, by, found[1])
     if plot.y_scale == "log":
         place.set_yscale("log")
     place.set_ylim(plot.y_min, plot.y_max)
@@ -138,11 +159,10 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
 
 def _positions(axis: Axis) -> tuple[dict[str, float], list[str] | None]:
     """Where each setting stands, and the tick labels of an axis that has no numbers."""
-    numbers = [split_quantity(value[0]) if len(axis.keys) == 1 else None for value in axis.values]
-    known = [number for number in numbers if number is not None]
-    if len(known) == len(numbers) and len({unit for _, unit in known}) == 1:
-        return {label: x for label, (x, _) in zip(axis.labels, known, strict=True)}, None
-    return {label: float(i) for i, label in enumerate(axis.labels)}, list(axis.labels)
+    found = axis.numbers()
+    if found is not None:
+        return dict(zip(axis.labels, found[0], strict=True)), None
+    return {label: float(i) for i, label in enumerate(axis.labels)}, study.labels(axis)
 
 
 def _line(place: Any, found: list[tuple[float, Interval]], label: str, number: int) -> None:
@@ -151,7 +171,7 @@ def _line(place: Any, found: list[tuple[float, Interval]], label: str, number: i
     color = style.COLORS[number % len(style.COLORS)]
     x = [at for at, _ in found]
     means = [interval.mean for _, interval in found]
-    halves = [interval.half if math.isfinite(interval.half) else 0.0 for _, interval in found]
+    halves = [interval.half if interval.n >= FEW else math.nan for _, interval in found]
     place.errorbar(
         x,
         means,

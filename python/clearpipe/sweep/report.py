@@ -1,91 +1,115 @@
-"""`sweep report`: figures as files, and one HTML page with figures, tables and what went wrong."""
+"""`sweep report`: one HTML page to look into, `runs.csv`, and the figures of [plot] as files."""
 
 from __future__ import annotations
 
-import html
-import os
+import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import clearpipe as cp
-from clearpipe import statistics
+from clearpipe import measures, statistics, units
+from clearpipe.report import shell
 from clearpipe.sweep import drawing, metrics, results
+from clearpipe.sweep import study as studying
 from clearpipe.sweep.results import Row, Table
 from clearpipe.sweep.spec import Point
 
-# More rows than that are in the CSV file only.
+# More rows than that are in the panels and in the CSV file only.
 MOST_ROWS = 500
-DEFAULT_METRICS = ("utilization_ratio", "queue_mean_pkts", "drop_ratio", "goodput_mean_bps")
-
-STYLE = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8881; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; }
-th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid var(--line); }
-td.n { text-align: right; } .scroll { overflow-x: auto; } .note { background: var(--soft);
-padding: .5rem .8rem; border-left: 3px solid #d55e00; } figure { margin: 1rem 0; }
-figure svg { max-width: 100%; height: auto; background: white; border-radius: 4px; }
-code { font-size: .9em; } @media print { body { margin: 0; max-width: none; } }
-"""
+DEFAULT_METRICS = (
+    "utilization_ratio",
+    "queue_mean_pkts",
+    "goodput_mean_bps",
+    "drop_ratio",
+    "jain_index_ratio",
+)
 
 
 def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
-    """Write `report.html`, `runs.csv` and the figures; gives the page and the figures."""
+    """Write `report.html`, `runs.csv` and, with matplotlib, the figures; gives the page and the
+    figures.
+
+    Raises ConfigError for a figure of a metric that no run has.
+    """
+    for plot in table.spec.plots:
+        drawing.check(table, plot)
     folder.mkdir(parents=True, exist_ok=True)
     drawn: list[Path] = []
-    for plot in table.spec.plots:
-        drawn += drawing.draw(table, plot, folder)
-    _write(folder / "runs.csv", results.csv(table))
-    page = folder / "report.html"
-    _write(page, "\n".join(_page(table, folder)) + "\n")
-    return page, drawn
+    if can_draw():
+        for plot in table.spec.plots:
+            drawn += drawing.draw(table, plot, folder)
+    shell.write(folder / "runs.csv", results.csv(table))
+    return shell.write(folder / "report.html", page(table, folder)), drawn
 
 
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+def can_draw() -> bool:
+    """Is matplotlib there, which figures as files need? The page does not."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
-def _page(table: Table, folder: Path) -> Iterator[str]:
+def page(table: Table, folder: Path) -> str:
+    """The page's text, as it is to lie in `folder`."""
     spec = table.spec
-    title = html.escape(f"{spec.name}: sweep")
-    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<style>{STYLE}</style></head><body><h1>{title}</h1>"
-    yield f"<p>{html.escape(headline(table))}</p>"
-    for note in notes(table):
-        yield f'<p class="note">{html.escape(note)}</p>'
-    for plot in spec.plots:
-        svg = (folder / f"{plot.name}.svg").read_text(encoding="utf-8")
-        yield f"<figure>{svg[svg.index('<svg') :]}"
-        files = " ".join(f'<a href="{plot.name}.{kind}">{kind}</a>' for kind in drawing.FORMATS)
-        links = table.links
-        text = ", ".join(dict.fromkeys([plot.title, *(metrics.full(y, links) for y in plot.y)]))
-        text = text.removeprefix(", ")
-        yield f"<figcaption>{html.escape(text)}; bars: 95 % t intervals. {files}</figcaption>"
-        yield "</figure>"
-    yield from _points(table)
-    yield from _failures(table)
-    yield f"<h2>Scenario</h2><pre><code>{html.escape(spec.source.text)}</code></pre>"
-    yield f"<p>Clearpipe {cp.version()}, model {cp.model_version()}.</p></body></html>"
+    shown = list(dict.fromkeys([*shown_metrics(table), *_by_link(table)]))
+    failed = [row for row in table.rows if row.state == "failed"]
+    return shell.page(
+        "sweep.html.j2",
+        spec.name,
+        ["panels.js", "study.js"],
+        name=spec.name,
+        headline=headline(table),
+        notes=list(notes(table)),
+        headings=headings(table, shown),
+        rows=[_row(table, point, shown) for point in spec.points[:MOST_ROWS]],
+        left_out=max(len(spec.points) - MOST_ROWS, 0),
+        of_links=of_links(table, shown),
+        failures=len(failed),
+        failed=[(row.run.label, str(row.run.rep), row.error) for row in failed[:MOST_ROWS]],
+        toml=spec.source.text,
+        data=shell.script_json(studying.study(table, shown, folder)),
+    )
+
+
+def _row(table: Table, point: Point, shown: Sequence[str]) -> list[tuple[str, float | None]]:
+    """A point's texts, with the numbers that they are sorted by."""
+    found: list[tuple[str, float | None]] = []
+    for axis, text in zip(table.spec.axes, place(table, point), strict=False):
+        numbers = axis.numbers()
+        at = axis.labels.index(point.coordinates[axis.name])
+        found.append((text, numbers[0][at] if numbers else None))
+    found += [(text, None) for text in place(table, point)[len(found) :]]
+    runs = len(table.of_point(point))
+    found.append((str(runs), runs))
+    for metric in shown:
+        interval = table.interval(point, metric)
+        found.append((text_of(metric, interval, runs), interval.mean if interval else None))
+    return found
+
+
+def headings(table: Table, shown: Sequence[str]) -> list[str]:
+    """The headings of the table of points."""
+    return [*coordinates(table), "n", *(heading(table, metric) for metric in shown)]
+
+
+def heading(table: Table, metric: str) -> str:
+    """What a metric's column is called: its measure, and whose where several are shown."""
+    own = metrics.is_of_link(metric) or "." not in metric
+    whose = "" if own else measures.owner(metric)
+    title = measures.of(metric).title
+    return f"{title}, {whose}" if whose else title
 
 
 def headline(table: Table) -> str:
     """What was run, in a sentence."""
     states = [row.state for row in table.rows]
-    axes = " x ".join(f"{len(axis.values)} {axis.name}" for axis in table.spec.axes) or "one point"
+    axes = [f"{len(axis.values)} of {studying.title(axis)}" for axis in table.spec.axes]
+    told = f"Settings: {', '.join(axes)}" if axes else "One setting"
     parts = [f"{states.count('done')} runs done"]
     parts += [
         f"{n} {what}" for what in ("failed", "missing", "damaged") if (n := states.count(what))
     ]
     reps = f"{table.spec.reps} replications" if table.spec.until is None else _until(table)
     points = f"{len(table.spec.points)} points, {reps}"
-    return f"{axes}; {points}; {', '.join(parts)}. Seed {table.spec.seed}."
+    return f"{told}; {points}; {', '.join(parts)}. Seed {table.spec.seed}."
 
 
 def _until(table: Table) -> str:
@@ -106,9 +130,11 @@ def notes(table: Table) -> Iterator[str]:
     missing = sum(row.state == "missing" for row in table.rows)
     if missing:
         yield f"{missing} runs are missing; `clearpipe sweep run` does them."
-    single = [p for p in table.spec.points if len(table.of_point(p)) == 1]
-    if single:
-        yield f"{len(single)} points have one replication only, and so no interval."
+    if few := sum(0 < len(table.of_point(p)) < statistics.FEW for p in table.spec.points):
+        yield (
+            f"{few} points have fewer than {statistics.FEW} replications, and so no interval: "
+            "two say too little about a mean (--reps 3)."
+        )
     if same := sum(_is_one_run(table.of_point(p)) for p in table.spec.points):
         yield not_random(same)
     until = table.spec.until
@@ -169,18 +195,22 @@ def of_links(table: Table, shown: Sequence[str]) -> str:
     if not named:
         return ""
     whose = f"link {links[0]}" if len(links) == 1 else "the link in the column of that name"
-    return f"Of {whose}: {', '.join(named)}."
+    told = ", ".join(measures.of(metric).title for metric in named)
+    return f"Of {whose}: {told}."
 
 
 def coordinates(table: Table) -> list[str]:
     """What the columns that tell points apart are called: the axes, and `link` where it differs."""
-    axes = [axis.name for axis in table.spec.axes]
-    return [*axes, *["link"] * (len(table.links) > 1)]
+    axes = [studying.title(axis) for axis in table.spec.axes]
+    return [*axes, *["Link"] * (len(table.links) > 1)]
 
 
 def place(table: Table, point: Point) -> list[str]:
     """A point's texts for the columns that `coordinates` names."""
-    own = [point.coordinates[axis.name] for axis in table.spec.axes]
+    own = [
+        studying.labels(axis)[axis.labels.index(point.coordinates[axis.name])]
+        for axis in table.spec.axes
+    ]
     several = len(own) < len(coordinates(table))
     return [*own, *[table.link(point) or "-"] * several]
 
@@ -202,46 +232,18 @@ def _by_link(table: Table) -> list[str]:
     return [f"links.{link}.{metric}" for link in table.loaded for metric in usual]
 
 
-def _points(table: Table) -> Iterator[str]:
-    shown = list(dict.fromkeys([*shown_metrics(table), *_by_link(table)]))
-    heads = "".join(f"<th>{html.escape(text)}</th>" for text in [*coordinates(table), "n", *shown])
-    yield "<h2>Points</h2><p>Mean ± half of the 95 % t interval. "
-    yield '<a href="runs.csv">runs.csv</a> has every run. '
-    yield f'{html.escape(of_links(table, shown))}</p><div class="scroll"><table>'
-    yield f"<thead><tr>{heads}</tr></thead><tbody>"
-    for point in table.spec.points[:MOST_ROWS]:
-        cells = [f"<td>{html.escape(text)}</td>" for text in place(table, point)]
-        cells.append(f'<td class="n">{len(table.of_point(point))}</td>')
-        cells += [f'<td class="n">{text}</td>' for text in texts(table, point, shown)]
-        yield f"<tr>{''.join(cells)}</tr>"
-    yield "</tbody></table></div>"
-    if len(table.spec.points) > MOST_ROWS:
-        yield f"<p>{len(table.spec.points) - MOST_ROWS} more points are in runs.csv.</p>"
-
-
 def texts(table: Table, point: Point, shown: Sequence[str]) -> list[str]:
     """For each metric its mean and interval, with the number of runs if some do not have it."""
-    return [text(table.interval(point, metric), len(table.of_point(point))) for metric in shown]
+    runs = len(table.of_point(point))
+    return [text_of(metric, table.interval(point, metric), runs) for metric in shown]
 
 
-def text(interval: statistics.Interval | None, runs: int) -> str:
-    """A mean and its interval over a point's runs."""
+def text_of(metric: str, interval: statistics.Interval | None, runs: int) -> str:
+    """A mean and its interval over a point's runs, with its unit."""
     if interval is None:
-        return "-"
+        return units.DASH
+    unit = measures.of(metric).unit
     some = f" (n = {interval.n})" if interval.n < runs else ""
-    if interval.n == 1:
-        return f"{interval.mean:.5g}{some}"
-    return f"{interval.mean:.5g} ± {interval.half:.2g}{some}"
-
-
-def _failures(table: Table) -> Iterator[str]:
-    failed = [row for row in table.rows if row.state == "failed"]
-    if not failed:
-        return
-    yield f"<h2>Failed runs</h2><p>{len(failed)} runs ended with an error.</p>"
-    yield '<div class="scroll"><table><thead><tr><th>point</th><th>rep</th><th>error</th></tr>'
-    yield "</thead><tbody>"
-    for row in failed[:MOST_ROWS]:
-        yield f"<tr><td>{html.escape(row.run.label)}</td><td>{row.run.rep}</td>"
-        yield f"<td>{html.escape(row.error)}</td></tr>"
-    yield "</tbody></table></div>"
+    if interval.n < statistics.FEW:
+        return f"{units.tell(interval.mean, unit)}{some}"
+    return f"{units.spread(interval.mean, interval.half, unit)}{some}"

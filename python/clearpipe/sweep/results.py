@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import clearpipe as cp
-from clearpipe import statistics
+from clearpipe import statistics, units
 from clearpipe.errors import RunError
 from clearpipe.sweep import metrics, runner
 from clearpipe.sweep.spec import Point, Spec
@@ -41,6 +41,8 @@ class Table:
     rows: list[Row]
     other_models: dict[str, list[str]] = field(default_factory=dict)
     """By what they are of, runs of this sweep that are there and not used."""
+    store: str = ""
+    """The directory of the runs, one in each below it."""
 
     @functools.cached_property
     def by_point(self) -> dict[int, list[Row]]:
@@ -65,12 +67,18 @@ class Table:
     def columns(self) -> dict[str, list[Any]]:
         """Column by column: the axes, `seed`, `rep`, `state`, `error`, `link`, the metrics, `run`.
 
-        `link` is the one that a link's metrics without a name are of.
+        An axis of quantities has a second column, in numbers, whose name ends in the unit. `link`
+        is the one that a link's metrics without a name are of.
         """
         points = {point.number: point for point in self.spec.points}
         out: dict[str, list[Any]] = {}
         for axis in self.spec.axes:
-            out[axis.name] = [points[row.run.point].coordinates[axis.name] for row in self.rows]
+            labels = [points[row.run.point].coordinates[axis.name] for row in self.rows]
+            out[axis.name] = labels
+            if (found := axis.numbers()) is not None and found[1]:
+                at = dict(zip(axis.labels, found[0], strict=True))
+                suffix = units.SAME.get(found[1], found[1])
+                out[f"{axis.name}_{suffix}"] = [at[label] for label in labels]
         out["seed"] = [row.run.seed for row in self.rows]
         out["rep"] = [row.run.rep for row in self.rows]
         out["state"] = [row.state for row in self.rows]
@@ -125,7 +133,7 @@ def read(spec: Spec, store: Store) -> Table:
         elif (one.point, one.identity) not in seen:
             seen.add((one.point, one.identity))
             rows.append(_row(one, store, there, failed))
-    return Table(spec, rows, runner.of_other_models(spec, store))
+    return Table(spec, rows, runner.of_other_models(spec, store), str(store.runs))
 
 
 def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[str, Any]]) -> Row:

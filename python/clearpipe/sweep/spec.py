@@ -43,6 +43,16 @@ class Axis:
     labels: tuple[str, ...]
     """What plots and tables call each setting."""
 
+    def numbers(self) -> tuple[list[float], str] | None:
+        """The settings in their base unit, and that; None where they are no quantities."""
+        if len(self.keys) != 1:
+            return None
+        found = [split_quantity(value[0]) for value in self.values]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found) or len({unit for _, unit in known}) != 1:
+            return None
+        return [value for value, _ in known], known[0][1]
+
 
 @dataclass(frozen=True)
 class Point:

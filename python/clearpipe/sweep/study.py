@@ -1,0 +1,187 @@
+"""What `report/study.js` is given of a sweep: axes, measures, points and every run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clearpipe import measures, statistics, units
+from clearpipe.report import shell
+from clearpipe.sweep import metrics
+from clearpipe.sweep.results import Table
+from clearpipe.sweep.spec import Axis, Plot, Spec
+
+MOST_VALUES = 120_000
+"""So many numbers of runs are in a page, and the measures of the figures in any case; runs.csv has
+all of them."""
+
+SPREAD = 10.0
+"""Settings that lie farther apart than that are on a logarithmic axis."""
+
+FAR = 100.0
+"""The same for what was measured."""
+
+
+def study(table: Table, shown: Sequence[str], folder: Path) -> dict[str, Any]:
+    """The page's data: `shown` are the metrics, those of the figures before the others."""
+    spec = table.spec
+    done = [row for row in table.rows if row.state == "done"]
+    drawn = {metric for plot in spec.plots for metric in plot.y}
+    most = MOST_VALUES // max(len(done), 1)
+    kept = [m for number, m in enumerate(shown) if m in drawn or number < most]
+    numbers = {point.number: n for n, point in enumerate(spec.points)}
+    counts = sorted({len(found) for found in table.by_point.values()} | {2, 3})
+    return {
+        "axes": [_axis(axis) for axis in spec.axes],
+        "measures": [_measure(metric, table) for metric in kept],
+        "points": [_places(spec, point.coordinates) for point in spec.points],
+        "plots": _plots(table, kept),
+        "runs": {
+            "point": [numbers[row.run.point] for row in done],
+            "rep": [row.run.rep for row in done],
+            "id": [row.run.identity for row in done],
+        },
+        "values": [shell.finite(row.metrics.get(m) for row in done) for m in kept],
+        "t": {n: statistics.t_quantile(n - 1) for n in counts if n > 1},
+        "seed": spec.seed,
+        "command": command(spec),
+        "store": table.store,
+        "href": _way(table.store, folder),
+    }
+
+
+def command(spec: Spec) -> str:
+    """The start of the command that does a run of the sweep by itself."""
+    engine = "" if spec.engine == "packet" else f" --engine {spec.engine}"
+    sets = "".join(f" --set {shlex.quote(one)}" for one in spec.sets)
+    return f"clearpipe run {shlex.quote(spec.source.name)}{engine}{sets}"
+
+
+def _way(store: str, folder: Path) -> str:
+    return Path(os.path.relpath(store, folder)).as_posix() if store else ""
+
+
+def labels(axis: Axis) -> list[str]:
+    """The settings as people read them, with as many digits as tell them apart."""
+    for digits in (4, 6, 9):
+        found = [_label(label, digits) for label in axis.labels]
+        if len(set(found)) == len(found):
+            return found
+    return list(axis.labels)
+
+
+def _label(label: str, digits: int) -> str:
+    quantity = units.split(label)
+    return label if quantity is None else units.tell(*quantity, digits=digits)
+
+
+def title(axis: Axis) -> str:
+    """What an axis is called."""
+    return measures.key_title(axis.name, axis.keys)
+
+
+def is_spread(values: Sequence[float], by: float = SPREAD) -> bool:
+    """Do the values ask for a logarithmic axis?"""
+    return len(values) > 1 and min(values) > 0 and max(values) >= by * min(values)
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    from clearpipe.sweep.spec import toml_value
+
+    found = axis.numbers()
+    sets = [
+        " ".join(
+            f"--set {shlex.quote(f'{key}={toml_value(value)}')}"
+            for key, value in zip(axis.keys, setting, strict=True)
+        )
+        for setting in axis.values
+    ]
+    return {
+        "name": axis.name,
+        "title": title(axis),
+        "unit": found[1] if found else "",
+        "numbers": found[0] if found else None,
+        "labels": labels(axis),
+        "log": found is not None and is_spread(found[0]),
+        "sets": sets,
+    }
+
+
+def _measure(metric: str, table: Table) -> dict[str, str]:
+    measure = measures.of(metric)
+    links = table.links if metrics.is_of_link(metric) else []
+    return {
+        "id": metric,
+        "title": measure.title,
+        "unit": measure.unit,
+        "of": measures.owner(metric, links),
+    }
+
+
+def _places(spec: Spec, coordinates: Any) -> list[int]:
+    return [axis.labels.index(coordinates[axis.name]) for axis in spec.axes]
+
+
+def _plots(table: Table, kept: Sequence[str]) -> list[dict[str, Any]]:
+    """The figures that the file asks for, or one that suits its axes."""
+    spec = table.spec
+    names = [axis.name for axis in spec.axes]
+
+    def at(name: str | None) -> int:
+        return -1 if name is None else names.index(name)
+
+    made = [_given(table, plot, kept, at) for plot in spec.plots]
+    if made:
+        return made
+    # What has numbers lies along, then what has most settings.
+    free = [n for n, axis in enumerate(spec.axes) if len(axis.labels) > 1]
+    free.sort(key=lambda n: (spec.axes[n].numbers() is None, -len(spec.axes[n].labels)))
+    x, lines, panels = [*free, -1, -1, -1][:3]
+    return [
+        {
+            "title": "Overview",
+            "x": max(x, 0),
+            "lines": lines,
+            "panels": panels,
+            "y": list(range(min(len(kept), 3))),
+            "log": x >= 0 and _axis(spec.axes[x])["log"],
+            "ylog": False,
+        }
+    ]
+
+
+def _given(table: Table, plot: Plot, kept: Sequence[str], at: Any) -> dict[str, Any]:
+    spec = table.spec
+    said = said_in_file(spec, plot)
+    axis = spec.axes[at(plot.x)]
+    means = [
+        interval.mean
+        for metric in plot.y
+        for point in spec.points
+        if (interval := table.interval(point, metric)) is not None
+    ]
+    far = len(plot.y) == 1 and is_spread(means, FAR) and plot.y_min is None
+    return {
+        "title": plot.title or plot.name,
+        "x": at(plot.x),
+        "lines": at(plot.lines),
+        "panels": at(plot.panels),
+        "y": [kept.index(metric) for metric in plot.y if metric in kept],
+        "log": plot.x_scale == "log" if "x_scale" in said else _axis(axis)["log"],
+        "ylog": plot.y_scale == "log" if "y_scale" in said else far,
+        "xTitle": plot.x_label,
+        "yTitle": plot.y_label,
+        "low": plot.y_min,
+        "high": plot.y_max,
+    }
+
+
+def said_in_file(spec: Spec, plot: Plot) -> dict[str, Any]:
+    """The keys that the file gives a figure; the others may be chosen by the values."""
+    tables = tomllib.loads(spec.source.text).get("plot", {})
+    found = tables if plot.name == "plot" else tables.get(plot.name, {})
+    return found if isinstance(found, dict) else {}
