@@ -168,7 +168,13 @@ const panels = (() => {
       const style = `stroke:${color}`;
       body.append(el("path", { class: `curve${curve.thin ? " thin" : ""}${curve.dashed ? " dashed" : ""}`, style, d: path(xs.map((v, i) => [px(v), ys[i] == null ? null : py(ys[i])]), curve.step) }));
     }
-    if (!curve.marks) return;
+    if (curve.tiny) {
+      body.append(el("path", { class: "tiny", style: `stroke:${color}`, d: xs.map((v, i) => (ys[i] == null ? "" : `M${px(v).toFixed(1)} ${py(ys[i]).toFixed(1)}h.01`)).join("") }));
+    }
+    if (!curve.marks) {
+      xs.forEach((at, i) => { if (at != null && ys[i] != null) hits.push({ x: px(at), y: py(ys[i]), curve, i }); });
+      return;
+    }
     let small = "", bars = "";
     xs.forEach((at, i) => {
       if (dots && curve.dots) for (const v of curve.dots[i]) if (fits(v)) small += `M${px(at).toFixed(1)} ${py(v).toFixed(1)}h.01`;
@@ -181,7 +187,7 @@ const panels = (() => {
     });
     if (small) body.append(el("path", { class: "every", style: `stroke:${color}`, d: small }));
     if (bars) body.append(el("path", { class: "bar", style: `stroke:${color}`, d: bars }));
-    const marks = (open) => xs.map((at, i) => (ys[i] == null || Boolean(curve.open && curve.open[i]) !== open ? "" : mark(open ? curve.open[i] : shape, px(at), py(ys[i]), 3.6))).join("");
+    const marks = (open) => xs.map((at, i) => (ys[i] == null || (curve.hidden && curve.hidden[i]) || Boolean(curve.open && curve.open[i]) !== open ? "" : mark(open ? curve.open[i] : shape, px(at), py(ys[i]), 3.6))).join("");
     const thin = shape === "cross" || shape === "plus";
     body.append(el("path", { class: "mark", style: `fill:${thin ? "none" : color};stroke:${thin ? color : "var(--paper)"};stroke-width:${thin ? 1.8 : 0.8}`, d: marks(false) }));
     const open = curve.open ? marks(true) : "";

@@ -9,17 +9,19 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from clearpipe import style
+from clearpipe import style, units
 from clearpipe.errors import ConfigError
+from clearpipe.reproduce import sheet
 from clearpipe.reproduce.data import Panel, Part
 from clearpipe.reproduce.runs import Cell, Censored, Data, position, told
+from clearpipe.reproduce.sheet import Sheet
 from clearpipe.reproduce.tools import flow_goodputs, series, windowed
-from clearpipe.statistics import t_interval
+from clearpipe.statistics import FEW, t_interval
 from clearpipe.units import split as split_quantity
 
 FORMATS = ("png", "svg", "pdf")
+COLORS = sheet.COLORS
 MARKERS = "osD^vPX*<>"
-COLORS = (*style.COLORS, "#8c564b", "#6b6b6b", "#1b9e9e", "#7a5195")
 WIDTH, HEIGHT, TOP = 5.6, 1.95, 0.55
 """Inches: text of 9 points stays legible at half of a page's width."""
 
@@ -28,8 +30,6 @@ MOST_ABOVE = 5
 
 TITLE_WIDTH = 66
 """Letters in a line of the title."""
-
-SHOWN = {"s": "s", "bps": "b/s"}
 
 CUT_OFF = {1: "^", -1: "v", 0: "d"}
 """By `Censored.side`."""
@@ -47,6 +47,16 @@ def draw(data: Data, folder: Path) -> list[Path]:
 def draw_small(data: Data, path: Path, dpi: int) -> None:
     """Draw the figure to one file."""
     _draw(data, [path], dpi)
+
+
+def sheets(data: Data) -> list[dict[str, Any]]:
+    """The panels for a page, those that have something in them."""
+    made = []
+    for panel in _panels(data):
+        place = Sheet()
+        _panel(place, data, panel)
+        made.append(place.as_json())
+    return [one for one in made if one is not None]
 
 
 def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
@@ -189,16 +199,20 @@ def _lines(place: Any, data: Data, panel: Panel) -> None:
 def plot_means(
     place: Any, x: Sequence[float], values: Sequence[Sequence[float]], **style: Any
 ) -> None:
-    """A line through the means of each point's values, with 95 % intervals; an open mark, and no
-    interval, where the end of a run has cut one off."""
+    """A line through the means of each point's values, every run a faint dot, with 95 % intervals
+    of three runs or more; an open mark, and no interval, where the end of a run has cut one off."""
     intervals = [t_interval(of) for of in values]
     y = [Censored.if_any(of, one.mean) for of, one in zip(values, intervals, strict=True)]
     halves = [
-        one.half if math.isfinite(one.half) and not isinstance(mean, Censored) else 0.0
+        one.half if one.n >= FEW and not isinstance(mean, Censored) else 0.0
         for mean, one in zip(y, intervals, strict=True)
     ]
     known = [n for n, mean in enumerate(y) if not isinstance(mean, Censored)]
     place.errorbar(x, y, yerr=halves, capsize=2, markevery=known, **style)
+    every = [(at, float(v)) for at, of in zip(x, values, strict=True) for v in of if len(of) > 1]
+    if every:
+        color = style["color"]
+        place.plot(*zip(*every, strict=True), ".", color=color, alpha=0.35, gid="every-run")
     for at, mean in zip(x, y, strict=True):
         if isinstance(mean, Censored):
             (mark,) = place.plot(
@@ -218,12 +232,21 @@ def _x_axis(place: Any, part: Part) -> None:
         return
     if axis.scale == "log":
         place.set_xscale("log")
-        place.xaxis.set_major_formatter("{x:g}")
-    units = {number[1] for number in numbers if number is not None}
-    if units & SHOWN.keys():
-        from matplotlib.ticker import EngFormatter
+        if not isinstance(place, Sheet):
+            place.xaxis.set_major_formatter("{x:g}")
+    bases = {number[1] for number in numbers if number is not None}
+    if (unit := next(iter(bases))) in ("s", "bps"):
+        _tell_in(place, unit)
 
-        place.xaxis.set_major_formatter(EngFormatter(unit=SHOWN[(units & SHOWN.keys()).pop()]))
+
+def _tell_in(place: Any, unit: str) -> None:
+    """The numbers of the horizontal axis with their units, as the house writes them."""
+    if isinstance(place, Sheet):
+        place.x["unit"] = unit
+        return
+    from matplotlib.ticker import FuncFormatter
+
+    place.xaxis.set_major_formatter(FuncFormatter(lambda value, _: units.tell(value, unit)))
 
 
 def _series(place: Any, data: Data, panel: Panel) -> None:
@@ -262,7 +285,7 @@ def _flows(place: Any, data: Data, panel: Panel) -> None:
         place.errorbar(
             range(1, len(intervals) + 1),
             [panel.times * one.mean for one in intervals],
-            yerr=[panel.times * one.half if math.isfinite(one.half) else 0 for one in intervals],
+            yerr=[panel.times * one.half if one.n >= FEW else 0 for one in intervals],
             color=COLORS[number % len(COLORS)],
             marker=MARKERS[number % len(MARKERS)],
             markersize=3,

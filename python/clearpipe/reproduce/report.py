@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 import shlex
@@ -13,12 +12,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import clearpipe as cp
+from clearpipe import units
+from clearpipe.report import shell
 from clearpipe.reproduce import claims, data, settings, work
 from clearpipe.reproduce.claims import Judged, Outcome, Reading
 from clearpipe.reproduce.data import Figure, Measure, Paper
 from clearpipe.reproduce.runs import Point
 from clearpipe.reproduce.work import Done
+from clearpipe.statistics import FEW
 
 SLUGS = {
     claims.HOLDS: "holds",
@@ -44,16 +45,16 @@ def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
         path = folder / (f"{done[0].figure.id}/report.html" if single else "selection.html")
         path.parent.mkdir(parents=True, exist_ok=True)
         base = ".." if single else "."
-        work.write_text(path, page(title, groups, folder, base=base))
+        shell.write(path, page(title, groups, base=base))
         return [path]
     for owner, mine in groups:
         path = folder / f"{owner.name}.html"
         title = f"{_paper_name(owner.name)}: {owner.title}"
-        work.write_text(path, page(title, [(owner, mine)], folder, up=whole))
+        shell.write(path, page(title, [(owner, mine)], up=whole))
         pages.append(path)
     if whole:
         path = folder / "index.html"
-        work.write_text(path, page("Five papers, reproduced", groups, folder, overview=True))
+        shell.write(path, page("Five papers, reproduced", groups, overview=True))
         pages.append(path)
     return pages
 
@@ -61,36 +62,31 @@ def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
 def page(
     title: str,
     groups: Sequence[tuple[Paper, Sequence[Done]]],
-    folder: Path,
     *,
     overview: bool = False,
     up: bool = False,
     base: str = ".",
 ) -> str:
     """The text of a report; the overview has the tables only. `base` is the way to `folder`."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("clearpipe.reproduce", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
     everything = [one for _, mine in groups for one in mine]
-    return environment.get_template("template.html.j2").render(
-        title=title,
+    figures: list[dict[str, Any]] = []
+    return shell.page(
+        "reproduce.html.j2",
+        title,
+        ["panels.js", "figures.js"],
         scale=everything[0].scale if everything else "",
         overview=overview,
         up=up,
-        groups=[(owner, [_entry(one, folder, base) for one in mine]) for owner, mine in groups],
+        groups=[
+            (owner, [_entry(one, base, [] if overview else figures, not overview) for one in mine])
+            for owner, mine in groups
+        ],
         totals=totals(everything),
         slugs=SLUGS,
         verdicts=claims.VERDICTS,
-        version=cp.version(),
-        model=cp.model_version(),
         notes=data.notes(),
         wrong=[_row(o, one) for one in everything for o in one.outcomes if _tells(o)],
+        data=shell.script_json(figures),
     )
 
 
@@ -129,7 +125,10 @@ class Entry:
 
     figure: Figure
     built: bool
-    image: str
+    panels: list[tuple[int, dict[str, Any]]]
+    """Each with its number among the page's figures."""
+    bars: bool
+    few: str
     counts: str
     rows: list[dict[str, Any]]
     runs: str
@@ -140,17 +139,25 @@ class Entry:
     ambiguities: Mapping[str, str]
 
 
-def _entry(done: Done, folder: Path, base: str) -> Entry:
+def _entry(done: Done, base: str, figures: list[dict[str, Any]], drawn: bool) -> Entry:
     from clearpipe.reproduce.cli import told
 
     figure, parts = done.figure, done.data.parts
     open_ones = data.notes()["ambiguity"]
+    panels = []
+    # A figure without runs is computed.
+    if drawn and figure.panels and (done.data.cells or not parts):
+        from clearpipe.reproduce import draw
+
+        made = draw.sheets(done.data)
+        panels = list(enumerate(made, len(figures)))
+        figures += made
     return Entry(
         figure,
         done.built,
-        _image(folder / figure.id / "figure.svg")
-        if figure.panels and (done.data.cells or not parts)
-        else "",
+        panels,
+        _some(panels, "low"),
+        _few(panels),
         told(done.counts()),
         [_row(outcome, done) for outcome in done.outcomes],
         f"{len(done.data.cells)} of {done.data.wanted} runs" if done.data.wanted else "no runs",
@@ -392,17 +399,28 @@ def range_text(lo: float, hi: float) -> str:
 
 
 def number(value: float) -> str:
-    """Four digits."""
-    return f"{value:.4g}"
+    """As the house writes numbers."""
+    return units.number(value)
 
 
 def _paper_name(name: str) -> str:
     return "iXCP" if name == "ixcp" else name.upper()
 
 
-def _image(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError:
+def _some(panels: Sequence[tuple[int, dict[str, Any]]], part: str) -> bool:
+    """Has a curve any value of the part?"""
+    curves = (curve for _, panel in panels for curve in panel["curves"])
+    return any(value is not None for curve in curves for value in curve.get(part, ()))
+
+
+def _few(panels: Sequence[tuple[int, dict[str, Any]]]) -> str:
+    """Why points of two runs have no bar."""
+    counts = {
+        len(runs)
+        for _, panel in panels
+        for curve in panel["curves"]
+        for runs in curve.get("dots", ())
+    }
+    if not any(1 < n < FEW for n in counts):
         return ""
-    return "data:image/svg+xml;base64," + base64.b64encode(content).decode()
+    return f"Points of fewer than {FEW} replications have no bar: two say too little about a mean."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import math
 import os
@@ -209,8 +210,9 @@ def write(done: Done, folder: Path) -> Path:
     write_text(
         place / "verdicts.json", json.dumps(done.as_json(), indent=1, ensure_ascii=False) + "\n"
     )
-    # A figure without runs is computed.
-    if done.figure.panels and (done.data.cells or not done.data.parts):
+    # A figure without runs is computed. The reports draw it without matplotlib, too.
+    drawn = done.figure.panels and (done.data.cells or not done.data.parts)
+    if drawn and importlib.util.find_spec("matplotlib") is not None:
         draw.draw(done.data, place)
     return place
 
