@@ -371,7 +371,7 @@ def table(comparison: Comparison) -> Grid:
     a, b = comparison.labels
     checked = any(row.within is not None for row in comparison.rows)
     spans = comparison.method is not None
-    headings = ["Measure", "Of", a, b, f"{b} \N{MINUS SIGN} {a}"]
+    headings = ["Measure", "Of", a, b, f"{b} - {a}"]
     headings += [f"{100 * statistics.LEVEL:g} % interval"] * spans
     headings += ["Relative", *["Within"] * checked]
     return Grid(

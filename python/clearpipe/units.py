@@ -102,7 +102,8 @@ def _trimmed(text: str) -> str:
 
 
 def _signed(text: str, value: float, sign: str) -> str:
-    return f"\N{MINUS SIGN}{text}" if value < 0 else f"{sign}{text}"
+    # What is rounded to nothing has no sign.
+    return f"-{text}" if value < 0 and text.strip("0.") else f"{sign}{text}"
 
 
 def tell(value: float, unit: str = "", digits: int = 4, sign: str = "") -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import compare, examples, statistics
+from clearpipe import compare, examples, measures, statistics
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError
 
@@ -214,7 +216,8 @@ def test_the_table_and_the_json_tell_the_interval(sides: tuple[Path, Path]) -> N
     assert (told["method"], told["level_ratio"]) == ("paired t", 0.95)
     assert told["names"] == {"a": ["base-case-xcp"], "b": ["base-case-sack-red"]}
     row = next(row for row in told["rows"] if row["column"] == "jain_index_ratio")
-    assert f"{row['low']:+.5g} to {row['high']:+.5g}" in text
+    assert f"{row['low']:+.4g} to {row['high']:+.4g}" in text
+    assert told["labels"] == {"a": "xcp", "b": "sack-red"}
     assert row["low"] < row["difference"] < row["high"]
 
 
@@ -225,18 +228,65 @@ def test_the_report_tells_the_interval(sides: tuple[Path, Path], tmp_path: Path)
     assert out.exit_code == 0, out.output
     assert str(file) in out.stderr
     page = file.read_text(encoding="utf-8")
-    section = re.search(r"<main>\s*(<section>.*?</section>)", page, re.DOTALL)
+    section = re.search(r"<section>\s*<h2>Differences</h2>.*?</section>", page, re.DOTALL)
     assert section is not None
-    tree = ET.fromstring(section[1])
-    cells = [[cell.text for cell in row.iter("td")] for row in tree.iter("tr")][1:]
+    tree = ET.fromstring(section[0])
+    cells = [[cell.text for cell in row] for row in tree.iter("tr")][1:]
     rows = json.loads(out.stdout)["rows"]
-    assert [row[:2] for row in cells] == [[row["item"], row["column"]] for row in rows]
+    assert [row[:2] for row in cells] == [
+        [measures.of(row["column"]).title, f"{row['table'][:-1]} {row['item']}"] for row in rows
+    ]
     jain = next(row for row in rows if row["column"] == "jain_index_ratio")
-    assert f"{jain['low']:+.5g} to {jain['high']:+.5g}" in cells[rows.index(jain)]
-    note = "".join(tree.itertext())
-    assert "95 % interval: paired t over 2 pairs. Bottleneck: link bottleneck. Only in B" in note
+    assert f"{jain['low']:+.4g} to {jain['high']:+.4g}" in cells[rows.index(jain)]
+    assert "95 % interval: paired t over 2 pairs. Bottleneck: link bottleneck. Only in" in page
+    # Two of XCP: no bar, and why; three of SACK have one.
+    assert "n = 2, 3. Fewer than 3 replications: dots without bars" in page
+    plot = next(p for p in page.split('<figure class="dotplot">') if "Mean queue" in p)
+    drawn = [part.count('class="interval"') for part in plot.split('class="tip"')[1:]]
+    assert drawn == [0, 3]
+    assert [part.count('class="small"') for part in plot.split('class="tip"')[1:]] == [2, 3]
     for place in (*sides[0].iterdir(), *sides[1].iterdir()):
         assert cp.load(place).fingerprint in page
+
+
+def row(
+    column: str, low: float, high: float, item: str = "core", table: str = "links"
+) -> compare.Row:
+    return compare.Row(table, item, column, 1.0, 2.0, 1.0, 1.0, None, low, high, 5, 5)
+
+
+def test_differences_in_plain_words(sides: tuple[Path, Path]) -> None:
+    rows = [
+        row("utilization_ratio", 0.021, 0.0345),
+        row("queue_mean_pkts", -18.2, -12.04),
+        row("drops_pkts", 10, 1234567),
+        row("goodput_mean_bps", -2e3, 1e6, "fwd", "groups"),
+        row("timeouts", 0, 0, "fwd", "groups"),
+    ]
+    made = replace(compare.compare(*sides), rows=rows, bottlenecks={"a": ["core"], "b": ["core"]})
+    made = replace(made, labels=("CUBIC", "XCP"))
+    thin = "\N{NARROW NO-BREAK SPACE}"
+    assert compare.sentences(made) == [
+        "XCP’s utilization is 2.1 to 3.45 percentage points higher than CUBIC’s.",
+        "XCP’s mean queue is 12 to 18.2 packets smaller than CUBIC’s.",
+        f"XCP’s drops are 10 to 1{thin}234{thin}567 packets more than CUBIC’s.",
+        "No difference is sure in goodput per flow.",
+    ]
+    assert compare.sentences(replace(made, method=None)) == []
+
+
+def test_sides_are_called_what_differs(small: str, tmp_path: Path) -> None:
+    def side(name: str, *sets: str) -> Path:
+        cp.run(small, set=list(sets)).write(tmp_path / name / "run")
+        return tmp_path / name
+
+    plain = side("plain")
+    other = side("other", "flows.long.protocol=cubic")
+    protocol = tomllib.loads(cp.resolve(small).toml)["flows"]["long"]["protocol"]
+    assert compare.compare(plain, other).labels == (protocol, "cubic")
+    # Nothing differs: the directories' names, and where those are one, letters.
+    assert compare.compare(plain, side("again")).labels == ("plain", "again")
+    assert compare.compare(plain, plain).labels == ("A", "B")
 
 
 def test_nothing_in_common_and_nothing_there(sides: tuple[Path, Path], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ const clearpipe = (() => {
   "use strict";
   const root = document.documentElement;
   const $ = (id) => document.getElementById(id);
-  const DASH = "–", THIN = "\u202f", MINUS = "−";
+  const DASH = "–", THIN = "\u202f";
   const SHOWN = {
     bps: [[1e9, "Gb/s"], [1e6, "Mb/s"], [1e3, "kb/s"], [1, "b/s"]],
     s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]],
@@ -29,7 +29,8 @@ const clearpipe = (() => {
   };
   const places = (value, decimals) => grouped(value.toFixed(Math.min(decimals, 100)));
   const trimmed = (text) => (text.includes(".") && !text.includes("×") ? text.replace(/0+$/, "").replace(/\.$/, "") : text);
-  const signed = (text, value, sign) => (value < 0 ? MINUS + text : sign + text);
+  // What is rounded to nothing has no sign.
+  const signed = (text, value, sign) => (value < 0 && /[1-9]/.test(text) ? `-${text}` : sign + text);
   function number(value, digits = 4, sign = "") {
     if (value == null || !Number.isFinite(value)) return DASH;
     if (!value) return "0";
