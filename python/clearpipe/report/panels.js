@@ -280,7 +280,7 @@ const panels = (() => {
         const xs = curve.x || figure.at;
         xs.forEach((at, i) => {
           const values = curve.dots ? curve.dots[i] : null;
-          out.push([figure.title || "", curve.label, curve.names ? curve.names[i] : at, curve.y[i], curve.low && curve.low[i], curve.high && curve.high[i], values && values.length, values && values.join(" ")]);
+          out.push([figure.title || "", curve.label, curve.names && !first.x.unit ? curve.names[i] : at, curve.y[i], curve.low && curve.low[i], curve.high && curve.high[i], values && values.length, values && values.join(" ")]);
         });
       }
     }

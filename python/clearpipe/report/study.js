@@ -2,7 +2,7 @@
 // runs of a point.
 (() => {
   "use strict";
-  const { $, number, tell, spread, scale, savers, tell_at, hush } = clearpipe;
+  const { $, number, tell, spread, scale, savers, css, hush, repaints } = clearpipe;
   const source = $("study");
   if (!source) return;
   const study = JSON.parse(source.textContent);
@@ -29,7 +29,9 @@
     const found = of_point[point].map((run) => values[measure][run]).filter((v) => v != null);
     let made = null;
     if (found.length) {
-      const n = found.length, middle = found.reduce((a, b) => a + b, 0) / n;
+      // Equal values have that as their mean, to the last bit.
+      const n = found.length, equal = found.every((v) => v === found[0]);
+      const middle = equal ? found[0] : found.reduce((a, b) => a + b, 0) / n;
       const square = found.reduce((a, b) => a + (b - middle) ** 2, 0);
       const half = n >= FEW ? study.t[n] * Math.sqrt(square / (n - 1) / n) : null;
       made = { mean: middle, half, n, found };
@@ -173,7 +175,7 @@
     const [low, most] = panels.ends([...found.values()].map(({ m }) => m.mean));
     const log = state.ylog && low > 0;
     const share = (v) => (most > low ? (log ? Math.log(v / low) / Math.log(most / low) : (v - low) / (most - low)) : 0.5);
-    const by = scale([low, most], about.unit);
+    const by = scale([low, most], about.unit), turn = Number(css("--turn"));
     const height = top + high * ys.length + 62, svg = el("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "points heat" });
     svg.append(el("text", { x: 0, y: 12, class: "soft" }, `${axes[down].title} ↓   ${axes[across].title} →   ${about.title}${by.unit ? ` (${by.unit})` : ""}`));
     const hits = [];
@@ -186,7 +188,7 @@
         const part = Math.round(6 + 94 * share(one.m.mean));
         svg.append(el("rect", { x, y, width: size - 1, height: high - 1, style: `fill:color-mix(in oklab, var(--c0) ${part}%, var(--paper))` }));
         const text = number(one.m.mean / by.factor, 3);
-        if (wide(text) < size - 4) svg.append(el("text", { x: x + size / 2, y: y + high / 2 + 4, class: "mid small", style: `fill:var(${part > 55 ? "--paper" : "--ink"})` }, text));
+        if (wide(text) < size - 4) svg.append(el("text", { x: x + size / 2, y: y + high / 2 + 4, class: "mid small", style: `fill:var(${part > turn ? "--paper" : "--ink"})` }, text));
         hits.push({ x: x + size / 2, y: y + high / 2, curve: ys[row], i: column, point: one.p });
       });
     });
@@ -281,7 +283,7 @@
     }
     for (const i of rest()) select(axes[i].title, axes[i].labels.map((text, j) => [j, text]), state.fixed[i], (v) => { state.fixed[i] = Number(v); });
     if (axes[state.x] && axes[state.x].numbers && Math.min(...axes[state.x].numbers) > 0 && state.view === "lines") check("log x", state.log, (v) => { state.log = v; });
-    check("log y", state.ylog, (v) => { state.ylog = v; });
+    check(state.view === "lines" ? "log y" : "log colours", state.ylog, (v) => { state.ylog = v; });
     if (state.view === "lines") check("every run", state.dots, (v) => { state.dots = v; });
     if (focus) { const back = controls.querySelector(`[data-control="${focus}"]`); if (back) back.focus(); }
     render();
@@ -291,12 +293,14 @@
     if (state.view === "heat") heat(); else lines();
     const sizes = [...new Set(points.map((_, p) => of_point[p].length))].filter(Boolean).sort((a, b) => a - b);
     const few = sizes.some((n) => n < FEW) ? " A point of fewer than three replications has no bar: two say too little about a mean." : "";
-    hint.textContent = `Mark: mean; bar: 95 % interval; faint dots: single runs. n = ${sizes.join(", ")} per point.${few} Arrow keys or pointing read values; Enter or a click opens a point's runs.`;
+    const marks = state.view === "lines" ? "Mark: mean; bar: 95 % interval; faint dots: single runs." : "Each cell: the mean of a point's runs.";
+    hint.textContent = `${marks} n = ${sizes.join(", ")} per point.${few} Arrow keys or pointing read values; Enter or a click opens a point's runs.`;
   }
 
   preset(0);
   build();
   let width = views.clientWidth;
   new ResizeObserver(() => { if (Math.abs(views.clientWidth - width) > 2) { width = views.clientWidth; render(); } }).observe(views);
+  repaints.push(() => { if (state.view === "heat") render(); });
   matchMedia("print").addEventListener("change", render);
 })();

@@ -1,0 +1,335 @@
+"""Sweep, comparison and reproduction pages in headless Chromium, read back against the files."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import math
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_report_browser as browser
+from sweeping import call, write
+
+import clearpipe as cp
+from clearpipe import compare, units
+
+pytestmark = pytest.mark.skipif(browser.BROWSER is None, reason="no browser is installed")
+
+SWEEP = """
+[sweep]
+reps = 3
+vary."topology.rtt" = ["10ms", "40ms", "160ms"]
+vary."flows.a.protocol" = ["reno", "cubic"]
+[plot]
+x = "topology.rtt"
+lines = "flows.a.protocol"
+y = ["utilization_ratio", "queue_mean_pkts"]
+"""
+
+START = """<pre id="seen"></pre><script>
+const all = (q, from = document) => [...from.querySelectorAll(q)];
+const key = (node, name) => node.dispatchEvent(
+  new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+const tell = (seen) => {
+  seen.wrongs = wrongs;
+  seen.width = [document.documentElement.scrollWidth, document.documentElement.clientWidth];
+  seen.low = all("svg.points").map((svg) => svg.querySelectorAll("path, rect").length);
+  document.getElementById("seen").textContent = JSON.stringify(seen);
+};
+addEventListener("load", () => setTimeout(() => {"""
+END = "}, 300));</script>"
+
+
+def look(page: Path, script: str, *options: str) -> dict[str, Any]:
+    """What the script found in the page, and that nothing went wrong."""
+    text = page.read_text(encoding="utf-8")
+    watched = text.replace("<head>", "<head>" + browser.WATCH, 1)
+    other = page.with_name("looked.html")
+    other.write_text(watched.replace("</body>", START + script + END + "</body>", 1), "utf-8")
+    profile = f"--user-data-dir={page.parent / 'profile'}"
+    done = browser.browse(
+        "--virtual-time-budget=8000", profile, *options, "--dump-dom", other.as_uri()
+    )
+    assert browser.complaints(done) == []
+    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found, done.stderr[-2000:]
+    assert found[1], done.stderr[-2000:]
+    seen: dict[str, Any] = json.loads(html.unescape(found[1]))
+    assert seen["wrongs"] == []
+    return seen
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sweep's report."""
+    folder = tmp_path_factory.mktemp("swept")
+    call("sweep", "run", write(folder, SWEEP), "-q", cwd=folder)
+    call("sweep", "report", "sweep.toml", "--out", "out", "-q", cwd=folder)
+    return folder / "out"
+
+
+def runs(folder: Path, **wanted: str) -> list[dict[str, str]]:
+    with (folder / "runs.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = {"rtt": "topology.rtt", "protocol": "flows.a.protocol"}
+    return [row for row in rows if all(row[names[k]] == v for k, v in wanted.items())]
+
+
+def spread(values: Sequence[float], unit: str) -> str:
+    """A mean with half of its 95 % interval, by scipy."""
+    from scipy import stats
+
+    mean = math.fsum(values) / len(values)
+    if len(set(values)) == 1:
+        return units.spread(mean, 0.0, unit)
+    low, _ = stats.t.interval(0.95, len(values) - 1, mean, stats.sem(values))
+    return units.spread(mean, mean - float(low), unit)
+
+
+READ = """
+  const panel = document.querySelector(".panel");
+  panel.focus();
+  const told = [];
+  for (const step of ["ArrowRight", "ArrowRight", "ArrowRight"]) {
+    key(panel, step);
+    told.push(panel.getAttribute("aria-description"));
+  }
+  key(panel, "Enter");
+  const drill = document.getElementById("drill");
+  tell({
+    told,
+    head: drill.querySelector("h3").firstChild.textContent,
+    rows: all("table tr", drill).map((tr) => all("th, td", tr).map((c) => c.textContent)),
+    commands: all("code", drill).map((c) => c.textContent),
+    links: all("a", drill).map((a) => a.getAttribute("href")),
+    points: all("table.sortable tbody tr").map((tr) => all("th, td", tr).map((c) => c.textContent)),
+  });
+"""
+
+
+def test_the_sweeps_page_tells_what_the_csv_has(swept: Path) -> None:
+    seen = look(swept / "report.html", READ)
+    for rtt, told in zip(("10ms", "40ms", "160ms"), seen["told"], strict=True):
+        found = [float(r["utilization_ratio"]) for r in runs(swept, rtt=rtt, protocol="reno")]
+        assert len(found) == 3
+        assert f"RTT {units.setting(rtt)}, Protocol of a reno" in told
+        assert f"Utilization: {spread(found, 'ratio')} (n = 3)" in told
+    # The last point was opened: its runs, one by one.
+    mine = runs(swept, rtt="160ms", protocol="reno")
+    assert seen["head"] == "RTT 160 ms, Protocol of a reno"
+    queue = next(row for row in seen["rows"] if row[0].startswith("Mean queue"))
+    by = units.scale([float(r["queue_mean_pkts"]) for r in mine], "pkts")
+    assert queue[2:] == [units.number(float(r["queue_mean_pkts"]) / by.factor) for r in mine]
+    assert [link.rpartition("/runs/")[2] for link in seen["links"]] == [
+        f"{r['run'][:2]}/{r['run']}/" for r in mine
+    ]
+    for link in seen["links"]:
+        assert (swept / link / "summary.json").is_file()
+    # The table of all points.
+    for row in seen["points"]:
+        rtt = row[0].replace(" ", "")
+        of = [float(r["goodput_mean_bps"]) for r in runs(swept, rtt=rtt, protocol=row[1])]
+        assert row[2] == "3"
+        assert spread(of, "bps") in row
+
+
+def test_the_command_of_a_point_does_the_same_run(swept: Path) -> None:
+    import shlex
+
+    seen = look(swept / "report.html", READ)
+    command = shlex.split(seen["commands"][1])
+    assert command[:3] == ["clearpipe", "run", "sweep.toml"]
+    done = call(*command[1:], "--json", "-q", cwd=swept.parent)
+    wanted = runs(swept, rtt="160ms", protocol="reno")[1]["fingerprint"]
+    assert json.loads(done.stdout)["meta"]["fingerprint"] == wanted
+
+
+CHOOSE = """
+  const set = (name, value) => {
+    const control = document.querySelector(`[data-control="${name}"]`);
+    if (control.type === "checkbox") control.checked = value; else control.value = value;
+    control.dispatchEvent(new Event("change"));
+  };
+  const count = () => [all("#views figure").length, all("#views .panel").length];
+  const seen = { lines: count() };
+  set("Panels", "1");
+  seen.multiples = count();
+  seen.titles = all("#views .panel svg").map((svg) => svg.querySelector(".name").textContent);
+  set("Lines", "1");
+  set("As", "heat");
+  seen.heat = count();
+  seen.cells = all("#views .panel svg").map((svg) => all("text.small", svg).map((t) => t.textContent));
+  set("As", "lines");
+  set("log y", true);
+  const item = document.querySelector("#lines button");
+  item.click();
+  seen.pressed = all("#lines button").map((b) => b.getAttribute("aria-pressed"));
+  tell(seen);
+"""
+
+
+def test_panels_heat_map_and_legend(swept: Path) -> None:
+    seen = look(swept / "report.html", CHOOSE, "--window-size=1400,900")
+    assert seen["lines"] == [2, 2]  # two measures
+    assert seen["multiples"] == [2, 4]  # each for two protocols
+    assert seen["titles"][:2] == ["Protocol of a: reno", "Protocol of a: cubic"]
+    assert seen["heat"] == [2, 2]
+    of = [
+        [float(r["utilization_ratio"]) for r in runs(swept, rtt=rtt, protocol=protocol)]
+        for protocol in ("reno", "cubic")
+        for rtt in ("10ms", "40ms", "160ms")
+    ]
+    assert seen["cells"][0] == [units.number(100 * math.fsum(v) / len(v), 3) for v in of]
+    assert seen["pressed"] == ["false", "true"]
+
+
+def test_numbers_are_written_alike_in_python_and_in_the_page(swept: Path) -> None:
+    draw = random.Random(23)  # noqa: S311
+    values = [0, 1, 9.9995, 0.125, 2.5, 12345.5, 99995, 1e15, 1e-7, -0.0004, 2e16]
+    values += [draw.choice((-1, 1)) * 10 ** draw.uniform(-9, 17) for _ in range(2000)]
+    halves = [abs(v) * 10 ** draw.uniform(-9, 1) for v in values]
+    kinds = ["bps", "s", "bytes", "pkts", "ratio", "", "x"]
+    script = f"""
+      const values = {json.dumps(values)}, halves = {json.dumps(halves)}, kinds = {json.dumps(kinds)};
+      const {{ number, tell: told, spread }} = clearpipe;
+      tell({{
+        number: values.map((v) => number(v)), signed: values.map((v) => number(v, 3, "+")),
+        told: kinds.map((k) => values.map((v) => told(v, k))),
+        spread: values.map((v, i) => spread(v, halves[i], kinds[i % 7])),
+      }});"""
+    seen = look(swept / "report.html", script)
+    assert seen["number"] == [units.number(v) for v in values]
+    assert seen["signed"] == [units.number(v, 3, "+") for v in values]
+    assert seen["told"] == [[units.tell(v, kind) for v in values] for kind in kinds]
+    assert seen["spread"] == [
+        units.spread(v, half, kinds[i % 7])
+        for i, (v, half) in enumerate(zip(values, halves, strict=True))
+    ]
+
+
+SAVE = """
+  const saved = [];
+  URL.createObjectURL = (blob) => { saved.push(blob); return "#"; };
+  const names = [];
+  HTMLAnchorElement.prototype.click = function () { names.push(this.download); };
+  const press = (box) => all("button", box).forEach((b) => b.click());
+  press(document.querySelector("#views .save"));
+  setTimeout(async () => {
+    const texts = await Promise.all(saved.map((b) => (b.type === "image/png" ? "" : b.text())));
+    tell({ names, kinds: saved.map((b) => b.type), sizes: saved.map((b) => b.size), texts });
+  }, 800);
+"""
+
+
+def test_a_figure_is_saved_in_three_ways(swept: Path) -> None:
+    import xml.etree.ElementTree as ET
+
+    seen = look(swept / "report.html", SAVE)
+    files = dict(zip(seen["kinds"], zip(seen["names"], seen["texts"], strict=True), strict=True))
+    assert sorted(files) == ["image/png", "image/svg+xml", "text/csv"]
+    name, text = files["image/svg+xml"]
+    assert name == "tiny-Utilization.svg"
+    assert ET.fromstring(text).tag.endswith("svg")
+    assert "var(" not in text  # it stands alone
+    assert seen["sizes"][seen["kinds"].index("image/png")] > 5000
+    rows = list(csv.reader(files["text/csv"][1].splitlines()))
+    assert rows[0][2:4] == ["RTT [s]", "Utilization [ratio]"]
+    assert len(rows) == 1 + 6
+    for row in rows[1:]:
+        label = f"{1000 * float(row[2]):g}ms"
+        found = [float(r["utilization_ratio"]) for r in runs(swept, rtt=label, protocol=row[1])]
+        assert [float(v) for v in row[7].split()] == found
+        assert float(row[3]) == pytest.approx(math.fsum(found) / 3, rel=1e-12)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compared")
+    (folder / "tiny.toml").write_text(TINY, encoding="utf-8")
+    for protocol in ("reno", "cubic"):
+        sets = ["--set", f"flows.a.protocol={protocol}"]
+        call("run", "tiny.toml", "--reps", 3, "--out", protocol, *sets, "-q", cwd=folder)
+    call("compare", "reno", "cubic", "--report", "page.html", cwd=folder)
+    return folder
+
+
+TINY = """\
+schema = 1
+name = "tiny"
+duration = "4s"
+warmup = "1s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "20ms"
+[flows.a]
+protocol = "reno"
+count = 2
+start = "uniform(0s, 100ms)"
+[probe]
+series = ["queue", "cwnd"]
+every = "20ms"
+"""
+
+
+def test_the_comparisons_page_tells_what_the_runs_have(compared: Path) -> None:
+    script = """
+      tell({
+        title: document.querySelector("h1").textContent,
+        charts: all(".plot").length,
+        legend: all(".chart .legend").map((l) => all("span", l).map((s) => s.textContent)),
+        rows: all("table.sides tr").map((tr) => all("th, td", tr).map((c) => c.textContent)),
+      });"""
+    seen = look(compared / "page.html", script)
+    assert seen["title"] == "reno and cubic"
+    assert seen["charts"] == 2
+    assert seen["legend"] == [["reno", "cubic"]] * 2
+    for protocol in ("reno", "cubic"):
+        row = next(r for r in seen["rows"] if r[:2] == [protocol, "bottleneck"])
+        side = compare.load_side(compared / protocol)
+        links = [x for r in side.values() for x in r.summary["links"] if x["name"] == "bottleneck"]
+        assert row[2:5] == [
+            "3",
+            spread([x["utilization_ratio"] for x in links], "ratio"),
+            spread([x["queue_mean_pkts"] for x in links], "pkts"),
+        ]
+
+
+@pytest.mark.parametrize("width", [500, 1400, 3840])
+def test_no_page_is_wider_than_the_window(swept: Path, compared: Path, width: int) -> None:
+    for page in (swept / "report.html", compared / "page.html"):
+        seen = look(page, "tell({});", f"--window-size={width},900")
+        content, window = seen["width"]
+        assert window <= width
+        assert content <= window, page
+
+
+def test_two_replications_have_no_bars_and_a_word_why(tmp_path: Path) -> None:
+    file = write(tmp_path, SWEEP.replace("reps = 3", "reps = 2"))
+    call("sweep", "run", file, "-q", cwd=tmp_path)
+    out = call("sweep", "report", file, "--out", "out", cwd=tmp_path)
+    assert "6 points have fewer than 3 replications, and so no interval" in out.stderr
+    assert "±" not in out.stdout
+    script = """
+      const panel = document.querySelector(".panel");
+      panel.focus();
+      key(panel, "ArrowRight");
+      tell({ bars: all("path.bar").length, dots: all("path.every").length,
+        told: panel.getAttribute("aria-description"),
+        hint: document.getElementById("hint").textContent });"""
+    seen = look(tmp_path / "out/report.html", script)
+    assert seen["bars"] == 0
+    assert seen["dots"] == 4
+    assert "no interval: 2 runs" in seen["told"]
+    assert "two say too little about a mean" in seen["hint"]
+
+
+def test_the_reports_run_is_that_of_python(compared: Path) -> None:
+    result = cp.load(compared / "reno" / "seed1-rep0")
+    assert result.fingerprint in (compared / "page.html").read_text(encoding="utf-8")
