@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clearpipe import overview, units
-from clearpipe.plot import UNITS
+from clearpipe import measures, overview, units
 from clearpipe.report import network, svg, topology
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def _series_row(result: Result, name: str) -> str:
         return ""
     shown = curves[:MOST_CURVES]
     inner = name.startswith(("sender_", "router_"))
-    unit, scale = ("", 1.0) if inner else UNITS.get(name.rpartition("_")[2], ("", 1.0))
+    unit = "" if inner else measures.base_unit(name)
     low = min(float(curve.y.min()) for curve in shown)
     high = max(float(curve.y.max()) for curve in shown)
     legend = " ".join(
@@ -141,7 +140,9 @@ def _series_row(result: Result, name: str) -> str:
         for number, curve in enumerate(shown)
     )
     legend += f" and {len(curves) - len(shown)} more" if len(curves) > len(shown) else ""
-    span = f"{scale * low:.4g} to {scale * high:.4g} {unit}".rstrip()
+    by = units.scale([low, high], unit)
+    ends = " to ".join(units.number(value / by.factor) for value in (low, high))
+    span = f"{ends} {by.unit}".rstrip()
     drawing = _drawing(name, shown, min(low, 0.0), high, result.meta["simulated_s"])
     title = escape(name if inner else name.rpartition("_")[0] or name)
     return (

@@ -48,30 +48,34 @@ def speed(meta: Meta) -> str:
     """Packet-hops, or a fluid engine's steps, per second and simulated over real time."""
     if "numerics" in meta:
         return f"{units.count(meta['events'])} steps, {_times_real(meta)} x real time"
-    return f"{meta['packet_hops_per_s'] / 1e6:.1f} Mhops/s, {_times_real(meta)} x real time"
+    return f"{_hops(meta)} Mhops/s, {_times_real(meta)} x real time"
 
 
 def _times_real(meta: Meta) -> str:
     if meta["wall_s"] <= 0:
-        return "-"
+        return units.DASH
     times = meta["simulated_s"] / meta["wall_s"]
-    return units.count(times) if times >= 100 else f"{times:.3g}"
+    return units.number(times, 3)
+
+
+def _hops(meta: Meta) -> str:
+    return units.number(meta["packet_hops_per_s"] / 1e6, 3)
 
 
 def _queue(mean: float, p90: float, scale: float = 1.0) -> str:
-    return f"{scale * mean:.1f} / {scale * p90:.1f}"
+    return f"{units.number(scale * mean)} / {units.number(scale * p90)}"
 
 
 def _jain(group: GroupSummary) -> str:
     value = group["jain_index_ratio"]
-    return "-" if value is None else f"{value:.4f}"
+    return units.DASH if value is None else units.number(value)
 
 
 def _goodput(group: GroupSummary) -> str:
     spread = group["goodput_bps"]
     if spread is None:
-        return "-"
-    return " / ".join(f"{spread[key] / 1e6:.3f}" for key in ("min", "mean", "max"))
+        return units.DASH
+    return " / ".join(units.number(spread[key] / 1e6) for key in ("min", "mean", "max"))
 
 
 def _flows(group: GroupSummary) -> str:
@@ -81,11 +85,13 @@ def _flows(group: GroupSummary) -> str:
 
 def _fct(group: GroupSummary) -> str:
     spread = group["fct_s"]
-    return "-" if spread is None else f"{spread['mean']:.3f} / {spread['max']:.3f}"
+    if spread is None:
+        return units.DASH
+    return f"{units.number(spread['mean'])} / {units.number(spread['max'])}"
 
 
 LINK_COLUMNS: list[tuple[str, Callable[[LinkSummary], str]]] = [
-    ("Utilization %", lambda x: f"{100 * x['utilization_ratio']:.2f}"),
+    ("Utilization %", lambda x: units.number(100 * x["utilization_ratio"])),
     ("Queue pkts\nmean / p90", lambda x: _queue(x["queue_mean_pkts"], x["queue_p90_pkts"])),
     (
         "Queue % of buffer\nmean / p90",
@@ -128,7 +134,7 @@ def group_cells(group: GroupSummary, sized: set[str], transfers: bool) -> list[s
     cells = [text(group) for _, text in GROUP_COLUMNS]
     if transfers:
         is_sized = group["group"] in sized
-        cells += [text(group) if is_sized else "-" for _, text in TRANSFER_COLUMNS]
+        cells += [text(group) if is_sized else units.DASH for _, text in TRANSFER_COLUMNS]
     return cells
 
 
@@ -170,13 +176,13 @@ class Overview:
         """The rows' texts; what is the result's and no link's stands in the first row only."""
         group = group_cells(self.group, self.sized, transfers)
         meta = self.result.meta
-        hops = "-" if "numerics" in meta else f"{meta['packet_hops_per_s'] / 1e6:.1f}"
+        hops = units.DASH if "numerics" in meta else _hops(meta)
         once = [*group, f"{hops} / {_times_real(meta)}"]
         links = [
             [*[link["name"]] * by_link, *(text(link) for _, text in LINK_COLUMNS)]
             for link in self.links
         ]
-        first, *others = links or [["-"] * (by_link + len(LINK_COLUMNS))]
+        first, *others = links or [[units.DASH] * (by_link + len(LINK_COLUMNS))]
         blank = [""] * len(once)
         return [[self.label, *first, *once], *(["", *link, *blank] for link in others)]
 
@@ -216,7 +222,7 @@ def caption(lines: Sequence[Overview]) -> str:
     links = link_names(lines)
     groups = sorted({line.group["group"] for line in lines})
     told = f"Link {links[0]}" if len(links) == 1 else "Links by their names"
-    return f"{told}; flows of group {', '.join(groups) or '-'}."
+    return f"{told}; flows of group {', '.join(groups) or units.DASH}."
 
 
 def link_note(result: Result) -> str:
@@ -368,7 +374,7 @@ def replication_table(results: Sequence[Result]) -> RichTable:
     for title, values in measured.items():
         if values:
             spread = (sum(values) / len(values), min(values), max(values))
-            table.add_row(title, *(f"{value:.5g}" for value in spread))
+            table.add_row(title, *map(units.number, spread))
     return table
 
 

@@ -247,20 +247,20 @@ class Result:
         self._run.write_loose(fspath(dir))
 
     def __repr__(self) -> str:
-        from clearpipe import overview
+        from clearpipe import overview, units
 
         meta = self.meta
         parts = [
             f"{meta['name']!r}",
             f"seed={meta['seed']}",
             f"rep={meta['rep']}",
-            f"{meta['state']} at {meta['simulated_s']:g} s",
+            f"{meta['state']} at {units.seconds(meta['simulated_s'])}",
         ]
         links = overview.told_links(self)
         for link in links[: overview.MOST_LINKS]:
-            parts.append(f"{link['name']}: {100 * link['utilization_ratio']:.1f} % used")
-            parts.append(f"queue {link['queue_mean_pkts']:.1f} pkts")
-            parts.append(f"drops {100 * link['drop_ratio']:.2g} %")
+            parts.append(f"{link['name']}: {units.percent(link['utilization_ratio'])} used")
+            parts.append(f"queue {units.tell(link['queue_mean_pkts'], 'pkts')}")
+            parts.append(f"drops {units.percent(link['drop_ratio'])}")
         if len(links) > overview.MOST_LINKS:
             parts.append(f"and {len(links) - overview.MOST_LINKS} more links")
         return f"<Result {', '.join(parts)}, fingerprint {meta['fingerprint'][:16]}>"

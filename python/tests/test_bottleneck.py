@@ -13,7 +13,7 @@ import pytest
 from sweeping import call, write
 
 import clearpipe as cp
-from clearpipe import sweep
+from clearpipe import sweep, units
 from clearpipe.errors import ConfigError
 from clearpipe.overview import replication_table
 from clearpipe.reproduce import data, work
@@ -228,9 +228,11 @@ def test_a_link_is_named_before_anything_has_run(tmp_path: Path) -> None:
     found = results.read(spec, store)
     assert {row.state for row in found.rows} == {"missing"}
     assert found.links == ["bottleneck"]
-    assert report.of_links(found, ["utilization_ratio"]) == "Of link bottleneck: utilization_ratio."
-    assert drawing.name("utilization_ratio", found.links) == "utilization\nlinks.bottleneck"
-    assert drawing.name("utilization_ratio", []) == "utilization"
+    assert report.of_links(found, ["utilization_ratio"]) == "Of link bottleneck: Utilization."
+    by = units.Scale(0.01, "%")
+    named = drawing.name("utilization_ratio", by, found.links)
+    assert named == "Utilization (%)\nlink bottleneck"
+    assert drawing.name("utilization_ratio", by, []) == "Utilization (%)"
 
 
 def test_a_mean_over_replications_counts_a_link_that_was_idle_in_one() -> None:

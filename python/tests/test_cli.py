@@ -181,7 +181,7 @@ def test_transfers_show_when_they_finished() -> None:
     cells = next(line.split() for line in result.stdout.splitlines() if line.startswith("  fwd"))
     # All of them finish within the warm-up: no goodput, no index, but times.
     assert cells[2:5] == ["2", "(0", "active)"]
-    assert cells[5:7] == ["-", "-"]
+    assert cells[5:7] == ["\N{EN DASH}"] * 2
     assert cells[8:11] == ["2", "of", "2"]
     back = next(line.split() for line in result.stdout.splitlines() if line.startswith("  rev"))
     assert back[-2:] == ["-", "-"]

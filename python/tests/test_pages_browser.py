@@ -196,7 +196,8 @@ def test_numbers_are_written_alike_in_python_and_in_the_page(swept: Path) -> Non
     halves = [abs(v) * 10 ** draw.uniform(-9, 1) for v in values]
     kinds = ["bps", "s", "bytes", "pkts", "ratio", "", "x"]
     script = f"""
-      const values = {json.dumps(values)}, halves = {json.dumps(halves)}, kinds = {json.dumps(kinds)};
+      const values = {json.dumps(values)}, halves = {json.dumps(halves)};
+      const kinds = {json.dumps(kinds)};
       const {{ number, tell: told, spread }} = clearpipe;
       tell({{
         number: values.map((v) => number(v)), signed: values.map((v) => number(v, 3, "+")),

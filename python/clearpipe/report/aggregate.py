@@ -194,11 +194,8 @@ def sections(sides: Sequence[Side]) -> list[Section]:
                         continue
                     name = curve.label.partition(" (")[0]
                     families.setdefault(name, [[] for _ in sides])[number].append((panel.x, curve))
-        drawn = [
-            panel
-            for name, runs in families.items()
-            if (panel := _together(name, sides, runs)) is not None
-        ]
+        together = (_together(name, sides, runs) for name, runs in families.items())
+        drawn = [one for one in together if one is not None]
         if drawn:
             made.append(charts.section(quantity, drawn, results, _note(quantity, sides)))
     return made

@@ -149,11 +149,12 @@ def _row(row: Row, y: float, axis: _Axis) -> str:
         place = axis.place(value)
         parts.append(f'<circle class="small" cx="{place:.1f}" cy="{y:.1f}" r="3" {paint}/>')
     if row.interval:
-        x0, x1 = map(axis.place, row.interval)
-        parts.append(f'<line class="interval" x1="{x0:.1f}" x2="{x1:.1f}" {mid} {paint}/>')
-        for x in (x0, x1):
+        ends = [axis.place(value) for value in row.interval]
+        across = f'x1="{ends[0]:.1f}" x2="{ends[1]:.1f}"'
+        parts.append(f'<line class="interval" {across} {mid} {paint}/>')
+        for end in ends:
             parts.append(
-                f'<line class="interval" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 4:.1f}" '
+                f'<line class="interval" x1="{end:.1f}" x2="{end:.1f}" y1="{y - 4:.1f}" '
                 f'y2="{y + 4:.1f}" {paint}/>'
             )
     if row.tick is not None and row.dot is not None:

@@ -48,6 +48,9 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
             figure.suptitle(plot.title, x=0.01, ha="left", fontsize=9, fontweight="bold")
         if plot.lines is not None:
             axes[0, -1].legend(fontsize=8)
+        # Laid out once and not for every format.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         paths = [folder / f"{plot.name}.{kind}" for kind in FORMATS]
         for path in paths:
             figure.savefig(path, dpi=200, metadata=style.undated(path))
@@ -149,9 +152,9 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
         axis = _axis(spec, plot.x)
         if plot.x_scale == "log":
             place.set_xscale("log")
-        by, found = _x_scale(axis, plot), axis.numbers()
-        if by and found:
-            _numbers(place.xaxis, by, found[1])
+        by, numbers = _x_scale(axis, plot), axis.numbers()
+        if by and numbers:
+            _numbers(place.xaxis, by, numbers[1])
     if plot.y_scale == "log":
         place.set_yscale("log")
     place.set_ylim(plot.y_min, plot.y_max)
