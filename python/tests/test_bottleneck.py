@@ -91,7 +91,7 @@ def test_the_forward_link_is_told_whichever_is_busier(
     links = used(result)
     assert max(links, key=lambda name: links[name]) == busiest
     assert result.summary["bottleneck"] == "bottleneck"
-    assert f"bottleneck: {100 * links['bottleneck']:.1f} % used" in repr(result)
+    assert f"bottleneck: {units.percent(links['bottleneck'])} used" in repr(result)
     assert "Bottleneck: link bottleneck." in result._repr_html_()
     assert 'bottleneck = "bottleneck"\n' in result.scenario_toml
 
@@ -107,7 +107,7 @@ def test_the_forward_link_is_told_whichever_is_busier(
     head = re.search(r"<h2>Result</h2>.*?<tbody>(.*?)</tbody>", page, re.DOTALL)
     assert head is not None
     first = re.findall(r"<td>(.*?)</td>", head[1])[0]
-    assert first == f"{100 * links['bottleneck']:.2f}"
+    assert first == units.number(100 * links["bottleneck"])
     compared = call("compare", "a", "b", cwd=tmp_path)
     assert "Bottleneck: link bottleneck." in flowing(compared.stdout)
     found = json.loads(call("compare", "a", "b", "--json", cwd=tmp_path).stdout)
@@ -124,8 +124,8 @@ def test_the_forward_link_is_told_whichever_is_busier(
         assert numbers["utilization_ratio"] == numbers["links.bottleneck.utilization_ratio"]
         assert numbers["utilization_ratio"] != numbers["links.bottleneck.reverse.utilization_ratio"]
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert "Of link bottleneck: utilization_ratio, queue_mean_pkts, drop_ratio." in page
-    assert "<figcaption>links.bottleneck.utilization_ratio;" in page
+    assert "Of link bottleneck: Utilization, Mean queue, Share of arrivals dropped." in page
+    assert '"title":"Utilization","unit":"ratio","of":"link bottleneck"' in page
     with (tmp_path / "out/runs.csv").open(encoding="utf-8") as rows:
         for row in csv.DictReader(rows):
             assert row["link"] == "bottleneck"
@@ -154,7 +154,7 @@ def test_without_a_name_every_loaded_link_is_told(tmp_path: Path) -> None:
     rows = re.search(r"<h2>Result</h2>.*?<tbody>(.*?)</tbody>", page, re.DOTALL)
     assert rows is not None
     told = [re.findall(r"<td>(.*?)</td>", row)[:2] for row in rows[1].split("</tr>")[:-1]]
-    wanted = [[name, f"{100 * ratio:.2f}"] for name, ratio in used(result).items()]
+    wanted = [[name, units.number(100 * ratio)] for name, ratio in used(result).items()]
     assert told == wanted
 
 
@@ -214,7 +214,7 @@ def test_the_key_names_another(tmp_path: Path) -> None:
     # The page has a column for each loaded link: ACKs alone come back.
     page = (tmp_path / "results/lot-sweep/report.html").read_text(encoding="utf-8")
     for name in ("l1", "l2", "l1.reverse", "l2.reverse"):
-        assert f"<th>links.{name}.utilization_ratio</th>" in page
+        assert f">Utilization, link {name}</th>" in page
     assert "<th>utilization_ratio</th>" not in page
     wrong = named.replace('"l2"', '"l2.revers"')
     said = call("show", write(tmp_path, VARY, wrong), cwd=tmp_path, expect=3).stderr
@@ -255,7 +255,7 @@ def test_points_may_name_different_links(tmp_path: Path) -> None:
     write(tmp_path, sweeps + plot, BACK)
     call("sweep", "run", "sweep.toml", cwd=tmp_path)
     out = call("sweep", "report", "sweep.toml", "--out", "out", cwd=tmp_path).stdout
-    assert "Of the link in the column of that name: utilization_ratio" in flowing(out)
+    assert "Of the link in the column of that name: Utilization" in flowing(out)
     found = results.read(sweep.load(tmp_path / "sweep.toml"), Store(tmp_path / "results/store"))
     assert [found.link(point) for point in found.spec.points] == [
         "bottleneck",
@@ -265,8 +265,9 @@ def test_points_may_name_different_links(tmp_path: Path) -> None:
         name = f"links.{row.run.bottleneck}.utilization_ratio"
         assert row.metrics["utilization_ratio"] == row.metrics[name]
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert "<td>reverse</td><td>bottleneck.reverse</td>" in page
-    assert "utilization_ratio of bottleneck or bottleneck.reverse" in page
+    row = next(row for row in page.split("<tr>") if ">reverse</th>" in row)
+    assert "<td>bottleneck.reverse</td>" in row
+    assert '"of":"link bottleneck or bottleneck.reverse"' in page
 
 
 def make_old(folder: Path, bottleneck: str) -> None:

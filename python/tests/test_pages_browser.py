@@ -164,7 +164,8 @@ CHOOSE = """
   set("Lines", "1");
   set("As", "heat");
   seen.heat = count();
-  seen.cells = all("#views .panel svg").map((svg) => all("text.small", svg).map((t) => t.textContent));
+  const cells = (svg) => all("text.small", svg).map((t) => t.textContent);
+  seen.cells = all("#views .panel svg").map(cells);
   set("As", "lines");
   set("log y", true);
   const item = document.querySelector("#lines button");

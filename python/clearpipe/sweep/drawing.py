@@ -57,6 +57,15 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
     return paths
 
 
+MOST_PANELS = 24
+"""More would make a file that no page holds, and that takes longer than the whole report."""
+
+
+def panels(spec: Spec, plot: Plot) -> int:
+    """How many sets of axes a figure has."""
+    return len(plot.y) * len(_panels(spec, plot))
+
+
 def check(table: Table, plot: Plot) -> None:
     """Raises ConfigError for a metric that no run has."""
     done = [row.metrics for row in table.rows if row.state == "done"]

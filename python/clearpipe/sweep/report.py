@@ -36,7 +36,8 @@ def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
     drawn: list[Path] = []
     if can_draw():
         for plot in table.spec.plots:
-            drawn += drawing.draw(table, plot, folder)
+            if drawing.panels(table.spec, plot) <= drawing.MOST_PANELS:
+                drawn += drawing.draw(table, plot, folder)
     shell.write(folder / "runs.csv", results.csv(table))
     return shell.write(folder / "report.html", page(table, folder)), drawn
 
@@ -137,15 +138,23 @@ def notes(table: Table) -> Iterator[str]:
         )
     if same := sum(_is_one_run(table.of_point(p)) for p in table.spec.points):
         yield not_random(same)
+    for plot in table.spec.plots:
+        if (number := drawing.panels(table.spec, plot)) > drawing.MOST_PANELS:
+            yield f"{plot.key} has {number} panels, too many for a file: they are in report.html."
+    yield from _until_notes(table)
+
+
+def _until_notes(table: Table) -> Iterator[str]:
+    """What `until` did not reach."""
     until = table.spec.until
-    if until is not None:
-        if lacking := [p.label for p in table.spec.points if _lacks(table, p, until.metric)]:
-            shown = "; ".join(lacking[:5])
-            yield f"{len(lacking)} points have runs without {_full(table, until.metric)}: {shown}"
-        wide = [p.label for p in table.spec.points if not _is_narrow(table, p)]
-        if wide:
-            shown = "; ".join(wide[:5])
-            yield f"{len(wide)} points did not reach the wanted interval: {shown}"
+    if until is None:
+        return
+    if lacking := [p.label for p in table.spec.points if _lacks(table, p, until.metric)]:
+        shown = "; ".join(lacking[:5])
+        yield f"{len(lacking)} points have runs without {_full(table, until.metric)}: {shown}"
+    if wide := [p.label for p in table.spec.points if not _is_narrow(table, p)]:
+        shown = "; ".join(wide[:5])
+        yield f"{len(wide)} points did not reach the wanted interval: {shown}"
 
 
 def not_random(points: int) -> str:
