@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from clearpipe import units
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -174,13 +175,4 @@ def plain(value: Any) -> str:
         return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
     if isinstance(value, dict):
         return ", ".join(f"{key} {plain(item)}" for key, item in value.items())
-    found = re.fullmatch(r"([\d.]+) ?([A-Za-z]+)", str(value))
-    if not found:
-        return str(value)
-    number, unit = found[1], found[2]
-    if unit == "kB" and float(number) >= 1000:
-        number, unit = f"{float(number) / 1000:.6g}", "MB"
-    if unit == "Mbps" and float(number) >= 1000:
-        number, unit = f"{float(number) / 1000:.6g}", "Gbps"
-    unit = unit.replace("bps", "b/s").replace("pkt", "pkts") if unit != "pkts" else unit
-    return f"{number} {unit.replace('us', 'µs') if unit == 'us' else unit}"
+    return units.setting(value) if isinstance(value, str) else str(value)

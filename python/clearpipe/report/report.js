@@ -139,7 +139,7 @@
     const one = { chart, place, when: place.parentElement.querySelector(".when"), entries: [] };
     const plot = new uPlot({
       width: place.clientWidth || 280, height: HEIGHT, series: list, bands, pxAlign: 1,
-      legend: { show: false }, padding: [8, ends.room, 0, 0],
+      legend: { show: false }, padding: [8, Math.max(ends.room, log ? 22 : 0), 0, 0],
       cursor: {
         y: false, points: { show: false }, drag: { x: true, y: false },
         sync: log ? undefined : { key: "row" + chart.row, scales: ["x", null] },

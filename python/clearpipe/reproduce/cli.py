@@ -211,6 +211,8 @@ def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, q
             work.write(one, folder)
     pages = report.render(done, folder, whole=whole)
     if not quiet:
+        if not work.can_draw():
+            note("note: PNG, SVG and PDF need matplotlib: pip install 'clearpipe[figures]'")
         for page in pages:
             note(f"report: {page}")
     if publish is not None:

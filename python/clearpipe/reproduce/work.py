@@ -212,9 +212,14 @@ def write(done: Done, folder: Path) -> Path:
     )
     # A figure without runs is computed. The reports draw it without matplotlib, too.
     drawn = done.figure.panels and (done.data.cells or not done.data.parts)
-    if drawn and importlib.util.find_spec("matplotlib") is not None:
+    if drawn and can_draw():
         draw.draw(done.data, place)
     return place
+
+
+def can_draw() -> bool:
+    """Is matplotlib there, which figures as files need? The reports do not."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def write_scenarios(done: Done, folder: Path) -> None:
