@@ -265,8 +265,8 @@ def test_points_may_name_different_links(tmp_path: Path) -> None:
         name = f"links.{row.run.bottleneck}.utilization_ratio"
         assert row.metrics["utilization_ratio"] == row.metrics[name]
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    row = next(row for row in page.split("<tr>") if ">reverse</th>" in row)
-    assert "<td>bottleneck.reverse</td>" in row
+    shown = next(part for part in page.split("<tr>") if ">reverse</th>" in part)
+    assert "<td>bottleneck.reverse</td>" in shown
     assert '"of":"link bottleneck or bottleneck.reverse"' in page
 
 

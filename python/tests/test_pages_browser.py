@@ -191,7 +191,7 @@ def test_panels_heat_map_and_legend(swept: Path) -> None:
 
 
 def test_numbers_are_written_alike_in_python_and_in_the_page(swept: Path) -> None:
-    draw = random.Random(23)  # noqa: S311
+    draw = random.Random(23)
     values = [0, 1, 9.9995, 0.125, 2.5, 12345.5, 99995, 1e15, 1e-7, -0.0004, 2e16]
     values += [draw.choice((-1, 1)) * 10 ** draw.uniform(-9, 17) for _ in range(2000)]
     halves = [abs(v) * 10 ** draw.uniform(-9, 1) for v in values]
