@@ -215,6 +215,16 @@ def test_a_logarithmic_axis_has_a_place_for_zero() -> None:
     assert axis.place(100.0) == pytest.approx((ten + thousand) / 2)
 
 
+def test_the_numbers_of_an_axis_do_not_overlap() -> None:
+    rows = [dots.Row("a long name of a row", "red", "", "1 234 567 | 1 234 567", 1.0, 1.5e6)]
+    plot = dots.Plot("t", "pkts", rows, ("",), (), low=None, log=True)
+    drawn = plot.drawing()
+    ticks = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="soft mid">([^<]*)</text>', drawn)
+    assert len(ticks) >= 2
+    spans = [(float(x) - svg.width(t, 11) / 2, float(x) + svg.width(t, 11) / 2) for x, t in ticks]
+    assert all(left[1] < right[0] for left, right in zip(spans, spans[1:], strict=False))
+
+
 class Columns:
     """A result table made by hand."""
 

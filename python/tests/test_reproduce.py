@@ -492,7 +492,7 @@ def test_the_worst_reading_is_told() -> None:
     worst = claims.judge(claim, hand_made(VALUES, claim), "quick").worst
     assert worst is not None
     assert worst.label == "40Mbps"
-    assert report.reading_text(worst).startswith("0.6 ± 1.3 (40Mbps)")
+    assert report.reading_text(worst).startswith("0.6 ± 1.3 (40 Mb/s)")
 
 
 # The command, with a figure of one small run.

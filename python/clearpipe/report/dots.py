@@ -118,10 +118,15 @@ class _Axis:
         else:
             at = svg.ticks(self.low, self.high)
         parts = []
+        free = -math.inf
         for value in at:
             x = self.place(value)
             parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{bottom:.1f}"/>')
-            parts.append(svg.text(x, bottom + 14, self.told(value), cls="soft mid"))
+            text = self.told(value)
+            reach = svg.width(text, 11) / 2
+            if x - reach > free:
+                parts.append(svg.text(x, bottom + 14, text, cls="soft mid"))
+                free = x + reach
         return "".join(parts)
 
 

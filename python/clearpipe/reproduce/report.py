@@ -241,7 +241,7 @@ def _part(judged: Judged) -> dict[str, Any]:
         "tolerance": one.tolerance,
         "points": points_text(judged),
         "readings": [
-            (reading.label or "value", interval_text(reading), values_text(reading),
+            (label_text(reading) or "value", interval_text(reading), values_text(reading),
              range_text(reading.lo, reading.hi), reading.inside, reading.crosses, beyond)
             for beyond, several in ((False, readings), (True, judged.beyond))
             for reading in several
@@ -305,8 +305,13 @@ UNSURE = "not sure: the interval crosses the bound"
 
 def reading_text(reading: Reading) -> str:
     """The value with its interval, where it is, and whether that decides."""
-    where = f" ({reading.label})" if reading.label else ""
+    where = f" ({label_text(reading)})" if reading.label else ""
     return f"{interval_text(reading)}{where}{f', {UNSURE}' if reading.crosses else ''}"
+
+
+def label_text(reading: Reading) -> str:
+    """What a value is of, its settings as the house writes them: `vcp, 500 kb/s`."""
+    return ", ".join(map(units.setting, reading.label.split(", ")))
 
 
 def interval_text(reading: Reading) -> str:
