@@ -33,6 +33,7 @@ from clearpipe.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
     from clearpipe.overview import Grid
+    from clearpipe.report import sides as siding
 
 Key = tuple[str, int, int]
 Side = dict[Key, cp.Result]
@@ -466,12 +467,12 @@ def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
     """Write the report of all runs at `a` and `b`, with the comparison before the rest."""
     from clearpipe import report as reporting
     from clearpipe.report import shell
-    from clearpipe.report.sides import Side
 
     shown = table(comparison)
     sides = [
-        Side(label, list(load_side(place).values()))
+        side
         for label, place in zip(comparison.labels, (a, b), strict=True)
+        for side in _sides(label, list(load_side(place).values()))
     ]
     only = (comparison.only_in_a, comparison.only_in_b)
     alone = zip(comparison.labels, only, strict=True)
@@ -481,6 +482,17 @@ def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
     )
     title = " and ".join(comparison.labels)
     return shell.write(path, reporting.html_of_sides(sides, title, differences))
+
+
+def _sides(label: str, results: Sequence[cp.Result]) -> list[siding.Side]:
+    """What is drawn of a side: its runs together, as far as they are of one scenario."""
+    from clearpipe.report import sides as siding
+
+    names = list(dict.fromkeys(result.meta["name"] for result in results))
+    if len(names) == 1:
+        return [siding.Side(label, results)]
+    mine = {name: [one for one in results if one.meta["name"] == name] for name in names}
+    return [siding.Side(f"{label} {name}", group) for name, group in mine.items()]
 
 
 def _cells(row: Row, spans: bool, checked: bool) -> list[str]:

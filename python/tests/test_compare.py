@@ -289,6 +289,16 @@ def test_sides_are_called_what_differs(small: str, tmp_path: Path) -> None:
     assert compare.compare(plain, plain).labels == ("A", "B")
 
 
+def test_scenarios_of_one_side_are_not_drawn_as_replications(tmp_path: Path) -> None:
+    for side in "ab":
+        for name in ("base-case-xcp", "base-case-vcp"):
+            write(name, tmp_path / side / name)
+    both = compare.compare(tmp_path / "a", tmp_path / "b")
+    page = compare.report(both, tmp_path / "a", tmp_path / "b", tmp_path / "page.html")
+    shown = re.findall(r"<b>(.*?)</b>, 1 run\.", page.read_text(encoding="utf-8"))
+    assert shown == [f"{side} base-case-{name}" for side in "ab" for name in ("vcp", "xcp")]
+
+
 def test_nothing_in_common_and_nothing_there(sides: tuple[Path, Path], tmp_path: Path) -> None:
     runner = CliRunner()
     apart = ["compare", str(sides[0] / "0"), str(sides[1] / "2")]

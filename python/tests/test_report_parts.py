@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -222,7 +223,7 @@ def test_the_numbers_of_an_axis_do_not_overlap() -> None:
     ticks = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="soft mid">([^<]*)</text>', drawn)
     assert len(ticks) >= 2
     spans = [(float(x) - svg.width(t, 11) / 2, float(x) + svg.width(t, 11) / 2) for x, t in ticks]
-    assert all(left[1] < right[0] for left, right in zip(spans, spans[1:], strict=False))
+    assert all(left[1] < right[0] for left, right in pairwise(spans))
 
 
 class Columns:
