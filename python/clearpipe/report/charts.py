@@ -75,10 +75,8 @@ QUANTITIES = (
 
 UNITS = {"bps": ("Mb/s", 1e-6), "pkts": ("pkts", 1.0), "ratio": ("%", 100.0), "s": ("ms", 1e3)}
 
-PREFIXES = {
-    "Mb/s": (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)),
-    "ms": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)),
-}
+BASES = {"Mb/s": ("bps", 1e6), "ms": ("s", 1e-3)}
+"""Base units of what is drawn in another one, and what that is of them."""
 
 
 @dataclass
@@ -209,14 +207,13 @@ def quantities(results: Sequence[Result]) -> list[Quantity]:
 def _in_handy_unit(section: Section) -> Section:
     """The same with the SI prefix that suits its highest value."""
     old = section.quantity.unit
-    prefixes = PREFIXES.get(old)
-    if prefixes is None:
+    if old not in BASES:
         return section
-    base = dict(prefixes)[old]
-    unit, factor = next((p for p in prefixes if section.top * base >= p[1]), prefixes[-1])
-    if unit == old:
+    base, size = BASES[old]
+    handy = units.scale([section.top * size], base)
+    if handy.unit == old:
         return section
-    by = base / factor
+    unit, by = handy.unit, size / handy.factor
     for panel in section.panels:
         panel.curves = [curve.scaled(by) for curve in panel.curves]
     quantity = replace(section.quantity, unit=unit, scale=section.quantity.scale * by)
