@@ -332,6 +332,24 @@ def test_two_replications_have_no_bars_and_a_word_why(tmp_path: Path) -> None:
     assert "two say too little about a mean" in seen["hint"]
 
 
+@pytest.mark.parametrize(
+    ("sweep", "panels"),
+    [("[sweep]\nreps = 3\n", 3), ('[sweep]\nvary."flows.a.count" = [1, 2]\n', 3)],
+)
+def test_a_sweep_of_little_and_without_a_plot(tmp_path: Path, sweep: str, panels: int) -> None:
+    file = write(tmp_path, sweep)
+    call("sweep", "run", file, "-q", cwd=tmp_path)
+    call("sweep", "report", file, "--out", "out", cwd=tmp_path)
+    script = """
+      key(document.querySelector(".panel"), "ArrowRight");
+      key(document.querySelector(".panel"), "Enter");
+      tell({ panels: all("#views .panel").length, marks: all("path.mark").length,
+        head: document.querySelector("#drill h3").firstChild.textContent });"""
+    seen = look(tmp_path / "out/report.html", script)
+    assert seen["panels"] == seen["marks"] == panels
+    assert seen["head"]
+
+
 def test_the_reports_run_is_that_of_python(compared: Path) -> None:
     result = cp.load(compared / "reno" / "seed1-rep0")
     assert result.fingerprint in (compared / "page.html").read_text(encoding="utf-8")

@@ -36,9 +36,9 @@ def study(table: Table, shown: Sequence[str], folder: Path) -> dict[str, Any]:
     numbers = {point.number: n for n, point in enumerate(spec.points)}
     counts = sorted({len(found) for found in table.by_point.values()} | {2, 3})
     return {
-        "axes": [_axis(axis) for axis in spec.axes],
+        "axes": [_axis(axis) for axis in spec.axes or (_nothing(spec),)],
         "measures": [_measure(metric, table) for metric in kept],
-        "points": [_places(spec, point.coordinates) for point in spec.points],
+        "points": [_places(spec, point.coordinates) or [0] for point in spec.points],
         "plots": _plots(table, kept),
         "runs": {
             "point": [numbers[row.run.point] for row in done],
@@ -87,6 +87,11 @@ def title(axis: Axis) -> str:
 def is_spread(values: Sequence[float], by: float = SPREAD) -> bool:
     """Do the values ask for a logarithmic axis?"""
     return len(values) > 1 and min(values) > 0 and max(values) >= by * min(values)
+
+
+def _nothing(spec: Spec) -> Axis:
+    """Where nothing varies: the scenario alone."""
+    return Axis("scenario", (), ((),), (spec.name,))
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
