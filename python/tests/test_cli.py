@@ -184,7 +184,7 @@ def test_transfers_show_when_they_finished() -> None:
     assert cells[5:7] == ["\N{EN DASH}"] * 2
     assert cells[8:11] == ["2", "of", "2"]
     back = next(line.split() for line in result.stdout.splitlines() if line.startswith("  rev"))
-    assert back[-2:] == ["-", "-"]
+    assert back[-2:] == ["\N{EN DASH}"] * 2
     shown = json.loads(invoke(*sized, "--json").stdout)
     (fwd, rev) = shown["groups"]
     assert (fwd["active_flows"], fwd["finished_flows"], fwd["goodput_bps"]) == (0, 2, None)
