@@ -183,7 +183,8 @@ def test_until_needs_a_named_link(tmp_path: Path, given: list[str]) -> None:
     table = VARY if given else VARY.replace("[sweep]\n", '[sweep]\nuntil = { ci = "2%" }\n')
     write(tmp_path, table, LOT)
     said = call("sweep", "run", "sweep.toml", *given, cwd=tmp_path, expect=3).stderr
-    assert f"sweep.toml: until.metric: {CANDIDATES}\n" in said
+    key = "--until" if given else "sweep.until.metric"
+    assert f"sweep.toml: {key}: {CANDIDATES}\n" in said
     assert Store(tmp_path / "results/store").present() == set()
 
 

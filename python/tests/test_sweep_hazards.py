@@ -257,15 +257,61 @@ def test_a_metric_that_only_some_runs_have_is_no_error(tmp_path: Path) -> None:
     assert "nothing in them is random" in out.stderr
 
 
-@pytest.mark.parametrize("metric", ["queue_maen_pkts", "links.bottlenek.queue_mean_pkts"])
-def test_a_metric_that_no_run_has_is_invalid(tmp_path: Path, metric: str) -> None:
-    file = write(tmp_path, UNTIL.replace("queue_mean_pkts", metric))
-    out = call("sweep", "run", file, "--jobs", 1, cwd=tmp_path, expect=3)
-    assert f"no metric is called {metric!r}; did you mean" in out.stderr
-    assert "missing" in call("sweep", "status", file, cwd=tmp_path).stdout
-    if "." not in metric:
-        # After the first run, and not after the first replications of all points.
-        assert len(times_done(tmp_path / "results/store")) < 12
+@pytest.mark.parametrize(
+    ("metric", "meant"),
+    [
+        ("queue_maen_pkts", "queue_mean_pkts"),
+        ("links.bottlenek.queue_mean_pkts", "links.bottleneck.queue_mean_pkts"),
+        ("jain_index", "jain_index_ratio"),
+        ("groups.b.timeouts", "groups.a.timeouts"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "until", "key"),
+    [
+        (UNTIL, "", "sweep.until.metric"),
+        (SMALL, "ci=5%,metric={}", "--until"),
+        (SMALL + '[plot]\nx = "topology.rtt"\ny = ["drop_ratio", "{}"]\n', "", "plot.y"),
+        (SMALL + '[plot.one]\nx = "topology.rtt"\ny = "{}"\n', "", "plot.one.y"),
+    ],
+)
+def test_a_metric_that_no_run_can_have_is_refused_before_the_first(
+    tmp_path: Path, metric: str, meant: str, text: str, until: str, key: str
+) -> None:
+    text = text.replace("queue_mean_pkts", metric).replace("{}", metric)
+    file = write(tmp_path, text)
+    file = write(tmp_path, text)
+    told = f"{file}: {key}: no metric is called {metric!r}; did you mean {meant}?"
+    with pytest.raises(ConfigError) as refused:
+        sweep.load(file, until=until.format(metric) if until else None)
+    assert str(refused.value) == told
+
+
+def test_every_command_refuses_it(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL + '[plot]\nx = "topology.rtt"\ny = "jain_index"\n')
+    told = f"clearpipe: {file}: plot.y: no metric is called 'jain_index'; did you mean jain_index_"
+    for one in ("sweep run", "sweep run --dry-run", "sweep status", "sweep report", "show"):
+        assert call(*one.split(), file, cwd=tmp_path, expect=3).stderr == f"{told}ratio?\n"
+    assert not (tmp_path / "results").exists()
+
+
+def test_groups_of_some_points_have_metrics_in_all(tmp_path: Path) -> None:
+    # The second group is there in one of the points only.
+    two = 'vary."flows.b" = [{ protocol = "reno", count = 1 }]\n'
+    plot = '[plot]\nx = "topology.rtt"\ny = ["groups.b.timeouts", "groups.a.timeouts"]\n'
+    text = '[sweep]\nvary."topology.rtt" = ["10ms", "20ms"]\n' + two + plot
+    assert len(sweep.load(write(tmp_path, text)).points) == 2
+
+
+def test_a_metric_that_no_run_happens_to_have_is_noted(tmp_path: Path) -> None:
+    text = SMALL + '[plot]\nx = "topology.rtt"\ny = ["groups.a.fct_mean_s", "drop_ratio"]\n'
+    file = write(tmp_path, text)
+    call("sweep", "run", file, cwd=tmp_path)
+    out = call("sweep", "report", file, cwd=tmp_path)
+    assert "No run has a value of groups.a.fct_mean_s (plot.y)." in out.stderr
+    text = text.replace("reps = 5", 'until = { ci = "5%", metric = "groups.a.fct_p50_s" }')
+    out = call("sweep", "run", write(tmp_path, text), cwd=tmp_path, expect=3)
+    assert "sweep.until.metric: no run has a value of groups.a.fct_p50_s" in out.stderr
 
 
 def test_a_metric_that_is_like_none_lists_the_short_names() -> None:

@@ -21,7 +21,6 @@ MARKERS = "osD^vPX*"
 def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
     """Draw one figure in every format. The files depend on the results and matplotlib alone."""
     style.check(folder / "x.png")
-    check(table, plot)
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -64,17 +63,6 @@ MOST_PANELS = 24
 def panels(spec: Spec, plot: Plot) -> int:
     """How many sets of axes a figure has."""
     return len(plot.y) * len(_panels(spec, plot))
-
-
-def check(table: Table, plot: Plot) -> None:
-    """Raises ConfigError for a metric that no run has."""
-    done = [row.metrics for row in table.rows if row.state == "done"]
-    known: dict[str, float] = {}
-    for found in done:
-        known |= found
-    for metric in plot.y:
-        if done:
-            metrics.check(metric, known, f"{table.spec.source.name}: {plot.key}.y")
 
 
 def name(metric: str, by: units.Scale, links: Sequence[str], own: str = "") -> str:

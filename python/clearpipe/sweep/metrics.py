@@ -16,11 +16,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clearpipe.errors import ConfigError
-from clearpipe.result import LinkSummary
+from clearpipe.result import GroupSummary, LinkSummary
 
 SPREAD_KEYS = ("min", "mean", "max")
 SPREADS = {"goodput_bps": ("goodput", "bps"), "fct_s": ("fct", "s")}
-LINK_COLUMNS = frozenset(LinkSummary.__annotations__) - {"link", "name", "queue"}
+
+
+def _spread(column: str) -> list[str]:
+    """The metrics of a column that holds a smallest, a mean and a largest value."""
+    name, unit = SPREADS[column]
+    return [f"{name}_{key}_{unit}" for key in SPREAD_KEYS]
+
+
+LINK_COLUMNS = tuple(
+    name for name in LinkSummary.__annotations__ if name not in ("link", "name", "queue")
+)
+GROUP_COLUMNS = tuple(
+    metric
+    for name in GroupSummary.__annotations__
+    if name not in ("group", "protocol", "arriving")
+    for metric in (_spread(name) if name in SPREADS else [name])
+)
 
 # More links than that are not listed in a message.
 MOST_NAMED = 20
@@ -87,28 +103,35 @@ def _is_number(value: object) -> bool:
     return math.isfinite(value)
 
 
-def check(metric: str, known: Mapping[str, float], where: str) -> None:
-    """Refuses a metric that a run does not have, with the nearest that it has."""
-    if metric not in known:
-        near = difflib.get_close_matches(metric, known, n=1)
-        short = ", ".join(sorted(name for name in known if "." not in name))
-        hint = f"did you mean {near[0]}?" if near else f"there are {short}"
-        raise ConfigError(f"{where}: no metric is called {metric!r}; {hint}", key=where)
+def possible(scenario: Mapping[str, Any]) -> list[str]:
+    """Every metric that a run of a resolved scenario may have: whether it has one may depend on
+    what happens in it (does a flow come to its end?)."""
+    tables = {"links": LINK_COLUMNS, "groups": GROUP_COLUMNS}
+    names = {"links": scenario["links"], "groups": scenario["flows"]}
+    out = [
+        f"{table}.{name}.{column}"
+        for table, columns in tables.items()
+        for name in names[table]
+        for column in columns
+    ]
+    own = GROUP_COLUMNS if len(scenario["flows"]) == 1 else _spread("goodput_bps")
+    return [*out, *LINK_COLUMNS, *own]
 
 
-def check_possible(
-    metric: str, summary: Mapping[str, Any], bottleneck: str | None, where: str
-) -> None:
-    """Refuses a metric that no run like this one can have.
-
-    Allowed are numbers that this run happens not to have (no flow came to its end), and links and
-    groups of other points.
-    """
-    column = metric.rpartition(".")[2]
-    columns = {name for table in ("links", "groups") for row in summary[table] for name in row}
-    spreads = {f"{name}_{key}_{unit}" for name, unit in SPREADS.values() for key in SPREAD_KEYS}
-    if column not in columns | spreads:
-        check(metric, flat(summary, bottleneck), where)
+def check(metric: str, known: Iterable[str], where: str) -> None:
+    """Refuses a metric that is not among those that are known, with the nearest of them."""
+    names = list(known)
+    if metric in names:
+        return
+    near = difflib.get_close_matches(metric, names, n=1)
+    if not near:
+        # The column alone may be right, and whose it is missing or wrong.
+        columns = {name.rpartition(".")[2]: name for name in reversed(names)}
+        found = difflib.get_close_matches(metric.rpartition(".")[2], columns, n=1)
+        near = [columns[name] for name in found]
+    short = ", ".join(sorted({name for name in names if "." not in name}))
+    hint = f"did you mean {near[0]}?" if near else f"there are {short}"
+    raise ConfigError(f"{where}: no metric is called {metric!r}; {hint}", key=where)
 
 
 def unit(metric: str) -> str:

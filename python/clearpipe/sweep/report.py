@@ -138,6 +138,7 @@ def notes(table: Table) -> Iterator[str]:
         )
     if same := sum(_is_one_run(table.of_point(p)) for p in table.spec.points):
         yield not_random(same)
+    yield from _absent(table)
     for plot in table.spec.plots:
         if (number := drawing.panels(table.spec, plot)) > drawing.MOST_PANELS:
             yield f"{plot.key} has {number} panels, too many for a file: they are in report.html."
@@ -155,6 +156,14 @@ def _until_notes(table: Table) -> Iterator[str]:
     if wide := [p.label for p in table.spec.points if not _is_narrow(table, p)]:
         shown = "; ".join(wide[:5])
         yield f"{len(wide)} points did not reach the wanted interval: {shown}"
+
+
+def _absent(table: Table) -> Iterator[str]:
+    """A note for each metric that is asked for and that no run happens to have."""
+    known = set(table.metric_names())
+    for metric, where in table.spec.metrics():
+        if metric not in known:
+            yield f"No run has a value of {_full(table, metric)} ({where})."
 
 
 def not_random(points: int) -> str:

@@ -395,7 +395,6 @@ class Sweep:
         from clearpipe.sweep import sequential
 
         plan = sequential.Plan(self.spec, self.store)
-        self.watcher = _Checked(self.watcher, self.store, self.spec.until.metric)
         while groups := plan.groups():
             for points, reps in groups:
                 self._round(replace(self.spec, points=points), reps)
@@ -467,25 +466,6 @@ def invalid_run(spec: Spec, point: Point, rep: int) -> Run:
     text = json.dumps([spec.source.text, sets, spec.seed, rep, *engine])
     identity = hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
     return Run(identity, point.number, rep, spec.seed, sets, point.label, spec.engine)
-
-
-class _Checked:
-    """Watches for the first run that is done: a metric that none can have is an error at once."""
-
-    def __init__(self, inner: Watcher, store: Store, metric: str) -> None:
-        self.inner = inner
-        self.store = store
-        self.metric = metric
-        self.fresh = 0
-        self.begin, self.started, self.said = inner.begin, inner.started, inner.said
-
-    def ended(self, run: Run, tally: Tally) -> None:
-        """A run is over."""
-        self.inner.ended(run, tally)
-        if self.fresh == 0 and tally.fresh == 1:
-            _, summary = self.store.read_json(run.identity, "summary.json")
-            metrics.check_possible(self.metric, summary, run.bottleneck, "until.metric")
-        self.fresh = tally.fresh
 
 
 class Threads:

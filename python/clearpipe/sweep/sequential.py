@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass, field
 
 from clearpipe import statistics
+from clearpipe.errors import ConfigError
 from clearpipe.sweep import metrics, runner
 from clearpipe.sweep.spec import Point, Spec, Until
 from clearpipe.sweep.store import Store
@@ -89,7 +90,8 @@ class Plan:
     def check(self) -> None:
         """Raises ConfigError when all points have runs and none of them has the metric."""
         if self.last and not any(one.found or one.have == 0 for one in self.points):
-            metrics.check(self.until.metric, self.last, "until.metric")
+            key, metric = self.until.key, self.until.metric
+            raise ConfigError(f"{key}: no run has a value of {metric}", key=key)
 
     def waiting(self) -> int:
         """Points that need runs which are neither done nor failed."""

@@ -6,6 +6,7 @@ message names the file and the key.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
 import json
@@ -13,13 +14,14 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clearpipe import api
 from clearpipe.errors import ConfigError
+from clearpipe.sweep import metrics
 from clearpipe.units import PARSED
 from clearpipe.units import split as split_quantity
 
@@ -81,6 +83,8 @@ class Until:
     """Half of the 95 % interval over the mean."""
     min_reps: int = 5
     max_reps: int = 100
+    key: str = "sweep.until.metric"
+    """What named the metric: a key of the file, or an option."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,27 @@ class Spec:
         for plot in self.plots:
             yield from ((metric, f"{plot.key}.y") for metric in plot.y)
         if self.until is not None:
-            yield self.until.metric, "until.metric"
+            yield self.until.metric, self.until.key
+
+    def check_metrics(self) -> None:
+        """Refuses a metric that no run of any point can have. Which links and groups there are may
+        vary from point to point."""
+        left = dict(self.metrics())
+        known: dict[str, None] = {}
+        for toml in self._resolved():
+            known |= dict.fromkeys(metrics.possible(tomllib.loads(toml)))
+            left = {metric: where for metric, where in left.items() if metric not in known}
+            if not left:
+                return
+        for metric, where in left.items():
+            metrics.check(metric, known, f"{self.source.name}: {where}")
+
+    def _resolved(self) -> Iterator[str]:
+        """The scenario without what varies, and then that of each point that is valid."""
+        yield self.resolved
+        for point in self.points:
+            with contextlib.suppress(ConfigError):
+                yield api.resolve(self.source, set=(*self.sets, *point.sets)).toml
 
 
 def load(
@@ -177,7 +201,9 @@ def parse(
         changes |= {"reps": reps, "until": None}
     if until is not None:
         changes["until"] = parse_until(until, spec.until)
-    return replace(spec, **changes)
+    spec = replace(spec, **changes)
+    spec.check_metrics()
+    return spec
 
 
 def parse_until(text: str, default: Until | None) -> Until:
@@ -193,7 +219,8 @@ def parse_until(text: str, default: Until | None) -> Until:
     except ValueError:
         raise ConfigError(f"--until: {text!r}: {wanted}", key="until") from None
     ratio = percentage(parts["ci"], "--until")
-    return _until(Until(parts.get("metric", base.metric), ratio, low, high), "--until")
+    key = "--until" if default is None or "metric" in parts else base.key
+    return _until(Until(parts.get("metric", base.metric), ratio, low, high, key), "--until")
 
 
 def _until(until: Until, where: str) -> Until:
