@@ -82,11 +82,11 @@ pub enum Problem {
         found: String,
     },
     /// A bare number where a unit exists.
-    #[error("{value} has no unit; write for example \"{example}\" (units: {units})")]
+    #[error("{value} has no unit; write for example {example} (units: {units})")]
     NoUnit {
         /// What was written.
         value: String,
-        /// The same with a unit.
+        /// The same with a unit, in quotes.
         example: String,
         /// The units there are.
         units: String,

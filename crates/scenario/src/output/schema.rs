@@ -5,11 +5,16 @@ use serde_json::{Map, Value as Json, json};
 use crate::file::File;
 use crate::syntax::declaration::table_schema;
 
+/// What the schema is called, with the number that `schema` has in a file. No address: nothing needs
+/// to be fetched, `clearpipe schema` writes it.
+const ID: &str = "urn:clearpipe:scenario:1";
+
 /// The JSON Schema (2020-12) of a scenario file.
 pub fn json_schema() -> Json {
     let mut definitions = Map::new();
     let mut schema = table_schema::<File>(&mut definitions);
     schema["$schema"] = Json::from("https://json-schema.org/draft/2020-12/schema");
+    schema["$id"] = Json::from(ID);
     schema["title"] = Json::from("Clearpipe scenario");
     schema["oneOf"] = json!([{ "required": ["topology"] }, { "required": ["links"] }]);
     schema["$defs"] = Json::Object(definitions);

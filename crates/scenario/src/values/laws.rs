@@ -59,7 +59,7 @@ fn bare(raw: &Raw) -> Problem {
         _ => (String::new(), 0.0),
     };
     let example = if (0.0..=1.0).contains(&part) { percent(part) } else { format!("{value}%") };
-    Problem::NoUnit { value, example, units: "%".to_owned() }
+    Problem::NoUnit { value, example: format!("\"{example}\""), units: "%".to_owned() }
 }
 
 /// A number of percent as a part of 1; it may be above 1.

@@ -176,16 +176,21 @@ impl Dimension<'_> {
         self.units.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    /// The unit that an example is written in.
-    fn usual_unit(&self) -> &str {
-        split(self.example).1
+    /// The unit that an example is written in, and for times seconds, too: a number alone may be a
+    /// delay as well as a duration.
+    fn usual_units(&self) -> impl Iterator<Item = &str> {
+        let usual = split(self.example).1;
+        let second = (self.zero_unit() == "s" && usual != "s").then_some("s");
+        [usual].into_iter().chain(second)
     }
 
     /// The error for a bare number.
     pub fn no_unit(&self, value: &str) -> Problem {
+        let examples: Vec<String> =
+            self.usual_units().map(|unit| format!("\"{value}{unit}\"")).collect();
         Problem::NoUnit {
             value: value.to_owned(),
-            example: format!("{value}{}", self.usual_unit()),
+            example: examples.join(" or "),
             units: self.unit_names().join(", "),
         }
     }
@@ -268,7 +273,12 @@ mod tests {
         let says = |dimension: &Dimension, text| dimension.parse(text).unwrap_err().to_string();
         assert_eq!(
             says(&TIME, "80"),
-            "80 has no unit; write for example \"80ms\" (units: ps, ns, us, ms, s, min, h)"
+            "80 has no unit; write for example \"80ms\" or \"80s\" \
+             (units: ps, ns, us, ms, s, min, h)"
+        );
+        assert_eq!(
+            says(&BYTES, "1500"),
+            "1500 has no unit; write for example \"1500MB\" (units: B, kB, MB, GB, KiB, MiB)"
         );
         assert_eq!(
             says(&RATE, "45mbps"),
