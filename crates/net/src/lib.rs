@@ -30,6 +30,7 @@ pub use crate::packet::MAX_PACKETS;
 pub use crate::world::branch::Refused;
 pub use crate::world::prototypes::{Named as Prototype, named as prototypes, with_host};
 
+use crate::link::{Counts, Link};
 use crate::observe::fingerprint::Fingerprint;
 use crate::observe::tables;
 use crate::world::build::{self, Draw};
@@ -63,6 +64,51 @@ pub struct Progress {
     pub events: u64,
     /// Packets times links crossed, access links included.
     pub packet_hops: u64,
+}
+
+/// A run at an instant: its links and its groups, in the scenario's order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Of links.
+    pub links: Vec<LinkNow>,
+    /// Of groups of flows.
+    pub groups: Vec<GroupNow>,
+}
+
+/// A link at an instant; all but the queue counts from the run's start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkNow {
+    /// Packets that wait.
+    pub queue_pkts: u32,
+    /// Bits that have left.
+    pub departed_bits: f64,
+    /// Bits that could have left.
+    pub capacity_bits: f64,
+    /// Packets that were dropped.
+    pub drops: u64,
+}
+
+/// The flows of a group that have begun and are not over.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GroupNow {
+    /// How many they are.
+    pub flows: u32,
+    /// The smallest of their congestion windows, in packets; 0 if there is no flow.
+    pub least_cwnd_pkts: f64,
+    /// The largest.
+    pub most_cwnd_pkts: f64,
+    /// All together.
+    pub sum_cwnd_pkts: f64,
+}
+
+impl GroupNow {
+    fn add(&mut self, cwnd_pkts: f64) {
+        let first = self.flows == 0;
+        self.flows += 1;
+        self.sum_cwnd_pkts += cwnd_pkts;
+        self.most_cwnd_pkts = self.most_cwnd_pkts.max(cwnd_pkts);
+        self.least_cwnd_pkts = if first { cwnd_pkts } else { self.least_cwnd_pkts.min(cwnd_pkts) };
+    }
 }
 
 /// What a run gives.
@@ -216,6 +262,24 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// What links and groups of flows are like now, for somebody who watches. Nothing is worked out for
+    /// it: a link may be behind the clock, and hosts ahead of it, by up to a path's delay.
+    pub fn look(&self) -> Look {
+        let (world, now) = (&self.world, self.progress().now);
+        let link = |link: &Link| LinkNow {
+            queue_pkts: link.queue.backlog().packets,
+            departed_bits: link.departed(now).bits_since(&Counts::default()),
+            capacity_bits: link.capacity_bits(Time::ZERO, now),
+            drops: link.counts.drops,
+        };
+        let mut groups = vec![GroupNow::default(); self.scenario.groups.len()];
+        let flows = world.sources.len() - world.islands.len();
+        for source in world.sources[..flows].iter().filter(|one| one.started && !one.finished) {
+            groups[source.group as usize].add(source.sender.cwnd());
+        }
+        Look { links: world.links.iter().map(link).collect(), groups }
+    }
+
     /// Slots for flows: how many there are, and how many of them hold a flow. Static flows hold theirs
     /// from start to end, arriving ones while anything of them is left.
     pub fn flow_slots(&self) -> (usize, usize) {
@@ -255,16 +319,16 @@ impl<'a> Run<'a> {
 /// Events between two calls of a run's `watch`.
 pub const WATCH_EVENTS: u64 = 1 << 16;
 
-/// Runs `scenario` to its end in replication `rep` of the experiment `seed`. `watch` is called every
-/// [`WATCH_EVENTS`] events and stops the run by returning false; what it has by then is the outcome.
+/// Runs `scenario` to its end in replication `rep` of the experiment `seed`. `watch` sees the run every
+/// [`WATCH_EVENTS`] events and stops it by returning false; what it has by then is the outcome.
 pub fn simulate(
     scenario: &Scenario,
     seed: u64,
     rep: u64,
-    watch: &mut dyn FnMut(Progress) -> bool,
+    watch: &mut dyn FnMut(&Run<'_>) -> bool,
 ) -> Outcome {
     let mut run = Run::new(scenario, seed, rep);
-    while run.advance(WATCH_EVENTS) && watch(run.progress()) {}
+    while run.advance(WATCH_EVENTS) && watch(&run) {}
     run.finish()
 }
 
@@ -276,12 +340,12 @@ pub fn simulate_recorded(
     scenario: &Scenario,
     draw: (u64, u64),
     recorder: Recorder,
-    watch: &mut dyn FnMut(Progress) -> bool,
+    watch: &mut dyn FnMut(&Run<'_>) -> bool,
 ) -> Result<(Outcome, Recorded), RecordError> {
     let (seed, rep) = draw;
     let mut run = Run::new(scenario, seed, rep);
     run.record(recorder);
-    while run.advance(WATCH_EVENTS) && !run.record_failed() && watch(run.progress()) {}
+    while run.advance(WATCH_EVENTS) && !run.record_failed() && watch(&run) {}
     let recorded = run.end_record()?;
     Ok((run.finish(), recorded))
 }

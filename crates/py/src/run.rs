@@ -148,12 +148,13 @@ pub fn check_writable(dir: PathBuf, replace: bool) -> PyResult<()> {
     results::check_writable(&dir, replace).map_err(errors::store)
 }
 
-/// Runs a scenario without holding the interpreter. With `out` the result
+/// Runs a scenario without holding the interpreter. With `look`, `on_progress` gets what
+/// [`net::Run::look`] says, too; None from the fluid engine. With `out` the result
 /// directory is written too, unless the run is stopped; `record` needs it and the packet engine.
 #[pyfunction]
 #[pyo3(signature = (
-    file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1, out=None,
-    replace=false, record=None, engine="packet",
+    file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1, look=false,
+    out=None, replace=false, record=None, engine="packet",
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn simulate(
@@ -165,6 +166,7 @@ pub fn simulate(
     rep: u64,
     on_progress: Option<Py<PyAny>>,
     every_s: f64,
+    look: bool,
     out: Option<PathBuf>,
     replace: bool,
     record: Option<Wanted>,
@@ -177,6 +179,7 @@ pub fn simulate(
     let out = out.as_ref().map(open).transpose().map_err(errors::store)?;
     let every = Duration::try_from_secs_f64(every_s).unwrap_or_default();
     let mut watch = Watch::new(on_progress, every);
+    watch.looks = look;
     let texts = errors::texts(&warnings);
     let (mut result, recorded) = match engine {
         Engine::Packet => {
@@ -300,7 +303,7 @@ fn timed(
         _ => None,
     };
     let start = now();
-    let mut goes_on = |progress| watch.goes_on(progress);
+    let mut goes_on = |run: &net::Run<'_>| watch.sees(run);
     let run = || match recorder {
         Some(recorder) => {
             net::simulate_recorded(scenario, (scenario.seed, rep), recorder, &mut goes_on)
@@ -364,6 +367,8 @@ fn solved(
 /// What a run does now and then: let Ctrl-C through and report.
 pub struct Watch {
     on_progress: Option<Py<PyAny>>,
+    /// Does it want to see links and flows?
+    pub looks: bool,
     every: Duration,
     signals: Instant,
     reported: Instant,
@@ -373,10 +378,20 @@ pub struct Watch {
 impl Watch {
     pub fn new(on_progress: Option<Py<PyAny>>, every: Duration) -> Watch {
         let now = now();
-        Watch { on_progress, every, signals: now, reported: now, raised: None }
+        Watch { on_progress, looks: false, every, signals: now, reported: now, raised: None }
     }
 
     pub fn goes_on(&mut self, progress: Progress) -> bool {
+        self.goes_on_with(|| (progress, None))
+    }
+
+    fn sees(&mut self, run: &net::Run<'_>) -> bool {
+        let looks = self.looks;
+        self.goes_on_with(|| (run.progress(), looks.then(|| run.look())))
+    }
+
+    /// What is said of the run is asked for when it is due.
+    fn goes_on_with(&mut self, said: impl FnOnce() -> (Progress, Option<net::Look>)) -> bool {
         let now = now();
         if prototypes::failed() {
             return false;
@@ -389,7 +404,7 @@ impl Watch {
         if due {
             self.reported = now;
         }
-        match Python::attach(|py| self.look(py, progress, due)) {
+        match Python::attach(|py| self.report(py, due.then(said))) {
             Ok(goes_on) => goes_on,
             Err(error) => {
                 self.raised = Some(error);
@@ -398,14 +413,38 @@ impl Watch {
         }
     }
 
-    fn look(&self, py: Python<'_>, progress: Progress, due: bool) -> PyResult<bool> {
+    fn report(
+        &self,
+        py: Python<'_>,
+        said: Option<(Progress, Option<net::Look>)>,
+    ) -> PyResult<bool> {
         py.check_signals()?;
-        let Some(call) = self.on_progress.as_ref().filter(|_| due) else { return Ok(true) };
-        let arguments = (progress.now.as_secs(), progress.events, progress.packet_hops);
-        let answer = call.bind(py).call1(arguments)?;
+        let (Some(call), Some((progress, look))) = (&self.on_progress, said) else {
+            return Ok(true);
+        };
+        let Progress { now, events, packet_hops } = progress;
+        let call = call.bind(py);
+        let answer = if self.looks {
+            call.call1((now.as_secs(), events, packet_hops, look.map(looked)))?
+        } else {
+            call.call1((now.as_secs(), events, packet_hops))?
+        };
         // Also NumPy's False; None and all else go on.
         Ok(!answer.eq(false)?)
     }
+}
+
+/// A link: packets that wait, bits that left and could have left, drops. A group: flows, the smallest,
+/// the largest and the sum of their windows.
+type Looked = (Vec<(u32, f64, f64, u64)>, Vec<(u32, f64, f64, f64)>);
+
+fn looked(look: net::Look) -> Looked {
+    let links = look.links.iter();
+    let groups = look.groups.iter();
+    (
+        links.map(|l| (l.queue_pkts, l.departed_bits, l.capacity_bits, l.drops)).collect(),
+        groups.map(|g| (g.flows, g.least_cwnd_pkts, g.most_cwnd_pkts, g.sum_cwnd_pkts)).collect(),
+    )
 }
 
 /// What is said of a run before it begins.

@@ -42,6 +42,45 @@ fn four_packets() -> Scenario {
     )
 }
 
+/// Packets arrive 0.08 ms apart from 0.08 ms on and take 1 ms each: at 1.5 ms the first has left, 0.42
+/// of the second, and two wait.
+#[test]
+fn a_look_by_hand() {
+    let scenario = four_packets();
+    let mut run = Run::new(&scenario, 1, 0);
+    run.pause_at(Time::ZERO + Span::from_micros(1500));
+    while run.advance(1) {}
+    let look = run.look();
+    let line = look.links[0];
+    assert_eq!((line.queue_pkts, line.drops), (2, 0));
+    assert!((line.departed_bits - 11_360.0).abs() < 1e-6, "{line:?}");
+    assert!((line.capacity_bits - 12_000.0).abs() < 1e-6, "{line:?}");
+    let [group] = look.groups[..] else { panic!("{look:?}") };
+    assert_eq!((group.flows, group.least_cwnd_pkts, group.most_cwnd_pkts), (1, 4.0, 4.0));
+    // When all is over nobody sends and nothing waits.
+    run.pause_at(Time::NEVER);
+    while run.advance(u64::MAX) {}
+    let look = run.look();
+    assert_eq!((look.groups[0].flows, look.links[0].queue_pkts), (0, 0));
+    assert!((look.links[0].departed_bits - 32_000.0).abs() < 1e-6, "{look:?}");
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let scenario = base("xcp", &["duration=2s"]);
+    let mut looks = 0;
+    let seen = clearpipe_net::simulate(&scenario, 1, 0, &mut |run| {
+        let look = run.look();
+        looks += 1;
+        assert_eq!(look.groups.iter().map(|group| group.flows).max(), Some(30));
+        let utilized = look.links[0].departed_bits / look.links[0].capacity_bits;
+        utilized > 0.0 && utilized <= 1.0
+    });
+    assert!(looks > 2, "{looks}");
+    assert!(seen.complete);
+    assert_eq!(seen.fingerprint, common::run(&scenario, 1, 0).fingerprint);
+}
+
 fn table<'a>(tables: &'a [Table], name: &str) -> &'a Table {
     tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no {name}"))
 }

@@ -343,7 +343,7 @@ fn a_full_disk_stops_the_run_early() {
     };
     recorder.capture(wanted, Box::new(Full(1_000_000))).unwrap();
     let mut looks = 0;
-    let mut watch = |_| {
+    let mut watch = |_: &Run<'_>| {
         looks += 1;
         true
     };
