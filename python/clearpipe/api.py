@@ -6,15 +6,27 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    cast,
+    overload,
+)
 
 from clearpipe import _core
 from clearpipe.errors import ConfigError, RunError
 from clearpipe.recording import TRACE_LIMIT, Recording
 from clearpipe.result import Result, seal
+from clearpipe.until import MAX_REPS
 
 if TYPE_CHECKING:
     from clearpipe import scenario
+    from clearpipe.replications import Replications
 
 Scenario: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | scenario.Scenario"
 """A scenario file's path, TOML text (it has a line break), nested mappings or `cp.Scenario`."""
@@ -43,6 +55,15 @@ class Progress(NamedTuple):
     simulated_s: float
     events: int
     packet_hops: int
+
+
+class Look(NamedTuple):
+    """What a run is like at an instant, for a live view; the packet engine alone tells it."""
+
+    links: Sequence[tuple[int, float, float, int]]
+    """Of each link: packets that wait, bits that left and could have left so far, drops."""
+    groups: Sequence[tuple[int, float, float, float]]
+    """Of each group: flows that send, the smallest, the largest and the sum of their windows."""
 
 
 class Resolved(NamedTuple):
@@ -114,11 +135,41 @@ class Queue(TypedDict):
     """What the series `router` records, each with `router_` before its name."""
 
 
+class RunOptions(TypedDict, total=False):
+    """What `run` takes besides the scenario and the number of replications."""
+
+    seed: int | None
+    rep: int
+    set: Sequence[str]
+    progress: Callable[[Progress], object] | None
+    out: str | PathLike[str] | None
+    replace: bool
+    capture: str | Sequence[str]
+    capture_headers: bool
+    capture_from: str | None
+    capture_to: str | None
+    trace: bool
+    trace_limit: str
+    engine: Engine
+
+
+@overload
+def run(scenario: Scenario | Source, **options: Unpack[RunOptions]) -> Result: ...
+@overload
+def run(
+    scenario: Scenario | Source, *, reps: int, **options: Unpack[RunOptions]
+) -> Replications: ...
+@overload
+def run(
+    scenario: Scenario | Source, *, until: str, **options: Unpack[RunOptions]
+) -> Replications: ...
 def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     scenario: Scenario | Source,
     *,
     seed: int | None = None,
     rep: int = 0,
+    reps: int | None = None,
+    until: str | None = None,
     set: Sequence[str] = (),
     progress: Callable[[Progress], object] | None = None,
     out: str | PathLike[str] | None = None,
@@ -130,7 +181,7 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     trace: bool = False,
     trace_limit: str = TRACE_LIMIT,
     engine: Engine = "packet",
-) -> Result:
+) -> Result | Replications:
     """Run a scenario.
 
     `engine` is "packet", which simulates every packet, "fluid", which solves delay differential
@@ -142,14 +193,23 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     second; the run stops, with the state "partial", when it returns False. Other Python threads
     go on meanwhile, and Ctrl-C raises KeyboardInterrupt.
 
-    `out` is a directory to write the result to, as `Result.write` does; a run that is stopped
-    writes nothing there. While it runs, it writes the packets of the links in `capture` (names, or
-    "all") to `out`/LINK.pcapng, without payloads if `capture_headers`, and with `trace` a Perfetto
-    trace of up to `trace_limit` to `out`/trace.pftrace. `capture_from` and `capture_to` are times
-    such as "10s" that both keep to. What is written changes neither result nor fingerprint.
+    With `reps`, replications 0 to `reps` - 1 are run, as many at a time as there are cores, and
+    their `Replications` tell means and 95 % intervals. `until` asks for as many as a metric needs
+    to be known: "ci=2%" for half an interval within 2 % of the mean, and perhaps
+    ",metric=NAME,min=5,max=100" (docs/sweeps.md has the names). `progress` hears of all of them,
+    in their threads, and ends all when it returns False.
 
-    Raises ConfigError if the scenario is not valid or a link is unknown, OSError if `out` cannot be
-    written, FileExistsError if it holds a result and `replace` is false.
+    `out` is a directory to write the result to, as `Result.write` does; a run that is stopped
+    writes nothing there. With `reps` or `until` it holds a directory for each, and what is in there
+    already is read instead of being run again. While it runs, it writes the packets of the links in
+    `capture` (names, or "all") to `out`/LINK.pcapng, without payloads if `capture_headers`, and
+    with `trace` a Perfetto trace of up to `trace_limit` to `out`/trace.pftrace. `capture_from` and
+    `capture_to` are times such as "10s" that both keep to. What is written changes neither result
+    nor fingerprint.
+
+    Raises ConfigError if the scenario is not valid or a link or a metric is unknown, OSError if
+    `out` cannot be written, FileExistsError if it holds a result and `replace` is false, RunError
+    if it holds another run's.
 
     >>> run("base-case-xcp", seed=1).fingerprint  # doctest: +SKIP
     """
@@ -158,6 +218,12 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
         _check("seed", seed, MAX_SEED)
     names = (capture,) if isinstance(capture, str) else tuple(capture)
     recording = Recording(names, capture_headers, trace, trace_limit, capture_from, capture_to)
+    if reps is not None or until is not None:
+        from clearpipe import batch
+
+        _check_reps(rep, reps, until)
+        jobs = batch.jobs(source(scenario), set, seed, engine, recording, out, replace)
+        return batch.replicate(jobs, reps, until, quiet=True, progress=progress)
     return run_recording(
         source(scenario),
         recording,
@@ -171,6 +237,15 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     )
 
 
+def _check_reps(rep: int, reps: int | None, until: str | None) -> None:
+    if reps is not None and until is not None:
+        raise ConfigError("reps, until: give one of them", key="reps")
+    if rep:
+        raise ConfigError("rep: goes with neither reps nor until, which begin at 0", key="rep")
+    if reps is not None and not 1 <= reps <= MAX_REPS:
+        raise ConfigError(f"reps: {reps} is out of range (allowed: 1 to {MAX_REPS})", key="reps")
+
+
 def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     source: Source,
     recording: Recording,
@@ -179,11 +254,13 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     set: Sequence[str],
     *,
     progress: Callable[[Progress], object] | None,
-    out: str | PathLike[str] | None,
-    replace: bool,
+    look: Callable[[Look], object] | None = None,
+    out: str | PathLike[str] | None = None,
+    replace: bool = False,
     engine: Engine = "packet",
 ) -> Result:
-    """As `run`, with what is to be written down in one value."""
+    """As `run`, of one run, with what is to be written down in one value; `look` is called like
+    `progress`, and before it, where the engine tells what a run is like."""
     check_engine(engine)
     if recording.wanted and engine == "fluid":
         key = "capture" if recording.capture else "trace"
@@ -197,7 +274,14 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
         return linux.run(
             source, seed, rep, set, recording=recording, progress=progress, out=out, replace=replace
         )
-    call = None if progress is None else lambda *now: progress(Progress(*now))
+
+    def call(
+        simulated_s: float, events: int, packet_hops: int, seen: tuple[Any, Any] | None = None
+    ) -> object:
+        if look is not None and seen is not None:
+            look(Look(*seen))
+        return None if progress is None else progress(Progress(simulated_s, events, packet_hops))
+
     result = Result(
         _core.simulate(
             source.name,
@@ -205,7 +289,8 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             set,
             seed=seed,
             rep=rep,
-            on_progress=call,
+            on_progress=None if progress is None and look is None else call,
+            look=look is not None,
             out=None if out is None else fspath(out),
             replace=replace,
             record=recording.as_core() if recording.wanted else None,

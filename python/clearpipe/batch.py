@@ -1,4 +1,4 @@
-"""Several runs at once, each in a thread of its own, with a bar for each."""
+"""Several runs at once, each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import sys
 import tempfile
 import threading
 import time
@@ -17,17 +16,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import clearpipe as cp
-from clearpipe import _core, api, seals, units
+from clearpipe import _core, api, progress, seals, units
+from clearpipe import replications as repeating
+from clearpipe import until as stopping
 from clearpipe.errors import RunError
 from clearpipe.recording import NOTHING, Recording, recorded
 from clearpipe.result import seal
 from clearpipe.terminal import note
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Stopped(Exception):
 
 
 def plan(
-    scenario: Path,
+    scenario: Path | api.Source,
     sets: Sequence[str],
     seed: int | None,
     reps: Sequence[int],
@@ -79,6 +77,68 @@ def plan(
     job = Job(source, used, 0, resolved.toml, tuple(sets), engine=engine)
     jobs = [replace(job, rep=rep) for rep in reps]
     return jobs, list(resolved.warnings)
+
+
+def jobs(  # noqa: PLR0913, PLR0917 - what `api.run` has sorted out
+    source: api.Source,
+    sets: Sequence[str],
+    seed: int | None,
+    engine: api.Engine,
+    recording: Recording,
+    out: str | os.PathLike[str] | None,
+    force: bool,
+) -> Callable[[int], Job]:
+    """The job of each replication; their results go below `out`."""
+    (first,), _ = plan(source, sets, seed, (0,), engine)
+    if recording.wanted and out is not None:
+        recording.check(first.source, first.sets)
+
+    def job(rep: int) -> Job:
+        one = replace(first, rep=rep, recording=recording, force=force)
+        return replace(one, out=None if out is None else Path(out) / run_directory(one))
+
+    return job
+
+
+def replicate(
+    job: Callable[[int], Job],
+    reps: int | None,
+    until: str | None,
+    *,
+    quiet: bool,
+    progress: Callable[[api.Progress], object] | None = None,
+) -> repeating.Replications:
+    """So many replications, or as many as are needed."""
+    wanted = None if until is None else stopping.parse(until, where="until")
+    if wanted is not None:
+        repeating.check(wanted, job(0).toml, job(0).source.name)
+    done = run_enough(job, reps or 1, wanted, quiet=quiet, heard=progress)
+    return repeating.Replications(tuple(one.result for one in done), wanted)
+
+
+def run_enough(
+    job: Callable[[int], Job],
+    reps: int,
+    wanted: stopping.Until | None,
+    *,
+    quiet: bool,
+    watch: bool = False,
+    heard: Callable[[api.Progress], object] | None = None,
+) -> list[Done]:
+    """The first `reps` replications, or as many as `wanted` asks for."""
+    done: list[Done] = []
+    with progress.board(quiet, watch) as board:
+
+        def more(reps: range) -> list[cp.Result]:
+            fresh = run_all([job(rep) for rep in reps], quiet=quiet, board=board, heard=heard)
+            done.extend(fresh)
+            return [one.result for one in fresh]
+
+        if wanted is None:
+            more(range(reps))
+        else:
+            repeating.until(wanted, more)
+    return done
 
 
 def scenario_directory(job: Job) -> str:
@@ -102,27 +162,45 @@ def _name(toml: str) -> str:
     return str(tomllib.loads(toml).get("name", "scenario"))
 
 
-def run_all(jobs: Sequence[Job], *, workers: int | None = None, quiet: bool = False) -> list[Done]:
+def run_all(
+    jobs: Sequence[Job],
+    *,
+    workers: int | None = None,
+    quiet: bool = False,
+    board: progress.Board | None = None,
+    heard: Callable[[api.Progress], object] | None = None,
+) -> list[Done]:
     """Run `jobs`, write their results, and give them in the same order.
 
     A directory that already holds a job's result is read instead, and a partial one is run
-    again. Whatever stops this, results
-    that were complete are kept and nothing half-done is.
+    again. Whatever stops this, results that were complete are kept and nothing half-done is.
+    `board` shows how far they are, else one of their own, and `heard` is told likewise; all runs
+    stop when it answers False.
     """
+    if board is None:
+        with progress.board(quiet) as own:
+            return run_all(jobs, workers=workers, quiet=quiet, board=own, heard=heard)
     # What was stopped half-way or damaged is no loss: the run gives it again, and more.
     jobs = [replace(job, force=True) if _is_to_be_replaced(job, quiet) else job for job in jobs]
     found = [_find(job) for job in jobs]
     stop = threading.Event()
-    display = _display(quiet)
+    board.expect(found.count(None))
+    quit = threading.Event()
+
+    def hears(now: api.Progress) -> bool:
+        if heard is not None and heard(now) is False:
+            quit.set()
+        return not quit.is_set()
+
     if any(job.engine == "linux" for job in jobs):
         workers = 1  # runs in real time would disturb each other
     futures: list[Future[Done]] = []
-    with display, ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         # A pool waits for its threads: whatever comes, also between two of them, must stop them.
         try:
             for job, stored in zip(jobs, found, strict=True):
                 if stored is None:
-                    futures.append(pool.submit(_run, job, _bar(display, job), stop))
+                    futures.append(pool.submit(_run, job, board, stop, hears))
             wait(futures)
         except BaseException:
             stop.set()
@@ -213,64 +291,40 @@ def _decisive(toml: str, engine: str) -> dict[str, Any]:
     return {key: value for key, value in tomllib.loads(toml).items() if key not in other}
 
 
-def _run(job: Job, bar: Callable[[float], None], stop: threading.Event) -> Done:
+def _run(
+    job: Job,
+    board: progress.Board,
+    stop: threading.Event,
+    heard: Callable[[api.Progress], bool],
+) -> Done:
     if stop.is_set():
         raise Stopped(job.label)
 
     end = time.perf_counter() + (math.inf if job.max_wall is None else job.max_wall)
+    scenario = tomllib.loads(job.toml)
+    names = (list(scenario.get("links", ())), list(scenario.get("flows", ())))
+    track = board.started(job, job.label, units.quantity(scenario.get("duration")), names)
 
     def watch(now: cp.Progress) -> bool:
-        bar(now.simulated_s)
-        return not stop.is_set() and time.perf_counter() < end
+        track(now.simulated_s)
+        return heard(now) and not stop.is_set() and time.perf_counter() < end
 
-    bar(0.0)
-    result = api.run_recording(
-        job.source,
-        job.recording,
-        job.seed,
-        job.rep,
-        job.sets,
-        progress=watch,
-        out=job.out,
-        replace=job.force,
-        engine=job.engine,
-    )
+    try:
+        result = api.run_recording(
+            job.source,
+            job.recording,
+            job.seed,
+            job.rep,
+            job.sets,
+            progress=watch,
+            look=track.look if board.looks else None,
+            out=job.out,
+            replace=job.force,
+            engine=job.engine,
+        )
+        track(result.meta["simulated_s"])
+    finally:
+        board.ended(job)
     if not result.complete and stop.is_set():
         raise Stopped(job.label)
-    bar(result.meta["simulated_s"])
     return Done(job, result)
-
-
-def _display(quiet: bool) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True, markup=False, highlight=False)
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[now]}", markup=False),
-        TextColumn("{task.fields[pace]}", markup=False),
-        TextColumn("ETA", markup=False),
-        TimeRemainingColumn(compact=True),
-        console=console,
-        disable=quiet or not sys.stderr.isatty(),
-    )
-
-
-def _bar(display: Progress, job: Job) -> Callable[[float], None]:
-    """A bar for `job`; what it gives is to be called with the simulated time, 0 at the start."""
-    duration = units.quantity(tomllib.loads(job.toml).get("duration"))
-    end = f" / {duration:g} s" if duration else " s"
-    task: TaskID = display.add_task(job.label, total=duration, now="waiting", pace="", start=False)
-    began: list[float] = []
-
-    def advance(simulated_s: float) -> None:
-        if not began:
-            began.append(time.perf_counter())
-            display.start_task(task)
-        pace = simulated_s / max(time.perf_counter() - began[0], 1e-3)
-        now = f"{simulated_s:.1f}{end}"
-        display.update(task, completed=simulated_s, now=now, pace=f"{pace:.1f} x real time")
-
-    return advance

@@ -66,6 +66,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
+    terminal.log_format = "text"
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _on_terminate)
 

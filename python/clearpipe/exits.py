@@ -9,7 +9,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from clearpipe.terminal import printable
+from clearpipe.terminal import failed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,5 +55,5 @@ def reports_errors(
 
 def fail(message: str, code: int) -> NoReturn:
     """Ends the command with a message."""
-    print(f"clearpipe: {printable(message)}", file=sys.stderr)
+    failed(message, code)
     raise typer.Exit(code)

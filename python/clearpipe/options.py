@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
+from clearpipe import terminal
 from clearpipe.api import MAX_REP, MAX_SEED
 
 KEPT = "finished runs are kept, and the same command goes on"
@@ -58,6 +59,38 @@ Figure = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Watch = Annotated[
+    bool,
+    typer.Option(
+        "--watch", help="Show queue, utilization and windows as they come (on a terminal)."
+    ),
+]
+
+
+def _set_log_format(value: str) -> str:
+    terminal.log_format = "json" if value == "json" else "text"
+    return value
+
+
+LogFormat = Annotated[
+    Literal["text", "json"],
+    typer.Option(
+        "--log-format",
+        callback=_set_log_format,
+        is_eager=True,
+        help="What stands on stderr: lines for people, or in each line a JSON object (and no "
+        "bars).",
+    ),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="ci=2%",
+        help="Replications until half of the 95 % interval is within this share of the mean; "
+        "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 
 # Of commands that do many runs into a store.

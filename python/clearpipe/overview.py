@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table as RichTable
 
-    from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread
+    from clearpipe.result import GroupSummary, LinkSummary, Meta, Result
 
 
 # Where a result is told in a line, more links than that are only counted.
@@ -44,8 +44,17 @@ def as_json(result: Result) -> dict[str, Any]:
     }
 
 
+def fingerprint(meta: Meta) -> str:
+    """What tells whether two runs were the same."""
+    if meta["engine"] == "linux":
+        return "no fingerprint: a real kernel does nothing twice"
+    return f"fingerprint {meta['fingerprint']}"
+
+
 def speed(meta: Meta) -> str:
     """Packet-hops, or a fluid engine's steps, per second and simulated over real time."""
+    if meta["engine"] == "linux":
+        return "in real time"
     if "numerics" in meta:
         return f"{units.count(meta['events'])} steps, {_times_real(meta)} x real time"
     return f"{_hops(meta)} Mhops/s, {_times_real(meta)} x real time"
@@ -118,7 +127,7 @@ TRANSFER_COLUMNS: list[tuple[str, Callable[[GroupSummary], str]]] = [
 ]
 
 
-def _sized(result: Result) -> set[str]:
+def sized(result: Result) -> set[str]:
     """The groups whose flows have a size."""
     flows = tomllib.loads(result.scenario_toml)["flows"]
     return {name for name, flow in flows.items() if flow["size"] != "unlimited"}
@@ -176,7 +185,7 @@ class Overview:
         """The rows' texts; what is the result's and no link's stands in the first row only."""
         group = group_cells(self.group, self.sized, transfers)
         meta = self.result.meta
-        hops = units.DASH if "numerics" in meta else _hops(meta)
+        hops = _hops(meta) if meta["engine"] == "packet" else units.DASH
         once = [*group, f"{hops} / {_times_real(meta)}"]
         links = [
             [*[link["name"]] * by_link, *(text(link) for _, text in LINK_COLUMNS)]
@@ -199,7 +208,7 @@ def overview_rows(lines: Sequence[Overview]) -> tuple[list[str], list[list[list[
 def of(results: Sequence[Result]) -> list[Overview]:
     """What tells of each result: the link that its scenario names, or else every loaded one."""
     return [
-        Overview(label, told_links(result), result.summary["groups"][0], _sized(result), result)
+        Overview(label, told_links(result), result.summary["groups"][0], sized(result), result)
         for label, result in zip(labels(results), results, strict=True)
     ]
 
@@ -322,11 +331,11 @@ def group_table(result: Result) -> Grid:
 
 def group_rows(result: Result) -> tuple[list[str], list[list[str]]]:
     """The headings and the rows of the groups' table."""
-    sized = _sized(result)
-    headings = ["Group", "Protocol", *group_headings(bool(sized))]
+    finite = sized(result)
+    headings = ["Group", "Protocol", *group_headings(bool(finite))]
     groups = result.summary["groups"]
     return headings, [
-        [x["group"], x["protocol"], *group_cells(x, sized, bool(sized))] for x in groups
+        [x["group"], x["protocol"], *group_cells(x, finite, bool(finite))] for x in groups
     ]
 
 
@@ -336,46 +345,6 @@ def overview_table(results: Sequence[Result], title: str) -> Grid:
     headings, rows = overview_rows(lines)
     left = 2 if len(link_names(lines)) > 1 else 1
     return Grid(title, headings, [row for mine in rows for row in mine], left, caption(lines))
-
-
-def _mean(spread: Spread | None, scale: float = 1.0) -> float | None:
-    return None if spread is None else scale * spread["mean"]
-
-
-LINK_MEASURES: list[tuple[str, Callable[[LinkSummary], float]]] = [
-    ("Utilization %", lambda x: 100 * x["utilization_ratio"]),
-    ("Queue mean pkts", lambda x: x["queue_mean_pkts"]),
-    ("Queue p90 pkts", lambda x: x["queue_p90_pkts"]),
-    ("Drops pkts", lambda x: float(x["drops_pkts"])),
-    ("Marks pkts", lambda x: float(x["marks_pkts"])),
-]
-
-GROUP_MEASURES: list[tuple[str, Callable[[Overview], float | None]]] = [
-    ("Goodput mean Mb/s", lambda r: _mean(r.group["goodput_bps"], 1e-6)),
-    ("Jain's index", lambda r: r.group["jain_index_ratio"]),
-    ("Finished flows", lambda r: float(r.group["finished_flows"]) if r.transfers else None),
-    ("Time to finish mean s", lambda r: _mean(r.group["fct_s"]) if r.transfers else None),
-]
-
-
-def replication_table(results: Sequence[Result]) -> RichTable:
-    """Mean, smallest and largest value over the replications of one scenario."""
-    lines = of(results)
-    table = new_table(f"Over {len(results)} replications", ["Measure", "mean", "min", "max"])
-    measured: dict[str, list[float]] = {}
-    for name in link_names(lines):
-        # Of all results: one in which it carried nothing counts as well.
-        every = (link for line in lines for link in line.result.summary["links"])
-        links = [link for link in every if link["name"] == name]
-        for title, measure in LINK_MEASURES:
-            measured[f"{title} of {name}"] = [measure(link) for link in links]
-    for title, number in GROUP_MEASURES:
-        measured[title] = [value for line in lines if (value := number(line)) is not None]
-    for title, values in measured.items():
-        if values:
-            spread = (sum(values) / len(values), min(values), max(values))
-            table.add_row(title, *map(units.number, spread))
-    return table
 
 
 MANY_COLUMNS = 12

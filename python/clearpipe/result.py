@@ -263,7 +263,8 @@ class Result:
             parts.append(f"drops {units.percent(link['drop_ratio'])}")
         if len(links) > overview.MOST_LINKS:
             parts.append(f"and {len(links) - overview.MOST_LINKS} more links")
-        return f"<Result {', '.join(parts)}, fingerprint {meta['fingerprint'][:16]}>"
+        told = overview.fingerprint({**meta, "fingerprint": meta["fingerprint"][:16]})
+        return f"<Result {', '.join(parts)}, {told}>"
 
     def _repr_html_(self) -> str:
         from clearpipe import notebook

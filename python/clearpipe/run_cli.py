@@ -16,10 +16,13 @@ from clearpipe.options import (
     WHICH,
     Figure,
     File,
+    LogFormat,
     Quiet,
     Rep,
     Seed,
     Set,
+    UntilOption,
+    Watch,
     check_figure,
     instant,
 )
@@ -28,6 +31,7 @@ from clearpipe.terminal import note, show, show_json
 if TYPE_CHECKING:
     from clearpipe.api import Engine as EngineName
     from clearpipe.batch import Done, Job
+    from clearpipe.until import Until
 
 RECORDINGS = "Captures and traces"
 BRANCHES = "Branches"
@@ -154,6 +158,7 @@ def run(  # noqa: PLR0913 - one for each option
     seed: Seed = None,
     rep: Rep = None,
     reps: Reps = None,
+    until: UntilOption = None,
     out: Out = None,
     report: Report = False,
     figure: Figure = None,
@@ -168,9 +173,11 @@ def run(  # noqa: PLR0913 - one for each option
     variant: Variant = None,
     as_json: RunJson = False,
     force: Force = False,
+    watch: Watch = False,
+    log_format: LogFormat = "text",
     quiet: Quiet = False,
 ) -> None:
-    """Run a scenario and print what came of it.
+    """Run a scenario and print what came of it; of several replications means and intervals.
 
     A result that is already there is shown instead of being computed again.
     """
@@ -180,14 +187,15 @@ def run(  # noqa: PLR0913 - one for each option
         _check_packet(engine, "--branch-at")
         alone: dict[str, object] = {
             "--reps": reps,
+            "--until": until,
             "--figure": figure,
             "--report": report,
             "--max-wall": max_wall,
         }
         alone |= {"--capture": capture, "--trace": trace}
         _check_branch(branch_at, variant, alone)
-        job = batch.plan(file, set_ or [], seed, [rep or 0])[0][0]
-        _branch(job, branch_at or "", variant or [], out, as_json, force, quiet)
+        (trunk,), _ = batch.plan(file, set_ or [], seed, [rep or 0])
+        _branch(trunk, branch_at or "", variant or [], out, as_json, force, quiet)
         return
     if report and as_json and out is None:
         raise typer.BadParameter("--report with --json needs --out")
@@ -195,30 +203,42 @@ def run(  # noqa: PLR0913 - one for each option
         tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
     )
     _check_recording(written, engine, nowhere=as_json and out is None)
-    numbers = _replications(rep, reps, figure)
+    _check_replications(rep, reps, until, figure)
     used = _engine(engine)
     check_figure(figure)
-    jobs, warnings = batch.plan(file, set_ or [], seed, numbers, used)
-    for warning in warnings:
-        note(f"note: {warning}", quiet)
+    (first,), warnings = batch.plan(file, set_ or [], seed, (rep or 0,), used)
+    wanted = _until(until, first)
+    _say_warnings((), warnings, quiet)
     if written.wanted:
-        written.check(jobs[0].source, jobs[0].sets)
-    root = _root(jobs[0], out, as_json, several=reps is not None)
+        written.check(first.source, first.sets)
+    several = reps is not None or wanted is not None
+    root = _root(first, out, as_json, several)
     wall = None if max_wall is None else instant("--max-wall", max_wall)
-    jobs = [replace(job, out=_place(job, out, root), force=force, max_wall=wall) for job in jobs]
-    jobs = [replace(job, recording=written) for job in jobs]
-    done = batch.run_all(jobs, quiet=quiet)
+    first = replace(first, force=force, max_wall=wall, recording=written)
+
+    def job(number: int) -> Job:
+        one = replace(first, rep=number if several else first.rep)
+        return replace(one, out=_place(one, out, root))
+
+    done = batch.run_enough(job, reps or 1, wanted, quiet=quiet, watch=watch)
     say_stored(done, quiet)
-    for one in done:
-        for warning in one.result.warnings:
-            if warning not in warnings:
-                note(f"note: {one.job.out}: {warning}", quiet)
+    _say_warnings(done, warnings, quiet)
     if report:
         note(f"report: {_render(done, root)}", quiet)
     if figure is not None:
         _draw(done[0], figure)
-    _show_runs(done, as_json)
+    _show_runs(done, wanted, as_json)
     _end_partial(done)
+
+
+def _say_warnings(done: Sequence[Done], known: Sequence[str], quiet: bool) -> None:
+    """Those of the scenario, or, once there are results, those that came with them."""
+    for warning in () if done else known:
+        note(f"note: {warning}", quiet)
+    for one in done:
+        for warning in one.result.warnings:
+            if warning not in known:
+                note(f"note: {one.job.out}: {warning}", quiet)
 
 
 def _end_partial(done: Sequence[Done]) -> None:
@@ -275,18 +295,33 @@ def _branch(  # noqa: PLR0913, PLR0917 - one for each option
     for name, result in results.items():
         meta = result.meta
         show(f"{name}, from {units.seconds(at)} on", overview.link_table(result))
-        show(overview.group_table(result), f"fingerprint {meta['fingerprint']}")
+        show(overview.group_table(result), overview.fingerprint(meta))
         if root is not None:
             show(f"  {units.seconds(meta['simulated_s'])} simulated; result in {root / name}")
 
 
-def _replications(rep: int | None, reps: int | None, figure: Path | None) -> Sequence[int]:
-    """The replications to run, if the options that choose them go together."""
-    if rep is not None and reps is not None:
-        raise typer.BadParameter("give either --rep or --reps")
-    if figure is not None and (reps or 1) > 1:
-        raise typer.BadParameter("--figure draws one run: give --rep instead of --reps")
-    return range(reps) if reps is not None else [rep or 0]
+def _check_replications(
+    rep: int | None, reps: int | None, until: str | None, figure: Path | None
+) -> None:
+    """Do the options that choose the replications go together?"""
+    given = {"--rep": rep, "--reps": reps, "--until": until}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise typer.BadParameter(f"give one of {' and '.join(names)}")
+    if figure is not None and ((reps or 1) > 1 or until is not None):
+        raise typer.BadParameter(f"--figure draws one run: give --rep instead of {names[0]}")
+
+
+def _until(text: str | None, job: Job) -> Until | None:
+    """What --until says, if a run of the job can have that metric."""
+    from clearpipe import replications
+    from clearpipe import until as stopping
+
+    if text is None:
+        return None
+    wanted = stopping.parse(text)
+    replications.check(wanted, job.toml, job.source.name)
+    return wanted
 
 
 def _check_recording(written: recording.Recording, engine: str, nowhere: bool) -> None:
@@ -356,21 +391,23 @@ def _draw(done: Done, figure: Path) -> None:
     static.time_series(done.result, figure)
 
 
-def _show_runs(done: Sequence[Done], as_json: bool) -> None:
+def _show_runs(done: Sequence[Done], wanted: Until | None, as_json: bool) -> None:
     from clearpipe import overview, units
+    from clearpipe.replications import Replications
 
     results = [one.result for one in done]
+    every, several = Replications(tuple(results), wanted), len(results) > 1
     if as_json:
-        every = [overview.as_json(result) for result in results]
-        show_json(every[0] if len(every) == 1 else every)
+        runs = [overview.as_json(result) for result in results]
+        show_json({"runs": runs, **every.as_json()} if several else runs[0])
         return
     name = results[0].meta["name"]
-    if len(results) == 1:
-        show(name, overview.link_table(results[0]), overview.group_table(results[0]))
+    if several:
+        show(overview.overview_table(results, name), every.table())
     else:
-        show(overview.overview_table(results, name), overview.replication_table(results))
+        show(name, overview.link_table(results[0]), overview.group_table(results[0]))
     for one in done:
         meta = one.result.meta
-        show(f"seed {meta['seed']}, rep {meta['rep']}: fingerprint {meta['fingerprint']}")
         place = f"; result in {one.job.out}" if one.job.out else ""
+        show(f"seed {meta['seed']}, rep {meta['rep']}: {overview.fingerprint(meta)}")
         show(f"  {units.seconds(meta['simulated_s'])} simulated, {overview.speed(meta)}{place}")

@@ -42,8 +42,15 @@ def check(path: str | os.PathLike[str]) -> None:
     """Raise ConfigError for a format that cannot be drawn, UnsupportedError without matplotlib."""
     if Path(path).suffix.lower() not in FORMATS:
         raise ConfigError(f"{os.fspath(path)}: a figure ends in {', '.join(FORMATS)}")
+    if lack := lacking():
+        raise UnsupportedError(lack)
+
+
+def lacking() -> str:
+    """Why no figure can be drawn; empty if one can. Tables and pages do without."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise UnsupportedError("figures need matplotlib: pip install 'clearpipe[figures]'")
+        return "figures need matplotlib: pip install 'clearpipe[figures]'"
+    return ""
 
 
 def title(result: Result) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,9 +30,26 @@ def show_json(value: object) -> None:
     sys.stdout.write("\n")
 
 
+log_format: Literal["text", "json"] = "text"
+"""What stands on stderr: lines for people, or a JSON object in each."""
+
+
 def note(message: str, quiet: bool = False) -> None:
     """A line for people."""
     if not quiet:
+        _line("note", message)
+
+
+def failed(message: str, code: int) -> None:
+    """Why the command ends."""
+    _line("error", f"clearpipe: {message}", exit_code=code)
+
+
+def _line(event: str, message: str, **more: object) -> None:
+    if log_format == "json":
+        text = message.removeprefix("clearpipe: ").removeprefix("note: ")
+        print(json.dumps({"event": event, "message": text, **more}), file=sys.stderr, flush=True)
+    else:
         print(printable(message), file=sys.stderr)
 
 

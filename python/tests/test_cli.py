@@ -104,7 +104,7 @@ def test_json_of_one_run_and_nothing_on_disk() -> None:
 
 
 def test_json_of_several_runs_is_a_list_and_they_differ_by_replication() -> None:
-    shown = json.loads(invoke("run", XCP, *UNEVEN, "--reps", "2", "--json").stdout)
+    shown = json.loads(invoke("run", XCP, *UNEVEN, "--reps", "2", "--json").stdout)["runs"]
     assert [one["meta"]["rep"] for one in shown] == [0, 1]
     assert len({one["meta"]["fingerprint"] for one in shown}) == 2
 
@@ -146,8 +146,8 @@ def test_a_scenario_comes_through_a_pipe() -> None:
     text = Path(XCP).read_text()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    piped = [one["meta"]["fingerprint"] for one in json.loads(done.stdout)]
-    read = json.loads(invoke(*RUN, "--reps", "2", "--json").stdout)
+    piped = [one["meta"]["fingerprint"] for one in json.loads(done.stdout)["runs"]]
+    read = json.loads(invoke(*RUN, "--reps", "2", "--json").stdout)["runs"]
     assert piped == [one["meta"]["fingerprint"] for one in read]
 
 
@@ -192,7 +192,7 @@ def test_transfers_show_when_they_finished() -> None:
     assert fwd["fct_s"]["max"] == max(times)
     assert (rev["active_flows"], rev["fct_s"]) == (2, None)
     several = invoke(*sized, "--reps", "2", "--out", "y", "--report")
-    assert "Time to finish mean s" in several.stdout
+    assert "Mean time to finish, group fwd" in several.stdout
     assert "2 of 2" in Path("y/report.html").read_text()
     assert "Finished" not in invoke(*RUN, "--out", "z").stdout
     assert invoke("compare", "x", "z").exit_code == 0

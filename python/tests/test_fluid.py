@@ -95,7 +95,7 @@ def test_what_has_no_fluid_form_exits_with_3(small: str, tmp_path: Path) -> None
     with pytest.raises(cp.ConfigError, match="no packets to write down"):
         cp.run(small, engine="fluid", capture="all", out=tmp_path / "x")
     with pytest.raises(cp.ConfigError, match="no engine is called magic"):
-        cp.run(small, engine="magic")  # type: ignore[arg-type]
+        cp.run(small, engine="magic")  # type: ignore[call-overload]
 
 
 def test_a_sweep_runs_it(small: str, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_names_are_no_formulas(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("value", [5, [], None, 1.5, b"x", object()])
 def test_what_is_no_scenario(value: object) -> None:
     with pytest.raises(cp.ConfigError, match="a scenario is a file, a text, a mapping"):
-        cp.run(value)  # type: ignore[arg-type]
+        cp.run(value)  # type: ignore[call-overload]
 
 
 def test_mappings_within_themselves() -> None:

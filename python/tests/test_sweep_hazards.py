@@ -16,10 +16,10 @@ import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
 from clearpipe import ConfigError, RunError, sweep
-from clearpipe.sweep import progress, runner, sequential
+from clearpipe.sweep import progress, runner
 from clearpipe.sweep import store as storing
-from clearpipe.sweep.spec import Until
 from clearpipe.sweep.store import Store
+from clearpipe.until import Until, needed
 
 SMALL = """[sweep]
 reps = 5
@@ -114,7 +114,7 @@ def test_damage_that_another_runner_repaired_is_left_alone(
 
     monkeypatch.setattr(store, "damage", first_bad)
     again = runner.Sweep(
-        spec, store, runner.Threads(1), runner.Options(), progress.Bars(disable=True)
+        spec, store, runner.Threads(1), runner.Options(), progress.Watching()
     ).run()
     assert (again.done, again.fresh, again.damaged) == (20, 0, [])
     assert len(asked) == 40
@@ -159,7 +159,7 @@ def test_a_file_that_changes_ends_the_sweep(tmp_path: Path) -> None:
     trace.write_text("1\n2\n3\n")
     spec = sweep.load(file)
 
-    class Changing(progress.Bars):
+    class Changing(progress.Watching):
         def begin(self, tally: runner.Tally) -> None:
             trace.write_text("1\n2\n7\n")
 
@@ -168,7 +168,7 @@ def test_a_file_that_changes_ends_the_sweep(tmp_path: Path) -> None:
         Store(tmp_path / "store"),
         runner.Threads(1),
         runner.Options(),
-        Changing(disable=True),
+        Changing(),
     )
     with pytest.raises(RunError, match="the scenario or a file that it names changed"):
         again.run()
@@ -224,14 +224,14 @@ def test_status_of_until_counts_what_was_asked_for(tmp_path: Path) -> None:
 
 def test_how_many_replications_are_needed() -> None:
     until = Until("x", 0.02, 3, 40)
-    assert sequential.needed(until, [1.0, 1.0, 1.0], 3) == 3
-    assert sequential.needed(until, [1.0, 1.5, 2.0], 3) == 6
+    assert needed(until, [1.0, 1.0, 1.0], 3) == 3
+    assert needed(until, [1.0, 1.5, 2.0], 3) == 6
     # With two that failed, growth is from what was done.
-    assert sequential.needed(until, [1.0, 1.5, 2.0], 5) == 10
-    assert sequential.needed(until, [1.0], 4) == 8
-    assert sequential.needed(until, [], 3) == 3
-    assert sequential.needed(until, [1.0, 1.0], 3, lacking=1) == 40
-    assert sequential.needed(until, [1.0, 2.0], 40) == 40
+    assert needed(until, [1.0, 1.5, 2.0], 5) == 10
+    assert needed(until, [1.0], 4) == 8
+    assert needed(until, [], 3) == 3
+    assert needed(until, [1.0, 1.0], 3, lacking=1) == 40
+    assert needed(until, [1.0, 2.0], 40) == 40
 
 
 def test_a_metric_that_only_some_runs_have_is_no_error(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,6 +20,7 @@ from clearpipe.options import (
     Executor,
     Jobs,
     Json,
+    LogFormat,
     MaxTime,
     Quiet,
     Retry,
@@ -102,6 +103,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
         typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
     ] = None,
     as_json: Json = False,
+    log_format: LogFormat = "text",
     quiet: Quiet = False,
 ) -> None:
     """Reproduce figures, tables and numbers of the papers, and judge what they claim.
@@ -109,6 +111,8 @@ def reproduce(  # noqa: PLR0913 - one for each option
     Without WHAT: the list of figures with their state. Interrupt it at will: the same command
     goes on. The last line counts the verdicts.
     """
+    from clearpipe import style
+    from clearpipe.errors import UnsupportedError
     from clearpipe.reproduce import data, work
     from clearpipe.sweep.runner import Options
     from clearpipe.sweep.store import Store
@@ -116,6 +120,8 @@ def reproduce(  # noqa: PLR0913 - one for each option
     if not targets:
         _list(data.every(), out, scale, as_json)
         return
+    if publish is not None and (lack := style.lacking()):
+        raise UnsupportedError(f"--publish: {lack}")
     found = {figure.id: figure for target in targets for figure in data.chosen(target)}
     figures = list(found.values())
     part = read_shard(shard)
@@ -129,7 +135,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
         Options(part, retry),
         deadline,
         quiet,
-        linux,
+        linux=linux,
     )
     _check_only(job, figures)
     _check_linux(job, figures)
@@ -176,26 +182,29 @@ def _check_linux(job: Job, figures: Sequence[Figure]) -> None:
 
 def _run(job: Job, figures: Sequence[Figure]) -> int:
     """Do the runs; gives how many are missing. Exit code 75 when out of time."""
+    from clearpipe import progress
     from clearpipe.reproduce import work
     from clearpipe.sweep.runner import OutOfTime
 
     missing = failed = 0
-    for number, figure in enumerate(figures, 1):
-        if not figure.parts[job.scale]:
-            continue
-        began = time.monotonic()
-        if not job.quiet and sys.stderr.isatty():
-            note(f"{figure.id} ({number} of {len(figures)})")
-        try:
-            tally = work.run(job, figure)
-        except OutOfTime as error:
-            note(f"clearpipe: {error}; the same command goes on")
-            raise typer.Exit(75) from None
-        missing += tally.missing
-        failed += tally.failed
-        if not job.quiet and tally.fresh:
-            took = time.monotonic() - began
-            note(f"{figure.id}: {tally.fresh} runs in {took:.0f} s")
+    with progress.board(job.quiet) as board:
+        board.expect(work.left(job, figures))
+        job = replace(job, board=board)
+        for number, figure in enumerate(figures, 1):
+            if not figure.parts[job.scale]:
+                continue
+            began = time.monotonic()
+            board.about = f"{figure.id} ({number} of {len(figures)})"
+            try:
+                tally = work.run(job, figure)
+            except OutOfTime as error:
+                note(f"clearpipe: {error}; the same command goes on")
+                raise typer.Exit(75) from None
+            missing += tally.missing
+            failed += tally.failed
+            if not job.quiet and tally.fresh:
+                took = time.monotonic() - began
+                note(f"{figure.id}: {tally.fresh} runs in {took:.0f} s")
     if failed:
         note(f"clearpipe: {failed} runs failed; the report says why")
     return missing
@@ -203,16 +212,17 @@ def _run(job: Job, figures: Sequence[Figure]) -> int:
 
 def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, quiet: bool) -> None:
     """Figures and verdicts, and a report of each paper and of all."""
+    from clearpipe import style
     from clearpipe.reproduce import report, work
 
     folder = out / done[0].scale
     for one in done:
         if one.built:
             work.write(one, folder)
+    if any(one.drawn for one in done) and (lack := style.lacking()):
+        note(f"note: no PNG, SVG and PDF: {lack}", quiet)
     pages = report.render(done, folder, whole=whole)
     if not quiet:
-        if not work.can_draw():
-            note("note: PNG, SVG and PDF need matplotlib: pip install 'clearpipe[figures]'")
         for page in pages:
             note(f"report: {page}")
     if publish is not None:
@@ -225,8 +235,6 @@ def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, q
 
 def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) -> None:
     """The verdicts under every other reading, in a page of tables."""
-    from dataclasses import replace
-
     from clearpipe.reproduce import readings, runs, work
 
     found: dict[str, list[Any]] = {one.figure.id: [] for one in done}

@@ -56,7 +56,7 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
                     told["measured"] = interval_text(reading)
         text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
         write_text(folder / f"{one.figure.id}.json", text)
-        if one.figure.panels and (one.data.cells or not one.data.parts):
+        if one.drawn:
             draw.draw_small(one.data, folder / f"{one.figure.id}.png", DPI)
     figures = data.every()
     found = _published(figures, folder)

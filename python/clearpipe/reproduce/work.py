@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import math
 import os
@@ -15,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import clearpipe as cp
+from clearpipe import style
 from clearpipe.errors import ConfigError
+from clearpipe.progress import Board
 from clearpipe.reproduce import claims, runs, settings
 from clearpipe.reproduce.claims import Judged, Outcome
 from clearpipe.reproduce.claims import Reading as Value
 from clearpipe.reproduce.data import Figure, Part, Scale, paper
 from clearpipe.reproduce.readings import Reading
-from clearpipe.sweep import progress
+from clearpipe.sweep import progress, runner
 from clearpipe.sweep.runner import Executor, Options, Sweep, Tally, Threads
 from clearpipe.sweep.spec import Spec
 from clearpipe.sweep.store import Store
@@ -40,6 +41,8 @@ class Job:
     deadline: float | None = None
     """The `time.monotonic()` at which to stop."""
     quiet: bool = True
+    board: Board = field(default_factory=Board)
+    """What shows how far the runs are."""
     linux: bool = False
     """Are parts on a real kernel run, too?"""
     reading: Reading | None = None
@@ -81,6 +84,11 @@ class Done:
     def built(self) -> bool:
         """Is there anything to run or compute for it?"""
         return paper(self.figure.paper).is_built(self.figure)
+
+    @property
+    def drawn(self) -> bool:
+        """Is there anything to draw? A figure without runs is computed."""
+        return bool(self.figure.panels) and bool(self.data.cells or not self.data.parts)
 
     def counts(self) -> Counter[str]:
         """Claims by verdict."""
@@ -185,11 +193,22 @@ def run(job: Job, figure: Figure) -> Tally:
             continue
         # One after the other, and here: they are measured in real time.
         executor = Threads(1, job.deadline) if part.real else job.executor
-        with progress.watcher(job.quiet) as watcher:
-            tally = Sweep(spec, job.store, executor, job.options, watcher).run()
+        watcher = progress.Watching(job.board, spec, whole=True)
+        tally = Sweep(spec, job.store, executor, job.options, watcher).run()
         for name in ("wanted", "done", "failed", "fresh", "elsewhere"):
             setattr(whole, name, getattr(whole, name) + getattr(tally, name))
     return whole
+
+
+def left(job: Job, figures: Sequence[Figure]) -> int:
+    """How many runs are to be done."""
+    job.store.open()
+    sweeps = [one for figure in figures for one in job.sweeps(figure)]
+    found: set[str] = set()
+    for part, spec in sweeps:
+        if not (part.real and job.lacking):
+            found |= runner.left(spec, job.store, job.options)
+    return len(found)
 
 
 def judge(job: Job, figure: Figure) -> Done:
@@ -201,7 +220,8 @@ def judge(job: Job, figure: Figure) -> Done:
 
 
 def write(done: Done, folder: Path) -> Path:
-    """A directory for the figure: verdicts.json, scenarios, and the drawing if there is one."""
+    """A directory for the figure: verdicts.json, scenarios, and the drawing if there is one and
+    matplotlib is there."""
     from clearpipe.reproduce import draw
 
     place = folder / done.figure.id
@@ -210,16 +230,10 @@ def write(done: Done, folder: Path) -> Path:
     write_text(
         place / "verdicts.json", json.dumps(done.as_json(), indent=1, ensure_ascii=False) + "\n"
     )
-    # A figure without runs is computed. The reports draw it without matplotlib, too.
-    drawn = done.figure.panels and (done.data.cells or not done.data.parts)
-    if drawn and can_draw():
+    # The reports draw it without matplotlib, too.
+    if done.drawn and not style.lacking():
         draw.draw(done.data, place)
     return place
-
-
-def can_draw() -> bool:
-    """Is matplotlib there, which figures as files need? The reports do not."""
-    return importlib.util.find_spec("matplotlib") is not None
 
 
 def write_scenarios(done: Done, folder: Path) -> None:

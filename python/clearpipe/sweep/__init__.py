@@ -22,9 +22,9 @@ __all__ = ["OutOfTime", "Spec", "Store", "Tally", "load", "run", "table"]
 
 def run(spec: Spec, store: str | PathLike[str], *, jobs: int | None = None) -> Tally:
     """Do what is missing of a sweep, `jobs` runs at a time."""
-    from clearpipe.sweep.progress import Bars
+    from clearpipe.sweep.progress import Watching
 
-    return Sweep(spec, Store(Path(store)), Threads(jobs), Options(), Bars(disable=True)).run()
+    return Sweep(spec, Store(Path(store)), Threads(jobs), Options(), Watching()).run()
 
 
 def table(spec: Spec, store: str | PathLike[str]) -> Any:

@@ -18,6 +18,7 @@ from clearpipe.options import (
     Executor,
     Jobs,
     Json,
+    LogFormat,
     MaxTime,
     Quiet,
     Retry,
@@ -26,6 +27,8 @@ from clearpipe.options import (
     Set,
     Shard,
     StoreDir,
+    UntilOption,
+    Watch,
     group,
 )
 from clearpipe.options import shard as read_shard
@@ -34,6 +37,7 @@ from clearpipe.sweep.place import Place
 from clearpipe.terminal import note, show, show_json
 
 if TYPE_CHECKING:
+    from clearpipe.sweep.progress import Watching
     from clearpipe.sweep.results import Table
     from clearpipe.sweep.runner import Executor, Options, Tally
     from clearpipe.sweep.spec import Spec
@@ -48,15 +52,6 @@ Reps = Annotated[
         min=1,
         metavar="N",
         help="Replications, instead of the file's. More can be added later; what is there is kept.",
-    ),
-]
-UntilOption = Annotated[
-    str | None,
-    typer.Option(
-        "--until",
-        metavar="ci=2%",
-        help="Replications until half of the 95 % interval is within this share of the mean; "
-        "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
     ),
 ]
 Engine = Annotated[str, typer.Option(metavar="NAME", help="The engine: packet or fluid.")]
@@ -100,10 +95,13 @@ def run(  # noqa: PLR0913 - one for each option
     ] = False,
     executor: Executor = "local",
     scheduler: Scheduler = None,
+    watch: Watch = False,
+    log_format: LogFormat = "text",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Do the runs that are missing. Interrupt it at will: the same command goes on."""
+    from clearpipe.sweep import progress
     from clearpipe.sweep.runner import Options
 
     wanted = _spec(file, set_, seed, reps, until, engine)
@@ -113,24 +111,28 @@ def run(  # noqa: PLR0913 - one for each option
     if dry_run:
         _forecast(wanted, store, place.width(), options, as_json, quiet)
         return
-    tally = _run(wanted, store, place, options, limit, quiet)
+    with progress.watcher(quiet, wanted, watch) as watcher:
+        tally = _run(wanted, store, place, options, limit, watcher)
     if tally.fresh and not quiet:
         _note_sameness(wanted, store)
     _tell(tally, as_json)
 
 
 def _run(
-    spec: Spec, store: Path, place: Place, options: Options, max_time_s: float | None, quiet: bool
+    spec: Spec,
+    store: Path,
+    place: Place,
+    options: Options,
+    max_time_s: float | None,
+    watcher: Watching,
 ) -> Tally:
-    from clearpipe.sweep import progress, runner
+    from clearpipe.sweep import runner
     from clearpipe.sweep.store import Store
 
     deadline = None if max_time_s is None else time.monotonic() + max_time_s
     executor = place.executor(deadline)
-    watcher = progress.watcher(quiet)
     try:
-        with watcher:
-            return runner.Sweep(spec, Store(store), executor, options, watcher).run()
+        return runner.Sweep(spec, Store(store), executor, options, watcher).run()
     except runner.OutOfTime as error:
         note(f"clearpipe: {error}; the same command goes on")
         raise typer.Exit(75) from None
@@ -178,6 +180,7 @@ def _forecast(
     spec: Spec, place: Path, jobs: int, options: Options, as_json: bool, quiet: bool
 ) -> None:
     from clearpipe import units
+    from clearpipe.progress import span
     from clearpipe.sweep import forecast
     from clearpipe.sweep.store import Store
 
@@ -197,17 +200,10 @@ def _forecast(
     if found.invalid_points:
         print(f"         {found.invalid_points} points are not valid scenarios")
     print(f"events   {found.events:.3g}, packet-hops {found.packet_hops:.3g}")
-    cores = f"{found.jobs} at a time ({_span(found.core_s)} on one core)"
-    print(f"time     {_span(found.wall_s)} with {cores}")
+    cores = f"{found.jobs} at a time ({span(found.core_s)} on one core)"
+    print(f"time     {span(found.wall_s)} with {cores}")
     print(f"memory   up to {units.size(found.memory_bytes)}, by what was tried")
     print(f"disk     {units.size(found.disk_bytes)}")
-
-
-def _span(seconds: float) -> str:
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
 
 
 @app.command()
@@ -303,6 +299,7 @@ def report(  # noqa: PLR0913 - one for each option
 
 
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:
+    from clearpipe import style
     from clearpipe.errors import RunError
     from clearpipe.sweep import report as reporting
     from clearpipe.sweep import results
@@ -318,8 +315,8 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
     if not quiet:
         for text in reporting.notes(table):
             note(f"note: {text}")
-        if table.spec.plots and not reporting.can_draw():
-            note("note: PNG, SVG and PDF need matplotlib: pip install 'clearpipe[figures]'")
+        if table.spec.plots and (lack := style.lacking()):
+            note(f"note: no PNG, SVG and PDF: {lack}")
     if as_json:
         show_json(_as_json(table))
         return

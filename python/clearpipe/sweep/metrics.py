@@ -127,7 +127,9 @@ def check(metric: str, known: Iterable[str], where: str) -> None:
     if not near:
         # The column alone may be right, and whose it is missing or wrong.
         columns = {name.rpartition(".")[2]: name for name in reversed(names)}
-        found = difflib.get_close_matches(metric.rpartition(".")[2], columns, n=1)
+        column = metric.rpartition(".")[2]
+        found = difflib.get_close_matches(column, columns, n=1)
+        found = found or [name for name in columns if column and column in name][:1]
         near = [columns[name] for name in found]
     short = ", ".join(sorted({name for name in names if "." not in name}))
     hint = f"did you mean {near[0]}?" if near else f"there are {short}"

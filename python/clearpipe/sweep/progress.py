@@ -1,105 +1,75 @@
-"""How far a sweep is: a bar for the whole and one for each run that is on."""
+"""How far a sweep is, on a board."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
-import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import tomllib
+from collections.abc import Sequence
 
+from clearpipe import progress, units
+from clearpipe.progress import Board, Track
 from clearpipe.sweep.runner import Run, Tally
-from clearpipe.terminal import note
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
-# More bars than that are not shown.
-MOST_BARS = 8
+from clearpipe.sweep.spec import Spec
 
 
-def watcher(quiet: bool) -> Bars:
-    """Bars, or nothing where there is no terminal."""
-    return Bars(disable=quiet or not sys.stderr.isatty(), quiet=quiet)
+class Watching(contextlib.AbstractContextManager["Watching"]):
+    """Tells a board what a sweep does. With `whole`, the board is one of several sweeps and knows
+    already how many runs there are."""
 
+    def __init__(
+        self, board: Board | None = None, spec: Spec | None = None, whole: bool = False
+    ) -> None:
+        self.board = board or Board()
+        self.whole = whole
+        self.failed = 0
+        base = tomllib.loads(spec.resolved) if spec is not None else {}
+        self.duration_s = units.quantity(base.get("duration"))
+        self.names: tuple[Sequence[str], Sequence[str]] = (
+            list(base.get("links", ())),
+            list(base.get("flows", ())),
+        )
 
-class Bars(contextlib.AbstractContextManager["Bars"]):
-    """Progress bars on stderr."""
-
-    def __init__(self, disable: bool, quiet: bool = True) -> None:
-        self.disable = disable
-        self.quiet = quiet
-        self.display: Progress | None = None
-        self.whole: Any = None
-        self.running: dict[str, Any] = {}
-        self.lock = threading.Lock()
-
-    def __enter__(self) -> Bars:
-        if not self.disable:
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
-
-            self.display = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[note]}", markup=False),
-                TimeElapsedColumn(),
-                TextColumn("ETA", markup=False),
-                TimeRemainingColumn(compact=True),
-                console=Console(stderr=True, markup=False, highlight=False),
-            )
-            self.display.start()
+    def __enter__(self) -> Watching:
+        if not self.whole:
+            self.board.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self.display is not None:
-            self.display.stop()
+    def __exit__(self, *error: object) -> None:
+        if not self.whole:
+            self.board.__exit__(*error)
+
+    @property
+    def looks(self) -> bool:
+        """Are links and flows to be seen?"""
+        return self.board.looks
 
     def begin(self, tally: Tally) -> None:
-        """The bar for the whole; of what is left, only the time of this call's runs counts."""
-        if self.display is None:
-            return
-        left = tally.wanted - tally.done - tally.failed
-        if self.whole is None:
-            self.whole = self.display.add_task("sweep", total=left, note="")
-        else:
-            self.display.update(self.whole, total=tally.fresh + left)
+        """So many runs are to be done now."""
+        self.failed = tally.failed
+        if not self.whole:
+            self.board.expect(tally.wanted - tally.done - tally.failed)
 
-    def started(self, run: Run) -> Callable[[float], None]:
-        """A line for the run, if there is room."""
-        with self.lock:
-            if self.display is None or len(self.running) >= MOST_BARS:
-                return lambda _: None
-            name = f"{run.label} rep {run.rep}"
-            task = self.display.add_task(name[:60], total=None, note="")
-            self.running[run.identity] = task
-        display = self.display
-
-        def advance(simulated_s: float) -> None:
-            display.update(task, note=f"{simulated_s:.1f} s simulated")
-
-        return advance
+    def started(self, run: Run) -> Track:
+        """A run begins."""
+        durations = [text for one in run.sets if (text := _value(one, "duration"))]
+        duration = units.quantity(durations[-1]) if durations else self.duration_s
+        return self.board.started(run.identity, f"{run.label} rep {run.rep}", duration, self.names)
 
     def ended(self, run: Run, tally: Tally) -> None:
-        """Takes the run's bar away."""
-        if self.display is None:
-            return
-        with self.lock:
-            task = self.running.pop(run.identity, None)
-        if task is not None:
-            self.display.remove_task(task)
-        note = f"{tally.failed} failed" if tally.failed else ""
-        self.display.update(self.whole, advance=1, note=note)
+        """A run is over."""
+        self.board.ended(run.identity, failed=tally.failed > self.failed)
+        self.failed = tally.failed
 
     def said(self, text: str) -> None:
-        """A line on stderr."""
-        if not self.quiet:
-            note(f"clearpipe: {text}")
+        """Something that the user should know now."""
+        self.board.said(text)
+
+
+def _value(option: str, key: str) -> str:
+    name, _, value = option.partition("=")
+    return value.strip('"') if name == key else ""
+
+
+def watcher(quiet: bool, spec: Spec | None = None, watch: bool = False) -> Watching:
+    """For one sweep by itself."""
+    return Watching(progress.board(quiet, watch), spec)

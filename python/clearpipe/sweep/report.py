@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from clearpipe import measures, statistics, units
+from clearpipe import measures, statistics, style, units
 from clearpipe.report import shell
 from clearpipe.sweep import drawing, metrics, results
 from clearpipe.sweep import study as studying
@@ -27,24 +26,15 @@ DEFAULT_METRICS = (
 def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
     """Write `report.html`, `runs.csv` and, with matplotlib, the figures; gives the page and the
     figures.
-
-    Raises ConfigError for a figure of a metric that no run has.
     """
-    for plot in table.spec.plots:
-        drawing.check(table, plot)
     folder.mkdir(parents=True, exist_ok=True)
     drawn: list[Path] = []
-    if can_draw():
+    if not style.lacking():
         for plot in table.spec.plots:
             if drawing.panels(table.spec, plot) <= drawing.MOST_PANELS:
                 drawn += drawing.draw(table, plot, folder)
     shell.write(folder / "runs.csv", results.csv(table))
     return shell.write(folder / "report.html", page(table, folder)), drawn
-
-
-def can_draw() -> bool:
-    """Is matplotlib there, which figures as files need? The page does not."""
-    return importlib.util.find_spec("matplotlib") is not None
 
 
 def page(table: Table, folder: Path) -> str:

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple, Protocol
 import clearpipe as cp
 from clearpipe import _core, api
 from clearpipe.errors import ClearpipeError, ConfigError, RunError
+from clearpipe.progress import Track
+from clearpipe.recording import NOTHING
 from clearpipe.sweep import metrics
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Damage, Store, write_whole
@@ -65,11 +67,15 @@ class Tally:
 class Watcher(Protocol):
     """What shows how far a sweep is."""
 
+    @property
+    def looks(self) -> bool:
+        """Does it want to see links and flows?"""
+
     def begin(self, tally: Tally) -> None:
         """The first word."""
 
-    def started(self, run: Run) -> Callable[[float], None]:
-        """A run begins; what this gives is called with the simulated time."""
+    def started(self, run: Run) -> Track:
+        """A run begins; what this gives is told how far it is."""
 
     def ended(self, run: Run, tally: Tally) -> None:
         """A run is over."""
@@ -299,7 +305,12 @@ def _plan(spec: Spec, point: Point, reps: Sequence[int]) -> Planned | str:
 
 
 def do(
-    spec_source: api.Source, run: Run, store: Store, keep: str, watch: Callable[[float], bool]
+    spec_source: api.Source,
+    run: Run,
+    store: Store,
+    keep: str,
+    watch: Callable[[float], bool],
+    look: Callable[[api.Look], object] | None = None,
 ) -> str:
     """Do one run and store it; gives what became of it.
 
@@ -313,12 +324,14 @@ def do(
         if store.directory(run.identity).is_dir():
             return "there"
         try:
-            result = api.run(
+            result = api.run_recording(
                 spec_source,
-                seed=run.seed,
-                rep=run.rep,
-                set=run.sets,
+                NOTHING,
+                run.seed,
+                run.rep,
+                run.sets,
                 progress=lambda now: watch(now.simulated_s),
+                look=look,
                 engine=run.engine,
             )
         except (ClearpipeError, MemoryError) as error:
@@ -517,7 +530,8 @@ class Threads:
             show(simulated_s)
             return not self._over()
 
-        return do(spec.source, run, store, spec.keep, goes_on)
+        look = show.look if watcher.looks else None
+        return do(spec.source, run, store, spec.keep, goes_on, look)
 
     def _late(self) -> bool:
         return self.deadline is not None and time.monotonic() >= self.deadline
@@ -554,6 +568,13 @@ def standing(spec: Spec, store: Store) -> Tally:
             tally.done += one.identity in there
             tally.failed += one.identity not in there and one.identity in failed
     return tally
+
+
+def left(spec: Spec, store: Store, options: Options) -> set[str]:
+    """The runs that are to be done, as far as it is known by now."""
+    there, failed = store.present(), set() if options.retry else set(store.failed())
+    every = (one.identity for one in asked(spec, store) if not isinstance(one, tuple))
+    return {one for one in every if options.includes(one)} - there - failed
 
 
 def not_random(spec: Spec, store: Store) -> int:

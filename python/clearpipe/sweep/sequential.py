@@ -1,9 +1,4 @@
-"""Replications until a metric is known well enough.
-
-A point gets `min_reps`, then as many as the interval so far asks for, at most twice what it has,
-and so on until half of the 95 % t interval is below the wanted share of the mean, or `max_reps` is
-reached. Stopping when an interval looks narrow makes it cover a little less than 95 %; `min_reps`
-keeps that small.
+"""Replications of a sweep's points until a metric is known well enough (`clearpipe.until`).
 
 What a point needs follows from its runs alone, in the order of their replications: it does not
 matter who did them, or when.
@@ -12,14 +7,13 @@ matter who did them, or when.
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass, field
 
-from clearpipe import statistics
 from clearpipe.errors import ConfigError
 from clearpipe.sweep import metrics, runner
-from clearpipe.sweep.spec import Point, Spec, Until
+from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Store
+from clearpipe.until import Until, needed
 
 
 @dataclass
@@ -117,25 +111,3 @@ def replay(spec: Spec, store: Store) -> Plan:
     while plan.advance():
         pass
     return plan
-
-
-def needed(until: Until, found: list[float], have: int, lacking: int = 0) -> int:
-    """How many replications a point needs that has `have`; as many when that is enough.
-
-    `found` is the metric where there is one. A mean over some of the runs only is no mean of the
-    point's, so with `lacking` runs there is nothing to stop at before `max_reps`.
-    """
-    if have >= until.max_reps or not found:
-        return have
-    if lacking:
-        return until.max_reps
-    most = min(2 * have, until.max_reps)
-    if len(found) < 2:
-        return most
-    interval = statistics.t_interval(found)
-    if interval.ratio <= until.ci_ratio:
-        return have
-    if math.isinf(interval.ratio):
-        return most
-    guess = math.ceil(have * (interval.ratio / until.ci_ratio) ** 2)
-    return min(max(guess, have + 1), most)

@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from clearpipe import api
+from clearpipe import until as stopping
 from clearpipe.errors import ConfigError
 from clearpipe.sweep import metrics
 from clearpipe.units import PARSED
 from clearpipe.units import split as split_quantity
+from clearpipe.until import MAX_REPS, Until
 
 Value = bool | int | float | str | list[Any] | dict[str, Any]
 
 MAX_POINTS = 1_000_000
-MAX_REPS = 1_000_000
 SERIES = re.compile(r"\s*(linspace|logspace)\(([^,()]+),([^,()]+),([^,()]+)\)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 CONDITION = re.compile(r"\s*(<=|>=|<|>)\s*(.+)")
@@ -72,19 +73,6 @@ class Point:
     def label(self) -> str:
         """All coordinates in a line."""
         return ", ".join(f"{name}={label}" for name, label in self.coordinates.items()) or "base"
-
-
-@dataclass(frozen=True)
-class Until:
-    """Replications until a metric is known well enough."""
-
-    metric: str
-    ci_ratio: float
-    """Half of the 95 % interval over the mean."""
-    min_reps: int = 5
-    max_reps: int = 100
-    key: str = "sweep.until.metric"
-    """What named the metric: a key of the file, or an option."""
 
 
 @dataclass(frozen=True)
@@ -200,49 +188,10 @@ def parse(
     if reps is not None:
         changes |= {"reps": reps, "until": None}
     if until is not None:
-        changes["until"] = parse_until(until, spec.until)
+        changes["until"] = stopping.parse(until, spec.until)
     spec = replace(spec, **changes)
     spec.check_metrics()
     return spec
-
-
-def parse_until(text: str, default: Until | None) -> Until:
-    """`ci=2%` and perhaps `,metric=NAME,max=N,min=N`, as `--until` takes it."""
-    parts = dict(part.partition("=")[::2] for part in text.split(","))
-    wanted = "ci=2%[,metric=NAME][,min=N][,max=N] is wanted"
-    if "ci" not in parts or parts.keys() - {"ci", "metric", "min", "max"}:
-        raise ConfigError(f"--until: {text!r}: {wanted}", key="until")
-    base = default or Until("utilization_ratio", 0.0)
-    try:
-        low = int(parts.get("min", base.min_reps))
-        high = int(parts.get("max", base.max_reps))
-    except ValueError:
-        raise ConfigError(f"--until: {text!r}: {wanted}", key="until") from None
-    ratio = percentage(parts["ci"], "--until")
-    key = "--until" if default is None or "metric" in parts else base.key
-    return _until(Until(parts.get("metric", base.metric), ratio, low, high, key), "--until")
-
-
-def _until(until: Until, where: str) -> Until:
-    if not 2 <= until.min_reps <= until.max_reps <= MAX_REPS:
-        raise ConfigError(
-            f"{where}: min_reps = {until.min_reps} and max_reps = {until.max_reps}: "
-            f"2 <= min_reps <= max_reps <= {MAX_REPS} is wanted",
-            key="until",
-        )
-    return until
-
-
-def percentage(text: object, where: str) -> float:
-    """`2%` as 0.02."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*%\s*", str(text))
-    try:
-        value = float(match[1]) / 100 if match else math.nan
-    except ValueError:
-        value = math.nan
-    if not 0 < value <= 1:
-        raise ConfigError(f"{where}: {text!r}: a share above 0% and up to 100% is wanted")
-    return value
 
 
 class _Reader:
@@ -311,11 +260,11 @@ class _Reader:
             raise self.fail("sweep.until.ci", 'missing key; a share such as "2%" is wanted')
         until = Until(
             str(table.get("metric", "utilization_ratio")),
-            percentage(table["ci"], f"{self.file}: sweep.until.ci"),
+            stopping.percentage(table["ci"], f"{self.file}: sweep.until.ci"),
             self.count(table.get("min_reps", 5), "sweep.until.min_reps"),
             self.count(table.get("max_reps", 100), "sweep.until.max_reps"),
         )
-        return _until(until, f"{self.file}: sweep.until")
+        return stopping.checked(until, f"{self.file}: sweep.until")
 
     # Axes.
 
