@@ -130,10 +130,10 @@ docs-reference: ## regenerate docs/reference
 	cargo run --quiet --profile ci -p clearpipe-scenario --example reference \
 		> docs/reference/scenario.md
 	cargo run --quiet --profile ci -p clearpipe-scenario --example schema \
-		> docs/reference/scenario.schema.json
+		> python/clearpipe/scenario.schema.json
 
 models: ## regenerate python/clearpipe/scenario.py from docs/reference (after docs-reference)
-	$(PYTHON) python/tools/make_models.py docs/reference/scenario.schema.json \
+	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \
 		python/clearpipe/scenario.py
 
 notebook: $(DEV)/installed ## execute the notebooks in docs again and keep what they show

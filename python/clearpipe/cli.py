@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from clearpipe import terminal
+from clearpipe import complete, terminal
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.linux.cli import app as linux
+from clearpipe.new_cli import new, schema
 from clearpipe.options import File, InGroups, Json, Quiet, Rep, Seed, Set, instant
 from clearpipe.reproduce.cli import reproduce
 from clearpipe.run_cli import run, say_stored
@@ -40,6 +41,8 @@ app.add_typer(sweeps, name="sweep")
 app.add_typer(theory, name="theory")
 app.command(cls=InGroups)(run)
 app.command()(reproduce)
+app.command()(new)
+app.command()(schema)
 app.add_typer(linux, name="linux")
 
 
@@ -75,7 +78,12 @@ def _options(
 @reports_errors()
 def explain(  # noqa: PLR0913 - one for each option
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A result directory or a scenario file.")
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="A result directory or a scenario file.",
+            autocompletion=complete.scenarios,
+        ),
     ],
     *,
     flow: Annotated[int, typer.Option(min=0, metavar="N", help="The flow's number.")],
@@ -174,7 +182,7 @@ def list_(
     sources: dict[str, tuple[Callable[[], Sequence[Any]], tuple[str, ...]]] = {
         "protocols": (cp.protocols, ("name", "summary", "presets", "recovery", "router", "source")),
         "queues": (cp.queues, ("name", "role", "summary", "presets", "source")),
-        "scenarios": (examples.every, ("name", "about", "path")),
+        "scenarios": (examples.every, ("name", "about")),
         "figures": (_figures, ("id", "figure", "title", "claims", "state")),
     }
     source, columns = sources[what]
@@ -183,12 +191,13 @@ def list_(
     if as_json:
         terminal.show_json(entries)
         return
-    out = overview.new_table("", columns, left=len(columns))
+    rows = []
     for entry in entries:
         presets = ", ".join(preset["name"] for preset in entry.get("presets", ()))
         cells = {**entry, "presets": presets}
-        out.add_row(*(str(cells.get(column) or "-") for column in columns))
-    terminal.show(out)
+        rows.append([str(cells.get(column) or "-") for column in columns])
+    listing = overview.Listing(columns, rows)
+    terminal.show(*([listing] if sys.stdout.isatty() else listing.lines()))
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from clearpipe import terminal
+from clearpipe import complete, terminal
 from clearpipe.api import MAX_REP, MAX_SEED
 
 KEPT = "finished runs are kept, and the same command goes on"
@@ -22,7 +22,22 @@ RESULT = "What is kept and shown"
 
 ExecutorName = Literal["local", "dask"]
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (TOML).")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="A scenario file (TOML), or the name of one that comes along (`list scenarios`).",
+        autocompletion=complete.scenarios,
+    ),
+]
+SweepFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="A scenario file with [sweep], or the name of one that comes along.",
+        autocompletion=complete.sweeps,
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -30,6 +45,7 @@ Set = Annotated[
         metavar="KEY=VALUE",
         help="Override a key: topology.rate=45Mbps. Repeatable.",
         rich_help_panel=WHICH,
+        autocompletion=complete.keys,
     ),
 ]
 Seed = Annotated[
@@ -89,6 +105,7 @@ UntilOption = Annotated[
         metavar="ci=2%",
         help="Replications until half of the 95 % interval is within this share of the mean; "
         "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
+        autocompletion=complete.until,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

@@ -263,9 +263,12 @@ def _link_sentence(link: LinkSummary) -> str:
 
 
 def repeat_command(result: Result, file: str | None = None) -> str:
-    """The command that gives the same fingerprint again."""
+    """The command that gives the same fingerprint again: of `file`, of the example that it is a run
+    of, from anywhere, or of a file that has the scenario's name."""
+    from clearpipe import examples
+
     meta = result.meta
-    name = file or f"{meta['name']}.toml"
+    name = file or examples.name_of(result.scenario_toml) or f"{meta['name']}.toml"
     engine = "" if meta["engine"] == "packet" else f" --engine {meta['engine']}"
     return f"clearpipe run {name}{engine} --seed {meta['seed']} --rep {meta['rep']}"
 
@@ -313,6 +316,44 @@ class Grid:
         for row in rows:
             table.add_row(*row)
         return table
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Entries as a table, or, where the terminal is too narrow for it, as paragraphs."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.measure import Measurement
+        from rich.padding import Padding
+        from rich.text import Text
+
+        table = new_table("", self.headings, left=len(self.headings))
+        for row in self.rows:
+            table.add_row(*row)
+        wanted = Measurement.get(console, options.update(width=1000), table).maximum
+        if wanted <= options.max_width:
+            yield table
+            return
+        for row in self.rows:
+            yield Text.assemble((row[0], "bold"))
+            yield Padding(Text(row[1]), (0, 0, 0, 4))
+            if rest := self._rest(row):
+                yield Padding(Text(rest, style="dim"), (0, 0, 0, 4))
+
+    def lines(self) -> list[str]:
+        """A line for each, for what is piped somewhere."""
+        width = max((len(row[0]) for row in self.rows), default=0)
+        return [
+            f"{row[0]:<{width}}  {row[1]}" + (f" ({rest})" if (rest := self._rest(row)) else "")
+            for row in self.rows
+        ]
+
+    def _rest(self, row: Sequence[str]) -> str:
+        told = zip(self.headings[2:], row[2:], strict=True)
+        return "; ".join(f"{heading}: {text}" for heading, text in told if text != "-")
 
 
 def link_table(result: Result) -> Grid:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from clearpipe import recording
+from clearpipe import complete, recording
 from clearpipe.exits import reports_errors
 from clearpipe.options import (
     RESULT,
@@ -43,6 +43,7 @@ Engine = Annotated[
         help="The engine: packet (every packet), fluid (delay differential equations) or linux "
         "(this machine's TCP, in real time).",
         rich_help_panel=WHICH,
+        autocompletion=complete.engines,
     ),
 ]
 Reps = Annotated[

@@ -3,7 +3,7 @@
 They render to TOML, which the same reader parses and checks that reads scenario files. A key that
 is left out has the reader's default.
 
-Generated from docs/reference/scenario.schema.json by `make models`; do not edit.
+Generated from python/clearpipe/scenario.schema.json by `make models`; do not edit.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from clearpipe import examples, scenario, values
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = ROOT / "python" / "tools" / "make_models.py"
-SCHEMA = ROOT / "docs" / "reference" / "scenario.schema.json"
+SCHEMA = ROOT / "python" / "clearpipe" / "scenario.schema.json"
 
 
 def generate(schema: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ HEAD = '''\
 They render to TOML, which the same reader parses and checks that reads scenario files. A key that
 is left out has the reader's default.
 
-Generated from docs/reference/scenario.schema.json by `make models`; do not edit.
+Generated from python/clearpipe/scenario.schema.json by `make models`; do not edit.
 """
 
 '''

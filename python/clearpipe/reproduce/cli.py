@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from clearpipe import complete
 from clearpipe.exits import reports_errors
 from clearpipe.options import (
     KEPT,
@@ -50,6 +51,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
             metavar="[WHAT]...",
             help="all, papers (vcp) or figures (vcp:fig03); without it, the list of them.",
             show_default=False,
+            autocompletion=complete.figures,
         ),
     ] = None,
     *,

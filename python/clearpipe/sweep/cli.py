@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from clearpipe import complete
 from clearpipe.exits import reports_errors
 from clearpipe.options import (
     KEPT,
@@ -27,6 +28,7 @@ from clearpipe.options import (
     Set,
     Shard,
     StoreDir,
+    SweepFile,
     UntilOption,
     Watch,
     group,
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 
 app = group("sweep", "Many runs of one scenario: what [sweep] in its file says.")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file with [sweep].")]
 Reps = Annotated[
     int | None,
     typer.Option(
@@ -54,7 +55,14 @@ Reps = Annotated[
         help="Replications, instead of the file's. More can be added later; what is there is kept.",
     ),
 ]
-Engine = Annotated[str, typer.Option(metavar="NAME", help="The engine: packet or fluid.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The engine: packet or fluid.",
+        autocompletion=complete.engines_of_sweeps,
+    ),
+]
 
 
 def _spec(
@@ -78,7 +86,7 @@ def _spec(
 @app.command()
 @reports_errors(KEPT)
 def run(  # noqa: PLR0913 - one for each option
-    file: File,
+    file: SweepFile,
     *,
     set_: Set = None,
     seed: Seed = None,
@@ -209,7 +217,7 @@ def _forecast(
 @app.command()
 @reports_errors(KEPT)
 def status(  # noqa: PLR0913 - one for each option
-    file: File,
+    file: SweepFile,
     *,
     set_: Set = None,
     seed: Seed = None,
@@ -275,7 +283,7 @@ def _error_counts(spec: Spec, store: Store) -> dict[str, int]:
 @app.command()
 @reports_errors(KEPT)
 def report(  # noqa: PLR0913 - one for each option
-    file: File,
+    file: SweepFile,
     *,
     set_: Set = None,
     seed: Seed = None,

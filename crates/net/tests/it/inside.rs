@@ -76,7 +76,7 @@ fn looking_changes_nothing() {
         let utilized = look.links[0].departed_bits / look.links[0].capacity_bits;
         utilized > 0.0 && utilized <= 1.0
     });
-    assert!(looks > 2, "{looks}");
+    assert!(looks >= 2, "{looks}");
     assert!(seen.complete);
     assert_eq!(seen.fingerprint, common::run(&scenario, 1, 0).fingerprint);
 }

@@ -378,13 +378,13 @@ fn the_committed_reference_page_is_the_types_own() {
 
 #[test]
 fn the_committed_schema_is_the_types_own() {
-    let path = root().join("docs/reference/scenario.schema.json");
+    let path = root().join("python/clearpipe/scenario.schema.json");
     let file = fs::read_to_string(path).unwrap_or_default();
     // As values: the order of keys depends on who else uses serde_json in the build.
     assert!(
         serde_json::from_str::<serde_json::Value>(&file).ok() == Some(json_schema()),
         "stale: cargo run -p clearpipe-scenario --example schema > \
-         docs/reference/scenario.schema.json"
+         python/clearpipe/scenario.schema.json"
     );
 }
 

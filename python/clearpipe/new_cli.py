@@ -1,0 +1,176 @@
+"""The commands `clearpipe new` and `clearpipe schema`: files to begin with, help for editors."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clearpipe import complete
+from clearpipe.exits import reports_errors
+from clearpipe.options import Quiet
+from clearpipe.terminal import note, show
+
+if TYPE_CHECKING:
+    from clearpipe.new import Wanted
+
+NewFile = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The file to write.")]
+Protocols = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protocol",
+        metavar="NAME",
+        help="What flows send by. Repeatable: several make a sweep that compares them.",
+        autocompletion=complete.protocols,
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUES",
+        help="topology.rtt=10ms,40ms,160ms or topology.rtt='logspace(10ms, 1s, 5)'. Repeatable.",
+        autocompletion=complete.keys,
+    ),
+]
+
+
+@reports_errors()
+def new(  # noqa: PLR0913 - one for each option
+    file: NewFile = None,
+    *,
+    protocol: Protocols = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The link's queue; default: what the protocol needs.",
+            autocompletion=complete.queues,
+        ),
+    ] = None,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of the link: 45Mbps.")] = None,
+    rtt: Annotated[str | None, typer.Option(metavar="TIME", help="Two ways: 80ms.")] = None,
+    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="1bdp, 100pkt, 1MB.")] = None,
+    flows: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many: 10.")] = None,
+    duration: Annotated[str | None, typer.Option(metavar="TIME", help="Simulated: 60s.")] = None,
+    vary: Vary = None,
+    reps: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Replications of a sweep's points: 5.")
+    ] = None,
+    schema: Annotated[
+        bool,
+        typer.Option(help="Write the schema beside it, so that an editor completes and checks."),
+    ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Over a file that is there.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a scenario or a sweep to begin with, with comments.
+
+    Without any option, on a terminal, it asks.
+    """
+    from clearpipe import new as making
+
+    given = {
+        "protocols": tuple(protocol or ()),
+        "queue": queue,
+        "rate": rate,
+        "rtt": rtt,
+        "buffer": buffer,
+        "flows": flows,
+        "duration": duration,
+        "vary": tuple(vary or ()),
+        "reps": reps,
+    }
+    said: dict[str, Any] = {key: value for key, value in given.items() if value}
+    asks = not said and sys.stdin.isatty() and sys.stderr.isatty()
+    path = file or Path("mine.toml")
+    if asks and file is None:
+        path = Path(typer.prompt("File", default="mine.toml", err=True))
+    if path.exists() and not force:
+        raise typer.BadParameter(f"{path} is there already; --force replaces it")
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem) or "mine"
+    wanted = replace(making.Wanted(), name=stem, **said)
+    if asks:
+        wanted = _asked(wanted)
+    text = making.text(wanted, str(path), schema)
+    if schema:
+        _place_schema(path.parent / making.SCHEMA, force=False)
+    path.write_text(text, encoding="utf-8")
+    verb = "sweep run" if wanted.sweeps else "run"
+    note(f"{path}: written; clearpipe {verb} {path}", quiet)
+
+
+def _asked(default: Wanted) -> Wanted:
+    def ask(what: str, value: str) -> str:
+        return str(typer.prompt(what, default=value, err=True)).strip()
+
+    protocols = ask("Protocols, with commas between", ", ".join(default.protocols))
+    rate = ask("Rate of the link", default.rate)
+    rtt = ask("Round-trip time without queues", default.rtt)
+    flows = typer.prompt("Flows", default=default.flows, type=int, err=True)
+    duration = ask("Simulated time", default.duration)
+    vary = ask("What varies, such as topology.rtt=10ms,80ms,320ms (nothing: -)", "-")
+    return replace(
+        default,
+        protocols=tuple(filter(None, (one.strip() for one in protocols.split(",")))),
+        rate=rate,
+        rtt=rtt,
+        flows=flows,
+        duration=duration,
+        vary=() if vary == "-" else (vary,),
+    )
+
+
+@reports_errors()
+def schema(
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write it there instead, for a line #:schema ./FILE."),
+    ] = None,
+    path: Annotated[
+        bool, typer.Option("--path", help="Print where the installed one is instead.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Over any file that is there.")] = False,
+) -> None:
+    """Print the JSON Schema of scenario files, by which editors complete and check them.
+
+    A scenario whose first line is `#:schema ./scenario.schema.json` is checked so by Even Better
+    TOML in VS Code, by Zed, Helix and taplo.
+    """
+    if path:
+        show(str(_schema_file()))
+    elif out is not None:
+        _place_schema(out, force)
+        note(f"{out}: written")
+    else:
+        sys.stdout.write(_schema())
+
+
+def _schema_file() -> Path:
+    return Path(str(files("clearpipe") / "scenario.schema.json"))
+
+
+def _schema() -> str:
+    return _schema_file().read_text(encoding="utf-8")
+
+
+def _place_schema(path: Path, force: bool) -> None:
+    """Writes the schema, over an older one, too, but over nothing else."""
+    own = _schema()
+    if path.exists() and not force and _title(path.read_text(encoding="utf-8")) != _title(own):
+        raise typer.BadParameter(f"{path} is there already, and no schema of Clearpipe's")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(own, encoding="utf-8")
+
+
+def _title(text: str) -> object:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found.get("title") if isinstance(found, dict) else None
