@@ -40,6 +40,7 @@ from clearpipe.errors import (
     UnsupportedError,
 )
 from clearpipe.prototype import Router, Sender
+from clearpipe.replications import Replications
 from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread, Summary
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ __all__ = [
     "Progress",
     "Protocol",
     "Queue",
+    "Replications",
     "Resolved",
     "Result",
     "Router",

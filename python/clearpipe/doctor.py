@@ -45,7 +45,7 @@ PROGRAMS = (
 
 MODULES = (
     ("matplotlib", "draws figures (run --figure, Result.plot)", "pip install 'clearpipe[figures]'"),
-    ("pyarrow", "takes the result tables", "pip install pyarrow"),
+    ("pyarrow", "takes result tables; sweep export", "pip install 'clearpipe[export]'"),
     ("polars", "takes the result tables", "pip install polars"),
     ("pandas", "takes the result tables", "pip install pandas"),
 )

@@ -308,7 +308,6 @@ def report(  # noqa: PLR0913 - one for each option
 
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:
     from clearpipe import style
-    from clearpipe.errors import RunError
     from clearpipe.sweep import report as reporting
     from clearpipe.sweep import results
     from clearpipe.sweep.store import Store
@@ -316,9 +315,8 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
     store = Store(place)
     store.identify()
     table = results.read(spec, store)
-    if not any(row.state == "done" for row in table.rows):
-        raise RunError(f"{place}: holds no run of this sweep; `clearpipe sweep run` does them")
-    folder = out or Path("results") / f"{re.sub(r'[^A-Za-z0-9_.+-]+', '-', spec.name)}-sweep"
+    _check_some(table, place)
+    folder = out or Path("results") / f"{_plain(spec.name)}-sweep"
     page, drawn = reporting.render(table, folder)
     if not quiet:
         for text in reporting.notes(table):
@@ -331,6 +329,59 @@ def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: boo
     _print_points(table)
     for path in [*drawn, page]:
         print(path)
+
+
+@app.command()
+@reports_errors(KEPT)
+def export(  # noqa: PLR0913 - one for each option
+    file: SweepFile,
+    *,
+    set_: Set = None,
+    seed: Seed = None,
+    reps: Reps = None,
+    until: UntilOption = None,
+    engine: Engine = "packet",
+    store: StoreDir = STORE,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where the .parquet files go.",
+            show_default="results/NAME-export",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write all runs as Parquet for DuckDB, polars and pandas: runs, groups, flows, links."""
+    from clearpipe.sweep import dataset, results
+    from clearpipe.sweep.store import Store
+
+    dataset.check()
+    spec = _spec(file, set_, seed, reps, until, engine)
+    place = Store(store)
+    place.identify()
+    table = results.read(spec, place)
+    _check_some(table, store)
+    folder = out or Path("results") / f"{_plain(spec.name)}-export"
+    told = dataset.export(table, place, folder)
+    if as_json:
+        show_json({"folder": folder, "rows": told})
+        return
+    for name, rows in told.items():
+        print(f"{folder / name}.parquet: {rows} rows")
+
+
+def _check_some(table: Table, place: Path) -> None:
+    """Is any run done?"""
+    from clearpipe.errors import RunError
+
+    if not any(row.state == "done" for row in table.rows):
+        raise RunError(f"{place}: holds no run of this sweep; `clearpipe sweep run` does them")
+
+
+def _plain(name: str) -> str:
+    """A scenario's name as part of a folder's."""
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", name)
 
 
 def _print_points(table: Table) -> None:
