@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import clearpipe as cp
 from clearpipe import measures, statistics, units
 from clearpipe.errors import ConfigError, RunError
+from clearpipe.result import one_run
 
 if TYPE_CHECKING:
     from clearpipe.overview import Grid
@@ -231,7 +232,7 @@ def _method(
         return None, "no interval: it takes two pairs or more (clearpipe run --reps N)"
     if max(len(side) for side in names.values()) > 1:
         return None, "no interval: a side holds several scenarios, which are no replications"
-    if all(len({result.fingerprint for result in side}) == 1 for side in sides):
+    if all(one_run(side) for side in sides):
         return None, "no interval: the replications are all the same run, nothing in it is random"
     if paired:
         return "paired t", f"{level} interval: paired t over {len(a)} pairs"
@@ -255,7 +256,7 @@ def _pair(a: cp.Result, b: cp.Result) -> dict[str, Any]:
     return {
         "a": {key: value for key, value in a.meta.items() if key in kept},
         "b": {key: value for key, value in b.meta.items() if key in kept},
-        "same_fingerprint": a.fingerprint == b.fingerprint,
+        "same_fingerprint": one_run([a, b]),
     }
 
 

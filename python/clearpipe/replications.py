@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from clearpipe import measures, statistics, units
 from clearpipe import until as stopping
+from clearpipe.result import one_run
 from clearpipe.until import Until
 
 if TYPE_CHECKING:
@@ -84,8 +85,7 @@ class Replications(Sequence["Result"]):
     @property
     def one_run(self) -> bool:
         """Are all the same run, because nothing in the scenario is random?"""
-        prints = {result.fingerprint for result in self.results}
-        return len(self) > 1 and len(prints) == 1 and prints != {None}
+        return len(self) > 1 and one_run(self.results)
 
     def as_json(self) -> dict[str, Any]:
         """For each metric its mean, and the ends of the interval if there is one."""

@@ -319,7 +319,8 @@ def test_signals_end_runs_with_what_they_have(number: signal.Signals, code: int)
 def test_what_a_killed_run_left_is_removed_by_the_next() -> None:
     command = ["run", XCP, "--set", "duration=100h", "--reps", "2", "--out", "long"]
     process = in_process(*command)
-    time.sleep(2)
+    while not Path("long").is_dir():
+        time.sleep(0.05)
     process.kill()
     process.communicate(timeout=20)
     assert [path for path in Path("long").iterdir() if path.name[0] != "."] == []

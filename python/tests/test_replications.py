@@ -155,3 +155,18 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert done.exit_code == code
         assert "--until" in done.stderr
     assert CliRunner().invoke(app, [*call, "--until", "ci=2%", "--rep", "1"]).exit_code == 2
+
+
+def test_runs_on_a_real_kernel_are_never_the_same() -> None:
+    """They have no fingerprint that could be."""
+    from types import SimpleNamespace
+    from typing import Any
+
+    from clearpipe import overview
+    from clearpipe.result import one_run
+
+    meta: Any = {"engine": "linux", "fingerprint": "none", "packet_hops_per_s": 0.0}
+    runs: Any = [SimpleNamespace(meta=meta, fingerprint="none")] * 3
+    assert not one_run(runs)
+    assert overview.fingerprint(meta) == "no fingerprint: a real kernel does nothing twice"
+    assert overview.speed(meta) == "in real time"
