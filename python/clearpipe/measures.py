@@ -110,9 +110,14 @@ def of(metric: str) -> Measure:
     if whole != column and whole in MEASURES:
         known = MEASURES[whole]
         return Measure(f"{known.title}, whole run", known.unit, known.more, known.less)
+    return Measure(words(column), base_unit(column))
+
+
+def words(column: str) -> str:
+    """A column without its unit, as words: `losses_pkts` is `Losses`."""
     unit = base_unit(column)
-    words = column.removesuffix(f"_{unit}").replace("_", " ") if unit else column.replace("_", " ")
-    return Measure(words[:1].upper() + words[1:], unit)
+    told = (column.removesuffix(f"_{unit}") if unit else column).replace("_", " ")
+    return told[:1].upper() + told[1:]
 
 
 def base_unit(metric: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clearpipe import measures, overview, units
+from clearpipe import measures, overview, style, units
 from clearpipe.report import network, svg, topology
 
 if TYPE_CHECKING:
@@ -30,16 +30,20 @@ MOST_CURVES = 4
 
 WIDTH, HEIGHT = 220, 36
 
+
+def _palette(colors: Sequence[str]) -> str:
+    return " ".join(f"--c{number}: {color};" for number, color in enumerate(colors))
+
+
 # A notebook has a theme of its own, which the text's colour follows; the lines go with both.
 CSS = """
 .clearpipe { --ink: currentColor; --soft: color-mix(in srgb, currentColor 65%, transparent);
   --line: color-mix(in srgb, currentColor 22%, transparent);
   --paper: var(--jp-layout-color0, Canvas); --wash: transparent;
-  --c0: #0072b2; --c1: #d55e00; --c2: #00916a; --c3: #b5518b;
-  --c4: #a87900; --c5: #3a8fc4; --c6: #7b5fb3; --c7: #7b7b7b;
+  @LIGHT@
   font-size: 13px; line-height: 1.4; }
 @media (prefers-color-scheme: dark) {
-  .clearpipe { --c0: #3d97d3; --c1: #e87a2e; --c2: #2aa87f; --c3: #cc7aae; --c4: #c79a2c; }
+  .clearpipe { @DARK@ }
 }
 .clearpipe table { border-collapse: collapse; margin: .4em 0; font-size: inherit;
   font-variant-numeric: tabular-nums; }
@@ -59,6 +63,7 @@ CSS = """
 .clearpipe svg .node { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
 .clearpipe .curve { fill: none; stroke-width: 1.4; stroke-linejoin: round; }
 """
+CSS = CSS.replace("@LIGHT@", _palette(style.COLORS)).replace("@DARK@", _palette(style.DARK))
 
 
 class Curve(NamedTuple):

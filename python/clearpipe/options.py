@@ -74,6 +74,16 @@ Figure = Annotated[
         metavar="FILE", help="Draw it to a .png, .svg or .pdf file.", rich_help_panel=RESULT
     ),
 ]
+Draw = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="What --figure draws: a series that the scenario probes (cwnd, srtt), a number such "
+        "as queue_mean_pkts or groups.web.fct_p95_s, or fct. Repeatable; without it every series "
+        "that is probed.",
+        rich_help_panel=RESULT,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Watch = Annotated[
     bool,

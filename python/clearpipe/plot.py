@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearpipe import measures, units
 from clearpipe.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
 MOST_NAMED = 6
 """Of more lines, each has its group's colour and the legend names the groups."""
 
-UNITS = {"bps": ("Mb/s", 1e-6), "pkts": ("pkts", 1.0), "ratio": ("%", 100.0), "s": ("ms", 1e3)}
+WIDTH = 6.4
+"""Inches."""
 
 
 class Line(NamedTuple):
@@ -119,7 +123,18 @@ class Plot:
         if ids is not None:
             wanted = _chosen("ids", [str(i) for i in ids], [str(line.id) for line in lines])
             lines = [line for line in lines if str(line.id) in wanted]
-        return self._draw(lines, name.replace("_", " "), "", 1.0, ax)
+        return self._draw(lines, name.replace("_", " "), "", ax)
+
+    def figure(self, path: str | os.PathLike[str], *names: str) -> Path:
+        """Draw a panel for each of `names` to a .png, .svg or .pdf file, as `run --figure` does.
+
+        A name is a series (`cwnd`, `router_phi`), a number of the result, of all links or groups or
+        of one (`queue_mean_pkts`, `groups.web.fct_p95_s`), or `fct`. Without names it has every
+        series that was probed.
+        """
+        from clearpipe.report import static
+
+        return static.draw([self._result], path, names)
 
     def _flows(
         self,
@@ -140,8 +155,7 @@ class Plot:
             known = [str(line.id) for line in lines]
             chosen = _chosen("flows", [str(flow) for flow in flows], known)
             lines = [line for line in lines if str(line.id) in chosen]
-        unit, scale = UNITS[name.rpartition("_")[2]]
-        return self._draw(lines, title, unit, scale, ax)
+        return self._draw(lines, title, measures.base_unit(name), ax)
 
     def _links(
         self,
@@ -154,9 +168,8 @@ class Plot:
         import_matplotlib()
         lines = list(self._lines(self._recorded(probe, name), name, "link"))
         wanted = _chosen("links", links, [line.name for line in lines])
-        unit, scale = UNITS[name.rpartition("_")[2]]
         shown = [line for line in lines if line.name in wanted]
-        return self._draw(shown, title, unit, scale, ax)
+        return self._draw(shown, title, measures.base_unit(name), ax)
 
     def _recorded(self, probe: str, name: str) -> Table:
         """The series `name`, which the entry `probe` of the scenario's [probe] records."""
@@ -207,12 +220,12 @@ class Plot:
                 return np.sort(taken[np.isfinite(taken)])
         return np.empty(0)
 
-    def _draw(
-        self, lines: Sequence[Line], title: str, unit: str, scale: float, ax: Axes | None
-    ) -> Axes:
+    def _draw(self, lines: Sequence[Line], title: str, unit: str, ax: Axes | None) -> Axes:
+        """Lines of values in a base unit, drawn in the one that suits them."""
         from clearpipe.style import COLORS
 
         axes = self._axes(ax)
+        scale = units.scale((value for line in lines for value in line.y.tolist()), unit)
         named = len(lines) <= MOST_NAMED
         families = list(dict.fromkeys(line.family for line in lines))
         counts = {family: sum(x.family == family for x in lines) for family in families}
@@ -226,7 +239,7 @@ class Plot:
                 told.add(line.family)
             (drawn,) = axes.plot(
                 line.x,
-                scale * line.y,
+                line.y / scale.factor,
                 color=COLORS[color % len(COLORS)],
                 linewidth=1.0 if named else 0.6,
                 drawstyle="steps-post" if self._on_change() else "default",
@@ -234,7 +247,7 @@ class Plot:
             )
             drawn.set_gid(line.name)
         axes.set_xlabel("Time (s)")
-        axes.set_ylabel(f"{title} ({unit})" if unit else title)
+        axes.set_ylabel(f"{title} ({scale.unit})" if scale.unit else title)
         return self._finished(axes, own=ax is None, several=len(lines) > 1)
 
     def _cumulative(self, times: dict[str, Array], ax: Axes | None) -> Axes:
@@ -267,18 +280,22 @@ class Plot:
 
         # Of pyplot, so that a notebook shows it; and before the style is set, because the first
         # figure chooses pyplot's settings for good.
-        figure = pyplot.figure(figsize=(6.4, 2.7), layout="constrained")
+        figure = pyplot.figure(figsize=(WIDTH, 2.7), layout="constrained")
         with rc_context(STYLE):
             return figure.subplots()
 
     def _finished(self, axes: Axes, own: bool, several: bool) -> Axes:
-        from clearpipe.style import title
+        from clearpipe.style import FRAMED, PAD, legend, title
 
-        axes.set_ylim(bottom=0)
-        if own:
-            axes.set_title(title(self._result), loc="left", fontsize=9, fontweight="bold")
-        if several:
-            axes.legend(frameon=False, fontsize=8, ncols=3)
+        if axes.dataLim.y0 >= 0:
+            axes.set_ylim(bottom=0)
+        if not own:
+            if several:
+                axes.legend(**FRAMED)
+            return axes
+        room = legend(axes, WIDTH - 0.8) if several else PAD
+        told = title(self._result)
+        axes.set_title(told, loc="left", fontsize=9, fontweight="bold", pad=room)
         return axes
 
     def _on_change(self) -> bool:

@@ -14,6 +14,7 @@ from clearpipe.exits import reports_errors
 from clearpipe.options import (
     RESULT,
     WHICH,
+    Draw,
     Figure,
     File,
     LogFormat,
@@ -163,6 +164,7 @@ def run(  # noqa: PLR0913 - one for each option
     out: Out = None,
     report: Report = False,
     figure: Figure = None,
+    draw: Draw = None,
     capture: Capture = None,
     capture_headers: CaptureHeaders = False,
     capture_from: CaptureFrom = None,
@@ -204,15 +206,16 @@ def run(  # noqa: PLR0913 - one for each option
         tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
     )
     _check_recording(written, engine, nowhere=as_json and out is None)
-    _check_replications(rep, reps, until, figure)
+    _check_replications(rep, reps, until)
     used = _engine(engine)
     check_figure(figure)
     (first,), warnings = batch.plan(file, set_ or [], seed, (rep or 0,), used)
     wanted = _until(until, first)
+    several = reps is not None or wanted is not None
+    _check_draw(figure, draw or [], first, several=(reps or 1) > 1 or wanted is not None)
     _say_warnings((), warnings, quiet)
     if written.wanted:
         written.check(first.source, first.sets)
-    several = reps is not None or wanted is not None
     root = _root(first, out, as_json, several)
     wall = None if max_wall is None else instant("--max-wall", max_wall)
     first = replace(first, force=force, max_wall=wall, recording=written)
@@ -227,7 +230,7 @@ def run(  # noqa: PLR0913 - one for each option
     if report:
         note(f"report: {_render(done, root)}", quiet)
     if figure is not None:
-        _draw(done[0], figure)
+        _draw(done, figure, draw or [])
     _show_runs(done, wanted, as_json)
     _end_partial(done)
 
@@ -301,16 +304,12 @@ def _branch(  # noqa: PLR0913, PLR0917 - one for each option
             show(f"  {units.seconds(meta['simulated_s'])} simulated; result in {root / name}")
 
 
-def _check_replications(
-    rep: int | None, reps: int | None, until: str | None, figure: Path | None
-) -> None:
+def _check_replications(rep: int | None, reps: int | None, until: str | None) -> None:
     """Do the options that choose the replications go together?"""
     given = {"--rep": rep, "--reps": reps, "--until": until}
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise typer.BadParameter(f"give one of {' and '.join(names)}")
-    if figure is not None and ((reps or 1) > 1 or until is not None):
-        raise typer.BadParameter(f"--figure draws one run: give --rep instead of {names[0]}")
 
 
 def _until(text: str | None, job: Job) -> Until | None:
@@ -386,10 +385,26 @@ def _render(done: Sequence[Done], root: Path | None) -> Path:
     return report.render([one.result for one in done], folder / "report.html")
 
 
-def _draw(done: Done, figure: Path) -> None:
+def _check_draw(figure: Path | None, names: Sequence[str], job: Job, *, several: bool) -> None:
+    """Before any run: has it what --figure is to draw?"""
+    if figure is None:
+        if names:
+            raise typer.BadParameter("--draw needs --figure")
+        return
     from clearpipe.report import static
 
-    static.time_series(done.result, figure)
+    chosen = static.subjects(names, job.toml)
+    if several and any(one.kind != "number" for one in chosen):
+        raise typer.BadParameter(
+            "--figure draws series of one run: give --rep instead of several, or name numbers "
+            "alone, such as --draw queue_mean_pkts"
+        )
+
+
+def _draw(done: Sequence[Done], figure: Path, names: Sequence[str]) -> None:
+    from clearpipe.report import static
+
+    static.draw([one.result for one in done], figure, names)
 
 
 def _show_runs(done: Sequence[Done], wanted: Until | None, as_json: bool) -> None:

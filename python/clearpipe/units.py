@@ -161,6 +161,12 @@ def setting(value: object) -> str:
     return str(value) if found is None else tell(*found)
 
 
+def unbroken(text: str) -> str:
+    """The text with numbers that a line's end does not part from their units."""
+    space = "\N{NO-BREAK SPACE}"
+    return re.sub(r"(?<=\d) (?=[A-Za-zµ%/])|(?<=/) (?=s\b)", space, text)
+
+
 def quantity(text: object) -> float | None:
     """A time in seconds or a number of bytes out of a resolved scenario, for display only."""
     found = split(text)

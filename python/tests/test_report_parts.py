@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clearpipe as cp
-from clearpipe import report
+from clearpipe import report, units
 from clearpipe.report import dots, layout, network, page, summary, svg, thin, topology
 
 
@@ -314,3 +314,20 @@ every = "10ms"
     # Slots, not flows: the table has those.
     assert re.search(r'"label":"web \(up to \d+ at once\)"', found)
     assert '"label":"flow' not in found
+
+
+def test_a_stroke_below_its_dot_is_no_range() -> None:
+    def drawn(tick: float) -> str:
+        row = dots.Row("core", "red", "", "2.09", dot=2.09, tick=tick)
+        return dots.Plot("Queue", "pkts", [row], [], []).drawing()
+
+    assert 'class="whisker"' in drawn(3.0)
+    assert 'class="whisker"' not in drawn(2.0)
+    assert 'class="median"' in drawn(2.0)
+
+
+def test_a_logarithmic_axis_of_times_has_units() -> None:
+    rows = [dots.Row("web", "red", "", "", dot=value) for value in (0.01, 10.0)]
+    drawing = dots.Plot("Time to finish", "s", rows, [], [], log=True).drawing()
+    ticks = re.findall(r'class="soft mid">([^<]+)<', drawing)
+    assert ticks == ["10 ms", "100 ms", "1 s", "10 s"]

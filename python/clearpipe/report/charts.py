@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from clearpipe import overview, units
+from clearpipe import measures, overview, units
 from clearpipe.report import thin
 from clearpipe.report.thin import Array, Folded
 
@@ -72,11 +72,6 @@ QUANTITIES = (
     Quantity("srtt", "Smoothed RTT", "ms", ("srtt",), 1e3, "state", "flow"),
     Quantity("drops", "Drops", "pkts/s", ("drops",), 1.0, "count", "link"),
 )
-
-UNITS = {"bps": ("Mb/s", 1e-6), "pkts": ("pkts", 1.0), "ratio": ("%", 100.0), "s": ("ms", 1e3)}
-
-BASES = {"Mb/s": ("bps", 1e6), "ms": ("s", 1e-3)}
-"""Base units of what is drawn in another one, and what that is of them."""
 
 
 @dataclass
@@ -198,22 +193,28 @@ def quantities(results: Sequence[Result]) -> list[Quantity]:
         of: Literal["flow", "link"]
         of = "flow" if "flow" in owner.series(name).column_names else "link"
         inner = name.startswith(("sender_", "router_"))
-        unit, scale = ("", 1.0) if inner else UNITS.get(name.rpartition("_")[2], ("", 1.0))
-        title = name.partition("_")[2] if inner else name.replace("_", " ")
-        made.append(Quantity(name, title, unit, (name,), scale, "state", of, inner=inner))
+        unit = "" if inner else measures.base_unit(name)
+        title = name.partition("_")[2] if inner else measures.words(name)
+        scale = units.scale((), unit)  # `_in_handy_unit` finds the one that suits
+        made.append(
+            Quantity(name, title, scale.unit, (name,), 1 / scale.factor, "state", of, inner=inner)
+        )
     return made
 
 
 def _in_handy_unit(section: Section) -> Section:
     """The same with the SI prefix that suits its highest value."""
     old = section.quantity.unit
-    if old not in BASES:
+    known = [
+        (base, step) for base, steps in units.SHOWN.items() for step in steps if step[1] == old
+    ]
+    if not known:
         return section
-    base, size = BASES[old]
-    handy = units.scale([section.top * size], base)
-    if handy.unit == old:
+    base, (factor, _) = known[0]
+    found = units.scale([section.top * factor], base)
+    unit, by = found.unit, factor / found.factor
+    if unit == old:
         return section
-    unit, by = handy.unit, size / handy.factor
     for panel in section.panels:
         panel.curves = [curve.scaled(by) for curve in panel.curves]
     quantity = replace(section.quantity, unit=unit, scale=section.quantity.scale * by)

@@ -164,7 +164,9 @@ def _row(row: Row, y: float, axis: _Axis) -> str:
             )
     if row.tick is not None and row.dot is not None:
         x0, x1 = axis.place(row.dot), axis.place(row.tick)
-        parts.append(f'<line class="whisker" x1="{x0:.1f}" x2="{x1:.1f}" {mid} {paint}/>')
+        # A stroke below the dot stands alone: a line would look like the end of a range.
+        if x1 >= x0:
+            parts.append(f'<line class="whisker" x1="{x0:.1f}" x2="{x1:.1f}" {mid} {paint}/>')
         parts.append(
             f'<line class="median" x1="{x1:.1f}" x2="{x1:.1f}" y1="{y - 5:.1f}" '
             f'y2="{y + 5:.1f}" {paint}/>'

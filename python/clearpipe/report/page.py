@@ -262,8 +262,10 @@ def _paints(curves: Sequence[Curve], scheme: Scheme, *, links: bool) -> list[tup
 
 
 def _short_names(labels: Sequence[str]) -> list[str]:
-    """Names that fit beside a curve's end."""
-    return [svg.clip(name, 9) for name in svg.short_names(labels)]
+    """Names that fit beside a curve's end; whole if two would be the same."""
+    names = svg.short_names(labels)
+    short = [svg.clip(name, 9) for name in names]
+    return [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
 
 
 def _curve_json(curve: Curve, paint: tuple[int, float], short: str) -> dict[str, Any]:

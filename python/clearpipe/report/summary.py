@@ -169,8 +169,24 @@ def _queue(schemes: Sequence[Scheme]) -> Plot | None:
         shown = (mean, p90, most, share)
         cells.append([name, *map(units.number, shown)])
     headings = ["", "Mean pkts", "p90 pkts", "Longest pkts", "Mean, % of buffer"]
-    note = f"Dot: mean; stroke: not exceeded 90 % of the time. {_links_note(schemes)}".strip()
+    notes = ["Dot: mean; stroke: not exceeded 90 % of the time.", _below(schemes)]
+    note = " ".join(filter(None, [*notes, _links_note(schemes)]))
     return Plot("Queue", "pkts", rows, headings, cells, note)
+
+
+def _below(schemes: Sequence[Scheme]) -> str:
+    """Why strokes lie below their dots, where some do."""
+    found = [
+        scheme.result.meta["engine"]
+        for scheme, _, link, _ in _links(schemes)
+        if link["queue_p90_pkts"] < link["queue_mean_pkts"]
+    ]
+    told = []
+    if "fluid" in found:
+        told.append("The fluid engine's strokes are whole packets, so they may lie below the mean.")
+    if set(found) - {"fluid"}:
+        told.append("A stroke below the mean: long queues in less than 10 % of the time.")
+    return " ".join(told)
 
 
 def _lost(schemes: Sequence[Scheme]) -> Plot | None:

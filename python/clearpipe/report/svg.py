@@ -90,8 +90,8 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
 
 
 def short_names(labels: Sequence[str]) -> list[str]:
-    """Shorter where the others tell: `bottleneck.reverse` beside `bottleneck` is `.reverse`;
-    what stands in brackets is left out."""
+    """Shorter where the others tell: `bottleneck.reverse` beside `bottleneck` is `.reverse`, unless
+    another would be called that too; what stands in brackets is left out."""
     names = [label.partition(" (")[0] for label in labels]
     bases = [name.rpartition(".")[0] for name in names]
     pairs = zip(names, bases, strict=True)

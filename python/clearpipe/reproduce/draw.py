@@ -84,7 +84,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
         _legend(drawing, axes[: len(panels)])
         drawing.align_ylabels(axes)
         for path in paths:
-            drawing.savefig(path, dpi=dpi, metadata=style.undated(path))
+            style.save(drawing, path, dpi)
     return paths
 
 
@@ -110,7 +110,7 @@ def _tell_cut_off(axes: Sequence[Any]) -> None:
 def _title(data: Data) -> str:
     figure = data.figure
     paper = "iXCP" if figure.paper == "ixcp" else figure.paper.upper()
-    return fill(f"{paper} {figure.figure}: {figure.title}", TITLE_WIDTH)
+    return fill(units.unbroken(f"{paper} {figure.figure}: {figure.title}"), TITLE_WIDTH)
 
 
 def _legend(drawing: Any, axes: Sequence[Any]) -> None:

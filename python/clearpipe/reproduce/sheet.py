@@ -14,7 +14,7 @@ import numpy as np
 
 from clearpipe import style
 
-COLORS = (*style.COLORS, "#8c564b", "#6b6b6b", "#1b9e9e", "#7a5195")
+COLORS = (*style.COLORS, "#0f8b8d", "#7d6b00")
 
 SHAPES = {
     "o": "circle",

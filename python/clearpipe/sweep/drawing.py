@@ -52,7 +52,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
         figure.set_layout_engine("none")
         paths = [folder / f"{plot.name}.{kind}" for kind in FORMATS]
         for path in paths:
-            figure.savefig(path, dpi=200, metadata=style.undated(path))
+            style.save(figure, path, 200)
     return paths
 
 
