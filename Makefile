@@ -136,9 +136,12 @@ models: ## regenerate python/clearpipe/scenario.py from docs/reference (after do
 	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \
 		python/clearpipe/scenario.py
 
-notebook: $(DEV)/installed ## execute the notebooks in docs again and keep what they show
+notebook: $(DEV)/installed ## execute the notebooks in docs again, keep what they show, and make the students'
 	$(DEV)/bin/python python/tools/run_notebook.py docs/first-figure.ipynb
 	$(DEV)/bin/python python/tools/run_notebook.py docs/prototype.ipynb
+	for exercise in docs/exercises/solutions/*.ipynb; do \
+		$(DEV)/bin/python python/tools/run_notebook.py $$exercise; done
+	$(DEV)/bin/python python/tools/make_exercises.py docs/exercises
 
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get
 
