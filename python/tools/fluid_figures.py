@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-mpl.use("Agg")
-import matplotlib.pyplot as plt
-
 import clearpipe as cp
+from clearpipe import style
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 RTTS = ["40ms", "60ms", "80ms", "100ms", "120ms"]
@@ -345,28 +344,28 @@ def shifted(case: Case, shift: int, fluid: dict[str, str]) -> dict[str, Any]:
 def draw(case: Case, runs: list[cp.Result], path: Path) -> None:
     """One colour for each forward flow: packets pale, the fluid dashed on top."""
     unit, label = {
-        "goodput_bps": (1e-6, "Mb/s"),
-        "cwnd_pkts": (1.0, "packets"),
-        "utilization_ratio": (1.0, "utilization"),
+        "goodput_bps": (1e-6, "Goodput (Mb/s)"),
+        "cwnd_pkts": (1.0, "Congestion window (pkts)"),
+        "utilization_ratio": (100.0, "Utilization (%)"),
     }[case.column]
-    fig, ax = plt.subplots(figsize=(8, 3.2))
+    with mpl.rc_context(style.STYLE):
+        figure = Figure(figsize=(8, 3.2), layout="constrained")
+        axes = figure.subplots()
     styles: dict[str, dict[str, Any]] = {
         "packet": {"alpha": 0.4, "linewidth": 2.2},
         "fluid": {"linestyle": "--", "linewidth": 1.0},
     }
-    for result, (engine, style) in zip(runs, styles.items(), strict=True):
+    for result, (engine, line) in zip(runs, styles.items(), strict=True):
         for k, (times, values) in enumerate(curves(result, case.column, case.group).values()):
             shown = len(values) // case.every * case.every
             means = values[:shown].reshape(-1, case.every).mean(axis=1) * unit
             until = times[:shown].reshape(-1, case.every)[:, -1]
-            ax.plot(until, means, color=f"C{k}", label=engine if k == 0 else None, **style)
-    ax.set(xlabel="s", ylabel=label, title=case.title, ylim=(0, None))
-    ax.title.set_fontsize(9)
-    ax.legend(frameon=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    fig.tight_layout()
-    fig.savefig(path, dpi=90)
-    plt.close(fig)
+            color = style.COLORS[k % len(style.COLORS)]
+            axes.plot(until, means, color=color, label=engine if k == 0 else None, **line)
+    axes.set(xlabel="Time (s)", ylabel=label, ylim=(0, None))
+    room = style.legend(axes, 7.2)
+    axes.set_title(case.title, loc="left", fontsize=9, fontweight="bold", pad=room)
+    style.save(figure, path, 90)
 
 
 def main() -> None:

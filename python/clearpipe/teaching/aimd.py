@@ -9,6 +9,9 @@ from typing import Any
 import clearpipe as cp
 from clearpipe.teaching import Answer, Wrong, call, dumbbell, near, number, task
 
+FAIR = (2 / 3, 3 / 2)
+"""What flows that are meant to be fair to TCP may get of what TCP's get."""
+
 STUDENT = "clearpipe_exercise"
 """The module in which the engine finds a student's controller."""
 
@@ -117,9 +120,8 @@ def _two_flows(step: Answer) -> cp.Result:
 @task("Task 3, as fair as TCP")
 def check_friendly(increase: Answer) -> str:
     """`increase(beta)` is how many packets per RTT are fair to TCP for a flow that keeps `beta`."""
-    for beta in (0.5, 0.7, 0.875):
+    for beta, expected in ((0.5, 1.0), (0.7, 9 / 17), (0.875, 0.2)):
         found = number(call(increase, beta))
-        expected = 3 * (1 - beta) / (1 + beta)
         if not near(found, expected, 1e-3):
             raise Wrong(
                 f"For a flow that keeps {beta:g} of its window {found:.4g} is not right. Set the "
@@ -132,4 +134,7 @@ def check_friendly(increase: Answer) -> str:
     }
     result = dumbbell(flows, rate="20Mbps", rtt="60ms", queue="red", duration="120s", warmup="30s")
     mine, tcp = (group["total_goodput_bps"] for group in result.summary["groups"])
-    return f"Four flows with {alpha:g} and 7/8 get {mine / tcp:.2f} times what four of TCP's get."
+    told = f"Four flows with {alpha:g} and 7/8 get {mine / tcp:.2f} times what four of TCP's get."
+    if not FAIR[0] < mine / tcp < FAIR[1]:
+        raise Wrong(told)
+    return told
