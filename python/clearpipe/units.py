@@ -162,9 +162,8 @@ def setting(value: object) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The text with numbers that a line's end does not part from their units."""
-    space = "\N{NO-BREAK SPACE}"
-    return re.sub(r"(?<=\d) (?=[A-Za-zµ%/])|(?<=/) (?=s\b)", space, text)
+    """The text with numbers that a line's end does not part from what follows, as a unit may."""
+    return re.sub(r"(?<=\d) (?=[A-Za-zµ%])", "\N{NO-BREAK SPACE}", text)
 
 
 def quantity(text: object) -> float | None:

@@ -223,5 +223,9 @@ def test_powers_of_ten() -> None:
 
 
 def test_a_number_stays_with_its_unit() -> None:
-    space = "\N{NO-BREAK SPACE}"
-    assert units.unbroken("at 1.5 / s over 20 ms") == f"at 1.5{space}/{space}s over 20{space}ms"
+    from textwrap import fill
+
+    title = "VCP Fig. 5: Single bottleneck, RT propagation 1 ms - 1.5 s"
+    assert len(title.partition("1.5 s")[0]) == 53
+    assert fill(title, 56).endswith("1.5\ns")
+    assert fill(units.unbroken(title), 56).endswith("\n1.5\N{NO-BREAK SPACE}s")

@@ -81,7 +81,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
             _share_labels(axes)
         _tell_cut_off(axes[: len(panels)])
         drawing.suptitle(_title(data), x=0.01, ha="left", fontsize=9.5, fontweight="bold")
-        _legend(drawing, axes[: len(panels)])
+        _legend(drawing, axes[: len(panels)], columns)
         drawing.align_ylabels(axes)
         for path in paths:
             style.save(drawing, path, dpi)
@@ -113,7 +113,7 @@ def _title(data: Data) -> str:
     return fill(units.unbroken(f"{paper} {figure.figure}: {figure.title}"), TITLE_WIDTH)
 
 
-def _legend(drawing: Any, axes: Sequence[Any]) -> None:
+def _legend(drawing: Any, axes: Sequence[Any], columns: int) -> None:
     """One for all panels if their lines are the same, else one in each."""
     found = [place.get_legend_handles_labels() for place in axes]
     named = [labels for _, labels in found if labels]
@@ -132,7 +132,8 @@ def _legend(drawing: Any, axes: Sequence[Any]) -> None:
                 borderaxespad=0, handlelength=1.4, columnspacing=1.2,
             )  # fmt: skip
         elif len(labels) > MOST_ABOVE:
-            place.legend(fontsize=7.5, ncols=min(5, len(labels)), loc="best")
+            room = style.legend(place, drawing.get_figwidth() / columns - 0.8)
+            place.set_title(place.get_title(loc="left"), loc="left", fontsize=9, pad=room)
 
 
 def _panel(place: Any, data: Data, panel: Panel) -> None:

@@ -46,7 +46,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
         if plot.title:
             figure.suptitle(plot.title, x=0.01, ha="left", fontsize=9, fontweight="bold")
         if plot.lines is not None:
-            axes[0, -1].legend(fontsize=8)
+            axes[0, -1].legend(**{**style.FRAMED, "ncols": 1})
         # Laid out once and not for every format.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
