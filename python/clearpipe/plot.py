@@ -222,7 +222,6 @@ class Plot:
 
     def _draw(self, lines: Sequence[Line], title: str, unit: str, ax: Axes | None) -> Axes:
         """Lines of values in a base unit, drawn in the one that suits them."""
-        from clearpipe.report import svg
         from clearpipe.style import COLORS
 
         axes = self._axes(ax)
@@ -248,7 +247,7 @@ class Plot:
             )
             drawn.set_gid(line.name)
         if not unit:
-            axes.yaxis.set_major_formatter(lambda value, _: svg.plain(value))
+            axes.yaxis.set_major_formatter(lambda value, _: units.number(value))
         axes.set_xlabel("Time (s)")
         axes.set_ylabel(f"{title} ({scale.unit})" if scale.unit else title)
         return self._finished(axes, own=ax is None, several=len(lines) > 1)

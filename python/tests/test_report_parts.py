@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clearpipe as cp
-from clearpipe import report, units
+from clearpipe import report
 from clearpipe.report import dots, layout, network, page, summary, svg, thin, topology
 
 
