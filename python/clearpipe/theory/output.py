@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from clearpipe import units
 
 if TYPE_CHECKING:
     from clearpipe.theory.network import Array
@@ -76,17 +78,15 @@ def _plain(value: Any) -> Any:
 def text(value: Any) -> str:
     """A number with five significant digits."""
     if value is None:
-        return "-"
+        return units.DASH
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
     number = float(value)
-    if not isfinite(number):
-        return "-" if number != number else "unlimited"  # noqa: PLR0124 - NaN
-    if number == round(number) and abs(number) < 1e6:
-        return f"{number:.0f}"
-    return f"{number:.5g}"
+    if number == inf:
+        return "unlimited"
+    return units.number(number, 5)
 
 
 def allocation(found: Allocation, fair: Array | None = None) -> list[Sheet]:
