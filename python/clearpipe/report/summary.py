@@ -176,17 +176,17 @@ def _queue(schemes: Sequence[Scheme]) -> Plot | None:
 
 def _below(schemes: Sequence[Scheme]) -> str:
     """Why strokes lie below their dots, where some do."""
-    found = [
+    engines = {
         scheme.result.meta["engine"]
         for scheme, _, link, _ in _links(schemes)
         if link["queue_p90_pkts"] < link["queue_mean_pkts"]
-    ]
-    told = []
-    if "fluid" in found:
-        told.append("The fluid engine's strokes are whole packets, so they may lie below the mean.")
-    if set(found) - {"fluid"}:
-        told.append("A stroke below the mean: long queues in less than 10 % of the time.")
-    return " ".join(told)
+    }
+    if not engines:
+        return ""
+    told = "A stroke left of its dot: queues in less than 10 % of the time carry the mean"
+    if "fluid" in engines:
+        told += ", or it is rounded: the fluid engine's are whole packets"
+    return f"{told}."
 
 
 def _lost(schemes: Sequence[Scheme]) -> Plot | None:
