@@ -334,7 +334,7 @@ def test_a_logarithmic_axis_of_times_has_units() -> None:
 
 
 def test_a_mean_above_the_90_percent_stroke_is_explained() -> None:
-    """XCP's start fills the queue for a moment: 1.9 packets 90 % of the time, and 2.1 on average."""
+    """XCP's start fills the queue for a moment: 1.9 packets 90 % of the time, 2.1 as the mean."""
     result = cp.run("xcp-fig10", engine="fluid")
     series = result.series("queue_pkts")
     mine = np.asarray(series["link"]) == 0
