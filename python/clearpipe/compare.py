@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import clearpipe as cp
-from clearpipe import statistics
+from clearpipe import statistics, whole
 from clearpipe.errors import ConfigError, RunError
 
 if TYPE_CHECKING:
@@ -410,7 +410,7 @@ def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
     if not main:
         raise RunError("the report's page has no <main> for the comparison to stand in")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{head}{main}\n{_section(comparison)}{rest}", encoding="utf-8")
+    whole.write_text(path, f"{head}{main}\n{_section(comparison)}{rest}")
     return path
 
 

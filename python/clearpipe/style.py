@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearpipe import whole
 from clearpipe.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from clearpipe.result import Result
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -52,6 +56,10 @@ def title(result: Result) -> str:
     return f"{meta['name']}, seed {meta['seed']}, replication {meta['rep']}"
 
 
-def undated(path: Path) -> dict[str, Any]:
-    """Metadata without a date, so that equal results give equal files."""
-    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})
+def save(figure: Figure, path: Path, dpi: int) -> None:
+    """Write a figure, whole or not at all; equal results give equal files, without a date."""
+    kind = path.suffix.lower().removeprefix(".")
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind, dpi=dpi, metadata=dates.get(kind, {}))
+    whole.write_bytes(path, drawn.getvalue())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from clearpipe import overview, units
+from clearpipe import overview, units, whole
 from clearpipe.report import charts, page, summary, svg
 
 if TYPE_CHECKING:
@@ -22,12 +22,8 @@ def render(results: Sequence[Result], path: str | os.PathLike[str], title: str =
     target = Path(path)
     text = html(results, title)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".partial-{os.getpid()}-{target.name}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    whole.clean(target.parent)
+    whole.write_text(target, text)
     return target
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearpipe.errors import ConfigError
 from clearpipe.report import charts
-from clearpipe.style import COLORS, SMALL, STYLE, check, title, undated
+from clearpipe.style import COLORS, SMALL, STYLE, check, save, title
 
 if TYPE_CHECKING:
     from clearpipe.result import Result
@@ -41,7 +41,7 @@ def time_series(
         axes[-1].set_xlabel("Time (s)")
         axes[-1].set_xlim(0, result.meta["simulated_s"])
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=200, metadata=undated(target))
+        save(figure, target, 200)
     return target
 
 

@@ -74,7 +74,7 @@ def _draw(data: Data, paths: list[Path], dpi: int) -> list[Path]:
         _legend(drawing, axes[: len(panels)])
         drawing.align_ylabels(axes)
         for path in paths:
-            drawing.savefig(path, dpi=dpi, metadata=style.undated(path))
+            style.save(drawing, path, dpi)
     return paths
 
 

@@ -19,6 +19,7 @@ from clearpipe.reproduce.claims import Judged, Outcome, Reading
 from clearpipe.reproduce.data import Figure, Measure, Paper
 from clearpipe.reproduce.runs import Point
 from clearpipe.reproduce.work import Done
+from clearpipe.whole import write_text
 
 SLUGS = {
     claims.HOLDS: "holds",
@@ -44,16 +45,16 @@ def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
         path = folder / (f"{done[0].figure.id}/report.html" if single else "selection.html")
         path.parent.mkdir(parents=True, exist_ok=True)
         base = ".." if single else "."
-        work.write_text(path, page(title, groups, folder, base=base))
+        write_text(path, page(title, groups, folder, base=base))
         return [path]
     for owner, mine in groups:
         path = folder / f"{owner.name}.html"
         title = f"{_paper_name(owner.name)}: {owner.title}"
-        work.write_text(path, page(title, [(owner, mine)], folder, up=whole))
+        write_text(path, page(title, [(owner, mine)], folder, up=whole))
         pages.append(path)
     if whole:
         path = folder / "index.html"
-        work.write_text(path, page("Five papers, reproduced", groups, folder, overview=True))
+        write_text(path, page("Five papers, reproduced", groups, folder, overview=True))
         pages.append(path)
     return pages
 

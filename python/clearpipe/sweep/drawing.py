@@ -52,7 +52,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
             axes[0, -1].legend(fontsize=8)
         paths = [folder / f"{plot.name}.{kind}" for kind in FORMATS]
         for path in paths:
-            figure.savefig(path, dpi=200, metadata=style.undated(path))
+            style.save(figure, path, 200)
     return paths
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import clearpipe as cp
-from clearpipe import statistics
+from clearpipe import statistics, whole
 from clearpipe.sweep import drawing, metrics, results
 from clearpipe.sweep.results import Row, Table
 from clearpipe.sweep.spec import Point
@@ -33,22 +32,14 @@ code { font-size: .9em; } @media print { body { margin: 0; max-width: none; } }
 def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
     """Write `report.html`, `runs.csv` and the figures; gives the page and the figures."""
     folder.mkdir(parents=True, exist_ok=True)
+    whole.clean(folder)
     drawn: list[Path] = []
     for plot in table.spec.plots:
         drawn += drawing.draw(table, plot, folder)
-    _write(folder / "runs.csv", results.csv(table))
+    whole.write_text(folder / "runs.csv", results.csv(table))
     page = folder / "report.html"
-    _write(page, "\n".join(_page(table, folder)) + "\n")
+    whole.write_text(page, "\n".join(_page(table, folder)) + "\n")
     return page, drawn
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _page(table: Table, folder: Path) -> Iterator[str]:

@@ -40,7 +40,7 @@ def canvas(path: Target, columns: int = 2, rows: int = 1) -> Iterator[tuple[Figu
         figure = Figure(figsize=(3.6 * columns, 2.7 * rows), layout="constrained")
         yield figure, figure.subplots(rows, columns, squeeze=False)
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(target, dpi=110, metadata=style.undated(target))
+        style.save(figure, target, 110)
 
 
 def xcp_loop(path: Target, alpha: float, beta: float, d: float) -> None:
