@@ -198,7 +198,7 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             source, seed, rep, set, recording=recording, progress=progress, out=out, replace=replace
         )
     call = None if progress is None else lambda *now: progress(Progress(*now))
-    result = Result(
+    return Result(
         _core.simulate(
             source.name,
             source.text,
@@ -208,13 +208,11 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             on_progress=call,
             out=None if out is None else fspath(out),
             replace=replace,
+            seal=seal,
             record=recording.as_core() if recording.wanted else None,
             engine=engine,
         )
     )
-    if out is not None:
-        seal(out)
-    return result
 
 
 def check_engine(engine: str) -> None:
