@@ -37,7 +37,7 @@ vary."topology.rtt" = ["10ms", "20ms"]
 # Changes that need the disk's room or its writing; the others are renames and removals.
 WRITES = "w"
 SEED = 22
-SAMPLE = 14
+SAMPLE = 6
 
 
 @dataclass(frozen=True)
