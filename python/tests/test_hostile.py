@@ -186,3 +186,12 @@ def test_looking_at_a_result_runs_no_code(tmp_path: Path) -> None:
     told = bounded("explain", "r", "--flow", "0", "--at", "1s", "--run-code", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert (tmp_path / "ran").exists()
+
+
+def test_usage_errors_are_bounded_and_plain(tmp_path: Path) -> None:
+    refused("run", "s.toml", "x" * 100_000, cwd=tmp_path, code=2)
+    refused("sweep", "status", "s.toml", "x\x1b[2J\u202e", cwd=tmp_path, code=2)
+    helped = bounded("sweep", cwd=tmp_path)
+    assert helped.returncode == 2
+    assert b"status" in helped.stderr
+    assert bounded("--version", cwd=tmp_path).returncode == 0
