@@ -16,6 +16,9 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 GIGABYTE = 1 << 30
 
+# Long enough for a machine with much else to do.
+WAITS_S = 300
+
 
 class Ended(NamedTuple):
     """What became of a command."""
@@ -59,7 +62,7 @@ class Forks:
         limit_s: int = 60,
         fault: tuple[int, str] | None = None,
     ) -> Ended:
-        """Runs `clearpipe` in `cwd`, and kills it after `limit_s`."""
+        """Runs `clearpipe` in `cwd`, and kills it after `limit_s` on the processor."""
         asked = {"arguments": list(arguments), "cwd": str(cwd), "folder": str(self.folder)}
         assert self.server.stdin is not None
         assert self.server.stdout is not None
@@ -95,18 +98,18 @@ def _serve() -> None:
         child = os.fork()
         if child == 0:
             _become(asked)
-        answer = _wait(child, asked["limit_s"])
+        answer = _wait(child)
         print(json.dumps(answer | {"changes": changes.read_text()}), flush=True)
 
 
-def _wait(child: int, limit_s: int) -> dict[str, Any]:
-    """A child's exit code, time and memory; one that hangs is killed."""
+def _wait(child: int) -> dict[str, Any]:
+    """A child's exit code, time and memory; one that waits for nothing is killed."""
 
     def kill(*_: object) -> None:
         os.kill(child, signal.SIGKILL)
 
     signal.signal(signal.SIGALRM, kill)
-    signal.alarm(limit_s)
+    signal.alarm(WAITS_S)
     _, status, used = os.wait4(child, 0)
     signal.alarm(0)
     return {
@@ -125,6 +128,7 @@ def _become(asked: Mapping[str, Any]) -> NoReturn:
         os.dup2(file, descriptor)
     # Libraries and threads' stacks take room that is never used.
     resource.setrlimit(resource.RLIMIT_AS, (4 * GIGABYTE, 4 * GIGABYTE))
+    resource.setrlimit(resource.RLIMIT_CPU, (asked["limit_s"], asked["limit_s"]))
     os.chdir(asked["cwd"])
     sys.argv = ["clearpipe", *asked["arguments"]]
     layer = None
