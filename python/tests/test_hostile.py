@@ -158,6 +158,11 @@ def test_cells_are_no_formulas() -> None:
     assert results._cell(float("nan")) == ""
 
 
+def test_messages_are_short_however_they_are_written() -> None:
+    assert len(printable("\u202e" * 100_000)) <= LONGEST
+    assert printable("x" * LONGEST) == "x" * LONGEST
+
+
 def test_messages_show_what_they_quote() -> None:
     assert printable("a\x1b[31mb\u202ec") == "a\\u{1b}[31mb\\u{202e}c"
     assert printable("two\nlines, ünïcode ✓") == "two\nlines, ünïcode ✓"

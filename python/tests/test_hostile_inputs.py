@@ -50,8 +50,8 @@ def wrong(done: Ended) -> Iterator[str]:
         yield f"{done.peak_bytes / GIGABYTE:.1f} GB"
     if any(word in done.said + done.told for word in ("Traceback", "panicked", "RUST_BACKTRACE")):
         yield "a traceback"
-    if len(done.told.encode()) > LONGEST:
-        yield f"{len(done.told.encode())} bytes of errors"
+    if len(done.told) > LONGEST:
+        yield f"{len(done.told)} characters of errors"
     if done.code not in {0, 4, 75} and not (done.told + done.said).strip():
         yield "no word"
     for control in CONTROLS:
