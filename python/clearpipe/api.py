@@ -348,6 +348,10 @@ MAX_SCENARIO_BYTES = 16_000_000
 
 def _read(path: Path) -> str:
     try:
+        fspath(path).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{path}: a scenario file's name must be UTF-8", file=str(path)) from None
+    try:
         with path.open("rb") as file:
             content = file.read(MAX_SCENARIO_BYTES + 1)
         if len(content) > MAX_SCENARIO_BYTES:

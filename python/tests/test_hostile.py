@@ -158,6 +158,11 @@ def test_cells_are_no_formulas() -> None:
     assert results._cell(float("nan")) == ""
 
 
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.toml")).write_text(GOOD, encoding="utf-8")
+    assert "must be UTF-8" in refused("show", b"\xff.toml", cwd=tmp_path)
+
+
 def test_messages_are_short_however_they_are_written() -> None:
     assert len(printable("\u202e" * 100_000)) <= LONGEST
     assert printable("x" * LONGEST) == "x" * LONGEST
