@@ -7,8 +7,10 @@ SHELL := bash
 
 PYTHON ?= python3
 # What users get: the release build. What tests use: an editable install of the `ci` build.
+# Both take exactly the packages that python/locks has, by their hashes.
 VENV := .venv
 DEV := .venv-dev
+LOCKS := python/locks
 
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml \
 	$(shell find crates -path '*/target' -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
@@ -18,11 +20,13 @@ export CARGO_TERM_PROGRESS_WHEN ?= never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 PIP_INSTALL := -m pip install
+# A package that must be built would fetch what it is built with, of any version.
+LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
 	reproduce-readings reproduce-ci \
-	docs-reference models notebook deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
+	docs-reference models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -31,24 +35,25 @@ demo: $(VENV)/installed ## set up .venv and run the demonstration
 	$(VENV)/bin/clearpipe demo
 
 test: $(DEV)/installed ## set up and run all quick tests
-	cargo test --profile ci --features clearpipe-results/arrow
+	cargo test --locked --profile ci --features clearpipe-results/arrow
 	$(DEV)/bin/pytest -m 'not long'
 
 test-long: $(DEV)/installed fingerprints ## every test, 100,000 random scenarios among them
-	CLEARPIPE_RANDOM_SCENARIOS=100000 cargo test --profile ci --features clearpipe-results/arrow -- --include-ignored
+	CLEARPIPE_RANDOM_SCENARIOS=100000 cargo test --locked --profile ci \
+		--features clearpipe-results/arrow -- --include-ignored
 	$(DEV)/bin/pytest
 
 fingerprints: ## debug, release and native builds give the same bits
-	cargo test --quiet -p clearpipe-net --test golden
-	cargo test --quiet --release -p clearpipe-net --test golden
+	cargo test --locked --quiet -p clearpipe-net --test golden
+	cargo test --locked --quiet --release -p clearpipe-net --test golden
 	RUSTFLAGS="-C target-cpu=native" CARGO_TARGET_DIR=target/native \
-		cargo test --quiet --release -p clearpipe-net --test golden
+		cargo test --locked --quiet --release -p clearpipe-net --test golden
 
 lint: $(DEV)/installed ## formatting and lints, Rust and Python
 	cargo fmt --all --check
 	cd ebpf/loader && cargo fmt --check
 	PYO3_PYTHON=$(CURDIR)/$(DEV)/bin/python \
-		cargo clippy --workspace --all-targets --features clearpipe-results/arrow -- -D warnings
+		cargo clippy --locked --workspace --all-targets --features clearpipe-results/arrow -- -D warnings
 	$(DEV)/bin/ruff check python peers
 	$(DEV)/bin/ruff format --check python peers
 
@@ -57,7 +62,7 @@ types: $(DEV)/installed ## mypy, and the stub against the compiled module
 	$(DEV)/bin/stubtest clearpipe._core
 
 # A compiler told to use this CPU would count something else.
-COUNTS := env -u RUSTFLAGS cargo run --quiet --release -p clearpipe-benches --
+COUNTS := env -u RUSTFLAGS cargo run --locked --quiet --release -p clearpipe-benches --
 
 bench: ## instructions per operation of the engine and its parts, beside the baseline
 	@$(COUNTS) show
@@ -70,7 +75,7 @@ bench-accept: ## make the present counts the baseline
 
 # BENCH='2500 25 30 500us': flows, links, seconds, and a finer step to compare with.
 bench-fluid: ## speed and memory of the fluid engine: 10^5 flows over 10^3 links, some minutes
-	cargo run --quiet --release -p clearpipe-fluid --example scale -- $(BENCH)
+	cargo run --locked --quiet --release -p clearpipe-fluid --example scale -- $(BENCH)
 
 check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 	$(VENV)/bin/python peers/check.py
@@ -127,9 +132,9 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
-	cargo run --quiet --profile ci -p clearpipe-scenario --example reference \
+	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference \
 		> docs/reference/scenario.md
-	cargo run --quiet --profile ci -p clearpipe-scenario --example schema \
+	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example schema \
 		> python/clearpipe/scenario.schema.json
 
 models: ## regenerate python/clearpipe/scenario.py from docs/reference (after docs-reference)
@@ -142,6 +147,11 @@ notebook: $(DEV)/installed ## execute the notebooks in docs again, keep what the
 	for exercise in docs/exercises/solutions/*.ipynb; do \
 		$(DEV)/bin/python python/tools/run_notebook.py $$exercise; done
 	$(DEV)/bin/python python/tools/make_exercises.py docs/exercises
+
+# By the present lock's own uv; whether the package fits that lock is another matter.
+locks: $(DEV)/bin/python ## lock the newest packages that pyproject.toml allows
+	$(DEV)/bin/python $(LOCKED) $(LOCKS)/dev.txt
+	PATH="$(CURDIR)/$(DEV)/bin:$$PATH" $(DEV)/bin/python python/tools/make_locks.py $(LOCKS)
 
 APT := $(if $(filter 0,$(shell id -u)),,sudo) env DEBIAN_FRONTEND=noninteractive apt-get
 
@@ -207,13 +217,16 @@ $(VENV)/bin/python $(DEV)/bin/python:
 UNNAMED := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
 	--remap-path-prefix=$(CURDIR)=/clearpipe
 
-$(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE)
+$(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE) $(LOCKS)/demo.txt
 	@echo "building the release version; the first time takes some minutes"
-	RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" $(VENV)/bin/python $(PIP_INSTALL) '.[figures]'
+	$(VENV)/bin/python $(LOCKED) $(LOCKS)/demo.txt
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" \
+		$(VENV)/bin/python $(PIP_INSTALL) --no-build-isolation --no-deps .
+	$(VENV)/bin/python -m pip check
 	@touch $@
 
-$(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml
-	$(DEV)/bin/python $(PIP_INSTALL) 'maturin>=1.16,<2'
-	VIRTUAL_ENV=$(CURDIR)/$(DEV) $(DEV)/bin/maturin develop --quiet --profile ci \
-		--extras dev,figures,cluster
+$(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml $(LOCKS)/dev.txt
+	$(DEV)/bin/python $(LOCKED) $(LOCKS)/dev.txt
+	PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/$(DEV) $(DEV)/bin/maturin develop --quiet --profile ci
+	$(DEV)/bin/python -m pip check
 	@touch $@

@@ -1,6 +1,7 @@
 """The compiled core. `clearpipe` is the interface to use; this module may change at any time."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final, type_check_only
 
 __all__ = [
@@ -74,6 +75,7 @@ def simulate(
     look: bool = False,
     out: str | None = None,
     replace: bool = False,
+    seal: Callable[[Path], None] | None = None,
     record: Record | None = None,
     engine: str = "packet",
 ) -> Run: ...
@@ -153,7 +155,7 @@ class Run:
     def macroflows(self) -> Table | None: ...
     def series(self, name: str) -> Table: ...
     def with_bottleneck(self, link: str | None) -> Run: ...
-    def write(self, dir: str, *, replace: bool = False) -> None: ...
+    def write(self, dir: str, *, replace: bool, seal: Callable[[Path], None]) -> None: ...
     def write_loose(self, dir: str) -> None: ...
 
 @final

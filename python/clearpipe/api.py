@@ -282,7 +282,7 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             look(Look(*seen))
         return None if progress is None else progress(Progress(simulated_s, events, packet_hops))
 
-    result = Result(
+    return Result(
         _core.simulate(
             source.name,
             source.text,
@@ -293,13 +293,11 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
             look=look is not None,
             out=None if out is None else fspath(out),
             replace=replace,
+            seal=seal,
             record=recording.as_core() if recording.wanted else None,
             engine=engine,
         )
     )
-    if out is not None:
-        seal(out)
-    return result
 
 
 def check_engine(engine: str) -> None:
@@ -434,6 +432,10 @@ MAX_SCENARIO_BYTES = 16_000_000
 
 
 def _read(path: Path) -> str:
+    try:
+        fspath(path).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{path}: a scenario file's name must be UTF-8", file=str(path)) from None
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SCENARIO_BYTES + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -11,10 +12,9 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ def plan(
     """A job for each replication, none of which writes anything yet; and the warnings."""
     source = api.source(scenario)
     resolved = api.resolve(source, set=sets, engine=engine)
-    used = int(tomllib.loads(resolved.toml).get("seed", 1)) if seed is None else seed
+    used = int(_document(resolved.toml).get("seed", 1)) if seed is None else seed
     job = Job(source, used, 0, resolved.toml, tuple(sets), engine=engine)
     jobs = [replace(job, rep=rep) for rep in reps]
     return jobs, list(resolved.warnings)
@@ -158,8 +158,14 @@ def run_directory(job: Job) -> str:
     return f"seed{job.seed}-rep{job.rep}"
 
 
+@functools.lru_cache(maxsize=4)
+def _document(toml: str) -> Mapping[str, Any]:
+    """A resolved scenario, which may have a trace of a million lines, read once."""
+    return tomllib.loads(toml)
+
+
 def _name(toml: str) -> str:
-    return str(tomllib.loads(toml).get("name", "scenario"))
+    return str(_document(toml).get("name", "scenario"))
 
 
 def run_all(
@@ -229,7 +235,7 @@ def _find(job: Job) -> Done | None:
                 "--force runs it again"
             )
     # The run is the same whichever link its numbers are of.
-    named = tomllib.loads(job.toml).get("bottleneck")
+    named = _document(job.toml).get("bottleneck")
     if result.summary["bottleneck"] != named:
         result = cp.Result(result._run.with_bottleneck(named))
         _name_link(result, job.out)
@@ -270,7 +276,7 @@ def same_run(result: cp.Result, job: Job) -> bool:
 
 def _same_origin(result: cp.Result, job: Job) -> bool:
     meta = result.meta
-    decisive = partial(_decisive, engine=job.engine)
+    decisive = functools.partial(_decisive, engine=job.engine)
     return (
         "branched_from" not in meta
         and (meta["seed"], meta["rep"]) == (job.seed, job.rep)
@@ -288,7 +294,7 @@ def _parts(job: Job) -> dict[str, str]:
 def _decisive(toml: str, engine: str) -> dict[str, Any]:
     """What decides about a run, but seed and replication; only fluid runs read [fluid]."""
     other = ("seed", "bottleneck", *["fluid"] * (engine != "fluid"))
-    return {key: value for key, value in tomllib.loads(toml).items() if key not in other}
+    return {key: value for key, value in _document(toml).items() if key not in other}
 
 
 def _run(

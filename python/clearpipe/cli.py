@@ -6,9 +6,9 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -297,10 +297,27 @@ def demo(
     terminal.show(str(path))
 
 
+# Typer has no name for what all of its usage errors are.
+USAGE = cast("type[Exception]", typer.BadParameter.__mro__[1])
+
+
 def main() -> None:
     """The console script."""
     for stream in (sys.stdout, sys.stderr):
         # A path need not be text; it is written all the same.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        code = app(standalone_mode=False)
+    except USAGE as error:
+        _show_usage(error)
+        code = 2
+    sys.exit(code)
+
+
+def _show_usage(error: Any) -> None:
+    """Prints a usage error as Typer does, but what it quotes as a terminal may have it."""
+    told = StringIO()
+    error.show(told)
+    usage, sign, message = told.getvalue().partition("\nError: ")
+    print(usage + sign + terminal.printable(message), end="", file=sys.stderr)

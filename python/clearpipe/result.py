@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
+from clearpipe import whole
 from clearpipe.columns import Table
 
 if TYPE_CHECKING:
@@ -236,8 +236,7 @@ class Result:
         Raises FileExistsError if `dir` exists and `replace` is false, other OSErrors if it
         cannot be written.
         """
-        self._run.write(fspath(dir), replace=replace)
-        seal(dir)
+        self._run.write(fspath(dir), replace=replace, seal=seal)
 
     def write_loose(self, dir: str | PathLike[str]) -> None:
         """Write the files into the new directory `dir`, and do not wait for the disk.
@@ -282,10 +281,5 @@ def seal(dir: str | PathLike[str]) -> None:
     """Seal the result directory that was just written, so that `load` tells what was changed."""
     from clearpipe import seals
 
-    path = Path(dir) / seals.NAME
-    partial = path.with_name(f".partial-{os.getpid()}-{seals.NAME}")
-    try:
-        partial.write_text(json.dumps(seals.seal(Path(dir)), indent=2) + "\n", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    text = json.dumps(seals.seal(Path(dir)), indent=2) + "\n"
+    whole.write_text(Path(dir) / seals.NAME, text)

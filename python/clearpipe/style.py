@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearpipe import whole
 from clearpipe.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -108,7 +110,10 @@ def legend(axes: Axes, width: float) -> float:
 
 
 def save(figure: Figure, path: Path, dpi: int) -> None:
-    """Write a figure; equal results give equal files. Logarithmic ticks become 0.1, 10 and 10⁻⁴."""
+    """Write a figure, whole or not at all; equal results give equal files, without a date.
+
+    Logarithmic ticks become 0.1, 10 and 10⁻⁴.
+    """
     from matplotlib.ticker import FuncFormatter, LogFormatter, NullFormatter
 
     for axes in figure.axes:
@@ -118,8 +123,12 @@ def save(figure: Figure, path: Path, dpi: int) -> None:
                 axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
             if isinstance(axis.get_minor_formatter(), LogFormatter):
                 axis.set_minor_formatter(NullFormatter())
+    kind = path.suffix.lower().removeprefix(".")
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind, dpi=dpi, metadata=dates.get(kind, {}))
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=dpi, metadata=undated(path))
+    whole.write_bytes(path, drawn.getvalue())
 
 
 def power(value: float) -> str:
@@ -132,8 +141,3 @@ def power(value: float) -> str:
     if abs(exponent) < 4 or not math.isclose(value, 10.0**exponent):
         return f"{value:g}"
     return f"10{str(exponent).translate(SUPERSCRIPTS)}"
-
-
-def undated(path: Path) -> dict[str, Any]:
-    """Metadata without a date, so that equal results give equal files."""
-    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower(), {})

@@ -54,16 +54,21 @@ def _line(event: str, message: str, **more: object) -> None:
 
 
 # What is longer is told by its beginning and its end.
-LONGEST = 2000
+LONGEST = 1800
 
 
 def printable(text: str) -> str:
     """A message as a terminal may have it: of bounded length, and with control characters (also
     those that turn the direction of writing) by their numbers. Lines stay."""
-    if len(text) > LONGEST:
-        head, tail = text[: LONGEST - 500], text[-400:]
-        text = f"{head} [... {len(text) - len(head) - len(tail)} characters ...] {tail}"
-    return "".join(c if c == "\n" or _shows(c) else f"\\u{{{ord(c):x}}}" for c in text)
+    # Twice, as a character may become eight.
+    return _cut("".join(c if c == "\n" or _shows(c) else f"\\u{{{ord(c):x}}}" for c in _cut(text)))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    head, tail = text[: LONGEST - 500], text[-400:]
+    return f"{head} [... {len(text) - len(head) - len(tail)} characters ...] {tail}"
 
 
 def _shows(character: str) -> bool:

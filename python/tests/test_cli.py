@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import clearpipe as cp
-from clearpipe import batch, examples, units
+from clearpipe import batch, examples
 from clearpipe.cli import app
 
 SMALL = [

@@ -158,6 +158,16 @@ def test_cells_are_no_formulas() -> None:
     assert results._cell(float("nan")) == ""
 
 
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.toml")).write_text(GOOD, encoding="utf-8")
+    assert "must be UTF-8" in refused("show", b"\xff.toml", cwd=tmp_path)
+
+
+def test_messages_are_short_however_they_are_written() -> None:
+    assert len(printable("\u202e" * 100_000)) <= LONGEST
+    assert printable("x" * LONGEST) == "x" * LONGEST
+
+
 def test_messages_show_what_they_quote() -> None:
     assert printable("a\x1b[31mb\u202ec") == "a\\u{1b}[31mb\\u{202e}c"
     assert printable("two\nlines, ünïcode ✓") == "two\nlines, ünïcode ✓"
@@ -186,3 +196,12 @@ def test_looking_at_a_result_runs_no_code(tmp_path: Path) -> None:
     told = bounded("explain", "r", "--flow", "0", "--at", "1s", "--run-code", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     assert (tmp_path / "ran").exists()
+
+
+def test_usage_errors_are_bounded_and_plain(tmp_path: Path) -> None:
+    refused("run", "s.toml", "x" * 100_000, cwd=tmp_path, code=2)
+    refused("sweep", "status", "s.toml", "x\x1b[2J\u202e", cwd=tmp_path, code=2)
+    helped = bounded("sweep", cwd=tmp_path)
+    assert helped.returncode == 2
+    assert b"status" in helped.stderr
+    assert bounded("--version", cwd=tmp_path).returncode == 0

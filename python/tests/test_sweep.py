@@ -17,7 +17,7 @@ import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
 import clearpipe as cp
-from clearpipe import _core, api, sweep
+from clearpipe import _core, sweep
 from clearpipe.sweep import forecast, runner
 from clearpipe.sweep.store import Store
 

@@ -108,10 +108,17 @@ impl Run {
         Ok(Run(stored))
     }
 
-    /// Writes the result directory.
-    #[pyo3(signature = (dir, *, replace=false))]
-    fn write(&self, py: Python<'_>, dir: PathBuf, replace: bool) -> PyResult<()> {
-        py.detach(|| results::write_result(&dir, &self.0, replace)).map_err(errors::store)
+    /// Writes the result directory; `seal` is called with it before it has its name.
+    #[pyo3(signature = (dir, *, replace, seal))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        dir: PathBuf,
+        replace: bool,
+        seal: Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let draft = Draft::open(&dir, replace).map_err(errors::store)?;
+        publish(py, draft, &self.0, Some(&seal))
     }
 
     /// Writes the files into a new directory, and does not wait for the disk.
@@ -148,13 +155,26 @@ pub fn check_writable(dir: PathBuf, replace: bool) -> PyResult<()> {
     results::check_writable(&dir, replace).map_err(errors::store)
 }
 
+/// Writes a result, has it sealed, and gives its directory the name.
+fn publish(
+    py: Python<'_>,
+    draft: Draft,
+    result: &Stored,
+    seal: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    py.detach(|| draft.write(result)).map_err(errors::store)?;
+    seal.map(|seal| seal.call1((draft.path(),))).transpose()?;
+    py.detach(|| draft.publish()).map_err(errors::store)
+}
+
 /// Runs a scenario without holding the interpreter. With `look`, `on_progress` gets what
 /// [`net::Run::look`] says, too; None from the fluid engine. With `out` the result
 /// directory is written too, unless the run is stopped; `record` needs it and the packet engine.
+/// `seal` is called with that directory before it has its name.
 #[pyfunction]
 #[pyo3(signature = (
     file_name, text, sets=Vec::new(), *, seed=None, rep=0, on_progress=None, every_s=0.1, look=false,
-    out=None, replace=false, record=None, engine="packet",
+    out=None, replace=false, seal=None, record=None, engine="packet",
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn simulate(
@@ -169,6 +189,7 @@ pub fn simulate(
     look: bool,
     out: Option<PathBuf>,
     replace: bool,
+    seal: Option<Bound<'_, PyAny>>,
     record: Option<Wanted>,
     engine: &str,
 ) -> PyResult<Run> {
@@ -202,7 +223,7 @@ pub fn simulate(
             result.meta.warnings.extend(plan.warning(&recorded));
             plan.describe(&scenario, &recorded, draft.path())?;
         }
-        py.detach(|| draft.publish(&result)).map_err(errors::store)?;
+        publish(py, draft, &result, seal.as_ref())?;
     }
     Ok(Run(result))
 }

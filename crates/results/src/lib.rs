@@ -20,8 +20,6 @@ pub use columns::Batches;
 pub use groups::{GroupRow, Transfers};
 pub use macroflows::MacroRow;
 #[cfg(feature = "arrow")]
-pub use store::{
-    Draft, StoreError, Stored, check_writable, read_result, write_loose, write_result,
-};
+pub use store::{Draft, StoreError, Stored, check_writable, read_result, write_loose};
 pub use summary::{GroupSummary, LinkSummary, Spread, Summary};
 pub use tables::{FlowRow, LinkRow, Meta, Numerics, Series, SeriesOf, Tables};

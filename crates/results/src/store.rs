@@ -81,10 +81,11 @@ fn content_at<E: ToString>(path: &Path) -> impl FnOnce(E) -> StoreError {
 pub struct Draft(Place);
 
 impl Draft {
-    /// Starts one; whatever `dir` holds is untouched until the end.
+    /// Starts one; whatever `dir` holds is untouched until the end. A result that exists is replaced
+    /// only if `replace` says so.
     ///
     /// # Errors
-    /// The one that [`write_result`] would give.
+    /// [`StoreError`]; of a directory that is there and is no result in any case.
     pub fn open(dir: &Path, replace: bool) -> Result<Draft, StoreError> {
         Place::open(dir, replace).map(Draft)
     }
@@ -94,18 +95,20 @@ impl Draft {
         &self.0.partial
     }
 
-    /// Adds the result and gives the directory its name.
+    /// Adds the result's files.
     ///
     /// # Errors
-    /// As [`write_result`].
-    pub fn publish(self, result: &Stored) -> Result<(), StoreError> {
-        let partial = &self.0.partial;
-        for entry in fs::read_dir(partial).map_err(io_at(partial))? {
-            sync(&entry.map_err(io_at(partial))?.path())?;
-        }
-        write_files(partial, result, Flush::EachFile)?;
-        sync(&partial.join("series"))?;
-        sync(partial)?;
+    /// [`StoreError::Io`].
+    pub fn write(&self, result: &Stored) -> Result<(), StoreError> {
+        write_files(&self.0.partial, result)
+    }
+
+    /// Gives the directory its name, when all that it has is on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; what was there before is unchanged then.
+    pub fn publish(self) -> Result<(), StoreError> {
+        sync_all(&self.0.partial)?;
         self.0.publish()
     }
 }
@@ -113,7 +116,7 @@ impl Draft {
 /// Can a result be written to `dir`? Meant to be asked before the run; leaves nothing behind.
 ///
 /// # Errors
-/// The one that [`write_result`] would give.
+/// The one that [`Draft::open`] would give.
 pub fn check_writable(dir: &Path, replace: bool) -> Result<(), StoreError> {
     let target = std::path::absolute(dir).map_err(io_at(dir))?;
     let parents = || target.ancestors().skip(1);
@@ -130,15 +133,6 @@ pub fn check_writable(dir: &Path, replace: bool) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes the result directory `dir`; one that exists is replaced only if `replace` says so, and
-/// only if it is a result.
-///
-/// # Errors
-/// [`StoreError`]; what was there before is unchanged then.
-pub fn write_result(dir: &Path, result: &Stored, replace: bool) -> Result<(), StoreError> {
-    Draft::open(dir, replace)?.publish(result)
-}
-
 /// Writes a result's files into the new directory `dir` without waiting for the disk (seven waits
 /// take ten times as long as a small run): for a caller that publishes the directory itself and can
 /// tell a file that a crash of the system cut off.
@@ -147,33 +141,26 @@ pub fn write_result(dir: &Path, result: &Stored, replace: bool) -> Result<(), St
 /// [`StoreError`]; `dir` is left as far as it came.
 pub fn write_loose(dir: &Path, result: &Stored) -> Result<(), StoreError> {
     fs::create_dir(dir).map_err(io_at(dir))?;
-    write_files(dir, result, Flush::Later)
+    write_files(dir, result)
 }
 
-/// When a file's content goes to the disk.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Flush {
-    EachFile,
-    Later,
-}
-
-fn write_files(dir: &Path, result: &Stored, flush: Flush) -> Result<(), StoreError> {
-    write_file(&dir.join("run.toml"), result.run_toml.as_bytes(), flush)?;
-    write_json(&dir.join("meta.json"), &result.meta, flush)?;
-    write_json(&dir.join("summary.json"), &result.summary, flush)?;
-    write_table(&dir.join("flows.parquet"), &result.batches.flows, flush)?;
-    write_table(&dir.join("links.parquet"), &result.batches.links, flush)?;
-    write_table(&dir.join("groups.parquet"), &result.batches.groups, flush)?;
+fn write_files(dir: &Path, result: &Stored) -> Result<(), StoreError> {
+    write_file(&dir.join("run.toml"), result.run_toml.as_bytes())?;
+    write_json(&dir.join("meta.json"), &result.meta)?;
+    write_json(&dir.join("summary.json"), &result.summary)?;
+    write_table(&dir.join("flows.parquet"), &result.batches.flows)?;
+    write_table(&dir.join("links.parquet"), &result.batches.links)?;
+    write_table(&dir.join("groups.parquet"), &result.batches.groups)?;
     if let Some(transfers) = &result.batches.transfers {
-        write_table(&dir.join(TRANSFERS), transfers, flush)?;
+        write_table(&dir.join(TRANSFERS), transfers)?;
     }
     if let Some(macroflows) = &result.batches.macroflows {
-        write_table(&dir.join(MACROFLOWS), macroflows, flush)?;
+        write_table(&dir.join(MACROFLOWS), macroflows)?;
     }
     let series = dir.join("series");
     fs::create_dir(&series).map_err(io_at(&series))?;
     for (name, batch) in &result.batches.series {
-        write_table(&series.join(format!("{name}.parquet")), batch, flush)?;
+        write_table(&series.join(format!("{name}.parquet")), batch)?;
     }
     Ok(())
 }
@@ -288,7 +275,7 @@ fn is_empty_dir(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Makes a file or a directory's entries durable, where the system can.
+/// Makes a directory's entries durable, where the system can.
 fn sync(dir: &Path) -> Result<(), StoreError> {
     match File::open(dir) {
         Ok(file) => file.sync_all().map_err(io_at(dir)),
@@ -296,21 +283,29 @@ fn sync(dir: &Path) -> Result<(), StoreError> {
     }
 }
 
-impl Flush {
-    fn after(self, file: &File) -> io::Result<()> {
-        if self == Flush::EachFile { file.sync_all() } else { Ok(()) }
+/// Makes a directory durable with all that it holds.
+fn sync_all(dir: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(dir).map_err(io_at(dir))? {
+        let path = entry.map_err(io_at(dir))?.path();
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            // Opened to be written to: Windows flushes no others.
+            let file = File::options().write(true).open(&path).map_err(io_at(&path))?;
+            file.sync_all().map_err(io_at(&path))?;
+        }
     }
+    sync(dir)
 }
 
-fn write_file(path: &Path, bytes: &[u8], flush: Flush) -> Result<(), StoreError> {
-    let mut file = File::create(path).map_err(io_at(path))?;
-    file.write_all(bytes).and_then(|()| flush.after(&file)).map_err(io_at(path))
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    fs::write(path, bytes).map_err(io_at(path))
 }
 
-fn write_json(path: &Path, value: &impl Serialize, flush: Flush) -> Result<(), StoreError> {
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_string_pretty(value).map_err(content_at(path))?;
     text.push('\n');
-    write_file(path, text.as_bytes(), flush)
+    write_file(path, text.as_bytes())
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
@@ -319,15 +314,14 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
 }
 
 /// The bytes depend on the batch alone: no time, no machine.
-fn write_table(path: &Path, batch: &RecordBatch, flush: Flush) -> Result<(), StoreError> {
+fn write_table(path: &Path, batch: &RecordBatch) -> Result<(), StoreError> {
     let mut file = Kept { file: File::create(path).map_err(io_at(path))?, error: None };
     let written = write_batch(&mut file, batch);
     // Parquet's own error would tell of a full disk in words only.
     if let Some(error) = file.error {
         return Err(io_at(path)(error));
     }
-    written.map_err(content_at(path))?;
-    flush.after(&file.file).map_err(io_at(path))
+    written.map_err(content_at(path))
 }
 
 fn write_batch(file: &mut Kept, batch: &RecordBatch) -> parquet::errors::Result<()> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clearpipe_results::{
     Batches, Draft, FlowRow, GroupRow, LinkRow, MacroRow, Meta, Series, SeriesOf, StoreError,
-    Stored, Summary, Tables, Transfers, check_writable, read_result, write_result,
+    Stored, Summary, Tables, Transfers, check_writable, read_result,
 };
 
 /// An empty directory of this test's own.
@@ -58,6 +58,12 @@ fn names(dir: &Path) -> Vec<String> {
         entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
+}
+
+fn write_result(dir: &Path, result: &Stored, replace: bool) -> Result<(), StoreError> {
+    let draft = Draft::open(dir, replace)?;
+    draft.write(result)?;
+    draft.publish()
 }
 
 #[test]
@@ -176,7 +182,8 @@ fn what_a_run_writes_becomes_part_of_its_result_or_vanishes() {
     let draft = Draft::open(&dir, false).unwrap();
     fs::write(draft.path().join("a.pcapng"), "packets").unwrap();
     assert!(matches!(Draft::open(&dir, false), Err(StoreError::Busy(_))));
-    draft.publish(&result(1)).unwrap();
+    draft.write(&result(1)).unwrap();
+    draft.publish().unwrap();
     assert_eq!(fs::read(dir.join("a.pcapng")).unwrap(), b"packets");
     assert_eq!(read_result(&dir).unwrap(), result(1));
     // One that is given up leaves what was there.

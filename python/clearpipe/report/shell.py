@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import clearpipe as cp
-from clearpipe import units
+from clearpipe import units, whole
 
 UPLOT = "uPlot.iife.min.js"
 
@@ -45,15 +45,11 @@ def page(template: str, title: str, scripts: Sequence[str], **context: Any) -> s
 
 
 def write(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a file, whole or not at all."""
+    """Write a file, whole or not at all; what writers that died have left beside it goes."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".partial-{os.getpid()}-{target.name}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    whole.clean(target.parent)
+    whole.write_text(target, text)
     return target
 
 

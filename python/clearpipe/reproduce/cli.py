@@ -33,6 +33,7 @@ from clearpipe.options import shard as read_shard
 from clearpipe.options import time as time_of
 from clearpipe.sweep.place import Place
 from clearpipe.terminal import note, show, show_json
+from clearpipe.whole import write_text
 
 if TYPE_CHECKING:
     from clearpipe.reproduce.data import Figure
@@ -260,7 +261,7 @@ def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) ->
         title = f"{one.figure.id}: {one.figure.title}"
         lines += readings.table(title, _verdicts(one), found[one.figure.id])
     page.parent.mkdir(parents=True, exist_ok=True)
-    work.write_text(page, "\n".join(lines).rstrip() + "\n")
+    write_text(page, "\n".join(lines).rstrip() + "\n")
     if not job.quiet:
         note(f"readings: {page}")
 

@@ -19,7 +19,8 @@ from clearpipe.reproduce.report import (
     printed_text,
     unsure_text,
 )
-from clearpipe.reproduce.work import Done, write_text
+from clearpipe.reproduce.work import Done
+from clearpipe.whole import write_text
 
 DPI = 80
 FAILING = (claims.DEVIATES, claims.CONTRADICTED)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from clearpipe.sweep import progress, runner
 from clearpipe.sweep.runner import Executor, Options, Sweep, Tally, Threads
 from clearpipe.sweep.spec import Spec
 from clearpipe.sweep.store import Store
+from clearpipe.whole import clean, write_text
 
 
 @dataclass
@@ -225,7 +225,9 @@ def write(done: Done, folder: Path) -> Path:
     from clearpipe.reproduce import draw
 
     place = folder / done.figure.id
-    place.mkdir(parents=True, exist_ok=True)
+    for one in (folder, place):
+        one.mkdir(parents=True, exist_ok=True)
+        clean(one)
     write_scenarios(done, folder)
     write_text(
         place / "verdicts.json", json.dumps(done.as_json(), indent=1, ensure_ascii=False) + "\n"
@@ -251,16 +253,6 @@ def scenario_file(part: str) -> str:
 
 def _scale(done: Done) -> Scale:
     return "full" if done.scale == "full" else "quick"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file, whole or not at all."""
-    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def conditions(texts: Sequence[str]) -> list[dict[str, str]]:

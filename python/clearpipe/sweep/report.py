@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from clearpipe import measures, statistics, style, units
+from clearpipe import measures, statistics, style, units, whole
 from clearpipe.report import shell
 from clearpipe.sweep import drawing, metrics, results
 from clearpipe.sweep import study as studying
@@ -28,6 +28,7 @@ def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
     figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    whole.clean(folder)
     drawn: list[Path] = []
     if not style.lacking():
         for plot in table.spec.plots:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearpipe import seals
+from clearpipe import seals, whole
 from clearpipe.errors import RunError
 from clearpipe.locks import lock, try_lock, unlock
 from clearpipe.result import Result
@@ -111,7 +111,9 @@ class Store:
         return name
 
     def _clean(self) -> None:
-        """Removes half-written directories whose writer is gone."""
+        """Removes what writers that are gone have left half-written."""
+        for folder in (self.failures, self.plans):
+            whole.clean(folder)
         for place in self.runs.glob("*/.partial-*"):
             identity = place.name.removeprefix(".partial-")
             if not IDENTITY.fullmatch(identity):
@@ -309,15 +311,13 @@ def _drop_tables(folder: Path) -> None:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file."""
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    path.write_text(_text(value), encoding="utf-8")
 
 
 def write_whole(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file so that it is there whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{time.monotonic_ns()}")
-    try:
-        write_json(partial, value)
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
+    whole.write_text(path, _text(value))
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2) + "\n"

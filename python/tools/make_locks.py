@@ -1,0 +1,36 @@
+"""Writes the lock files, with the newest packages that pyproject.toml allows and their hashes.
+
+    make_locks.py python/locks
+
+They hold for every Python and system that it allows. What the build needs is among them: nothing
+else is installed to build with.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+# What each lock has beside what Clearpipe itself needs.
+EXTRAS = {"demo": ("figures",), "dev": ("dev", "figures", "cluster")}
+
+
+def main() -> None:
+    """The command."""
+    folder, project = Path(sys.argv[1]), Path("pyproject.toml")
+    about = tomllib.loads(project.read_text(encoding="utf-8"))
+    build = "\n".join(about["build-system"]["requires"])
+    least = about["project"]["requires-python"].removeprefix(">=")
+    options = ["--universal", "--upgrade", "--generate-hashes", "--no-annotate", "--quiet"]
+    options += ["--python-version", least, "--custom-compile-command", "make locks"]
+    for name, extras in EXTRAS.items():
+        chosen = [f"--extra={extra}" for extra in extras]
+        command = ["uv", "pip", "compile", str(project), "-", *options, *chosen]
+        done = subprocess.run(command, input=build, text=True, stdout=subprocess.PIPE, check=True)
+        (folder / f"{name}.txt").write_text(done.stdout, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
