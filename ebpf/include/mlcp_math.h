@@ -1,4 +1,4 @@
-/* MLCP's end host in integers: crates/cc/src/explicit/mlcp.rs and levels.rs with their default
+/* MLCP's end host in integers: crates/cc/src/explicit/load/mlcp.rs with its default
  * parameters, and the header's four bytes.
  *
  * Bound, tested against those files: one ACK moves the window by the same amount within 64 units (of

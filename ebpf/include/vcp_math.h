@@ -1,4 +1,4 @@
-/* VCP's end host in integers: crates/cc/src/explicit/vcp.rs with its default parameters.
+/* VCP's end host in integers: crates/cc/src/explicit/load/vcp.rs with its default parameters.
  *
  * Bound, tested against that file: one ACK moves the window by the same amount within 8 units (of
  * 2^-32 packets), a millionth of the movement, and 2^-31 of the window. Where it comes from: MI, the

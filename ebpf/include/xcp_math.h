@@ -1,4 +1,4 @@
-/* XCP's and iXCP's end hosts in integers: crates/cc/src/explicit/xcp.rs and ixcp.rs with their default
+/* XCP's and iXCP's end hosts in integers: crates/cc/src/explicit/xcp/xcp.rs and ixcp.rs with their default
  * parameters, and their headers.
  *
  * The window is kept in the wire's units, 2^-16 bytes, so the sum is the protocol's own: no error

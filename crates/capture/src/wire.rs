@@ -7,10 +7,10 @@
 //! - There is no handshake, so there are no SYNs, no FINs, and no options that only a SYN has. Data
 //!   packets acknowledge nothing (0), ACKs carry sequence number 0. The window field is 65535.
 //! - DPCP writes sequence and acknowledgment number itself, from random first numbers and switched where
-//!   its order wants it ([`cc::explicit::dpcp`]); where it breaks a tie, the TCP checksum is wrong, as
+//!   its order wants it ([`cc::explicit::load::dpcp`]); where it breaks a tie, the TCP checksum is wrong, as
 //!   the protocol has it. SACK blocks are not switched.
 //! - BMCC writes the identification field, packet numbers on data and its estimate on ACKs
-//!   ([`cc::explicit::bmcc`]); it is 0 elsewhere.
+//!   ([`cc::explicit::load::bmcc`]); it is 0 elsewhere.
 //! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them.
 //! - Options: the protocol's header in an experimental option (kind 253) under the ExID of
 //!   [`AnyHeader::exid`] (RFC 6994), then SACK blocks (kind 5), most recent first, as many as fit.

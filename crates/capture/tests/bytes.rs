@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use cc::explicit::bmcc::BmccHeader;
-use cc::explicit::dpcp::{DpcpHeader, Part, order::Numbers};
-use cc::explicit::xcp::XcpHeader;
+use cc::explicit::load::bmcc::BmccHeader;
+use cc::explicit::load::dpcp::{DpcpHeader, Part, order::Numbers};
+use cc::explicit::xcp::xcp::XcpHeader;
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
 use cc::tcp::delivery::Stamp;

@@ -118,7 +118,7 @@ cells! {
     CoDel(crate::aqm::codel::Control);
     Rate(crate::aqm::csfq::RateEstimate);
     Bucket(crate::aqm::rio::Bucket);
-    Watched(crate::explicit::xcp_police::Watched);
+    Watched(crate::explicit::xcp::xcp_police::Watched);
 }
 
 choice! {

@@ -1,17 +1,17 @@
 //! What must hold for every protocol and every queue of the registry, whatever happens to it.
 
-use clearpipe_cc::explicit::bmcc::BmccHeader;
-use clearpipe_cc::explicit::dpcp::DpcpHeader;
-use clearpipe_cc::explicit::ixcp::IxcpHeader;
-use clearpipe_cc::explicit::jetmax::JetMaxHeader;
-use clearpipe_cc::explicit::maxnet::MaxNetHeader;
-use clearpipe_cc::explicit::mlcp::MlcpHeader;
-use clearpipe_cc::explicit::nbit::NbitHeader;
-use clearpipe_cc::explicit::quickstart::QuickStartHeader;
-use clearpipe_cc::explicit::rcp::RcpHeader;
-use clearpipe_cc::explicit::xcp::XcpHeader;
-use clearpipe_cc::explicit::xcp_core::XcpCoreHeader;
-use clearpipe_cc::explicit::xcp_division_free::DivisionFreeHeader;
+use clearpipe_cc::explicit::load::bmcc::BmccHeader;
+use clearpipe_cc::explicit::load::dpcp::DpcpHeader;
+use clearpipe_cc::explicit::load::mlcp::MlcpHeader;
+use clearpipe_cc::explicit::load::nbit::NbitHeader;
+use clearpipe_cc::explicit::neighbours::jetmax::JetMaxHeader;
+use clearpipe_cc::explicit::neighbours::maxnet::MaxNetHeader;
+use clearpipe_cc::explicit::neighbours::quickstart::QuickStartHeader;
+use clearpipe_cc::explicit::neighbours::rcp::RcpHeader;
+use clearpipe_cc::explicit::xcp::ixcp::IxcpHeader;
+use clearpipe_cc::explicit::xcp::xcp::XcpHeader;
+use clearpipe_cc::explicit::xcp::xcp_core::XcpCoreHeader;
+use clearpipe_cc::explicit::xcp::xcp_division_free::DivisionFreeHeader;
 use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
 use clearpipe_cc::rate::tfrc::TfrcHeader;

@@ -4,8 +4,8 @@
 //! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole TCP
 //! segment, passes as data without a header.
 
-use cc::explicit::bmcc::BmccHeader;
-use cc::explicit::dpcp::DpcpHeader;
+use cc::explicit::load::bmcc::BmccHeader;
+use cc::explicit::load::dpcp::DpcpHeader;
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
 

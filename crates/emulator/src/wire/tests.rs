@@ -1,7 +1,7 @@
 //! Packets made by hand; the checksums in them are worked out in the comments or by the naive sum
 //! below, which knows nothing of RFC 1624's update.
 
-use cc::explicit::xcp::XcpHeader;
+use cc::explicit::xcp::xcp::XcpHeader;
 
 use super::*;
 

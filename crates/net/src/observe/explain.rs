@@ -1,7 +1,7 @@
 //! What one flow's sender and the routers on its way knew at an instant, as facts; python/clearpipe
 //! puts them into words. The run is repeated up to that instant with the flow watched.
 
-use cc::explicit::dpcp::Part;
+use cc::explicit::load::dpcp::Part;
 use cc::registry::{AnyHeader, ProtocolInfo, protocols, queues};
 use cc::roles::{Ecn, EcnUse, Limit, LossKind, Variable};
 use scenario::{RouterPart, Scenario};

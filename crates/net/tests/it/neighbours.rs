@@ -198,7 +198,7 @@ fn load_factor(kind: &str, path: &str, duration: u64, groups: &str) -> Outcome {
 
 /// Two links in a row. The routers' periods end every 200 ms; 190 ms later the ACKs of all packets that
 /// came between 50 and 150 ms are back, and they passed both links in the new period. Of n packets in a
-/// row at least 2^k = n/2 leave an error below 2*1.28/2^k (ADPM: crates/cc/src/explicit/bmcc.rs).
+/// row at least 2^k = n/2 leave an error below 2*1.28/2^k (ADPM: crates/cc/src/explicit/load/bmcc.rs).
 #[test]
 fn bmcc_learns_the_largest_load_of_its_way() {
     let link = |name: &str, from: &str, to: &str, rate: &str| {

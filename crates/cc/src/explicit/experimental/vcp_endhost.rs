@@ -19,7 +19,7 @@
 
 use units::{Rate, Span, Time};
 
-use super::vcp::{VcpSender, VcpSenderParams};
+use crate::explicit::load::vcp::{VcpSender, VcpSenderParams};
 use crate::roles::{Ack, Departing, Echo, Ecn, Loss, LossKind, Sender, SenderContext, Variable};
 
 params! {

@@ -1,7 +1,7 @@
 //! The end hosts' part.
 
 use super::super::*;
-use crate::explicit::dpcp::{DpcpRouter, DpcpRouterParams, level};
+use crate::explicit::load::dpcp::{DpcpRouter, DpcpRouterParams, level};
 
 use crate::roles::LossKind;
 use crate::roles::{Backlog, Passing, Router};

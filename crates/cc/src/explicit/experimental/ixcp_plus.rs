@@ -1,5 +1,5 @@
 //! EXPERIMENTAL: iXCP that holds its promise with many flows and flows that come and go. After Zan, Yang,
-//! "Improving XCP to achieve max-min fair bandwidth allocation", whose protocol [`crate::explicit::ixcp`]
+//! "Improving XCP to achieve max-min fair bandwidth allocation", whose protocol [`crate::explicit::xcp::ixcp`]
 //! is; the paper stops at the losses of section IV-A (many flows) and IV-E (web traffic), and nothing
 //! here is in it.
 //!
@@ -31,11 +31,11 @@
 
 use units::math;
 
-use crate::explicit::controlled::{
+use crate::explicit::xcp::controlled::{
     Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
 };
-use crate::explicit::ixcp::{ACCESS, IxcpHeader};
-use crate::explicit::xcp::{Shares, Summing, XcpSender, XcpSenderParams, h, phi, ratio, xi_p};
+use crate::explicit::xcp::ixcp::{ACCESS, IxcpHeader};
+use crate::explicit::xcp::xcp::{Shares, Summing, XcpSender, XcpSenderParams, h, phi, ratio, xi_p};
 use crate::roles::{Ack, Departing, Loss, RouterContext, Sender, SenderContext, Variable};
 
 params! {

@@ -1,7 +1,7 @@
 //! iXCP. Zan, Yang, "Improving XCP to achieve max-min fair bandwidth allocation", section III and
 //! appendix; technical report UCI ICS 2006.
 //!
-//! XCP ([`crate::explicit::xcp`]) shuffles bandwidth from all flows of a link to all flows, also to
+//! XCP ([`super::xcp`]) shuffles bandwidth from all flows of a link to all flows, also to
 //! those that another link holds back and that cannot use it, so that up to a fifth of a link stays
 //! unused. In iXCP packets say which link holds their flow back: a router that cuts a packet's feedback
 //! writes its identifier beside it, the sender copies that into what it sends from then on, and
@@ -30,12 +30,10 @@
 
 use units::{Rate, math};
 
-use crate::explicit::controlled::{
+use super::controlled::{
     Congestion, Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
 };
-use crate::explicit::xcp::{
-    Shares, Summing, XcpHeader, XcpSender, XcpSenderParams, charge, h, phi,
-};
+use super::xcp::{Shares, Summing, XcpHeader, XcpSender, XcpSenderParams, charge, h, phi};
 use crate::registry::AnyHeader;
 use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
@@ -98,7 +96,7 @@ pub struct IxcpHeader {
 }
 
 /// The sender's access link (D2).
-pub(super) const ACCESS: u32 = 0;
+pub(crate) const ACCESS: u32 = 0;
 
 /// The law: XCP's efficiency controller for all, its fairness controller for the link's own flows.
 #[derive(Clone, Debug, Default)]
@@ -251,21 +249,21 @@ impl Ixcp {
 
 impl IxcpHeader {
     #[inline]
-    pub(super) fn new(xcp: XcpHeader, bottleneck: u32) -> IxcpHeader {
+    pub(crate) fn new(xcp: XcpHeader, bottleneck: u32) -> IxcpHeader {
         let XcpHeader { cwnd, rtt, feedback } = xcp;
         IxcpHeader { cwnd, feedback, rtt: rtt as f32, bottleneck, next_bottleneck: ACCESS }
     }
 
     /// XCP's part.
     #[inline]
-    pub(super) fn xcp(&self) -> XcpHeader {
+    pub(crate) fn xcp(&self) -> XcpHeader {
         XcpHeader { cwnd: self.cwnd, rtt: f64::from(self.rtt), feedback: self.feedback }
     }
 
     /// A router that offers `[spare, shuffle]`, each (what the packet gets, what it gives) over its RTT, writes the
     /// lesser feedback and with its own its identifier (D3). What the packet costs each class (R1).
     #[inline(always)]
-    pub(super) fn answer(
+    pub(crate) fn answer(
         &mut self,
         link: u32,
         own: bool,

@@ -25,7 +25,7 @@
 
 use units::{Rate, Span, Time, math};
 
-use super::load::xi;
+use super::factor::xi;
 use super::mlcp::gauge::{Gauge, GaugeParams, Timing, t_p};
 use super::mlcp::{INVERSE, LAST_MD, SIGMA_MAX, TARGET, Window, beta, md_level};
 use crate::roles::{

@@ -41,9 +41,9 @@
 use units::random::Stream;
 use units::{Span, Time};
 
+use super::controlled::Congestion;
+use super::xcp::XcpHeader;
 use crate::classes::{Kept, Place, Plan};
-use crate::explicit::controlled::Congestion;
-use crate::explicit::xcp::XcpHeader;
 use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
 
 choice! {

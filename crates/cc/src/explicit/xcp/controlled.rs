@@ -248,14 +248,14 @@ pub trait Law: Sized {
 /// A router with the law `L`.
 #[derive(Clone, Debug)]
 pub struct Controlled<L: Law> {
-    pub(super) params: L::Params,
-    pub(super) meter: Meter,
-    pub(super) law: L,
+    pub(crate) params: L::Params,
+    pub(crate) meter: Meter,
+    pub(crate) law: L,
 }
 
 impl<L: Law> Controlled<L> {
     /// When the running control interval ends.
-    pub(super) fn interval_end(&self) -> Time {
+    pub(crate) fn interval_end(&self) -> Time {
         self.meter.interval_end
     }
 }

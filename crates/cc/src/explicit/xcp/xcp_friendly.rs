@@ -2,7 +2,7 @@
 //! networks", SIGCOMM 2002, section 8.2.
 //!
 //! A router keeps XCP's packets and all others apart, in an X-queue with XCP's controllers
-//! ([`crate::explicit::xcp`]) and a T-queue with RED, and serves them by weighted fair queueing. From the
+//! ([`super::xcp`]) and a T-queue with RED, and serves them by weighted fair queueing. From the
 //! T-queue's drop rate follows the window that TCP has on average (eq. 10), from XCP's headers the one
 //! that XCP has; each control interval moves the weights towards the smaller of the two (eqs. 11 and
 //! 12), and XCP's spare bandwidth is that of its part of the link (eqs. 13 and 14).
@@ -30,10 +30,10 @@
 
 use units::{Rate, Time, math};
 
+use super::controlled::{Congestion, Stated, XcpRouterParams};
+use super::xcp::{XcpHeader, XcpReceiver, XcpRouter, XcpSender, XcpSenderParams};
 use crate::aqm::red::{Red, RedParams};
 use crate::classes::{Order, Overflow, Place, Plan};
-use crate::explicit::controlled::{Congestion, Stated, XcpRouterParams};
-use crate::explicit::xcp::{XcpHeader, XcpReceiver, XcpRouter, XcpSender, XcpSenderParams};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Loss, PacketKind, Passing, Receiver, Router,
     RouterContext, Sender, SenderContext, Service, Variable, Verdict,

@@ -168,7 +168,7 @@ impl Sender for VcpFriendlySender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explicit::vcp::{VcpRouter, VcpRouterParams};
+    use crate::explicit::load::vcp::{VcpRouter, VcpRouterParams};
     use crate::roles::{Backlog, Ecn, PacketKind, Passing, Router};
     use crate::tests::{ack_after, ms, near, passing, router_context, sender_context};
 

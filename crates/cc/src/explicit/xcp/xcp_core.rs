@@ -5,7 +5,7 @@
 //! (islands); this is the macro-flows' protocol and the core's router. Packets bear no congestion
 //! header: once per RTT the ingress sends the macro-flow's window and RTT and how many bytes it has
 //! released since, and routers take those bytes for the size of the packet in XCP's formulas
-//! ([`crate::explicit::xcp`]). The ingress writes its window over the number of flows that the macro-flow
+//! ([`super::xcp`]). The ingress writes its window over the number of flows that the macro-flow
 //! carries, so that macro-flows get rates in proportion to that number (section 6).
 //!
 //! Deviations, besides XCP's D1 to D6 and R1:
@@ -20,10 +20,10 @@
 
 use units::{Span, Time};
 
-use crate::explicit::controlled::{
+use super::controlled::{
     Congestion, Controlled, INPUT, Law, Meter, QUEUE, Stated, XcpRouterParams,
 };
-use crate::explicit::xcp::{Xcp, XcpHeader, XcpSender, XcpSenderParams};
+use super::xcp::{Xcp, XcpHeader, XcpSender, XcpSenderParams};
 use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Departing, Echo, Header, Loss, RouterContext, Sender, SenderContext, Variable,

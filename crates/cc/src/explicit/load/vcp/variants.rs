@@ -9,7 +9,7 @@
 
 use units::Span;
 
-use crate::explicit::load::LoadMeter;
+use crate::explicit::load::factor::LoadMeter;
 
 choice! {
     /// The RTT that scales the additive increase.

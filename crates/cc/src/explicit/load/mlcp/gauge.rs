@@ -3,7 +3,7 @@
 
 use units::{Rate, Span, Time};
 
-use crate::explicit::load::{LoadMeter, LoadParams};
+use crate::explicit::load::factor::{LoadMeter, LoadParams};
 use crate::roles::{Backlog, Service, Variable};
 
 /// S, the lengths that t_p can have; a packet carries the place in this table (3.2.2).

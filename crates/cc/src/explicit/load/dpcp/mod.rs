@@ -36,7 +36,7 @@
 //! - D10: the flags are a table of fixed size in which flows whose numbers are equal modulo
 //!   `flag_slots` share one.
 //! - D11: the load factor is taken over the period's real length, and the increases are computed,
-//!   as in [`load`](super::load).
+//!   as in [`factor`](super::factor).
 //!
 //! Reconstructed:
 //! - R1: kappa, alpha, t_d, the limiters and the pacing of large RTTs, as VCP's.
@@ -47,7 +47,7 @@ pub mod order;
 
 use units::{Rate, Span, Time};
 
-use super::load::{LoadMeter, LoadParams};
+use super::factor::{LoadMeter, LoadParams};
 use crate::roles::{
     Backlog, Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict,
 };

@@ -10,7 +10,7 @@
 //! `gauge` is what routers measure.
 //!
 //! Deviations:
-//! - D1, D2: sigma's period and (1 + xi)^x - 1 as in [`load`](super::load).
+//! - D1, D2: sigma's period and (1 + xi)^x - 1 as in [`factor`](super::factor).
 //! - D3: an ACK whose code is 0 (not capable) changes nothing.
 //! - D4: before the first RTT sample the increases are not scaled, and the RTT field is 0, which
 //!   the routers leave out of the mean.
@@ -35,7 +35,7 @@ pub(super) mod gauge;
 
 use units::{Rate, Span, Time, math};
 
-use super::load::{Spacing, SpacingParams, growth, ratio, xi};
+use super::factor::{Spacing, SpacingParams, growth, ratio, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,

@@ -2,7 +2,7 @@
 //! 2004, as Zan and Yang describe it ("Improving XCP to achieve max-min fair bandwidth allocation",
 //! sections IV-H and VI).
 //!
-//! XCP ([`crate::explicit::xcp`]) gives spare bandwidth also to flows that another link holds back. A
+//! XCP ([`super::xcp`]) gives spare bandwidth also to flows that another link holds back. A
 //! P-XCP router counts all its flows, N, and those whose feedback it cuts, N_b, and hands out N/N_b
 //! times the spare bandwidth, so that those who can use it get all. It sees only what links before it
 //! have cut; a bottleneck behind it does not show in the header. Sender and header are XCP's.
@@ -15,10 +15,8 @@
 //! - D3: the shuffle is eq. (2) with phi as it was before scaling; `shuffle = "scaled"` has the other
 //!   reading.
 
-use crate::explicit::controlled::{
-    Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
-};
-use crate::explicit::xcp::{Xcp, XcpHeader, h, phi};
+use super::controlled::{Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams};
+use super::xcp::{Xcp, XcpHeader, h, phi};
 use crate::roles::{RouterContext, Variable};
 
 choice! {

@@ -12,7 +12,7 @@
 //! n_i = xi_n rtt_i s_i x_i^(l-1)     xi_n = (h + max(-phi, 0)) / (d sum s_i x_i^(l-1))
 //! ```
 //!
-//! with x_i = cwnd_i/rtt_i. Everything else is XCP's ([`crate::explicit::xcp`]), its deviations, R1 and
+//! with x_i = cwnd_i/rtt_i. Everything else is XCP's ([`super::xcp`]), its deviations, R1 and
 //! its header and sender with it. With k = 0 and l = 1 the two are the same but for the sum of the
 //! bytes, which here is of packets with an RTT:
 //!
@@ -20,10 +20,8 @@
 
 use units::math;
 
-use crate::explicit::controlled::{
-    Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
-};
-use crate::explicit::xcp::{Xcp, XcpHeader};
+use super::controlled::{Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams};
+use super::xcp::{Xcp, XcpHeader};
 use crate::roles::{RouterContext, Variable};
 
 params! {

@@ -37,7 +37,7 @@
 
 use units::{Rate, Span, Time, math};
 
-use super::load::{LoadMeter, LoadParams, xi};
+use super::factor::{LoadMeter, LoadParams, xi};
 use super::vcp::{VcpSender, VcpSenderParams};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Loss, PacketKind, Passing,

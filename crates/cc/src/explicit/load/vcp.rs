@@ -11,7 +11,7 @@
 //! change is in `variants`.
 //!
 //! Deviations:
-//! - D1, D2: rho's period and (1 + xi)^x - 1 as in [`load`](super::load).
+//! - D1, D2: rho's period and (1 + xi)^x - 1 as in [`factor`](super::factor).
 //! - D3: an ACK whose code is 00 (not capable) changes nothing.
 //! - D4: before the first RTT sample the increases are not scaled.
 //! - D5: the srtt of the additive increase that follows a freeze is that of its first ACK.
@@ -28,7 +28,7 @@ mod variants;
 
 use units::{Rate, Span, Time, math};
 
-use super::load::{
+use super::factor::{
     LoadMeter, LoadParams, Spacing, SpacingParams, after_loss, growth, limited_square, ratio, xi,
 };
 use super::vcp_friendly::{Marker, Marking, MarkingParams};
@@ -107,7 +107,7 @@ params! {
 
 /// What the sender does with the codes that come back.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Obeys them.
     Free,
     /// Leaves the window alone until then.
@@ -120,12 +120,12 @@ pub(super) enum Phase {
 #[derive(Clone, Debug)]
 pub struct VcpSender {
     /// [packets]
-    pub(super) cwnd: f64,
-    pub(super) phase: Phase,
+    pub(crate) cwnd: f64,
+    pub(crate) phase: Phase,
     /// The last ACK's code; as an `Ecn` it would change the layout of the enum of all senders.
     code: u8,
     /// ln(1 + xi).
-    pub(super) ln_mi: f64,
+    pub(crate) ln_mi: f64,
     beta: f64,
     srtt: Option<Span>,
     /// The RTT that scales the additive increase.
@@ -146,14 +146,14 @@ pub struct VcpSender {
 impl VcpSender {
     /// An ACK arrives whose code is this one.
     #[inline(always)] // as on_ack, which is this call
-    pub(super) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
+    pub(crate) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
         self.pass(ack);
         self.answer(ack.now, code);
     }
 
     /// What an ACK says of the time: freeze and additive increase run out (S.3).
     #[inline(always)]
-    pub(super) fn pass<H>(&mut self, ack: &Ack<H>) {
+    pub(crate) fn pass<H>(&mut self, ack: &Ack<H>) {
         self.srtt = ack.srtt;
         match self.scale_rtt {
             ScaleRtt::Srtt => self.rtt = ack.srtt,
@@ -174,13 +174,13 @@ impl VcpSender {
 
     /// The smoothed RTT; before the first sample t_rho.
     #[inline]
-    pub(super) fn rtt_or_period(&self) -> Span {
+    pub(crate) fn rtt_or_period(&self) -> Span {
         self.srtt.unwrap_or(self.t_rho)
     }
 
     /// What the window makes of a code.
     #[inline(always)]
-    pub(super) fn answer(&mut self, now: Time, code: Ecn) {
+    pub(crate) fn answer(&mut self, now: Time, code: Ecn) {
         self.code = code as u8;
         match (self.phase, code) {
             (Phase::Frozen(_), _) | (Phase::Free, Ecn::NotCapable) => {}
@@ -191,26 +191,26 @@ impl VcpSender {
     }
 
     #[inline]
-    pub(super) fn increase_additively(&mut self) {
+    pub(crate) fn increase_additively(&mut self) {
         self.cwnd += self.alpha_s() / self.cwnd; // S.2
     }
 
     /// The one decrease, and the freeze that follows it.
     #[inline]
-    pub(super) fn cut(&mut self, now: Time, factor: f64) {
+    pub(crate) fn cut(&mut self, now: Time, factor: f64) {
         self.cwnd = (factor * self.cwnd).max(1.0); // S.3
         self.phase = Phase::Frozen(now + self.t_rho);
     }
 
     /// The scaled MI parameter of an xi, (1 + xi)^(srtt/t_rho) - 1 (eq. 6).
     #[inline]
-    pub(super) fn xi_s(&self, ln_mi: f64) -> f64 {
+    pub(crate) fn xi_s(&self, ln_mi: f64) -> f64 {
         growth(ln_mi * ratio(self.srtt, self.t_rho).min(self.mi_limit))
     }
 
     /// The scaled AI parameter, alpha*(rtt/t_d)^2 (eq. 8) with the limiter of S.2, or another form.
     #[inline]
-    pub(super) fn alpha_s(&self) -> f64 {
+    pub(crate) fn alpha_s(&self) -> f64 {
         let x = ratio(self.rtt, self.t_d);
         match self.ai_scaling {
             AiScaling::Rate => self.alpha * limited_square(x, self.ai_limits),
@@ -220,19 +220,19 @@ impl VcpSender {
     }
 
     /// Other laws from now on: ln(1 + xi) and beta.
-    pub(super) fn set_laws(&mut self, ln_mi: f64, beta: f64) {
+    pub(crate) fn set_laws(&mut self, ln_mi: f64, beta: f64) {
         (self.ln_mi, self.beta) = (ln_mi, beta);
     }
 
     /// Overload that no ACK tells of.
-    pub(super) fn overload(&mut self, now: Time) {
+    pub(crate) fn overload(&mut self, now: Time) {
         if self.phase == Phase::Free {
             self.cut(now, self.beta);
         }
     }
 
     /// What the last ACK made of its code: 1 MI, 2 AI, 3 MD or the freeze after it, 0 nothing.
-    pub(super) fn mode(&self) -> u8 {
+    pub(crate) fn mode(&self) -> u8 {
         match (self.phase, self.code) {
             (Phase::Frozen(_), _) => 3,
             (Phase::Additive(_), _) => 2,

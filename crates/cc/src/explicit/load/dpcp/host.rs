@@ -5,8 +5,8 @@ use units::{Rate, Span, Time, math};
 
 use super::EDGES;
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
-use crate::explicit::load::{SpacingParams, xi};
-use crate::explicit::vcp::{
+use crate::explicit::load::factor::{SpacingParams, xi};
+use crate::explicit::load::vcp::{
     LimitParams, Phase, ScaleRtt, ScalingParams, VcpSender, VcpSenderParams,
 };
 use crate::params::First;

@@ -32,10 +32,8 @@ use core::marker::PhantomData;
 
 use units::{Span, math};
 
-pub use crate::explicit::controlled::XcpRouterParams;
-use crate::explicit::controlled::{
-    Congestion, Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated,
-};
+use super::controlled::{Congestion, Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated};
+pub use crate::explicit::xcp::controlled::XcpRouterParams;
 use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Arrived, Departing, Feedback, Header, Loss, LossKind, Receiver, RouterContext, Sender,
@@ -89,14 +87,14 @@ pub struct XcpHeader {
 }
 
 /// Eq. (1): phi, by which all windows together shall change [bytes]; the queue counts from q0.
-pub(super) fn phi(params: &XcpRouterParams, meter: &Meter) -> f64 {
+pub(crate) fn phi(params: &XcpRouterParams, meter: &Meter) -> f64 {
     let &XcpRouterParams { alpha, beta, target_queue, .. } = params;
     let spare = meter.capacity - meter.y;
     alpha * meter.avg_rtt * spare - beta * (meter.persistent_queue - target_queue)
 }
 
 /// Eq. (2): h, the traffic that is shuffled [bytes].
-pub(super) fn h(params: &XcpRouterParams, y: f64, d: f64, phi: f64) -> f64 {
+pub(crate) fn h(params: &XcpRouterParams, y: f64, d: f64, phi: f64) -> f64 {
     (params.gamma * y * d - phi.abs()).max(0.0)
 }
 
@@ -114,7 +112,7 @@ fn p(xi_p: f64, rtt_by_cwnd: f64) -> f64 {
 
 /// Eqs. (5) and (6): xi_p, with which those of an interval's packets sum to `pos`/d, where `pos` is h and
 /// what of phi is given [bytes].
-pub(super) fn xi_p(pos: f64, d: f64, sum_rtt_by_cwnd: f64) -> f64 {
+pub(crate) fn xi_p(pos: f64, d: f64, sum_rtt_by_cwnd: f64) -> f64 {
     ratio(pos, d * sum_rtt_by_cwnd)
 }
 
@@ -126,12 +124,12 @@ fn n(xi_n: f64, size: f64) -> f64 {
 
 /// Eqs. (8) and (9): xi_n, with which those sum to `neg`/d, where `neg` is h and what of phi is taken
 /// [bytes].
-pub(super) fn xi_n(neg: f64, d: f64, input_traffic: f64) -> f64 {
+pub(crate) fn xi_n(neg: f64, d: f64, input_traffic: f64) -> f64 {
     ratio(neg, d * input_traffic)
 }
 
 /// `numerator / sum`; nothing when nothing was summed.
-pub(super) fn ratio(numerator: f64, sum: f64) -> f64 {
+pub(crate) fn ratio(numerator: f64, sum: f64) -> f64 {
     if sum > 0.0 { numerator / sum } else { 0.0 }
 }
 
@@ -151,7 +149,7 @@ pub struct Shares {
 impl Shares {
     /// `pos` bytes to give and `neg` to take in d seconds, among packets whose rtt*s/cwnd and s, or what a
     /// law has in their place, summed to `sums`; `xi_scale` times as fast as it needs (D9).
-    pub(super) fn new(
+    pub(crate) fn new(
         params: &XcpRouterParams,
         d: f64,
         (pos, neg): (f64, f64),
@@ -167,7 +165,7 @@ impl Shares {
 
     /// What a packet is offered to get and to give, both over its RTT: no more than is left (D8).
     #[inline(always)]
-    pub(super) fn offer(&self, (rtt_by_cwnd, size): (f64, f64), overdraw: bool) -> (f64, f64) {
+    pub(crate) fn offer(&self, (rtt_by_cwnd, size): (f64, f64), overdraw: bool) -> (f64, f64) {
         let (pos, neg) = (p(self.xi_p, rtt_by_cwnd), n(self.xi_n, size));
         if overdraw {
             return (pos, neg);
@@ -177,7 +175,7 @@ impl Shares {
 
     /// The feedback with which a packet leaves that holds `held`, the lesser, and the account of it.
     #[inline(always)]
-    pub(super) fn answer(&mut self, rtt: f64, held: f64, (pos, neg): (f64, f64)) -> f64 {
+    pub(crate) fn answer(&mut self, rtt: f64, held: f64, (pos, neg): (f64, f64)) -> f64 {
         let ours = feedback(rtt, (pos, neg));
         let (left, paid) =
             if held >= ours { (ours, (pos, neg)) } else { (held, charge(held / rtt, pos - neg)) };
@@ -187,7 +185,7 @@ impl Shares {
 
     /// A packet took `pos` and gave `neg`. What is spent ends its feedback.
     #[inline(always)]
-    pub(super) fn pay(&mut self, (pos, neg): (f64, f64)) {
+    pub(crate) fn pay(&mut self, (pos, neg): (f64, f64)) {
         self.residue_pos -= pos;
         self.residue_neg -= neg;
         if self.residue_pos <= 0.0 {
@@ -199,7 +197,7 @@ impl Shares {
     }
 
     /// All of it, by the paper's names.
-    pub(super) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+    pub(crate) fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("xi_p", self.xi_p);
         sink("xi_n", self.xi_n);
         sink("residue_pos", self.residue_pos);
@@ -210,27 +208,27 @@ impl Shares {
 /// What a packet costs that keeps `held` where this router's feedback is `ours`, the larger: a router
 /// before this one, or the sender, asks for less (appendix A). All over its RTT.
 #[inline(always)]
-pub(super) fn charge(held: f64, ours: f64) -> (f64, f64) {
+pub(crate) fn charge(held: f64, ours: f64) -> (f64, f64) {
     if held > 0.0 { (held, ours - held) } else { (0.0, ours.max(0.0) - held) }
 }
 
 /// The law: the efficiency and the fairness controller, with the outcome of the last interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Xcp {
-    pub(super) phi: f64,
-    pub(super) h: f64,
-    pub(super) shares: Shares,
+    pub(crate) phi: f64,
+    pub(crate) h: f64,
+    pub(crate) shares: Shares,
 }
 
 impl Xcp {
     /// What eqs. (1) and (2) say of the interval just ended, handed out by its packets' `sums`.
-    pub(super) fn of(params: &XcpRouterParams, meter: &Meter, sums: (f64, f64)) -> Xcp {
+    pub(crate) fn of(params: &XcpRouterParams, meter: &Meter, sums: (f64, f64)) -> Xcp {
         let phi = phi(params, meter);
         Xcp::handing(params, meter, (phi, h(params, meter.y, meter.avg_rtt, phi)), sums)
     }
 
     /// phi and h, handed out by the packets' `sums`.
-    pub(super) fn handing(
+    pub(crate) fn handing(
         params: &XcpRouterParams,
         meter: &Meter,
         (phi, h): (f64, f64),
@@ -354,7 +352,7 @@ enum Next {
 impl XcpSender {
     /// A header came back. The largest value says nothing (D2).
     #[inline(always)]
-    pub(super) fn take(&mut self, header: XcpHeader) {
+    pub(crate) fn take(&mut self, header: XcpHeader) {
         if header.feedback < LARGEST_FEEDBACK {
             if self.next == Next::Loss {
                 self.judge(header.feedback);
@@ -377,12 +375,12 @@ impl XcpSender {
         self.cwnd_bytes = (self.cwnd_bytes / 2.0).max(self.packet);
     }
 
-    pub(super) fn cwnd_bytes(&self) -> f64 {
+    pub(crate) fn cwnd_bytes(&self) -> f64 {
         self.cwnd_bytes
     }
 
     /// The last header whose feedback was taken.
-    pub(super) fn seen(&self) -> &XcpHeader {
+    pub(crate) fn seen(&self) -> &XcpHeader {
         &self.seen
     }
 }
@@ -463,7 +461,7 @@ const RTT_UNITS: f64 = 1e6;
 /// Wire units per byte of H_feedback.
 const FEEDBACK_UNITS: f64 = 65536.0;
 /// H_feedback from here on is "the largest value": the top of the wire's range [bytes].
-pub(super) const LARGEST_FEEDBACK: f64 = i64::MAX as f64 / FEEDBACK_UNITS;
+pub(crate) const LARGEST_FEEDBACK: f64 = i64::MAX as f64 / FEEDBACK_UNITS;
 
 impl Congestion for XcpHeader {
     /// All fields must be in the range that the formulas are made for (D3).
@@ -499,7 +497,7 @@ impl Congestion for XcpHeader {
 
 impl XcpHeader {
     /// How many routers have passed an offer; any number for another header.
-    pub(super) fn routers(&self) -> u32 {
+    pub(crate) fn routers(&self) -> u32 {
         (self.rtt * RTT_UNITS + 0.5) as u32
     }
 }

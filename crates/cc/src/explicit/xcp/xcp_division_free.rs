@@ -1,7 +1,7 @@
 //! XCP without divisions at the router: Katabi, Handley, Rohrs, SIGCOMM 2002, appendix A, last
 //! paragraph.
 //!
-//! [`crate::explicit::xcp`] divides once per packet. Here the sender does: it writes a = s*rtt/cwnd in
+//! [`super::xcp`] divides once per packet. Here the sender does: it writes a = s*rtt/cwnd in
 //! place of the window, and feedback travels over the RTT. A router then needs three multiplications per
 //! packet: rtt*a on arrival, xi_p*a and xi_n*s on departure. Everything else is XCP's, its deviations
 //! and R1 with it; the two forms do not read each other.
@@ -11,10 +11,8 @@
 
 use units::Span;
 
-use crate::explicit::controlled::{
-    Congestion, Controlled, Law, MEAN_RTT, Meter, Stated, XcpRouterParams,
-};
-use crate::explicit::xcp::{LARGEST_FEEDBACK, Summing, Xcp, XcpHeader, XcpSender, XcpSenderParams};
+use super::controlled::{Congestion, Controlled, Law, MEAN_RTT, Meter, Stated, XcpRouterParams};
+use super::xcp::{LARGEST_FEEDBACK, Summing, Xcp, XcpHeader, XcpSender, XcpSenderParams};
 use crate::registry::AnyHeader;
 use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
@@ -202,7 +200,7 @@ mod tests {
     use super::*;
     use units::Rate;
 
-    use crate::explicit::xcp::XcpRouter;
+    use crate::explicit::xcp::xcp::XcpRouter;
     use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ack, departing, ms, near, router_context, sender_context};
 

@@ -1,12 +1,12 @@
-//! EXPERIMENTAL: XCP senders that ignore feedback or lie, for [`super::xcp_police`] to catch. After
+//! EXPERIMENTAL: XCP senders that ignore feedback or lie, for [`crate::explicit::xcp::xcp_police`] to catch. After
 //! Katabi, Handley, Rohrs, SIGCOMM 2002, section 7, which says that there may be such and not what they
 //! do.
 //!
 //! What a lie is worth follows from eq. (4): a packet's increase grows with H_rtt^2/H_cwnd. So a smaller
 //! H_cwnd and a larger H_rtt both get more than the fair share. Everything else is XCP's
-//! ([`super::xcp`]).
+//! ([`crate::explicit::xcp::xcp`]).
 
-use crate::explicit::xcp::{XcpHeader, XcpReceiver, XcpSender, XcpSenderParams};
+use crate::explicit::xcp::xcp::{XcpHeader, XcpReceiver, XcpSender, XcpSenderParams};
 use crate::roles::{Ack, Departing, Loss, Sender, SenderContext, Variable};
 
 params! {
