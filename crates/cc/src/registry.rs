@@ -10,11 +10,10 @@ use crate::classes::Place;
 use crate::explicit::{experimental, load, neighbours, xcp};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable,
-    Verdict,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
+    Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields,
+    Variable, Verdict,
 };
-use crate::tcp::delivery::Stamp;
 use crate::{aqm, foreign, rate, tcp};
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
@@ -145,6 +144,11 @@ fn kind_of<H: Header + 'static>() -> Option<TypeId> {
     (!H::VARIABLES.is_empty()).then(TypeId::of::<H>)
 }
 
+/// Is a header with fields in those of TCP and IP?
+fn in_fields<H: Header>() -> bool {
+    H::WIRE_BYTES == 0 && !H::VARIABLES.is_empty()
+}
+
 /// The version that a line of the table says; most say none.
 macro_rules! version {
     () => {
@@ -155,81 +159,107 @@ macro_rules! version {
     };
 }
 
+/// A header of the table: into the closed set of all headers, and out of it.
+pub trait Listed: Header {
+    /// Into the closed set.
+    fn wrap(self) -> AnyHeader;
+    /// Out of it; `None` when the packet is another protocol's.
+    fn open(any: &mut AnyHeader) -> Option<&mut Self>;
+}
+
+impl Listed for () {
+    fn wrap(self) -> AnyHeader {
+        AnyHeader::None
+    }
+    fn open(_: &mut AnyHeader) -> Option<&mut ()> {
+        None
+    }
+}
+
 macro_rules! headers {
-    (
-        $( $variant:ident($type:ty) = $exid:literal; )*
-        $( @tcp $own:ident($own_type:ty); )*
-    ) => {
+    ($( $variant:ident($type:ty) $( = $exid:literal )?; )*) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
             /// No header: the ECN bits or plain TCP.
             #[default]
             None,
-            /// What a sender remembers of the packet; nothing on the wire.
-            Stamp(Stamp),
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
-            $( #[doc = concat!(stringify!($own), "'s numbers in TCP's fields.")] $own($own_type), )*
         }
+
+        $( impl Listed for $type {
+            #[inline]
+            fn wrap(self) -> AnyHeader {
+                AnyHeader::$variant(self)
+            }
+            #[inline]
+            fn open(any: &mut AnyHeader) -> Option<&mut $type> {
+                match any {
+                    AnyHeader::$variant(header) => Some(header),
+                    _ => None,
+                }
+            }
+        } )*
 
         impl AnyHeader {
             /// Every header's identifier, in the order of the table.
-            pub const EXIDS: &'static [u16] = &[$( $exid ),*];
+            pub const EXIDS: &'static [u16] = &[$( $( $exid, )? )*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header, and
-            /// for one that is in TCP's own fields.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` for one that is in no
+            /// option.
             pub fn exid(&self) -> Option<u16> {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => None,
-                    $( AnyHeader::$own(_) => None, )*
-                    $( AnyHeader::$variant(_) => Some($exid), )*
+                    AnyHeader::None => None,
+                    $( AnyHeader::$variant(_) => [$( $exid )?].first().copied(), )*
                 }
             }
             /// As [`Header::WIRE_BYTES`].
             pub fn wire_bytes(&self) -> usize {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => 0,
-                    $( AnyHeader::$own(_) => <$own_type as Header>::WIRE_BYTES, )*
+                    AnyHeader::None => 0,
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
             /// As [`Header::encode`].
             pub fn encode(&self, wire: &mut [u8]) {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => {}
+                    AnyHeader::None => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
-                    $( AnyHeader::$own(header) => header.encode(wire), )*
                 }
             }
             /// As [`Header::tcp`].
             pub fn tcp(&self) -> Option<TcpFields> {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    AnyHeader::None => None,
                     $( AnyHeader::$variant(header) => header.tcp(), )*
-                    $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
             /// As [`Header::ip_id`].
             pub fn ip_id(&self) -> Option<u16> {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    AnyHeader::None => None,
                     $( AnyHeader::$variant(header) => header.ip_id(), )*
-                    $( AnyHeader::$own(header) => header.ip_id(), )*
+                }
+            }
+            /// As [`Header::code`].
+            pub fn code(&self, bits: Ecn) -> Option<&'static str> {
+                match self {
+                    AnyHeader::None => None,
+                    $( AnyHeader::$variant(header) => header.code(bits), )*
                 }
             }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
             pub fn decode(exid: u16, wire: &[u8]) -> Option<AnyHeader> {
                 match exid {
-                    $( $exid => <$type as Header>::decode(wire).map(Header::wrap), )*
+                    $( $( $exid => <$type as Header>::decode(wire).map(Listed::wrap), )? )*
                     _ => None,
                 }
             }
             /// As [`Header::probe`].
             pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => {}
+                    AnyHeader::None => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
-                    $( AnyHeader::$own(header) => header.probe(sink), )*
                 }
             }
         }
@@ -448,7 +478,7 @@ macro_rules! protocols {
                     $( $( AnyReporter::$variant(r) => {
                         let header: Option<<$reporter as Reporter>::Header> =
                             r.on_data(&received(data));
-                        header.map(Header::wrap)
+                        header.map(Listed::wrap)
                     } )? )*
                 }
             }
@@ -514,6 +544,20 @@ macro_rules! queues {
             /// Does the router do nothing at all?
             pub fn idle(&self) -> bool {
                 match self { $( AnyRouterParams::$variant(_) => <$type as Router>::IDLE, )* }
+            }
+            /// Does it read a header that every packet bears ([`Header::read`])?
+            pub fn reads_fields(&self) -> bool {
+                match self {
+                    $( AnyRouterParams::$variant(_) => in_fields::<<$type as Router>::Header>(), )*
+                }
+            }
+            /// As [`Header::read`], of the header that it reads.
+            pub fn read(&self, fields: &Fields) -> Option<AnyHeader> {
+                match self {
+                    $( AnyRouterParams::$variant(_) => {
+                        <$type as Router>::Header::read(fields).map(Listed::wrap)
+                    } )*
+                }
             }
             /// The router that these parameters describe.
             pub fn build(&self, context: &RouterContext) -> AnyRouter {
@@ -631,7 +675,7 @@ impl Answers {
 
 /// The ACK as its own protocol reads it.
 #[inline(always)]
-fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
+fn opened<H: Listed>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
     let header = H::open(&mut ack.header).copied().unwrap_or_default();
     Ack {
         header,
@@ -651,7 +695,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
 
 /// The data packet as its own protocol's receiver reads it.
 #[inline(always)]
-fn received<H: Header>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
+fn received<H: Listed>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
     let opened = |header: &mut AnyHeader| H::open(header).copied().unwrap_or_default();
     let pending = data.pending.as_mut();
     Arrived {
@@ -667,7 +711,7 @@ fn received<H: Header>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
 
 /// The packet as one protocol's router reads it.
 #[inline(always)]
-fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
+fn typed<'a, H: Listed>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
     let header = match packet.kind {
         PacketKind::Data => packet.header.and_then(H::open),
         PacketKind::Ack => None,
@@ -683,11 +727,11 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
 }
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
-// is in fields that TCP or IP has anyway, and no option.
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header without one
+// is in fields that TCP or IP has anyway, or, as a stamp, on no wire: the sender remembers it.
 headers! {
     Xcp(xcp::xcp::XcpHeader) = 0x5843; // "XC"
-    Foreign(foreign::ForeignHeader) = 0x5059; // "PY"
+    Foreign(crate::roles::Numbers) = 0x5059; // "PY"
     Tfrc(rate::tfrc::TfrcHeader) = 0x5446; // "TF"
     Rcp(neighbours::rcp::RcpHeader) = 0x5243; // "RC"
     QuickStart(neighbours::quickstart::QuickStartHeader) = 0x5153; // "QS"
@@ -698,8 +742,9 @@ headers! {
     Ixcp(xcp::ixcp::IxcpHeader) = 0x4958; // "IX"
     DivisionFree(xcp::xcp_division_free::DivisionFreeHeader) = 0x5844; // "XD"
     XcpCore(xcp::xcp_core::XcpCoreHeader) = 0x584f; // "XO"
-    @tcp Dpcp(load::dpcp::DpcpHeader);
-    @tcp Bmcc(load::bmcc::BmccHeader);
+    Dpcp(load::dpcp::DpcpHeader);
+    Bmcc(load::bmcc::BmccHeader);
+    Stamp(tcp::delivery::Stamp);
 }
 
 protocols! {

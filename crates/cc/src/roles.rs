@@ -1,13 +1,13 @@
 //! What a protocol is asked and told. One value of [`Sender`] and [`Receiver`] per flow, one of
 //! [`Router`] per output link. Nothing is fetched: `now` and every measurement are arguments.
 
+use core::fmt::Debug;
+
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
 use crate::classes::{Place, Plan};
-use crate::foreign::Host;
 use crate::params::Params;
-use crate::registry::AnyHeader;
 
 /// The two ECN bits of the IP header. RFC 3168 reads them as below; VCP and its relatives as a
 /// two-bit load code (01 low, 10 high, 11 overload).
@@ -77,8 +77,17 @@ pub struct TcpFields {
     pub stale: bool,
 }
 
+/// Fields that every packet has and a protocol may have its header in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// Those of TCP, if it is TCP's.
+    pub tcp: Option<TcpFields>,
+    /// The identification field of the IP header.
+    pub ip_id: u16,
+}
+
 /// What a protocol adds to its packets.
-pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
+pub trait Header: Copy + Default + Debug + PartialEq {
     /// Bytes that [`Header::encode`] writes.
     const WIRE_BYTES: usize;
     /// What [`Header::probe`] shows, in its order.
@@ -95,12 +104,17 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     fn ip_id(&self) -> Option<u16> {
         None
     }
+    /// Reads what is in such fields, where that is all of it: [`Header::WIRE_BYTES`] is 0 then, and
+    /// every packet bears the header.
+    fn read(_fields: &Fields) -> Option<Self> {
+        None
+    }
+    /// What the two ECN bits beside it mean, where it gives them another meaning than [`Ecn`]'s.
+    fn code(&self, _bits: Ecn) -> Option<&'static str> {
+        None
+    }
     /// Its fields by the paper's names.
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
-    /// Into the closed set of all headers.
-    fn wrap(self) -> AnyHeader;
-    /// Out of the closed set; `None` when the packet is another protocol's.
-    fn open(any: &mut AnyHeader) -> Option<&mut Self>;
 }
 
 impl Header for () {
@@ -108,12 +122,6 @@ impl Header for () {
     fn encode(&self, _: &mut [u8]) {}
     fn decode(_: &[u8]) -> Option<()> {
         Some(())
-    }
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::None
-    }
-    fn open(_: &mut AnyHeader) -> Option<&mut ()> {
-        None
     }
 }
 
@@ -526,4 +534,76 @@ pub trait Router: Sized {
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);
     /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
+}
+
+/// What a prototype's packets carry: up to three numbers, which mean what it likes.
+pub type Numbers = [f64; 3];
+
+/// What a sender wants until it is called again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wishes {
+    /// Congestion window [packets].
+    pub cwnd: f64,
+    /// As [`Sender::next_timer`].
+    pub timer: Time,
+    /// As [`Sender::pacing`].
+    pub pacing: Option<Rate>,
+}
+
+/// A new sender of a prototype.
+#[derive(Clone, Copy, Debug)]
+pub struct Hosted {
+    /// Its number with the host.
+    pub object: u32,
+    /// What it wants at first.
+    pub wishes: Wishes,
+    /// How it uses the ECN bits.
+    pub ecn: EcnUse,
+    /// Does it write headers, so that it is called for each departing packet?
+    pub writes: bool,
+}
+
+/// A new router of a prototype.
+#[derive(Clone, Copy, Debug)]
+pub struct HostedRouter {
+    /// Its number with the host.
+    pub object: u32,
+    /// When it wants its timer.
+    pub timer: Time,
+    /// Is it called for departures?
+    pub departures: bool,
+}
+
+/// Where prototypes live. Objects are named by numbers that the host gives out.
+pub trait Host: Sync + Debug {
+    /// A sender of this class.
+    fn sender(&self, class: &'static str, context: &SenderContext) -> Hosted;
+    /// As [`Sender::on_send`].
+    fn on_send(&self, object: u32, segment: &Departing) -> (Wishes, Numbers);
+    /// As [`Sender::on_ack`].
+    fn on_ack(&self, object: u32, ack: &Ack<Numbers>) -> Wishes;
+    /// As [`Sender::on_loss`].
+    fn on_loss(&self, object: u32, loss: &Loss) -> Wishes;
+    /// As [`Sender::on_timer`]; the timer it wishes for is later than now, or the clock stood still.
+    fn on_timer(&self, object: u32, now: Time) -> Wishes;
+    /// A router of this class.
+    fn router(&self, class: &'static str, context: &RouterContext) -> HostedRouter;
+    /// As [`Router::on_arrival`].
+    fn on_arrival(
+        &self,
+        object: u32,
+        now: Time,
+        packet: Passing<'_, Numbers>,
+        backlog: Backlog,
+    ) -> Verdict;
+    /// As [`Router::on_departure`].
+    fn on_departure(&self, object: u32, now: Time, packet: Passing<'_, Numbers>, backlog: Backlog);
+    /// As [`Router::on_timer`]; gives the next time, later than now.
+    fn on_router_timer(&self, object: u32, now: Time, backlog: Backlog) -> Time;
+    /// As [`Router::on_capacity`].
+    fn on_capacity(&self, object: u32, now: Time, capacity: Rate);
+    /// A copy of an object.
+    fn duplicate(&self, object: u32) -> u32;
+    /// Nobody will ask for it again.
+    fn release(&self, object: u32);
 }

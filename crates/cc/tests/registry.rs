@@ -12,16 +12,16 @@ use clearpipe_cc::explicit::xcp::ixcp::IxcpHeader;
 use clearpipe_cc::explicit::xcp::xcp::XcpHeader;
 use clearpipe_cc::explicit::xcp::xcp_core::XcpCoreHeader;
 use clearpipe_cc::explicit::xcp::xcp_division_free::DivisionFreeHeader;
-use clearpipe_cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use clearpipe_cc::params::{Kind, Preset, Refused, Spec, Value};
 use clearpipe_cc::rate::tfrc::TfrcHeader;
 use clearpipe_cc::registry::{
     AnyHeader, AnyReceiver, AnyReporter, AnyRouter, AnyRouterParams, AnySender, AnySenderParams,
-    ProtocolInfo, QueueInfo, Role, protocols, queues,
+    Listed, ProtocolInfo, QueueInfo, Role, protocols, queues,
 };
 use clearpipe_cc::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Limit, Loss, LossKind,
-    PacketKind, Passing, RouterContext, SenderContext, Variable, Verdict,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Host, Hosted, HostedRouter,
+    Limit, Loss, LossKind, Numbers, PacketKind, Passing, RouterContext, SenderContext, Variable,
+    Verdict, Wishes,
 };
 use clearpipe_cc::tcp::delivery::{RateSampler, Stamp};
 use proptest::prelude::*;
@@ -47,11 +47,11 @@ impl Host for Toys {
         let wishes = Toys::wishes(1, Time::ZERO);
         Hosted { object: 0, wishes, ecn: EcnUse::Classic, writes: true }
     }
-    fn on_send(&self, _: u32, segment: &Departing) -> (Wishes, ForeignHeader) {
+    fn on_send(&self, _: u32, segment: &Departing) -> (Wishes, Numbers) {
         let fields = [f64::from(segment.size), 1.0, 2.0];
-        (Toys::wishes(segment.in_flight, segment.now), ForeignHeader { fields })
+        (Toys::wishes(segment.in_flight, segment.now), fields)
     }
-    fn on_ack(&self, _: u32, ack: &Ack<ForeignHeader>) -> Wishes {
+    fn on_ack(&self, _: u32, ack: &Ack<Numbers>) -> Wishes {
         Toys::wishes(ack.in_flight, ack.now)
     }
     fn on_loss(&self, _: u32, loss: &Loss) -> Wishes {
@@ -67,18 +67,18 @@ impl Host for Toys {
         &self,
         _: u32,
         _: Time,
-        packet: Passing<'_, ForeignHeader>,
+        packet: Passing<'_, Numbers>,
         backlog: Backlog,
     ) -> Verdict {
         if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
             *packet.ecn = Ecn::Ce;
         }
         if let Some(header) = packet.header {
-            header.fields[0] = 1.0;
+            header[0] = 1.0;
         }
         if backlog.packets.is_multiple_of(2) { Verdict::Forward } else { Verdict::Drop }
     }
-    fn on_departure(&self, _: u32, _: Time, _: Passing<'_, ForeignHeader>, _: Backlog) {}
+    fn on_departure(&self, _: u32, _: Time, _: Passing<'_, Numbers>, _: Backlog) {}
     fn on_router_timer(&self, _: u32, now: Time, _: Backlog) -> Time {
         now + Span::from_millis(1)
     }
@@ -154,7 +154,7 @@ fn header() -> impl Strategy<Value = AnyHeader> {
         1 => (any::<u8>(), any::<bool>())
             .prop_map(|(request, seen)| QuickStartHeader { request, seen }.wrap()),
         4 => xcp.prop_map(|(cwnd, rtt, feedback)| XcpHeader { cwnd, rtt, feedback }.wrap()),
-        1 => [number(), number(), number()].prop_map(|fields| ForeignHeader { fields }.wrap()),
+        1 => [number(), number(), number()].prop_map(Listed::wrap),
         4 => stamp(),
         1 => any::<u16>().prop_map(|id| BmccHeader { id }.wrap()),
         2 => (any::<u32>(), any::<u32>(), any::<bool>())
@@ -610,7 +610,7 @@ fn check_codec(header: AnyHeader) {
             assert_eq!((header.exid(), header.wire_bytes()), (None, 0), "it does not travel");
         }
         AnyHeader::Foreign(h) => {
-            let sane = h.fields.iter().all(|field| !field.is_nan());
+            let sane = h.iter().all(|field| !field.is_nan());
             assert_eq!(round_trip(h), sane.then_some(h));
         }
         AnyHeader::DivisionFree(h) => {
@@ -741,7 +741,7 @@ proptest! {
 fn headers_fit_into_tcp_options() {
     let headers = [
         AnyHeader::Xcp(XcpHeader::default()),
-        AnyHeader::Foreign(ForeignHeader::default()),
+        AnyHeader::Foreign(Numbers::default()),
         AnyHeader::Tfrc(TfrcHeader::default()),
         AnyHeader::Rcp(RcpHeader::default()),
         AnyHeader::QuickStart(QuickStartHeader::default()),
@@ -874,4 +874,12 @@ fn a_sender_stays_small() {
     // What every flow has room for, 24 bytes of answers among it; what needs more is boxed.
     let size = std::mem::size_of::<AnySender>();
     assert!(size <= 184, "{size} bytes");
+}
+
+#[test]
+fn a_header_stays_small() {
+    // Every packet has room for one: as much as XCP's needs, three doubles and a tag.
+    assert_eq!(std::mem::size_of::<AnyHeader>(), 32);
+    let stamp = AnyHeader::Stamp(Stamp::default());
+    assert_eq!((stamp.exid(), stamp.wire_bytes()), (None, 0));
 }

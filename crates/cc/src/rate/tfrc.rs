@@ -21,7 +21,6 @@
 use units::{Rate, Span, Time, math};
 
 use crate::rate::tfrc_history::History;
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Arrived, Departing, Echo, Ecn, EcnUse, Header, Loss, Reporter, Sender, SenderContext,
     Variable,
@@ -88,19 +87,6 @@ impl Header for TfrcHeader {
         sink("h_rtt", self.rtt);
         sink("h_x_recv", self.x_recv);
         sink("h_p", self.p);
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Tfrc(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut TfrcHeader> {
-        match any {
-            AnyHeader::Tfrc(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! What one flow's sender and the routers on its way knew at an instant, as facts; python/clearpipe
 //! puts them into words. The run is repeated up to that instant with the flow watched.
 
-use cc::explicit::load::dpcp::Part;
 use cc::registry::{AnyHeader, ProtocolInfo, protocols, queues};
 use cc::roles::{Ecn, EcnUse, Limit, LossKind, Variable};
 use scenario::{RouterPart, Scenario};
@@ -429,23 +428,15 @@ fn shown(table: &[Variable], probe: impl FnOnce(&mut dyn FnMut(&'static str, f64
 }
 
 fn code(bits: Ecn, ecn: EcnUse, header: &AnyHeader) -> Code {
-    let lsp = matches!(header, AnyHeader::Dpcp(header) if header.part() == Part::Lsp);
-    let compared = matches!(header, AnyHeader::Bmcc(_));
-    let name = match (ecn, bits) {
+    let usual = || match (ecn, bits) {
         (_, Ecn::NotCapable) => "not ECN-capable",
-        (_, Ecn::Ect1) if compared => "below the packet's threshold and 1",
-        (_, Ecn::Ect0) if compared => "between the packet's threshold and 1",
-        (_, Ecn::Ce) if compared => "not below the packet's threshold and 1",
-        (_, Ecn::Ect1) if lsp => "lowest level of the zone",
-        (_, Ecn::Ect0) if lsp => "middle level of the zone",
-        (_, Ecn::Ce) if lsp => "highest level of the zone",
         (EcnUse::Codes(_), Ecn::Ect1) => "low load",
         (EcnUse::Codes(_), Ecn::Ect0) => "high load",
         (EcnUse::Codes(_), Ecn::Ce) => "overload",
         (_, Ecn::Ect1 | Ecn::Ect0) => "ECN-capable",
         (_, Ecn::Ce) => "congestion experienced",
     };
-    Code { bits: bits as u8, name }
+    Code { bits: bits as u8, name: header.code(bits).unwrap_or_else(usual) }
 }
 
 fn secs(at: Time) -> Option<f64> {

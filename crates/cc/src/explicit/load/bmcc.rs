@@ -40,8 +40,8 @@ use units::{Rate, Span, Time, math};
 use super::factor::{LoadMeter, LoadParams, xi};
 use super::vcp::{VcpSender, VcpSenderParams};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
+    Passing, Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
 };
 
 params! {
@@ -199,20 +199,21 @@ impl Header for BmccHeader {
         Some(self.id)
     }
 
+    fn read(fields: &Fields) -> Option<BmccHeader> {
+        Some(BmccHeader { id: fields.ip_id })
+    }
+
+    fn code(&self, bits: Ecn) -> Option<&'static str> {
+        match bits {
+            Ecn::NotCapable => None,
+            Ecn::Ect1 => Some("below the packet's threshold and 1"),
+            Ecn::Ect0 => Some("between the packet's threshold and 1"),
+            Ecn::Ce => Some("not below the packet's threshold and 1"),
+        }
+    }
+
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_id", f64::from(self.id));
-    }
-
-    fn wrap(self) -> crate::registry::AnyHeader {
-        crate::registry::AnyHeader::Bmcc(self)
-    }
-
-    #[inline]
-    fn open(any: &mut crate::registry::AnyHeader) -> Option<&mut BmccHeader> {
-        match any {
-            crate::registry::AnyHeader::Bmcc(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

@@ -256,17 +256,6 @@ impl Header for NbitHeader {
         sink("h_t_p", t_p(self.timing.t_p()).as_secs());
         sink("h_rtt", f64::from(self.timing.rtt()) * 1e-6);
     }
-
-    fn wrap(self) -> crate::registry::AnyHeader {
-        crate::registry::AnyHeader::Nbit(self)
-    }
-
-    fn open(any: &mut crate::registry::AnyHeader) -> Option<&mut NbitHeader> {
-        match any {
-            crate::registry::AnyHeader::Nbit(header) => Some(header),
-            _ => None,
-        }
-    }
 }
 
 /// The router's part.

@@ -23,7 +23,6 @@
 
 use units::{Rate, Span, Time};
 
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Backlog, Departing, Echo, Header, Loss, LossKind, Passing, Router, RouterContext, Sender,
     SenderContext, Variable, Verdict,
@@ -103,19 +102,6 @@ impl Header for JetMaxHeader {
         sink("h_proposed", f64::from(self.proposed));
         sink("h_gap", self.gap);
         sink("h_offer", self.offer);
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::JetMax(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut JetMaxHeader> {
-        match any {
-            AnyHeader::JetMax(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

@@ -21,7 +21,6 @@
 use units::{Rate, Span, Time, math};
 
 use super::rated::Rated;
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
     SenderContext, Variable, Verdict,
@@ -98,19 +97,6 @@ impl Header for MaxNetHeader {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_price", self.price);
         sink("h_rtt", self.rtt);
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::MaxNet(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut MaxNetHeader> {
-        match any {
-            AnyHeader::MaxNet(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

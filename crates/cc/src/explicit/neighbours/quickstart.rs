@@ -19,7 +19,6 @@
 
 use units::{Rate, Span, Time};
 
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Backlog, Departing, Echo, EcnUse, Header, Loss, LossKind, Passing, Router, RouterContext,
     Sender, SenderContext, Variable, Verdict,
@@ -86,19 +85,6 @@ impl Header for QuickStartHeader {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_request", f64::from(self.request));
         sink("h_seen", f64::from(u8::from(self.seen)));
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::QuickStart(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut QuickStartHeader> {
-        match any {
-            AnyHeader::QuickStart(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

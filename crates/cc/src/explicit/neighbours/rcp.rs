@@ -18,7 +18,6 @@
 use units::{Rate, Span, Time};
 
 use super::rated::Rated;
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
     SenderContext, Variable, Verdict,
@@ -87,19 +86,6 @@ impl Header for RcpHeader {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_rate", self.rate);
         sink("h_rtt", self.rtt);
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Rcp(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut RcpHeader> {
-        match any {
-            AnyHeader::Rcp(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

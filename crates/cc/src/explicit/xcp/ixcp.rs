@@ -34,7 +34,6 @@ use super::controlled::{
     Congestion, Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams,
 };
 use super::xcp::{Shares, Summing, XcpHeader, XcpSender, XcpSenderParams, charge, h, phi};
-use crate::registry::AnyHeader;
 use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
 choice! {
@@ -81,7 +80,7 @@ params! {
 
 /// The congestion header (figure 3): XCP's and two identifiers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(C, packed(4))] // aligned to 8 bytes it would not fit beside AnyHeader's tag
+#[repr(C, packed(4))] // aligned to 8 bytes it would not fit beside the tag of all headers
 pub struct IxcpHeader {
     /// H_cwnd, the sender's window [bytes].
     pub cwnd: f64,
@@ -418,19 +417,6 @@ impl Header for IxcpHeader {
         let XcpHeader { cwnd, feedback, .. } = XcpHeader::decode(wire)?;
         Some(IxcpHeader { cwnd, feedback, rtt, bottleneck, next_bottleneck })
     }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Ixcp(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut IxcpHeader> {
-        match any {
-            AnyHeader::Ixcp(header) => Some(header),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -705,6 +691,6 @@ mod tests {
         assert_eq!(wire[8..], [255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 1, 3, 0, 0, 0, 7]);
         assert_eq!(IxcpHeader::decode(&wire), Some(header));
         assert_eq!(IxcpHeader::WIRE_BYTES, XcpHeader::WIRE_BYTES + 8);
-        assert_eq!((size_of::<IxcpHeader>(), size_of::<AnyHeader>()), (28, 32));
+        assert_eq!(size_of::<IxcpHeader>(), 28);
     }
 }

@@ -34,7 +34,6 @@ use units::{Span, math};
 
 use super::controlled::{Congestion, Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated};
 pub use crate::explicit::xcp::controlled::XcpRouterParams;
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Arrived, Departing, Feedback, Header, Loss, LossKind, Receiver, RouterContext, Sender,
     SenderContext, Variable,
@@ -540,19 +539,6 @@ impl Header for XcpHeader {
             units => units as f64 / FEEDBACK_UNITS,
         };
         Some(XcpHeader { cwnd: f64::from(cwnd), rtt: f64::from(rtt) / RTT_UNITS, feedback })
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Xcp(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut XcpHeader> {
-        match any {
-            AnyHeader::Xcp(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

@@ -24,7 +24,6 @@ use super::controlled::{
     Congestion, Controlled, INPUT, Law, Meter, QUEUE, Stated, XcpRouterParams,
 };
 use super::xcp::{Xcp, XcpHeader, XcpSender, XcpSenderParams};
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Departing, Echo, Header, Loss, RouterContext, Sender, SenderContext, Variable,
 };
@@ -265,19 +264,6 @@ impl Header for XcpCoreHeader {
         let sane = !(cwnd.is_nan() || feedback.is_nan() || rtt.is_nan());
         sane.then_some(XcpCoreHeader { cwnd, feedback, rtt, bytes })
     }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::XcpCore(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut XcpCoreHeader> {
-        match any {
-            AnyHeader::XcpCore(header) => Some(header),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -409,6 +395,5 @@ mod tests {
         assert_eq!(wire[..8], [0x3f, 0xf0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(wire[8..], [0xc0, 0, 0, 0, 0, 0, 0, 0, 0x3d, 0x80, 0, 0, 0, 0, 1, 2]);
         assert_eq!(XcpCoreHeader::decode(&wire), Some(header));
-        assert_eq!(size_of::<AnyHeader>(), 32);
     }
 }

@@ -13,7 +13,6 @@ use units::Span;
 
 use super::controlled::{Congestion, Controlled, Law, MEAN_RTT, Meter, Stated, XcpRouterParams};
 use super::xcp::{LARGEST_FEEDBACK, Summing, Xcp, XcpHeader, XcpSender, XcpSenderParams};
-use crate::registry::AnyHeader;
 use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
 /// The congestion header.
@@ -179,19 +178,6 @@ impl Header for DivisionFreeHeader {
             (!field.is_nan()).then_some(field)
         };
         Some(DivisionFreeHeader { a: field(0)?, rtt: field(1)?, feedback: field(2)? })
-    }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::DivisionFree(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut DivisionFreeHeader> {
-        match any {
-            AnyHeader::DivisionFree(header) => Some(header),
-            _ => None,
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! Which packet of a pair: what TCP's own numbers carry, and how both ends get them back
 //! (section III-B, Algorithm 1).
 
-use crate::registry::AnyHeader;
-use crate::roles::{Header, TcpFields, Variable};
+use crate::roles::{Ecn, Fields, Header, TcpFields, Variable};
 
 /// Bytes of IPv4 and TCP header in a packet's size.
 const HEADER_BYTES: u32 = 40;
@@ -123,22 +122,23 @@ impl Header for DpcpHeader {
         Some(TcpFields { seq: self.seq, ack: self.ack, stale: self.stale })
     }
 
+    fn read(fields: &Fields) -> Option<DpcpHeader> {
+        fields.tcp.map(|TcpFields { seq, ack, stale }| DpcpHeader { seq, ack, stale })
+    }
+
+    fn code(&self, bits: Ecn) -> Option<&'static str> {
+        match (self.part(), bits) {
+            (Part::Lsp, Ecn::Ect1) => Some("lowest level of the zone"),
+            (Part::Lsp, Ecn::Ect0) => Some("middle level of the zone"),
+            (Part::Lsp, Ecn::Ce) => Some("highest level of the zone"),
+            _ => None,
+        }
+    }
+
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("h_seq", f64::from(self.seq));
         sink("h_ack", f64::from(self.ack));
         sink("h_stale", f64::from(u8::from(self.stale)));
-    }
-
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Dpcp(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut DpcpHeader> {
-        match any {
-            AnyHeader::Dpcp(header) => Some(header),
-            _ => None,
-        }
     }
 }
 
