@@ -7,7 +7,7 @@
 //!
 //! The crate has no clock, no I/O and no randomness of its own: `now` is an argument and random
 //! streams are handed over at construction. `no_std`, `forbid(unsafe)` and a dependency on [`units`]
-//! alone make that a fact of the compiler; `tests/purity.rs` checks what the compiler cannot. Nothing
+//! alone make that a fact of the compiler; `tests/it/purity.rs` checks what the compiler cannot. Nothing
 //! is allocated but the state of a large sender, when its flow starts ([`boxed`]).
 #![no_std]
 #![forbid(unsafe_code)]
@@ -35,7 +35,7 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
-    use crate::classes::{AnyCell, Place};
+    use crate::classes::Place;
     use crate::foreign::Nobody;
     use crate::params::{Params, Value};
     use crate::roles::{
@@ -139,8 +139,8 @@ mod tests {
     }
 
     /// The place of a packet of group 0 in an empty queue.
-    pub fn in_place<T>(f: impl FnOnce(&mut Place<'_>) -> T) -> T {
-        let (mut label, mut cell) = (0.0, AnyCell::Empty);
+    pub fn in_place<C: Default, T>(f: impl FnOnce(&mut Place<'_, C>) -> T) -> T {
+        let (mut label, mut cell) = (0.0, C::default());
         f(&mut Place {
             backlog: Backlog::default(),
             class: 0,

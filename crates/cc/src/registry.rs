@@ -6,13 +6,13 @@ use core::any::TypeId;
 use units::{Rate, Time};
 
 use crate::boxed::Boxed;
-use crate::classes::Place;
+use crate::classes::{Place, Scheduler, Service};
 use crate::explicit::{experimental, load, neighbours, xcp};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
-    Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields,
-    Variable, Verdict,
+    Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext, TcpFields, Variable,
+    Verdict,
 };
 use crate::{aqm, foreign, rate, tcp};
 
@@ -486,9 +486,55 @@ macro_rules! protocols {
     };
 }
 
+/// The order of service that a queue asks for, by what its line of the table calls it.
+macro_rules! service {
+    (router, $type:ty, $params:expr) => {
+        match <$type as Router>::acks_first($params) {
+            true => Service::AcksFirst,
+            false => Service::Fifo,
+        }
+    };
+    (scheduler, $type:ty, $params:expr) => {
+        Service::Classes(<$type as Scheduler>::plan($params))
+    };
+}
+
+/// What a scheduler answers.
+macro_rules! asked {
+    (router, $answer:expr) => {
+        unreachable!("a link that is asked for classes has a scheduler")
+    };
+    (scheduler, $answer:expr) => {
+        $answer
+    };
+}
+
+/// The type of what a queue keeps in a cell.
+macro_rules! cell {
+    (router, $type:ty) => {
+        ()
+    };
+    (scheduler, $type:ty) => {
+        <$type as Scheduler>::Cell
+    };
+}
+
+/// What a scheduler keeps in a cell; a fresh one if the cell held something else.
+macro_rules! kept {
+    ($cell:ident, $variant:ident) => {{
+        if !matches!($cell, AnyCell::$variant(_)) {
+            *$cell = AnyCell::$variant(Default::default());
+        }
+        match $cell {
+            AnyCell::$variant(kept) => kept,
+            _ => unreachable!("it has just been put there"),
+        }
+    }};
+}
+
 macro_rules! queues {
-    ($( $variant:ident { name: $name:literal, $( version: $version:literal, )?
-        router: $type:ty, role: $role:ident, summary: $summary:literal, source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, $kind:ident: $type:ty,
+        $( version: $version:literal, )? role: $role:ident, summary: $summary:literal, source: $source:literal } )*) => {
         /// The parameters of any queue.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyRouterParams {
@@ -501,6 +547,15 @@ macro_rules! queues {
         #[repr(u8)] // a tag of its own: to read one that lies in a niche takes longer
         pub enum AnyRouter {
             $( #[doc = $summary] $variant($type), )*
+        }
+
+        /// What any scheduler keeps for a flow or a class.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub enum AnyCell {
+            /// Nothing yet.
+            #[default]
+            Empty,
+            $( #[doc = $summary] $variant(cell!($kind, $type)), )*
         }
 
         /// Every queue.
@@ -539,7 +594,7 @@ macro_rules! queues {
             }
             /// The order of service it asks for.
             pub fn service(&self) -> Service {
-                match self { $( AnyRouterParams::$variant(p) => <$type as Router>::service(p), )* }
+                match self { $( AnyRouterParams::$variant(p) => service!($kind, $type, p), )* }
             }
             /// Does the router do nothing at all?
             pub fn idle(&self) -> bool {
@@ -586,40 +641,46 @@ macro_rules! queues {
                     $( AnyRouter::$variant(r) => r.on_departure(now, typed(packet), backlog), )*
                 }
             }
-            /// As [`Router::cell`].
+            /// As [`Scheduler::cell`]. All up to [`AnyRouter::on_head`] are asked of schedulers alone.
             pub fn cell(&self, flow: u32) -> u32 {
-                match self { $( AnyRouter::$variant(r) => r.cell(flow), )* }
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.cell(flow)), )* }
             }
-            /// As [`Router::draw`].
+            /// As [`Scheduler::draw`].
             pub fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
-                match self { $( AnyRouter::$variant(r) => r.draw(now, backlog), )* }
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.draw(now, backlog)), )* }
             }
-            /// As [`Router::classify`].
+            /// As [`Scheduler::classify`].
             pub fn classify(
-                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
             ) -> u32 {
                 match self {
-                    $( AnyRouter::$variant(r) => r.classify(now, typed(packet), place), )*
+                    $( AnyRouter::$variant(_r) => asked!($kind, _r.classify(
+                        now, typed(packet), &mut placed(place, |cell| kept!(cell, $variant)),
+                    )), )*
                 }
             }
-            /// As [`Router::admit`].
+            /// As [`Scheduler::admit`].
             pub fn admit(
-                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
             ) -> Verdict {
                 match self {
-                    $( AnyRouter::$variant(r) => r.admit(now, typed(packet), place), )*
+                    $( AnyRouter::$variant(_r) => asked!($kind, _r.admit(
+                        now, typed(packet), &mut placed(place, |cell| kept!(cell, $variant)),
+                    )), )*
                 }
             }
-            /// As [`Router::weight`].
+            /// As [`Scheduler::weight`].
             pub fn weight(&self, class: u32) -> f64 {
-                match self { $( AnyRouter::$variant(r) => r.weight(class), )* }
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.weight(class)), )* }
             }
-            /// As [`Router::on_head`].
+            /// As [`Scheduler::on_head`].
             pub fn on_head(
-                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
             ) -> Verdict {
                 match self {
-                    $( AnyRouter::$variant(r) => r.on_head(now, typed(packet), place), )*
+                    $( AnyRouter::$variant(_r) => asked!($kind, _r.on_head(
+                        now, typed(packet), &mut placed(place, |cell| kept!(cell, $variant)),
+                    )), )*
                 }
             }
             /// As [`Router::next_timer`].
@@ -723,6 +784,26 @@ fn typed<'a, H: Listed>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
         kind: packet.kind,
         queued_for: packet.queued_for,
         ecn: packet.ecn,
+    }
+}
+
+/// The place of a packet as one scheduler sees it.
+#[inline(always)]
+fn placed<'b, C>(
+    place: &'b mut Place<'_, AnyCell>,
+    kept: impl FnOnce(&'b mut AnyCell) -> &'b mut C,
+) -> Place<'b, C> {
+    Place {
+        backlog: place.backlog,
+        class: place.class,
+        queue: place.queue,
+        group: place.group,
+        label: place.label,
+        cell: kept(place.cell),
+        drawn: place.drawn,
+        idle: place.idle,
+        fits: place.fits,
+        again: place.again,
     }
 }
 
@@ -946,42 +1027,42 @@ queues! {
     JetMax { name: "jetmax", router: neighbours::jetmax::JetMaxRouter, role: Feedback,
         summary: "JetMax's count of a link's own flows, and its offer to them",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
-    DropFront { name: "dropfront", router: aqm::dropfront::DropFront, role: Policy,
+    DropFront { name: "dropfront", scheduler: aqm::dropfront::DropFront, role: Policy,
         summary: "First in first out, an arrival beyond the limit drops from the front",
         source: "Lakshman, Neidhardt, Ott, INFOCOM 1996" }
-    Choke { name: "choke", router: aqm::choke::Choke, role: Policy,
+    Choke { name: "choke", scheduler: aqm::choke::Choke, role: Policy,
         summary: "CHOKe: an arrival and a random waiting packet of its flow are dropped",
         source: "Pan, Prabhakar, Psounis, INFOCOM 2000" }
-    Rio { name: "rio", router: aqm::rio::Rio, role: Policy,
+    Rio { name: "rio", scheduler: aqm::rio::Rio, role: Policy,
         summary: "RIO: RED for packets in and out of their flow's profile",
         source: "Clark, Fang, ToN 1998" }
-    Csfq { name: "csfq", router: aqm::csfq::Csfq, role: Policy,
+    Csfq { name: "csfq", scheduler: aqm::csfq::Csfq, role: Policy,
         summary: "CSFQ core: drops by the packet's label and the estimated fair rate",
         source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
-    CsfqEdge { name: "csfq-edge", router: aqm::csfq::CsfqEdge, role: Policy,
+    CsfqEdge { name: "csfq-edge", scheduler: aqm::csfq::CsfqEdge, role: Policy,
         summary: "CSFQ edge: labels packets with their flow's rate, then acts as a core",
         source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
-    Drr { name: "drr", router: aqm::drr::Drr, role: Policy,
+    Drr { name: "drr", scheduler: aqm::drr::Drr, role: Policy,
         summary: "Deficit round robin over flows or groups, drops from the longest queue",
         source: "Shreedhar, Varghese, SIGCOMM 1995" }
-    Wfq { name: "wfq", router: aqm::wfq::Wfq, role: Policy,
+    Wfq { name: "wfq", scheduler: aqm::wfq::Wfq, role: Policy,
         summary: "Weighted fair queueing by start tags, over flows or groups",
         source: "Goyal, Vin, Cheng, SIGCOMM 1996" }
-    Priority { name: "priority", router: aqm::priority::Priority, role: Policy,
+    Priority { name: "priority", scheduler: aqm::priority::Priority, role: Policy,
         summary: "Strict priority: ACKs before data, or one group before the next",
         source: "RFC 2475, RFC 3246" }
-    CoDel { name: "codel", router: aqm::codel::CoDel, role: Policy,
+    CoDel { name: "codel", scheduler: aqm::codel::CoDel, role: Policy,
         summary: "Controlled delay: drops at the head while packets wait too long",
         source: "RFC 8289" }
-    FqCoDel { name: "fq-codel", router: aqm::fq_codel::FqCoDel, role: Policy,
+    FqCoDel { name: "fq-codel", scheduler: aqm::fq_codel::FqCoDel, role: Policy,
         summary: "Hashed flow queues, new ones first, with CoDel in each",
         source: "RFC 8290" }
     // Version 2 of these two: `mean_every` has another default. A resolved scenario says the default, so
     // runs tell it anyway; the version tells it of files that leave the key out.
-    Mlcp { name: "mlcp", version: 2, router: load::mlcp::MlcpRouter, role: Feedback,
+    Mlcp { name: "mlcp", router: load::mlcp::MlcpRouter, version: 2, role: Feedback,
         summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }
-    Nbit { name: "nbit", version: 2, router: load::nbit::NbitRouter, role: Feedback,
+    Nbit { name: "nbit", router: load::nbit::NbitRouter, version: 2, role: Feedback,
         summary: "MLCP's load factor in as many levels as the scheme's bits hold",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
     Bmcc { name: "bmcc", router: load::bmcc::BmccRouter, role: Feedback,
@@ -997,10 +1078,10 @@ queues! {
     Pxcp { name: "pxcp", router: xcp::pxcp::PxcpRouter, role: Feedback,
         summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
-    XcpPolice { name: "xcp-police", router: xcp::xcp_police::XcpPolice, role: Policy,
+    XcpPolice { name: "xcp-police", scheduler: xcp::xcp_police::XcpPolice, role: Policy,
         summary: "Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
-    XcpFriendly { name: "xcp-friendly", router: xcp::xcp_friendly::XcpFriendlyRouter,
+    XcpFriendly { name: "xcp-friendly", scheduler: xcp::xcp_friendly::XcpFriendlyRouter,
         role: Policy, summary: "A queue for XCP and one with RED for others, with weights that make their rates equal",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2" }
     XcpCore { name: "xcp-core", router: xcp::xcp_core::XcpCoreRouter, role: Feedback,

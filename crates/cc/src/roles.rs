@@ -6,7 +6,6 @@ use core::fmt::Debug;
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
-use crate::classes::{Place, Plan};
 use crate::params::Params;
 
 /// The two ECN bits of the IP header. RFC 3168 reads them as below; VCP and its relatives as a
@@ -435,22 +434,12 @@ pub enum Verdict {
     Forward,
     /// Drop it.
     Drop,
-    /// Drop it and the waiting packet that was drawn ([`Router::draw`]). Links with classes only.
+    /// Drop it and the waiting packet that was drawn ([`crate::classes`]).
     DropBoth,
 }
 
-/// The order of service that a router wants of its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Service {
-    /// One first-in first-out queue.
-    Fifo,
-    /// Two, the one of ACKs served first; they share one limit.
-    AcksFirst,
-    /// Several, or one that is left otherwise than by service: [`crate::classes`]. Policies only.
-    Classes(Plan),
-}
-
-/// The router's part: a policy on the queue of one output link.
+/// The router's part: a policy on the queue of one output link. What it does with the packets that
+/// wait is [`crate::classes::Scheduler`]'s.
 pub trait Router: Sized {
     /// Its parameters.
     type Params: Params;
@@ -463,9 +452,9 @@ pub trait Router: Sized {
 
     /// The state at the start of a run.
     fn new(params: &Self::Params, context: &RouterContext) -> Self;
-    /// The order of service it asks for.
-    fn service(_params: &Self::Params) -> Service {
-        Service::Fifo
+    /// Does it want ACKs served before data, from a queue of their own that shares the limit?
+    fn acks_first(_params: &Self::Params) -> bool {
+        false
     }
     /// A packet arrives, before any drop decision; `backlog` does not hold it.
     fn on_arrival(
@@ -478,48 +467,6 @@ pub trait Router: Sized {
     }
     /// A packet leaves the queue and its first bit goes out; `backlog` no longer holds it.
     fn on_departure(&mut self, _now: Time, _packet: Passing<'_, Self::Header>, _backlog: Backlog) {}
-    /// Which cell ([`Place::cell`]) belongs to a flow. Asked, as all up to [`Router::on_head`], of the
-    /// policy of a link with classes only ([`Service::Classes`]).
-    fn cell(&self, _flow: u32) -> u32 {
-        0
-    }
-    /// Which waiting packet to draw for an arrival ([`Place::drawn`]), as its place in the order of
-    /// arrival. Comes first.
-    fn draw(&mut self, _now: Time, _backlog: Backlog) -> Option<u32> {
-        None
-    }
-    /// The class of an arriving packet. Tables grow to the largest number.
-    fn classify(
-        &mut self,
-        _now: Time,
-        _packet: Passing<'_, Self::Header>,
-        _place: &mut Place<'_>,
-    ) -> u32 {
-        0
-    }
-    /// As [`Router::on_arrival`], with the packet's place.
-    fn admit(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, Self::Header>,
-        place: &mut Place<'_>,
-    ) -> Verdict {
-        self.on_arrival(now, packet, place.backlog)
-    }
-    /// A class's weight, asked at each service and turn, so that it may change. Above 0.
-    fn weight(&self, _class: u32) -> f64 {
-        1.0
-    }
-    /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
-    /// next of its queue; let go, it comes to [`Router::on_departure`].
-    fn on_head(
-        &mut self,
-        _now: Time,
-        _packet: Passing<'_, Self::Header>,
-        _place: &mut Place<'_>,
-    ) -> Verdict {
-        Verdict::Forward
-    }
     /// When it wants [`Router::on_timer`]; read again after each such call only.
     fn next_timer(&self) -> Time {
         Time::NEVER

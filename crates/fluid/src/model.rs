@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cc::classes::Service;
 use cc::registry::AnyRouterParams;
-use cc::roles::Service;
 use scenario::{
     Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, VcpForm, XcpForm,
 };

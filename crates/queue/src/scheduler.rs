@@ -5,7 +5,8 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use cc::classes::{AnyCell, Order, Overflow, Plan};
+use cc::classes::{Order, Overflow, Plan};
+use cc::registry::AnyCell;
 use cc::roles::{Backlog, Limit};
 
 use crate::{Queue, Waiting};

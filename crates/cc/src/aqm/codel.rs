@@ -11,8 +11,8 @@
 
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Place, Plan};
-use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// The two times of section 4.
@@ -179,16 +179,6 @@ impl Router for CoDel {
         CoDel { law, ecn: params.ecn, control: Control::default(), sojourn: Span::ZERO }
     }
 
-    fn service(_: &CoDelParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn on_head(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        self.sojourn = packet.queued_for;
-        let behind = (place.queue.bytes, place.again);
-        at_head(&mut self.control, (&self.law, self.ecn), now, packet, behind)
-    }
-
     /// Times do not depend on the capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
 
@@ -206,6 +196,25 @@ impl Router for CoDel {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sojourn", self.sojourn.as_secs());
         self.control.probe(sink);
+    }
+}
+
+impl Scheduler for CoDel {
+    type Cell = ();
+
+    fn plan(_: &CoDelParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn on_head(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, ()>,
+        place: &mut Place<'_, ()>,
+    ) -> Verdict {
+        self.sojourn = packet.queued_for;
+        let behind = (place.queue.bytes, place.again);
+        at_head(&mut self.control, (&self.law, self.ecn), now, packet, behind)
     }
 }
 

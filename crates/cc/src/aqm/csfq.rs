@@ -22,8 +22,8 @@
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Kept, Place, Plan};
-use crate::roles::{Limit, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Limit, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// Section 4's values.
@@ -169,7 +169,7 @@ impl Core {
         }
     }
 
-    fn admit(&mut self, now: Time, size: u32, place: &mut Place<'_>) -> Verdict {
+    fn admit<C>(&mut self, now: Time, size: u32, place: &mut Place<'_, C>) -> Verdict {
         let bits = f64::from(size) * 8.0;
         let label = f64::from(*place.label);
         let p = self.probability(label);
@@ -216,14 +216,6 @@ impl Router for Csfq {
         Csfq(Core::new(params, context))
     }
 
-    fn service(_: &CsfqParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        self.0.admit(now, packet.size, place)
-    }
-
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
         self.0.capacity = capacity.as_bps();
     }
@@ -236,6 +228,18 @@ impl Router for Csfq {
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
+    }
+}
+
+impl Scheduler for Csfq {
+    type Cell = ();
+
+    fn plan(_: &CsfqParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> Verdict {
+        self.0.admit(now, packet.size, place)
     }
 }
 
@@ -254,21 +258,6 @@ impl Router for CsfqEdge {
         CsfqEdge { core: Core::new(params, context), k: params.k }
     }
 
-    fn service(_: &CsfqParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn cell(&self, flow: u32) -> u32 {
-        flow
-    }
-
-    fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        let bits = f64::from(packet.size) * 8.0;
-        let rate = RateEstimate::open(place.cell).update(now, bits, self.k);
-        *place.label = rate as f32;
-        self.core.admit(now, packet.size, place)
-    }
-
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
         self.core.capacity = capacity.as_bps();
     }
@@ -285,10 +274,33 @@ impl Router for CsfqEdge {
     }
 }
 
+impl Scheduler for CsfqEdge {
+    type Cell = RateEstimate;
+
+    fn plan(_: &CsfqParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, ()>,
+        place: &mut Place<'_, RateEstimate>,
+    ) -> Verdict {
+        let bits = f64::from(packet.size) * 8.0;
+        let rate = place.cell.update(now, bits, self.k);
+        *place.label = rate as f32;
+        self.core.admit(now, packet.size, place)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::AnyCell;
     use crate::roles::Ecn;
     use crate::tests::{in_place, ms, near, passing, router_context};
 
@@ -370,7 +382,7 @@ mod tests {
     fn a_packet_that_passes_carries_no_more_than_alpha() {
         let mut core = Core { alpha: 1e6, ..core() };
         let mut relabelled = |label: f32| {
-            let (mut seen, mut cell) = (label, AnyCell::Empty);
+            let (mut seen, mut cell) = (label, ());
             loop {
                 let verdict = in_place(|place| {
                     let mut place = Place { label: &mut seen, cell: &mut cell, ..*place };
@@ -388,7 +400,7 @@ mod tests {
     #[test]
     fn the_edge_writes_the_flows_rate() {
         let mut edge = CsfqEdge::new(&CsfqParams::default(), &router_context(Rate(10_000_000), 64));
-        let (mut label, mut cell, mut ecn) = (0.0, AnyCell::Empty, Ecn::NotCapable);
+        let (mut label, mut cell, mut ecn) = (0.0, RateEstimate::default(), Ecn::NotCapable);
         for at in 0..2000 {
             in_place(|place| {
                 let mut place = Place { label: &mut label, cell: &mut cell, ..*place };

@@ -10,8 +10,8 @@
 //! - D2: a full buffer drops the last packet of the queue with the most bytes (the paper's buffer
 //!   stealing leaves the choice of the packet open).
 
-use crate::classes::{By, Order, Overflow, Place, Plan};
-use crate::roles::{Passing, Router, RouterContext, Service};
+use crate::classes::{By, Order, Overflow, Place, Plan, Scheduler};
+use crate::roles::{Passing, Router, RouterContext};
 use units::Time;
 
 params! {
@@ -48,24 +48,28 @@ impl Router for Drr {
         Drr { by: params.by, weights: [params.w0, params.w1, params.w2, params.w3] }
     }
 
-    fn service(params: &DrrParams) -> Service {
-        Service::Classes(Plan {
+    fn retune(&mut self, params: &DrrParams, context: &RouterContext) {
+        *self = Drr::new(params, context);
+    }
+}
+
+impl Scheduler for Drr {
+    type Cell = ();
+
+    fn plan(params: &DrrParams) -> Plan {
+        Plan {
             order: Order::RoundRobin,
             quantum: params.quantum as u32,
             overflow: Overflow::Longest,
             per_class: None,
-        })
+        }
     }
 
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
         self.by.class(packet.flow, packet.kind, place.group)
     }
 
     fn weight(&self, class: u32) -> f64 {
         self.weights[class.min(3) as usize]
-    }
-
-    fn retune(&mut self, params: &DrrParams, context: &RouterContext) {
-        *self = Drr::new(params, context);
     }
 }

@@ -26,7 +26,7 @@
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
-use super::ared::Adaptation;
+use super::adaptation::Adaptation;
 use super::early::Average;
 use super::policy::{Gauge, signal};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};

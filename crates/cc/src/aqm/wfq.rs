@@ -13,8 +13,8 @@
 //!   while weights stand, as F' >= v as long as the class waits; changed weights count at once.
 //! - D2: a full buffer drops the last packet of the queue with the most bytes.
 
-use crate::classes::{By, Order, Overflow, Place, Plan};
-use crate::roles::{Passing, Router, RouterContext, Service};
+use crate::classes::{By, Order, Overflow, Place, Plan, Scheduler};
+use crate::roles::{Passing, Router, RouterContext};
 use units::Time;
 
 params! {
@@ -49,23 +49,23 @@ impl Router for Wfq {
         Wfq { by: params.by, weights: [params.w0, params.w1, params.w2, params.w3] }
     }
 
-    fn service(_: &WfqParams) -> Service {
-        Service::Classes(Plan {
-            order: Order::StartTags,
-            overflow: Overflow::Longest,
-            ..Plan::FIFO
-        })
+    fn retune(&mut self, params: &WfqParams, context: &RouterContext) {
+        *self = Wfq::new(params, context);
+    }
+}
+
+impl Scheduler for Wfq {
+    type Cell = ();
+
+    fn plan(_: &WfqParams) -> Plan {
+        Plan { order: Order::StartTags, overflow: Overflow::Longest, ..Plan::FIFO }
     }
 
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
         self.by.class(packet.flow, packet.kind, place.group)
     }
 
     fn weight(&self, class: u32) -> f64 {
         self.weights[class.min(3) as usize]
-    }
-
-    fn retune(&mut self, params: &WfqParams, context: &RouterContext) {
-        *self = Wfq::new(params, context);
     }
 }

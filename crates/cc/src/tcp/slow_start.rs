@@ -11,7 +11,7 @@
 use units::Span;
 
 use crate::roles::Ack;
-use crate::tcp::window::{Frame, Round};
+use crate::tcp::frame::{Frame, Round};
 
 choice! {
     /// How the window grows below ssthresh.

@@ -24,6 +24,7 @@ use crate::params::Params;
 use crate::roles::{
     Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
 };
+pub use crate::tcp::frame::{Frame, Round};
 use crate::tcp::slow_start::{SlowStart, SlowStartKind};
 
 /// The pacing rate in windows per srtt, in slow start (Linux's tcp_pacing_ss_ratio).
@@ -104,43 +105,6 @@ macro_rules! window_params {
     };
 }
 pub(crate) use window_params;
-
-/// Where the window and the sequence space stand.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    /// [packets]
-    pub cwnd: f64,
-    /// [packets]; infinite until the first loss.
-    pub ssthresh: f64,
-    /// One past the last packet cumulatively acknowledged.
-    pub una: u64,
-    /// One past the highest packet sent.
-    pub nxt: u64,
-}
-
-impl Frame {
-    /// The start of a flow.
-    pub fn new(initial_window: f64) -> Frame {
-        Frame { cwnd: initial_window.max(1.0), ssthresh: f64::INFINITY, una: 0, nxt: 0 }
-    }
-}
-
-/// A round trip told by sequence numbers: over when what was sent last at its start is acknowledged.
-#[derive(Clone, Debug, Default)]
-pub struct Round {
-    end: u64,
-}
-
-impl Round {
-    /// Is it over with the present ACK? Then the next begins.
-    pub fn is_over(&mut self, frame: &Frame) -> bool {
-        if frame.una < self.end || frame.una == 0 {
-            return false;
-        }
-        self.end = frame.nxt.max(frame.una + 1);
-        true
-    }
-}
 
 /// The window that a loss reduces [packets]: `cwnd` if what was out filled it, else what was out. ECE
 /// comes with an ACK that has taken up to two packets out already.

@@ -81,7 +81,7 @@ fn border(scenario: &Scenario, island: &Island, of: (usize, usize)) -> Macro {
         of,
         links: island.crossings[of.1].path.len() as u16,
         outer_bytes: island.outer_bytes,
-        queue: Queue::new(cc::roles::Service::Fifo, island.limit, scenario.packets.data_bytes),
+        queue: Queue::new(cc::classes::Service::Fifo, island.limit, scenario.packets.data_bytes),
         occupancy: Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes),
         gaps: Gaps::new(scenario.transport.dup_thresh),
         members: Members::default(),

@@ -3,8 +3,8 @@
 //! Such a link is not plain, and its packets are where the hot path does not find them: what works out
 //! departures there finds an empty queue. So it costs other links nothing, and all of it is here.
 
-use cc::classes::{AnyCell, Place};
-use cc::registry::AnyHeader;
+use cc::classes::Place;
+use cc::registry::{AnyCell, AnyHeader};
 use cc::roles::{Backlog, Passing, Verdict};
 use queue::{Queue, Waiting};
 use units::{Span, Time};
@@ -39,7 +39,7 @@ fn ask<T>(
     (here, packet, queued_for): (Here, &mut Packet, Span),
     cell: u32,
     known: Known,
-    ask: impl FnOnce(Passing<'_, AnyHeader>, &mut Place<'_>) -> T,
+    ask: impl FnOnce(Passing<'_, AnyHeader>, &mut Place<'_, AnyCell>) -> T,
 ) -> T {
     let Known { class, drawn, idle, fits, again } = known;
     let (backlog, of_class) = (queue.backlog(), queue.class_backlog(class));

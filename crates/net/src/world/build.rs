@@ -1,7 +1,8 @@
 //! From a scenario to a world that is ready to run.
 
+use cc::classes::Service;
 use cc::registry::{AnyReceiver, AnyReporter, AnySenderParams, Recovery, protocols};
-use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
+use cc::roles::{EcnUse, Limit, RouterContext, SenderContext};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;

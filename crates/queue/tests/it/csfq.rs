@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use cc::classes::{AnyCell, Place};
-use cc::registry::{AnyRouter, AnyRouterParams};
+use cc::classes::Place;
+use cc::registry::{AnyCell, AnyRouter, AnyRouterParams};
 use cc::roles::{Ecn, Limit, PacketKind, Passing, RouterContext, Verdict};
 use clearpipe_queue::{Queue, Waiting};
 use units::random::Stream;
@@ -89,7 +89,7 @@ impl Link {
             },
         );
         *self.queue.cell(number).expect("a link with classes") = cell;
-        assert!(matches!(cell, AnyCell::Rate(_) | AnyCell::Empty));
+        assert!(matches!(cell, AnyCell::CsfqEdge(_) | AnyCell::Empty));
         if verdict == Verdict::Drop || !(idle || self.queue.fits(BYTES)) {
             return;
         }

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use cc::classes::{Order, Overflow, Plan};
-use cc::roles::{Backlog, Limit, Service};
+use cc::classes::{Order, Overflow, Plan, Service};
+use cc::roles::{Backlog, Limit};
 use clearpipe_queue::{Queue, Waiting};
 use proptest::prelude::*;
 use proptest::sample::select;

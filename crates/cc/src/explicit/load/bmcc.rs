@@ -41,7 +41,7 @@ use super::factor::{LoadMeter, LoadParams, xi};
 use super::vcp::{VcpSender, VcpSenderParams};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
-    Passing, Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Passing, Receiver, Router, RouterContext, Sender, SenderContext, Variable, Verdict,
 };
 
 params! {
@@ -241,8 +241,8 @@ impl Router for BmccRouter {
         BmccRouter { meter, load: 0 }
     }
 
-    fn service(params: &BmccRouterParams) -> Service {
-        if params.priority { Service::AcksFirst } else { Service::Fifo }
+    fn acks_first(params: &BmccRouterParams) -> bool {
+        params.priority
     }
 
     #[inline]

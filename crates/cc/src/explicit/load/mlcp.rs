@@ -38,7 +38,7 @@ use units::{Rate, Span, Time, math};
 use super::factor::{Spacing, SpacingParams, growth, ratio, xi};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Receiver, Router, RouterContext, Sender, SenderContext, Variable, Verdict,
 };
 use gauge::{FIRST_T_P, Gauge, GaugeParams, Timing, t_p};
 
@@ -238,8 +238,8 @@ impl Router for MlcpRouter {
         MlcpRouter { gauge: Gauge::new(params, context.capacity), load: LOWEST }
     }
 
-    fn service(params: &GaugeParams) -> Service {
-        params.service()
+    fn acks_first(params: &GaugeParams) -> bool {
+        params.priority
     }
 
     #[inline]

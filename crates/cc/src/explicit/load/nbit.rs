@@ -30,7 +30,7 @@ use super::mlcp::gauge::{Gauge, GaugeParams, Timing, t_p};
 use super::mlcp::{INVERSE, LAST_MD, SIGMA_MAX, TARGET, Window, beta, md_level};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
-    Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Router, RouterContext, Sender, SenderContext, Variable, Verdict,
 };
 
 choice! {
@@ -276,8 +276,8 @@ impl Router for NbitRouter {
         NbitRouter { gauge, scheme, load: scheme.code(0.0) }
     }
 
-    fn service(params: &NbitRouterParams) -> Service {
-        params.gauge.service()
+    fn acks_first(params: &NbitRouterParams) -> bool {
+        params.gauge.priority
     }
 
     #[inline]

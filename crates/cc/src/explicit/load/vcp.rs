@@ -24,6 +24,7 @@
 //! - C3: the limiters' figures, 2.5 periods for MI, 20 ms and 500 ms for AI, and the pacing of
 //!   large RTTs, from the released code.
 
+mod marking;
 mod variants;
 
 use units::{Rate, Span, Time, math};
@@ -31,11 +32,12 @@ use units::{Rate, Span, Time, math};
 use super::factor::{
     LoadMeter, LoadParams, Spacing, SpacingParams, after_loss, growth, limited_square, ratio, xi,
 };
-use super::vcp_friendly::{Marker, Marking, MarkingParams};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, PacketKind, Passing, Receiver,
-    Router, RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    Router, RouterContext, Sender, SenderContext, Variable, Verdict,
 };
+use marking::Marker;
+pub use marking::{Marking, MarkingParams};
 pub use variants::{AiScaling, ScaleRtt, ScalingParams};
 use variants::{Target, TargetParams};
 
@@ -286,8 +288,8 @@ impl Router for VcpRouter {
         }
     }
 
-    fn service(params: &VcpRouterParams) -> Service {
-        if params.priority { Service::AcksFirst } else { Service::Fifo }
+    fn acks_first(params: &VcpRouterParams) -> bool {
+        params.priority
     }
 
     #[inline]

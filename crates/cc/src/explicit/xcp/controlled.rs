@@ -6,7 +6,7 @@
 use units::{Rate, Span, Time};
 
 use crate::params::Params;
-use crate::roles::{Backlog, Header, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::roles::{Backlog, Header, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// The parameters of XCP's router; a relative's router has others besides.
@@ -271,8 +271,8 @@ impl<L: Law> Router for Controlled<L> {
         Controlled { params: params.clone(), meter, law: L::new(context) }
     }
 
-    fn service(params: &L::Params) -> Service {
-        if L::common(params).acks_first { Service::AcksFirst } else { Service::Fifo }
+    fn acks_first(params: &L::Params) -> bool {
+        L::common(params).acks_first
     }
 
     #[inline]

@@ -33,10 +33,10 @@ use units::{Rate, Time, math};
 use super::controlled::{Congestion, Stated, XcpRouterParams};
 use super::xcp::{XcpHeader, XcpReceiver, XcpRouter, XcpSender, XcpSenderParams};
 use crate::aqm::red::{Red, RedParams};
-use crate::classes::{Order, Overflow, Place, Plan};
+use crate::classes::{Order, Overflow, Place, Plan, Scheduler};
 use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Loss, PacketKind, Passing, Receiver, Router,
-    RouterContext, Sender, SenderContext, Service, Variable, Verdict,
+    RouterContext, Sender, SenderContext, Variable, Verdict,
 };
 use crate::tcp::reno::{RenoParams, RenoSender};
 
@@ -233,70 +233,6 @@ impl Router for XcpFriendlyRouter {
         router
     }
 
-    fn service(_: &XcpFriendlyRouterParams) -> Service {
-        Service::Classes(Plan {
-            order: Order::StartTags,
-            overflow: Overflow::Longest,
-            ..Plan::FIFO
-        })
-    }
-
-    fn classify(&mut self, _: Time, packet: Passing<'_, XcpHeader>, _: &mut Place<'_>) -> u32 {
-        if of_xcp(&packet) { X } else { T }
-    }
-
-    fn admit(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, XcpHeader>,
-        place: &mut Place<'_>,
-    ) -> Verdict {
-        if place.class == X {
-            let size = f64::from(packet.size);
-            let stated = packet.header.as_ref().and_then(|header| header.stated(size));
-            if let Some(Stated { rtt, rtt_by_cwnd, .. }) = stated {
-                self.sum_rtt += rtt * size;
-                self.sum_rtt_by_cwnd += rtt_by_cwnd;
-                self.sum_rtt2_by_cwnd += rtt * rtt_by_cwnd;
-            }
-            self.x_backlog = place.queue;
-            return self.xcp.on_arrival(now, packet, place.queue);
-        }
-        if packet.kind == PacketKind::Ack {
-            return Verdict::Forward;
-        }
-        self.arrivals += 1.0;
-        let before = *packet.ecn;
-        let Passing { flow, size, kind, queued_for, ecn, .. } = packet;
-        let passing = Passing { flow, size, kind, queued_for, ecn: &mut *ecn, header: None };
-        let verdict = self.red.on_arrival(now, passing, place.queue);
-        // What does not fit costs the longer queue a packet, which is this one's in all likelihood.
-        let lost = verdict == Verdict::Drop || !(place.fits || place.idle);
-        self.signals += f64::from(u8::from(lost || *ecn != before));
-        verdict
-    }
-
-    fn weight(&self, class: u32) -> f64 {
-        if class == X { 1.0 - self.w_t } else { self.w_t }
-    }
-
-    fn on_head(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, XcpHeader>,
-        place: &mut Place<'_>,
-    ) -> Verdict {
-        let waited = packet.queued_for.as_secs();
-        if place.class == X {
-            self.x_backlog = place.queue;
-            self.x_delay.take(waited);
-        } else if packet.kind == PacketKind::Data {
-            self.t_delay.take(waited);
-            self.red.on_departure(now, plain(packet), place.queue);
-        }
-        Verdict::Forward
-    }
-
     /// XCP's feedback, and the answer to an offer.
     fn on_departure(&mut self, now: Time, packet: Passing<'_, XcpHeader>, _: Backlog) {
         self.xcp.on_departure(now, packet, self.x_backlog);
@@ -351,6 +287,70 @@ impl Router for XcpFriendlyRouter {
         sink("x_backlog", self.x_backlog.bytes as f64);
         sink("t_delay", self.t_delay.value);
         sink("x_delay", self.x_delay.value);
+    }
+}
+
+impl Scheduler for XcpFriendlyRouter {
+    type Cell = ();
+
+    fn plan(_: &XcpFriendlyRouterParams) -> Plan {
+        Plan { order: Order::StartTags, overflow: Overflow::Longest, ..Plan::FIFO }
+    }
+
+    fn classify(&mut self, _: Time, packet: Passing<'_, XcpHeader>, _: &mut Place<'_, ()>) -> u32 {
+        if of_xcp(&packet) { X } else { T }
+    }
+
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, XcpHeader>,
+        place: &mut Place<'_, ()>,
+    ) -> Verdict {
+        if place.class == X {
+            let size = f64::from(packet.size);
+            let stated = packet.header.as_ref().and_then(|header| header.stated(size));
+            if let Some(Stated { rtt, rtt_by_cwnd, .. }) = stated {
+                self.sum_rtt += rtt * size;
+                self.sum_rtt_by_cwnd += rtt_by_cwnd;
+                self.sum_rtt2_by_cwnd += rtt * rtt_by_cwnd;
+            }
+            self.x_backlog = place.queue;
+            return self.xcp.on_arrival(now, packet, place.queue);
+        }
+        if packet.kind == PacketKind::Ack {
+            return Verdict::Forward;
+        }
+        self.arrivals += 1.0;
+        let before = *packet.ecn;
+        let Passing { flow, size, kind, queued_for, ecn, .. } = packet;
+        let passing = Passing { flow, size, kind, queued_for, ecn: &mut *ecn, header: None };
+        let verdict = self.red.on_arrival(now, passing, place.queue);
+        // What does not fit costs the longer queue a packet, which is this one's in all likelihood.
+        let lost = verdict == Verdict::Drop || !(place.fits || place.idle);
+        self.signals += f64::from(u8::from(lost || *ecn != before));
+        verdict
+    }
+
+    fn weight(&self, class: u32) -> f64 {
+        if class == X { 1.0 - self.w_t } else { self.w_t }
+    }
+
+    fn on_head(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, XcpHeader>,
+        place: &mut Place<'_, ()>,
+    ) -> Verdict {
+        let waited = packet.queued_for.as_secs();
+        if place.class == X {
+            self.x_backlog = place.queue;
+            self.x_delay.take(waited);
+        } else if packet.kind == PacketKind::Data {
+            self.t_delay.take(waited);
+            self.red.on_departure(now, plain(packet), place.queue);
+        }
+        Verdict::Forward
     }
 }
 

@@ -43,8 +43,8 @@ use units::{Span, Time};
 
 use super::controlled::Congestion;
 use super::xcp::XcpHeader;
-use crate::classes::{Kept, Place, Plan};
-use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Passing, Router, RouterContext, Variable, Verdict};
 
 choice! {
     /// What becomes of a flagged flow.
@@ -398,47 +398,6 @@ impl Router for XcpPolice {
         }
     }
 
-    fn service(_: &XcpPoliceParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn cell(&self, flow: u32) -> u32 {
-        flow
-    }
-
-    fn admit(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, XcpHeader>,
-        place: &mut Place<'_>,
-    ) -> Verdict {
-        if packet.header.is_none() {
-            return Verdict::Forward;
-        }
-        let watched = Watched::open(place.cell);
-        if watched.flagged.is_some() {
-            return self.isolate(now, watched, f64::from(packet.size));
-        }
-        self.mean.pass(now, f64::from(packet.size), &mut watched.epoch, self.params.measured);
-        Verdict::Forward
-    }
-
-    fn on_head(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, XcpHeader>,
-        place: &mut Place<'_>,
-    ) -> Verdict {
-        let Some(header) = packet.header else { return Verdict::Forward };
-        let watched = Watched::open(place.cell);
-        if watched.flagged.is_none()
-            && let Some(caught) = self.watch(now, watched, header, f64::from(packet.size))
-        {
-            self.flag(now, packet.flow, watched, caught);
-        }
-        Verdict::Forward
-    }
-
     fn retune(&mut self, params: &XcpPoliceParams, _: &RouterContext) {
         self.params = params.clone();
     }
@@ -475,23 +434,67 @@ impl Router for XcpPolice {
     }
 }
 
+impl Scheduler for XcpPolice {
+    type Cell = Watched;
+
+    fn plan(_: &XcpPoliceParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, XcpHeader>,
+        place: &mut Place<'_, Watched>,
+    ) -> Verdict {
+        if packet.header.is_none() {
+            return Verdict::Forward;
+        }
+        let watched = &mut *place.cell;
+        if watched.flagged.is_some() {
+            return self.isolate(now, watched, f64::from(packet.size));
+        }
+        self.mean.pass(now, f64::from(packet.size), &mut watched.epoch, self.params.measured);
+        Verdict::Forward
+    }
+
+    fn on_head(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, XcpHeader>,
+        place: &mut Place<'_, Watched>,
+    ) -> Verdict {
+        let Some(header) = packet.header else { return Verdict::Forward };
+        let watched = &mut *place.cell;
+        if watched.flagged.is_none()
+            && let Some(caught) = self.watch(now, watched, header, f64::from(packet.size))
+        {
+            self.flag(now, packet.flow, watched, caught);
+        }
+        Verdict::Forward
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::AnyCell;
     use crate::roles::Ecn;
     use crate::tests::{in_place, ms, near, router_context};
     use units::{Rate, math};
 
     /// An agent that tests a flow at once, and the flow's cell.
-    struct Edge(XcpPolice, AnyCell);
+    struct Edge(XcpPolice, Watched);
 
     fn edge(isolation: Isolation) -> Edge {
         let params = XcpPoliceParams { first: 1.0, isolation, ..Default::default() };
         let mut police = XcpPolice::new(&params, &router_context(Rate(10_000_000), 100));
-        let mut cell = AnyCell::Empty;
+        let mut cell = Watched::default();
         // The first test waits for an instant that has passed already.
-        Watched::open(&mut cell).start = ms(1);
+        cell.start = ms(1);
         police.mean.rate = 1e5;
         Edge(police, cell)
     }
@@ -531,7 +534,7 @@ mod tests {
             edge.pass(now, cwnd, 100);
         }
         let Edge(police, mut cell) = edge;
-        let watched = Watched::open(&mut cell);
+        let watched = &mut cell;
         // 115 ms + 200 RTTs of 100 ms, from half to one and a half of that.
         assert!(
             watched.shortest == 0.0 && ms(10_115) <= watched.start && watched.start <= ms(30_115)
@@ -597,7 +600,7 @@ mod tests {
     fn a_flow_that_sends_too_much_is_tested_at_once() {
         for (passed, caught) in [(None, 210), (Some(ms(5)), 310)] {
             let mut edge = edge(Isolation::None);
-            let watched = Watched::open(&mut edge.1);
+            let watched = &mut edge.1;
             (watched.start, watched.passed) = (ms(100_000), passed.unwrap_or_default());
             let at = (0..100).map(|i| 10 + 5 * i).find(|&now| {
                 edge.pass(now, 8.0, 100);
@@ -665,7 +668,7 @@ mod tests {
             let Edge(mut police, mut cell) = edge(isolation);
             police.mean.rate = rate;
             let caught = Caught { reason: Reason::Ignores, since: ms(0) };
-            police.flag(ms(0), 0, Watched::open(&mut cell), caught);
+            police.flag(ms(0), 0, &mut cell, caught);
             let (mut ecn, mut header) = (Ecn::NotCapable, XcpHeader::default());
             // 1000 packets in a second, of which 100 kB/s are 100.
             let passed = (1..=1000).filter(|&now| {

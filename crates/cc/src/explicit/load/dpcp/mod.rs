@@ -48,9 +48,7 @@ pub mod order;
 use units::{Rate, Span, Time};
 
 use super::factor::{LoadMeter, LoadParams};
-use crate::roles::{
-    Backlog, Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict,
-};
+use crate::roles::{Backlog, Ecn, PacketKind, Passing, Router, RouterContext, Variable, Verdict};
 
 pub use host::{DpcpReceiver, DpcpSender, DpcpSenderParams};
 pub use order::{DpcpHeader, Part};
@@ -194,8 +192,8 @@ impl Router for DpcpRouter {
         }
     }
 
-    fn service(params: &DpcpRouterParams) -> Service {
-        if params.priority { Service::AcksFirst } else { Service::Fifo }
+    fn acks_first(params: &DpcpRouterParams) -> bool {
+        params.priority
     }
 
     #[inline]
@@ -338,7 +336,7 @@ mod tests {
             router.on_timer(ms(t), Backlog::default());
         }
         assert_eq!(router.level, (Ce, Ce));
-        assert_eq!(DpcpRouter::service(&DpcpRouterParams::default()), Service::AcksFirst);
+        assert!(DpcpRouter::acks_first(&DpcpRouterParams::default()));
     }
 
     /// Algorithm 2, every branch, the erratum's among them.

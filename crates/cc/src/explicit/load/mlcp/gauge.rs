@@ -4,7 +4,7 @@
 use units::{Rate, Span, Time};
 
 use crate::explicit::load::factor::{LoadMeter, LoadParams};
-use crate::roles::{Backlog, Service, Variable};
+use crate::roles::{Backlog, Variable};
 
 /// S, the lengths that t_p can have; a packet carries the place in this table (3.2.2).
 const T_P: [Span; 8] = [
@@ -163,10 +163,6 @@ impl GaugeParams {
     fn load(&self) -> LoadParams {
         let GaugeParams { t_q, a, kappa_q, gamma, .. } = *self;
         LoadParams { t_q, a, kappa_q, gamma }
-    }
-
-    pub fn service(&self) -> Service {
-        if self.priority { Service::AcksFirst } else { Service::Fifo }
     }
 }
 

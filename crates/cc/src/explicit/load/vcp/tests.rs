@@ -118,7 +118,7 @@ fn a_router_raises_the_code_of_data_only() {
     assert_eq!(depart(PacketKind::Data, Ecn::Ce), Ecn::Ce);
     assert_eq!(depart(PacketKind::Data, Ecn::NotCapable), Ecn::NotCapable);
     assert_eq!(depart(PacketKind::Ack, Ecn::Ect1), Ecn::Ect1);
-    assert_eq!(VcpRouter::service(&VcpRouterParams::default()), Service::AcksFirst);
+    assert!(VcpRouter::acks_first(&VcpRouterParams::default()));
 }
 
 fn sender(params: &VcpSenderParams, cwnd: f64) -> VcpSender {

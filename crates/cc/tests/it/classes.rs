@@ -1,11 +1,9 @@
 //! What must hold for every policy of links with classes, whatever happens to it.
 
-use clearpipe_cc::classes::{AnyCell, Place};
+use clearpipe_cc::classes::{Place, Service};
 use clearpipe_cc::params::{Kind, Value};
-use clearpipe_cc::registry::{AnyRouter, AnyRouterParams, Role, queues};
-use clearpipe_cc::roles::{
-    Backlog, Ecn, Limit, PacketKind, Passing, RouterContext, Service, Verdict,
-};
+use clearpipe_cc::registry::{AnyCell, AnyRouter, AnyRouterParams, Role, queues};
+use clearpipe_cc::roles::{Backlog, Ecn, Limit, PacketKind, Passing, RouterContext, Verdict};
 use proptest::prelude::*;
 use proptest::sample::select;
 use units::random::Stream;
