@@ -2,6 +2,7 @@
 //! documentation and property tests are expanded from it; nothing else lists protocols.
 
 use core::any::TypeId;
+use core::fmt;
 
 use units::{Rate, Time};
 
@@ -446,6 +447,10 @@ macro_rules! protocols {
             pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match &self.kind { $( SenderKind::$variant(s) => s.probe(sink), )* }
             }
+            /// As [`Sender::describe`].
+            pub fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+                match &self.kind { $( SenderKind::$variant(s) => s.describe(out), )* }
+            }
         }
 
         impl AnyReceiver {
@@ -706,6 +711,10 @@ macro_rules! queues {
             /// As [`Router::probe`].
             pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self { $( AnyRouter::$variant(r) => r.probe(sink), )* }
+            }
+            /// As [`Router::describe`].
+            pub fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+                match self { $( AnyRouter::$variant(r) => r.describe(out), )* }
             }
         }
     };

@@ -1,7 +1,7 @@
 //! What a protocol is asked and told. One value of [`Sender`] and [`Receiver`] per flow, one of
 //! [`Router`] per output link. Nothing is fetched: `now` and every measurement are arguments.
 
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 
 use units::random::Stream;
 use units::{Rate, Span, Time};
@@ -300,6 +300,10 @@ pub trait Sender: Sized {
     }
     /// Its inner variables by the paper's names, as in [`Sender::VARIABLES`].
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64));
+    /// What it is doing, in words: lines that each end.
+    fn describe(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// A data packet at its receiver.
@@ -481,6 +485,10 @@ pub trait Router: Sized {
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);
     /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
+    /// As [`Sender::describe`].
+    fn describe(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// What a prototype's packets carry: up to three numbers, which mean what it likes.

@@ -25,11 +25,13 @@
 //! - D8: an ACK that delivers nothing sets the window as any other does: losses come off, recovery begins
 //!   or ends, the target caps it. Linux (bbr_set_cwnd) leaves the window as it is, but for ProbeRTT's.
 
+use core::fmt;
+
 use units::{Rate, Span, Time};
 
 use crate::roles::{Ack, Departing, Echo, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
-use crate::tcp::model::{Aggregates, Dice, Episode, Mending, WindowedMax};
+use crate::tcp::model::{Aggregates, Dice, Episode, Mending, WindowedMax, describe};
 
 params! {
     /// The sender's parameters.
@@ -505,6 +507,19 @@ impl Sender for Bbr {
         sink("pacing_gain", f64::from(pacing_gain));
         sink("cwnd_gain", f64::from(cwnd_gain));
         sink("pacing_rate", self.pacing.as_bps());
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let state = match self.mode {
+            Mode::Startup => "Startup",
+            Mode::Drain => "Drain",
+            Mode::ProbeBw => "ProbeBW",
+            Mode::ProbeRtt => "ProbeRTT",
+        };
+        let bps = f64::from(self.bw.max()) * f64::from(self.packet_bytes) * 8.0;
+        let path = self.min_rtt.map(|min_rtt| (bps, min_rtt.as_secs(), self.bdp(1.0)));
+        describe(out, state, f64::from(self.gains().0), path)?;
+        writeln!(out)
     }
 }
 

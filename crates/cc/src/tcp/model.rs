@@ -1,5 +1,7 @@
 //! What the model-based protocols share besides the delivery rate: the windowed maximum, the course
-//! of a loss episode, and few random numbers from few bytes.
+//! of a loss episode, few random numbers from few bytes, and the model in words.
+
+use core::fmt;
 
 use units::Time;
 use units::random::Stream;
@@ -181,6 +183,21 @@ impl Dice {
         // The product is less than n.
         (self.unit() * f32::from(n)) as u8
     }
+}
+
+/// What BBR, of any version, says of its model: bits/s, s and packets.
+pub(super) fn describe(
+    out: &mut dyn fmt::Write,
+    state: &str,
+    gain: f64,
+    path: Option<(f64, f64, u32)>,
+) -> fmt::Result {
+    let Some((bps, rtt, packets)) = path else {
+        return write!(out, "BBR: {state}; no round trip is over yet");
+    };
+    let (mbps, ms) = (1e-6 * bps, 1e3 * rtt);
+    write!(out, "BBR: {state}, pacing gain {gain:.2}; ")?;
+    write!(out, "the model's path holds {mbps:.4} Mb/s x {ms:.4} ms = {packets} packets")
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@
 //! - F6: a sender that paces sends at 2 cwnd/srtt while cwnd < ssthresh/2 and at 1.2 cwnd/srtt then
 //!   (Linux's factors); before the first RTT sample it does not pace.
 
+use core::fmt;
+
 use units::{Rate, Span};
 
 use crate::params::Params;
@@ -153,6 +155,10 @@ pub trait Avoidance: Sized {
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64;
     /// Its own variables, besides `cwnd` and `ssthresh`.
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
+    /// As [`Sender::describe`].
+    fn describe(&self, _frame: &Frame, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// A sender with the congestion control `A`.
@@ -278,6 +284,10 @@ impl<A: Avoidance> Sender for Window<A> {
         sink("cwnd", self.frame.cwnd);
         sink("ssthresh", self.frame.ssthresh);
         self.avoidance.probe(sink);
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.avoidance.describe(&self.frame, out)
     }
 }
 

@@ -27,6 +27,8 @@
 mod marking;
 mod variants;
 
+use core::fmt;
+
 use units::{Rate, Span, Time, math};
 
 use super::factor::{
@@ -356,6 +358,21 @@ impl Router for VcpRouter {
         sink("gamma", self.meter.gamma());
         sink("p_b", self.marker.p_b());
     }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (load, zone) = (100.0 * self.meter.rho(), zone(self.code as u8));
+        writeln!(out, "VCP measured {load:.1} % of its target load: {zone}")
+    }
+}
+
+/// A load code in words.
+pub(crate) fn zone(code: u8) -> &'static str {
+    match code {
+        1 => "low load",
+        2 => "high load",
+        3 => "overload",
+        _ => "no load code",
+    }
 }
 
 /// The receiver's part: the code as it came, the highest where an ACK answers several packets.
@@ -460,6 +477,27 @@ impl Sender for VcpSender {
         sink("alpha_s", self.alpha_s());
         sink("code", f64::from(self.code));
         sink("mode", f64::from(self.mode()));
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (xi_s, alpha_s, cwnd) = (self.xi_s(self.ln_mi), self.alpha_s(), self.cwnd);
+        match self.mode() {
+            1 => writeln!(
+                out,
+                "VCP: multiplicative increase (MI): an ACK of low load adds xi_s = {xi_s:.4} packets"
+            ),
+            2 => writeln!(
+                out,
+                "VCP: additive increase (AI): an ACK adds alpha_s/cwnd = {alpha_s:.4}/{cwnd:.2} = \
+                 {:.5} packets",
+                alpha_s / cwnd
+            ),
+            3 => writeln!(
+                out,
+                "VCP: multiplicative decrease (MD) is done: the window is frozen for one t_rho"
+            ),
+            _ => writeln!(out, "VCP: no load code has come back yet"),
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! A. A protocol says what it sums, how much it hands out, and to whom ([`Law`]); [`Controlled`] makes a
 //! router of that. D1 and so on are the deviations that [`super::xcp`] lists; they are of them all.
 
+use core::fmt;
+
 use units::{Rate, Span, Time};
 
 use crate::params::Params;
@@ -243,6 +245,10 @@ pub trait Law: Sized {
     fn answer(&mut self, params: &Self::Params, header: &mut Self::Header, stated: &Stated);
     /// Its variables and the meter's by the paper's names.
     fn probe(&self, meter: &Meter, sink: &mut impl FnMut(&'static str, f64));
+    /// As [`Router::describe`].
+    fn describe(&self, _meter: &Meter, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// A router with the law `L`.
@@ -330,5 +336,9 @@ impl<L: Law> Router for Controlled<L> {
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.law.probe(&self.meter, sink);
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.law.describe(&self.meter, out)
     }
 }

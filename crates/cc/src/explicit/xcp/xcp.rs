@@ -28,6 +28,7 @@
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
 //!   shortest window of the persistent queue (2 ms).
 
+use core::fmt;
 use core::marker::PhantomData;
 
 use units::{Span, math};
@@ -293,6 +294,15 @@ impl Law for Xcp {
         self.shares.probe(sink);
         meter.probe(sink);
     }
+
+    fn describe(&self, meter: &Meter, out: &mut dyn fmt::Write) -> fmt::Result {
+        let does = if self.phi > 0.0 { "gives its flows" } else { "takes from its flows" };
+        let (bytes, ms) = (self.phi.abs(), 1e3 * meter.avg_rtt);
+        writeln!(
+            out,
+            "XCP {does} {bytes:.0} bytes of window together in this interval of {ms:.4} ms"
+        )
+    }
 }
 
 /// The receiver's part: the header as it came (section 3.4); an ACK that answers several packets
@@ -452,6 +462,10 @@ impl Sender for XcpSender {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("cwnd", self.cwnd());
         self.seen.probe(sink);
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "XCP: the window moves by what routers write into the headers, nothing else")
     }
 }
 

@@ -45,6 +45,8 @@ mod probe_bw;
 mod probe_rtt;
 mod startup;
 
+use core::fmt;
+
 use units::{Rate, Span, Time};
 
 use self::bounds::Bounds;
@@ -56,7 +58,7 @@ use crate::roles::{
     Ack, Departing, Echo, Ecn, EcnUse, Loss, LossKind, Sender, SenderContext, Variable,
 };
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
-use crate::tcp::model::{Aggregates, Dice, Episode, Mending};
+use crate::tcp::model::{Aggregates, Dice, Episode, Mending, describe};
 
 params! {
     /// The sender's parameters.
@@ -479,6 +481,30 @@ impl Sender for Bbr3 {
         sink("cwnd_gain", cwnd_gain);
         sink("pacing_rate", self.pacing);
         sink("ecn_alpha", self.marks.alpha);
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let state = match self.state {
+            State::Startup => "Startup",
+            State::Drain => "Drain",
+            State::Down => "ProbeBW DOWN",
+            State::Cruise => "CRUISE",
+            State::Refill => "REFILL",
+            State::Up => "UP",
+            State::ProbeRtt => "ProbeRTT",
+        };
+        let bps = self.bw * f64::from(self.packet_bytes) * 8.0;
+        let bdp = self.bdp(self.bw, 1.0);
+        let path = self.least.min_rtt.map(|min_rtt| (bps, min_rtt.as_secs(), bdp));
+        describe(out, state, self.gains().0, path)?;
+        let bounds = [
+            ("inflight_longterm", self.bounds.inflight_longterm),
+            ("inflight_shortterm", self.bounds.inflight_shortterm),
+        ];
+        for (name, packets) in bounds.into_iter().filter(|&(_, packets)| packets != NO_BOUND) {
+            write!(out, "; {name} {packets} packets")?;
+        }
+        writeln!(out)
     }
 }
 

@@ -1,13 +1,15 @@
 //! The end hosts: order the packets, put the load factor together, move the window (sections III-A,
 //! C and D).
 
+use core::fmt;
+
 use units::{Rate, Span, Time, math};
 
 use super::EDGES;
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
 use crate::explicit::load::factor::{SpacingParams, xi};
 use crate::explicit::load::vcp::{
-    LimitParams, Phase, ScaleRtt, ScalingParams, VcpSender, VcpSenderParams,
+    LimitParams, Phase, ScaleRtt, ScalingParams, VcpSender, VcpSenderParams, zone,
 };
 use crate::params::First;
 use crate::roles::{
@@ -444,6 +446,31 @@ impl Sender for DpcpSender {
         sink("exceptions", f64::from(self.fall_back.exceptions));
         sink("downgrades", f64::from(self.fall_back.downgrades));
         sink("misread", f64::from(self.wire.misread));
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Load { msp, lsp } = self.load;
+        let zone = zone(msp);
+        let pairs = self.fall_back.mode == Mode::Pairs;
+        match self.fall_back.mode {
+            Mode::Pairs => writeln!(out, "DPCP: load factor {msp:02b} {lsp:02b}, {zone}")?,
+            Mode::Vcp(_) => writeln!(out, "DPCP has fallen back to VCP for a while: {zone}")?,
+            Mode::Resuming => {
+                writeln!(out, "DPCP sends pairs again and waits for the first one: {zone}")?;
+            }
+            Mode::Settled => writeln!(out, "DPCP has fallen back to VCP for good: {zone}")?,
+        }
+        let (xi_s, adds) = (self.xi_s(), self.vcp.alpha_s() / self.vcp.cwnd);
+        match self.did {
+            0 => writeln!(out, "the last ACK changed nothing"),
+            1 if pairs => writeln!(
+                out,
+                "MI and AI: an ACK adds xi_s = {xi_s:.4} and alpha_s/cwnd = {adds:.5} packets"
+            ),
+            1 => writeln!(out, "multiplicative increase: an ACK adds xi_s = {xi_s:.4} packets"),
+            2 => writeln!(out, "additive increase: an ACK adds alpha_s/cwnd = {adds:.5} packets"),
+            _ => writeln!(out, "a cut is done: the window is frozen for one t_rho"),
+        }
     }
 }
 

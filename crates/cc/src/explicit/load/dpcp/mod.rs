@@ -45,6 +45,8 @@
 pub mod host;
 pub mod order;
 
+use core::fmt;
+
 use units::{Rate, Span, Time};
 
 use super::factor::{LoadMeter, LoadParams};
@@ -256,6 +258,12 @@ impl Router for DpcpRouter {
         sink("q", self.meter.q());
         sink("msp1", f64::from(self.level.0 as u8));
         sink("lsp1", f64::from(self.level.1 as u8));
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (load, (msp, lsp)) = (100.0 * self.meter.rho(), self.level);
+        let (msp, lsp) = (msp as u8, lsp as u8);
+        writeln!(out, "DPCP measured {load:.1} % of its target load: {msp:02b} {lsp:02b}")
     }
 }
 
