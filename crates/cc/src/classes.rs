@@ -3,8 +3,8 @@
 //! ([`Scheduler`]), and what it is shown besides the packet ([`Place`]).
 //!
 //! A packet's way: the policy names the flow's cell, puts the packet into a class
-//! ([`Scheduler::classify`]) and lets it in or not ([`Scheduler::admit`]); the link makes room. When the
-//! line is free, the link chooses a queue, and the policy lets its head go out or drops it
+//! ([`Scheduler::classify`]) and lets it in or not ([`Scheduler::admit`]); the link makes room.
+//! When the line is free, the link chooses a queue, and the policy lets its head go out or drops it
 //! ([`Scheduler::on_head`]).
 
 use core::fmt::Debug;
@@ -98,7 +98,8 @@ pub struct Place<'a, C> {
 
 /// A policy that chooses among the packets that wait: by classes, at the head, or by drawing one.
 pub trait Scheduler: Router {
-    /// What it keeps for each flow or class. The link holds it, as routers have no memory that grows.
+    /// What it keeps for each flow or class. The link holds it, as routers have no memory that
+    /// grows.
     type Cell: Copy + Default + Debug;
 
     /// What its link does by itself.

@@ -1,11 +1,11 @@
 //! Protocols and queues that are written elsewhere: a prototype in Python beside built-in ones.
 //!
 //! What stands here is the registry's side. A prototype's state lives with its [`Host`], which the
-//! program that runs the engine brings along in the contexts; calls go to it by the object's number.
-//! After each call it says what it wishes for, so that reading a window costs no call.
+//! program that runs the engine brings along in the contexts; calls go to it by the object's
+//! number. After each call it says what it wishes for, so that reading a window costs no call.
 //!
-//! A host that fails says so to its program, which stops the run; until then it answers with what it
-//! answered last.
+//! A host that fails says so to its program, which stops the run; until then it answers with what
+//! it answered last.
 
 use units::{Rate, Time};
 

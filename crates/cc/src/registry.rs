@@ -28,8 +28,8 @@ pub enum Recovery {
     NewReno,
     /// RFC 2018 and RFC 6675: selective acknowledgements.
     Sack,
-    /// The same with rate halving, one segment for two that have left from the loss on (Mathis, Semke,
-    /// Mahdavi, "The Rate-Halving Algorithm for TCP Congestion Control", 1999), and lost
+    /// The same with rate halving, one segment for two that have left from the loss on (Mathis,
+    /// Semke, Mahdavi, "The Rate-Halving Algorithm for TCP Congestion Control", 1999), and lost
     /// retransmissions are found like other losses: Linux until 3.1, and ns-2's TCP-Linux.
     RateHalving,
     /// SACK, and lost retransmissions are found like other losses; the controller hears of
@@ -206,8 +206,8 @@ macro_rules! headers {
             /// Every header's identifier, in the order of the table.
             pub const EXIDS: &'static [u16] = &[$( $( $exid, )? )*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` for one that is in no
-            /// option.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` for one that is in
+            /// no option.
             pub fn exid(&self) -> Option<u16> {
                 match self {
                     AnyHeader::None => None,
@@ -646,7 +646,8 @@ macro_rules! queues {
                     $( AnyRouter::$variant(r) => r.on_departure(now, typed(packet), backlog), )*
                 }
             }
-            /// As [`Scheduler::cell`]. All up to [`AnyRouter::on_head`] are asked of schedulers alone.
+            /// As [`Scheduler::cell`]. All up to [`AnyRouter::on_head`] are asked of schedulers
+            /// alone.
             pub fn cell(&self, flow: u32) -> u32 {
                 match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.cell(flow)), )* }
             }
@@ -817,8 +818,8 @@ fn placed<'b, C>(
 }
 
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header without one
-// is in fields that TCP or IP has anyway, or, as a stamp, on no wire: the sender remembers it.
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header without
+// one is in fields that TCP or IP has anyway, or, as a stamp, on no wire: the sender remembers it.
 headers! {
     Xcp(xcp::xcp::XcpHeader) = 0x5843; // "XC"
     Foreign(crate::roles::Numbers) = 0x5059; // "PY"
@@ -1066,8 +1067,8 @@ queues! {
     FqCoDel { name: "fq-codel", scheduler: aqm::fq_codel::FqCoDel, role: Policy,
         summary: "Hashed flow queues, new ones first, with CoDel in each",
         source: "RFC 8290" }
-    // Version 2 of these two: `mean_every` has another default. A resolved scenario says the default, so
-    // runs tell it anyway; the version tells it of files that leave the key out.
+    // Version 2 of these two: `mean_every` has another default. A resolved scenario says the
+    // default, so runs tell it anyway; the version tells it of files that leave the key out.
     Mlcp { name: "mlcp", router: load::mlcp::MlcpRouter, version: 2, role: Feedback,
         summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }

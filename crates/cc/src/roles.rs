@@ -232,8 +232,8 @@ pub struct Loss {
     pub now: Time,
     /// How it was noticed.
     pub kind: LossKind,
-    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize); at a timeout
-    /// during a recovery those of them in the network, as the recovery estimates it.
+    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize); at a
+    /// timeout during a recovery those of them in the network, as the recovery estimates it.
     pub in_flight: u32,
     /// Packets taken for lost.
     pub lost: u32,
@@ -255,8 +255,8 @@ pub trait Sender: Sized {
     /// Does it send what the application offers at once, whatever becomes of it? Then the
     /// application must have a rate.
     const OPEN_LOOP: bool = false;
-    /// Does [`Sender::on_send`] leave what the sender answers, its window, its pace and its timer, as
-    /// it was?
+    /// Does [`Sender::on_send`] leave what the sender answers, its window, its pace and its timer,
+    /// as it was?
     const STEADY: bool = false;
     /// What one flow's state takes [bytes].
     const STATE_BYTES: usize = size_of::<Self>();
@@ -267,8 +267,8 @@ pub trait Sender: Sized {
     fn receiver(_params: &Self::Params, _context: &SenderContext) -> Self::Receiver {
         Self::Receiver::default()
     }
-    /// The number of its data's first byte on the wire, if the protocol needs that to be another than
-    /// 0 ([`Header::tcp`]).
+    /// The number of its data's first byte on the wire, if the protocol needs that to be another
+    /// than 0 ([`Header::tcp`]).
     fn first_byte(&self) -> u32 {
         0
     }
@@ -355,10 +355,10 @@ impl<H: Header> Receiver for Echo<H> {
     }
 }
 
-/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
-/// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
-/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`].
-/// It lies apart from the other state of a flow and may be large.
+/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry
+/// names one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets
+/// have arrived or are lost, the window counts all packets ever sent, and the protocol's
+/// [`Receiver`] is [`Echo`]. It lies apart from the other state of a flow and may be large.
 pub trait Reporter: Sized + Clone {
     /// Its protocol's parameters.
     type Params: Params;
@@ -480,8 +480,8 @@ pub trait Router: Sized {
     /// The link's capacity is another one from now on; never zero. Timers stay as they are. A link
     /// that carries nothing for a while does not change its capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
-    /// Other parameters, capacity or limit from now on. What was measured stays; timers that are set
-    /// run as they were.
+    /// Other parameters, capacity or limit from now on. What was measured stays; timers that are
+    /// set run as they were.
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);
     /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
@@ -539,7 +539,8 @@ pub trait Host: Sync + Debug {
     fn on_ack(&self, object: u32, ack: &Ack<Numbers>) -> Wishes;
     /// As [`Sender::on_loss`].
     fn on_loss(&self, object: u32, loss: &Loss) -> Wishes;
-    /// As [`Sender::on_timer`]; the timer it wishes for is later than now, or the clock stood still.
+    /// As [`Sender::on_timer`]; the timer it wishes for is later than now, or the clock stood
+    /// still.
     fn on_timer(&self, object: u32, now: Time) -> Wishes;
     /// A router of this class.
     fn router(&self, class: &'static str, context: &RouterContext) -> HostedRouter;

@@ -1,5 +1,5 @@
-//! The links between TUN devices: which way a packet goes, when it comes out, and what its bytes are
-//! then. Knows no socket and no clock.
+//! The links between TUN devices: which way a packet goes, when it comes out, and what its bytes
+//! are then. Knows no socket and no clock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -340,8 +340,8 @@ impl Network {
         next
     }
 
-    /// When [`Network::advance`] must be called at the latest, if nothing comes in before. What is due
-    /// earlier but lets nothing out is done then, by the times at which it was due.
+    /// When [`Network::advance`] must be called at the latest, if nothing comes in before. What is
+    /// due earlier but lets nothing out is done then, by the times at which it was due.
     pub fn next(&self) -> Wall {
         let inside = (0..self.scenario.links.len()).map(|link| self.wall(self.ports.due(link)));
         let inside = inside.min().unwrap_or(Wall::NEVER).min(first(&self.crossing));
@@ -480,8 +480,8 @@ impl Network {
         self.spare.push(flight.bytes);
     }
 
-    /// The run ended at `end`: rows and series of the links, what became of each flow's packets, and
-    /// how many packets each capture holds.
+    /// The run ended at `end`: rows and series of the links, what became of each flow's packets,
+    /// and how many packets each capture holds.
     ///
     /// # Errors
     /// A capture could not be written.

@@ -1,8 +1,8 @@
 //! Real packets as the protocols' routers see them, and back: what is read of an IPv4 packet, and
 //! which of its bytes a router's decisions change, with both checksums.
 //!
-//! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole TCP
-//! segment, passes as data without a header.
+//! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole
+//! TCP segment, passes as data without a header.
 
 use cc::registry::{AnyHeader, AnyRouterParams};
 use cc::roles::{Ecn, Fields, PacketKind, TcpFields};
@@ -89,8 +89,8 @@ pub fn read(packet: &[u8], queue: Option<&AnyRouterParams>) -> Option<Seen> {
     Some(seen)
 }
 
-/// Writes into a packet what routers made of its ECN bits and its header; both checksums follow. True
-/// when a byte changed.
+/// Writes into a packet what routers made of its ECN bits and its header; both checksums follow.
+/// True when a byte changed.
 pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bool {
     let mut changed = false;
     if ecn != seen.ecn {

@@ -1,7 +1,7 @@
 //! Senders and routers that are Python classes: the host of [`cc::foreign`].
 //!
-//! Objects live in a table of the thread that runs. The first exception ends the calls; the run stops
-//! at its next look at the clock, and the exception is what the caller gets.
+//! Objects live in a table of the thread that runs. The first exception ends the calls; the run
+//! stops at its next look at the clock, and the exception is what the caller gets.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

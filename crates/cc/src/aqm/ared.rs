@@ -9,8 +9,8 @@
 //! Deviations:
 //! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival
 //!   that is more than an interval after the last change.
-//! - D2: max_p still rises at `top` and still shrinks at `bottom`, as in the paper (<= 0.5, >= 0.01);
-//!   ns-2.35 stops there.
+//! - D2: max_p still rises at `top` and still shrinks at `bottom`, as in the paper (<= 0.5, >=
+//!   0.01); ns-2.35 stops there.
 //! - D3: the thresholds and w_q follow a change of the capacity; ns-2.35 keeps them.
 
 use units::{Rate, Span, Time};

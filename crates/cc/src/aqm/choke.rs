@@ -1,12 +1,13 @@
 //! CHOKe. Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for
 //! approximating fair bandwidth allocation", INFOCOM 2000, section 3.
 //!
-//! Above min_th an arrival is compared with a packet drawn at random from the queue. If both are of one
-//! flow, both are dropped. Otherwise it is dropped with RED's probability below max_th, and always above.
-//! A flow that does not respond fills more of the queue than others and so is hit more often.
+//! Above min_th an arrival is compared with a packet drawn at random from the queue. If both are of
+//! one flow, both are dropped. Otherwise it is dropped with RED's probability below max_th, and
+//! always above. A flow that does not respond fills more of the queue than others and so is hit
+//! more often.
 //!
-//! Deviations: D1: the draw is from what waits; the packet in service is not part of the queue here.
-//! D2: one packet is drawn (the paper's m of section 3.3 is 1).
+//! Deviations: D1: the draw is from what waits; the packet in service is not part of the queue
+//! here. D2: one packet is drawn (the paper's m of section 3.3 is 1).
 
 use units::random::Stream;
 use units::{Rate, Time};

@@ -1,12 +1,13 @@
 //! CoDel, controlled delay. RFC 8289 (January 2018), section 5.
 //!
-//! Packets are timed while they wait. When all that left for an INTERVAL had waited longer than TARGET,
-//! the packet at the head is dropped, and further ones at times that come closer with the square root
-//! of their count, until one has waited less or no more than one packet is left.
+//! Packets are timed while they wait. When all that left for an INTERVAL had waited longer than
+//! TARGET, the packet at the head is dropped, and further ones at times that come closer with the
+//! square root of their count, until one has waited less or no more than one packet is left.
 //!
 //! Deviations:
-//! - D1: capable packets are marked instead of dropped unless `ecn` is off; a mark takes the place of
-//!   the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has it).
+//! - D1: capable packets are marked instead of dropped unless `ecn` is off; a mark takes the place
+//!   of the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has
+//!   it).
 //! - D2: MAXPACKET is the size of a full data packet.
 
 use units::{Rate, Span, Time, math};
@@ -246,7 +247,8 @@ mod tests {
 
     /// A packet each ms that has waited 20 ms: late from 0, so the first is dropped at 100 ms, the
     /// second 100 ms later (count 1), the next after 100/sqrt(2) = 70.7, 100/sqrt(3) = 57.7 and
-    /// 100/sqrt(4) = 50 ms: at 270.7, 328.4 and 378.4 ms, so with the packets of 271, 329 and 379 ms.
+    /// 100/sqrt(4) = 50 ms: at 270.7, 328.4 and 378.4 ms, so with the packets of 271, 329 and 379
+    /// ms.
     #[test]
     fn drops_come_closer_with_the_root_of_their_count() {
         let mut control = Control::default();

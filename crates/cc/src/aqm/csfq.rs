@@ -1,20 +1,21 @@
-//! CSFQ, core-stateless fair queueing. Stoica, Shenker, Zhang, "Core-stateless fair queueing: achieving
-//! approximately fair bandwidth allocations in high speed networks", SIGCOMM 1998, section 3.
+//! CSFQ, core-stateless fair queueing. Stoica, Shenker, Zhang, "Core-stateless fair queueing:
+//! achieving approximately fair bandwidth allocations in high speed networks", SIGCOMM 1998,
+//! section 3.
 //!
-//! The edge estimates each flow's rate by exponential averaging and writes it on its packets. A core
-//! router keeps no flow: it estimates the fair rate alpha from the total of what arrives (A) and of what
-//! it lets in (F), drops a packet of label r with probability max(0, 1 - alpha/r), and writes
-//! min(r, alpha) on those that pass. The queue is first in, first out.
+//! The edge estimates each flow's rate by exponential averaging and writes it on its packets. A
+//! core router keeps no flow: it estimates the fair rate alpha from the total of what arrives (A)
+//! and of what it lets in (F), drops a packet of label r with probability max(0, 1 - alpha/r), and
+//! writes min(r, alpha) on those that pass. The queue is first in, first out.
 //!
-//! A link with `csfq-edge` labels what comes and then does as a core link: a single congested link is
-//! both.
+//! A link with `csfq-edge` labels what comes and then does as a core link: a single congested link
+//! is both.
 //!
 //! Deviations:
-//! - D1: as in the authors' ns-2 code, alpha is not used (nothing is dropped by probability) while it is
-//!   0: at the start and whenever the link has not been congested for a K_c with less than `threshold`
-//!   waiting. It starts from the largest label seen.
-//! - D2: as there, alpha falls by 1 % with each packet that the buffer drops, 29 times (to 75 %) in each
-//!   K_c at most, and is never above the capacity.
+//! - D1: as in the authors' ns-2 code, alpha is not used (nothing is dropped by probability) while
+//!   it is 0: at the start and whenever the link has not been congested for a K_c with less than
+//!   `threshold` waiting. It starts from the largest label seen.
+//! - D2: as there, alpha falls by 1 % with each packet that the buffer drops, 29 times (to 75 %) in
+//!   each K_c at most, and is never above the capacity.
 //! - D3: packets of one instant are averaged by the formula's limit for T -> 0, which adds l/K; the
 //!   authors add their sizes up until time goes on. A flow's first packet is such a one.
 //! - D4: a label is 32 bits (24 significant ones).
@@ -32,10 +33,11 @@ params! {
         k: Span = Span::from_millis(100) => (1e-5, 100.0);
         /// K_alpha, constant of the estimates of A and F, section 3.2.2.
         k_alpha: Span = Span::from_millis(200) => (1e-5, 100.0);
-        /// K_c, time between updates of alpha, section 3.2.2; the authors' code has K_alpha for both.
+        /// K_c, time between updates of alpha, section 3.2.2; the authors' code has K_alpha for
+        /// both.
         k_c: Span = Span::from_millis(200) => (1e-5, 100.0);
-        /// Queue below which alpha is forgotten without congestion, as a part of the buffer (16 KB of
-        /// 64 KB), section 4.
+        /// Queue below which alpha is forgotten without congestion, as a part of the buffer (16 KB
+        /// of 64 KB), section 4.
         threshold: f64 = 0.25 => (0.0, 1.0);
     }
 }
@@ -310,8 +312,8 @@ mod tests {
     }
 
     /// K = 100 ms, packets of 8000 bits: first 8000/0.1 = 80 kb/s; 50 ms later
-    /// (1 - e^-0.5) 8000/0.05 + e^-0.5 80,000 = 0.393469*160,000 + 0.606531*80,000 = 111,477.5; at the
-    /// same instant again 80,000 more.
+    /// (1 - e^-0.5) 8000/0.05 + e^-0.5 80,000 = 0.393469*160,000 + 0.606531*80,000 = 111,477.5; at
+    /// the same instant again 80,000 more.
     #[test]
     fn rates_are_averaged_exponentially() {
         let mut estimate = RateEstimate::default();

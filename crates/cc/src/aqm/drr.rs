@@ -1,9 +1,9 @@
 //! DRR, deficit round robin. Shreedhar and Varghese, "Efficient fair queueing using deficit round
 //! robin", SIGCOMM 1995, section 3.
 //!
-//! Each flow has a queue. In its turn a queue gets a quantum of bytes on its deficit counter and sends
-//! while its head is not larger than the counter, which falls by what is sent; what is left is kept
-//! for its next turn, and lost when the queue runs empty.
+//! Each flow has a queue. In its turn a queue gets a quantum of bytes on its deficit counter and
+//! sends while its head is not larger than the counter, which falls by what is sent; what is left
+//! is kept for its next turn, and lost when the queue runs empty.
 //!
 //! Deviations:
 //! - D1: a queue for each flow, where the paper hashes flows into queues.
@@ -17,8 +17,8 @@ use units::Time;
 params! {
     /// What makes a class, and what it gets.
     pub struct DrrParams {
-        /// What makes a class: a flow, a group of flows in the order of the scenario, or ACKs (class 0)
-        /// and data (class 1).
+        /// What makes a class: a flow, a group of flows in the order of the scenario, or ACKs
+        /// (class 0) and data (class 1).
         by: By = By::Flow;
         /// Q, the quantum of weight 1 [bytes], section 3; 0: a full packet.
         quantum: u64 = 0 => (0.0, 1e6);

@@ -1,9 +1,9 @@
 //! FQ-CoDel. RFC 8290 (January 2018), sections 4 and 5.
 //!
-//! Flows are hashed into queues. A queue that was empty goes to the list of new ones, which is served
-//! before that of the old ones, each by deficit round robin; so flows that send less than their share
-//! wait for nobody. Each queue has CoDel's state of its own. When the limit is reached, the queue with
-//! the most bytes loses half its packets from the front, 64 at most.
+//! Flows are hashed into queues. A queue that was empty goes to the list of new ones, which is
+//! served before that of the old ones, each by deficit round robin; so flows that send less than
+//! their share wait for nobody. Each queue has CoDel's state of its own. When the limit is reached,
+//! the queue with the most bytes loses half its packets from the front, 64 at most.
 //!
 //! Deviations:
 //! - D1: the hash is over the flow's number and a random salt, where the RFC hashes the 5-tuple.

@@ -2,8 +2,8 @@
 //! arrival within it; a packet in service is not interrupted. It is the usual implementation of
 //! expedited forwarding (RFC 3246, appendix; RFC 2475 for classes by marks of the edge).
 //!
-//! Classes share the link's limit, so low ones that fill the buffer keep high ones out unless each has
-//! a limit of its own.
+//! Classes share the link's limit, so low ones that fill the buffer keep high ones out unless each
+//! has a limit of its own.
 
 use crate::classes::{By, Order, Place, Plan, Scheduler};
 use crate::roles::{Limit, Passing, Router, RouterContext};

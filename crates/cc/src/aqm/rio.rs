@@ -1,14 +1,15 @@
 //! RIO, RED with in and out. Clark and Fang, "Explicit allocation of best-effort packet delivery
 //! service", ToN 6(4), 1998, section III.
 //!
-//! At the edge a tagger compares each flow with its service profile: packets within it are in, others
-//! out. Routers run two REDs: for in packets with the average of the in packets that wait, for out
-//! packets with the average of all, and with lower thresholds.
+//! At the edge a tagger compares each flow with its service profile: packets within it are in,
+//! others out. Routers run two REDs: for in packets with the average of the in packets that wait,
+//! for out packets with the average of all, and with lower thresholds.
 //!
 //! Deviations:
-//! - D1: the tagger is a token bucket per flow (the paper's is a time-sliding-window estimator, and names
-//!   the bucket as the other choice). It tags packets that carry no tag; so the first such link on
-//!   the path is the edge, and with `tag` off a link is a core one and takes untagged packets as out.
+//! - D1: the tagger is a token bucket per flow (the paper's is a time-sliding-window estimator, and
+//!   names the bucket as the other choice). It tags packets that carry no tag; so the first such
+//!   link on the path is the edge, and with `tag` off a link is a core one and takes untagged
+//!   packets as out.
 //! - D2: profiles belong to groups of flows, in the order of the scenario, each flow having one.
 //! - D3: ACKs are tagged as data is.
 

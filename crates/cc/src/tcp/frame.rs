@@ -20,7 +20,8 @@ impl Frame {
     }
 }
 
-/// A round trip told by sequence numbers: over when what was sent last at its start is acknowledged.
+/// A round trip told by sequence numbers: over when what was sent last at its start is
+/// acknowledged.
 #[derive(Clone, Debug, Default)]
 pub struct Round {
     end: u64,

@@ -9,10 +9,10 @@ use units::random::Stream;
 use crate::roles::{Ack, Departing};
 use crate::tcp::delivery::after;
 
-/// The maximum of the last so many units of a clock, from three samples: the best, and the best of the
-/// last three quarters and of the last half of the window. Kathleen Nichols' algorithm as in Linux's
-/// lib/minmax.c (there `minmax_running_max`); exact to the age of the best by construction, and later
-/// by less than half a window for the second best.
+/// The maximum of the last so many units of a clock, from three samples: the best, and the best of
+/// the last three quarters and of the last half of the window. Kathleen Nichols' algorithm as in
+/// Linux's lib/minmax.c (there `minmax_running_max`); exact to the age of the best by construction,
+/// and later by less than half a window for the second best.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMax {
     /// (when, value), the best first.
@@ -55,9 +55,9 @@ impl WindowedMax {
     }
 }
 
-/// By how much ACKs run ahead of the bandwidth, as aggregation and queues shared with others make them:
-/// the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-05, bbr_update_ack_aggregation
-/// in Linux.
+/// By how much ACKs run ahead of the bandwidth, as aggregation and queues shared with others make
+/// them: the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-05,
+/// bbr_update_ack_aggregation in Linux.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aggregates {
     /// Over rounds [packets].
@@ -79,8 +79,8 @@ impl Aggregates {
         (self.delivered, self.start) = (0.0, now);
     }
 
-    /// An ACK of `acked` packets at the bandwidth `bw` [packets/s] and with the window `cwnd`, in round
-    /// `round` with a filter of `window` rounds.
+    /// An ACK of `acked` packets at the bandwidth `bw` [packets/s] and with the window `cwnd`, in
+    /// round `round` with a filter of `window` rounds.
     pub fn update(
         &mut self,
         now: Time,
@@ -159,8 +159,8 @@ impl Episode {
     }
 }
 
-/// Eight bytes of randomness where a [`Stream`] takes 32: seeded by one draw of the flow's, continued
-/// by splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// Eight bytes of randomness where a [`Stream`] takes 32: seeded by one draw of the flow's,
+/// continued by splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 #[derive(Clone, Copy, Debug)]
 pub struct Dice(u64);
 
@@ -205,8 +205,8 @@ mod tests {
     use super::*;
     use crate::tests::{ack, departing};
 
-    /// A window of 10 over a peak of 9 at time 3, then 5s: the peak holds up to time 13, then the best
-    /// of what came later.
+    /// A window of 10 over a peak of 9 at time 3, then 5s: the peak holds up to time 13, then the
+    /// best of what came later.
     #[test]
     fn a_maximum_lasts_for_the_window() {
         let mut filter = WindowedMax::default();

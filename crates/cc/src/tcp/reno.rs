@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(reno.cwnd(), 20.05);
     }
 
-    /// RFC 5681 section 4.3: the loss of a retransmission lowers the window twice, 100 -> 50 -> 25, though
-    /// 96 are out yet; 20, if there are no more.
+    /// RFC 5681 section 4.3: the loss of a retransmission lowers the window twice, 100 -> 50 -> 25,
+    /// though 96 are out yet; 20, if there are no more.
     #[test]
     fn a_timeout_in_recovery_halves_the_halved_window() {
         for (in_flight, ssthresh) in [(96, 25.0), (50, 25.0), (20, 10.0)] {

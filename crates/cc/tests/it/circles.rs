@@ -1,8 +1,8 @@
-//! No two parts of the crate need each other: the roles know no protocol, a protocol knows the roles and
-//! those protocols that it is made of, and nothing knows the registry, which knows all.
+//! No two parts of the crate need each other: the roles know no protocol, a protocol knows the
+//! roles and those protocols that it is made of, and nothing knows the registry, which knows all.
 //!
-//! A part is a file with the files in the folder of its name; a folder that only lists others, a room, is
-//! none. Tests are not read: they may ask whom they like.
+//! A part is a file with the files in the folder of its name; a folder that only lists others, a
+//! room, is none. Tests are not read: they may ask whom they like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -578,8 +578,8 @@ fn every_variable_is_described() {
     }
 }
 
-/// New parameters apply, and what was measured stays: a router that is told its own again goes on as
-/// if nothing had been said.
+/// New parameters apply, and what was measured stays: a router that is told its own again goes on
+/// as if nothing had been said.
 #[test]
 fn a_router_told_the_same_again_goes_on() {
     for info in queues() {
@@ -749,7 +749,8 @@ proptest! {
         for &exid in AnyHeader::EXIDS {
             let Some(header) = AnyHeader::decode(exid, &wire) else { continue };
             prop_assert_eq!(header.exid(), Some(exid));
-            // Beyond 2^53 units a f64 is coarser than the wire, so the bytes may differ in the last.
+            // Beyond 2^53 units a f64 is coarser than the wire, so the bytes may differ in the
+            // last.
             let mut again = vec![0; header.wire_bytes()];
             header.encode(&mut again);
             prop_assert_eq!(AnyHeader::decode(exid, &again), Some(header));

@@ -49,8 +49,8 @@ pub fn tokens(source: &str) -> Vec<String> {
     out
 }
 
-/// The source above its test module; an offence when the module is not the end of the file. A module
-/// that is a file of its own is read as all others are.
+/// The source above its test module; an offence when the module is not the end of the file. A
+/// module that is a file of its own is read as all others are.
 pub fn without_tests(source: &str) -> Result<&str, String> {
     if let Some(code) = source.strip_suffix("\n#[cfg(test)]\nmod tests;\n") {
         return Ok(code);

@@ -245,8 +245,8 @@ mod random {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Whatever comes, nothing panics; what is read keeps its length, and a wrong checksum is as
-        /// wrong as before: its difference to the right one stays.
+        /// Whatever comes, nothing panics; what is read keeps its length, and a wrong checksum is
+        /// as wrong as before: its difference to the right one stays.
         #[test]
         fn any_bytes_are_read_or_refused(
             bytes in prop_oneof![nearly(), prop::collection::vec(any::<u8>(), 0..120)],

@@ -34,7 +34,8 @@ pub fn crossings(scenario: &Scenario) -> impl Iterator<Item = (usize, &Island, u
     })
 }
 
-/// The links that are not plain for an island's sake: its own, and those where its feedback arrives.
+/// The links that are not plain for an island's sake: its own, and those where its feedback
+/// arrives.
 pub fn of_island(island: &Island) -> impl Iterator<Item = usize> {
     let last = island.crossings.iter().filter_map(|crossing| crossing.feedback.last());
     island.links.iter().chain(last).copied()

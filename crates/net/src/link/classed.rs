@@ -1,7 +1,9 @@
-//! Links with classes: [`cc::classes`] says what a router is asked, [`queue`] which class is served.
+//! Links with classes: [`cc::classes`] says what a router is asked, [`queue`] which class is
+//! served.
 //!
-//! Such a link is not plain, and its packets are where the hot path does not find them: what works out
-//! departures there finds an empty queue. So it costs other links nothing, and all of it is here.
+//! Such a link is not plain, and its packets are where the hot path does not find them: what works
+//! out departures there finds an empty queue. So it costs other links nothing, and all of it is
+//! here.
 
 use cc::classes::Place;
 use cc::registry::{AnyCell, AnyHeader};
@@ -65,8 +67,8 @@ fn ask<T>(
 }
 
 impl Link {
-    /// A packet arrives, with all departures up to now worked out; what had waited and is dropped for
-    /// it goes to `gone`. One that is let in is in the queue, even if the line is free.
+    /// A packet arrives, with all departures up to now worked out; what had waited and is dropped
+    /// for it goes to `gone`. One that is let in is in the queue, even if the line is free.
     pub(crate) fn admit(
         &mut self,
         here: Here,

@@ -112,7 +112,8 @@ fn shares(kind: &str) -> Vec<f64> {
     link.served.iter().map(|&bytes| bytes as f64 * 8.0 / 10.0 / FAIR as f64).collect()
 }
 
-/// The paper's first experiment (section 4.1): 10 Mb/s, 64 KB, flow i sends i + 1 times its fair share.
+/// The paper's first experiment (section 4.1): 10 Mb/s, 64 KB, flow i sends i + 1 times its fair
+/// share.
 #[test]
 fn each_of_32_constant_rates_gets_its_fair_share() {
     let csfq = shares("csfq-edge");

@@ -1,33 +1,36 @@
-//! EXPERIMENTAL: iXCP that holds its promise with many flows and flows that come and go. After Zan, Yang,
-//! "Improving XCP to achieve max-min fair bandwidth allocation", whose protocol [`crate::explicit::xcp::ixcp`]
-//! is; the paper stops at the losses of section IV-A (many flows) and IV-E (web traffic), and nothing
-//! here is in it.
+//! EXPERIMENTAL: iXCP that holds its promise with many flows and flows that come and go. After Zan,
+//! Yang, "Improving XCP to achieve max-min fair bandwidth allocation", whose protocol
+//! [`crate::explicit::xcp::ixcp`] is; the paper stops at the losses of section IV-A (many flows)
+//! and IV-E (web traffic), and nothing here is in it.
 //!
 //! Header and most of the rest are iXCP's, its deviations with it. What differs, and why:
 //! - S1: spare bandwidth is handed out so that the link's own flows together get all of it. In iXCP
-//!   each of n + 1 flows gets a part, and those that another link holds back leave theirs unused, so that
-//!   one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. Other flows are
-//!   offered `others` times what iXCP offers, and what they take is not counted, since another link cuts
-//!   it; should it not, twice phi is given until they have become own flows, an RTT later.
+//!   each of n + 1 flows gets a part, and those that another link holds back leave theirs unused,
+//!   so that one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. Other
+//!   flows are offered `others` times what iXCP offers, and what they take is not counted, since
+//!   another link cuts it; should it not, twice phi is given until they have become own flows, an
+//!   RTT later.
 //! - S2: what must be taken back is taken from the own flows first, up to a part of what they send:
 //!   what was given to them alone would else be taken from all.
-//! - S3: both sides of a shuffle end together. Where the taking ends first, packets leave with increases
-//!   only and name another link, and the flow's own part of the shuffle there goes to a flow that
-//!   cannot use it.
+//! - S3: both sides of a shuffle end together. Where the taking ends first, packets leave with
+//!   increases only and name another link, and the flow's own part of the shuffle there goes to a
+//!   flow that cannot use it.
 //! - S4: a sender's bottleneck is the one that most packets name, not the last: one named by a few
 //!   in a thousand would take part in the wrong shuffle.
-//! - S5: a link whose spare bandwidth is not taken up hands out more than there is: phi has an integral,
-//!   e, of what eq. (1) says, never below 0. Flows that end with what they were given (section IV-E), or
-//!   that cannot use it, leave a part of each phi unused, and e is what makes up for that part.
-//! - S6: the window is sent to its fraction: floor(w + u), with a u between 0 and 1 that is another for
-//!   each flow and moves on by the golden section once per RTT, so that a flow has w packets out on
-//!   average and flows with equal windows do not all go over a whole packet together. Windows are at least
-//!   a packet; with a flow more than the pipe has packets those are a queue that stands.
-//! - S7: a flow that another link holds back is slower than the own ones: with max-min rates a link's own
-//!   flows are its fastest. As long as it is, it is offered a share of the shuffle besides, h over the
-//!   number of all flows. Else a link whose spare bandwidth is next to nothing takes over all flows of
-//!   one that has a little more at that time, and shuffles its own flows' traffic to them, which
-//!   cannot use it: both links swing, with a period of a dozen RTTs.
+//! - S5: a link whose spare bandwidth is not taken up hands out more than there is: phi has an
+//!   integral, e, of what eq. (1) says, never below 0. Flows that end with what they were given
+//!   (section IV-E), or that cannot use it, leave a part of each phi unused, and e is what makes up
+//!   for that part.
+//! - S6: the window is sent to its fraction: floor(w + u), with a u between 0 and 1 that is another
+//!   for each flow and moves on by the golden section once per RTT, so that a flow has w packets
+//!   out on average and flows with equal windows do not all go over a whole packet together.
+//!   Windows are at least a packet; with a flow more than the pipe has packets those are a queue
+//!   that stands.
+//! - S7: a flow that another link holds back is slower than the own ones: with max-min rates a
+//!   link's own flows are its fastest. As long as it is, it is offered a share of the shuffle
+//!   besides, h over the number of all flows. Else a link whose spare bandwidth is next to nothing
+//!   takes over all flows of one that has a little more at that time, and shuffles its own flows'
+//!   traffic to them, which cannot use it: both links swing, with a period of a dozen RTTs.
 
 use units::math;
 
@@ -49,8 +52,8 @@ params! {
         others: f64 = 1.0 => (0.0, 1000.0);
         /// Part of the own flows' traffic of an interval that is taken back before others' is (S2).
         own_back: f64 = 0.25 => (0.0, 1.0);
-        /// What other flows that are slower than the own ones are offered of the shuffle, over an equal share for
-        /// every flow (S7).
+        /// What other flows that are slower than the own ones are offered of the shuffle, over an
+        /// equal share for every flow (S7).
         slower: f64 = 1.0 => (0.0, 1000.0);
         /// g, by which e grows with phi/d per interval (S5); 0: no integral.
         integral: f64 = 0.05 => (0.0, 1.0);
@@ -77,7 +80,8 @@ pub struct IxcpPlus {
     h: f64,
     /// phi given to own flows, and what is taken from all.
     spare: Shares,
-    /// xi_p of what others are offered, and of what those are that are slower than `mean` [bytes/s].
+    /// xi_p of what others are offered, and of what those are that are slower than `mean`
+    /// [bytes/s].
     offered: f64,
     offered_slower: f64,
     mean: f64,
@@ -178,8 +182,8 @@ params! {
         xcp: XcpSenderParams;
         /// Is the window sent to its fraction (S6)?
         fractional: bool = true;
-        /// Packets in a row, as a part of a window, that must name another link (S4); 0: the last one
-        /// is enough.
+        /// Packets in a row, as a part of a window, that must name another link (S4); 0: the last
+        /// one is enough.
         majority: f64 = 0.5 => (0.0, 10.0);
     }
 }
@@ -325,8 +329,8 @@ mod tests {
         header
     }
 
-    /// As iXCP's tests: a router at 10 Mb/s, 20 packets of own flows (10 000 B) and 30 of others (5000
-    /// B), all at 62.5 ms, in 50 ms.
+    /// As iXCP's tests: a router at 10 Mb/s, 20 packets of own flows (10 000 B) and 30 of others
+    /// (5000 B), all at 62.5 ms, in 50 ms.
     fn router(alpha: f64, queue: u64) -> IxcpPlusRouter {
         router_with(alpha, queue, 0.0)
     }
@@ -368,7 +372,8 @@ mod tests {
         let mut r = router(0.4, 30_000);
         assert!(near(r.law.phi, -530.0));
         assert_eq!((r.law.spare.xi_n, r.law.spare.residue_neg), (0.0, 0.0));
-        // h = 2500 - 530 = 1970: 2500 are taken from own flows, 1970 given: xi_n = 2500/(0.0625*20 000).
+        // h = 2500 - 530 = 1970: 2500 are taken from own flows, 1970 given: xi_n = 2500/(0.0625*20
+        // 000).
         assert!(near(r.law.own.xi_n, 2.0) && near(r.law.own.residue_pos, 1970.0 / 0.0625));
         let other = pass(&mut r, packet(ELSEWHERE, 5000.0), None);
         assert_eq!({ other.feedback }, 0.0);
@@ -380,8 +385,9 @@ mod tests {
 
     #[test]
     fn others_that_are_slower_are_offered_a_share_of_the_shuffle() {
-        // h = 0.1*4e5*0.0625 - 625 = 1875, over d = 0.0625 and the sum of all, 20*0.00625 + 30*0.0125 = 0.5:
-        // 60 000, of which a packet with rtt*s/cwnd = 0.0125 is offered 750 over its RTT besides 250.
+        // h = 0.1*4e5*0.0625 - 625 = 1875, over d = 0.0625 and the sum of all, 20*0.00625 +
+        // 30*0.0125 = 0.5: 60 000, of which a packet with rtt*s/cwnd = 0.0125 is offered 750 over
+        // its RTT besides 250.
         let mut r = router_with(0.04, 0, 1.0);
         // Own flows: 20 packets of 1000 B over 0.125, each at its 10 000 B/62.5 ms = 160 kB/s.
         assert!(near(r.law.mean, 160_000.0));
@@ -398,7 +404,8 @@ mod tests {
     fn what_is_not_taken_up_is_handed_out_again() {
         let params = IxcpPlusRouterParams::default();
         let mut r = IxcpPlusRouter::new(&params, &router_context(Rate(10_000_000), 100));
-        // Nothing comes: eq. (1) is 0.4*0.05*1.25e6 = 25 000, of which e = 0.05*25 000/0.05 per interval.
+        // Nothing comes: eq. (1) is 0.4*0.05*1.25e6 = 25 000, of which e = 0.05*25 000/0.05 per
+        // interval.
         r.on_timer(ms(50), Backlog::default());
         assert!(
             near(r.law.integral, 25_000.0) && near(r.law.phi, 25_000.0 + 0.4 * 0.05 * 25_000.0)

@@ -1,9 +1,9 @@
-//! EXPERIMENTAL: XCP senders that ignore feedback or lie, for [`crate::explicit::xcp::xcp_police`] to catch. After
-//! Katabi, Handley, Rohrs, SIGCOMM 2002, section 7, which says that there may be such and not what they
-//! do.
+//! EXPERIMENTAL: XCP senders that ignore feedback or lie, for [`crate::explicit::xcp::xcp_police`]
+//! to catch. After Katabi, Handley, Rohrs, SIGCOMM 2002, section 7, which says that there may be
+//! such and not what they do.
 //!
-//! What a lie is worth follows from eq. (4): a packet's increase grows with H_rtt^2/H_cwnd. So a smaller
-//! H_cwnd and a larger H_rtt both get more than the fair share. Everything else is XCP's
+//! What a lie is worth follows from eq. (4): a packet's increase grows with H_rtt^2/H_cwnd. So a
+//! smaller H_cwnd and a larger H_rtt both get more than the fair share. Everything else is XCP's
 //! ([`crate::explicit::xcp::xcp`]).
 
 use crate::explicit::xcp::xcp::{XcpHeader, XcpReceiver, XcpSender, XcpSenderParams};

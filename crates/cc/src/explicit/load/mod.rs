@@ -1,5 +1,5 @@
-//! Protocols with a load factor: routers measure how loaded they are and say it in a few bits, and the
-//! end hosts know what to do about it. [`factor`] is what they share.
+//! Protocols with a load factor: routers measure how loaded they are and say it in a few bits, and
+//! the end hosts know what to do about it. [`factor`] is what they share.
 
 pub mod bmcc;
 pub mod dpcp;

@@ -1,22 +1,22 @@
 //! JetMax. Zhang, Leonard, Loguinov, "JetMax: scalable max-min congestion control for high-speed
 //! heterogeneous networks", INFOCOM 2006; Computer Networks 52(6), 2008.
 //!
-//! Every flow knows which link is its bottleneck and says so in its packets, with the time between two
-//! of them. A link so counts the flows N that it holds back and measures the rate u of all others, and
-//! offers each of its own flows g = (gamma*C - u)/N. A sender moves its rate towards g by the part tau
-//! once per RTT: x <- x - tau*(x - g). As g does not depend on the rates of the flows that obey it, the
-//! number of steps to any neighbourhood of g is the same for all capacities, and any 0 < tau < 2 is
-//! stable whatever the delays are.
+//! Every flow knows which link is its bottleneck and says so in its packets, with the time between
+//! two of them. A link so counts the flows N that it holds back and measures the rate u of all
+//! others, and offers each of its own flows g = (gamma*C - u)/N. A sender moves its rate towards g
+//! by the part tau once per RTT: x <- x - tau*(x - g). As g does not depend on the rates of the
+//! flows that obey it, the number of steps to any neighbourhood of g is the same for all
+//! capacities, and any 0 < tau < 2 is stable whatever the delays are.
 //!
 //! Deviations:
-//! - D1: a flow belongs to the link that offers least on its way. Where it does not belong yet the offer
-//!   is the one it would get there: (gamma*C - u + x)/(N + 1). The papers' packets carry a link's
-//!   identifier and a proposed one, too; their rule for changing over is not reproduced.
-//! - D2: a flow's first packet asks for the offers; until its answer comes no other packet leaves, and
-//!   its first step starts from rate 0.
+//! - D1: a flow belongs to the link that offers least on its way. Where it does not belong yet the
+//!   offer is the one it would get there: (gamma*C - u + x)/(N + 1). The papers' packets carry a
+//!   link's identifier and a proposed one, too; their rule for changing over is not reproduced.
+//! - D2: a flow's first packet asks for the offers; until its answer comes no other packet leaves,
+//!   and its first step starts from rate 0.
 //! - D3: g is at least 10^-4 of gamma*C, also where others take more than that.
-//! - D4: two round trips' worth of packets may be out; a loss changes nothing, a timeout begins again as
-//!   D2 does.
+//! - D4: two round trips' worth of packets may be out; a loss changes nothing, a timeout begins
+//!   again as D2 does.
 //!
 //! Reconstructed:
 //! - R1: the figures gamma = 0.95, tau = 0.5 and an interval of 100 ms.

@@ -1,22 +1,23 @@
-//! MaxNet. Wydrowski, Zukerman, "MaxNet: a congestion control architecture for maxmin fairness", IEEE
-//! Communications Letters 6(11), 2002; Wydrowski, Andrew, Mareels, "MaxNet: faster flow control
-//! convergence", Networking 2004.
+//! MaxNet. Wydrowski, Zukerman, "MaxNet: a congestion control architecture for maxmin fairness",
+//! IEEE Communications Letters 6(11), 2002; Wydrowski, Andrew, Mareels, "MaxNet: faster flow
+//! control convergence", Networking 2004.
 //!
-//! Every link has a price, the integral of its excess over a target utilization. A packet carries the
-//! largest price of its way, where other price-based schemes carry the sum, and the sender's rate is a
-//! falling function D of it, the same for all. So flows with the same bottleneck have the same rate,
-//! and rates are max-min fair.
+//! Every link has a price, the integral of its excess over a target utilization. A packet carries
+//! the largest price of its way, where other price-based schemes carry the sum, and the sender's
+//! rate is a falling function D of it, the same for all. So flows with the same bottleneck have the
+//! same rate, and rates are max-min fair.
 //!
 //! Deviations:
-//! - D1: D(q) = w*X_ref*exp(-q), with X_ref = 1 Tb/s for everybody, so that prices are pure numbers. The
-//!   papers leave D open; with this one a link's loop has the same gain whatever its flows.
-//! - D2: the price moves by kappa*(T/d)*(y - mu*C)/(mu*C), with d the packets' mean RTT: the gain of the
-//!   papers' integrator over the RTT that stability asks for.
-//! - D3: a price does not fall below that at which one flow of weight 1 fills the link, nor rise above
-//!   that at which 10^6 do: an idle link would let it run away.
+//! - D1: D(q) = w*X_ref*exp(-q), with X_ref = 1 Tb/s for everybody, so that prices are pure
+//!   numbers. The papers leave D open; with this one a link's loop has the same gain whatever its
+//!   flows.
+//! - D2: the price moves by kappa*(T/d)*(y - mu*C)/(mu*C), with d the packets' mean RTT: the gain
+//!   of the papers' integrator over the RTT that stability asks for.
+//! - D3: a price does not fall below that at which one flow of weight 1 fills the link, nor rise
+//!   above that at which 10^6 do: an idle link would let it run away.
 //! - D4: a flow's first packet asks for the price; until its answer comes no other packet leaves.
-//! - D5: two round trips' worth of packets may be out; a loss changes nothing, a timeout begins again as
-//!   D4 does.
+//! - D5: two round trips' worth of packets may be out; a loss changes nothing, a timeout begins
+//!   again as D4 does.
 
 use units::{Rate, Span, Time, math};
 

@@ -1,21 +1,21 @@
 //! Quick-Start. RFC 4782, for TCP.
 //!
-//! A flow's first packet carries a rate request in an IP option. Each router on the way approves it,
-//! lowers it or sets it to zero, by its spare capacity and what it has approved of late; the receiver
-//! returns what is left. The sender then opens its window to rate*RTT at once, paces it out over that
-//! round trip, and goes on as Reno does from there.
+//! A flow's first packet carries a rate request in an IP option. Each router on the way approves
+//! it, lowers it or sets it to zero, by its spare capacity and what it has approved of late; the
+//! receiver returns what is left. The sender then opens its window to rate*RTT at once, paces it
+//! out over that round trip, and goes on as Reno does from there.
 //!
 //! Deviations:
-//! - D1: the request travels with the first data packet, not with the SYN; until its answer comes no
-//!   other packet leaves.
-//! - D2: the option's nonce, Report of Approved Rate and TTL check (sections 3.1, 3.3 and 4.4) guard
-//!   against routers and hosts that do not take part or cheat; here a request that has not met a router
-//!   with Quick-Start on any of its links comes back unseen, and counts as denied.
-//! - D3: the router is the example of appendix C (with section 6.3): it approves a request, lowered if
-//!   need be, as long as the peak utilization of the last intervals and the rates approved in them stay
-//!   below a threshold.
-//! - D4: a loss during the round of the burst sets the window as section 4.6.1 says, to what Reno would
-//!   have had, which is half of what is out here.
+//! - D1: the request travels with the first data packet, not with the SYN; until its answer comes
+//!   no other packet leaves.
+//! - D2: the option's nonce, Report of Approved Rate and TTL check (sections 3.1, 3.3 and 4.4)
+//!   guard against routers and hosts that do not take part or cheat; here a request that has not
+//!   met a router with Quick-Start on any of its links comes back unseen, and counts as denied.
+//! - D3: the router is the example of appendix C (with section 6.3): it approves a request, lowered
+//!   if need be, as long as the peak utilization of the last intervals and the rates approved in
+//!   them stay below a threshold.
+//! - D4: a loss during the round of the burst sets the window as section 4.6.1 says, to what Reno
+//!   would have had, which is half of what is out here.
 
 use units::{Rate, Span, Time};
 

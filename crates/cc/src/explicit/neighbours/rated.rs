@@ -1,6 +1,6 @@
-//! The end host of a protocol whose routers tell a rate, as RCP's and MaxNet's do: packets leave at the rate
-//! told last, one at a time, and a window of twice the bandwidth-delay product is only there so that a path
-//! that has fallen silent is not filled for ever.
+//! The end host of a protocol whose routers tell a rate, as RCP's and MaxNet's do: packets leave at
+//! the rate told last, one at a time, and a window of twice the bandwidth-delay product is only
+//! there so that a path that has fallen silent is not filled for ever.
 
 use units::{Rate, Span};
 

@@ -1,18 +1,18 @@
-//! RCP, the rate control protocol. Dukkipati, Kobayashi, Zhang-Shen, McKeown, "Processor sharing flows
-//! in the Internet", IWQoS 2005, section 3; Dukkipati, PhD thesis, Stanford 2007, chapter 2.
+//! RCP, the rate control protocol. Dukkipati, Kobayashi, Zhang-Shen, McKeown, "Processor sharing
+//! flows in the Internet", IWQoS 2005, section 3; Dukkipati, PhD thesis, Stanford 2007, chapter 2.
 //!
 //! Every link has one rate R that it offers to all flows alike. It moves R every T by the spare
-//! capacity and the queue, over an estimate C/R of the number of flows. A packet carries the smallest
-//! R of its way to the receiver, which returns it, and the sender paces at that rate. So flows share a
-//! link as under processor sharing, and a new one has its share after one RTT.
+//! capacity and the queue, over an estimate C/R of the number of flows. A packet carries the
+//! smallest R of its way to the receiver, which returns it, and the sender paces at that rate. So
+//! flows share a link as under processor sharing, and a new one has its share after one RTT.
 //!
 //! Deviations:
-//! - D1: a flow's first packet asks for the rate, as the papers' SYN does; until its answer comes no
-//!   other packet leaves.
+//! - D1: a flow's first packet asks for the rate, as the papers' SYN does; until its answer comes
+//!   no other packet leaves.
 //! - D2: two round trips' worth of packets at R may be out, which bounds what a dead path swallows.
 //!   A loss changes nothing, a timeout begins again as D1 does.
-//! - D3: d0 is an average over packets with weight 0.02, as in the authors' ns-2 code; T is the lesser
-//!   of d0 and `period`.
+//! - D3: d0 is an average over packets with weight 0.02, as in the authors' ns-2 code; T is the
+//!   lesser of d0 and `period`.
 //! - D4: R is not below 10^-3 of the capacity (ns-2 code), nor above eta*C.
 
 use units::{Rate, Span, Time};

@@ -1,7 +1,8 @@
-//! What the routers of XCP and of its relatives share: parameters, measurements, the two timers, and what
-//! becomes of packets that state nothing. Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5 and appendix
-//! A. A protocol says what it sums, how much it hands out, and to whom ([`Law`]); [`Controlled`] makes a
-//! router of that. D1 and so on are the deviations that [`super::xcp`] lists; they are of them all.
+//! What the routers of XCP and of its relatives share: parameters, measurements, the two timers,
+//! and what becomes of packets that state nothing. Katabi, Handley, Rohrs, SIGCOMM 2002, section
+//! 3.5 and appendix A. A protocol says what it sums, how much it hands out, and to whom ([`Law`]);
+//! [`Controlled`] makes a router of that. D1 and so on are the deviations that [`super::xcp`]
+//! lists; they are of them all.
 
 use core::fmt;
 
@@ -29,19 +30,20 @@ params! {
         min_interval: Span = Span::from_millis(1) => (1e-6, 100.0);
         /// Shortest window over which the persistent queue is the minimum.
         min_queue_window: Span = Span::from_millis(2) => (1e-6, 100.0);
-        /// The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
-        /// half in the authors' code.
+        /// The window of the persistent queue as a share of the propagation delay: 1 in section
+        /// 3.5.1, a half in the authors' code.
         queue_window: f64 = 1.0 => (0.01, 1.0);
-        /// What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets arrive
-        /// than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code.
+        /// What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+        /// arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first
+        /// code.
         xi_scale: f64 = 1.0 => (1.0, 10.0);
-        /// Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the authors'
-        /// code of 2002.
+        /// Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in
+        /// the authors' code of 2002.
         max_rtt: Span = Span::from_secs(10_000) => (1e-6, 1e4);
         /// Are ACKs served before data?
         acks_first: bool = false;
-        /// May one packet get more feedback than is left for the interval? Appendix A as printed says
-        /// yes, the authors' code (ns-2's XCP queue) no.
+        /// May one packet get more feedback than is left for the interval? Appendix A as printed
+        /// says yes, the authors' code (ns-2's XCP queue) no.
         overdraw: bool = false;
         /// e: the router takes its capacity for C*(1 + e), as one that shares its medium may.
         capacity_error: f64 = 0.0 => (-0.99, 10.0);
@@ -151,8 +153,8 @@ impl Meter {
         meter
     }
 
-    /// Other parameters, or another capacity. What runs ends as planned; the spare bandwidth is taken
-    /// from the new capacity then.
+    /// Other parameters, or another capacity. What runs ends as planned; the spare bandwidth is
+    /// taken from the new capacity then.
     fn tune(&mut self, params: &XcpRouterParams, capacity: Rate) {
         self.capacity = capacity.bytes_per_sec() * (1.0 + params.capacity_error);
         self.max_rtt = params.max_rtt.as_secs();
@@ -174,8 +176,8 @@ impl Meter {
         self.sum_rtt2_by_cwnd += counted * rtt_by_cwnd;
     }
 
-    /// The persistent queue: what did not drain within a propagation delay, or a share of it (section
-    /// 3.5.1).
+    /// The persistent queue: what did not drain within a propagation delay, or a share of it
+    /// (section 3.5.1).
     fn end_queue_window(&mut self, params: &XcpRouterParams, now: Time, backlog: Backlog) {
         self.persistent_queue = self.lowest_queue.take().map_or(0.0, |bytes| bytes as f64);
         let queueing = backlog.bytes as f64 / self.capacity;
@@ -238,8 +240,8 @@ pub trait Law: Sized {
     /// It states this: what is summed besides [`Meter`]'s sums.
     #[inline(always)]
     fn sample(&mut self, _params: &Self::Params, _header: &Self::Header, _stated: &Stated) {}
-    /// A control interval ends (appendix A, "on estimation-control timeout"): phi, h and what is handed
-    /// out in the next one. Its own sums begin anew, the meter's do afterwards.
+    /// A control interval ends (appendix A, "on estimation-control timeout"): phi, h and what is
+    /// handed out in the next one. Its own sums begin anew, the meter's do afterwards.
     fn decide(&mut self, params: &Self::Params, meter: &Meter);
     /// A packet leaves that states this: what it is offered, its feedback, and the account of both.
     fn answer(&mut self, params: &Self::Params, header: &mut Self::Header, stated: &Stated);

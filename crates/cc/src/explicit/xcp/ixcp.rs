@@ -3,30 +3,33 @@
 //!
 //! XCP ([`super::xcp`]) shuffles bandwidth from all flows of a link to all flows, also to
 //! those that another link holds back and that cannot use it, so that up to a fifth of a link stays
-//! unused. In iXCP packets say which link holds their flow back: a router that cuts a packet's feedback
-//! writes its identifier beside it, the sender copies that into what it sends from then on, and
-//! bandwidth is shuffled among packets only that bear the link's own identifier. Spare bandwidth is
-//! handed out to all, as in XCP. The equilibrium is max-min fair, with full links (section V).
+//! unused. In iXCP packets say which link holds their flow back: a router that cuts a packet's
+//! feedback writes its identifier beside it, the sender copies that into what it sends from then
+//! on, and bandwidth is shuffled among packets only that bear the link's own identifier. Spare
+//! bandwidth is handed out to all, as in XCP. The equilibrium is max-min fair, with full links
+//! (section V).
 //!
 //! The rest is XCP's, its deviations D1 to D6 and R1 with it. Besides:
-//! - D1: as the appendix is printed, routers would keep the larger feedback, forget all scales with the
-//!   first packet, never reset the sum of squares, shuffle negative amounts, and compare gamma*y with
-//!   phi, a rate with bytes. The text and XCP's appendix say otherwise, and so it is done here.
-//! - D2: a link's identifier is its number, from 1 on; 0 stands for the sender's access link, whichever
-//!   that is: no router has it.
-//! - D3: a router takes a flow over if its feedback is less than that of the routers before; XCP's rule
-//!   is no more than. So the first of equal ones keeps the flow.
+//! - D1: as the appendix is printed, routers would keep the larger feedback, forget all scales with
+//!   the first packet, never reset the sum of squares, shuffle negative amounts, and compare
+//!   gamma*y with phi, a rate with bytes. The text and XCP's appendix say otherwise, and so it is
+//!   done here.
+//! - D2: a link's identifier is its number, from 1 on; 0 stands for the sender's access link,
+//!   whichever that is: no router has it.
+//! - D3: a router takes a flow over if its feedback is less than that of the routers before; XCP's
+//!   rule is no more than. So the first of equal ones keeps the flow.
 //! - D4: a packet without an RTT estimate names no bottleneck.
 //! - D5: H_rtt is kept to 24 binary digits, so that the header is no larger in memory than others.
 //!
 //! Reconstructed:
-//! - R1: what ends the feedback of an interval. Printed is nothing (`residues = "none"`): the scales
-//!   hold throughout. Here each class, spare and shuffled, has residues of its own ("class"), or both
-//!   draw on one, as all of XCP's feedback does ("shared"). A packet that keeps another router's
-//!   feedback is charged as in XCP, with "class" in the ratio of what the classes would have given, and
-//!   where that is nothing, the shuffle is. With residues, a link that has given out its spare bandwidth
-//!   before an interval ends offers nothing more: every flow that another link would give a trace is
-//!   held back by it, enters its shuffle and takes from its own flows what it cannot use.
+//! - R1: what ends the feedback of an interval. Printed is nothing (`residues = "none"`): the
+//!   scales hold throughout. Here each class, spare and shuffled, has residues of its own
+//!   ("class"), or both draw on one, as all of XCP's feedback does ("shared"). A packet that keeps
+//!   another router's feedback is charged as in XCP, with "class" in the ratio of what the classes
+//!   would have given, and where that is nothing, the shuffle is. With residues, a link that has
+//!   given out its spare bandwidth before an interval ends offers nothing more: every flow that
+//!   another link would give a trace is held back by it, enters its shuffle and takes from its own
+//!   flows what it cannot use.
 
 use units::{Rate, math};
 
@@ -206,8 +209,8 @@ impl Law for Ixcp {
 }
 
 impl Ixcp {
-    /// What a packet gets and gives of each class, both over its RTT; of the shuffle only if it is the link's
-    /// `own`.
+    /// What a packet gets and gives of each class, both over its RTT; of the shuffle only if it is
+    /// the link's `own`.
     #[inline(always)]
     fn offer(&self, params: &IxcpRouterParams, own: bool, terms: (f64, f64)) -> [(f64, f64); 2] {
         let (residues, overdraw) = (params.residues, params.xcp.overdraw);
@@ -259,8 +262,9 @@ impl IxcpHeader {
         XcpHeader { cwnd: self.cwnd, rtt: f64::from(self.rtt), feedback: self.feedback }
     }
 
-    /// A router that offers `[spare, shuffle]`, each (what the packet gets, what it gives) over its RTT, writes the
-    /// lesser feedback and with its own its identifier (D3). What the packet costs each class (R1).
+    /// A router that offers `[spare, shuffle]`, each (what the packet gets, what it gives) over its
+    /// RTT, writes the lesser feedback and with its own its identifier (D3). What the packet costs
+    /// each class (R1).
     #[inline(always)]
     pub(crate) fn answer(
         &mut self,
@@ -455,9 +459,9 @@ mod tests {
         header
     }
 
-    /// A router at 10 Mb/s, C = 1.25e6 bytes/s, that is link 8. In the first 50 ms come 20 packets of
-    /// its own flows (cwnd 10 000 B) and 30 of flows that another link holds back (cwnd 5000 B), all
-    /// with an RTT of 62.5 ms (a binary fraction), the queue never below `queue`.
+    /// A router at 10 Mb/s, C = 1.25e6 bytes/s, that is link 8. In the first 50 ms come 20 packets
+    /// of its own flows (cwnd 10 000 B) and 30 of flows that another link holds back (cwnd 5000 B),
+    /// all with an RTT of 62.5 ms (a binary fraction), the queue never below `queue`.
     fn router(params: &IxcpRouterParams, queue: u64) -> IxcpRouter {
         let context = RouterContext { link: LINK - 1, ..router_context(Rate(10_000_000), 100) };
         let mut router = IxcpRouter::new(params, &context);

@@ -4,16 +4,16 @@
 //!
 //! XCP ([`super::xcp`]) gives spare bandwidth also to flows that another link holds back. A
 //! P-XCP router counts all its flows, N, and those whose feedback it cuts, N_b, and hands out N/N_b
-//! times the spare bandwidth, so that those who can use it get all. It sees only what links before it
-//! have cut; a bottleneck behind it does not show in the header. Sender and header are XCP's.
+//! times the spare bandwidth, so that those who can use it get all. It sees only what links before
+//! it have cut; a bottleneck behind it does not show in the header. Sender and header are XCP's.
 //!
 //! The rest is XCP's, its deviations and R1 with it. Besides:
 //! - D1: N and N_b are sums of s*rtt/(cwnd*d), N over the arrivals, N_b over the departures of the
 //!   interval just ended whose header's feedback was larger than this router's. Without such a
 //!   departure the factor is 1.
 //! - D2: only positive phi is scaled.
-//! - D3: the shuffle is eq. (2) with phi as it was before scaling; `shuffle = "scaled"` has the other
-//!   reading.
+//! - D3: the shuffle is eq. (2) with phi as it was before scaling; `shuffle = "scaled"` has the
+//!   other reading.
 
 use super::controlled::{Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams};
 use super::xcp::{Xcp, XcpHeader, h, phi};

@@ -9,20 +9,22 @@
 //!
 //! Deviations:
 //! - D1: the first packet of a flow (H_rtt = 0) asks for the largest value, gets min(feedback, 0),
-//!   enters no rtt sum and touches no residue: the paper gives no formula that works without an RTT.
+//!   enters no rtt sum and touches no residue: the paper gives no formula that works without an
+//!   RTT.
 //! - D2: a sender that gets the largest value back ignores it: no XCP router was on the path.
 //! - D3: a header out of range (a cwnd or rtt that no flow can have, feedback not a number or below
 //!   what the wire can hold) counts as one without an RTT estimate.
 //! - D4: the spare bandwidth and the shuffled traffic are taken over the real length T of the
 //!   interval, and h = max(0, gamma*y*d - |phi|) as in eq. (2), not 0.1*y as in the appendix.
-//! - D5: the window of the persistent queue ends before the control interval when both end together.
+//! - D5: the window of the persistent queue ends before the control interval when both end
+//!   together.
 //! - D6: d enters the formulas as measured; only the length of the interval has a lower bound.
-//! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router adds one
-//!   unit of the wire to its H_rtt.
-//! - D8: a packet gets no more than is left of an interval's feedback, as in the authors' ns-2 code; appendix A
-//!   gives the last one all of its share (`overdraw = true`).
-//! - D9: `queue_window` and `xi_scale` are the same code's, `max_rtt` is ns-2.35's; of these the paper is the
-//!   default.
+//! - D7: H_cwnd = 0 is an offer to speak XCP (section 8.2, [`super::xcp_friendly`]): each router
+//!   adds one unit of the wire to its H_rtt.
+//! - D8: a packet gets no more than is left of an interval's feedback, as in the authors' ns-2
+//!   code; appendix A gives the last one all of its share (`overdraw = true`).
+//! - D9: `queue_window` and `xi_scale` are the same code's, `max_rtt` is ns-2.35's; of these the
+//!   paper is the default.
 //!
 //! Reconstructed:
 //! - R1: the interval before the first estimate (50 ms), the shortest interval (1 ms) and the
@@ -110,8 +112,8 @@ fn p(xi_p: f64, rtt_by_cwnd: f64) -> f64 {
     xi_p * rtt_by_cwnd
 }
 
-/// Eqs. (5) and (6): xi_p, with which those of an interval's packets sum to `pos`/d, where `pos` is h and
-/// what of phi is given [bytes].
+/// Eqs. (5) and (6): xi_p, with which those of an interval's packets sum to `pos`/d, where `pos` is
+/// h and what of phi is given [bytes].
 pub(crate) fn xi_p(pos: f64, d: f64, sum_rtt_by_cwnd: f64) -> f64 {
     ratio(pos, d * sum_rtt_by_cwnd)
 }
@@ -122,8 +124,8 @@ fn n(xi_n: f64, size: f64) -> f64 {
     xi_n * size
 }
 
-/// Eqs. (8) and (9): xi_n, with which those sum to `neg`/d, where `neg` is h and what of phi is taken
-/// [bytes].
+/// Eqs. (8) and (9): xi_n, with which those sum to `neg`/d, where `neg` is h and what of phi is
+/// taken [bytes].
 pub(crate) fn xi_n(neg: f64, d: f64, input_traffic: f64) -> f64 {
     ratio(neg, d * input_traffic)
 }
@@ -147,8 +149,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// `pos` bytes to give and `neg` to take in d seconds, among packets whose rtt*s/cwnd and s, or what a
-    /// law has in their place, summed to `sums`; `xi_scale` times as fast as it needs (D9).
+    /// `pos` bytes to give and `neg` to take in d seconds, among packets whose rtt*s/cwnd and s, or
+    /// what a law has in their place, summed to `sums`; `xi_scale` times as fast as it needs (D9).
     pub(crate) fn new(
         params: &XcpRouterParams,
         d: f64,
@@ -173,7 +175,8 @@ impl Shares {
         (pos.min(self.residue_pos.max(0.0)), neg.min(self.residue_neg.max(0.0)))
     }
 
-    /// The feedback with which a packet leaves that holds `held`, the lesser, and the account of it.
+    /// The feedback with which a packet leaves that holds `held`, the lesser, and the account of
+    /// it.
     #[inline(always)]
     pub(crate) fn answer(&mut self, rtt: f64, held: f64, (pos, neg): (f64, f64)) -> f64 {
         let ours = feedback(rtt, (pos, neg));
@@ -205,8 +208,8 @@ impl Shares {
     }
 }
 
-/// What a packet costs that keeps `held` where this router's feedback is `ours`, the larger: a router
-/// before this one, or the sender, asks for less (appendix A). All over its RTT.
+/// What a packet costs that keeps `held` where this router's feedback is `ours`, the larger: a
+/// router before this one, or the sender, asks for less (appendix A). All over its RTT.
 #[inline(always)]
 pub(crate) fn charge(held: f64, ours: f64) -> (f64, f64) {
     if held > 0.0 { (held, ours - held) } else { (0.0, ours.max(0.0) - held) }

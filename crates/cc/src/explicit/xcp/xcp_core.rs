@@ -1,20 +1,20 @@
-//! XCP in the core of a network: Katabi, Handley, Rohrs, "Congestion control for high bandwidth-delay
-//! product networks", SIGCOMM 2002, section 8.1.
+//! XCP in the core of a network: Katabi, Handley, Rohrs, "Congestion control for high
+//! bandwidth-delay product networks", SIGCOMM 2002, section 8.1.
 //!
-//! Border routers map what crosses the core onto macro-flows, one for each pair of ingress and egress
-//! (islands); this is the macro-flows' protocol and the core's router. Packets bear no congestion
-//! header: once per RTT the ingress sends the macro-flow's window and RTT and how many bytes it has
-//! released since, and routers take those bytes for the size of the packet in XCP's formulas
-//! ([`super::xcp`]). The ingress writes its window over the number of flows that the macro-flow
-//! carries, so that macro-flows get rates in proportion to that number (section 6).
+//! Border routers map what crosses the core onto macro-flows, one for each pair of ingress and
+//! egress (islands); this is the macro-flows' protocol and the core's router. Packets bear no
+//! congestion header: once per RTT the ingress sends the macro-flow's window and RTT and how many
+//! bytes it has released since, and routers take those bytes for the size of the packet in XCP's
+//! formulas ([`super::xcp`]). The ingress writes its window over the number of flows that the
+//! macro-flow carries, so that macro-flows get rates in proportion to that number (section 6).
 //!
 //! Deviations, besides XCP's D1 to D6 and R1:
-//! - D1: a control packet is a data packet with a header, not one of its own; it costs no more than its
-//!   place in the outer header, which every packet has.
-//! - D2: H_rtt is the smoothed time from ingress to egress and back, queues in it. The paper has the
-//!   propagation delay.
-//! - D3: eq. (9)'s scale is taken over the bytes that control packets speak of, which are those that
-//!   will pay, in place of the input traffic.
+//! - D1: a control packet is a data packet with a header, not one of its own; it costs no more than
+//!   its place in the outer header, which every packet has.
+//! - D2: H_rtt is the smoothed time from ingress to egress and back, queues in it. The paper has
+//!   the propagation delay.
+//! - D3: eq. (9)'s scale is taken over the bytes that control packets speak of, which are those
+//!   that will pay, in place of the input traffic.
 //! - D4: before its first RTT a macro-flow sends a header with each packet.
 //! - D5: what a lost control packet spoke of is lost.
 
@@ -126,7 +126,8 @@ params! {
     pub struct XcpCoreParams {
         /// XCP's.
         xcp: XcpSenderParams;
-        /// Do macro-flows get rates in proportion to the number of flows that they carry (section 8.1)?
+        /// Do macro-flows get rates in proportion to the number of flows that they carry (section
+        /// 8.1)?
         weighted: bool = true;
         /// Control packets per RTT.
         per_rtt: f64 = 1.0 => (0.1, 1000.0);
@@ -290,8 +291,8 @@ mod tests {
         header
     }
 
-    /// 10 Mb/s, C = 1.25e6 B/s. In 50 ms come 50 packets of 1000 B, y = 1e6; the control packets among
-    /// them, of macro-flows of one flow and of three, speak of 20 000 and 30 000 B.
+    /// 10 Mb/s, C = 1.25e6 B/s. In 50 ms come 50 packets of 1000 B, y = 1e6; the control packets
+    /// among them, of macro-flows of one flow and of three, speak of 20 000 and 30 000 B.
     fn router() -> XcpCoreRouter {
         let xcp = XcpRouterParams { alpha: 0.08, ..Default::default() };
         let params = XcpCoreRouterParams { xcp };
@@ -314,8 +315,8 @@ mod tests {
         assert!(near(r.law.xcp.phi, 2500.0) && near(r.law.xcp.h, 10_000.0));
         // xi_p = 12 500/(0.125*0.5) = 200 000, xi_n = 10 000/(0.125*50 000) = 1.6.
         assert!(near(r.law.xcp.shares.xi_p, 200_000.0) && near(r.law.xcp.shares.xi_n, 1.6));
-        // One flow: 0.125*(200 000*0.125 - 1.6*20 000) = -875; three: 0.125*(75 000 - 48 000) = 3375.
-        // Together phi.
+        // One flow: 0.125*(200 000*0.125 - 1.6*20 000) = -875; three: 0.125*(75 000 -
+        // 48 000) = 3375. Together phi.
         let one = pass(&mut r, control(20_000, 20_000.0), true);
         let three = pass(&mut r, control(30_000, 10_000.0), true);
         assert!(near(one.feedback, -875.0) && near(three.feedback, 3375.0));
@@ -351,8 +352,8 @@ mod tests {
         assert_eq!({ send(&mut s, 135).bytes }, 4000);
     }
 
-    /// 1.6 Mb/s is 200 kB/s, 25 000 B in 125 ms, 15 000 more than the window of 10 000: in all, for a
-    /// control packet after a whole window, not a tenth. After 3 packets it is three tenths.
+    /// 1.6 Mb/s is 200 kB/s, 25 000 B in 125 ms, 15 000 more than the window of 10 000: in all, for
+    /// a control packet after a whole window, not a tenth. After 3 packets it is three tenths.
     #[test]
     fn a_control_packet_asks_for_all_that_was_released() {
         for (packets, wanted) in [(10, 15_000.0), (3, 4500.0)] {

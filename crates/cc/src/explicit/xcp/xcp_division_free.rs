@@ -2,12 +2,12 @@
 //! paragraph.
 //!
 //! [`super::xcp`] divides once per packet. Here the sender does: it writes a = s*rtt/cwnd in
-//! place of the window, and feedback travels over the RTT. A router then needs three multiplications per
-//! packet: rtt*a on arrival, xi_p*a and xi_n*s on departure. Everything else is XCP's, its deviations
-//! and R1 with it; the two forms do not read each other.
+//! place of the window, and feedback travels over the RTT. A router then needs three
+//! multiplications per packet: rtt*a on arrival, xi_p*a and xi_n*s on departure. Everything else is
+//! XCP's, its deviations and R1 with it; the two forms do not read each other.
 //!
-//! - D1: the paper returns feedback*H_rtt to a sender that divides. Only feedback/H_rtt and a sender that
-//!   multiplies by its smoothed RTT give what the other form gives.
+//! - D1: the paper returns feedback*H_rtt to a sender that divides. Only feedback/H_rtt and a
+//!   sender that multiplies by its smoothed RTT give what the other form gives.
 
 use units::Span;
 
@@ -192,8 +192,9 @@ mod tests {
 
     const SRTT: Span = Span::from_millis(80);
 
-    /// The same packets through both forms: senders of several windows, a router that is underloaded,
-    /// one that is overloaded, one before that asks for less. Feedback is equal to nine digits.
+    /// The same packets through both forms: senders of several windows, a router that is
+    /// underloaded, one that is overloaded, one before that asks for less. Feedback is equal to
+    /// nine digits.
     #[test]
     fn both_forms_give_the_same_feedback() {
         for mbps in [5, 50] {

@@ -3,30 +3,32 @@
 //!
 //! A router keeps XCP's packets and all others apart, in an X-queue with XCP's controllers
 //! ([`super::xcp`]) and a T-queue with RED, and serves them by weighted fair queueing. From the
-//! T-queue's drop rate follows the window that TCP has on average (eq. 10), from XCP's headers the one
-//! that XCP has; each control interval moves the weights towards the smaller of the two (eqs. 11 and
-//! 12), and XCP's spare bandwidth is that of its part of the link (eqs. 13 and 14).
+//! T-queue's drop rate follows the window that TCP has on average (eq. 10), from XCP's headers the
+//! one that XCP has; each control interval moves the weights towards the smaller of the two (eqs.
+//! 11 and 12), and XCP's spare bandwidth is that of its part of the link (eqs. 13 and 14).
 //!
 //! A sender asks at its start whether all routers and the receiver speak XCP. Its first packets are
-//! offers, headers in which H_cwnd is 0: each router that speaks XCP adds one unit to H_rtt, the receiver
-//! one byte to H_feedback, and the sender compares with the number of routers, which the packet's TTL
-//! tells. If one is missing, it goes on as TCP Reno.
+//! offers, headers in which H_cwnd is 0: each router that speaks XCP adds one unit to H_rtt, the
+//! receiver one byte to H_feedback, and the sender compares with the number of routers, which the
+//! packet's TTL tells. If one is missing, it goes on as TCP Reno.
 //!
 //! Deviations:
-//! - D1: it is windows over RTTs that become equal, the RTT of TCP being XCP's with the T-queue's delay
-//!   in place of the X-queue's. That delay is a large part of TCP's RTT, so that equal windows are far
-//!   from the equal throughputs that the paper wants; `equalise = "windows"` has its equations as
-//!   printed.
-//! - D2: offers, ACKs and packets of a sender that has gone back to TCP (they bear an offer that nobody
-//!   takes up) are in the T-queue, which drops no ACK early.
+//! - D1: it is windows over RTTs that become equal, the RTT of TCP being XCP's with the T-queue's
+//!   delay in place of the X-queue's. That delay is a large part of TCP's RTT, so that equal
+//!   windows are far from the equal throughputs that the paper wants; `equalise = "windows"` has
+//!   its equations as printed.
+//! - D2: offers, ACKs and packets of a sender that has gone back to TCP (they bear an offer that
+//!   nobody takes up) are in the T-queue, which drops no ACK early.
 //! - D3: without packets of XCP with an RTT in an interval the weights stay.
-//! - D4: both queues share the link's buffer; what does not fit costs the longer one its last packet.
-//! - D5: the weights of eqs. (11) and (12) add up to 1, so it is w_T that is kept within its limits.
+//! - D4: both queues share the link's buffer; what does not fit costs the longer one its last
+//!   packet.
+//! - D5: the weights of eqs. (11) and (12) add up to 1, so it is w_T that is kept within its
+//!   limits.
 //!
 //! Reconstructed:
-//! - R1: k, the start at equal weights and their limits; p is the T-queue's drops and marks over its
-//!   arrivals, averaged over intervals with weight w_p; nothing dropped or marked makes eq. (11)'s ratio
-//!   -1. XCP's mean window is a mean over flows, sum(rtt*s)/sum(rtt*s/cwnd).
+//! - R1: k, the start at equal weights and their limits; p is the T-queue's drops and marks over
+//!   its arrivals, averaged over intervals with weight w_p; nothing dropped or marked makes eq.
+//!   (11)'s ratio -1. XCP's mean window is a mean over flows, sum(rtt*s)/sum(rtt*s/cwnd).
 
 use units::{Rate, Time, math};
 
@@ -119,7 +121,8 @@ pub struct XcpFriendlyRouter {
     red: Red,
     /// What waits in the X-queue.
     x_backlog: Backlog,
-    // Of the running interval: the T-queue's arrivals, drops and marks, and sums over XCP's packets.
+    // Of the running interval: the T-queue's arrivals, drops and marks, and sums over XCP's
+    // packets.
     arrivals: f64,
     signals: f64,
     sum_rtt: f64,
@@ -369,8 +372,8 @@ const OFFER: XcpHeader = XcpHeader { cwnd: 0.0, rtt: 0.0, feedback: 0.0 };
 /// What a receiver that speaks XCP writes into an offer's H_feedback [bytes].
 const TAKEN: f64 = 1.0;
 
-/// The receiver's part: XCP's, and the answer to an offer. One that does not speak XCP returns an offer
-/// of nobody.
+/// The receiver's part: XCP's, and the answer to an offer. One that does not speak XCP returns an
+/// offer of nobody.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct XcpFriendlyReceiver {
     speaks: bool,
@@ -531,8 +534,8 @@ mod tests {
     fn an_interval_moves_the_weights_and_xcps_capacity() {
         let mut r = router(Equalise::Windows);
         assert_eq!((r.weight(T), r.weight(X)), (0.5, 0.5));
-        // 100 of TCP, 20 of which are lost: p = 0.05*0.2 = 0.01, 11.2332 packets. XCP: 10 packets of a
-        // flow of 10 and 30 of one of 30 packets, both at 100 ms: (10 + 30)/(1 + 1) = 20.
+        // 100 of TCP, 20 of which are lost: p = 0.05*0.2 = 0.01, 11.2332 packets. XCP: 10 packets
+        // of a flow of 10 and 30 of one of 30 packets, both at 100 ms: (10 + 30)/(1 + 1) = 20.
         (0..100).for_each(|i| {
             arrive(&mut r, None, i >= 20);
         });

@@ -1,11 +1,12 @@
 //! XCP with another fairness controller: Katabi, Handley, Rohrs, "Congestion control for high
-//! bandwidth-delay product networks", SIGCOMM 2002, section 3.5.2, whose point is that efficiency and
-//! fairness are apart, so that any law that leads to fairness may stand in AIMD's place.
+//! bandwidth-delay product networks", SIGCOMM 2002, section 3.5.2, whose point is that efficiency
+//! and fairness are apart, so that any law that leads to fairness may stand in AIMD's place.
 //!
-//! Here it is that of binomial congestion control (Bansal, Balakrishnan, INFOCOM 2001): a flow of rate x
-//! increases in proportion to x^-k and decreases in proportion to x^l. XCP's AIMD is k = 0, l = 1;
-//! IIAD is k = 1, l = 0, SQRT is k = l = 1/2. With k + l > 0 rates become equal; how fast, and what a new
-//! flow gets at first, is what differs. From dx_i ~ x_i^-k, as eq. (4) follows from dx_i equal for all:
+//! Here it is that of binomial congestion control (Bansal, Balakrishnan, INFOCOM 2001): a flow of
+//! rate x increases in proportion to x^-k and decreases in proportion to x^l. XCP's AIMD is k = 0,
+//! l = 1; IIAD is k = 1, l = 0, SQRT is k = l = 1/2. With k + l > 0 rates become equal; how fast,
+//! and what a new flow gets at first, is what differs. From dx_i ~ x_i^-k, as eq. (4) follows from
+//! dx_i equal for all:
 //!
 //! ```text
 //! p_i = xi_p rtt_i s_i x_i^-(k+1)    xi_p = (h + max(phi, 0)) / (d sum s_i x_i^-(k+1))
@@ -130,8 +131,8 @@ mod tests {
         header.feedback
     }
 
-    /// 10 packets of the one and 40 of the other in 50 ms at 10 Mb/s: y = 1e6, phi = 0.04*0.125*250 000
-    /// = 1250, h = 12 500 - 1250 = 11 250. What an interval gives the two [bytes].
+    /// 10 packets of the one and 40 of the other in 50 ms at 10 Mb/s: y = 1e6, phi = 0.04*0.125*250
+    /// 000 = 1250, h = 12 500 - 1250 = 11 250. What an interval gives the two [bytes].
     fn given(k: f64, l: f64) -> (f64, f64) {
         let xcp = XcpRouterParams { alpha: 0.04, ..Default::default() };
         let params = XcpLawRouterParams { xcp, k, l };
@@ -163,8 +164,8 @@ mod tests {
         assert!(near(scaled.residue_pos, plain.residue_pos));
     }
 
-    /// 12 500 are given and 11 250 taken, by these parts of the slow flow and of one four times as fast:
-    /// AIMD 1:1 and 1:4; SQRT 1:1/2 and 1:2; IIAD 1:1/4 and 1:1.
+    /// 12 500 are given and 11 250 taken, by these parts of the slow flow and of one four times as
+    /// fast: AIMD 1:1 and 1:4; SQRT 1:1/2 and 1:2; IIAD 1:1/4 and 1:1.
     #[test]
     fn each_law_gives_and_takes_by_its_powers_of_the_rate() {
         for ((k, l), (gets, gives)) in [

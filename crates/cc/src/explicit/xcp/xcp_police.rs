@@ -1,11 +1,11 @@
-//! The agent that polices XCP's flows at the edge: Katabi, Handley, Rohrs, "Congestion control for high
-//! bandwidth-delay product networks", SIGCOMM 2002, section 7.
+//! The agent that polices XCP's flows at the edge: Katabi, Handley, Rohrs, "Congestion control for
+//! high bandwidth-delay product networks", SIGCOMM 2002, section 7.
 //!
-//! An honest flow says its window and its RTT, and does what feedback says one RTT later. The agent has
-//! a state per flow. From time to time it tests one: it takes away a part of the window in the feedback
-//! of some packets, grants nothing meanwhile, and looks when the window in the headers falls by that
-//! much. All the time it compares what the flow sends in the RTT that it states with the window that it
-//! states, and tests it at once when that is too much. So a flow is caught if
+//! An honest flow says its window and its RTT, and does what feedback says one RTT later. The agent
+//! has a state per flow. From time to time it tests one: it takes away a part of the window in the
+//! feedback of some packets, grants nothing meanwhile, and looks when the window in the headers
+//! falls by that much. All the time it compares what the flow sends in the RTT that it states with
+//! the window that it states, and tests it at once when that is too much. So a flow is caught if
 //!
 //! - it ignores feedback: its window does not fall in time, and falling in its headers alone is the
 //!   next case;
@@ -15,27 +15,29 @@
 //! - it sends too much for three RTTs that it states, the window being too small for a test;
 //! - it never states an RTT, which no test could wait for.
 //!
-//! A flagged flow is isolated: it is let in at the mean rate of the flows that are not flagged, or not
-//! at all.
+//! A flagged flow is isolated: it is let in at the mean rate of the flows that are not flagged, or
+//! not at all.
 //!
-//! A response to the first packet of a test is in a header one RTT later at the earliest, so no test of a
-//! flow with a true window ends before, whatever it measures; two tests that are not to be taken for one
-//! another need two RTTs. Until the first ACK of a test is with the sender it may send the window that it
-//! had then, so the response is missing as soon as `1 + ahead` windows and two packets have left, of which
-//! the agent need not measure the time. A flow that states a fraction of its window takes that fraction of
-//! the time; one that states too long an RTT responds after each true one, and takes two and the wait of D1.
+//! A response to the first packet of a test is in a header one RTT later at the earliest, so no
+//! test of a flow with a true window ends before, whatever it measures; two tests that are not to
+//! be taken for one another need two RTTs. Until the first ACK of a test is with the sender it may
+//! send the window that it had then, so the response is missing as soon as `1 + ahead` windows and
+//! two packets have left, of which the agent need not measure the time. A flow that states a
+//! fraction of its window takes that fraction of the time; one that states too long an RTT responds
+//! after each true one, and takes two and the wait of D1.
 //!
-//! The paper has no more than the test with feedback, and that a flow which does not react within an
-//! RTT is unresponsive. Everything else is ours:
+//! The paper has no more than the test with feedback, and that a flow which does not react within
+//! an RTT is unresponsive. Everything else is ours:
 //! - D1: a flow is flagged for what it does in two tests or three RTTs in a row, since packets that
-//!   carry the test may be lost, an RTT may change, and late ACKs after a timeout let a flow send more
-//!   than its window at once. The three RTTs are those that the flow states. The second test after
-//!   an early response waits until the window falls no more: it would be answered by the first one's feedback.
+//!   carry the test may be lost, an RTT may change, and late ACKs after a timeout let a flow send
+//!   more than its window at once. The three RTTs are those that the flow states. The second test
+//!   after an early response waits until the window falls no more: it would be answered by the
+//!   first one's feedback.
 //! - D2: a window below `min_window` is not tested: an honest one may be unable to fall.
 //! - D3: a price (section 6) makes a flow state a part of its window; `price` is that of the link's
 //!   flows.
-//! - D4: a flow is known by its number. Transfers that take over the number of a finished one take over
-//!   what is known of it.
+//! - D4: a flow is known by its number. Transfers that take over the number of a finished one take
+//!   over what is known of it.
 //! - D5: packets with another protocol's header, or none, and ACKs pass.
 
 use units::random::Stream;
@@ -65,18 +67,18 @@ params! {
         take: f64 = 0.3 => (0.05, 0.9);
         /// Time from a flow's first RTT estimate to its first test, on average [its RTTs].
         first: f64 = 10.0 => (1.0, 1e6);
-        /// Time from a test that was passed to the next, on average [RTTs]; each is drawn between half
-        /// and one and a half times that.
+        /// Time from a test that was passed to the next, on average [RTTs]; each is drawn between
+        /// half and one and a half times that.
         period: f64 = 200.0 => (1.0, 1e9);
         /// A response later than this after a test began is none [the longest RTT stated since].
         late: f64 = 1.45 => (1.2, 10.0);
         /// A response earlier than this belongs to an RTT that is not the stated one [RTTs].
         early: f64 = 0.6 => (0.0, 1.0);
-        /// How much more than its window may leave from the beginning of a test to the response, besides
-        /// two packets: a later one is none.
+        /// How much more than its window may leave from the beginning of a test to the response,
+        /// besides two packets: a later one is none.
         ahead: f64 = 0.1 => (0.0, 10.0);
-        /// A flow that sends too much in an RTT is tested at once, unless it passed a test this short a
-        /// time ago [RTTs].
+        /// A flow that sends too much in an RTT is tested at once, unless it passed a test this
+        /// short a time ago [RTTs].
         again: f64 = 10.0 => (0.0, 1e9);
         /// How much more than its window a flow may send in an RTT, besides two packets.
         slack: f64 = 0.5 => (0.0, 10.0);
@@ -84,7 +86,8 @@ params! {
         min_window: f64 = 4.0 => (2.0, 1e6);
         /// Packets that a flow may send without stating an RTT.
         silent: u64 = 1000 => (1.0, 1e9);
-        /// The price of the link's flows (section 6): a window is that many times what the header says.
+        /// The price of the link's flows (section 6): a window is that many times what the header
+        /// says.
         price: f64 = 1.0 => (0.001, 1000.0);
         /// What becomes of a flagged flow.
         isolation: Isolation = Isolation::Limit;
@@ -132,12 +135,13 @@ pub struct Watched {
     epoch: u32,
     /// Packets without an RTT.
     silent: u32,
-    /// RTTs in a row with too much sent, and when the first began; that of the first packet without one.
+    /// RTTs in a row with too much sent, and when the first began; that of the first packet without
+    /// one.
     exceeded: u8,
     over: Time,
-    /// The running RTT of what is compared with the window: start, length [s], bytes; largest window
-    /// stated in it and in the one before, and what the stated rates allow [bytes]; the packet before.
-    /// Flagged: time and fill of its bucket.
+    /// The running RTT of what is compared with the window: start, length [s], bytes; largest
+    /// window stated in it and in the one before, and what the stated rates allow [bytes]; the
+    /// packet before. Flagged: time and fill of its bucket.
     since: Time,
     before: Time,
     paced: f32,
@@ -147,9 +151,10 @@ pub struct Watched {
     window_before: f32,
     /// When a test was passed last.
     passed: Time,
-    /// The running test: start, the shortest and the longest RTT stated since [s], what to take, what
-    /// has been taken and what was sent since [bytes], the largest window stated since. Without one
-    /// (`shortest` 0) the start of the next, and, after a failed one, the window of the packet before.
+    /// The running test: start, the shortest and the longest RTT stated since [s], what to take,
+    /// what has been taken and what was sent since [bytes], the largest window stated since.
+    /// Without one (`shortest` 0) the start of the next, and, after a failed one, the window of the
+    /// packet before.
     start: Time,
     shortest: f32,
     longest: f32,
@@ -185,9 +190,9 @@ impl Watched {
         self.failed == 0 || window as f32 >= before
     }
 
-    /// A packet of so many bytes that states this window and RTT passes: has too much passed in three
-    /// RTTs in a row? A window may be sent in a burst as soon as it is there, and, while the RTT
-    /// changes, at the rate that both say at each time.
+    /// A packet of so many bytes that states this window and RTT passes: has too much passed in
+    /// three RTTs in a row? A window may be sent in a burst as soon as it is there, and, while the
+    /// RTT changes, at the rate that both say at each time.
     fn exceeds(&mut self, now: Time, size: f64, (window, rtt): (f64, f64), slack: f64) -> bool {
         let passed = now.since(self.before).as_secs();
         self.before = now;
@@ -521,8 +526,8 @@ mod tests {
         }
     }
 
-    /// A window of 20 packets, one each 5 ms of an RTT of 100: 0.3*20 = 6 packets are taken, 0.3/0.15 =
-    /// 2 from each of three.
+    /// A window of 20 packets, one each 5 ms of an RTT of 100: 0.3*20 = 6 packets are taken,
+    /// 0.3/0.15 = 2 from each of three.
     #[test]
     fn a_test_takes_a_part_of_the_window_in_a_part_of_an_rtt() {
         let mut edge = edge(Isolation::None);
@@ -549,15 +554,15 @@ mod tests {
             edge.pass(now, 20.0, 100);
             edge.reason().is_some()
         });
-        // 1.1*20 + 2 = 24 packets may leave: a test fails with the 25th, 120 ms after its first, and the
-        // second begins with it. In time 1.45 RTTs would be 150 ms.
+        // 1.1*20 + 2 = 24 packets may leave: a test fails with the 25th, 120 ms after its first,
+        // and the second begins with it. In time 1.45 RTTs would be 150 ms.
         assert_eq!(caught, Some(10 + 120 + 120));
         assert_eq!(edge.reason(), Some(Reason::Ignores));
         assert_eq!(Some(edge.0.took), caught.map(|now| ms(now).since(ms(10))));
     }
 
-    /// A flow of 20 packets whose ACKs come after 100 ms, one packet per ms at most: when it is flagged
-    /// if it states 400 ms and `by` times its window.
+    /// A flow of 20 packets whose ACKs come after 100 ms, one packet per ms at most: when it is
+    /// flagged if it states 400 ms and `by` times its window.
     fn lies_about_its_rtt(by: f64) -> (Option<u64>, Edge) {
         let mut edge = edge(Isolation::None);
         let (mut cwnd, mut sent) = (20.0_f64, [None; 400]);
@@ -574,10 +579,11 @@ mod tests {
         (caught, edge)
     }
 
-    /// Of 20 packets 6 are taken, 2 from each of the first 3. Their ACKs come at 110 to 112 ms; with the
-    /// one at 116 there are 13 under way, fewer than 14, and the next packet says 14: early. The one at
-    /// 117 says no less and begins the second test, of which 4.2 packets are taken by 219, and half a
-    /// packet is given by the one at 116. At 221 there are 9 under way, fewer than 10.3.
+    /// Of 20 packets 6 are taken, 2 from each of the first 3. Their ACKs come at 110 to 112 ms;
+    /// with the one at 116 there are 13 under way, fewer than 14, and the next packet says 14:
+    /// early. The one at 117 says no less and begins the second test, of which 4.2 packets are
+    /// taken by 219, and half a packet is given by the one at 116. At 221 there are 9 under way,
+    /// fewer than 10.3.
     #[test]
     fn a_flow_that_responds_before_its_rtt_is_flagged_after_two_tests() {
         let (caught, edge) = lies_about_its_rtt(1.0);
@@ -585,17 +591,18 @@ mod tests {
         assert_eq!(edge.0.took, ms(221).since(ms(10)));
     }
 
-    /// It states 80 packets, of which 24 are taken, more than it has: it sends none before 129 ms, and that one
-    /// says 4. Its feedback, half a packet, makes that 6 at 229, of which 1.8 are taken, and at 329
-    /// the window is a packet again.
+    /// It states 80 packets, of which 24 are taken, more than it has: it sends none before 129 ms,
+    /// and that one says 4. Its feedback, half a packet, makes that 6 at 229, of which 1.8 are
+    /// taken, and at 329 the window is a packet again.
     #[test]
     fn a_flow_with_an_rtt_and_a_window_too_large_takes_three_of_its_rtts() {
         let (caught, edge) = lies_about_its_rtt(4.0);
         assert_eq!((caught, edge.reason()), (Some(329), Some(Reason::Early)));
     }
 
-    /// One packet each 5 ms, 20 per RTT of 100 ms, where 8 are stated: after one RTT more than 1.5*8 + 2.
-    /// A test of which 1.1*8 + 2 = 10.8 packets may leave fails with the 11th, 50 ms after its first.
+    /// One packet each 5 ms, 20 per RTT of 100 ms, where 8 are stated: after one RTT more than
+    /// 1.5*8 + 2. A test of which 1.1*8 + 2 = 10.8 packets may leave fails with the 11th, 50 ms
+    /// after its first.
     #[test]
     fn a_flow_that_sends_too_much_is_tested_at_once() {
         for (passed, caught) in [(None, 210), (Some(ms(5)), 310)] {
@@ -613,9 +620,9 @@ mod tests {
         }
     }
 
-    /// One packet each 5 ms, 20 per RTT of 100 ms. 10 stated: more than 1.5*10 + 2, for three RTTs; 14
-    /// would pass. Four times the RTT: 80 are more than 32, for three times 400 ms, which are twelve RTTs
-    /// of its own. None of these windows may be tested.
+    /// One packet each 5 ms, 20 per RTT of 100 ms. 10 stated: more than 1.5*10 + 2, for three RTTs;
+    /// 14 would pass. Four times the RTT: 80 are more than 32, for three times 400 ms, which are
+    /// twelve RTTs of its own. None of these windows may be tested.
     #[test]
     fn a_flow_that_sends_more_than_its_window_is_flagged_after_three_stated_rtts() {
         for (cwnd, rtt, after) in

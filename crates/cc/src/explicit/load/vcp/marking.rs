@@ -1,5 +1,5 @@
-//! Which packets learn of overload: all, as in section III, or some for TCP's sake, as section VI-C has
-//! it ([`vcp_friendly`](crate::explicit::load::vcp_friendly), with its D2).
+//! Which packets learn of overload: all, as in section III, or some for TCP's sake, as section VI-C
+//! has it ([`vcp_friendly`](crate::explicit::load::vcp_friendly), with its D2).
 
 use units::random::Stream;
 
