@@ -89,7 +89,7 @@ impl Link {
             },
         );
         *self.queue.cell(number).expect("a link with classes") = cell;
-        assert!(matches!(cell, AnyCell::CsfqEdge(_) | AnyCell::Empty));
+        assert!(matches!(cell, AnyCell::CsfqEdge(_) | AnyCell::DropFront(())));
         if verdict == Verdict::Drop || !(idle || self.queue.fits(BYTES)) {
             return;
         }
