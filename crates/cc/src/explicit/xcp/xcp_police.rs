@@ -497,9 +497,8 @@ mod tests {
     fn edge(isolation: Isolation) -> Edge {
         let params = XcpPoliceParams { first: 1.0, isolation, ..Default::default() };
         let mut police = XcpPolice::new(&params, &router_context(Rate(10_000_000), 100));
-        let mut cell = Watched::default();
         // The first test waits for an instant that has passed already.
-        cell.start = ms(1);
+        let cell = Watched { start: ms(1), ..Watched::default() };
         police.mean.rate = 1e5;
         Edge(police, cell)
     }
