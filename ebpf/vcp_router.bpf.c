@@ -1,9 +1,10 @@
 /* VCP's router on a stock kernel: a program at the egress of the bottleneck's device, before its
- * queueing discipline (TBF or HTB, of the same rate). Arrivals are counted here, whatever becomes of
- * them; the queue is the root qdisc's backlog. crates/cc/src/explicit/vcp.rs and load.rs, but for
- * these:
+ * queueing discipline (TBF or HTB, of the same rate). Arrivals are counted here, whatever becomes
+ * of them; the queue is the root qdisc's backlog. crates/cc/src/explicit/load/vcp.rs and factor.rs,
+ * but for these:
  * - Timers are looked at when a packet comes. In an idle time the queue is taken as empty.
- * - The code is written before the queue and not behind it, so it is older by the time in the queue.
+ * - The code is written before the queue and not behind it, so it is older by the time in the
+ *   queue.
  * - ACKs are not served before data, unless the qdisc is told to. */
 #include "fixed.h"
 #include "packet.h"

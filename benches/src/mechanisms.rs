@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::hint::black_box;
 
+use cc::classes::Service;
 use cc::registry::Recovery;
-use cc::roles::{Limit, PacketKind, Service};
+use cc::roles::{Limit, PacketKind};
 use engine::Agenda;
 use queue::{Queue, Waiting};
 use transport::{AckIn, Config, Inbound, Outbound, SackBlocks, Segment};

@@ -1,4 +1,4 @@
-/* DPCP's end hosts in integers: crates/cc/src/explicit/dpcp/{order,host}.rs with their default
+/* DPCP's end hosts in integers: crates/cc/src/explicit/load/dpcp/{order,host}.rs with their default
  * parameters.
  *
  * Bound, tested against those files: VCP's. */

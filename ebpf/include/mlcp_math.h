@@ -1,10 +1,10 @@
-/* MLCP's end host in integers: crates/cc/src/explicit/mlcp.rs and levels.rs with their default
+/* MLCP's end host in integers: crates/cc/src/explicit/load/mlcp.rs with its default
  * parameters, and the header's four bytes.
  *
- * Bound, tested against those files: one ACK moves the window by the same amount within 64 units (of
- * 2^-32 packets), 2e-6 of the movement and 2^-31 of the window. Up to five doublings in q32_expm1 multiply the 2 units that
- * q32_mul loses by up to 2 + 2e each, and the series' 4.3e-8 by as much as they grow e; the root adds
- * 2^-21. */
+ * Bound, tested against those files: one ACK moves the window by the same amount within 64 units
+ * (of 2^-32 packets), 2e-6 of the movement and 2^-31 of the window. Up to five doublings in
+ * q32_expm1 multiply the 2 units that q32_mul loses by up to 2 + 2e each, and the series' 4.3e-8 by
+ * as much as they grow e; the root adds 2^-21. */
 #ifndef CLEARPIPE_MLCP_MATH_H
 #define CLEARPIPE_MLCP_MATH_H
 
@@ -41,8 +41,8 @@ static __always_inline u32 mlcp_t_p(u32 word)
 	return word >> MLCP_RTT_BITS & 7;
 }
 
-/* Is the RTT of an echo, which is the sender's own, within 16 times the RTT now? 0 is that of the first
- * packets. */
+/* Is the RTT of an echo, which is the sender's own, within 16 times the RTT now? 0 is that of the
+ * first packets. */
 static __always_inline int mlcp_rtt_is_near(u32 word, u32 srtt_us)
 {
 	u64 rtt = word & MLCP_RTT_MAX;
@@ -82,9 +82,9 @@ static __always_inline u64 mlcp_beta(u32 level)
 	return Q32(0.875) - level * Q32(0.2 / 7.0);
 }
 
-/* The root of a Q32 number from 1 to 2^21, in Q32: within 2^-20 of it. Newton's steps, from a power of
- * two that is at most 1.42 times the root; their relative error is then 0.06, 1.7e-3, 1.5e-6, 1.1e-12.
- * Few branches: the verifier follows every combination of them. */
+/* The root of a Q32 number from 1 to 2^21, in Q32: within 2^-20 of it. Newton's steps, from a power
+ * of two that is at most 1.42 times the root; their relative error is then 0.06, 1.7e-3, 1.5e-6,
+ * 1.1e-12. Few branches: the verifier follows every combination of them. */
 static __always_inline u64 q32_sqrt(u64 x)
 {
 	/* The root of x*2^10 has 21 fractional bits. */

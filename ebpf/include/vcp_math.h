@@ -1,11 +1,11 @@
-/* VCP's end host in integers: crates/cc/src/explicit/vcp.rs with its default parameters.
+/* VCP's end host in integers: crates/cc/src/explicit/load/vcp.rs with its default parameters.
  *
  * Bound, tested against that file: one ACK moves the window by the same amount within 8 units (of
- * 2^-32 packets), a millionth of the movement, and 2^-31 of the window. Where it comes from: MI, the
- * quotient srtt/t_rho and the logarithm lose 1 unit each and q32_mul 2 per step, the series 4.3e-8; AI,
- * q32_div's 2^-20; MD, its factor is rounded to 2^-33 of the window. Errors of successive ACKs add up,
- * so after n ACKs the windows differ by at most the sum of n such bounds; MI keeps an error's ratio to
- * the window. */
+ * 2^-32 packets), a millionth of the movement, and 2^-31 of the window. Where it comes from: MI,
+ * the quotient srtt/t_rho and the logarithm lose 1 unit each and q32_mul 2 per step, the series
+ * 4.3e-8; AI, q32_div's 2^-20; MD, its factor is rounded to 2^-33 of the window. Errors of
+ * successive ACKs add up, so after n ACKs the windows differ by at most the sum of n such bounds;
+ * MI keeps an error's ratio to the window. */
 #ifndef CLEARPIPE_VCP_MATH_H
 #define CLEARPIPE_VCP_MATH_H
 

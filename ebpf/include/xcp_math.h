@@ -1,5 +1,5 @@
-/* XCP's and iXCP's end hosts in integers: crates/cc/src/explicit/xcp.rs and ixcp.rs with their default
- * parameters, and their headers.
+/* XCP's and iXCP's end hosts in integers: crates/cc/src/explicit/xcp/xcp.rs and ixcp.rs with their
+ * default parameters, and their headers.
  *
  * The window is kept in the wire's units, 2^-16 bytes, so the sum is the protocol's own: no error
  * against those files but H_cwnd's rounding to bytes, which is the wire's, and the limits (MAX_CWND
@@ -46,8 +46,8 @@ static __always_inline s64 xcp_clamp(s64 feedback)
 	return feedback;
 }
 
-/* cwnd = max(cwnd + feedback, s), section 3.3. No ACK more than doubles the window: ten may still open
- * it a thousandfold within an RTT, but ten of random feedback do not. */
+/* cwnd = max(cwnd + feedback, s), section 3.3. No ACK more than doubles the window: ten may still
+ * open it a thousandfold within an RTT, but ten of random feedback do not. */
 static __always_inline void xcp_on_feedback(struct xcp_state *xcp, s64 feedback, u32 packet)
 {
 	s64 least = (s64)packet << 16, most = (s64)MAX_CWND * packet << 16;
@@ -65,8 +65,8 @@ static __always_inline u32 xcp_cwnd_field(const struct xcp_state *xcp)
 	return bytes > 0xffffffff ? 0xffffffff : bytes ? bytes : 1;
 }
 
-/* iXCP's H_rtt: seconds as the bits of an IEEE 754 single, rounded to nearest. rtt_us*2^shift/10^6 is
- * a mantissa of 24 bits for the shift that makes it one. */
+/* iXCP's H_rtt: seconds as the bits of an IEEE 754 single, rounded to nearest. rtt_us*2^shift/10^6
+ * is a mantissa of 24 bits for the shift that makes it one. */
 static __always_inline u32 ixcp_rtt_field(u32 rtt_us)
 {
 	u64 mantissa = 0;
@@ -93,8 +93,8 @@ static __always_inline u32 ixcp_rtt_field(u32 rtt_us)
 	return exponent << 23 | (mantissa & 0x7fffff);
 }
 
-/* Is the RTT of an echo, which is the sender's own, within 16 times the RTT now? 0 is that of the first
- * packets. */
+/* Is the RTT of an echo, which is the sender's own, within 16 times the RTT now? 0 is that of the
+ * first packets. */
 static __always_inline int xcp_rtt_is_near(u32 rtt_us, u32 srtt_us)
 {
 	return !rtt_us || !srtt_us ||

@@ -138,8 +138,7 @@ def _sender(facts: Facts) -> list[str]:
         srtt, least = units.seconds(facts["srtt_s"]), units.seconds(facts["min_rtt_s"])
         rtt = f"smoothed RTT {srtt}, smallest {least}"
     lines = [f"{window}; {rtt}; timeout after {units.seconds(facts['rto_s'])}"]
-    if (state := _STATE.get(facts["kind"])) is not None:
-        lines += state(facts)
+    lines += facts["words"]
     if facts["recovering"]:
         lines.append("fast recovery is under way: holes are being filled")
     if facts["pacing_bps"] is not None:
@@ -223,93 +222,6 @@ def _next(facts: Facts) -> str:
     return "next: " + "; ".join(f"{what}, at {_at(at)}" for at, what in due)
 
 
-def _variables(owner: dict[str, Any]) -> dict[str, float]:
-    return {one["name"]: one["value"] for one in owner["variables"] if one["value"] is not None}
-
-
-def _xcp(facts: Facts) -> list[str]:
-    return ["XCP: the window moves by what routers write into the headers, nothing else"]
-
-
-def _vcp(facts: Facts) -> list[str]:
-    now = _variables(facts)
-    mode = int(now.get("mode", 0))
-    adds = now.get("alpha_s", 0) / max(facts["cwnd_pkts"], 1)
-    return [
-        {
-            1: "VCP: multiplicative increase (MI): an ACK of low load adds "
-            f"xi_s = {now.get('xi_s', 0):.4f} packets",
-            2: "VCP: additive increase (AI): an ACK adds alpha_s/cwnd = "
-            f"{now.get('alpha_s', 0):.4f}/{facts['cwnd_pkts']:.2f} = {adds:.5f} packets",
-            3: "VCP: multiplicative decrease (MD) is done: the window is frozen for one t_rho",
-        }.get(mode, "VCP: no load code has come back yet")
-    ]
-
-
-def _dpcp(facts: Facts) -> list[str]:
-    now = _variables(facts)
-    zone = {1: "low load", 2: "high load", 3: "overload"}[int(now["msp"])]
-    speaks = {
-        0: f"DPCP: load factor {int(now['msp']):02b} {int(now['lsp']):02b}, {zone}",
-        1: f"DPCP has fallen back to VCP for a while: {zone}",
-        2: f"DPCP sends pairs again and waits for the first one: {zone}",
-        3: f"DPCP has fallen back to VCP for good: {zone}",
-    }[int(now["vcp"])]
-    adds = now["alpha_s"] / max(facts["cwnd_pkts"], 1)
-    both = f"MI and AI: an ACK adds xi_s = {now['xi_s']:.4f} and alpha_s/cwnd = {adds:.5f} packets"
-    alone = f"multiplicative increase: an ACK adds xi_s = {now['xi_s']:.4f} packets"
-    does = {
-        0: "the last ACK changed nothing",
-        1: both if int(now["vcp"]) == 0 else alone,
-        2: f"additive increase: an ACK adds alpha_s/cwnd = {adds:.5f} packets",
-        3: "a cut is done: the window is frozen for one t_rho",
-    }[int(now["mode"])]
-    return [speaks, does]
-
-
-def _reno(facts: Facts) -> list[str]:
-    ssthresh = _variables(facts).get("ssthresh")
-    if ssthresh is None:
-        return ["slow start: no loss has set ssthresh yet; an ACK adds 1 packet"]
-    if facts["cwnd_pkts"] < ssthresh:
-        return [f"slow start up to ssthresh {ssthresh:.2f}: an ACK adds 1 packet"]
-    adds = 1 / facts["cwnd_pkts"]
-    return [
-        f"congestion avoidance above ssthresh {ssthresh:.2f}: "
-        f"an ACK adds 1/cwnd = {adds:.5f} packets"
-    ]
-
-
-def _bbr(facts: Facts) -> list[str]:
-    now = _variables(facts)
-    names = ["Startup", "Drain", "ProbeBW", "ProbeRTT"]
-    if facts["kind"] == "bbr3":
-        names[2:3] = ["ProbeBW DOWN", "CRUISE", "REFILL", "UP"]
-    state, gain = names[int(now["state"])], now["pacing_gain"]
-    if "min_rtt" not in now:
-        return [f"BBR: {state}; no round trip is over yet"]
-    model = f"{units.rate(now['bw'])} x {units.seconds(now['min_rtt'])} = {now['bdp']:,.0f} packets"
-    bounds = [
-        f"{name} {now[name]:,.0f}"
-        for name in ("inflight_longterm", "inflight_shortterm")
-        if name in now
-    ]
-    bound = f"; bounds [packets]: {', '.join(bounds)}" if bounds else ""
-    return [f"BBR: {state}, pacing gain {gain:.2f}; the model's path holds {model}{bound}"]
-
-
-_STATE: dict[str, Callable[[Facts], list[str]]] = {
-    "xcp": _xcp,
-    "vcp": _vcp,
-    "dpcp": _dpcp,
-    "reno": _reno,
-    "newreno": _reno,
-    "sack": _reno,
-    "bbr": _bbr,
-    "bbr3": _bbr,
-}
-
-
 def _link(facts: Facts, link: dict[str, Any]) -> list[str]:
     packets, ratio = link["queue_pkts"], link["buffer_ratio"]
     waiting = "nothing waits"
@@ -322,32 +234,13 @@ def _link(facts: Facts, link: dict[str, Any]) -> list[str]:
     if link["rate_bps"] == 0:
         lines.insert(0, "it carries nothing at that time")
     lines += _packet(link["last_packet"])
-    lines += [words for kind in link["kinds"] if (words := _router(kind, _variables(link)))]
+    lines += link["words"]
     lines += [
         f"{one['name']} = {_value(one)}: {one['doc']}"
         for one in link["variables"]
         if one["value"] is not None
     ]
     return lines
-
-
-def _router(kind: str, now: dict[str, float]) -> str:
-    """What a router is doing, in a sentence."""
-    if kind == "xcp":
-        phi = now["phi"]
-        does = "gives its flows" if phi > 0 else "takes from its flows"
-        length = units.seconds(now["avg_rtt"])
-        return f"XCP {does} {units.size(abs(phi))} of window together in this interval of {length}"
-    if kind == "vcp":
-        load = {1: "low load", 2: "high load", 3: "overload"}[int(now["code"])]
-        return f"VCP measured {100 * now['rho']:.1f} % of its target load: {load}"
-    if kind == "dpcp":
-        level = f"{int(now['msp1']):02b} {int(now['lsp1']):02b}"
-        return f"DPCP measured {100 * now['rho']:.1f} % of its target load: {level}"
-    if kind == "red":
-        picks = f"picks the next packet with probability {now['p_a']:.3g}"
-        return f"RED {picks}: its average queue is {now['avg']:.1f} packets"
-    return ""
 
 
 def _packet(packet: dict[str, Any] | None) -> list[str]:

@@ -2,24 +2,23 @@
 //!
 //! - Addresses: flow number f has its source at 10.0.0.1 + f and its sink at 10.128.0.1 + f, ports
 //!   50000 + k and 60000; k counts the times that f has passed the end of the range (2^23 - 2).
-//! - Sequence numbers count bytes: segment number times the payload of a full packet, from 0, modulo
-//!   2^32. The payload is the packet's size less the headers, and at least one byte.
+//! - Sequence numbers count bytes: segment number times the payload of a full packet, from 0,
+//!   modulo 2^32. The payload is the packet's size less the headers, and at least one byte.
 //! - There is no handshake, so there are no SYNs, no FINs, and no options that only a SYN has. Data
 //!   packets acknowledge nothing (0), ACKs carry sequence number 0. The window field is 65535.
-//! - DPCP writes sequence and acknowledgment number itself, from random first numbers and switched where
-//!   its order wants it ([`cc::explicit::dpcp`]); where it breaks a tie, the TCP checksum is wrong, as
-//!   the protocol has it. SACK blocks are not switched.
-//! - BMCC writes the identification field, packet numbers on data and its estimate on ACKs
-//!   ([`cc::explicit::bmcc`]); it is 0 elsewhere.
+//! - A protocol may write sequence and acknowledgment number itself, and make the TCP checksum
+//!   wrong ([`cc::roles::Header::tcp`]). SACK blocks keep TCP's numbers.
+//! - A protocol may write the identification field ([`cc::roles::Header::ip_id`]); it is 0
+//!   elsewhere.
 //! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them.
 //! - Options: the protocol's header in an experimental option (kind 253) under the ExID of
 //!   [`AnyHeader::exid`] (RFC 6994), then SACK blocks (kind 5), most recent first, as many as fit.
-//! - The payload is zeros. Both checksums are right, but for that tie.
+//! - The payload is zeros. Both checksums are right, unless the protocol wants that one wrong.
 //!
 //! The simulator charges a packet's size whatever its headers would need. Where they need more (an
 //! ACK of 40 bytes with any option), the packet has the length that they need, and a note says what
-//! was charged. An ACK larger than its headers is padded behind the IP packet, as Ethernet would do:
-//! payload would be data.
+//! was charged. An ACK larger than its headers is padded behind the IP packet, as Ethernet would
+//! do: payload would be data.
 
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind, TcpFields};

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use cc::explicit::bmcc::BmccHeader;
-use cc::explicit::dpcp::{DpcpHeader, Part, order::Numbers};
-use cc::explicit::xcp::XcpHeader;
+use cc::explicit::load::bmcc::BmccHeader;
+use cc::explicit::load::dpcp::{DpcpHeader, Part, order::Numbers};
+use cc::explicit::xcp::xcp::XcpHeader;
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
 use cc::tcp::delivery::Stamp;
@@ -133,8 +133,8 @@ fn a_senders_memory_does_not_show() {
     assert_eq!(stamped, wire::encode(&ack(AnyHeader::None, &[])));
 }
 
-/// DPCP writes both numbers; a switch leaves the checksum as it was, a broken tie makes it wrong by the
-/// one that was subtracted.
+/// DPCP writes both numbers; a switch leaves the checksum as it was, a broken tie makes it wrong by
+/// the one that was subtracted.
 #[test]
 fn numbers_that_the_protocol_writes() {
     let made = |part, seq, ack| {
@@ -157,7 +157,8 @@ fn numbers_that_the_protocol_writes() {
         headers[place..place + 4].copy_from_slice(&70_000_u32.to_be_bytes());
         check(&headers, 960);
     }
-    // SACK blocks are numbers like the data's, and stay in their place: 3 segments of 960 from 5000 on.
+    // SACK blocks are numbers like the data's, and stay in their place: 3 segments of 960 from 5000
+    // on.
     let segments = Segments { first_byte: 5000, ..data().segments };
     let header = AnyHeader::Dpcp(DpcpHeader::order(Part::Lsp, Numbers { seq: 9, ack: 6920 }));
     let made = wire::encode(&Departure { segments, ..ack(header, &[(3, 4)]) });

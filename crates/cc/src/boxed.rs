@@ -4,6 +4,7 @@
 //! kept on the heap, so that the others stay small; it is the one allocation of a flow's start.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use units::{Rate, Time};
 
@@ -66,5 +67,8 @@ impl<S: Sender> Sender for Boxed<S> {
     }
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
+    }
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.0.describe(out)
     }
 }

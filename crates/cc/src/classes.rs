@@ -1,13 +1,28 @@
 //! Links with more than one first-in first-out queue, or with a queue that packets leave otherwise
-//! than by being served: what such a link does by itself ([`Plan`]), and what its router is shown
-//! besides the packet ([`Place`]).
+//! than by being served: what such a link does by itself ([`Plan`]), what its policy decides
+//! ([`Scheduler`]), and what it is shown besides the packet ([`Place`]).
 //!
-//! A packet's way: the router names the flow's cell, puts the packet into a class
-//! ([`crate::roles::Router::classify`]) and lets it in or not
-//! ([`crate::roles::Router::admit`]); the link makes room. When the line is free, the link chooses a
-//! queue, and the router lets its head go out or drops it ([`crate::roles::Router::on_head`]).
+//! A packet's way: the policy names the flow's cell, puts the packet into a class
+//! ([`Scheduler::classify`]) and lets it in or not ([`Scheduler::admit`]); the link makes room.
+//! When the line is free, the link chooses a queue, and the policy lets its head go out or drops it
+//! ([`Scheduler::on_head`]).
 
-use crate::roles::{Backlog, Limit};
+use core::fmt::Debug;
+
+use units::Time;
+
+use crate::roles::{Backlog, Limit, PacketKind, Passing, Router, Verdict};
+
+/// In which order the packets of a link are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// One first-in first-out queue.
+    Fifo,
+    /// Two, the one of ACKs served first; they share one limit.
+    AcksFirst,
+    /// As the policy has it, a [`Scheduler`].
+    Classes(Plan),
+}
 
 /// What a link with classes does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +71,9 @@ pub enum Overflow {
     LongestFront(u32),
 }
 
-/// Where a packet is, as a router of a link with classes sees it.
+/// Where a packet is, as the policy of a link with classes sees it.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct Place<'a, C> {
     /// What waits at the link, without the packet.
     pub backlog: Backlog,
     /// The packet's class; 0 before it has one.
@@ -69,9 +84,9 @@ pub struct Place<'a> {
     pub group: u32,
     /// What routers wrote on the packet: 0 until one did. Its meaning is the routers' affair.
     pub label: &'a mut f32,
-    /// What the router keeps in the cell that [`crate::roles::Router::cell`] names.
-    pub cell: &'a mut AnyCell,
-    /// The flow of the packet drawn ([`crate::roles::Router::draw`]).
+    /// What the policy keeps in the cell that [`Scheduler::cell`] names.
+    pub cell: &'a mut C,
+    /// The flow of the packet drawn ([`Scheduler::draw`]).
     pub drawn: Option<u32>,
     /// Is the line free?
     pub idle: bool,
@@ -81,44 +96,55 @@ pub struct Place<'a> {
     pub again: bool,
 }
 
-/// What a router may keep for each flow or class.
-pub trait Kept: Copy + Default {
-    /// The state in a cell; a fresh one if the cell held something else.
-    fn open(cell: &mut AnyCell) -> &mut Self;
-}
+/// A policy that chooses among the packets that wait: by classes, at the head, or by drawing one.
+pub trait Scheduler: Router {
+    /// What it keeps for each flow or class. The link holds it, as routers have no memory that
+    /// grows.
+    type Cell: Copy + Default + Debug;
 
-macro_rules! cells {
-    ($( $variant:ident($type:ty); )*) => {
-        /// What any router keeps for a flow or a class. The link holds it, as routers have no memory
-        /// that grows.
-        #[derive(Clone, Copy, Debug, Default)]
-        pub enum AnyCell {
-            /// Nothing yet.
-            #[default]
-            Empty,
-            $( #[doc = concat!(stringify!($variant), "'s.")] $variant($type), )*
-        }
-
-        $( impl Kept for $type {
-            #[inline]
-            fn open(cell: &mut AnyCell) -> &mut $type {
-                if !matches!(cell, AnyCell::$variant(_)) {
-                    *cell = AnyCell::$variant(<$type>::default());
-                }
-                match cell {
-                    AnyCell::$variant(kept) => kept,
-                    _ => unreachable!("it has just been put there"),
-                }
-            }
-        } )*
-    };
-}
-
-cells! {
-    CoDel(crate::aqm::codel::Control);
-    Rate(crate::aqm::csfq::RateEstimate);
-    Bucket(crate::aqm::rio::Bucket);
-    Watched(crate::explicit::xcp_police::Watched);
+    /// What its link does by itself.
+    fn plan(params: &Self::Params) -> Plan;
+    /// Which cell ([`Place::cell`]) belongs to a flow.
+    fn cell(&self, _flow: u32) -> u32 {
+        0
+    }
+    /// Which waiting packet to draw for an arrival ([`Place::drawn`]), as its place in the order of
+    /// arrival. Comes first.
+    fn draw(&mut self, _now: Time, _backlog: Backlog) -> Option<u32> {
+        None
+    }
+    /// The class of an arriving packet. Tables grow to the largest number.
+    fn classify(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_, Self::Cell>,
+    ) -> u32 {
+        0
+    }
+    /// As [`Router::on_arrival`], with the packet's place.
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, Self::Header>,
+        place: &mut Place<'_, Self::Cell>,
+    ) -> Verdict {
+        self.on_arrival(now, packet, place.backlog)
+    }
+    /// A class's weight, asked at each service and turn, so that it may change. Above 0.
+    fn weight(&self, _class: u32) -> f64 {
+        1.0
+    }
+    /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
+    /// next of its queue; let go, it comes to [`Router::on_departure`].
+    fn on_head(
+        &mut self,
+        _now: Time,
+        _packet: Passing<'_, Self::Header>,
+        _place: &mut Place<'_, Self::Cell>,
+    ) -> Verdict {
+        Verdict::Forward
+    }
 }
 
 choice! {
@@ -136,11 +162,11 @@ choice! {
 impl By {
     /// The class of a packet.
     #[inline]
-    pub fn class(self, flow: u32, kind: crate::roles::PacketKind, group: u32) -> u32 {
+    pub fn class(self, flow: u32, kind: PacketKind, group: u32) -> u32 {
         match self {
             By::Flow => flow,
             By::Group => group,
-            By::Acks => u32::from(kind == crate::roles::PacketKind::Data),
+            By::Acks => u32::from(kind == PacketKind::Data),
         }
     }
 }

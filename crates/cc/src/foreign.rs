@@ -1,21 +1,18 @@
 //! Protocols and queues that are written elsewhere: a prototype in Python beside built-in ones.
 //!
 //! What stands here is the registry's side. A prototype's state lives with its [`Host`], which the
-//! program that runs the engine brings along in the contexts; calls go to it by the object's number.
-//! After each call it says what it wishes for, so that reading a window costs no call.
+//! program that runs the engine brings along in the contexts; calls go to it by the object's
+//! number. After each call it says what it wishes for, so that reading a window costs no call.
 //!
-//! A host that fails says so to its program, which stops the run; until then it answers with what it
-//! answered last.
-
-use core::fmt::Debug;
+//! A host that fails says so to its program, which stops the run; until then it answers with what
+//! it answered last.
 
 use units::{Rate, Time};
 
 use crate::params::Text;
-use crate::registry::AnyHeader;
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, EcnUse, Header, Loss, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
+    Ack, Backlog, Departing, Echo, EcnUse, Header, Host, Hosted, HostedRouter, Loss, Numbers,
+    Passing, Router, RouterContext, Sender, SenderContext, Variable, Verdict, Wishes,
 };
 
 params! {
@@ -26,14 +23,7 @@ params! {
     }
 }
 
-/// What a prototype's packets carry: up to three numbers, which mean what it likes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ForeignHeader {
-    /// The numbers.
-    pub fields: [f64; 3],
-}
-
-impl Header for ForeignHeader {
+impl Header for Numbers {
     const WIRE_BYTES: usize = 24;
     const VARIABLES: &'static [Variable] = &[
         Variable::new("h_0", "", "the first number of the prototype's header"),
@@ -42,112 +32,26 @@ impl Header for ForeignHeader {
     ];
 
     fn encode(&self, wire: &mut [u8]) {
-        for (field, bytes) in self.fields.iter().zip(wire.chunks_exact_mut(8)) {
+        for (field, bytes) in self.iter().zip(wire.chunks_exact_mut(8)) {
             bytes.copy_from_slice(&field.to_be_bytes());
         }
     }
 
-    fn decode(wire: &[u8]) -> Option<ForeignHeader> {
-        let mut fields = [0.0; 3];
+    fn decode(wire: &[u8]) -> Option<Numbers> {
+        let mut fields = Numbers::default();
         for (i, field) in fields.iter_mut().enumerate() {
             let bytes = wire.get(8 * i..8 * i + 8)?;
             *field = f64::from_be_bytes(bytes.try_into().ok()?);
         }
         // A number that is none would not be equal to itself.
-        fields.iter().all(|field| !field.is_nan()).then_some(ForeignHeader { fields })
+        fields.iter().all(|field| !field.is_nan()).then_some(fields)
     }
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        for (name, field) in ["h_0", "h_1", "h_2"].into_iter().zip(self.fields) {
+        for (name, field) in ["h_0", "h_1", "h_2"].into_iter().zip(*self) {
             sink(name, field);
         }
     }
-
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Foreign(self)
-    }
-
-    fn open(any: &mut AnyHeader) -> Option<&mut ForeignHeader> {
-        match any {
-            AnyHeader::Foreign(header) => Some(header),
-            _ => None,
-        }
-    }
-}
-
-/// What a sender wants until it is called again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wishes {
-    /// Congestion window [packets].
-    pub cwnd: f64,
-    /// As [`Sender::next_timer`].
-    pub timer: Time,
-    /// As [`Sender::pacing`].
-    pub pacing: Option<Rate>,
-}
-
-/// A new sender of a prototype.
-#[derive(Clone, Copy, Debug)]
-pub struct Hosted {
-    /// Its number with the host.
-    pub object: u32,
-    /// What it wants at first.
-    pub wishes: Wishes,
-    /// How it uses the ECN bits.
-    pub ecn: EcnUse,
-    /// Does it write headers, so that it is called for each departing packet?
-    pub writes: bool,
-}
-
-/// A new router of a prototype.
-#[derive(Clone, Copy, Debug)]
-pub struct HostedRouter {
-    /// Its number with the host.
-    pub object: u32,
-    /// When it wants its timer.
-    pub timer: Time,
-    /// Is it called for departures?
-    pub departures: bool,
-}
-
-/// Where prototypes live. Objects are named by numbers that the host gives out.
-pub trait Host: Sync + Debug {
-    /// A sender of this class.
-    fn sender(&self, class: &'static str, context: &SenderContext) -> Hosted;
-    /// As [`Sender::on_send`].
-    fn on_send(&self, object: u32, segment: &Departing) -> (Wishes, ForeignHeader);
-    /// As [`Sender::on_ack`].
-    fn on_ack(&self, object: u32, ack: &Ack<ForeignHeader>) -> Wishes;
-    /// As [`Sender::on_loss`].
-    fn on_loss(&self, object: u32, loss: &Loss) -> Wishes;
-    /// As [`Sender::on_timer`]; the timer it wishes for is later than now, or the clock stood still.
-    fn on_timer(&self, object: u32, now: Time) -> Wishes;
-    /// A router of this class.
-    fn router(&self, class: &'static str, context: &RouterContext) -> HostedRouter;
-    /// As [`Router::on_arrival`].
-    fn on_arrival(
-        &self,
-        object: u32,
-        now: Time,
-        packet: Passing<'_, ForeignHeader>,
-        backlog: Backlog,
-    ) -> Verdict;
-    /// As [`Router::on_departure`].
-    fn on_departure(
-        &self,
-        object: u32,
-        now: Time,
-        packet: Passing<'_, ForeignHeader>,
-        backlog: Backlog,
-    );
-    /// As [`Router::on_timer`]; gives the next time, later than now.
-    fn on_router_timer(&self, object: u32, now: Time, backlog: Backlog) -> Time;
-    /// As [`Router::on_capacity`].
-    fn on_capacity(&self, object: u32, now: Time, capacity: Rate);
-    /// A copy of an object.
-    fn duplicate(&self, object: u32) -> u32;
-    /// Nobody will ask for it again.
-    fn release(&self, object: u32);
 }
 
 /// The host of programs that have none; a scenario with prototypes must not reach it.
@@ -158,10 +62,10 @@ impl Host for Nobody {
     fn sender(&self, class: &'static str, _: &SenderContext) -> Hosted {
         panic!("this program runs no prototypes such as {class:?}")
     }
-    fn on_send(&self, _: u32, _: &Departing) -> (Wishes, ForeignHeader) {
+    fn on_send(&self, _: u32, _: &Departing) -> (Wishes, Numbers) {
         unreachable!("nobody has objects")
     }
-    fn on_ack(&self, _: u32, _: &Ack<ForeignHeader>) -> Wishes {
+    fn on_ack(&self, _: u32, _: &Ack<Numbers>) -> Wishes {
         unreachable!("nobody has objects")
     }
     fn on_loss(&self, _: u32, _: &Loss) -> Wishes {
@@ -173,10 +77,10 @@ impl Host for Nobody {
     fn router(&self, class: &'static str, _: &RouterContext) -> HostedRouter {
         panic!("this program runs no prototypes such as {class:?}")
     }
-    fn on_arrival(&self, _: u32, _: Time, _: Passing<'_, ForeignHeader>, _: Backlog) -> Verdict {
+    fn on_arrival(&self, _: u32, _: Time, _: Passing<'_, Numbers>, _: Backlog) -> Verdict {
         unreachable!("nobody has objects")
     }
-    fn on_departure(&self, _: u32, _: Time, _: Passing<'_, ForeignHeader>, _: Backlog) {
+    fn on_departure(&self, _: u32, _: Time, _: Passing<'_, Numbers>, _: Backlog) {
         unreachable!("nobody has objects")
     }
     fn on_router_timer(&self, _: u32, _: Time, _: Backlog) -> Time {
@@ -211,8 +115,8 @@ impl Drop for ForeignSender {
 
 impl Sender for ForeignSender {
     type Params = ForeignParams;
-    type Header = ForeignHeader;
-    type Receiver = Echo<ForeignHeader>;
+    type Header = Numbers;
+    type Receiver = Echo<Numbers>;
 
     const VARIABLES: &'static [Variable] = &[Variable::new("cwnd", "pkts", "congestion window")];
 
@@ -225,16 +129,16 @@ impl Sender for ForeignSender {
         self.hosted.ecn
     }
 
-    fn on_send(&mut self, segment: &Departing) -> ForeignHeader {
+    fn on_send(&mut self, segment: &Departing) -> Numbers {
         if !self.hosted.writes {
-            return ForeignHeader::default();
+            return Numbers::default();
         }
         let (wishes, header) = self.host.on_send(self.hosted.object, segment);
         self.hosted.wishes = wishes;
         header
     }
 
-    fn on_ack(&mut self, ack: &Ack<ForeignHeader>) {
+    fn on_ack(&mut self, ack: &Ack<Numbers>) {
         self.hosted.wishes = self.host.on_ack(self.hosted.object, ack);
     }
 
@@ -285,23 +189,18 @@ impl Drop for ForeignRouter {
 
 impl Router for ForeignRouter {
     type Params = ForeignParams;
-    type Header = ForeignHeader;
+    type Header = Numbers;
 
     fn new(params: &ForeignParams, context: &RouterContext) -> ForeignRouter {
         let host = context.host;
         ForeignRouter { host, hosted: host.router(params.code.0, context) }
     }
 
-    fn on_arrival(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, ForeignHeader>,
-        backlog: Backlog,
-    ) -> Verdict {
+    fn on_arrival(&mut self, now: Time, packet: Passing<'_, Numbers>, backlog: Backlog) -> Verdict {
         self.host.on_arrival(self.hosted.object, now, packet, backlog)
     }
 
-    fn on_departure(&mut self, now: Time, packet: Passing<'_, ForeignHeader>, backlog: Backlog) {
+    fn on_departure(&mut self, now: Time, packet: Passing<'_, Numbers>, backlog: Backlog) {
         if self.hosted.departures {
             self.host.on_departure(self.hosted.object, now, packet, backlog);
         }

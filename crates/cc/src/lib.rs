@@ -1,14 +1,14 @@
 //! Congestion control: pure protocol logic, one protocol one file.
 //!
 //! A protocol file holds these parts in this order: parameters, the law where it is more than a few
-//! lines, what travels in the packet, the router's part, the end host's part; then tests with numbers
-//! worked by hand from the paper. The [`roles`] say what a protocol is asked and told; [`registry`]
-//! is the one table that names them.
+//! lines, what travels in the packet, the router's part, the end host's part; then tests with
+//! numbers worked by hand from the paper. The [`roles`] say what a protocol is asked and told;
+//! [`registry`] is the one table that names them.
 //!
 //! The crate has no clock, no I/O and no randomness of its own: `now` is an argument and random
-//! streams are handed over at construction. `no_std`, `forbid(unsafe)` and a dependency on [`units`]
-//! alone make that a fact of the compiler; `tests/purity.rs` checks what the compiler cannot. Nothing
-//! is allocated but the state of a large sender, when its flow starts ([`boxed`]).
+//! streams are handed over at construction. `no_std`, `forbid(unsafe)` and a dependency on
+//! [`units`] alone make that a fact of the compiler; `tests/it/purity.rs` checks what the compiler
+//! cannot. Nothing is allocated but the state of a large sender, when its flow starts ([`boxed`]).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -35,7 +35,7 @@ mod tests {
     use units::random::Stream;
     use units::{Rate, Span, Time};
 
-    use crate::classes::{AnyCell, Place};
+    use crate::classes::Place;
     use crate::foreign::Nobody;
     use crate::params::{Params, Value};
     use crate::roles::{
@@ -100,8 +100,8 @@ mod tests {
         window
     }
 
-    /// `packets` ACKs like this one, each of a packet that is sent again at once: a round trip when so
-    /// many are out.
+    /// `packets` ACKs like this one, each of a packet that is sent again at once: a round trip when
+    /// so many are out.
     pub fn round_trip<A: Avoidance>(window: &mut Window<A>, packets: u32, like: &Ack<()>) {
         for _ in 0..packets {
             window.frame.nxt = window.frame.una + u64::from(packets);
@@ -139,8 +139,8 @@ mod tests {
     }
 
     /// The place of a packet of group 0 in an empty queue.
-    pub fn in_place<T>(f: impl FnOnce(&mut Place<'_>) -> T) -> T {
-        let (mut label, mut cell) = (0.0, AnyCell::Empty);
+    pub fn in_place<C: Default, T>(f: impl FnOnce(&mut Place<'_, C>) -> T) -> T {
+        let (mut label, mut cell) = (0.0, C::default());
         f(&mut Place {
             backlog: Backlog::default(),
             class: 0,

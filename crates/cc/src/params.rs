@@ -221,10 +221,10 @@ pub const fn joined<const N: usize>(parts: &[&[Spec]]) -> [Spec; N] {
 }
 
 /// Declares a struct of parameters: `name: type = default => (low, high);` with a doc comment that
-/// gives symbol, unit and section; flags and choices have no range. `name: type;` is a group: another
-/// such struct, whose parameters a user sees and sets as if they stood there themselves. Presets may
-/// follow, each with a sentence that names its source: `presets { /// DOC "name" { parameter =
-/// Number(0.5), ... } }`.
+/// gives symbol, unit and section; flags and choices have no range. `name: type;` is a group:
+/// another such struct, whose parameters a user sees and sets as if they stood there themselves.
+/// Presets may follow, each with a sentence that names its source:
+/// `presets { /// DOC "name" { parameter = Number(0.5), ... } }`.
 #[macro_export]
 macro_rules! params {
     (@range) => { (0.0, 0.0) };

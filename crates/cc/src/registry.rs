@@ -2,18 +2,20 @@
 //! documentation and property tests are expanded from it; nothing else lists protocols.
 
 use core::any::TypeId;
+use core::fmt;
 
 use units::{Rate, Time};
 
 use crate::boxed::Boxed;
-use crate::classes::Place;
+use crate::classes::{Place, Scheduler, Service};
+use crate::explicit::{experimental, load, neighbours, xcp};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing,
-    Receiver, Reporter, Router, RouterContext, Sender, SenderContext, Service, TcpFields, Variable,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
+    Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext, TcpFields, Variable,
     Verdict,
 };
-use crate::tcp::delivery::Stamp;
+use crate::{aqm, foreign, rate, tcp};
 
 /// How lost data is found and sent again; the window's reaction is the protocol's own affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +28,8 @@ pub enum Recovery {
     NewReno,
     /// RFC 2018 and RFC 6675: selective acknowledgements.
     Sack,
-    /// The same with rate halving, one segment for two that have left from the loss on (Mathis, Semke,
-    /// Mahdavi, "The Rate-Halving Algorithm for TCP Congestion Control", 1999), and lost
+    /// The same with rate halving, one segment for two that have left from the loss on (Mathis,
+    /// Semke, Mahdavi, "The Rate-Halving Algorithm for TCP Congestion Control", 1999), and lost
     /// retransmissions are found like other losses: Linux until 3.1, and ns-2's TCP-Linux.
     RateHalving,
     /// SACK, and lost retransmissions are found like other losses; the controller hears of
@@ -143,6 +145,11 @@ fn kind_of<H: Header + 'static>() -> Option<TypeId> {
     (!H::VARIABLES.is_empty()).then(TypeId::of::<H>)
 }
 
+/// Is a header with fields in those of TCP and IP?
+fn in_fields<H: Header>() -> bool {
+    H::WIRE_BYTES == 0 && !H::VARIABLES.is_empty()
+}
+
 /// The version that a line of the table says; most say none.
 macro_rules! version {
     () => {
@@ -153,81 +160,107 @@ macro_rules! version {
     };
 }
 
+/// A header of the table: into the closed set of all headers, and out of it.
+pub trait Listed: Header {
+    /// Into the closed set.
+    fn wrap(self) -> AnyHeader;
+    /// Out of it; `None` when the packet is another protocol's.
+    fn open(any: &mut AnyHeader) -> Option<&mut Self>;
+}
+
+impl Listed for () {
+    fn wrap(self) -> AnyHeader {
+        AnyHeader::None
+    }
+    fn open(_: &mut AnyHeader) -> Option<&mut ()> {
+        None
+    }
+}
+
 macro_rules! headers {
-    (
-        $( $variant:ident($type:ty) = $exid:literal; )*
-        $( @tcp $own:ident($own_type:ty); )*
-    ) => {
+    ($( $variant:ident($type:ty) $( = $exid:literal )?; )*) => {
         /// Any protocol's header.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum AnyHeader {
             /// No header: the ECN bits or plain TCP.
             #[default]
             None,
-            /// What a sender remembers of the packet; nothing on the wire.
-            Stamp(Stamp),
             $( #[doc = concat!(stringify!($variant), "'s header.")] $variant($type), )*
-            $( #[doc = concat!(stringify!($own), "'s numbers in TCP's fields.")] $own($own_type), )*
         }
+
+        $( impl Listed for $type {
+            #[inline]
+            fn wrap(self) -> AnyHeader {
+                AnyHeader::$variant(self)
+            }
+            #[inline]
+            fn open(any: &mut AnyHeader) -> Option<&mut $type> {
+                match any {
+                    AnyHeader::$variant(header) => Some(header),
+                    _ => None,
+                }
+            }
+        } )*
 
         impl AnyHeader {
             /// Every header's identifier, in the order of the table.
-            pub const EXIDS: &'static [u16] = &[$( $exid ),*];
+            pub const EXIDS: &'static [u16] = &[$( $( $exid, )? )*];
 
-            /// What names the header in a TCP option (RFC 6994's ExID); `None` without a header, and
-            /// for one that is in TCP's own fields.
+            /// What names the header in a TCP option (RFC 6994's ExID); `None` for one that is in
+            /// no option.
             pub fn exid(&self) -> Option<u16> {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => None,
-                    $( AnyHeader::$own(_) => None, )*
-                    $( AnyHeader::$variant(_) => Some($exid), )*
+                    AnyHeader::None => None,
+                    $( AnyHeader::$variant(_) => [$( $exid )?].first().copied(), )*
                 }
             }
             /// As [`Header::WIRE_BYTES`].
             pub fn wire_bytes(&self) -> usize {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => 0,
-                    $( AnyHeader::$own(_) => <$own_type as Header>::WIRE_BYTES, )*
+                    AnyHeader::None => 0,
                     $( AnyHeader::$variant(_) => <$type as Header>::WIRE_BYTES, )*
                 }
             }
             /// As [`Header::encode`].
             pub fn encode(&self, wire: &mut [u8]) {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => {}
+                    AnyHeader::None => {}
                     $( AnyHeader::$variant(header) => header.encode(wire), )*
-                    $( AnyHeader::$own(header) => header.encode(wire), )*
                 }
             }
             /// As [`Header::tcp`].
             pub fn tcp(&self) -> Option<TcpFields> {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    AnyHeader::None => None,
                     $( AnyHeader::$variant(header) => header.tcp(), )*
-                    $( AnyHeader::$own(header) => header.tcp(), )*
                 }
             }
             /// As [`Header::ip_id`].
             pub fn ip_id(&self) -> Option<u16> {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => None,
+                    AnyHeader::None => None,
                     $( AnyHeader::$variant(header) => header.ip_id(), )*
-                    $( AnyHeader::$own(header) => header.ip_id(), )*
+                }
+            }
+            /// As [`Header::code`].
+            pub fn code(&self, bits: Ecn) -> Option<&'static str> {
+                match self {
+                    AnyHeader::None => None,
+                    $( AnyHeader::$variant(header) => header.code(bits), )*
                 }
             }
             /// As [`Header::decode`] of the header that `exid` names; `None` too if it names none.
             pub fn decode(exid: u16, wire: &[u8]) -> Option<AnyHeader> {
                 match exid {
-                    $( $exid => <$type as Header>::decode(wire).map(Header::wrap), )*
+                    $( $( $exid => <$type as Header>::decode(wire).map(Listed::wrap), )? )*
                     _ => None,
                 }
             }
             /// As [`Header::probe`].
             pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self {
-                    AnyHeader::None | AnyHeader::Stamp(_) => {}
+                    AnyHeader::None => {}
                     $( AnyHeader::$variant(header) => header.probe(sink), )*
-                    $( AnyHeader::$own(header) => header.probe(sink), )*
                 }
             }
         }
@@ -414,6 +447,10 @@ macro_rules! protocols {
             pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match &self.kind { $( SenderKind::$variant(s) => s.probe(sink), )* }
             }
+            /// As [`Sender::describe`].
+            pub fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+                match &self.kind { $( SenderKind::$variant(s) => s.describe(out), )* }
+            }
         }
 
         impl AnyReceiver {
@@ -446,7 +483,7 @@ macro_rules! protocols {
                     $( $( AnyReporter::$variant(r) => {
                         let header: Option<<$reporter as Reporter>::Header> =
                             r.on_data(&received(data));
-                        header.map(Header::wrap)
+                        header.map(Listed::wrap)
                     } )? )*
                 }
             }
@@ -454,9 +491,55 @@ macro_rules! protocols {
     };
 }
 
+/// The order of service that a queue asks for, by what its line of the table calls it.
+macro_rules! service {
+    (router, $type:ty, $params:expr) => {
+        match <$type as Router>::acks_first($params) {
+            true => Service::AcksFirst,
+            false => Service::Fifo,
+        }
+    };
+    (scheduler, $type:ty, $params:expr) => {
+        Service::Classes(<$type as Scheduler>::plan($params))
+    };
+}
+
+/// What a scheduler answers.
+macro_rules! asked {
+    (router, $answer:expr) => {
+        unreachable!("a link that is asked for classes has a scheduler")
+    };
+    (scheduler, $answer:expr) => {
+        $answer
+    };
+}
+
+/// The type of what a queue keeps in a cell.
+macro_rules! cell {
+    (router, $type:ty) => {
+        ()
+    };
+    (scheduler, $type:ty) => {
+        <$type as Scheduler>::Cell
+    };
+}
+
+/// What a scheduler keeps in a cell; a fresh one if the cell held something else.
+macro_rules! kept {
+    ($cell:ident, $variant:ident) => {{
+        if !matches!($cell, AnyCell::$variant(_)) {
+            *$cell = AnyCell::$variant(Default::default());
+        }
+        match $cell {
+            AnyCell::$variant(kept) => kept,
+            _ => unreachable!("it has just been put there"),
+        }
+    }};
+}
+
 macro_rules! queues {
-    ($( $variant:ident { name: $name:literal, $( version: $version:literal, )?
-        router: $type:ty, role: $role:ident, summary: $summary:literal, source: $source:literal } )*) => {
+    ($( $variant:ident { name: $name:literal, $kind:ident: $type:ty,
+        $( version: $version:literal, )? role: $role:ident, summary: $summary:literal, source: $source:literal } )*) => {
         /// The parameters of any queue.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyRouterParams {
@@ -469,6 +552,15 @@ macro_rules! queues {
         #[repr(u8)] // a tag of its own: to read one that lies in a niche takes longer
         pub enum AnyRouter {
             $( #[doc = $summary] $variant($type), )*
+        }
+
+        /// What any scheduler keeps for a flow or a class.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub enum AnyCell {
+            /// Nothing yet.
+            #[default]
+            Empty,
+            $( #[doc = $summary] $variant(cell!($kind, $type)), )*
         }
 
         /// Every queue.
@@ -507,11 +599,25 @@ macro_rules! queues {
             }
             /// The order of service it asks for.
             pub fn service(&self) -> Service {
-                match self { $( AnyRouterParams::$variant(p) => <$type as Router>::service(p), )* }
+                match self { $( AnyRouterParams::$variant(p) => service!($kind, $type, p), )* }
             }
             /// Does the router do nothing at all?
             pub fn idle(&self) -> bool {
                 match self { $( AnyRouterParams::$variant(_) => <$type as Router>::IDLE, )* }
+            }
+            /// Does it read a header that every packet bears ([`Header::read`])?
+            pub fn reads_fields(&self) -> bool {
+                match self {
+                    $( AnyRouterParams::$variant(_) => in_fields::<<$type as Router>::Header>(), )*
+                }
+            }
+            /// As [`Header::read`], of the header that it reads.
+            pub fn read(&self, fields: &Fields) -> Option<AnyHeader> {
+                match self {
+                    $( AnyRouterParams::$variant(_) => {
+                        <$type as Router>::Header::read(fields).map(Listed::wrap)
+                    } )*
+                }
             }
             /// The router that these parameters describe.
             pub fn build(&self, context: &RouterContext) -> AnyRouter {
@@ -540,40 +646,47 @@ macro_rules! queues {
                     $( AnyRouter::$variant(r) => r.on_departure(now, typed(packet), backlog), )*
                 }
             }
-            /// As [`Router::cell`].
+            /// As [`Scheduler::cell`]. All up to [`AnyRouter::on_head`] are asked of schedulers
+            /// alone.
             pub fn cell(&self, flow: u32) -> u32 {
-                match self { $( AnyRouter::$variant(r) => r.cell(flow), )* }
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.cell(flow)), )* }
             }
-            /// As [`Router::draw`].
+            /// As [`Scheduler::draw`].
             pub fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
-                match self { $( AnyRouter::$variant(r) => r.draw(now, backlog), )* }
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.draw(now, backlog)), )* }
             }
-            /// As [`Router::classify`].
+            /// As [`Scheduler::classify`].
             pub fn classify(
-                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
             ) -> u32 {
                 match self {
-                    $( AnyRouter::$variant(r) => r.classify(now, typed(packet), place), )*
+                    $( AnyRouter::$variant(_r) => asked!($kind, _r.classify(
+                        now, typed(packet), &mut placed(place, |cell| kept!(cell, $variant)),
+                    )), )*
                 }
             }
-            /// As [`Router::admit`].
+            /// As [`Scheduler::admit`].
             pub fn admit(
-                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
             ) -> Verdict {
                 match self {
-                    $( AnyRouter::$variant(r) => r.admit(now, typed(packet), place), )*
+                    $( AnyRouter::$variant(_r) => asked!($kind, _r.admit(
+                        now, typed(packet), &mut placed(place, |cell| kept!(cell, $variant)),
+                    )), )*
                 }
             }
-            /// As [`Router::weight`].
+            /// As [`Scheduler::weight`].
             pub fn weight(&self, class: u32) -> f64 {
-                match self { $( AnyRouter::$variant(r) => r.weight(class), )* }
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.weight(class)), )* }
             }
-            /// As [`Router::on_head`].
+            /// As [`Scheduler::on_head`].
             pub fn on_head(
-                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_>,
+                &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
             ) -> Verdict {
                 match self {
-                    $( AnyRouter::$variant(r) => r.on_head(now, typed(packet), place), )*
+                    $( AnyRouter::$variant(_r) => asked!($kind, _r.on_head(
+                        now, typed(packet), &mut placed(place, |cell| kept!(cell, $variant)),
+                    )), )*
                 }
             }
             /// As [`Router::next_timer`].
@@ -599,6 +712,10 @@ macro_rules! queues {
             /// As [`Router::probe`].
             pub fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
                 match self { $( AnyRouter::$variant(r) => r.probe(sink), )* }
+            }
+            /// As [`Router::describe`].
+            pub fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+                match self { $( AnyRouter::$variant(r) => r.describe(out), )* }
             }
         }
     };
@@ -629,7 +746,7 @@ impl Answers {
 
 /// The ACK as its own protocol reads it.
 #[inline(always)]
-fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
+fn opened<H: Listed>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
     let header = H::open(&mut ack.header).copied().unwrap_or_default();
     Ack {
         header,
@@ -649,7 +766,7 @@ fn opened<H: Header>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
 
 /// The data packet as its own protocol's receiver reads it.
 #[inline(always)]
-fn received<H: Header>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
+fn received<H: Listed>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
     let opened = |header: &mut AnyHeader| H::open(header).copied().unwrap_or_default();
     let pending = data.pending.as_mut();
     Arrived {
@@ -665,7 +782,7 @@ fn received<H: Header>(data: &mut Arrived<AnyHeader>) -> Arrived<H> {
 
 /// The packet as one protocol's router reads it.
 #[inline(always)]
-fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
+fn typed<'a, H: Listed>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
     let header = match packet.kind {
         PacketKind::Data => packet.header.and_then(H::open),
         PacketKind::Ack => None,
@@ -680,288 +797,311 @@ fn typed<'a, H: Header>(packet: Passing<'a, AnyHeader>) -> Passing<'a, H> {
     }
 }
 
+/// The place of a packet as one scheduler sees it.
+#[inline(always)]
+fn placed<'b, C>(
+    place: &'b mut Place<'_, AnyCell>,
+    kept: impl FnOnce(&'b mut AnyCell) -> &'b mut C,
+) -> Place<'b, C> {
+    Place {
+        backlog: place.backlog,
+        class: place.class,
+        queue: place.queue,
+        group: place.group,
+        label: place.label,
+        cell: kept(place.cell),
+        drawn: place.drawn,
+        idle: place.idle,
+        fits: place.fits,
+        again: place.again,
+    }
+}
+
 // The number is the ExID of the header's TCP option in captures: two letters in ASCII. None of them
-// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header after @tcp
-// is in fields that TCP or IP has anyway, and no option.
+// is registered with IANA, and none of IANA's may be taken (RFC 6994 section 3.1). A header without
+// one is in fields that TCP or IP has anyway, or, as a stamp, on no wire: the sender remembers it.
 headers! {
-    Xcp(crate::explicit::xcp::XcpHeader) = 0x5843; // "XC"
-    Foreign(crate::foreign::ForeignHeader) = 0x5059; // "PY"
-    Tfrc(crate::rate::tfrc::TfrcHeader) = 0x5446; // "TF"
-    Rcp(crate::explicit::rcp::RcpHeader) = 0x5243; // "RC"
-    QuickStart(crate::explicit::quickstart::QuickStartHeader) = 0x5153; // "QS"
-    MaxNet(crate::explicit::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
-    JetMax(crate::explicit::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
-    Mlcp(crate::explicit::mlcp::MlcpHeader) = 0x4d4c; // "ML"
-    Nbit(crate::explicit::nbit::NbitHeader) = 0x4e42; // "NB"
-    Ixcp(crate::explicit::ixcp::IxcpHeader) = 0x4958; // "IX"
-    DivisionFree(crate::explicit::xcp_division_free::DivisionFreeHeader) = 0x5844; // "XD"
-    XcpCore(crate::explicit::xcp_core::XcpCoreHeader) = 0x584f; // "XO"
-    @tcp Dpcp(crate::explicit::dpcp::DpcpHeader);
-    @tcp Bmcc(crate::explicit::bmcc::BmccHeader);
+    Xcp(xcp::xcp::XcpHeader) = 0x5843; // "XC"
+    Foreign(crate::roles::Numbers) = 0x5059; // "PY"
+    Tfrc(rate::tfrc::TfrcHeader) = 0x5446; // "TF"
+    Rcp(neighbours::rcp::RcpHeader) = 0x5243; // "RC"
+    QuickStart(neighbours::quickstart::QuickStartHeader) = 0x5153; // "QS"
+    MaxNet(neighbours::maxnet::MaxNetHeader) = 0x4d4e; // "MN"
+    JetMax(neighbours::jetmax::JetMaxHeader) = 0x4a4d; // "JM"
+    Mlcp(load::mlcp::MlcpHeader) = 0x4d4c; // "ML"
+    Nbit(load::nbit::NbitHeader) = 0x4e42; // "NB"
+    Ixcp(xcp::ixcp::IxcpHeader) = 0x4958; // "IX"
+    DivisionFree(xcp::xcp_division_free::DivisionFreeHeader) = 0x5844; // "XD"
+    XcpCore(xcp::xcp_core::XcpCoreHeader) = 0x584f; // "XO"
+    Dpcp(load::dpcp::DpcpHeader);
+    Bmcc(load::bmcc::BmccHeader);
+    Stamp(tcp::delivery::Stamp);
 }
 
 protocols! {
-    Reno { name: "reno", sender: crate::tcp::reno::RenoSender, recovery: Reno, router: None,
+    Reno { name: "reno", sender: tcp::reno::RenoSender, recovery: Reno, router: None,
         summary: "TCP Reno: slow start, congestion avoidance, fast recovery",
         source: "RFC 5681" }
-    NewReno { name: "newreno", sender: crate::tcp::reno::RenoSender, recovery: NewReno, router: None,
+    NewReno { name: "newreno", sender: tcp::reno::RenoSender, recovery: NewReno, router: None,
         summary: "TCP NewReno: Reno's window with recovery from several losses per window",
         source: "RFC 5681, RFC 6582" }
-    Sack { name: "sack", sender: crate::tcp::reno::RenoSender, recovery: Sack, router: None,
+    Sack { name: "sack", sender: tcp::reno::RenoSender, recovery: Sack, router: None,
         summary: "TCP SACK: Reno's window with selective acknowledgements",
         source: "RFC 5681, RFC 2018, RFC 6675" }
-    Xcp { name: "xcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
+    Xcp { name: "xcp", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
         summary: "XCP: the router writes each packet's change of window",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002" }
-    Vcp { name: "vcp", sender: crate::explicit::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
+    Vcp { name: "vcp", sender: load::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
         summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
-    Foreign { name: "python", sender: crate::foreign::ForeignSender, recovery: Sack, router: None,
+    Foreign { name: "python", sender: foreign::ForeignSender, recovery: Sack, router: None,
         summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
         source: "the class that the parameter names" }
-    Bbr { name: "bbr", sender: Boxed<crate::tcp::bbr::Bbr>, recovery: Sack, router: None,
+    Bbr { name: "bbr", sender: Boxed<tcp::bbr::Bbr>, recovery: Sack, router: None,
         summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
     // 2: double precision, and instants exact where they were whole milliseconds.
-    Bbr3 { name: "bbr3", version: 2, sender: Boxed<crate::tcp::bbr3::Bbr3>, recovery: Sack,
+    Bbr3 { name: "bbr3", version: 2, sender: Boxed<tcp::bbr3::Bbr3>, recovery: Sack,
         router: None,
         summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
         source: "draft-ietf-ccwg-bbr-05" }
-    Dpcp { name: "dpcp", sender: Boxed<crate::explicit::dpcp::DpcpSender>, recovery: Reno,
+    Dpcp { name: "dpcp", sender: Boxed<load::dpcp::DpcpSender>, recovery: Reno,
         router: Some("dpcp"),
         summary: "DPCP: four bits of load factor over pairs of packets, two in each",
         source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III" }
-    Hstcp { name: "hstcp", sender: Boxed<crate::tcp::hstcp::HstcpSender>, recovery: Sack, router: None,
+    Hstcp { name: "hstcp", sender: Boxed<tcp::hstcp::HstcpSender>, recovery: Sack, router: None,
         summary: "HighSpeed TCP: increase and decrease that depend on the window",
         source: "RFC 3649" }
-    Scalable { name: "scalable", sender: Boxed<crate::tcp::scalable::ScalableSender>, recovery: Sack, router: None,
+    Scalable { name: "scalable", sender: Boxed<tcp::scalable::ScalableSender>, recovery: Sack, router: None,
         summary: "Scalable TCP: a constant increase per ACK, an eighth lost",
         source: "Kelly, CCR 33(2), 2003" }
-    Htcp { name: "htcp", sender: Boxed<crate::tcp::htcp::HtcpSender>, recovery: Sack, router: None,
+    Htcp { name: "htcp", sender: Boxed<tcp::htcp::HtcpSender>, recovery: Sack, router: None,
         summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
-    Bic { name: "bic", version: 2, sender: Boxed<crate::tcp::bic::BicSender>, recovery: Sack, router: None,
+    Bic { name: "bic", version: 2, sender: Boxed<tcp::bic::BicSender>, recovery: Sack, router: None,
         summary: "BIC: binary search for the window of the last loss",
         source: "Xu, Harfoush, Rhee, INFOCOM 2004" }
-    Cubic { name: "cubic", sender: Boxed<crate::tcp::cubic::CubicSender>, recovery: Sack, router: None,
+    Cubic { name: "cubic", sender: Boxed<tcp::cubic::CubicSender>, recovery: Sack, router: None,
         summary: "CUBIC: a cubic function of the time since the last loss",
         source: "RFC 9438" }
-    Cubic2005 { name: "cubic-2005", sender: Boxed<crate::tcp::cubic_2005::Cubic2005Sender>, recovery: Sack, router: None,
+    Cubic2005 { name: "cubic-2005", sender: Boxed<tcp::cubic_2005::Cubic2005Sender>, recovery: Sack, router: None,
         summary: "CUBIC as first published, with S_max and beta = 0.2",
         source: "Rhee, Xu, PFLDnet 2005" }
-    Tahoe { name: "tahoe", sender: crate::tcp::tahoe::TahoeSender, recovery: Tahoe, router: None,
+    Tahoe { name: "tahoe", sender: tcp::tahoe::TahoeSender, recovery: Tahoe, router: None,
         summary: "TCP Tahoe: every loss starts again from one packet",
         source: "Jacobson, SIGCOMM 1988" }
-    Dctcp { name: "dctcp", sender: Boxed<crate::tcp::dctcp::DctcpSender>, recovery: Sack, router: None,
+    Dctcp { name: "dctcp", sender: Boxed<tcp::dctcp::DctcpSender>, recovery: Sack, router: None,
         summary: "DCTCP: a cut in proportion to the share of marked packets",
         source: "RFC 8257" }
-    Westwood { name: "westwood", sender: Boxed<crate::tcp::westwood::WestwoodSender>, recovery: Sack, router: None,
+    Westwood { name: "westwood", sender: Boxed<tcp::westwood::WestwoodSender>, recovery: Sack, router: None,
         summary: "TCP Westwood+: a loss leaves what the measured rate needs",
         source: "Grieco, Mascolo, CCR 34(2), 2004" }
-    Illinois { name: "illinois", sender: Boxed<crate::tcp::illinois::IllinoisSender>, recovery: Sack, router: None,
+    Illinois { name: "illinois", sender: Boxed<tcp::illinois::IllinoisSender>, recovery: Sack, router: None,
         summary: "TCP-Illinois: AIMD whose parameters follow the queueing delay",
         source: "Liu, Basar, Srikant, Performance Evaluation 65, 2008" }
-    Compound { name: "compound", sender: Boxed<crate::tcp::compound::CompoundSender>, recovery: Sack, router: None,
+    Compound { name: "compound", sender: Boxed<tcp::compound::CompoundSender>, recovery: Sack, router: None,
         summary: "Compound TCP: Reno plus a delay-based window",
         source: "Tan, Song, Zhang, Sridharan, INFOCOM 2006; draft-sridharan-tcpm-ctcp-02" }
-    Ltcp { name: "ltcp", sender: Boxed<crate::tcp::ltcp::LtcpSender>, recovery: Sack, router: None,
+    Ltcp { name: "ltcp", sender: Boxed<tcp::ltcp::LtcpSender>, recovery: Sack, router: None,
         summary: "Layered TCP: as many packets per RTT as the window has layers",
         source: "Bhandarkar, Jain, Reddy, PFLDnet 2005; draft-bhandarkar-ltcp-01" }
-    Gaimd { name: "gaimd", sender: crate::tcp::gaimd::GaimdSender, recovery: Sack, router: None,
+    Gaimd { name: "gaimd", sender: tcp::gaimd::GaimdSender, recovery: Sack, router: None,
         summary: "General AIMD(alpha, beta), TCP-friendly with (0.31, 7/8)",
         source: "Yang, Lam, ICNP 2000" }
-    Binomial { name: "binomial", sender: crate::tcp::binomial::BinomialSender, recovery: Sack, router: None,
+    Binomial { name: "binomial", sender: tcp::binomial::BinomialSender, recovery: Sack, router: None,
         summary: "Binomial congestion control: SQRT, IIAD, or k and l",
         source: "Bansal, Balakrishnan, INFOCOM 2001" }
-    Fast { name: "fast", sender: crate::tcp::fast::Fast, recovery: Sack, router: None,
+    Fast { name: "fast", sender: tcp::fast::Fast, recovery: Sack, router: None,
         summary: "FAST TCP: keeps alpha packets of its own in the queues",
         source: "Wei, Jin, Low, Hegde, ToN 2006" }
-    Vegas { name: "vegas", sender: crate::tcp::vegas::Vegas, recovery: Reno, router: None,
+    Vegas { name: "vegas", sender: tcp::vegas::Vegas, recovery: Reno, router: None,
         summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
         source: "Brakmo, Peterson, JSAC 1995" }
-    Udp { name: "udp", sender: crate::rate::udp::Udp, reporter: crate::rate::udp::UdpReporter,
+    Udp { name: "udp", sender: rate::udp::Udp, reporter: rate::udp::UdpReporter,
         recovery: None, router: None,
         summary: "UDP: what the application offers, with no ACK and no control",
         source: "RFC 768" }
-    Tfrc { name: "tfrc", sender: Boxed<crate::rate::tfrc::Tfrc>,
-        reporter: crate::rate::tfrc::TfrcReporter, recovery: None, router: None,
+    Tfrc { name: "tfrc", sender: Boxed<rate::tfrc::Tfrc>,
+        reporter: rate::tfrc::TfrcReporter, recovery: None, router: None,
         summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
         source: "RFC 5348" }
-    Rcp { name: "rcp", sender: crate::explicit::rcp::RcpSender, recovery: Sack,
+    Rcp { name: "rcp", sender: neighbours::rcp::RcpSender, recovery: Sack,
         router: Some("rcp"), summary: "RCP: every flow paces at the one rate that its links offer",
         source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005" }
-    QuickStart { name: "quickstart", sender: crate::explicit::quickstart::QuickStartSender,
+    QuickStart { name: "quickstart", sender: neighbours::quickstart::QuickStartSender,
         recovery: Sack, router: Some("quickstart"),
         summary: "Quick-Start: SACK whose first packet asks the routers for a rate",
         source: "RFC 4782" }
-    MaxNet { name: "maxnet", sender: crate::explicit::maxnet::MaxNetSender, recovery: Sack,
+    MaxNet { name: "maxnet", sender: neighbours::maxnet::MaxNetSender, recovery: Sack,
         router: Some("maxnet"), summary: "MaxNet: a rate by the largest price of the way",
         source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
-    JetMax { name: "jetmax", sender: crate::explicit::jetmax::JetMaxSender, recovery: Sack,
+    JetMax { name: "jetmax", sender: neighbours::jetmax::JetMaxSender, recovery: Sack,
         router: Some("jetmax"), summary: "JetMax: the bottleneck shares what others leave among its own",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
-    VcpFriendly { name: "vcp-friendly", sender: crate::explicit::vcp_friendly::VcpFriendlySender,
+    VcpFriendly { name: "vcp-friendly", sender: load::vcp_friendly::VcpFriendlySender,
         recovery: Reno, router: Some("vcp"),
         summary: "TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = \"red\"",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VI-C" }
-    VcpEndhost { name: "vcp-endhost", sender: Boxed<crate::explicit::vcp_endhost::VcpEndhostSender>,
+    VcpEndhost { name: "vcp-endhost", sender: Boxed<experimental::vcp_endhost::VcpEndhostSender>,
         recovery: Sack, router: None,
         summary: "EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses",
         source: "after Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VIII: future work" }
-    Mlcp { name: "mlcp", sender: crate::explicit::mlcp::MlcpSender, recovery: Decoupled, router: Some("mlcp"),
+    Mlcp { name: "mlcp", sender: load::mlcp::MlcpSender, recovery: Decoupled, router: Some("mlcp"),
         summary: "MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols" }
-    Nbit { name: "nbit", sender: crate::explicit::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
+    Nbit { name: "nbit", sender: load::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
         summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
-    Bmcc { name: "bmcc", sender: Boxed<crate::explicit::bmcc::BmccSender>, recovery: Sack,
+    Bmcc { name: "bmcc", sender: Boxed<load::bmcc::BmccSender>, recovery: Sack,
         router: Some("bmcc"),
         summary: "BMCC: a load factor told bit by bit, each packet's IP identification being a threshold",
         source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
-    Ixcp { name: "ixcp", sender: crate::explicit::ixcp::IxcpSender, recovery: Reno, router: Some("ixcp"),
+    Ixcp { name: "ixcp", sender: xcp::ixcp::IxcpSender, recovery: Reno, router: Some("ixcp"),
         summary: "iXCP: XCP whose packets name their bottleneck, the only link that shuffles them",
         source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
-    DivisionFree { name: "xcp-division-free", sender: crate::explicit::xcp_division_free::DivisionFreeSender,
+    DivisionFree { name: "xcp-division-free", sender: xcp::xcp_division_free::DivisionFreeSender,
         recovery: Reno, router: Some("xcp-division-free"),
         summary: "XCP with the header that spares routers the division",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, appendix A" }
-    Pxcp { name: "pxcp", sender: crate::explicit::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
+    Pxcp { name: "pxcp", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
         summary: "P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
-    Misbehaving { name: "xcp-misbehaving", sender: crate::explicit::xcp_misbehaving::MisbehavingSender,
+    Misbehaving { name: "xcp-misbehaving", sender: experimental::xcp_misbehaving::MisbehavingSender,
         recovery: Reno, router: Some("xcp"),
         summary: "EXPERIMENTAL: XCP senders that ignore feedback or lie about window and RTT",
         source: "after Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
-    XcpFriendly { name: "xcp-friendly", sender: Boxed<crate::explicit::xcp_friendly::XcpFriendlySender>,
+    XcpFriendly { name: "xcp-friendly", sender: Boxed<xcp::xcp_friendly::XcpFriendlySender>,
         recovery: Reno, router: None,
         summary: "XCP that asks whether the way speaks it, and is TCP Reno where it does not",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2; RFC 5681" }
-    XcpCore { name: "xcp-core", sender: crate::explicit::xcp_core::XcpCoreSender, recovery: Reno,
+    XcpCore { name: "xcp-core", sender: xcp::xcp_core::XcpCoreSender, recovery: Reno,
         router: Some("xcp-core"),
         summary: "XCP between border routers: a header per RTT, windows weighted by the flows they carry",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
-    IxcpPlus { name: "ixcp-plus", sender: crate::explicit::ixcp_plus::IxcpPlusSender, recovery: Reno,
+    IxcpPlus { name: "ixcp-plus", sender: experimental::ixcp_plus::IxcpPlusSender, recovery: Reno,
         router: Some("ixcp-plus"),
         summary: "EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
 }
 
 queues! {
-    DropTail { name: "droptail", router: crate::aqm::droptail::DropTail, role: Policy,
+    DropTail { name: "droptail", router: aqm::droptail::DropTail, role: Policy,
         summary: "First in first out, arrivals beyond the limit are dropped",
         source: "RFC 7567" }
-    Red { name: "red", router: crate::aqm::red::Red, role: Policy,
+    Red { name: "red", router: aqm::red::Red, role: Policy,
         summary: "Random early detection, gentle, with ECN",
         source: "Floyd, Jacobson, ToN 1993; gentle: Floyd 2000; RFC 3168" }
-    Xcp { name: "xcp", router: crate::explicit::xcp::XcpRouter, role: Feedback,
+    Xcp { name: "xcp", router: xcp::xcp::XcpRouter, role: Feedback,
         summary: "XCP's efficiency and fairness controllers",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5 and appendix A" }
-    Vcp { name: "vcp", router: crate::explicit::vcp::VcpRouter, role: Feedback,
+    Vcp { name: "vcp", router: load::vcp::VcpRouter, role: Feedback,
         summary: "VCP's load factor, quantised to two bits; ACKs are served first",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III" }
-    Foreign { name: "python", router: crate::foreign::ForeignRouter, role: Policy,
+    Foreign { name: "python", router: foreign::ForeignRouter, role: Policy,
         summary: "A prototype: a Python class, a subclass of clearpipe.Router",
         source: "the class that the parameter names" }
-    Ared { name: "ared", router: crate::aqm::ared::Ared, role: Policy,
+    Ared { name: "ared", router: aqm::ared::Ared, role: Policy,
         summary: "Adaptive RED: max_p follows the average queue",
         source: "Floyd, Gummadi, Shenker 2001" }
-    Rem { name: "rem", router: crate::aqm::rem::Rem, role: Policy,
+    Rem { name: "rem", router: aqm::rem::Rem, role: Policy,
         summary: "Random exponential marking: a price from queue and input",
         source: "Athuraliya, Li, Low, Yin, IEEE Network 2001" }
-    Avq { name: "avq", router: crate::aqm::avq::Avq, role: Policy,
+    Avq { name: "avq", router: aqm::avq::Avq, role: Policy,
         summary: "Adaptive virtual queue: marks what a slower queue would drop",
         source: "Kunniyur, Srikant, SIGCOMM 2001" }
-    Vq { name: "vq", router: crate::aqm::vq::Vq, role: Policy,
+    Vq { name: "vq", router: aqm::vq::Vq, role: Policy,
         summary: "Virtual queue at a fixed part of the capacity",
         source: "Gibbens, Kelly, Automatica 1999; ns-2's Vq" }
-    Pi { name: "pi", router: crate::aqm::pi::Pi, role: Policy,
+    Pi { name: "pi", router: aqm::pi::Pi, role: Policy,
         summary: "Proportional-integral controller of the queue",
         source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001" }
-    Pie { name: "pie", router: crate::aqm::pie::Pie, role: Policy,
+    Pie { name: "pie", router: aqm::pie::Pie, role: Policy,
         summary: "PIE: proportional-integral controller of the delay",
         source: "RFC 8033" }
-    Blue { name: "blue", router: crate::aqm::blue::Blue, role: Policy,
+    Blue { name: "blue", router: aqm::blue::Blue, role: Policy,
         summary: "Blue: a probability from losses and idle times",
         source: "Feng, Shin, Kandlur, Saha, ToN 2002" }
-    Dpcp { name: "dpcp", router: crate::explicit::dpcp::DpcpRouter, role: Feedback,
+    Dpcp { name: "dpcp", router: load::dpcp::DpcpRouter, role: Feedback,
         summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
             the second",
         source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
-    Rcp { name: "rcp", router: crate::explicit::rcp::RcpRouter, role: Feedback,
+    Rcp { name: "rcp", router: neighbours::rcp::RcpRouter, role: Feedback,
         summary: "RCP's rate, the same for all flows",
         source: "Dukkipati, Kobayashi, Zhang-Shen, McKeown, IWQoS 2005, section 3" }
-    QuickStart { name: "quickstart", router: crate::explicit::quickstart::QuickStartRouter,
+    QuickStart { name: "quickstart", router: neighbours::quickstart::QuickStartRouter,
         role: Feedback, summary: "Quick-Start's approval of rate requests",
         source: "RFC 4782, section 3.3 and appendix C" }
-    MaxNet { name: "maxnet", router: crate::explicit::maxnet::MaxNetRouter, role: Feedback,
+    MaxNet { name: "maxnet", router: neighbours::maxnet::MaxNetRouter, role: Feedback,
         summary: "MaxNet's price of a link",
         source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
-    JetMax { name: "jetmax", router: crate::explicit::jetmax::JetMaxRouter, role: Feedback,
+    JetMax { name: "jetmax", router: neighbours::jetmax::JetMaxRouter, role: Feedback,
         summary: "JetMax's count of a link's own flows, and its offer to them",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
-    DropFront { name: "dropfront", router: crate::aqm::dropfront::DropFront, role: Policy,
+    DropFront { name: "dropfront", scheduler: aqm::dropfront::DropFront, role: Policy,
         summary: "First in first out, an arrival beyond the limit drops from the front",
         source: "Lakshman, Neidhardt, Ott, INFOCOM 1996" }
-    Choke { name: "choke", router: crate::aqm::choke::Choke, role: Policy,
+    Choke { name: "choke", scheduler: aqm::choke::Choke, role: Policy,
         summary: "CHOKe: an arrival and a random waiting packet of its flow are dropped",
         source: "Pan, Prabhakar, Psounis, INFOCOM 2000" }
-    Rio { name: "rio", router: crate::aqm::rio::Rio, role: Policy,
+    Rio { name: "rio", scheduler: aqm::rio::Rio, role: Policy,
         summary: "RIO: RED for packets in and out of their flow's profile",
         source: "Clark, Fang, ToN 1998" }
-    Csfq { name: "csfq", router: crate::aqm::csfq::Csfq, role: Policy,
+    Csfq { name: "csfq", scheduler: aqm::csfq::Csfq, role: Policy,
         summary: "CSFQ core: drops by the packet's label and the estimated fair rate",
         source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
-    CsfqEdge { name: "csfq-edge", router: crate::aqm::csfq::CsfqEdge, role: Policy,
+    CsfqEdge { name: "csfq-edge", scheduler: aqm::csfq::CsfqEdge, role: Policy,
         summary: "CSFQ edge: labels packets with their flow's rate, then acts as a core",
         source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
-    Drr { name: "drr", router: crate::aqm::drr::Drr, role: Policy,
+    Drr { name: "drr", scheduler: aqm::drr::Drr, role: Policy,
         summary: "Deficit round robin over flows or groups, drops from the longest queue",
         source: "Shreedhar, Varghese, SIGCOMM 1995" }
-    Wfq { name: "wfq", router: crate::aqm::wfq::Wfq, role: Policy,
+    Wfq { name: "wfq", scheduler: aqm::wfq::Wfq, role: Policy,
         summary: "Weighted fair queueing by start tags, over flows or groups",
         source: "Goyal, Vin, Cheng, SIGCOMM 1996" }
-    Priority { name: "priority", router: crate::aqm::priority::Priority, role: Policy,
+    Priority { name: "priority", scheduler: aqm::priority::Priority, role: Policy,
         summary: "Strict priority: ACKs before data, or one group before the next",
         source: "RFC 2475, RFC 3246" }
-    CoDel { name: "codel", router: crate::aqm::codel::CoDel, role: Policy,
+    CoDel { name: "codel", scheduler: aqm::codel::CoDel, role: Policy,
         summary: "Controlled delay: drops at the head while packets wait too long",
         source: "RFC 8289" }
-    FqCoDel { name: "fq-codel", router: crate::aqm::fq_codel::FqCoDel, role: Policy,
+    FqCoDel { name: "fq-codel", scheduler: aqm::fq_codel::FqCoDel, role: Policy,
         summary: "Hashed flow queues, new ones first, with CoDel in each",
         source: "RFC 8290" }
-    // Version 2 of these two: `mean_every` has another default. A resolved scenario says the default, so
-    // runs tell it anyway; the version tells it of files that leave the key out.
-    Mlcp { name: "mlcp", version: 2, router: crate::explicit::mlcp::MlcpRouter, role: Feedback,
+    // Version 2 of these two: `mean_every` has another default. A resolved scenario says the
+    // default, so runs tell it anyway; the version tells it of files that leave the key out.
+    Mlcp { name: "mlcp", router: load::mlcp::MlcpRouter, version: 2, role: Feedback,
         summary: "MLCP's load factor in sixteen levels, over a period that follows the mean RTT",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 3.2" }
-    Nbit { name: "nbit", version: 2, router: crate::explicit::nbit::NbitRouter, role: Feedback,
+    Nbit { name: "nbit", router: load::nbit::NbitRouter, version: 2, role: Feedback,
         summary: "MLCP's load factor in as many levels as the scheme's bits hold",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
-    Bmcc { name: "bmcc", router: crate::explicit::bmcc::BmccRouter, role: Feedback,
+    Bmcc { name: "bmcc", router: load::bmcc::BmccRouter, role: Feedback,
         summary: "BMCC's load factor, compared with each packet's threshold; ACKs are served first",
         source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
-    Ixcp { name: "ixcp", router: crate::explicit::ixcp::IxcpRouter, role: Feedback,
+    Ixcp { name: "ixcp", router: xcp::ixcp::IxcpRouter, role: Feedback,
         summary: "iXCP: XCP's controllers, the fairness controller for the link's own flows only",
         source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
-    DivisionFree { name: "xcp-division-free", router: crate::explicit::xcp_division_free::DivisionFreeRouter,
+    DivisionFree { name: "xcp-division-free",
+        router: xcp::xcp_division_free::DivisionFreeRouter,
         role: Feedback, summary: "XCP's controllers for the header without divisions",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, appendix A" }
-    Pxcp { name: "pxcp", router: crate::explicit::pxcp::PxcpRouter, role: Feedback,
+    Pxcp { name: "pxcp", router: xcp::pxcp::PxcpRouter, role: Feedback,
         summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
-    XcpPolice { name: "xcp-police", router: crate::explicit::xcp_police::XcpPolice, role: Policy,
+    XcpPolice { name: "xcp-police", scheduler: xcp::xcp_police::XcpPolice, role: Policy,
         summary: "Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
-    XcpFriendly { name: "xcp-friendly", router: crate::explicit::xcp_friendly::XcpFriendlyRouter,
+    XcpFriendly { name: "xcp-friendly", scheduler: xcp::xcp_friendly::XcpFriendlyRouter,
         role: Policy, summary: "A queue for XCP and one with RED for others, with weights that make their rates equal",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2" }
-    XcpCore { name: "xcp-core", router: crate::explicit::xcp_core::XcpCoreRouter, role: Feedback,
+    XcpCore { name: "xcp-core", router: xcp::xcp_core::XcpCoreRouter, role: Feedback,
         summary: "XCP's controllers for the control packets of macro-flows",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
-    IxcpPlus { name: "ixcp-plus", router: crate::explicit::ixcp_plus::IxcpPlusRouter, role: Feedback,
+    IxcpPlus { name: "ixcp-plus",
+        router: experimental::ixcp_plus::IxcpPlusRouter, role: Feedback,
         summary: "EXPERIMENTAL: iXCP whose links give spare bandwidth to the flows they hold back",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
-    XcpLaw { name: "xcp-law", router: crate::explicit::xcp_law::XcpLawRouter, role: Feedback,
+    XcpLaw { name: "xcp-law", router: xcp::xcp_law::XcpLawRouter, role: Feedback,
         summary: "XCP with a binomial law in place of AIMD in its fairness controller",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
 }

@@ -1,13 +1,12 @@
 //! What a protocol is asked and told. One value of [`Sender`] and [`Receiver`] per flow, one of
 //! [`Router`] per output link. Nothing is fetched: `now` and every measurement are arguments.
 
+use core::fmt::{self, Debug};
+
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
-use crate::classes::{Place, Plan};
-use crate::foreign::Host;
 use crate::params::Params;
-use crate::registry::AnyHeader;
 
 /// The two ECN bits of the IP header. RFC 3168 reads them as below; VCP and its relatives as a
 /// two-bit load code (01 low, 10 high, 11 overload).
@@ -77,8 +76,17 @@ pub struct TcpFields {
     pub stale: bool,
 }
 
+/// Fields that every packet has and a protocol may have its header in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// Those of TCP, if it is TCP's.
+    pub tcp: Option<TcpFields>,
+    /// The identification field of the IP header.
+    pub ip_id: u16,
+}
+
 /// What a protocol adds to its packets.
-pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
+pub trait Header: Copy + Default + Debug + PartialEq {
     /// Bytes that [`Header::encode`] writes.
     const WIRE_BYTES: usize;
     /// What [`Header::probe`] shows, in its order.
@@ -95,12 +103,17 @@ pub trait Header: Copy + Default + core::fmt::Debug + PartialEq {
     fn ip_id(&self) -> Option<u16> {
         None
     }
+    /// Reads what is in such fields, where that is all of it: [`Header::WIRE_BYTES`] is 0 then, and
+    /// every packet bears the header.
+    fn read(_fields: &Fields) -> Option<Self> {
+        None
+    }
+    /// What the two ECN bits beside it mean, where it gives them another meaning than [`Ecn`]'s.
+    fn code(&self, _bits: Ecn) -> Option<&'static str> {
+        None
+    }
     /// Its fields by the paper's names.
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
-    /// Into the closed set of all headers.
-    fn wrap(self) -> AnyHeader;
-    /// Out of the closed set; `None` when the packet is another protocol's.
-    fn open(any: &mut AnyHeader) -> Option<&mut Self>;
 }
 
 impl Header for () {
@@ -108,12 +121,6 @@ impl Header for () {
     fn encode(&self, _: &mut [u8]) {}
     fn decode(_: &[u8]) -> Option<()> {
         Some(())
-    }
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::None
-    }
-    fn open(_: &mut AnyHeader) -> Option<&mut ()> {
-        None
     }
 }
 
@@ -225,8 +232,8 @@ pub struct Loss {
     pub now: Time,
     /// How it was noticed.
     pub kind: LossKind,
-    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize); at a timeout
-    /// during a recovery those of them in the network, as the recovery estimates it.
+    /// Packets sent and not yet acknowledged when it was noticed (RFC 5681's FlightSize); at a
+    /// timeout during a recovery those of them in the network, as the recovery estimates it.
     pub in_flight: u32,
     /// Packets taken for lost.
     pub lost: u32,
@@ -248,8 +255,8 @@ pub trait Sender: Sized {
     /// Does it send what the application offers at once, whatever becomes of it? Then the
     /// application must have a rate.
     const OPEN_LOOP: bool = false;
-    /// Does [`Sender::on_send`] leave what the sender answers, its window, its pace and its timer, as
-    /// it was?
+    /// Does [`Sender::on_send`] leave what the sender answers, its window, its pace and its timer,
+    /// as it was?
     const STEADY: bool = false;
     /// What one flow's state takes [bytes].
     const STATE_BYTES: usize = size_of::<Self>();
@@ -260,8 +267,8 @@ pub trait Sender: Sized {
     fn receiver(_params: &Self::Params, _context: &SenderContext) -> Self::Receiver {
         Self::Receiver::default()
     }
-    /// The number of its data's first byte on the wire, if the protocol needs that to be another than
-    /// 0 ([`Header::tcp`]).
+    /// The number of its data's first byte on the wire, if the protocol needs that to be another
+    /// than 0 ([`Header::tcp`]).
     fn first_byte(&self) -> u32 {
         0
     }
@@ -293,6 +300,10 @@ pub trait Sender: Sized {
     }
     /// Its inner variables by the paper's names, as in [`Sender::VARIABLES`].
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64));
+    /// What it is doing, in words: lines that each end.
+    fn describe(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// A data packet at its receiver.
@@ -344,10 +355,10 @@ impl<H: Header> Receiver for Echo<H> {
     }
 }
 
-/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry names
-/// one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets have arrived
-/// or are lost, the window counts all packets ever sent, and the protocol's [`Receiver`] is [`Echo`].
-/// It lies apart from the other state of a flow and may be large.
+/// A receiver that chooses which packets to acknowledge; one value per flow. Where the registry
+/// names one, nothing is sent again, no ACK is delayed, a transfer is over when all its packets
+/// have arrived or are lost, the window counts all packets ever sent, and the protocol's
+/// [`Receiver`] is [`Echo`]. It lies apart from the other state of a flow and may be large.
 pub trait Reporter: Sized + Clone {
     /// Its protocol's parameters.
     type Params: Params;
@@ -427,22 +438,12 @@ pub enum Verdict {
     Forward,
     /// Drop it.
     Drop,
-    /// Drop it and the waiting packet that was drawn ([`Router::draw`]). Links with classes only.
+    /// Drop it and the waiting packet that was drawn ([`crate::classes`]).
     DropBoth,
 }
 
-/// The order of service that a router wants of its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Service {
-    /// One first-in first-out queue.
-    Fifo,
-    /// Two, the one of ACKs served first; they share one limit.
-    AcksFirst,
-    /// Several, or one that is left otherwise than by service: [`crate::classes`]. Policies only.
-    Classes(Plan),
-}
-
-/// The router's part: a policy on the queue of one output link.
+/// The router's part: a policy on the queue of one output link. What it does with the packets that
+/// wait is [`crate::classes::Scheduler`]'s.
 pub trait Router: Sized {
     /// Its parameters.
     type Params: Params;
@@ -455,9 +456,9 @@ pub trait Router: Sized {
 
     /// The state at the start of a run.
     fn new(params: &Self::Params, context: &RouterContext) -> Self;
-    /// The order of service it asks for.
-    fn service(_params: &Self::Params) -> Service {
-        Service::Fifo
+    /// Does it want ACKs served before data, from a queue of their own that shares the limit?
+    fn acks_first(_params: &Self::Params) -> bool {
+        false
     }
     /// A packet arrives, before any drop decision; `backlog` does not hold it.
     fn on_arrival(
@@ -470,48 +471,6 @@ pub trait Router: Sized {
     }
     /// A packet leaves the queue and its first bit goes out; `backlog` no longer holds it.
     fn on_departure(&mut self, _now: Time, _packet: Passing<'_, Self::Header>, _backlog: Backlog) {}
-    /// Which cell ([`Place::cell`]) belongs to a flow. Asked, as all up to [`Router::on_head`], of the
-    /// policy of a link with classes only ([`Service::Classes`]).
-    fn cell(&self, _flow: u32) -> u32 {
-        0
-    }
-    /// Which waiting packet to draw for an arrival ([`Place::drawn`]), as its place in the order of
-    /// arrival. Comes first.
-    fn draw(&mut self, _now: Time, _backlog: Backlog) -> Option<u32> {
-        None
-    }
-    /// The class of an arriving packet. Tables grow to the largest number.
-    fn classify(
-        &mut self,
-        _now: Time,
-        _packet: Passing<'_, Self::Header>,
-        _place: &mut Place<'_>,
-    ) -> u32 {
-        0
-    }
-    /// As [`Router::on_arrival`], with the packet's place.
-    fn admit(
-        &mut self,
-        now: Time,
-        packet: Passing<'_, Self::Header>,
-        place: &mut Place<'_>,
-    ) -> Verdict {
-        self.on_arrival(now, packet, place.backlog)
-    }
-    /// A class's weight, asked at each service and turn, so that it may change. Above 0.
-    fn weight(&self, _class: u32) -> f64 {
-        1.0
-    }
-    /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
-    /// next of its queue; let go, it comes to [`Router::on_departure`].
-    fn on_head(
-        &mut self,
-        _now: Time,
-        _packet: Passing<'_, Self::Header>,
-        _place: &mut Place<'_>,
-    ) -> Verdict {
-        Verdict::Forward
-    }
     /// When it wants [`Router::on_timer`]; read again after each such call only.
     fn next_timer(&self) -> Time {
         Time::NEVER
@@ -521,9 +480,86 @@ pub trait Router: Sized {
     /// The link's capacity is another one from now on; never zero. Timers stay as they are. A link
     /// that carries nothing for a while does not change its capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
-    /// Other parameters, capacity or limit from now on. What was measured stays; timers that are set
-    /// run as they were.
+    /// Other parameters, capacity or limit from now on. What was measured stays; timers that are
+    /// set run as they were.
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);
     /// Its inner variables by the paper's names, as in [`Router::VARIABLES`].
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
+    /// As [`Sender::describe`].
+    fn describe(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// What a prototype's packets carry: up to three numbers, which mean what it likes.
+pub type Numbers = [f64; 3];
+
+/// What a sender wants until it is called again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wishes {
+    /// Congestion window [packets].
+    pub cwnd: f64,
+    /// As [`Sender::next_timer`].
+    pub timer: Time,
+    /// As [`Sender::pacing`].
+    pub pacing: Option<Rate>,
+}
+
+/// A new sender of a prototype.
+#[derive(Clone, Copy, Debug)]
+pub struct Hosted {
+    /// Its number with the host.
+    pub object: u32,
+    /// What it wants at first.
+    pub wishes: Wishes,
+    /// How it uses the ECN bits.
+    pub ecn: EcnUse,
+    /// Does it write headers, so that it is called for each departing packet?
+    pub writes: bool,
+}
+
+/// A new router of a prototype.
+#[derive(Clone, Copy, Debug)]
+pub struct HostedRouter {
+    /// Its number with the host.
+    pub object: u32,
+    /// When it wants its timer.
+    pub timer: Time,
+    /// Is it called for departures?
+    pub departures: bool,
+}
+
+/// Where prototypes live. Objects are named by numbers that the host gives out.
+pub trait Host: Sync + Debug {
+    /// A sender of this class.
+    fn sender(&self, class: &'static str, context: &SenderContext) -> Hosted;
+    /// As [`Sender::on_send`].
+    fn on_send(&self, object: u32, segment: &Departing) -> (Wishes, Numbers);
+    /// As [`Sender::on_ack`].
+    fn on_ack(&self, object: u32, ack: &Ack<Numbers>) -> Wishes;
+    /// As [`Sender::on_loss`].
+    fn on_loss(&self, object: u32, loss: &Loss) -> Wishes;
+    /// As [`Sender::on_timer`]; the timer it wishes for is later than now, or the clock stood
+    /// still.
+    fn on_timer(&self, object: u32, now: Time) -> Wishes;
+    /// A router of this class.
+    fn router(&self, class: &'static str, context: &RouterContext) -> HostedRouter;
+    /// As [`Router::on_arrival`].
+    fn on_arrival(
+        &self,
+        object: u32,
+        now: Time,
+        packet: Passing<'_, Numbers>,
+        backlog: Backlog,
+    ) -> Verdict;
+    /// As [`Router::on_departure`].
+    fn on_departure(&self, object: u32, now: Time, packet: Passing<'_, Numbers>, backlog: Backlog);
+    /// As [`Router::on_timer`]; gives the next time, later than now.
+    fn on_router_timer(&self, object: u32, now: Time, backlog: Backlog) -> Time;
+    /// As [`Router::on_capacity`].
+    fn on_capacity(&self, object: u32, now: Time, capacity: Rate);
+    /// A copy of an object.
+    fn duplicate(&self, object: u32) -> u32;
+    /// Nobody will ask for it again.
+    fn release(&self, object: u32);
 }

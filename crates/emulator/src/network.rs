@@ -1,10 +1,11 @@
-//! The links between TUN devices: which way a packet goes, when it comes out, and what its bytes are
-//! then. Knows no socket and no clock.
+//! The links between TUN devices: which way a packet goes, when it comes out, and what its bytes
+//! are then. Knows no socket and no clock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
+use cc::registry::AnyRouterParams;
 use cc::roles::PacketKind;
 use net::{Entering, Passed, Ports};
 use results::{LinkRow, Series};
@@ -12,7 +13,7 @@ use scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use units::{Span, Time};
 
-use crate::wire::{self, Ends, Implicit, Seen};
+use crate::wire::{self, Ends, Seen};
 
 /// Time since some instant before everything [ps]. Links count from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +112,8 @@ pub struct Network {
     devices: Vec<[usize; 2]>,
     /// The group and side of each device.
     ends: Vec<(u32, Side)>,
-    implicit: Vec<Implicit>,
+    /// The queue on each group's way that reads what every packet bears, if one does.
+    readers: Vec<Option<AnyRouterParams>>,
     /// The number of each group's first flow.
     first: Vec<u32>,
     numbering: Numbering,
@@ -175,16 +177,13 @@ impl Network {
             total - group.count
         });
         let first = first.collect();
-        let implicit = scenario.groups.iter().map(|group| {
-            let parts = group.path.iter().chain(&group.reverse).map(|&link| &scenario.links[link]);
-            let mut kinds = parts.filter_map(|link| link.queue.feedback.as_ref());
-            kinds.find_map(|part| match Implicit::of(part.kind) {
-                Implicit::None => None,
-                implicit => Some(implicit),
-            })
+        let readers = scenario.groups.iter().map(|group| {
+            let links = group.path.iter().chain(&group.reverse).map(|&link| &scenario.links[link]);
+            let mut queues = links.filter_map(|link| link.queue.feedback.as_ref());
+            queues.find(|part| part.params.reads_fields()).map(|part| part.params.clone())
         });
         Network {
-            implicit: implicit.map(Option::unwrap_or_default).collect(),
+            readers: readers.collect(),
             captures: scenario.links.iter().map(|_| None).collect(),
             ports,
             devices,
@@ -250,7 +249,7 @@ impl Network {
     /// due before `now` must have been done.
     pub fn enter(&mut self, now: Wall, device: usize, bytes: &[u8]) -> bool {
         let (group, side) = self.ends[device];
-        let Some(seen) = wire::read(bytes, self.implicit[group as usize]) else {
+        let Some(seen) = wire::read(bytes, self.readers[group as usize].as_ref()) else {
             self.foreign_pkts += 1;
             return false;
         };
@@ -341,8 +340,8 @@ impl Network {
         next
     }
 
-    /// When [`Network::advance`] must be called at the latest, if nothing comes in before. What is due
-    /// earlier but lets nothing out is done then, by the times at which it was due.
+    /// When [`Network::advance`] must be called at the latest, if nothing comes in before. What is
+    /// due earlier but lets nothing out is done then, by the times at which it was due.
     pub fn next(&self) -> Wall {
         let inside = (0..self.scenario.links.len()).map(|link| self.wall(self.ports.due(link)));
         let inside = inside.min().unwrap_or(Wall::NEVER).min(first(&self.crossing));
@@ -481,8 +480,8 @@ impl Network {
         self.spare.push(flight.bytes);
     }
 
-    /// The run ended at `end`: rows and series of the links, what became of each flow's packets, and
-    /// how many packets each capture holds.
+    /// The run ended at `end`: rows and series of the links, what became of each flow's packets,
+    /// and how many packets each capture holds.
     ///
     /// # Errors
     /// A capture could not be written.

@@ -1,13 +1,11 @@
 //! Real packets as the protocols' routers see them, and back: what is read of an IPv4 packet, and
 //! which of its bytes a router's decisions change, with both checksums.
 //!
-//! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole TCP
-//! segment, passes as data without a header.
+//! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole
+//! TCP segment, passes as data without a header.
 
-use cc::explicit::bmcc::BmccHeader;
-use cc::explicit::dpcp::DpcpHeader;
-use cc::registry::AnyHeader;
-use cc::roles::{Ecn, PacketKind};
+use cc::registry::{AnyHeader, AnyRouterParams};
+use cc::roles::{Ecn, Fields, PacketKind, TcpFields};
 
 const IP_MIN: usize = 20;
 const TCP_MIN: usize = 20;
@@ -17,30 +15,6 @@ const UDP: u8 = 17;
 const KIND_EXPERIMENT: u8 = 253;
 /// The longest header of a protocol.
 const MAX_HEADER: usize = 40;
-
-/// Which fields of a packet without an option are a protocol's header: routers of these protocols
-/// read what every packet has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Implicit {
-    /// None.
-    #[default]
-    None,
-    /// DPCP: the order of TCP's two numbers.
-    Dpcp,
-    /// BMCC: IP's identification.
-    Bmcc,
-}
-
-impl Implicit {
-    /// What a queue of this kind reads.
-    pub fn of(queue: &str) -> Implicit {
-        match queue {
-            "dpcp" => Implicit::Dpcp,
-            "bmcc" => Implicit::Bmcc,
-            _ => Implicit::None,
-        }
-    }
-}
 
 /// Both ends of a packet's connection, the same whichever way it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,8 +44,9 @@ pub struct Seen {
     option: Option<(usize, usize)>,
 }
 
-/// Reads a packet; `None` when it is not whole IPv4.
-pub fn read(packet: &[u8], implicit: Implicit) -> Option<Seen> {
+/// Reads a packet; `None` when it is not whole IPv4. Without an option its header is what `queue`
+/// reads in the fields that every packet has.
+pub fn read(packet: &[u8], queue: Option<&AnyRouterParams>) -> Option<Seen> {
     let (start, end) = ip_bounds(packet)?;
     let ecn = ecn(packet[1]);
     let protocol = packet[9];
@@ -94,8 +69,11 @@ pub fn read(packet: &[u8], implicit: Implicit) -> Option<Seen> {
         header: AnyHeader::None,
         option: None,
     };
+    let mut fields = Fields { tcp: None, ip_id: u16_at(packet, 4)? };
     let tcp_bytes = if protocol == TCP { tcp_header(body) } else { None };
     if let Some(header) = tcp_bytes {
+        let (seq, ack) = (u32_at(header, 4)?, u32_at(header, 8)?);
+        fields.tcp = Some(TcpFields { seq, ack, stale: false });
         let whole = u16_at(packet, 6)? & 0x2000 == 0;
         seen.payload = (body.len() - header.len()) as u32;
         if seen.payload == 0 && whole {
@@ -103,19 +81,16 @@ pub fn read(packet: &[u8], implicit: Implicit) -> Option<Seen> {
         }
         if let Some((at, length, found)) = find_option(header) {
             (seen.header, seen.option) = (found, Some((start + at, length)));
-        } else if implicit == Implicit::Dpcp {
-            let (seq, ack) = (u32_at(header, 4)?, u32_at(header, 8)?);
-            seen.header = AnyHeader::Dpcp(DpcpHeader { seq, ack, stale: false });
         }
     }
-    if implicit == Implicit::Bmcc && seen.option.is_none() {
-        seen.header = AnyHeader::Bmcc(BmccHeader { id: u16_at(packet, 4)? });
+    if let (Some(queue), None) = (queue, seen.option) {
+        seen.header = queue.read(&fields).unwrap_or_default();
     }
     Some(seen)
 }
 
-/// Writes into a packet what routers made of its ECN bits and its header; both checksums follow. True
-/// when a byte changed.
+/// Writes into a packet what routers made of its ECN bits and its header; both checksums follow.
+/// True when a byte changed.
 pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bool {
     let mut changed = false;
     if ecn != seen.ecn {

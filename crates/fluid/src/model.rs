@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cc::classes::Service;
 use cc::registry::AnyRouterParams;
-use cc::roles::Service;
 use scenario::{
     Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, VcpForm, XcpForm,
 };
@@ -179,8 +179,9 @@ fn acks_first(queue: &Queue) -> bool {
     asks(&queue.policy.params) || queue.feedback.as_ref().is_some_and(|part| asks(&part.params))
 }
 
-/// Refuses what has no form with sources that ACKs clock: analyses, which have rates, and protocols that answer
-/// losses, which here come as a share of all packets and there in bursts, of which each is one sign.
+/// Refuses what has no form with sources that ACKs clock: analyses, which have rates, and protocols
+/// that answer losses, which here come as a share of all packets and there in bursts, of which each
+/// is one sign.
 fn check_acks(scenario: &Scenario) -> Result<(), Unsupported> {
     let refuse = |key: String, what: &str| {
         let reason = format!(

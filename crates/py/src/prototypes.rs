@@ -1,15 +1,14 @@
 //! Senders and routers that are Python classes: the host of [`cc::foreign`].
 //!
-//! Objects live in a table of the thread that runs. The first exception ends the calls; the run stops
-//! at its next look at the clock, and the exception is what the caller gets.
+//! Objects live in a table of the thread that runs. The first exception ends the calls; the run
+//! stops at its next look at the clock, and the exception is what the caller gets.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use cc::foreign::{ForeignHeader, Host, Hosted, HostedRouter, Wishes};
 use cc::roles::{
-    Ack, Backlog, Departing, Ecn, EcnUse, Loss, LossKind, PacketKind, Passing, RouterContext,
-    SenderContext, Verdict,
+    Ack, Backlog, Departing, Ecn, EcnUse, Host, Hosted, HostedRouter, Loss, LossKind, Numbers,
+    PacketKind, Passing, RouterContext, SenderContext, Verdict, Wishes,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -127,7 +126,7 @@ pub struct PyPacket {
     #[pyo3(get)]
     queued_for: f64,
     ecn: Ecn,
-    header: Option<ForeignHeader>,
+    header: Option<Numbers>,
 }
 
 #[pymethods]
@@ -160,7 +159,7 @@ impl PyPacket {
     /// The three numbers of a prototype's data packet; None for others.
     #[getter]
     fn header(&self) -> Option<Fields> {
-        self.header.map(|header| header.fields.into())
+        self.header.map(Into::into)
     }
 
     /// Writes the header.
@@ -169,7 +168,7 @@ impl PyPacket {
         let Some(header) = &mut self.header else {
             return Err(PyValueError::new_err("this packet has no header to write"));
         };
-        header.fields = fields.into();
+        *header = fields.into();
         Ok(())
     }
 }
@@ -469,8 +468,8 @@ impl Host for PythonHost {
         created.unwrap_or(nothing)
     }
 
-    fn on_send(&self, object: u32, segment: &Departing) -> (Wishes, ForeignHeader) {
-        let mut header = ForeignHeader::default();
+    fn on_send(&self, object: u32, segment: &Departing) -> (Wishes, Numbers) {
+        let mut header = Numbers::default();
         let wishes = Self::tell(object, (segment.now, Asked::Otherwise), |py, methods| {
             let segment = PyDeparting {
                 now: segment.now.as_secs(),
@@ -483,14 +482,14 @@ impl Host for PythonHost {
             let answer = methods.second.bind(py).call1((segment,))?;
             if !answer.is_none() {
                 let fields = answer.extract::<Fields>()?;
-                header.fields = fields.into();
+                header = fields.into();
             }
             Ok(())
         });
         (wishes, header)
     }
 
-    fn on_ack(&self, object: u32, ack: &Ack<ForeignHeader>) -> Wishes {
+    fn on_ack(&self, object: u32, ack: &Ack<Numbers>) -> Wishes {
         Self::tell(object, (ack.now, Asked::Otherwise), |py, methods| {
             let ack = PyAck {
                 now: ack.now.as_secs(),
@@ -501,7 +500,7 @@ impl Host for PythonHost {
                 min_rtt: seconds(ack.min_rtt),
                 in_flight: ack.in_flight,
                 recovering: ack.recovering,
-                header: ack.header.fields.into(),
+                header: ack.header.into(),
                 code: ack.code as u8,
                 ece: ack.ece,
             };
@@ -563,7 +562,7 @@ impl Host for PythonHost {
         &self,
         object: u32,
         now: Time,
-        packet: Passing<'_, ForeignHeader>,
+        packet: Passing<'_, Numbers>,
         backlog: Backlog,
     ) -> Verdict {
         let lets_in = Self::attempt(|py| {
@@ -575,13 +574,7 @@ impl Host for PythonHost {
         if lets_in == Some(false) { Verdict::Drop } else { Verdict::Forward }
     }
 
-    fn on_departure(
-        &self,
-        object: u32,
-        now: Time,
-        packet: Passing<'_, ForeignHeader>,
-        backlog: Backlog,
-    ) {
+    fn on_departure(&self, object: u32, now: Time, packet: Passing<'_, Numbers>, backlog: Backlog) {
         Self::attempt(|py| {
             let methods = Methods::of(py, object)?;
             pass(py, &methods.second, now, packet, backlog).map(drop)
@@ -640,7 +633,7 @@ fn pass<'py>(
     py: Python<'py>,
     method: &Py<PyAny>,
     now: Time,
-    packet: Passing<'_, ForeignHeader>,
+    packet: Passing<'_, Numbers>,
     backlog: Backlog,
 ) -> PyResult<Bound<'py, PyAny>> {
     let shown = PyPacket {

@@ -4,7 +4,8 @@
 
 use std::collections::VecDeque;
 
-use cc::roles::{Backlog, Limit, PacketKind, Service};
+use cc::classes::Service;
+use cc::roles::{Backlog, Limit, PacketKind};
 use units::Time;
 
 mod scheduler;

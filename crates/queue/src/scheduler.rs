@@ -1,11 +1,12 @@
-//! The queues of a link with classes ([`cc::classes`]): which class is served next, what is dropped to
-//! make room. Who asks in which order is the link's affair: [`Queue::select`], then
+//! The queues of a link with classes ([`cc::classes`]): which class is served next, what is dropped
+//! to make room. Who asks in which order is the link's affair: [`Queue::select`], then
 //! [`Queue::take_head`] until a packet may go out, then [`Queue::served`].
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use cc::classes::{AnyCell, Order, Overflow, Plan};
+use cc::classes::{Order, Overflow, Plan};
+use cc::registry::AnyCell;
 use cc::roles::{Backlog, Limit};
 
 use crate::{Queue, Waiting};
@@ -351,7 +352,8 @@ impl Queue {
         cells.get_mut(number as usize)
     }
 
-    /// The `n`-th packet in order of arrival (where classes have queues of their own: class by class).
+    /// The `n`-th packet in order of arrival (where classes have queues of their own: class by
+    /// class).
     pub fn drawn(&self, n: u32) -> Option<u32> {
         let classes = self.classes.as_ref()?;
         let (queue, place) = classes.find(n as usize)?;
@@ -411,8 +413,8 @@ impl Queue {
             }
     }
 
-    /// Makes room for a packet of a class: what is dropped goes to `gone`. False when the packet is to
-    /// be dropped itself.
+    /// Makes room for a packet of a class: what is dropped goes to `gone`. False when the packet is
+    /// to be dropped itself.
     pub fn make_room(&mut self, class: u32, size: u32, gone: &mut Vec<Waiting>) -> bool {
         let Some(plan) = self.classes.as_ref().map(|classes| classes.plan) else { return false };
         while !self.fits_class(class, size) {

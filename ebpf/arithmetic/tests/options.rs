@@ -2,9 +2,9 @@
 
 mod common;
 
-use cc::explicit::ixcp::IxcpHeader;
-use cc::explicit::mlcp::{MlcpHeader, MlcpSender, MlcpSenderParams};
-use cc::explicit::xcp::{XcpHeader, XcpSender, XcpSenderParams};
+use cc::explicit::load::mlcp::{MlcpHeader, MlcpSender, MlcpSenderParams};
+use cc::explicit::xcp::ixcp::IxcpHeader;
+use cc::explicit::xcp::xcp::{XcpHeader, XcpSender, XcpSenderParams};
 use cc::roles::{Ecn, Header, Sender};
 use clearpipe_arithmetic::{MAX_CWND, Mlcp, Xcp, believe};
 use common::{Bound, ack, context, draw, q32};

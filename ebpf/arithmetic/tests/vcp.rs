@@ -2,9 +2,9 @@
 
 mod common;
 
-use cc::explicit::dpcp::order::{DpcpHeader, Numbers, Part, Sent};
-use cc::explicit::dpcp::{DpcpSender, DpcpSenderParams};
-use cc::explicit::vcp::{VcpSender, VcpSenderParams};
+use cc::explicit::load::dpcp::order::{DpcpHeader, Numbers, Part, Sent};
+use cc::explicit::load::dpcp::{DpcpSender, DpcpSenderParams};
+use cc::explicit::load::vcp::{VcpSender, VcpSenderParams};
 use cc::roles::{Ecn, Sender};
 use clearpipe_arithmetic::{Dpcp, MAX_CWND, Vcp};
 use common::{Bound, CODES, ack, context, draw, packets, q32};

@@ -9,12 +9,13 @@
 //! Deviations:
 //! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival
 //!   that is more than an interval after the last change.
-//! - D2: max_p still rises at `top` and still shrinks at `bottom`, as in the paper (<= 0.5, >= 0.01);
-//!   ns-2.35 stops there.
+//! - D2: max_p still rises at `top` and still shrinks at `bottom`, as in the paper (<= 0.5, >=
+//!   0.01); ns-2.35 stops there.
 //! - D3: the thresholds and w_q follow a change of the capacity; ns-2.35 keeps them.
 
 use units::{Rate, Span, Time};
 
+use super::adaptation::{Adaptation, AdaptationParams};
 use super::policy::Counting;
 use super::red::{Red, RedParams};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
@@ -42,17 +43,8 @@ params! {
         w_q: f64 = 0.0 => (0.0, 1.0);
         /// max_p at the start, the probability at max_th.
         max_p: f64 = 0.1 => (1e-6, 1.0);
-        /// Time between two changes of max_p (section 4).
-        interval: Span = Span::from_millis(500) => (1e-3, 100.0);
-        /// alpha, the increase of max_p, of which at most max_p/4 is taken (section 4).
-        alpha: f64 = 0.01 => (0.0, 1.0);
-        /// beta, the decrease factor of max_p (section 4).
-        beta: f64 = 0.9 => (0.0, 1.0);
-        /// max_p is decreased from this on; 0: the lesser of 0.01 and 10/C, C in packets/s
-        /// (ns-2's rule for bottom_).
-        bottom: f64 = 0.01 => (0.0, 1.0);
-        /// max_p is increased up to this.
-        top: f64 = 0.5 => (0.0, 1.0);
+        /// How max_p follows the average.
+        adaptation: AdaptationParams;
         /// Does the probability rise to 1 between max_th and 2*max_th, rather than jump?
         gentle: bool = true;
         /// Is the first mark held back until count*p_b reaches 1?
@@ -94,70 +86,12 @@ impl AredParams {
     }
 }
 
-/// How max_p follows the average.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Adaptation {
-    interval: Span,
-    alpha: f64,
-    beta: f64,
-    bottom: f64,
-    top: f64,
-    next: Time,
-}
-
-impl Default for Adaptation {
-    fn default() -> Adaptation {
-        let p = AredParams::default();
-        Adaptation {
-            interval: p.interval,
-            alpha: p.alpha,
-            beta: p.beta,
-            bottom: p.bottom,
-            top: p.top,
-            next: Time::ZERO + p.interval,
-        }
-    }
-}
-
-impl Adaptation {
-    fn new(params: &AredParams, context: &RouterContext) -> Adaptation {
-        let size = match params.mean_size {
-            0 => f64::from(context.packet_bytes.max(1)),
-            size => size as f64,
-        };
-        let rate = context.capacity.bytes_per_sec() / size;
-        Adaptation {
-            interval: params.interval,
-            alpha: params.alpha,
-            beta: params.beta,
-            bottom: if params.bottom > 0.0 { params.bottom } else { (10.0 / rate).min(0.01) },
-            top: params.top,
-            next: Time::ZERO + params.interval,
-        }
-    }
-
-    /// With the running timer of `old`.
-    pub fn running_as(self, old: &Adaptation) -> Adaptation {
-        Adaptation { next: old.next, ..self }
-    }
-
-    /// When max_p is looked at next.
-    pub fn next(&self) -> Time {
-        self.next
-    }
-
-    /// The next max_p (section 4, figure 1).
-    pub fn adapt(&mut self, now: Time, average: f64, (min, max): (f64, f64), max_p: f64) -> f64 {
-        self.next = now + self.interval;
-        let part = 0.4 * (max - min);
-        if average > max - part && max_p <= self.top {
-            (max_p + self.alpha.min(max_p / 4.0)).min(1.0)
-        } else if average < min + part && max_p >= self.bottom {
-            max_p * self.beta
-        } else {
-            max_p
-        }
-    }
+fn adaptation(params: &AredParams, context: &RouterContext) -> Adaptation {
+    let size = match params.mean_size {
+        0 => f64::from(context.packet_bytes.max(1)),
+        size => size as f64,
+    };
+    Adaptation::new(&params.adaptation, context.capacity.bytes_per_sec() / size)
 }
 
 /// The router's part.
@@ -169,7 +103,7 @@ impl Router for Ared {
     type Header = ();
 
     fn new(params: &AredParams, context: &RouterContext) -> Ared {
-        Ared(Red::adapting(&params.red(), Some(Adaptation::new(params, context)), context))
+        Ared(Red::adapting(&params.red(), Some(adaptation(params, context)), context))
     }
 
     #[inline]
@@ -195,7 +129,7 @@ impl Router for Ared {
     }
 
     fn retune(&mut self, params: &AredParams, context: &RouterContext) {
-        let adaptation = Adaptation::new(params, context);
+        let adaptation = adaptation(params, context);
         self.0.retune_adapting(&params.red(), Some(adaptation), context);
     }
 
@@ -211,31 +145,12 @@ mod tests {
     use super::*;
     use crate::tests::{ms, near, router_context};
 
-    /// Thresholds 100 and 300: the target band is 180 to 220.
-    fn next(max_p: f64, average: f64) -> f64 {
-        Adaptation::default().adapt(ms(500), average, (100.0, 300.0), max_p)
-    }
-
-    #[test]
-    fn max_p_rises_by_a_quarter_at_most_and_shrinks_by_a_tenth() {
-        assert!(near(next(0.1, 221.0), 0.11));
-        // A quarter of 0.02 is less than 0.01.
-        assert!(near(next(0.02, 221.0), 0.025));
-        assert!(near(next(0.1, 179.0), 0.09));
-        assert!(near(next(0.1, 181.0), 0.1) && near(next(0.1, 219.0), 0.1));
-        // max_p <= 0.5 rises, max_p >= 0.01 shrinks.
-        assert!(near(next(0.5, 400.0), 0.51) && near(next(0.501, 400.0), 0.501));
-        assert!(near(next(0.01, 0.0), 0.009) && near(next(0.0099, 0.0), 0.0099));
-        // A probability it stays, whatever the top.
-        let mut high = Adaptation { top: 1.0, ..Adaptation::default() };
-        assert!(near(high.adapt(ms(500), 400.0, (100.0, 300.0), 0.995), 1.0));
-    }
-
     #[test]
     fn bottom_may_follow_the_capacity() {
         // 150 Mb/s: 10/18,750 = 5.333e-4; 2 Mb/s: 10/250 = 0.04, so 0.01.
-        let params = AredParams { bottom: 0.0, ..AredParams::default() };
-        let bottom = |rate| Adaptation::new(&params, &router_context(Rate(rate), 100)).bottom;
+        let follow = AdaptationParams { bottom: 0.0, ..AdaptationParams::default() };
+        let params = AredParams { adaptation: follow, ..AredParams::default() };
+        let bottom = |rate| adaptation(&params, &router_context(Rate(rate), 100)).bottom;
         assert!(near(bottom(150_000_000), 10.0 / 18_750.0));
         assert!(near(bottom(2_000_000), 0.01));
     }

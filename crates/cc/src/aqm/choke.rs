@@ -1,19 +1,20 @@
 //! CHOKe. Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for
 //! approximating fair bandwidth allocation", INFOCOM 2000, section 3.
 //!
-//! Above min_th an arrival is compared with a packet drawn at random from the queue. If both are of one
-//! flow, both are dropped. Otherwise it is dropped with RED's probability below max_th, and always above.
-//! A flow that does not respond fills more of the queue than others and so is hit more often.
+//! Above min_th an arrival is compared with a packet drawn at random from the queue. If both are of
+//! one flow, both are dropped. Otherwise it is dropped with RED's probability below max_th, and
+//! always above. A flow that does not respond fills more of the queue than others and so is hit
+//! more often.
 //!
-//! Deviations: D1: the draw is from what waits; the packet in service is not part of the queue here.
-//! D2: one packet is drawn (the paper's m of section 3.3 is 1).
+//! Deviations: D1: the draw is from what waits; the packet in service is not part of the queue
+//! here. D2: one packet is drawn (the paper's m of section 3.3 is 1).
 
 use units::random::Stream;
 use units::{Rate, Time};
 
 use crate::aqm::early::{Average, Early, threshold};
-use crate::classes::{Place, Plan};
-use crate::roles::{Backlog, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// RED's parameters, section 4: min_th 100, max_th 200, a buffer of 300 packets.
@@ -55,29 +56,6 @@ impl Router for Choke {
         }
     }
 
-    fn service(_: &ChokeParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
-        self.average.update(now, f64::from(backlog.packets), backlog.packets == 0);
-        let draws = self.average.value > self.early.min_th && backlog.packets > 0;
-        draws.then(|| {
-            let drawn = self.stream.unit() * f64::from(backlog.packets);
-            (drawn as u32).min(backlog.packets - 1)
-        })
-    }
-
-    fn admit(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        if place.drawn == Some(packet.flow) {
-            return Verdict::DropBoth;
-        }
-        match self.early.picks(self.average.value, &mut self.stream) {
-            true => Verdict::Drop,
-            false => Verdict::Forward,
-        }
-    }
-
     #[inline(never)] // the hot path of links without classes has it in its dispatch
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         if backlog.packets == 0 {
@@ -104,6 +82,33 @@ impl Router for Choke {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("avg", self.average.value);
         sink("p_b", self.early.initial(self.average.value));
+    }
+}
+
+impl Scheduler for Choke {
+    type Cell = ();
+
+    fn plan(_: &ChokeParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
+        self.average.update(now, f64::from(backlog.packets), backlog.packets == 0);
+        let draws = self.average.value > self.early.min_th && backlog.packets > 0;
+        draws.then(|| {
+            let drawn = self.stream.unit() * f64::from(backlog.packets);
+            (drawn as u32).min(backlog.packets - 1)
+        })
+    }
+
+    fn admit(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> Verdict {
+        if place.drawn == Some(packet.flow) {
+            return Verdict::DropBoth;
+        }
+        match self.early.picks(self.average.value, &mut self.stream) {
+            true => Verdict::Drop,
+            false => Verdict::Forward,
+        }
     }
 }
 

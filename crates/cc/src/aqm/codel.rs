@@ -1,18 +1,19 @@
 //! CoDel, controlled delay. RFC 8289 (January 2018), section 5.
 //!
-//! Packets are timed while they wait. When all that left for an INTERVAL had waited longer than TARGET,
-//! the packet at the head is dropped, and further ones at times that come closer with the square root
-//! of their count, until one has waited less or no more than one packet is left.
+//! Packets are timed while they wait. When all that left for an INTERVAL had waited longer than
+//! TARGET, the packet at the head is dropped, and further ones at times that come closer with the
+//! square root of their count, until one has waited less or no more than one packet is left.
 //!
 //! Deviations:
-//! - D1: capable packets are marked instead of dropped unless `ecn` is off; a mark takes the place of
-//!   the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has it).
+//! - D1: capable packets are marked instead of dropped unless `ecn` is off; a mark takes the place
+//!   of the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has
+//!   it).
 //! - D2: MAXPACKET is the size of a full data packet.
 
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Place, Plan};
-use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// The two times of section 4.
@@ -179,16 +180,6 @@ impl Router for CoDel {
         CoDel { law, ecn: params.ecn, control: Control::default(), sojourn: Span::ZERO }
     }
 
-    fn service(_: &CoDelParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn on_head(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        self.sojourn = packet.queued_for;
-        let behind = (place.queue.bytes, place.again);
-        at_head(&mut self.control, (&self.law, self.ecn), now, packet, behind)
-    }
-
     /// Times do not depend on the capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
 
@@ -206,6 +197,25 @@ impl Router for CoDel {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sojourn", self.sojourn.as_secs());
         self.control.probe(sink);
+    }
+}
+
+impl Scheduler for CoDel {
+    type Cell = ();
+
+    fn plan(_: &CoDelParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn on_head(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, ()>,
+        place: &mut Place<'_, ()>,
+    ) -> Verdict {
+        self.sojourn = packet.queued_for;
+        let behind = (place.queue.bytes, place.again);
+        at_head(&mut self.control, (&self.law, self.ecn), now, packet, behind)
     }
 }
 
@@ -237,7 +247,8 @@ mod tests {
 
     /// A packet each ms that has waited 20 ms: late from 0, so the first is dropped at 100 ms, the
     /// second 100 ms later (count 1), the next after 100/sqrt(2) = 70.7, 100/sqrt(3) = 57.7 and
-    /// 100/sqrt(4) = 50 ms: at 270.7, 328.4 and 378.4 ms, so with the packets of 271, 329 and 379 ms.
+    /// 100/sqrt(4) = 50 ms: at 270.7, 328.4 and 378.4 ms, so with the packets of 271, 329 and 379
+    /// ms.
     #[test]
     fn drops_come_closer_with_the_root_of_their_count() {
         let mut control = Control::default();

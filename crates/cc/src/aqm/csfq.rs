@@ -1,20 +1,21 @@
-//! CSFQ, core-stateless fair queueing. Stoica, Shenker, Zhang, "Core-stateless fair queueing: achieving
-//! approximately fair bandwidth allocations in high speed networks", SIGCOMM 1998, section 3.
+//! CSFQ, core-stateless fair queueing. Stoica, Shenker, Zhang, "Core-stateless fair queueing:
+//! achieving approximately fair bandwidth allocations in high speed networks", SIGCOMM 1998,
+//! section 3.
 //!
-//! The edge estimates each flow's rate by exponential averaging and writes it on its packets. A core
-//! router keeps no flow: it estimates the fair rate alpha from the total of what arrives (A) and of what
-//! it lets in (F), drops a packet of label r with probability max(0, 1 - alpha/r), and writes
-//! min(r, alpha) on those that pass. The queue is first in, first out.
+//! The edge estimates each flow's rate by exponential averaging and writes it on its packets. A
+//! core router keeps no flow: it estimates the fair rate alpha from the total of what arrives (A)
+//! and of what it lets in (F), drops a packet of label r with probability max(0, 1 - alpha/r), and
+//! writes min(r, alpha) on those that pass. The queue is first in, first out.
 //!
-//! A link with `csfq-edge` labels what comes and then does as a core link: a single congested link is
-//! both.
+//! A link with `csfq-edge` labels what comes and then does as a core link: a single congested link
+//! is both.
 //!
 //! Deviations:
-//! - D1: as in the authors' ns-2 code, alpha is not used (nothing is dropped by probability) while it is
-//!   0: at the start and whenever the link has not been congested for a K_c with less than `threshold`
-//!   waiting. It starts from the largest label seen.
-//! - D2: as there, alpha falls by 1 % with each packet that the buffer drops, 29 times (to 75 %) in each
-//!   K_c at most, and is never above the capacity.
+//! - D1: as in the authors' ns-2 code, alpha is not used (nothing is dropped by probability) while
+//!   it is 0: at the start and whenever the link has not been congested for a K_c with less than
+//!   `threshold` waiting. It starts from the largest label seen.
+//! - D2: as there, alpha falls by 1 % with each packet that the buffer drops, 29 times (to 75 %) in
+//!   each K_c at most, and is never above the capacity.
 //! - D3: packets of one instant are averaged by the formula's limit for T -> 0, which adds l/K; the
 //!   authors add their sizes up until time goes on. A flow's first packet is such a one.
 //! - D4: a label is 32 bits (24 significant ones).
@@ -22,8 +23,8 @@
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Kept, Place, Plan};
-use crate::roles::{Limit, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Limit, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// Section 4's values.
@@ -32,10 +33,11 @@ params! {
         k: Span = Span::from_millis(100) => (1e-5, 100.0);
         /// K_alpha, constant of the estimates of A and F, section 3.2.2.
         k_alpha: Span = Span::from_millis(200) => (1e-5, 100.0);
-        /// K_c, time between updates of alpha, section 3.2.2; the authors' code has K_alpha for both.
+        /// K_c, time between updates of alpha, section 3.2.2; the authors' code has K_alpha for
+        /// both.
         k_c: Span = Span::from_millis(200) => (1e-5, 100.0);
-        /// Queue below which alpha is forgotten without congestion, as a part of the buffer (16 KB of
-        /// 64 KB), section 4.
+        /// Queue below which alpha is forgotten without congestion, as a part of the buffer (16 KB
+        /// of 64 KB), section 4.
         threshold: f64 = 0.25 => (0.0, 1.0);
     }
 }
@@ -169,7 +171,7 @@ impl Core {
         }
     }
 
-    fn admit(&mut self, now: Time, size: u32, place: &mut Place<'_>) -> Verdict {
+    fn admit<C>(&mut self, now: Time, size: u32, place: &mut Place<'_, C>) -> Verdict {
         let bits = f64::from(size) * 8.0;
         let label = f64::from(*place.label);
         let p = self.probability(label);
@@ -216,14 +218,6 @@ impl Router for Csfq {
         Csfq(Core::new(params, context))
     }
 
-    fn service(_: &CsfqParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        self.0.admit(now, packet.size, place)
-    }
-
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
         self.0.capacity = capacity.as_bps();
     }
@@ -236,6 +230,18 @@ impl Router for Csfq {
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         self.0.probe(sink);
+    }
+}
+
+impl Scheduler for Csfq {
+    type Cell = ();
+
+    fn plan(_: &CsfqParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> Verdict {
+        self.0.admit(now, packet.size, place)
     }
 }
 
@@ -254,21 +260,6 @@ impl Router for CsfqEdge {
         CsfqEdge { core: Core::new(params, context), k: params.k }
     }
 
-    fn service(_: &CsfqParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn cell(&self, flow: u32) -> u32 {
-        flow
-    }
-
-    fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        let bits = f64::from(packet.size) * 8.0;
-        let rate = RateEstimate::open(place.cell).update(now, bits, self.k);
-        *place.label = rate as f32;
-        self.core.admit(now, packet.size, place)
-    }
-
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
         self.core.capacity = capacity.as_bps();
     }
@@ -285,10 +276,33 @@ impl Router for CsfqEdge {
     }
 }
 
+impl Scheduler for CsfqEdge {
+    type Cell = RateEstimate;
+
+    fn plan(_: &CsfqParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, ()>,
+        place: &mut Place<'_, RateEstimate>,
+    ) -> Verdict {
+        let bits = f64::from(packet.size) * 8.0;
+        let rate = place.cell.update(now, bits, self.k);
+        *place.label = rate as f32;
+        self.core.admit(now, packet.size, place)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::AnyCell;
     use crate::roles::Ecn;
     use crate::tests::{in_place, ms, near, passing, router_context};
 
@@ -298,8 +312,8 @@ mod tests {
     }
 
     /// K = 100 ms, packets of 8000 bits: first 8000/0.1 = 80 kb/s; 50 ms later
-    /// (1 - e^-0.5) 8000/0.05 + e^-0.5 80,000 = 0.393469*160,000 + 0.606531*80,000 = 111,477.5; at the
-    /// same instant again 80,000 more.
+    /// (1 - e^-0.5) 8000/0.05 + e^-0.5 80,000 = 0.393469*160,000 + 0.606531*80,000 = 111,477.5; at
+    /// the same instant again 80,000 more.
     #[test]
     fn rates_are_averaged_exponentially() {
         let mut estimate = RateEstimate::default();
@@ -370,7 +384,7 @@ mod tests {
     fn a_packet_that_passes_carries_no_more_than_alpha() {
         let mut core = Core { alpha: 1e6, ..core() };
         let mut relabelled = |label: f32| {
-            let (mut seen, mut cell) = (label, AnyCell::Empty);
+            let (mut seen, mut cell) = (label, ());
             loop {
                 let verdict = in_place(|place| {
                     let mut place = Place { label: &mut seen, cell: &mut cell, ..*place };
@@ -388,7 +402,7 @@ mod tests {
     #[test]
     fn the_edge_writes_the_flows_rate() {
         let mut edge = CsfqEdge::new(&CsfqParams::default(), &router_context(Rate(10_000_000), 64));
-        let (mut label, mut cell, mut ecn) = (0.0, AnyCell::Empty, Ecn::NotCapable);
+        let (mut label, mut cell, mut ecn) = (0.0, RateEstimate::default(), Ecn::NotCapable);
         for at in 0..2000 {
             in_place(|place| {
                 let mut place = Place { label: &mut label, cell: &mut cell, ..*place };

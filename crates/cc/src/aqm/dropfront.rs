@@ -6,8 +6,8 @@
 //! Deviations: D1: a packet larger than the whole buffer is dropped itself, and with it those that
 //! made room in vain.
 
-use crate::classes::{Overflow, Plan};
-use crate::roles::{Router, RouterContext, Service};
+use crate::classes::{Overflow, Plan, Scheduler};
+use crate::roles::{Router, RouterContext};
 
 params! {
     /// Drop from front has no parameters: the limit belongs to the buffer.
@@ -24,8 +24,12 @@ impl Router for DropFront {
     fn new(_: &DropFrontParams, _: &RouterContext) -> DropFront {
         DropFront
     }
-    fn service(_: &DropFrontParams) -> Service {
-        Service::Classes(Plan { overflow: Overflow::Front, ..Plan::FIFO })
-    }
     fn retune(&mut self, _: &DropFrontParams, _: &RouterContext) {}
+}
+
+impl Scheduler for DropFront {
+    type Cell = ();
+    fn plan(_: &DropFrontParams) -> Plan {
+        Plan { overflow: Overflow::Front, ..Plan::FIFO }
+    }
 }

@@ -1,24 +1,24 @@
 //! DRR, deficit round robin. Shreedhar and Varghese, "Efficient fair queueing using deficit round
 //! robin", SIGCOMM 1995, section 3.
 //!
-//! Each flow has a queue. In its turn a queue gets a quantum of bytes on its deficit counter and sends
-//! while its head is not larger than the counter, which falls by what is sent; what is left is kept
-//! for its next turn, and lost when the queue runs empty.
+//! Each flow has a queue. In its turn a queue gets a quantum of bytes on its deficit counter and
+//! sends while its head is not larger than the counter, which falls by what is sent; what is left
+//! is kept for its next turn, and lost when the queue runs empty.
 //!
 //! Deviations:
 //! - D1: a queue for each flow, where the paper hashes flows into queues.
 //! - D2: a full buffer drops the last packet of the queue with the most bytes (the paper's buffer
 //!   stealing leaves the choice of the packet open).
 
-use crate::classes::{By, Order, Overflow, Place, Plan};
-use crate::roles::{Passing, Router, RouterContext, Service};
+use crate::classes::{By, Order, Overflow, Place, Plan, Scheduler};
+use crate::roles::{Passing, Router, RouterContext};
 use units::Time;
 
 params! {
     /// What makes a class, and what it gets.
     pub struct DrrParams {
-        /// What makes a class: a flow, a group of flows in the order of the scenario, or ACKs (class 0)
-        /// and data (class 1).
+        /// What makes a class: a flow, a group of flows in the order of the scenario, or ACKs
+        /// (class 0) and data (class 1).
         by: By = By::Flow;
         /// Q, the quantum of weight 1 [bytes], section 3; 0: a full packet.
         quantum: u64 = 0 => (0.0, 1e6);
@@ -48,24 +48,28 @@ impl Router for Drr {
         Drr { by: params.by, weights: [params.w0, params.w1, params.w2, params.w3] }
     }
 
-    fn service(params: &DrrParams) -> Service {
-        Service::Classes(Plan {
+    fn retune(&mut self, params: &DrrParams, context: &RouterContext) {
+        *self = Drr::new(params, context);
+    }
+}
+
+impl Scheduler for Drr {
+    type Cell = ();
+
+    fn plan(params: &DrrParams) -> Plan {
+        Plan {
             order: Order::RoundRobin,
             quantum: params.quantum as u32,
             overflow: Overflow::Longest,
             per_class: None,
-        })
+        }
     }
 
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
         self.by.class(packet.flow, packet.kind, place.group)
     }
 
     fn weight(&self, class: u32) -> f64 {
         self.weights[class.min(3) as usize]
-    }
-
-    fn retune(&mut self, params: &DrrParams, context: &RouterContext) {
-        *self = Drr::new(params, context);
     }
 }

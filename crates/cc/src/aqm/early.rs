@@ -1,6 +1,6 @@
-//! What RED's relatives share: the slow average of a queue in packets that ages while the line is idle,
-//! and the spread choice of packets between two thresholds. Floyd and Jacobson, "Random early detection
-//! gateways for congestion avoidance", ToN 1993, section IV; formulas as printed there.
+//! What RED's relatives share: the slow average of a queue in packets that ages while the line is
+//! idle, and the spread choice of packets between two thresholds. Floyd and Jacobson, "Random early
+//! detection gateways for congestion avoidance", ToN 1993, section IV; formulas as printed there.
 
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn the_gap_between_picks_is_uniform() {
-        // p_b = 0.1*(15 - 10)/(20 - 10) = 0.05: a gap is uniform on 1..20, mean 10.5; the first after
-        // the average rose has count 0 as well. Standard error of 4000 gaps: 0.09.
+        // p_b = 0.1*(15 - 10)/(20 - 10) = 0.05: a gap is uniform on 1..20, mean 10.5; the first
+        // after the average rose has count 0 as well. Standard error of 4000 gaps: 0.09.
         let mut early = Early::new((10.0, 20.0), 0.1);
         assert!(near(early.initial(15.0), 0.05));
         let mut stream = Stream::new(1, 0, "test");

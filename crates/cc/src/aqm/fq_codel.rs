@@ -1,9 +1,9 @@
 //! FQ-CoDel. RFC 8290 (January 2018), sections 4 and 5.
 //!
-//! Flows are hashed into queues. A queue that was empty goes to the list of new ones, which is served
-//! before that of the old ones, each by deficit round robin; so flows that send less than their share
-//! wait for nobody. Each queue has CoDel's state of its own. When the limit is reached, the queue with
-//! the most bytes loses half its packets from the front, 64 at most.
+//! Flows are hashed into queues. A queue that was empty goes to the list of new ones, which is
+//! served before that of the old ones, each by deficit round robin; so flows that send less than
+//! their share wait for nobody. Each queue has CoDel's state of its own. When the limit is reached,
+//! the queue with the most bytes loses half its packets from the front, 64 at most.
 //!
 //! Deviations:
 //! - D1: the hash is over the flow's number and a random salt, where the RFC hashes the 5-tuple.
@@ -13,8 +13,8 @@
 use units::{Span, Time};
 
 use crate::aqm::codel::{Control, Law, at_head};
-use crate::classes::{Kept, Order, Overflow, Place, Plan};
-use crate::roles::{Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Order, Overflow, Place, Plan, Scheduler};
+use crate::roles::{Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// Sections 5.2.1 to 5.2.7.
@@ -60,33 +60,6 @@ impl Router for FqCoDel {
         }
     }
 
-    fn service(params: &FqCoDelParams) -> Service {
-        Service::Classes(Plan {
-            order: Order::NewFirst,
-            quantum: params.quantum as u32,
-            overflow: Overflow::LongestFront(BATCH),
-            per_class: None,
-        })
-    }
-
-    /// The queue of a flow: its number and the salt through splitmix64's finisher.
-    fn cell(&self, flow: u32) -> u32 {
-        let mut z = self.salt ^ u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % self.queues) as u32
-    }
-
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, _: &mut Place<'_>) -> u32 {
-        self.cell(packet.flow)
-    }
-
-    fn on_head(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        self.sojourn = packet.queued_for;
-        let control = Control::open(place.cell);
-        at_head(control, (&self.law, self.ecn), now, packet, (place.queue.bytes, place.again))
-    }
-
     /// The number of queues stays as it was: flows do not move.
     fn retune(&mut self, params: &FqCoDelParams, context: &RouterContext) {
         let FqCoDel { queues, salt, sojourn, .. } = *self;
@@ -98,6 +71,41 @@ impl Router for FqCoDel {
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("sojourn", self.sojourn.as_secs());
+    }
+}
+
+impl Scheduler for FqCoDel {
+    type Cell = Control;
+
+    fn plan(params: &FqCoDelParams) -> Plan {
+        Plan {
+            order: Order::NewFirst,
+            quantum: params.quantum as u32,
+            overflow: Overflow::LongestFront(BATCH),
+            per_class: None,
+        }
+    }
+
+    /// The queue of a flow: its number and the salt through splitmix64's finisher.
+    fn cell(&self, flow: u32) -> u32 {
+        let mut z = self.salt ^ u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % self.queues) as u32
+    }
+
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, _: &mut Place<'_, Control>) -> u32 {
+        self.cell(packet.flow)
+    }
+
+    fn on_head(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, ()>,
+        place: &mut Place<'_, Control>,
+    ) -> Verdict {
+        self.sojourn = packet.queued_for;
+        at_head(place.cell, (&self.law, self.ecn), now, packet, (place.queue.bytes, place.again))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod policy;
 
+pub(crate) mod adaptation;
 pub mod ared;
 pub mod avq;
 pub mod blue;

@@ -2,11 +2,11 @@
 //! arrival within it; a packet in service is not interrupted. It is the usual implementation of
 //! expedited forwarding (RFC 3246, appendix; RFC 2475 for classes by marks of the edge).
 //!
-//! Classes share the link's limit, so low ones that fill the buffer keep high ones out unless each has
-//! a limit of its own.
+//! Classes share the link's limit, so low ones that fill the buffer keep high ones out unless each
+//! has a limit of its own.
 
-use crate::classes::{By, Order, Place, Plan};
-use crate::roles::{Limit, Passing, Router, RouterContext, Service};
+use crate::classes::{By, Order, Place, Plan, Scheduler};
+use crate::roles::{Limit, Passing, Router, RouterContext};
 use units::Time;
 
 params! {
@@ -34,16 +34,20 @@ impl Router for Priority {
         Priority { by: params.by }
     }
 
-    fn service(params: &PriorityParams) -> Service {
-        let per_class = (params.per_class > 0).then_some(Limit::Packets(params.per_class as u32));
-        Service::Classes(Plan { order: Order::Priority, per_class, ..Plan::FIFO })
-    }
-
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
-        self.by.class(packet.flow, packet.kind, place.group)
-    }
-
     fn retune(&mut self, params: &PriorityParams, context: &RouterContext) {
         *self = Priority::new(params, context);
+    }
+}
+
+impl Scheduler for Priority {
+    type Cell = ();
+
+    fn plan(params: &PriorityParams) -> Plan {
+        let per_class = (params.per_class > 0).then_some(Limit::Packets(params.per_class as u32));
+        Plan { order: Order::Priority, per_class, ..Plan::FIFO }
+    }
+
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
+        self.by.class(packet.flow, packet.kind, place.group)
     }
 }

@@ -23,10 +23,12 @@
 //!   for ns-2's rules. Its w_q falls further where three times the link's delay is above 100 ms;
 //!   that is not followed, as a router does not know its link's delay.
 
+use core::fmt;
+
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
-use super::ared::Adaptation;
+use super::adaptation::Adaptation;
 use super::early::Average;
 use super::policy::{Gauge, signal};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
@@ -340,6 +342,15 @@ impl Router for Red {
         let next = self.count.map(|count| self.final_probability(count + 1.0, 1.0));
         sink("p_a", next.unwrap_or(0.0));
         sink("count", self.count.unwrap_or(0.0));
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let next = self.count.map_or(0.0, |count| self.final_probability(count + 1.0, 1.0));
+        writeln!(
+            out,
+            "RED picks the next packet with probability {next:.5}: its average queue is {:.1} packets",
+            self.average.value
+        )
     }
 }
 

@@ -1,14 +1,15 @@
 //! RIO, RED with in and out. Clark and Fang, "Explicit allocation of best-effort packet delivery
 //! service", ToN 6(4), 1998, section III.
 //!
-//! At the edge a tagger compares each flow with its service profile: packets within it are in, others
-//! out. Routers run two REDs: for in packets with the average of the in packets that wait, for out
-//! packets with the average of all, and with lower thresholds.
+//! At the edge a tagger compares each flow with its service profile: packets within it are in,
+//! others out. Routers run two REDs: for in packets with the average of the in packets that wait,
+//! for out packets with the average of all, and with lower thresholds.
 //!
 //! Deviations:
-//! - D1: the tagger is a token bucket per flow (the paper's is a time-sliding-window estimator, and names
-//!   the bucket as the other choice). It tags packets that carry no tag; so the first such link on
-//!   the path is the edge, and with `tag` off a link is a core one and takes untagged packets as out.
+//! - D1: the tagger is a token bucket per flow (the paper's is a time-sliding-window estimator, and
+//!   names the bucket as the other choice). It tags packets that carry no tag; so the first such
+//!   link on the path is the edge, and with `tag` off a link is a core one and takes untagged
+//!   packets as out.
 //! - D2: profiles belong to groups of flows, in the order of the scenario, each flow having one.
 //! - D3: ACKs are tagged as data is.
 
@@ -16,8 +17,8 @@ use units::random::Stream;
 use units::{Rate, Time};
 
 use crate::aqm::early::{Average, Early};
-use crate::classes::{Kept, Place, Plan};
-use crate::roles::{Backlog, Passing, Router, RouterContext, Service, Variable, Verdict};
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// Profiles, and the parameters of the two REDs.
@@ -109,37 +110,6 @@ impl Router for Rio {
         }
     }
 
-    fn service(_: &RioParams) -> Service {
-        Service::Classes(Plan::FIFO)
-    }
-
-    fn cell(&self, flow: u32) -> u32 {
-        flow
-    }
-
-    /// In is class 0, out is class 1: the link counts them apart.
-    fn classify(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
-        if self.tag && *place.label == 0.0 {
-            let profile = (self.profiles[place.group.min(3) as usize], self.depth);
-            let within = Bucket::open(place.cell).takes(now, profile, packet.size);
-            *place.label = if within { IN } else { OUT };
-        }
-        u32::from(*place.label != IN)
-    }
-
-    fn admit(&mut self, now: Time, _: Passing<'_, ()>, place: &mut Place<'_>) -> Verdict {
-        let all = place.backlog.packets;
-        let waiting_in = if place.class == 0 { place.queue.packets } else { all };
-        self.average_total.update(now, f64::from(all), all == 0);
-        let picked = if place.class == 0 {
-            self.average_in.update(now, f64::from(waiting_in), all == 0);
-            self.early_in.picks(self.average_in.value, &mut self.stream)
-        } else {
-            self.early_out.picks(self.average_total.value, &mut self.stream)
-        };
-        if picked { Verdict::Drop } else { Verdict::Forward }
-    }
-
     #[inline(never)] // the hot path of links without classes has it in its dispatch
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         if backlog.packets == 0 {
@@ -181,10 +151,49 @@ impl Router for Rio {
     }
 }
 
+impl Scheduler for Rio {
+    type Cell = Bucket;
+
+    fn plan(_: &RioParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    /// In is class 0, out is class 1: the link counts them apart.
+    fn classify(
+        &mut self,
+        now: Time,
+        packet: Passing<'_, ()>,
+        place: &mut Place<'_, Bucket>,
+    ) -> u32 {
+        if self.tag && *place.label == 0.0 {
+            let profile = (self.profiles[place.group.min(3) as usize], self.depth);
+            let within = place.cell.takes(now, profile, packet.size);
+            *place.label = if within { IN } else { OUT };
+        }
+        u32::from(*place.label != IN)
+    }
+
+    fn admit(&mut self, now: Time, _: Passing<'_, ()>, place: &mut Place<'_, Bucket>) -> Verdict {
+        let all = place.backlog.packets;
+        let waiting_in = if place.class == 0 { place.queue.packets } else { all };
+        self.average_total.update(now, f64::from(all), all == 0);
+        let picked = if place.class == 0 {
+            self.average_in.update(now, f64::from(waiting_in), all == 0);
+            self.early_in.picks(self.average_in.value, &mut self.stream)
+        } else {
+            self.early_out.picks(self.average_total.value, &mut self.stream)
+        };
+        if picked { Verdict::Drop } else { Verdict::Forward }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::AnyCell;
     use crate::roles::Ecn;
     use crate::tests::{in_place, ms, near, passing, router_context};
 
@@ -210,7 +219,7 @@ mod tests {
         let tagged = |tag, label: f32| {
             let params = RioParams { tag, profile1: 0.0, bucket: 1.0, ..RioParams::default() };
             let mut rio = Rio::new(&params, &router_context(Rate(1_000_000), 100));
-            let (mut ecn, mut cell, mut seen) = (Ecn::NotCapable, AnyCell::Empty, label);
+            let (mut ecn, mut cell, mut seen) = (Ecn::NotCapable, Bucket::default(), label);
             let class = in_place(|place| {
                 let mut place = Place {
                     group: 1,

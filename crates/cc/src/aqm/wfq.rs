@@ -1,27 +1,28 @@
 //! WFQ, weighted fair queueing, as start-time fair queueing: Goyal, Vin, Cheng, "Start-time fair
-//! queuing: a scheduling algorithm for integrated services packet switching networks", SIGCOMM 1996,
-//! section 2.
+//! queuing: a scheduling algorithm for integrated services packet switching networks", SIGCOMM
+//! 1996, section 2.
 //!
-//! Each class i has a queue and a weight r_i. A packet of l bytes has the start tag S = max(v, F') and
-//! the finish tag F = S + l/r_i, with F' the finish tag of the one before it in its class and v the
-//! start tag of the packet in service (when nothing waits and the line is idle: the largest finish
-//! tag served). The least start tag goes first. Of all weighted fair queueing it is the variant whose
-//! v needs no capacity, so that it stays fair on lines whose capacity changes.
+//! Each class i has a queue and a weight r_i. A packet of l bytes has the start tag S = max(v, F')
+//! and the finish tag F = S + l/r_i, with F' the finish tag of the one before it in its class and v
+//! the start tag of the packet in service (when nothing waits and the line is idle: the largest
+//! finish tag served). The least start tag goes first. Of all weighted fair queueing it is the
+//! variant whose v needs no capacity, so that it stays fair on lines whose capacity changes.
 //!
 //! Deviations:
-//! - D1: tags are given to heads of queues only, with the weight of the moment: the same as on arrival
-//!   while weights stand, as F' >= v as long as the class waits; changed weights count at once.
+//! - D1: tags are given to heads of queues only, with the weight of the moment: the same as on
+//!   arrival while weights stand, as F' >= v as long as the class waits; changed weights count at
+//!   once.
 //! - D2: a full buffer drops the last packet of the queue with the most bytes.
 
-use crate::classes::{By, Order, Overflow, Place, Plan};
-use crate::roles::{Passing, Router, RouterContext, Service};
+use crate::classes::{By, Order, Overflow, Place, Plan, Scheduler};
+use crate::roles::{Passing, Router, RouterContext};
 use units::Time;
 
 params! {
     /// What makes a class, and what it gets.
     pub struct WfqParams {
-        /// What makes a class: a flow, a group of flows in the order of the scenario, or ACKs (class 0)
-        /// and data (class 1).
+        /// What makes a class: a flow, a group of flows in the order of the scenario, or ACKs
+        /// (class 0) and data (class 1).
         by: By = By::Flow;
         /// r_0, weight of class 0: its share is its part of the sum of those that wait.
         w0: f64 = 1.0 => (0.01, 100.0);
@@ -49,23 +50,23 @@ impl Router for Wfq {
         Wfq { by: params.by, weights: [params.w0, params.w1, params.w2, params.w3] }
     }
 
-    fn service(_: &WfqParams) -> Service {
-        Service::Classes(Plan {
-            order: Order::StartTags,
-            overflow: Overflow::Longest,
-            ..Plan::FIFO
-        })
+    fn retune(&mut self, params: &WfqParams, context: &RouterContext) {
+        *self = Wfq::new(params, context);
+    }
+}
+
+impl Scheduler for Wfq {
+    type Cell = ();
+
+    fn plan(_: &WfqParams) -> Plan {
+        Plan { order: Order::StartTags, overflow: Overflow::Longest, ..Plan::FIFO }
     }
 
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_>) -> u32 {
+    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
         self.by.class(packet.flow, packet.kind, place.group)
     }
 
     fn weight(&self, class: u32) -> f64 {
         self.weights[class.min(3) as usize]
-    }
-
-    fn retune(&mut self, params: &WfqParams, context: &RouterContext) {
-        *self = Wfq::new(params, context);
     }
 }

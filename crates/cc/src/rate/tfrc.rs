@@ -1,19 +1,19 @@
 //! TFRC, TCP-friendly rate control. RFC 5348.
 //!
-//! The receiver measures the loss event rate p and the rate X_recv at which data arrives, and reports
-//! both once per RTT and at each new loss event. The sender paces its packets at the rate that TCP
-//! would have at p by the equation of section 3.1, at most twice the rate that arrived. Without
-//! reports it halves its rate. Nothing is sent again.
+//! The receiver measures the loss event rate p and the rate X_recv at which data arrives, and
+//! reports both once per RTT and at each new loss event. The sender paces its packets at the rate
+//! that TCP would have at p by the equation of section 3.1, at most twice the rate that arrived.
+//! Without reports it halves its rate. Nothing is sent again.
 //!
 //! Deviations:
-//! - D1: the feedback timer has run out when the first packet after its end arrives; no report leaves
-//!   between packets.
+//! - D1: the feedback timer has run out when the first packet after its end arrives; no report
+//!   leaves between packets.
 //! - D2: when a loss event makes a report leave early, X_recv over the last RTT is made of what has
 //!   arrived since the last report and of the mean rate before it.
-//! - D3: until the first report one packet leaves, and another one each time the nofeedback timer runs
-//!   out, not one each second.
-//! - D4: an interval is data-limited (section 8.2.1) when in the last two RTTs the application never
-//!   had more to send behind a packet.
+//! - D3: until the first report one packet leaves, and another one each time the nofeedback timer
+//!   runs out, not one each second.
+//! - D4: an interval is data-limited (section 8.2.1) when in the last two RTTs the application
+//!   never had more to send behind a packet.
 //! - D5: t_RTO = 4*R (section 3.1), without a minimum; b = 1.
 //! - D6: X_recv_set holds the three latest values, which two RTTs bring but with many loss events.
 //! - D7: a packet that comes after it was taken for lost changes nothing (section 5.1 allows it).
@@ -21,7 +21,6 @@
 use units::{Rate, Span, Time, math};
 
 use crate::rate::tfrc_history::History;
-use crate::registry::AnyHeader;
 use crate::roles::{
     Ack, Arrived, Departing, Echo, Ecn, EcnUse, Header, Loss, Reporter, Sender, SenderContext,
     Variable,
@@ -89,23 +88,10 @@ impl Header for TfrcHeader {
         sink("h_x_recv", self.x_recv);
         sink("h_p", self.p);
     }
-
-    #[inline]
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Tfrc(self)
-    }
-
-    #[inline]
-    fn open(any: &mut AnyHeader) -> Option<&mut TfrcHeader> {
-        match any {
-            AnyHeader::Tfrc(header) => Some(header),
-            _ => None,
-        }
-    }
 }
 
-/// The throughput equation: bytes/s of packets of `s` bytes at an RTT of `r` seconds and a loss event
-/// rate of `p` (section 3.1, with t_RTO = 4*R and b = 1).
+/// The throughput equation: bytes/s of packets of `s` bytes at an RTT of `r` seconds and a loss
+/// event rate of `p` (section 3.1, with t_RTO = 4*R and b = 1).
 pub fn throughput(s: f64, r: f64, p: f64) -> f64 {
     let timeouts = 12.0 * math::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
     s / (r * (math::sqrt(2.0 * p / 3.0) + timeouts))

@@ -1,5 +1,5 @@
-//! TFRC's loss history: which packets are lost, which losses are one event, and the loss event rate of
-//! the last eight intervals between events (RFC 5348, section 5).
+//! TFRC's loss history: which packets are lost, which losses are one event, and the loss event rate
+//! of the last eight intervals between events (RFC 5348, section 5).
 
 use units::{Span, Time};
 
@@ -55,8 +55,8 @@ impl History {
         }
     }
 
-    /// A packet arrives; true when it makes a new loss event known. `first` gives the interval before
-    /// the very first one (section 6.3.1).
+    /// A packet arrives; true when it makes a new loss event known. `first` gives the interval
+    /// before the very first one (section 6.3.1).
     pub(super) fn arrived(
         &mut self,
         (seq, now): (u64, Time),
@@ -113,8 +113,8 @@ impl History {
         }
     }
 
-    /// These packets are lost, between the arrivals of their neighbours at `from` and `to`; was there a
-    /// new event?
+    /// These packets are lost, between the arrivals of their neighbours at `from` and `to`; was
+    /// there a new event?
     fn lost(
         &mut self,
         lost: core::ops::Range<u64>,
@@ -169,8 +169,8 @@ impl History {
         self.event.map_or(0.0, |(start, _)| self.end.saturating_sub(start) as f64)
     }
 
-    /// Sums of weighted intervals and of weights, of the first `count` from I_1 on with weights from
-    /// w_`shift` on.
+    /// Sums of weighted intervals and of weights, of the first `count` from I_1 on with weights
+    /// from w_`shift` on.
     fn sums(&self, count: usize, shift: usize, discount: f64) -> (f64, f64) {
         let weights = WEIGHTS.iter().skip(shift);
         let known = self.intervals.iter().zip(&self.discounts).take(count);
@@ -287,7 +287,8 @@ mod tests {
         assert!(near(history.rate(), 0.01));
         history.end = 120;
         assert!(near(history.rate(), 1.0 / 120.0));
-        // k = 2, weights 1 and 1: (I_0 + I_1)/2 = (40 + 90)/2 = 65 and (I_1 + I_2)/2 = (90 + 10)/2 = 50.
+        // k = 2, weights 1 and 1: (I_0 + I_1)/2 = (40 + 90)/2 = 65 and (I_1 + I_2)/2 = (90 +
+        // 10)/2 = 50.
         (history.known, history.end) = (2, 40);
         (history.intervals[0], history.intervals[1]) = (90.0, 10.0);
         assert!(near(history.rate(), 1.0 / 65.0));
@@ -308,7 +309,8 @@ mod tests {
         history.end = 1000;
         assert!(near(history.rate(), 1.5 / 1050.0));
         // An event closes it: 1000 with factor 1, the older ones keep their half:
-        // k = 3, I_tot1 = 1000 + 50 + 50 of weights 1, 0.5, 0.5 (I_tot0 = 1 + 1000 + 50 of 1, 1, 0.5).
+        // k = 3, I_tot1 = 1000 + 50 + 50 of weights 1, 0.5, 0.5 (I_tot0 = 1 + 1000 + 50 of 1, 1,
+        // 0.5).
         history.close(1000.0);
         (history.event, history.end) = (Some((1000, ms(1))), 1001);
         assert_eq!(history.discounts[..3], [1.0, 0.5, 0.5]);

@@ -1,35 +1,39 @@
 //! BBR, version 1. Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion
-//! control", ACM Queue 14(5) 2016 and CACM 60(2) 2017, in the form of Linux 5.0's tcp_bbr.c (which has
-//! what the papers leave out: cwnd in recovery, offsets for aggregates, restart from idle).
+//! control", ACM Queue 14(5) 2016 and CACM 60(2) 2017, in the form of Linux 5.0's tcp_bbr.c (which
+//! has what the papers leave out: cwnd in recovery, offsets for aggregates, restart from idle).
 //!
-//! The sender keeps a model of the path: BtlBw, the highest delivery rate of ten rounds, and RTprop,
-//! the least RTT of ten seconds. It paces at BtlBw and has two bandwidth-delay products in flight at
-//! most. Startup doubles the rate until three rounds bring less than 25 % more, Drain takes back the
-//! queue, ProbeBW cycles through eight phases of one RTprop: 1.25 and 0.75 of the rate, then six
-//! times the rate itself. If RTprop was not seen again for ten seconds, ProbeRTT holds four packets in
-//! flight for 200 ms. A loss as such is no signal.
+//! The sender keeps a model of the path: BtlBw, the highest delivery rate of ten rounds, and
+//! RTprop, the least RTT of ten seconds. It paces at BtlBw and has two bandwidth-delay products in
+//! flight at most. Startup doubles the rate until three rounds bring less than 25 % more, Drain
+//! takes back the queue, ProbeBW cycles through eight phases of one RTprop: 1.25 and 0.75 of the
+//! rate, then six times the rate itself. If RTprop was not seen again for ten seconds, ProbeRTT
+//! holds four packets in flight for 200 ms. A loss as such is no signal.
 //!
 //! Deviations:
 //! - D1: no long-term (policer) sampling: no token-bucket policer is modelled.
-//! - D2: extra window for aggregated ACKs (Linux 5.1) only with `aggregation = true`, over ten rounds, where
-//!   Linux has five to ten. A queue that is shared makes aggregates, too: beside CUBIC in a deep buffer the
-//!   share rises by a fifth.
+//! - D2: extra window for aggregated ACKs (Linux 5.1) only with `aggregation = true`, over ten
+//!   rounds, where Linux has five to ten. A queue that is shared makes aggregates, too: beside
+//!   CUBIC in a deep buffer the share rises by a fifth.
 //! - D3: packets leave one by one at the pacing rate, never as a TSO aggregate. The window and the
-//!   target of Drain still have room for three aggregates, as in Linux; `offload = false` takes it out.
+//!   target of Drain still have room for three aggregates, as in Linux; `offload = false` takes it
+//!   out.
 //! - D4: an RTT sample of a delayed ACK is one (Linux 4.16 skips it when RTprop has expired).
 //! - D5: rates are floats in packets/s, RTprop is exact; Linux has 2^-24 packets/us and us.
 //! - D6: cwnd after a timeout is 1, as all that was out counts as lost.
 //! - D7: without SACK (`recovery` of another kind) what was delivered becomes known late and all at
-//!   once: the samples then exceed the path's rate, by ten times and more. The draft (section 4.1.2)
-//!   says to use SACK.
-//! - D8: an ACK that delivers nothing sets the window as any other does: losses come off, recovery begins
-//!   or ends, the target caps it. Linux (bbr_set_cwnd) leaves the window as it is, but for ProbeRTT's.
+//!   once: the samples then exceed the path's rate, by ten times and more. The draft (section
+//!   4.1.2) says to use SACK.
+//! - D8: an ACK that delivers nothing sets the window as any other does: losses come off, recovery
+//!   begins or ends, the target caps it. Linux (bbr_set_cwnd) leaves the window as it is, but for
+//!   ProbeRTT's.
+
+use core::fmt;
 
 use units::{Rate, Span, Time};
 
 use crate::roles::{Ack, Departing, Echo, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
-use crate::tcp::model::{Aggregates, Dice, Episode, Mending, WindowedMax};
+use crate::tcp::model::{Aggregates, Dice, Episode, Mending, WindowedMax, describe};
 
 params! {
     /// The sender's parameters.
@@ -506,6 +510,19 @@ impl Sender for Bbr {
         sink("cwnd_gain", f64::from(cwnd_gain));
         sink("pacing_rate", self.pacing.as_bps());
     }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let state = match self.mode {
+            Mode::Startup => "Startup",
+            Mode::Drain => "Drain",
+            Mode::ProbeBw => "ProbeBW",
+            Mode::ProbeRtt => "ProbeRTT",
+        };
+        let bps = f64::from(self.bw.max()) * f64::from(self.packet_bytes) * 8.0;
+        let path = self.min_rtt.map(|min_rtt| (bps, min_rtt.as_secs(), self.bdp(1.0)));
+        describe(out, state, f64::from(self.gains().0), path)?;
+        writeln!(out)
+    }
 }
 
 #[cfg(test)]
@@ -520,7 +537,8 @@ mod tests {
         Bbr::new(&params, &sender_context(10.0))
     }
 
-    /// In ProbeBW on a path of 1000 packets/s and 40 ms: a BDP of 40 packets, with so many in flight.
+    /// In ProbeBW on a path of 1000 packets/s and 40 ms: a BDP of 40 packets, with so many in
+    /// flight.
     fn cruising(phase: u8, in_flight: u32) -> Bbr {
         let mut bbr = bbr();
         bbr.bw.update(BW_ROUNDS, 0, 1000.0);
@@ -681,8 +699,8 @@ mod tests {
         assert_eq!(bbr.min_rtt_stamp, ms(10_251));
     }
 
-    /// 50 of 80 are in flight when recovery begins: conservation has as many in flight as before, for
-    /// a round; lost packets come off; then one more per packet delivered; the end restores 80.
+    /// 50 of 80 are in flight when recovery begins: conservation has as many in flight as before,
+    /// for a round; lost packets come off; then one more per packet delivered; the end restores 80.
     #[test]
     fn recovery_conserves_packets_for_a_round() {
         let mut bbr = cruising(2, 50);

@@ -1,16 +1,17 @@
 //! BIC, binary increase congestion control. Xu, Harfoush, Rhee, "Binary increase congestion control
 //! (BIC) for fast long-distance networks", INFOCOM 2004, section III.
 //!
-//! After a loss the window jumps half the way to the window of the loss per RTT, not more than S_max;
-//! beyond it, it probes for a new maximum in growing steps. Small windows are Reno's.
+//! After a loss the window jumps half the way to the window of the loss per RTT, not more than
+//! S_max; beyond it, it probes for a new maximum in growing steps. Small windows are Reno's.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: as in the paper's code (section III.C) the midpoint is that of the maximum and the present
 //!   window, at every ACK; a step is never below S_min, with which the search ends at the maximum.
-//! - D2: after a timeout there is no maximum: the window grows by S_max per RTT once above ssthresh.
-//! - D3: once max probing is over there is no maximum, and the next loss finds no smaller one than before:
-//!   fast convergence waits for the loss after it. In the paper's code the maximum is then a large
-//!   number (default_max_win), against which every window is smaller.
+//! - D2: after a timeout there is no maximum: the window grows by S_max per RTT once above
+//!   ssthresh.
+//! - D3: once max probing is over there is no maximum, and the next loss finds no smaller one than
+//!   before: fast convergence waits for the loss after it. In the paper's code the maximum is then
+//!   a large number (default_max_win), against which every window is smaller.
 
 use crate::roles::{Ack, Loss, LossKind, SenderContext, Variable};
 use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, in_use, window_params};
@@ -30,8 +31,8 @@ window_params! {
         fast_convergence: bool = true;
     }
     presets {
-        /// Linux 2.6.22's numbers (net/ipv4/tcp_bic.c); its search goes a quarter of the way, and near
-        /// the maximum by 0.2 packets per RTT, which are laws and no numbers of this one.
+        /// Linux 2.6.22's numbers (net/ipv4/tcp_bic.c); its search goes a quarter of the way, and
+        /// near the maximum by 0.2 packets per RTT, which are laws and no numbers of this one.
         "linux-2-6-22" { s_max = Number(16.0), beta = Number(0.2) }
     }
 }
@@ -133,8 +134,8 @@ mod tests {
     use crate::roles::Sender;
     use crate::tests::{ack, avoiding, loss, lost, near};
 
-    /// From 1000 a loss leaves 875, 125 below: half is 62.5, so S_max = 32 per RTT. At 960 the step is
-    /// (1000 - 960)/2 = 20, at 999.99 it is S_min.
+    /// From 1000 a loss leaves 875, 125 below: half is 62.5, so S_max = 32 per RTT. At 960 the step
+    /// is (1000 - 960)/2 = 20, at 999.99 it is S_min.
     #[test]
     fn binary_search_goes_half_the_way() {
         let mut window = avoiding::<Bic>(1000.0, &[]);
@@ -147,8 +148,8 @@ mod tests {
         }
     }
 
-    /// From the maximum on by 1 per RTT until it is one above, then by 2 for 2 packets, 4, 8, 16, and
-    /// from 32 on by S_max for good.
+    /// From the maximum on by 1 per RTT until it is one above, then by 2 for 2 packets, 4, 8, 16,
+    /// and from 32 on by S_max for good.
     #[test]
     fn beyond_the_maximum_steps_double() {
         let mut window = avoiding::<Bic>(1000.0, &[]);
@@ -184,7 +185,8 @@ mod tests {
         }
     }
 
-    /// Linux 2.6.22: beta = 819/1024 and max_increment = 16: 1000 leaves 800, and 200 below the step is 16.
+    /// Linux 2.6.22: beta = 819/1024 and max_increment = 16: 1000 leaves 800, and 200 below the
+    /// step is 16.
     #[test]
     fn linux_has_other_numbers() {
         let preset = BicParams::presets().iter().find(|p| p.name == "linux-2-6-22").expect("it");
@@ -196,8 +198,8 @@ mod tests {
         assert!(near(window.cwnd(), before + 16.0 / before));
     }
 
-    /// A loss of 10 packets is Reno's and leaves the maximum of the loss at 1000 as it is (section III.C:
-    /// only above low_window is there a new one); in max probing there is none any more.
+    /// A loss of 10 packets is Reno's and leaves the maximum of the loss at 1000 as it is (section
+    /// III.C: only above low_window is there a new one); in max probing there is none any more.
     #[test]
     fn a_small_window_keeps_the_maximum() {
         for (ss_cwnd, max_win) in [(0.0, 1000.0), (2.0, f64::INFINITY)] {

@@ -10,8 +10,8 @@
 //!   rule as written would leave nothing of a small window.
 //!
 //! Reconstructed:
-//! - R1: beta = 2/3 with alpha = 1. For k + l = 1 and small decreases w = sqrt(alpha/(beta p)), which
-//!   is TCP's sqrt(3/(2 p)) then.
+//! - R1: beta = 2/3 with alpha = 1. For k + l = 1 and small decreases w = sqrt(alpha/(beta p)),
+//!   which is TCP's sqrt(3/(2 p)) then.
 
 use units::math::pow;
 
@@ -94,7 +94,8 @@ mod tests {
     use crate::roles::Sender;
     use crate::tests::{ack, avoiding, lost, near};
 
-    /// At 64 packets SQRT adds 1/8 per RTT, 1/512 per ACK, and loses 2/3*8; IIAD adds 1/64 and loses 2/3.
+    /// At 64 packets SQRT adds 1/8 per RTT, 1/512 per ACK, and loses 2/3*8; IIAD adds 1/64 and
+    /// loses 2/3.
     #[test]
     fn sqrt_and_iiad() {
         for (rule, per_rtt, lost_pkts) in

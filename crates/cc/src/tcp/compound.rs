@@ -1,13 +1,14 @@
 //! Compound TCP. Tan, Song, Zhang, Sridharan, "A compound TCP approach for high-speed and long
 //! distance networks", INFOCOM 2006, section III; draft-sridharan-tcpm-ctcp-02.
 //!
-//! The window is Reno's plus a part that follows delay: dwnd grows fast while few packets queue, falls
-//! with the queue and is gone where Reno alone would fill the path.
+//! The window is Reno's plus a part that follows delay: dwnd grows fast while few packets queue,
+//! falls with the queue and is gone where Reno alone would fill the path.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
-//! - D1: an RTT is the time until what was sent at its start is acknowledged, and its length the mean
-//!   of the samples.
-//! - D2: gamma is constant; the draft's tuning by emulation of Reno's backlog (section 5) is left out.
+//! - D1: an RTT is the time until what was sent at its start is acknowledged, and its length the
+//!   mean of the samples.
+//! - D2: gamma is constant; the draft's tuning by emulation of Reno's backlog (section 5) is left
+//!   out.
 //! - D3: a timeout sets dwnd to 0.
 
 use units::math::pow;
@@ -144,8 +145,8 @@ mod tests {
         }
     }
 
-    /// At 100 ms of 80 a fifth of 160 packets waits, 32 >= 30: dwnd falls by 32, not below 0; a fifth
-    /// of 140 is 28 < 30.
+    /// At 100 ms of 80 a fifth of 160 packets waits, 32 >= 30: dwnd falls by 32, not below 0; a
+    /// fifth of 140 is 28 < 30.
     #[test]
     fn dwnd_falls_with_the_backlog() {
         for (win, dwnd, next) in [(160.0, 50.0, 18.0), (160.0, 20.0, 0.0)] {

@@ -1,12 +1,12 @@
 //! CUBIC. RFC 9438, section 4.
 //!
 //! The window is a cubic function of the time since congestion avoidance began: concave up to the
-//! window of the last loss, flat there, convex beyond. Where Reno would be faster, an estimate of its
-//! window takes over. A loss leaves 0.7.
+//! window of the last loss, flat there, convex beyond. Where Reno would be faster, an estimate of
+//! its window takes over. A loss leaves 0.7.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
-//! - D1: a stage of congestion avoidance begins with the first ACK that opens the window in it; time
-//!   while the window is unused does not count (section 5.8).
+//! - D1: a stage of congestion avoidance begins with the first ACK that opens the window in it;
+//!   time while the window is unused does not count (section 5.8).
 //! - D2: no undo of spurious losses (section 4.9): the transport does not detect them.
 //!
 //! The form of the 2005 paper is `cubic-2005`.
@@ -24,7 +24,8 @@ window_params! {
         c: f64 = 0.4 => (1e-6, 1e6);
         /// beta_cubic, what a loss leaves of the window (section 4.6).
         beta: f64 = 0.7 => (0.1, 0.99);
-        /// Fast convergence: a smaller W_max after two losses with ever smaller windows (section 4.7).
+        /// Fast convergence: a smaller W_max after two losses with ever smaller windows (section
+        /// 4.7).
         fast_convergence: bool = true;
         /// The Reno-friendly region (section 4.3).
         tcp_friendly: bool = true;
@@ -175,7 +176,8 @@ mod tests {
         assert!((window.avoidance.k - 9.085_603).abs() < 1e-6);
     }
 
-    /// Linux 2.6.22: beta = 819/1024, so 1000 leaves 800 and K = cbrt(200/0.4) = cbrt(500) = 7.937005 s.
+    /// Linux 2.6.22: beta = 819/1024, so 1000 leaves 800 and K = cbrt(200/0.4) = cbrt(500) =
+    /// 7.937005 s.
     #[test]
     fn linux_has_another_beta() {
         let preset = CubicParams::presets().iter().find(|p| p.name == "linux-2-6-22").expect("it");
@@ -186,8 +188,8 @@ mod tests {
         assert!((window.avoidance.k - 7.937_005).abs() < 1e-6);
     }
 
-    /// W(0) = 0.4*(-9.085603)^3 + 1000 = 700; W(5) = 0.4*(-4.085603)^3 + 1000 = 972.7209; W(K) = 1000;
-    /// W(10) = 0.4*0.914397^3 + 1000 = 1000.3058; W(15) = 0.4*5.914397^3 + 1000 = 1082.7542.
+    /// W(0) = 0.4*(-9.085603)^3 + 1000 = 700; W(5) = 0.4*(-4.085603)^3 + 1000 = 972.7209; W(K) =
+    /// 1000; W(10) = 0.4*0.914397^3 + 1000 = 1000.3058; W(15) = 0.4*5.914397^3 + 1000 = 1082.7542.
     #[test]
     fn w_cubic_is_eq_1() {
         let window = after_loss();
@@ -210,8 +212,8 @@ mod tests {
         assert!(near(window.cwnd(), 700.5));
     }
 
-    /// alpha = 3*0.3/1.7 = 0.529412: 7 packets, after a loss at 10, grow by it over 7 until W_est is
-    /// 10; then by 1. W_cubic lags: C is small here.
+    /// alpha = 3*0.3/1.7 = 0.529412: 7 packets, after a loss at 10, grow by it over 7 until W_est
+    /// is 10; then by 1. W_cubic lags: C is small here.
     #[test]
     fn small_windows_follow_renos_estimate() {
         let mut window = avoiding::<Cubic>(10.0, &[("c", Value::Number(1e-6))]);

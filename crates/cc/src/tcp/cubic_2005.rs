@@ -1,12 +1,12 @@
 //! CUBIC as first published. Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", PFLDnet
 //! 2005, section 3.
 //!
-//! As RFC 9438's, but a loss takes 0.2 only, time counts from the loss, the window grows by S_max per
-//! second at most, and the TCP mode is a straight line in time. RFC 9438's form is `cubic`.
+//! As RFC 9438's, but a loss takes 0.2 only, time counts from the loss, the window grows by S_max
+//! per second at most, and the TCP mode is a straight line in time. RFC 9438's form is `cubic`.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
-//! - D1: before the first loss, and after a timeout, congestion avoidance begins at its origin: K = 0
-//!   and W_max is the window there.
+//! - D1: before the first loss, and after a timeout, congestion avoidance begins at its origin: K =
+//!   0 and W_max is the window there.
 //!
 //! Reconstructed, from memory of the paper and its companion in Linux 2.6.13:
 //! - R1: S_max = 160 packets per second, C = 0.4, no fast convergence.
@@ -125,8 +125,8 @@ mod tests {
         window
     }
 
-    /// K = cbrt(1000*0.2/0.4) = cbrt(500) = 7.937005 s; W(0) = 800; W(3) = 0.4*(-4.937005)^3 + 1000 =
-    /// 951.8658; W(10) = 0.4*2.062995^3 + 1000 = 1003.5120.
+    /// K = cbrt(1000*0.2/0.4) = cbrt(500) = 7.937005 s; W(0) = 800; W(3) = 0.4*(-4.937005)^3 +
+    /// 1000 = 951.8658; W(10) = 0.4*2.062995^3 + 1000 = 1003.5120.
     #[test]
     fn w_cubic_counts_from_the_loss() {
         let cubic = after_loss(&[]).avoidance;
@@ -136,8 +136,8 @@ mod tests {
         }
     }
 
-    /// At the loss W' = 3 C K^2 = 75.6 packets/s, so the target at 0.1 s is 0.4*(-7.837005)^3 + 1000 =
-    /// 807.4652; with S_max = 20 it is 802.
+    /// At the loss W' = 3 C K^2 = 75.6 packets/s, so the target at 0.1 s is 0.4*(-7.837005)^3 +
+    /// 1000 = 807.4652; with S_max = 20 it is 802.
     #[test]
     fn growth_per_second_is_clamped() {
         for (s_max, target) in [(160.0, 807.4652), (20.0, 802.0)] {

@@ -1,19 +1,20 @@
 //! DCTCP, data center TCP. RFC 8257, section 3.
 //!
-//! The switch marks packets as soon as the queue exceeds a threshold, the receiver echoes each mark,
-//! and the sender cuts the window in proportion to the share of marked packets in the last windows. A
-//! step marker is `red` with min_th = max_th, max_p = 1, w_q = 1, wait = false, gentle = true (not gentle it drops).
+//! The switch marks packets as soon as the queue exceeds a threshold, the receiver echoes each
+//! mark, and the sender cuts the window in proportion to the share of marked packets in the last
+//! windows. A step marker is `red` with min_th = max_th, max_p = 1, w_q = 1, wait = false, gentle =
+//! true (not gentle it drops).
 //!
-//! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's ECE,
-//! which would stay set until CWR and so tell less than section 3.2's receiver does.
+//! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's
+//! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does.
 //!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
-//! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change; this
-//!   one marks an ACK if any packet that it answers was marked, so alpha is too large then. Without
-//!   delayed ACKs both are the same.
+//! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change;
+//!   this one marks an ACK if any packet that it answers was marked, so alpha is too large then.
+//!   Without delayed ACKs both are the same.
 //! - D2: the share is of packets, not bytes; ACKs of all packets count, in recovery too.
-//! - D3: marks cut the window once per window of data (section 3.3), an ACK with a mark does not open
-//!   it, the others do.
+//! - D3: marks cut the window once per window of data (section 3.3), an ACK with a mark does not
+//!   open it, the others do.
 //! - D4: a lost packet halves the window as in Reno (section 3.4).
 
 use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderContext, Variable};
@@ -125,8 +126,8 @@ mod tests {
         Ack { code: Ecn::Ect0, ..ack(1) }
     }
 
-    /// alpha = (1 - g) alpha + g F: from 0 with F = 1/4 and g = 1/16 it is 1/64, then 15/16/64 + 1/64 =
-    /// 0.0302734375.
+    /// alpha = (1 - g) alpha + g F: from 0 with F = 1/4 and g = 1/16 it is 1/64, then 15/16/64 +
+    /// 1/64 = 0.0302734375.
     #[test]
     fn alpha_averages_the_share_of_marks() {
         let mut window = avoiding::<Dctcp>(8.0, &[("alpha_0", Value::Number(0.0))]);

@@ -1,35 +1,37 @@
 //! Delivery-rate samples: how fast the path has lately delivered, ACK by ACK. Cheng, Cardwell,
-//! Yeganeh, Jacobson, draft-cheng-iccrg-delivery-rate-estimation-02; the same text is section 4.1 of
-//! draft-ietf-ccwg-bbr-05.
+//! Yeganeh, Jacobson, draft-cheng-iccrg-delivery-rate-estimation-02; the same text is section 4.1
+//! of draft-ietf-ccwg-bbr-05.
 //!
 //! A sample counts what was delivered between a packet's sending and its ACK and divides by the
 //! longer of the two times in which that was sent and acknowledged: the ACK rate alone is too high
-//! where ACKs are compressed, the send rate alone while a queue is building up. A sample whose packet
-//! was sent while the application had no more to send is marked, as it says nothing of the path.
+//! where ACKs are compressed, the send rate alone while a queue is building up. A sample whose
+//! packet was sent while the application had no more to send is marked, as it says nothing of the
+//! path.
 //!
-//! What a sender remembers of a packet ([`Stamp`]) rides in the packet's header slot, out and back by
-//! [`crate::roles::Echo`]: no table per flow, and nothing to search. A real sender keeps it beside the
-//! packet in its queue, so it takes no room on the wire and captures do not show it.
+//! What a sender remembers of a packet ([`Stamp`]) rides in the packet's header slot, out and back
+//! by [`crate::roles::Echo`]: no table per flow, and nothing to search. A real sender keeps it
+//! beside the packet in its queue, so it takes no room on the wire and captures do not show it.
 //!
 //! Deviations:
 //! - D1: packets of one size are counted, not bytes; the numbers are modulo 2^32, as in Linux.
 //! - D2: an ACK for several packets samples the one that caused it (or that the receiver took in
 //!   last, with delayed ACKs), without a search for the newest: only reordering makes it another.
-//! - D3: the flow counts as limited by the application from the packet behind which there is nothing
-//!   to send and room in the window, where the draft looks when more is offered; the mark, delivered
-//!   plus in flight, is the same number. Whether lost packets wait for their retransmission is not
-//!   asked: new data behind them would have been sent first or not exist.
-//! - D4: spans that only divide are single-precision floats, 6e-8 of the value; 28 bytes hold it all.
+//! - D3: the flow counts as limited by the application from the packet behind which there is
+//!   nothing to send and room in the window, where the draft looks when more is offered; the mark,
+//!   delivered plus in flight, is the same number. Whether lost packets wait for their
+//!   retransmission is not asked: new data behind them would have been sent first or not exist.
+//! - D4: spans that only divide are single-precision floats, 6e-8 of the value; 28 bytes hold it
+//!   all.
 
 use units::{Span, Time};
 
-use crate::registry::AnyHeader;
 use crate::roles::{Ack, Departing, Header};
 
 /// What the sender remembers of a packet (the draft's P). The default is that of no packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stamp {
-    /// P.send_time, lower half first: aligned to 8 bytes it would not fit beside [`AnyHeader`]'s tag.
+    /// P.send_time, lower half first: aligned to 8 bytes it would not fit beside the tag of all
+    /// headers.
     sent: [u32; 2],
     /// P.send_time - P.first_send_time [s].
     send_elapsed: f32,
@@ -58,15 +60,6 @@ impl Header for Stamp {
     fn encode(&self, _: &mut [u8]) {}
     fn decode(_: &[u8]) -> Option<Stamp> {
         None
-    }
-    fn wrap(self) -> AnyHeader {
-        AnyHeader::Stamp(self)
-    }
-    fn open(any: &mut AnyHeader) -> Option<&mut Stamp> {
-        match any {
-            AnyHeader::Stamp(stamp) => Some(stamp),
-            _ => None,
-        }
     }
 }
 
@@ -226,17 +219,14 @@ mod tests {
 
     #[test]
     fn it_travels_in_the_slot_of_a_header_and_not_on_the_wire() {
-        // The slot is as large as XCP's header makes it: three doubles and a tag.
         assert_eq!(size_of::<Stamp>(), 28);
-        assert_eq!(size_of::<AnyHeader>(), 32);
+        assert_eq!(Stamp::WIRE_BYTES, 0);
         let mut sampler = RateSampler::NEW;
-        let header = send(&mut sampler, ms(5), 0).wrap();
-        assert_eq!((header.exid(), header.wire_bytes()), (None, 0));
-        header.encode(&mut []);
+        send(&mut sampler, ms(5), 0).encode(&mut []);
     }
 
-    /// One packet each 10 ms, an RTT of 40 ms: four in flight. The ACK of packet 4, sent with that of
-    /// packet 0 at 40 ms, comes at 80 ms; 1, 2, 3 and 4 were delivered in the 40 ms since.
+    /// One packet each 10 ms, an RTT of 40 ms: four in flight. The ACK of packet 4, sent with that
+    /// of packet 0 at 40 ms, comes at 80 ms; 1, 2, 3 and 4 were delivered in the 40 ms since.
     #[test]
     fn a_sample_is_what_a_round_trip_delivered() {
         let mut sampler = RateSampler::NEW;
@@ -255,9 +245,10 @@ mod tests {
         assert!(sample.valid && !sample.limited && near(sample.interval, 0.04));
     }
 
-    /// ACK compression: ten packets leave 10 ms apart, 0 to 90 ms, and their ACKs come within 0.9 ms, up
-    /// to 100.9 ms; so do the next ten, from 101 to 191 ms, with ACKs up to 191.9 ms. Between the ACKs of
-    /// the last of each ten lie 91 ms, between their sendings 101: 10 in 101 ms.
+    /// ACK compression: ten packets leave 10 ms apart, 0 to 90 ms, and their ACKs come within 0.9
+    /// ms, up to 100.9 ms; so do the next ten, from 101 to 191 ms, with ACKs up to 191.9 ms.
+    /// Between the ACKs of the last of each ten lie 91 ms, between their sendings 101: 10 in 101
+    /// ms.
     #[test]
     fn the_ack_rate_never_exceeds_the_send_rate() {
         let mut sampler = RateSampler::NEW;
@@ -275,8 +266,8 @@ mod tests {
         assert!((last.rate / (10.0 / 0.101) - 1.0).abs() < 1e-6, "{last:?}");
     }
 
-    /// Packet 1 is the last that the application has. It marks delivered + in flight = 0 + 2; what is
-    /// sent before more than those two are delivered is limited, packet 2 and no later one.
+    /// Packet 1 is the last that the application has. It marks delivered + in flight = 0 + 2; what
+    /// is sent before more than those two are delivered is limited, packet 2 and no later one.
     #[test]
     fn samples_across_a_gap_are_marked() {
         let mut sampler = RateSampler::NEW;
@@ -315,7 +306,8 @@ mod tests {
         assert_eq!(acked(&mut sampler, ms(82), fourth, 1).lost, 0);
     }
 
-    /// An ACK that comes 1 ms after its packet where 40 ms are the least was another transmission's.
+    /// An ACK that comes 1 ms after its packet where 40 ms are the least was another
+    /// transmission's.
     #[test]
     fn what_is_faster_than_any_round_trip_is_no_sample() {
         let mut sampler = RateSampler::NEW;

@@ -2,22 +2,23 @@
 //! IEEE/ACM ToN 14(6), 2006; Jin, Wei, Low, INFOCOM 2004.
 //!
 //! Every other RTT the window moves towards the one that keeps alpha packets of the flow in the
-//! queues of its path: w <- min(2w, (1 - gamma)*w + gamma*(baseRTT/RTT*w + alpha)) (ToN eq. (10)). At
-//! equilibrium w*(1 - baseRTT/RTT) = alpha, so rates are alpha over the queueing delay, whatever the
-//! RTTs are (ToN section IV). A loss halves the window, as Reno's.
+//! queues of its path: w <- min(2w, (1 - gamma)*w + gamma*(baseRTT/RTT*w + alpha)) (ToN eq. (10)).
+//! At equilibrium w*(1 - baseRTT/RTT) = alpha, so rates are alpha over the queueing delay, whatever
+//! the RTTs are (ToN section IV). A loss halves the window, as Reno's.
 //!
 //! Deviations:
 //! - D1: no slow start of its own: from the initial window on the law's own bound 2w doubles the
 //!   window every update, so every other RTT.
 //! - D2: alpha is a constant (the papers' other choice, alpha proportional to w while there is no
 //!   queueing delay, makes the same doubling).
-//! - D3: the change of an update is spread over the ACKs of the next RTT, evenly per packet; then the
-//!   window stands for an RTT, so that the next update sees what it has done (ToN section III-C).
+//! - D3: the change of an update is spread over the ACKs of the next RTT, evenly per packet; then
+//!   the window stands for an RTT, so that the next update sees what it has done (ToN section
+//!   III-C).
 //! - D4: no burstiness control (ToN section III-D).
 //! - D5: a window that the application leaves unused by a packet or more does not grow.
 //! - D6: with ECN, ECE halves the window as a loss does; the papers have no ECN.
-//! - D7: a loss halves the window even where the application leaves a part of it unused; RFC 5681 would
-//!   halve what is in flight.
+//! - D7: a loss halves the window even where the application leaves a part of it unused; RFC 5681
+//!   would halve what is in flight.
 
 use units::Span;
 

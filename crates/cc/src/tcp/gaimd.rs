@@ -1,9 +1,9 @@
-//! General additive increase, multiplicative decrease. Yang, Lam, "General AIMD congestion control",
-//! ICNP 2000.
+//! General additive increase, multiplicative decrease. Yang, Lam, "General AIMD congestion
+//! control", ICNP 2000.
 //!
-//! AIMD(alpha, beta): the window grows by alpha per RTT and a loss leaves beta of it. The default pair
-//! (0.31, 7/8) is TCP-friendly: alpha = 4 (1 - beta^2)/3 (section 4) gives Reno's rate with smoother
-//! windows.
+//! AIMD(alpha, beta): the window grows by alpha per RTT and a loss leaves beta of it. The default
+//! pair (0.31, 7/8) is TCP-friendly: alpha = 4 (1 - beta^2)/3 (section 4) gives Reno's rate with
+//! smoother windows.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`].
 

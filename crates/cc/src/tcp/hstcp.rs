@@ -1,16 +1,16 @@
 //! HighSpeed TCP. RFC 3649, sections 5 and appendix B.
 //!
-//! Up to Low_Window packets it is Reno. Above, the window grows by a(w) per RTT and a loss takes the
-//! share b(w), both functions of the window chosen so that the response function is the straight line in
-//! log-log scale from (Low_P, Low_Window) to (High_P, High_Window), by default w = 0.12/p^0.835: large
-//! windows need fewer loss-free packets.
+//! Up to Low_Window packets it is Reno. Above, the window grows by a(w) per RTT and a loss takes
+//! the share b(w), both functions of the window chosen so that the response function is the
+//! straight line in log-log scale from (Low_P, Low_Window) to (High_P, High_Window), by default w =
+//! 0.12/p^0.835: large windows need fewer loss-free packets.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
-//! - D1: a(w) and b(w) are the formulas of section 5, not the whole numbers of the table in appendix
-//!   B; they are computed at whole packets, when those change.
-//! - D2: with the RFC's own ends of the line p(w) is its rounded 0.078/w^1.2, from which appendix B is;
-//!   unrounded, low_p*(w/low_window)^(1/S) would be 0.8 % (at 38 packets) to 2.5 % (at 83,000) more. For
-//!   other ends it is that.
+//! - D1: a(w) and b(w) are the formulas of section 5, not the whole numbers of the table in
+//!   appendix B; they are computed at whole packets, when those change.
+//! - D2: with the RFC's own ends of the line p(w) is its rounded 0.078/w^1.2, from which appendix B
+//!   is; unrounded, low_p*(w/low_window)^(1/S) would be 0.8 % (at 38 packets) to 2.5 % (at 83,000)
+//!   more. For other ends it is that.
 //! - D3: above High_Window the formulas go on (b falls below High_Decrease).
 
 use units::math::{ln, pow};
@@ -150,8 +150,8 @@ mod tests {
         }
     }
 
-    /// Other ends of the line: S = (ln 10000 - ln 100)/(ln 1e-6 - ln 1e-2) = -1/2, so p(1000) = 1e-4;
-    /// b(1000) is half way between 0.5 and 0.1, and a = 1000^2*1e-4*2*0.3/1.7.
+    /// Other ends of the line: S = (ln 10000 - ln 100)/(ln 1e-6 - ln 1e-2) = -1/2, so p(1000) =
+    /// 1e-4; b(1000) is half way between 0.5 and 0.1, and a = 1000^2*1e-4*2*0.3/1.7.
     #[test]
     fn the_response_function_goes_through_its_two_ends() {
         let params = HstcpParams {
@@ -169,8 +169,8 @@ mod tests {
         }
     }
 
-    /// D2: without rounding p(w) = 1e-3*(w/38)^-1.19786 = 0.078047/w^1.19786, which is 1.0006*w^0.00214 times
-    /// 0.078/w^1.2; a(w) is proportional to it.
+    /// D2: without rounding p(w) = 1e-3*(w/38)^-1.19786 = 0.078047/w^1.19786, which is
+    /// 1.0006*w^0.00214 times 0.078/w^1.2; a(w) is proportional to it.
     #[test]
     fn the_rounded_response_function_is_near_the_line() {
         let a = |low_window: f64, w: f64| {

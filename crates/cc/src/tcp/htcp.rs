@@ -1,15 +1,15 @@
 //! H-TCP. Leith, Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004;
 //! draft-leith-tcp-htcp-06.
 //!
-//! The increase per RTT grows with the time since the last loss, after a second in which it is Reno's.
-//! A loss leaves the share RTT_min/RTT_max, which empties the bottleneck's queue and no more, unless
-//! the rate has changed since the loss before.
+//! The increase per RTT grows with the time since the last loss, after a second in which it is
+//! Reno's. A loss leaves the share RTT_min/RTT_max, which empties the bottleneck's queue and no
+//! more, unless the rate has changed since the loss before.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
-//! - D1: the rate is measured over each smoothed RTT outside recovery and averaged with weight 1/4, the
-//!   largest since the loss counts; the measurement is restarted in the three RTTs after a loss. These
-//!   details, the factor 0.95 by which RTT_max - RTT_min fades at each loss, and the limits of RTT
-//!   scaling are those of the authors' Linux code.
+//! - D1: the rate is measured over each smoothed RTT outside recovery and averaged with weight 1/4,
+//!   the largest since the loss counts; the measurement is restarted in the three RTTs after a
+//!   loss. These details, the factor 0.95 by which RTT_max - RTT_min fades at each loss, and the
+//!   limits of RTT scaling are those of the authors' Linux code.
 //! - D2: time counts from the loss, not from the end of its recovery.
 
 use units::{Span, Time};
@@ -56,7 +56,8 @@ pub struct Htcp {
     /// Packets delivered since `since`.
     delivered: f64,
     since: Time,
-    /// The averaged rate, its largest value since the loss, and that of the cycle before [packets/s].
+    /// The averaged rate, its largest value since the loss, and that of the cycle before
+    /// [packets/s].
     b: f64,
     b_max: f64,
     b_before: f64,
@@ -177,8 +178,8 @@ mod tests {
     use crate::roles::Sender;
     use crate::tests::{avoiding, lost, near, timed};
 
-    /// With beta = 1/2 and 100 ms: Delta = 1 s: 1; 2 s: 1 + 10 + 0.25 = 11.25; 3 s: 1 + 20 + 1 = 22;
-    /// 5 s: 1 + 40 + 4 = 45.
+    /// With beta = 1/2 and 100 ms: Delta = 1 s: 1; 2 s: 1 + 10 + 0.25 = 11.25; 3 s: 1 + 20 + 1 =
+    /// 22; 5 s: 1 + 40 + 4 = 45.
     #[test]
     fn the_increase_grows_with_the_time_since_the_loss() {
         for (now, alpha) in [(500, 1.0), (1000, 1.0), (2000, 11.25), (3000, 22.0), (5000, 45.0)] {
@@ -188,8 +189,8 @@ mod tests {
         }
     }
 
-    /// alpha(3 s) = 22, times RTT/100 ms: 50 ms 11, 300 ms 44 (limit 2), 5 ms 2.2 (limit 0.1); at 1 s
-    /// it is not below 1.
+    /// alpha(3 s) = 22, times RTT/100 ms: 50 ms 11, 300 ms 44 (limit 2), 5 ms 2.2 (limit 0.1); at 1
+    /// s it is not below 1.
     #[test]
     fn rtt_scaling_has_limits() {
         for (now, rtt, alpha) in
@@ -212,8 +213,8 @@ mod tests {
         window
     }
 
-    /// 60/100 leaves 0.6; 95/100 at most 0.8; 30/100 at least 0.5; a rate that has changed by more than
-    /// a fifth 0.5.
+    /// 60/100 leaves 0.6; 95/100 at most 0.8; 30/100 at least 0.5; a rate that has changed by more
+    /// than a fifth 0.5.
     #[test]
     fn a_loss_empties_the_queue() {
         for (rtt_min, rtt_max, before, now, beta) in [
@@ -231,7 +232,8 @@ mod tests {
         }
     }
 
-    /// alpha is 2 (1 - beta) times the function: 0.8 at beta = 0.6. RTT_max fades to 60 + 0.95*40 = 98.
+    /// alpha is 2 (1 - beta) times the function: 0.8 at beta = 0.6. RTT_max fades to 60 +
+    /// 0.95*40 = 98.
     #[test]
     fn the_increase_makes_up_for_a_small_decrease() {
         let mut window = with_rates(60, 100, 1000.0, 1000.0);
@@ -242,7 +244,8 @@ mod tests {
         assert!(near(window.cwnd(), 600.0 + 0.8 / 600.0), "{}", window.cwnd());
     }
 
-    /// 100 packets in 100 ms are 1000 packets/s; with 2000 then, after three RTTs, a quarter counts.
+    /// 100 packets in 100 ms are 1000 packets/s; with 2000 then, after three RTTs, a quarter
+    /// counts.
     #[test]
     fn the_rate_is_averaged() {
         let mut window = avoiding::<Htcp>(1000.0, &[]);

@@ -5,9 +5,10 @@
 //! losses say when to go back, delay says how fast to go on.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
-//! - D1: an RTT is the time until what was sent at its start is acknowledged; mean and maximum are over
-//!   the samples of packets sent once.
-//! - D2: a timeout sets alpha = 1 and beta = 1/2, as in the authors' Linux code, whose W_thresh is 15.
+//! - D1: an RTT is the time until what was sent at its start is acknowledged; mean and maximum are
+//!   over the samples of packets sent once.
+//! - D2: a timeout sets alpha = 1 and beta = 1/2, as in the authors' Linux code, whose W_thresh
+//!   is 15.
 
 use units::Span;
 
@@ -202,8 +203,8 @@ mod tests {
         window
     }
 
-    /// d_m = 100 ms, d_1 = 1 ms. d_a = 100 ms: 0.3; d_a = 50 ms: 99*10/(99 + 49*9.7/0.3) = 0.588119;
-    /// d_a = 10 ms: 990/(99 + 9*32.333) = 2.538462.
+    /// d_m = 100 ms, d_1 = 1 ms. d_a = 100 ms: 0.3; d_a = 50 ms: 99*10/(99 + 49*9.7/0.3) =
+    /// 0.588119; d_a = 10 ms: 990/(99 + 9*32.333) = 2.538462.
     #[test]
     fn the_increase_falls_with_delay() {
         for (rtt, alpha) in [(200, 0.3), (150, 0.588_119), (110, 2.538_462)] {

@@ -1,16 +1,16 @@
-//! LTCP, layered TCP. Bhandarkar, Jain, Reddy, "Improving TCP performance in high bandwidth high RTT
-//! links using layered congestion control", PFLDnet 2005; draft-bhandarkar-ltcp-01.
+//! LTCP, layered TCP. Bhandarkar, Jain, Reddy, "Improving TCP performance in high bandwidth high
+//! RTT links using layered congestion control", PFLDnet 2005; draft-bhandarkar-ltcp-01.
 //!
-//! A window is a number of layers K, each of which grows like one TCP: K packets per RTT in all. The
-//! window from which layer K is there grows quadratically, so fewer layers come with larger windows. A
-//! loss takes the share beta. With one layer it is Reno.
+//! A window is a number of layers K, each of which grows like one TCP: K packets per RTT in all.
+//! The window from which layer K is there grows quadratically, so fewer layers come with larger
+//! windows. A loss takes the share beta. With one layer it is Reno.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: no compensation of the RTT (K_R = 1); the papers offer it as an option.
 //!
 //! Reconstructed:
-//! - R1: the windows where layers begin, W_K = W_T K (K-1)/2 (W_T = 50: 50, 150, 300, 500, ...), from
-//!   memory of the paper's design choice delta_K = K W_T.
+//! - R1: the windows where layers begin, W_K = W_T K (K-1)/2 (W_T = 50: 50, 150, 300, 500, ...),
+//!   from memory of the paper's design choice delta_K = K W_T.
 
 use units::math::{floor, sqrt};
 

@@ -9,6 +9,7 @@ pub mod cubic;
 pub mod cubic_2005;
 pub mod dctcp;
 pub mod delivery;
+pub(crate) mod frame;
 pub mod gaimd;
 pub mod hstcp;
 pub mod htcp;

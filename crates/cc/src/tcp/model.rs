@@ -1,5 +1,7 @@
 //! What the model-based protocols share besides the delivery rate: the windowed maximum, the course
-//! of a loss episode, and few random numbers from few bytes.
+//! of a loss episode, few random numbers from few bytes, and the model in words.
+
+use core::fmt;
 
 use units::Time;
 use units::random::Stream;
@@ -7,10 +9,10 @@ use units::random::Stream;
 use crate::roles::{Ack, Departing};
 use crate::tcp::delivery::after;
 
-/// The maximum of the last so many units of a clock, from three samples: the best, and the best of the
-/// last three quarters and of the last half of the window. Kathleen Nichols' algorithm as in Linux's
-/// lib/minmax.c (there `minmax_running_max`); exact to the age of the best by construction, and later
-/// by less than half a window for the second best.
+/// The maximum of the last so many units of a clock, from three samples: the best, and the best of
+/// the last three quarters and of the last half of the window. Kathleen Nichols' algorithm as in
+/// Linux's lib/minmax.c (there `minmax_running_max`); exact to the age of the best by construction,
+/// and later by less than half a window for the second best.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMax {
     /// (when, value), the best first.
@@ -53,9 +55,9 @@ impl WindowedMax {
     }
 }
 
-/// By how much ACKs run ahead of the bandwidth, as aggregation and queues shared with others make them:
-/// the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-05, bbr_update_ack_aggregation
-/// in Linux.
+/// By how much ACKs run ahead of the bandwidth, as aggregation and queues shared with others make
+/// them: the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-05,
+/// bbr_update_ack_aggregation in Linux.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aggregates {
     /// Over rounds [packets].
@@ -77,8 +79,8 @@ impl Aggregates {
         (self.delivered, self.start) = (0.0, now);
     }
 
-    /// An ACK of `acked` packets at the bandwidth `bw` [packets/s] and with the window `cwnd`, in round
-    /// `round` with a filter of `window` rounds.
+    /// An ACK of `acked` packets at the bandwidth `bw` [packets/s] and with the window `cwnd`, in
+    /// round `round` with a filter of `window` rounds.
     pub fn update(
         &mut self,
         now: Time,
@@ -157,8 +159,8 @@ impl Episode {
     }
 }
 
-/// Eight bytes of randomness where a [`Stream`] takes 32: seeded by one draw of the flow's, continued
-/// by splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// Eight bytes of randomness where a [`Stream`] takes 32: seeded by one draw of the flow's,
+/// continued by splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 #[derive(Clone, Copy, Debug)]
 pub struct Dice(u64);
 
@@ -183,13 +185,28 @@ impl Dice {
     }
 }
 
+/// What BBR, of any version, says of its model: bits/s, s and packets.
+pub(super) fn describe(
+    out: &mut dyn fmt::Write,
+    state: &str,
+    gain: f64,
+    path: Option<(f64, f64, u32)>,
+) -> fmt::Result {
+    let Some((bps, rtt, packets)) = path else {
+        return write!(out, "BBR: {state}; no round trip is over yet");
+    };
+    let (mbps, ms) = (1e-6 * bps, 1e3 * rtt);
+    write!(out, "BBR: {state}, pacing gain {gain:.2}; ")?;
+    write!(out, "the model's path holds {mbps:.4} Mb/s x {ms:.4} ms = {packets} packets")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::{ack, departing};
 
-    /// A window of 10 over a peak of 9 at time 3, then 5s: the peak holds up to time 13, then the best
-    /// of what came later.
+    /// A window of 10 over a peak of 9 at time 3, then 5s: the peak holds up to time 13, then the
+    /// best of what came later.
     #[test]
     fn a_maximum_lasts_for_the_window() {
         let mut filter = WindowedMax::default();

@@ -6,6 +6,8 @@
 //!
 //! Deviations: F1 to F4 and F6 of [`crate::tcp::window`].
 
+use core::fmt;
+
 use crate::roles::{Ack, Loss, SenderContext, Variable};
 use crate::tcp::window::{
     Avoidance, CWND, Frame, Plain, SSTHRESH, Window, half_flight, window_params,
@@ -40,6 +42,21 @@ impl Avoidance for Reno {
 
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
         half_flight(frame.cwnd, loss)
+    }
+
+    fn describe(&self, frame: &Frame, out: &mut dyn fmt::Write) -> fmt::Result {
+        let Frame { cwnd, ssthresh, .. } = *frame;
+        if ssthresh.is_infinite() {
+            writeln!(out, "slow start: no loss has set ssthresh yet; an ACK adds 1 packet")
+        } else if cwnd < ssthresh {
+            writeln!(out, "slow start up to ssthresh {ssthresh:.2}: an ACK adds 1 packet")
+        } else {
+            writeln!(
+                out,
+                "congestion avoidance above ssthresh {ssthresh:.2}: an ACK adds 1/cwnd = {:.5} packets",
+                1.0 / cwnd
+            )
+        }
     }
 }
 
@@ -133,8 +150,8 @@ mod tests {
         assert_eq!(reno.cwnd(), 20.05);
     }
 
-    /// RFC 5681 section 4.3: the loss of a retransmission lowers the window twice, 100 -> 50 -> 25, though
-    /// 96 are out yet; 20, if there are no more.
+    /// RFC 5681 section 4.3: the loss of a retransmission lowers the window twice, 100 -> 50 -> 25,
+    /// though 96 are out yet; 20, if there are no more.
     #[test]
     fn a_timeout_in_recovery_halves_the_halved_window() {
         for (in_flight, ssthresh) in [(96, 25.0), (50, 25.0), (20, 10.0)] {

@@ -1,8 +1,8 @@
 //! Scalable TCP. Kelly, "Scalable TCP: improving performance in highspeed wide area networks", CCR
 //! 33(2), 2003, section 3.
 //!
-//! Each ACK adds a constant and a loss takes an eighth, so the time between losses does not depend on
-//! the window. Up to `lwnd` packets it is Reno.
+//! Each ACK adds a constant and a loss takes an eighth, so the time between losses does not depend
+//! on the window. Up to `lwnd` packets it is Reno.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`].
 

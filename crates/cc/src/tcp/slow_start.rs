@@ -4,14 +4,15 @@
 //! Deviations:
 //! - D1: windows are counted in packets, real-valued.
 //! - D2: RFC 9406 counts acknowledged bytes up to L packets per ACK (section 4.2: 8, no limit for a
-//!   sender that paces); so does this, but the other two take an ACK for one packet, as RFC 5681 does.
+//!   sender that paces); so does this, but the other two take an ACK for one packet, as RFC 5681
+//!   does.
 //! - D3: after the first loss, and after a timeout, slow start is RFC 5681's (RFC 9406 section 4.3
 //!   recommends HyStart++ for the initial slow start only).
 
 use units::Span;
 
 use crate::roles::Ack;
-use crate::tcp::window::{Frame, Round};
+use crate::tcp::frame::{Frame, Round};
 
 choice! {
     /// How the window grows below ssthresh.
@@ -179,8 +180,8 @@ mod tests {
         Frame { cwnd, ..Frame::new(1.0) }
     }
 
-    /// RFC 3742 section 2 with max_ssthresh = 100: below and at it 1 per ACK; at 101 K = int(2.02) =
-    /// 2, at 149 K = 2, at 150 K = 3, at 200 K = 4, at 1000 K = 20.
+    /// RFC 3742 section 2 with max_ssthresh = 100: below and at it 1 per ACK; at 101 K =
+    /// int(2.02) = 2, at 149 K = 2, at 150 K = 3, at 200 K = 4, at 1000 K = 20.
     #[test]
     fn limited_slow_start_adds_fifty_packets_per_window() {
         let cases =
@@ -207,8 +208,8 @@ mod tests {
         matches!(slow_start, SlowStart::Hystart(hystart) if hystart.css)
     }
 
-    /// With a minimum of 100 ms in the round before, RttThresh = 100/8 = 12.5 ms: 112 ms pass, 113 ms
-    /// do not. With 16 ms it is 4 ms (not 2), with 800 ms 16 ms (not 100).
+    /// With a minimum of 100 ms in the round before, RttThresh = 100/8 = 12.5 ms: 112 ms pass, 113
+    /// ms do not. With 16 ms it is 4 ms (not 2), with 800 ms 16 ms (not 100).
     #[test]
     fn the_threshold_is_an_eighth_of_the_rtt_between_4_and_16_ms() {
         for (before, fine, grown) in [(100, 112, 113), (16, 19, 20), (800, 815, 816)] {

@@ -1,10 +1,11 @@
 //! TCP Tahoe. Jacobson, "Congestion avoidance and control", SIGCOMM 1988; fast retransmit as in
 //! 4.3BSD-Tahoe (Fall, Floyd, CCR 26(3), 1996, section 2).
 //!
-//! Reno's window without fast recovery: every loss, however it was noticed, halves ssthresh and starts
-//! again from one packet with slow start.
+//! Reno's window without fast recovery: every loss, however it was noticed, halves ssthresh and
+//! starts again from one packet with slow start.
 //!
-//! Deviations: F1 to F4 and F6 of [`crate::tcp::window`]; ECE halves the window and does not restart it.
+//! Deviations: F1 to F4 and F6 of [`crate::tcp::window`]; ECE halves the window and does not
+//! restart it.
 
 use crate::roles::{Ack, Loss, SenderContext, Variable};
 use crate::tcp::window::{

@@ -2,21 +2,21 @@
 //! avoidance", SIGCOMM 1994; Brakmo, Peterson, IEEE JSAC 13(8), 1995, sections IV-B and IV-C.
 //!
 //! Once per RTT the sender compares the rate that its window would have without queues with the one
-//! it has: diff = cwnd*(1 - baseRTT/RTT) packets wait in queues. Below alpha the window grows by one
-//! packet over the next RTT, above beta it shrinks by one, between them it stands. Slow start doubles
-//! the window every other RTT and ends when diff exceeds gamma.
+//! it has: diff = cwnd*(1 - baseRTT/RTT) packets wait in queues. Below alpha the window grows by
+//! one packet over the next RTT, above beta it shrinks by one, between them it stands. Slow start
+//! doubles the window every other RTT and ends when diff exceeds gamma.
 //!
 //! Deviations:
 //! - D1: the retransmissions by a fine-grained clock (JSAC section IV-A) are not modelled: loss
 //!   recovery is the transport's.
 //! - D2: RTT is the mean of the round's samples, the window is the one at its end (ns-2 counts the
 //!   packets sent in the round).
-//! - D3: leaving slow start takes 1/8 off the window, as the released code does and the papers do not
-//!   say.
+//! - D3: leaving slow start takes 1/8 off the window, as the released code does and the papers do
+//!   not say.
 //! - D4: a window that the application leaves unused by a packet or more does not grow.
 //! - D5: with ECN, ECE reduces the window as a loss does; the papers have no ECN.
-//! - D6: a fast retransmit reduces the window even where the application leaves a part of it unused; RFC
-//!   5681 would reduce what is in flight.
+//! - D6: a fast retransmit reduces the window even where the application leaves a part of it
+//!   unused; RFC 5681 would reduce what is in flight.
 
 use crate::roles::{Ack, Departing, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::rounds::Rounds;
@@ -59,7 +59,8 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// (Expected - Actual)*BaseRTT, the packets in queues (JSAC section IV-B); `None` without a sample.
+    /// (Expected - Actual)*BaseRTT, the packets in queues (JSAC section IV-B); `None` without a
+    /// sample.
     fn measure(&mut self) -> Option<f64> {
         if self.samples <= 0.0 || self.base_rtt <= 0.0 {
             return None;
@@ -142,7 +143,8 @@ impl Sender for Vegas {
         }
     }
 
-    /// A fast retransmit takes a quarter off (JSAC section IV-A); a timeout starts again from two packets.
+    /// A fast retransmit takes a quarter off (JSAC section IV-A); a timeout starts again from two
+    /// packets.
     fn on_loss(&mut self, loss: &Loss) {
         (self.growing, self.sum_rtt, self.samples) = (false, 0.0, 0.0);
         self.rounds.restart();

@@ -1,13 +1,13 @@
-//! TCP Westwood+. Grieco, Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and
-//! Vegas TCP congestion control", CCR 34(2), 2004, section 2.
+//! TCP Westwood+. Grieco, Mascolo, "Performance evaluation and comparison of Westwood+, New Reno,
+//! and Vegas TCP congestion control", CCR 34(2), 2004, section 2.
 //!
-//! Reno's increase; a loss sets the window to what the measured rate of delivery needs in the smallest
-//! RTT, which forgives losses that are not congestion's.
+//! Reno's increase; a loss sets the window to what the measured rate of delivery needs in the
+//! smallest RTT, which forgives losses that are not congestion's.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: without a measured rate yet a loss halves.
-//! - D2: at duplicate ACKs ssthresh is not above the window; the paper leaves it there and the window
-//!   where it is.
+//! - D2: at duplicate ACKs ssthresh is not above the window; the paper leaves it there and the
+//!   window where it is.
 
 use units::{Span, Time};
 

@@ -1,22 +1,25 @@
 //! What all window-based end hosts share: slow start up to ssthresh, the answer to losses, ECN and
-//! pacing. A congestion control says how its window grows above ssthresh and what a loss leaves of it
-//! ([`Avoidance`]); [`Window`] makes a sender of that.
+//! pacing. A congestion control says how its window grows above ssthresh and what a loss leaves of
+//! it ([`Avoidance`]); [`Window`] makes a sender of that.
 //!
 //! Deviations of them all:
 //! - F1: the window is counted in packets of one size, real-valued, not in bytes.
 //! - F2: no window inflation: during recovery `cwnd` stands at ssthresh and the transport decides
 //!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
-//! - F3: the window grows only at an ACK that found it full to the last whole packet, so not while the
-//!   application leaves it unused (RFC 7661 section 4 allows growth from half a window on, and a
-//!   sender that paces does so); it is kept over an idle time (RFC 5681 section 4.1 restarts from the
-//!   initial window, RFC 7661 lets it decay).
-//! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is; a
-//!   window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
-//! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full, FlightSize
-//!   where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left unused. Reno keeps
-//!   to the letter, which costs it the fraction of a packet, but for the timer ([`half_flight`]).
+//! - F3: the window grows only at an ACK that found it full to the last whole packet, so not while
+//!   the application leaves it unused (RFC 7661 section 4 allows growth from half a window on, and
+//!   a sender that paces does so); it is kept over an idle time (RFC 5681 section 4.1 restarts from
+//!   the initial window, RFC 7661 lets it decay).
+//! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is;
+//!   a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
+//! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full,
+//!   FlightSize where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left
+//!   unused. Reno keeps to the letter, which costs it the fraction of a packet, but for the timer
+//!   ([`half_flight`]).
 //! - F6: a sender that paces sends at 2 cwnd/srtt while cwnd < ssthresh/2 and at 1.2 cwnd/srtt then
 //!   (Linux's factors); before the first RTT sample it does not pace.
+
+use core::fmt;
 
 use units::{Rate, Span};
 
@@ -24,6 +27,7 @@ use crate::params::Params;
 use crate::roles::{
     Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
 };
+pub use crate::tcp::frame::{Frame, Round};
 use crate::tcp::slow_start::{SlowStart, SlowStartKind};
 
 /// The pacing rate in windows per srtt, in slow start (Linux's tcp_pacing_ss_ratio).
@@ -50,8 +54,8 @@ pub trait WindowParams: Params {
     fn common(&self) -> Common;
 }
 
-/// As `params!`, with the parameters that all windows share at the end. With `ecn = ...;` in front the
-/// use of ECN is that, and not the user's choice.
+/// As `params!`, with the parameters that all windows share at the end. With `ecn = ...;` in front
+/// the use of ECN is that, and not the user's choice.
 macro_rules! window_params {
     (@declare [$($ecn:tt)*] $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }
         $( presets { $($presets:tt)* } )?
@@ -105,53 +109,16 @@ macro_rules! window_params {
 }
 pub(crate) use window_params;
 
-/// Where the window and the sequence space stand.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    /// [packets]
-    pub cwnd: f64,
-    /// [packets]; infinite until the first loss.
-    pub ssthresh: f64,
-    /// One past the last packet cumulatively acknowledged.
-    pub una: u64,
-    /// One past the highest packet sent.
-    pub nxt: u64,
-}
-
-impl Frame {
-    /// The start of a flow.
-    pub fn new(initial_window: f64) -> Frame {
-        Frame { cwnd: initial_window.max(1.0), ssthresh: f64::INFINITY, una: 0, nxt: 0 }
-    }
-}
-
-/// A round trip told by sequence numbers: over when what was sent last at its start is acknowledged.
-#[derive(Clone, Debug, Default)]
-pub struct Round {
-    end: u64,
-}
-
-impl Round {
-    /// Is it over with the present ACK? Then the next begins.
-    pub fn is_over(&mut self, frame: &Frame) -> bool {
-        if frame.una < self.end || frame.una == 0 {
-            return false;
-        }
-        self.end = frame.nxt.max(frame.una + 1);
-        true
-    }
-}
-
-/// The window that a loss reduces [packets]: `cwnd` if what was out filled it, else what was out. ECE
-/// comes with an ACK that has taken up to two packets out already.
+/// The window that a loss reduces [packets]: `cwnd` if what was out filled it, else what was out.
+/// ECE comes with an ACK that has taken up to two packets out already.
 pub fn in_use(cwnd: f64, loss: &Loss) -> f64 {
     let flight = f64::from(loss.in_flight);
     if flight + 3.0 > cwnd { cwnd } else { flight }
 }
 
-/// Half of what a loss found in flight [packets]: RFC 5681 eq. (4), which the caller keeps at 2 or above.
-/// The timer may find more in flight than the window, which recovery has reduced already; then half of the
-/// window: the loss of a retransmission lowers it once more (section 4.3).
+/// Half of what a loss found in flight [packets]: RFC 5681 eq. (4), which the caller keeps at 2 or
+/// above. The timer may find more in flight than the window, which recovery has reduced already;
+/// then half of the window: the loss of a retransmission lowers it once more (section 4.3).
 pub fn half_flight(cwnd: f64, loss: &Loss) -> f64 {
     let flight = f64::from(loss.in_flight);
     if loss.kind == LossKind::Timeout { flight.min(cwnd) / 2.0 } else { flight / 2.0 }
@@ -189,6 +156,10 @@ pub trait Avoidance: Sized {
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64;
     /// Its own variables, besides `cwnd` and `ssthresh`.
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
+    /// As [`Sender::describe`].
+    fn describe(&self, _frame: &Frame, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
 }
 
 /// A sender with the congestion control `A`.
@@ -222,7 +193,8 @@ impl Pacer {
 }
 
 impl<A: Avoidance> Window<A> {
-    /// F3: was the flight that this ACK found within a packet of the window? With pacing: half of it.
+    /// F3: was the flight that this ACK found within a packet of the window? With pacing: half of
+    /// it.
     #[inline]
     fn is_used(&self, ack: &Ack<()>) -> bool {
         let flight = f64::from(ack.in_flight.saturating_add(ack.delivered));
@@ -315,6 +287,10 @@ impl<A: Avoidance> Sender for Window<A> {
         sink("ssthresh", self.frame.ssthresh);
         self.avoidance.probe(sink);
     }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.avoidance.describe(&self.frame, out)
+    }
 }
 
 /// The other end of a window that needs nothing of it.
@@ -374,7 +350,8 @@ mod tests {
         assert!(round.is_over(&frame));
     }
 
-    /// Of 10.5 packets 10 are out when the third duplicate ACK comes, 9 when an ACK echoes congestion.
+    /// Of 10.5 packets 10 are out when the third duplicate ACK comes, 9 when an ACK echoes
+    /// congestion.
     #[test]
     fn a_loss_reduces_what_was_in_use() {
         assert_eq!(in_use(10.5, &loss(LossKind::DupAcks, 10)), 10.5);

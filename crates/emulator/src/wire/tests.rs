@@ -1,7 +1,9 @@
 //! Packets made by hand; the checksums in them are worked out in the comments or by the naive sum
 //! below, which knows nothing of RFC 1624's update.
 
-use cc::explicit::xcp::XcpHeader;
+use cc::explicit::load::bmcc::BmccHeader;
+use cc::explicit::load::dpcp::DpcpHeader;
+use cc::explicit::xcp::xcp::XcpHeader;
 
 use super::*;
 
@@ -66,7 +68,7 @@ fn the_ip_checksum_follows_the_ecn_bits() {
     ];
     packet.resize(0x73, 0);
     assert!(ip_sum_right(&packet));
-    let seen = read(&packet, Implicit::None).expect("an IPv4 packet");
+    let seen = read(&packet, None).expect("an IPv4 packet");
     assert_eq!((seen.kind, seen.ecn), (PacketKind::Data, Ecn::NotCapable));
     assert!(write(&mut packet, &seen, Ecn::Ce, &AnyHeader::None));
     // The first word is 3 more, so the checksum is 3 less: 0xb85e.
@@ -82,7 +84,7 @@ fn the_update_is_that_of_rfc_1624() {
 
 #[test]
 fn data_and_acks_are_told_by_payload() {
-    let seen = |packet: &[u8]| read(packet, Implicit::None).expect("IPv4");
+    let seen = |packet: &[u8]| read(packet, None).expect("IPv4");
     assert_eq!(seen(&tcp(0, &[], b"x")).kind, PacketKind::Data);
     assert_eq!(seen(&tcp(0, &[], b"")).kind, PacketKind::Ack);
     assert_eq!(seen(&tcp(0, &[], b"")).ports, (1000, 2000));
@@ -106,11 +108,11 @@ fn all_four_codes_come_and_go() {
     for (bits, from) in (0..).zip(codes) {
         for to in codes {
             let mut packet = tcp(0b1010_1000 | bits, &[], b"data");
-            let seen = read(&packet, Implicit::None).expect("IPv4");
+            let seen = read(&packet, None).expect("IPv4");
             assert_eq!(seen.ecn, from);
             assert_eq!(write(&mut packet, &seen, to, &seen.header), from != to);
             assert!(ip_sum_right(&packet) && tcp_sum_right(&packet));
-            assert_eq!(read(&packet, Implicit::None).map(|seen| seen.ecn), Some(to));
+            assert_eq!(read(&packet, None).map(|seen| seen.ecn), Some(to));
             assert_eq!(packet[1] >> 2, 0b10_1010, "DSCP");
         }
     }
@@ -128,12 +130,12 @@ fn feedback_is_written_where_the_option_is() {
         }
         let mut packet = tcp(0, &options, b"seven b");
         assert!(tcp_sum_right(&packet));
-        let seen = read(&packet, Implicit::None).expect("IPv4");
+        let seen = read(&packet, None).expect("IPv4");
         let AnyHeader::Xcp(found) = seen.header else { panic!("XCP's header") };
         assert_eq!((found.cwnd, found.feedback), (50_000.0, 1234.5));
         assert!(write(&mut packet, &seen, Ecn::NotCapable, &granted));
         assert!(tcp_sum_right(&packet) && ip_sum_right(&packet), "{before}");
-        let after = read(&packet, Implicit::None).expect("IPv4");
+        let after = read(&packet, None).expect("IPv4");
         let AnyHeader::Xcp(found) = after.header else { panic!("XCP's header") };
         assert_eq!((found.cwnd, found.feedback), (50_000.0, -77.25));
         // Nothing else changed.
@@ -147,7 +149,7 @@ fn feedback_is_written_where_the_option_is() {
 fn options_that_make_no_sense_are_no_header() {
     let header = XcpHeader { cwnd: 1.0, rtt: 0.1, feedback: 0.0 };
     let good = xcp_option(0, &header);
-    let seen = |options: &[u8]| read(&tcp(0, options, b"x"), Implicit::None).expect("IPv4").header;
+    let seen = |options: &[u8]| read(&tcp(0, options, b"x"), None).expect("IPv4").header;
     assert!(matches!(seen(&good), AnyHeader::Xcp(_)));
     let spoilt = |at: usize, byte: u8| {
         let mut options = good.clone();
@@ -163,21 +165,23 @@ fn options_that_make_no_sense_are_no_header() {
 #[test]
 fn dpcps_numbers_and_bmccs_identification_are_read_where_a_queue_wants_them() {
     let packet = tcp(1, &[], b"x");
-    let header = |implicit| read(&packet, implicit).expect("IPv4").header;
-    assert_eq!(header(Implicit::None), AnyHeader::None);
+    let header =
+        |queue: &str| read(&packet, AnyRouterParams::named(queue).as_ref()).expect("IPv4").header;
+    assert_eq!(header("droptail"), AnyHeader::None);
     let numbers = DpcpHeader { seq: 9, ack: 5, stale: false };
-    assert_eq!(header(Implicit::Dpcp), AnyHeader::Dpcp(numbers));
-    assert_eq!(header(Implicit::Bmcc), AnyHeader::Bmcc(BmccHeader { id: 0x1234 }));
+    assert_eq!(header("dpcp"), AnyHeader::Dpcp(numbers));
+    assert_eq!(header("bmcc"), AnyHeader::Bmcc(BmccHeader { id: 0x1234 }));
 }
 
 #[test]
 fn what_is_not_whole_ipv4_is_refused() {
     let whole = tcp(0, &[], b"x");
-    assert!((0..whole.len()).all(|cut| read(&whole[..cut], Implicit::Dpcp).is_none()));
+    let queue = AnyRouterParams::named("dpcp");
+    assert!((0..whole.len()).all(|cut| read(&whole[..cut], queue.as_ref()).is_none()));
     let spoilt = |at: usize, byte: u8| {
         let mut packet = whole.clone();
         packet[at] = byte;
-        read(&packet, Implicit::None).is_none()
+        read(&packet, None).is_none()
     };
     // IPv6; a header of 16 bytes; a total length of 19, and one beyond the packet.
     assert!(spoilt(0, 0x60) && spoilt(0, 0x44) && spoilt(3, 19) && spoilt(3, 42));
@@ -188,7 +192,7 @@ fn what_is_not_whole_ipv4_is_refused() {
 fn tshark_agrees() {
     let header = XcpHeader { cwnd: 50_000.0, rtt: 0.08, feedback: 1234.5 };
     let mut packet = tcp(1, &xcp_option(1, &header), b"payload");
-    let seen = read(&packet, Implicit::None).expect("IPv4");
+    let seen = read(&packet, None).expect("IPv4");
     let granted = AnyHeader::Xcp(XcpHeader { feedback: 0.5, ..header });
     assert!(write(&mut packet, &seen, Ecn::Ce, &granted));
     let file = std::env::temp_dir().join(format!("clearpipe-wire-{}.pcapng", std::process::id()));
@@ -241,17 +245,17 @@ mod random {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Whatever comes, nothing panics; what is read keeps its length, and a wrong checksum is as
-        /// wrong as before: its difference to the right one stays.
+        /// Whatever comes, nothing panics; what is read keeps its length, and a wrong checksum is
+        /// as wrong as before: its difference to the right one stays.
         #[test]
         fn any_bytes_are_read_or_refused(
             bytes in prop_oneof![nearly(), prop::collection::vec(any::<u8>(), 0..120)],
             code in 0_usize..4,
             feedback in any::<f64>(),
         ) {
-            for implicit in [Implicit::None, Implicit::Dpcp, Implicit::Bmcc] {
+            for queue in ["xcp", "dpcp", "bmcc"].map(AnyRouterParams::named) {
                 let mut packet = bytes.clone();
-                let Some(seen) = read(&packet, implicit) else { continue };
+                let Some(seen) = read(&packet, queue.as_ref()) else { continue };
                 let ecn = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][code];
                 let header = match seen.header {
                     AnyHeader::Xcp(header) => AnyHeader::Xcp(XcpHeader { feedback, ..header }),
@@ -266,7 +270,7 @@ mod random {
                 if total == bytes.len() && bytes[9] == 6 {
                     prop_assert!(!right.1 || tcp_sum_right(&packet));
                 }
-                prop_assert_eq!(read(&packet, implicit).map(|again| again.ecn), Some(ecn));
+                prop_assert_eq!(read(&packet, queue.as_ref()).map(|again| again.ecn), Some(ecn));
             }
         }
     }

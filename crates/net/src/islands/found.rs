@@ -34,7 +34,8 @@ pub fn crossings(scenario: &Scenario) -> impl Iterator<Item = (usize, &Island, u
     })
 }
 
-/// The links that are not plain for an island's sake: its own, and those where its feedback arrives.
+/// The links that are not plain for an island's sake: its own, and those where its feedback
+/// arrives.
 pub fn of_island(island: &Island) -> impl Iterator<Item = usize> {
     let last = island.crossings.iter().filter_map(|crossing| crossing.feedback.last());
     island.links.iter().chain(last).copied()
@@ -81,7 +82,7 @@ fn border(scenario: &Scenario, island: &Island, of: (usize, usize)) -> Macro {
         of,
         links: island.crossings[of.1].path.len() as u16,
         outer_bytes: island.outer_bytes,
-        queue: Queue::new(cc::roles::Service::Fifo, island.limit, scenario.packets.data_bytes),
+        queue: Queue::new(cc::classes::Service::Fifo, island.limit, scenario.packets.data_bytes),
         occupancy: Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes),
         gaps: Gaps::new(scenario.transport.dup_thresh),
         members: Members::default(),

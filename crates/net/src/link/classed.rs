@@ -1,10 +1,12 @@
-//! Links with classes: [`cc::classes`] says what a router is asked, [`queue`] which class is served.
+//! Links with classes: [`cc::classes`] says what a router is asked, [`queue`] which class is
+//! served.
 //!
-//! Such a link is not plain, and its packets are where the hot path does not find them: what works out
-//! departures there finds an empty queue. So it costs other links nothing, and all of it is here.
+//! Such a link is not plain, and its packets are where the hot path does not find them: what works
+//! out departures there finds an empty queue. So it costs other links nothing, and all of it is
+//! here.
 
-use cc::classes::{AnyCell, Place};
-use cc::registry::AnyHeader;
+use cc::classes::Place;
+use cc::registry::{AnyCell, AnyHeader};
 use cc::roles::{Backlog, Passing, Verdict};
 use queue::{Queue, Waiting};
 use units::{Span, Time};
@@ -39,7 +41,7 @@ fn ask<T>(
     (here, packet, queued_for): (Here, &mut Packet, Span),
     cell: u32,
     known: Known,
-    ask: impl FnOnce(Passing<'_, AnyHeader>, &mut Place<'_>) -> T,
+    ask: impl FnOnce(Passing<'_, AnyHeader>, &mut Place<'_, AnyCell>) -> T,
 ) -> T {
     let Known { class, drawn, idle, fits, again } = known;
     let (backlog, of_class) = (queue.backlog(), queue.class_backlog(class));
@@ -65,8 +67,8 @@ fn ask<T>(
 }
 
 impl Link {
-    /// A packet arrives, with all departures up to now worked out; what had waited and is dropped for
-    /// it goes to `gone`. One that is let in is in the queue, even if the line is free.
+    /// A packet arrives, with all departures up to now worked out; what had waited and is dropped
+    /// for it goes to `gone`. One that is let in is in the queue, even if the line is free.
     pub(crate) fn admit(
         &mut self,
         here: Here,

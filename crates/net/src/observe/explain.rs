@@ -1,7 +1,8 @@
 //! What one flow's sender and the routers on its way knew at an instant, as facts; python/clearpipe
 //! puts them into words. The run is repeated up to that instant with the flow watched.
 
-use cc::explicit::dpcp::Part;
+use std::fmt;
+
 use cc::registry::{AnyHeader, ProtocolInfo, protocols, queues};
 use cc::roles::{Ecn, EcnUse, Limit, LossKind, Variable};
 use scenario::{RouterPart, Scenario};
@@ -68,6 +69,8 @@ pub struct Facts {
     pub protocol_timer_s: Option<f64>,
     /// When the pacer lets the next packet out.
     pub pacer_s: Option<f64>,
+    /// What the protocol is doing, in words.
+    pub words: Vec<String>,
     /// The sender's inner variables.
     pub variables: Vec<Shown>,
     /// The last ACK that reached the sender.
@@ -165,6 +168,8 @@ pub struct LinkFacts {
     pub drops_pkts: u64,
     /// Packets that the line has lost so far, all flows'.
     pub losses_pkts: u64,
+    /// What the routers are doing, in words.
+    pub words: Vec<String>,
     /// The routers' inner variables.
     pub variables: Vec<Shown>,
     /// The flow's last data packet that left the queue or was dropped here.
@@ -310,6 +315,7 @@ impl Teller<'_> {
             retransmission_timer_s: secs(outbound.deadline()),
             protocol_timer_s: secs(source.sender.next_timer()),
             pacer_s: secs(source.pace_armed),
+            words: said(|out| source.sender.describe(out)),
             variables: shown(info.map_or(&[], |i| i.variables), |sink| {
                 source.sender.probe(&mut |name, value| sink(name, value))
             }),
@@ -348,11 +354,12 @@ impl Teller<'_> {
         let backlog = link.queue.backlog();
         let parts: Vec<&RouterPart> =
             named.queue.feedback.iter().chain([&named.queue.policy]).collect();
-        let mut variables = Vec::new();
+        let (mut words, mut variables) = (Vec::new(), Vec::new());
         let routers = [&link.routers.feedback, &link.routers.policy];
         let feedback = named.queue.feedback.as_ref();
         for (router, part) in routers.into_iter().zip([feedback, Some(&named.queue.policy)]) {
             if let (Some(router), Some(part)) = (router, part) {
+                words.extend(said(|out| router.describe(out)));
                 let info = queues().find(|info| info.name == part.kind);
                 variables.extend(shown(info.map_or(&[], |i| i.variables), |sink| {
                     router.probe(&mut |name, value| sink(name, value))
@@ -373,6 +380,7 @@ impl Teller<'_> {
             own_pkts: link.queue.iter().filter(|waiting| own(waiting.handle)).count() as u64,
             drops_pkts: link.counts.drops,
             losses_pkts: link.counts.lost,
+            words,
             variables,
             last_packet: seen.last.as_ref().map(|last| packet(last, ecn, info)),
         }
@@ -416,6 +424,13 @@ fn header(header: &AnyHeader, info: Option<&ProtocolInfo>) -> Vec<Shown> {
     })
 }
 
+/// The lines of a description.
+fn said(describe: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> Vec<String> {
+    let mut text = String::new();
+    describe(&mut text).expect("a string takes everything");
+    text.lines().map(str::to_owned).collect()
+}
+
 /// What a probe gives, beside the table that describes it.
 fn shown(table: &[Variable], probe: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> Vec<Shown> {
     let mut all = Vec::new();
@@ -429,23 +444,15 @@ fn shown(table: &[Variable], probe: impl FnOnce(&mut dyn FnMut(&'static str, f64
 }
 
 fn code(bits: Ecn, ecn: EcnUse, header: &AnyHeader) -> Code {
-    let lsp = matches!(header, AnyHeader::Dpcp(header) if header.part() == Part::Lsp);
-    let compared = matches!(header, AnyHeader::Bmcc(_));
-    let name = match (ecn, bits) {
+    let usual = || match (ecn, bits) {
         (_, Ecn::NotCapable) => "not ECN-capable",
-        (_, Ecn::Ect1) if compared => "below the packet's threshold and 1",
-        (_, Ecn::Ect0) if compared => "between the packet's threshold and 1",
-        (_, Ecn::Ce) if compared => "not below the packet's threshold and 1",
-        (_, Ecn::Ect1) if lsp => "lowest level of the zone",
-        (_, Ecn::Ect0) if lsp => "middle level of the zone",
-        (_, Ecn::Ce) if lsp => "highest level of the zone",
         (EcnUse::Codes(_), Ecn::Ect1) => "low load",
         (EcnUse::Codes(_), Ecn::Ect0) => "high load",
         (EcnUse::Codes(_), Ecn::Ce) => "overload",
         (_, Ecn::Ect1 | Ecn::Ect0) => "ECN-capable",
         (_, Ecn::Ce) => "congestion experienced",
     };
-    Code { bits: bits as u8, name }
+    Code { bits: bits as u8, name: header.code(bits).unwrap_or_else(usual) }
 }
 
 fn secs(at: Time) -> Option<f64> {

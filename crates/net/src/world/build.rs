@@ -1,7 +1,8 @@
 //! From a scenario to a world that is ready to run.
 
+use cc::classes::Service;
 use cc::registry::{AnyReceiver, AnyReporter, AnySenderParams, Recovery, protocols};
-use cc::roles::{EcnUse, Limit, RouterContext, SenderContext, Service};
+use cc::roles::{EcnUse, Limit, RouterContext, SenderContext};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
@@ -334,8 +335,8 @@ impl Mould {
         }
     }
 
-    /// Both ends of a macro-flow: a source that starts nothing and has no timers, a sink that does not acknowledge by
-    /// itself, and annals whose packets' ends are told of.
+    /// Both ends of a macro-flow: a source that starts nothing and has no timers, a sink that does
+    /// not acknowledge by itself, and annals whose packets' ends are told of.
     pub fn carrier(&self, birth: Birth) -> (Source, Sink, Annals) {
         let (source, sink, annals) = self.flow(birth);
         let inbound = Inbound::new(&Config { reports: true, ..self.config });

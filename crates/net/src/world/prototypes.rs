@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use cc::foreign::{Host, Nobody};
+use cc::foreign::Nobody;
+use cc::roles::Host;
 use scenario::Scenario;
 
 thread_local! {

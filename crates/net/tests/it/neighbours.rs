@@ -46,8 +46,9 @@ fn rcp_shares_as_a_processor() {
     }
 }
 
-/// A flow that comes to four long ones has its rate after one RTT: 100 packets at a rate between C/4,
-/// which R is when it comes, and C/5. Its first packet and its last ACK take a round trip each.
+/// A flow that comes to four long ones has its rate after one RTT: 100 packets at a rate between
+/// C/4, which R is when it comes, and C/5. Its first packet and its last ACK take a round trip
+/// each.
 #[test]
 fn a_short_rcp_flow_takes_its_share_at_once() {
     let groups = "[flows.long]\nprotocol = \"rcp\"\ncount = 4\nstart = \"0s\"\n\
@@ -61,8 +62,8 @@ fn a_short_rcp_flow_takes_its_share_at_once() {
     assert!(fct > least && fct < most + 0.02, "{fct}");
 }
 
-/// Quick-Start: one RTT after its first packet a sender sends at the rate that was approved, 5.12 Mb/s
-/// of the 10 asked for, so 51.2 packets in 80 ms.
+/// Quick-Start: one RTT after its first packet a sender sends at the rate that was approved, 5.12
+/// Mb/s of the 10 asked for, so 51.2 packets in 80 ms.
 #[test]
 fn quick_start_has_its_rate_after_one_round_trip() {
     let transfer = |kind: &str, queue: &str| {
@@ -71,8 +72,8 @@ fn quick_start_has_its_rate_after_one_round_trip() {
         outcome.tables.flows[0].fct_s.expect("it is over")
     };
     let outcome = run("quickstart", 3, "[flows.f]\nprotocol = \"quickstart\"\nstart = \"0s\"");
-    // The answer is there after 80.5 ms; what is sent from then on for an RTT arrives from 121 ms to
-    // 201 ms. What the ACKs of those packets let out comes after it.
+    // The answer is there after 80.5 ms; what is sent from then on for an RTT arrives from 121 ms
+    // to 201 ms. What the ACKs of those packets let out comes after it.
     let rate = mean(series(&outcome, "goodput_bps"), 0, (0.13, 0.20));
     println!("    {:.2} Mb/s in the round after the answer", rate / 1e6);
     assert!((rate / 5.12e6 - 1.0).abs() < 0.05, "{rate}");
@@ -91,13 +92,15 @@ fn quick_start_is_denied_on_a_full_link() {
     let outcome = run("quickstart", 9, groups);
     assert!(mean(series(&outcome, "utilization_ratio"), 0, (5.0, 6.0)) > 0.95);
     let short = common::group(&outcome, "short").next().expect("the flow");
-    // 1 (the request), then from the window of 2 on: 2, 4, 8 and the last 5: five round trips at least.
+    // 1 (the request), then from the window of 2 on: 2, 4, 8 and the last 5: five round trips at
+    // least.
     assert!(short.fct_s.is_some_and(|fct| fct > 5.0 * 0.08), "{:?}", short.fct_s);
 }
 
-/// Two links in a row, 20 and 60 Mb/s, 80 ms: two long flows over both, one and three others over each.
-/// Max-min by progressive filling with target utilization t: the first link is full at t*20/3, which
-/// all its flows have; what is left of the second, t*60 - 2*t*20/3, is shared by three.
+/// Two links in a row, 20 and 60 Mb/s, 80 ms: two long flows over both, one and three others over
+/// each. Max-min by progressive filling with target utilization t: the first link is full at
+/// t*20/3, which all its flows have; what is left of the second, t*60 - 2*t*20/3, is shared by
+/// three.
 fn two_links(kind: &str) -> Outcome {
     let link = |name: &str, from: &str, to: &str, rate: &str| {
         format!(
@@ -154,9 +157,9 @@ fn jetmax_is_max_min_fair() {
     check_max_min(&two_links("jetmax"), 0.95, 0.02);
 }
 
-/// A lone JetMax flow is within 5 % of gamma*C after the same time at any capacity: five halvings of the
-/// distance, the first at the answer after an RTT of 80 ms, as 1 - 2^-5 = 0.969. N is a sum of gaps, and
-/// an interval of 100 ms holds one more or less of them: 0.84 % at 10 Mb/s.
+/// A lone JetMax flow is within 5 % of gamma*C after the same time at any capacity: five halvings
+/// of the distance, the first at the answer after an RTT of 80 ms, as 1 - 2^-5 = 0.969. N is a sum
+/// of gaps, and an interval of 100 ms holds one more or less of them: 0.84 % at 10 Mb/s.
 #[test]
 fn jetmax_needs_as_many_steps_at_any_capacity() {
     for rate in [10, 100, 1000] {
@@ -196,9 +199,10 @@ fn load_factor(kind: &str, path: &str, duration: u64, groups: &str) -> Outcome {
     common::run(&parsed.unwrap_or_else(|error| panic!("{error}")).scenario, 1, 0)
 }
 
-/// Two links in a row. The routers' periods end every 200 ms; 190 ms later the ACKs of all packets that
-/// came between 50 and 150 ms are back, and they passed both links in the new period. Of n packets in a
-/// row at least 2^k = n/2 leave an error below 2*1.28/2^k (ADPM: crates/cc/src/explicit/bmcc.rs).
+/// Two links in a row. The routers' periods end every 200 ms; 190 ms later the ACKs of all packets
+/// that came between 50 and 150 ms are back, and they passed both links in the new period. Of n
+/// packets in a row at least 2^k = n/2 leave an error below 2*1.28/2^k (ADPM:
+/// crates/cc/src/explicit/load/bmcc.rs).
 #[test]
 fn bmcc_learns_the_largest_load_of_its_way() {
     let link = |name: &str, from: &str, to: &str, rate: &str| {
@@ -251,9 +255,9 @@ fn bmcc_learns_the_largest_load_of_its_way() {
     assert_eq!(outcome.tables.links.iter().map(|link| link.total_drops_pkts).sum::<u64>(), 0);
 }
 
-/// The abstract's claims: high utilization, a low queue and next to no losses. Shares: after 0.125 of its
-/// 41 packets are taken a flow needs 5.1/0.16 RTTs of 80 ms to have them again, 2.6 s, and each time what
-/// divides two flows shrinks to 0.875; in 110 s to 0.4 % of what it was.
+/// The abstract's claims: high utilization, a low queue and next to no losses. Shares: after 0.125
+/// of its 41 packets are taken a flow needs 5.1/0.16 RTTs of 80 ms to have them again, 2.6 s, and
+/// each time what divides two flows shrinks to 0.875; in 110 s to 0.4 % of what it was.
 #[test]
 fn bmcc_fills_a_link_and_not_its_queue() {
     let groups = "[flows.f]\nprotocol = \"bmcc\"\ncount = 30\nstart = \"uniform(0s, 2s)\"";

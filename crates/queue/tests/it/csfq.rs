@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use cc::classes::{AnyCell, Place};
-use cc::registry::{AnyRouter, AnyRouterParams};
+use cc::classes::Place;
+use cc::registry::{AnyCell, AnyRouter, AnyRouterParams};
 use cc::roles::{Ecn, Limit, PacketKind, Passing, RouterContext, Verdict};
 use clearpipe_queue::{Queue, Waiting};
 use units::random::Stream;
@@ -89,7 +89,7 @@ impl Link {
             },
         );
         *self.queue.cell(number).expect("a link with classes") = cell;
-        assert!(matches!(cell, AnyCell::Rate(_) | AnyCell::Empty));
+        assert!(matches!(cell, AnyCell::CsfqEdge(_) | AnyCell::DropFront(())));
         if verdict == Verdict::Drop || !(idle || self.queue.fits(BYTES)) {
             return;
         }
@@ -112,7 +112,8 @@ fn shares(kind: &str) -> Vec<f64> {
     link.served.iter().map(|&bytes| bytes as f64 * 8.0 / 10.0 / FAIR as f64).collect()
 }
 
-/// The paper's first experiment (section 4.1): 10 Mb/s, 64 KB, flow i sends i + 1 times its fair share.
+/// The paper's first experiment (section 4.1): 10 Mb/s, 64 KB, flow i sends i + 1 times its fair
+/// share.
 #[test]
 fn each_of_32_constant_rates_gets_its_fair_share() {
     let csfq = shares("csfq-edge");

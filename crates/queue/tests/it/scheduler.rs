@@ -1,10 +1,10 @@
-//! Links with classes: nothing is lost or doubled, order holds within a class, and shares stay within
-//! the bounds that the disciplines' papers prove.
+//! Links with classes: nothing is lost or doubled, order holds within a class, and shares stay
+//! within the bounds that the disciplines' papers prove.
 
 use std::collections::VecDeque;
 
-use cc::classes::{Order, Overflow, Plan};
-use cc::roles::{Backlog, Limit, Service};
+use cc::classes::{Order, Overflow, Plan, Service};
+use cc::roles::{Backlog, Limit};
 use clearpipe_queue::{Queue, Waiting};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -38,8 +38,9 @@ fn served(queue: &mut Queue, weights: &[f64]) -> Vec<(u32, u32)> {
 }
 
 /// Quantum 500. First round: 0 sends 200 and keeps 300 (750 waits), 1 sends 500, 2 keeps 500 (600
-/// waits), 3 sends 50 and keeps 450. Second: 0 has 800 and sends 750 and 20, 1 sends 500, 2 has 1000,
-/// sends 600 and 100 and keeps 300, 3 has 950 and sends 700 and 180. Third: 2 has 800 and sends 400.
+/// waits), 3 sends 50 and keeps 450. Second: 0 has 800 and sends 750 and 20, 1 sends 500, 2 has
+/// 1000, sends 600 and 100 and keeps 300, 3 has 950 and sends 700 and 180. Third: 2 has 800 and
+/// sends 400.
 #[test]
 fn deficits_are_kept_from_round_to_round() {
     let mut drr = queue(Order::RoundRobin, 500);
@@ -77,8 +78,8 @@ fn a_weight_multiplies_the_quantum() {
     assert_eq!(order, [0, 0, 1, 0, 0, 1, 0, 0, 1]);
 }
 
-/// Packets of 100 bytes, weights 1 and 2: start tags 0, 100, 200 and 0, 50, 100, 150, 200, 250; of equal
-/// ones the head that was there first.
+/// Packets of 100 bytes, weights 1 and 2: start tags 0, 100, 200 and 0, 50, 100, 150, 200, 250; of
+/// equal ones the head that was there first.
 #[test]
 fn the_least_start_tag_goes_first() {
     let mut wfq = queue(Order::StartTags, 0);
@@ -88,9 +89,9 @@ fn the_least_start_tag_goes_first() {
     assert_eq!(order, [0, 1, 1, 0, 1, 1, 0, 1, 1]);
 }
 
-/// Class 0 sends 300 bytes at weight 1, so its finish tag is 300 and v is 200. Class 1, new, starts at
-/// v = 200 and may send packets at 200 and 250 before class 0's next at 300 (weight 2, 100 bytes). After a rest
-/// it starts at 300, behind class 0's packet that was there first.
+/// Class 0 sends 300 bytes at weight 1, so its finish tag is 300 and v is 200. Class 1, new, starts
+/// at v = 200 and may send packets at 200 and 250 before class 0's next at 300 (weight 2, 100
+/// bytes). After a rest it starts at 300, behind class 0's packet that was there first.
 #[test]
 fn a_new_class_starts_at_the_virtual_time() {
     for (rests, expected) in [(false, [1, 1, 0, 1]), (true, [0, 1, 1, 1])] {
@@ -120,8 +121,8 @@ fn weights_may_change_at_run_time() {
     assert_eq!(count(&mut wfq, &[4.0, 1.0]), 8);
 }
 
-/// RFC 8290 section 4.2, quantum 100: a queue that has spent its credit is old; a new queue goes first;
-/// emptied, it is the last of the old ones and not new again.
+/// RFC 8290 section 4.2, quantum 100: a queue that has spent its credit is old; a new queue goes
+/// first; emptied, it is the last of the old ones and not new again.
 #[test]
 fn new_queues_go_before_old_ones_once() {
     let mut fq = queue(Order::NewFirst, 100);
@@ -201,8 +202,8 @@ fn overflow() -> impl Strategy<Value = Overflow> {
 }
 
 proptest! {
-    /// What was pushed leaves once; a class's packets leave in the order they came; the books agree with
-    /// a naive model; the link's limit holds.
+    /// What was pushed leaves once; a class's packets leave in the order they came; the books agree
+    /// with a naive model; the link's limit holds.
     #[test]
     fn every_packet_leaves_once_and_in_order(
         order in order(), overflow in overflow(), steps in proptest::collection::vec(step(), 1..300),
@@ -282,9 +283,10 @@ proptest! {
     }
 
     /// Between two classes that wait all the time, service per weight differs by no more than the
-    /// papers prove, over any interval. Start tags: l_f/r_f + l_m/r_m, with l the largest packets (Goyal,
-    /// Vin, Cheng, theorem 1). Round robin: 2 Max + Q for equal quanta Q not below Max (Shreedhar,
-    /// Varghese, section 3); the packets in service when the interval begins and ends count whole.
+    /// papers prove, over any interval. Start tags: l_f/r_f + l_m/r_m, with l the largest packets
+    /// (Goyal, Vin, Cheng, theorem 1). Round robin: 2 Max + Q for equal quanta Q not below Max
+    /// (Shreedhar, Varghese, section 3); the packets in service when the interval begins and ends
+    /// count whole.
     #[test]
     fn shares_stay_within_the_bounds(
         steps in proptest::collection::vec((0..3_u32, 1..1500_u32, any::<bool>()), 50..600),

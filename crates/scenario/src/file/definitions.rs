@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use cc::classes::Service;
 use cc::params::{Kind, Preset, Refused, Spec, Value};
 use cc::registry::{
     AnyRouterParams, AnySenderParams, ProtocolInfo, QueueInfo, Recovery, Role, protocols, queues,
 };
-use cc::roles::Service;
 use serde_json::{Map, Value as Json, json};
 use units::Span;
 

@@ -136,8 +136,8 @@ impl Bbr3 {
         }
     }
 
-    /// InflightAtLoss: what was in flight when losses crossed the threshold, with the first packet of
-    /// those newly lost that took them over it.
+    /// InflightAtLoss: what was in flight when losses crossed the threshold, with the first packet
+    /// of those newly lost that took them over it.
     fn inflight_at_loss(&self, rs: &RateSample) -> u32 {
         let thresh = self.params.loss_thresh;
         let before = rs.tx_in_flight.saturating_sub(1);

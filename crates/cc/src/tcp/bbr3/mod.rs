@@ -1,42 +1,43 @@
-//! BBR, version 3. Cardwell, Swett, Beshay, "BBR congestion control", draft-ietf-ccwg-bbr-05 (2026);
-//! what it leaves open as in Google's Linux code (github.com/google/bbr, branch v3, 2023).
+//! BBR, version 3. Cardwell, Swett, Beshay, "BBR congestion control", draft-ietf-ccwg-bbr-05
+//! (2026); what it leaves open as in Google's Linux code (github.com/google/bbr, branch v3, 2023).
 //!
-//! The model of the path has, besides BtlBw and RTprop, bounds on what may be in flight, learnt from
-//! losses: `inflight_longterm` (first called inflight_hi), beyond which a probe lost more than 2 %,
-//! and `inflight_shortterm` (inflight_lo) with `bw_shortterm`, which follow what is delivered while
-//! losses go on, down to 0.7 of themselves per round. ProbeBW goes DOWN (0.90 of the rate, until the
-//! queue is gone and 15 % below the bound), CRUISEs at the rate, REFILLs the pipe for a round with the
-//! short-term bounds forgotten, and goes UP with 1.25 until the rate does not grow for three rounds or
-//! 2 % are lost. A new cycle begins after 2 to 3 s, or after as many rounds as Reno would need between
-//! two losses, 63 at most. ProbeRTT comes each 5 s and halves what is in flight for 200 ms.
+//! The model of the path has, besides BtlBw and RTprop, bounds on what may be in flight, learnt
+//! from losses: `inflight_longterm` (first called inflight_hi), beyond which a probe lost more than
+//! 2 %, and `inflight_shortterm` (inflight_lo) with `bw_shortterm`, which follow what is delivered
+//! while losses go on, down to 0.7 of themselves per round. ProbeBW goes DOWN (0.90 of the rate,
+//! until the queue is gone and 15 % below the bound), CRUISEs at the rate, REFILLs the pipe for a
+//! round with the short-term bounds forgotten, and goes UP with 1.25 until the rate does not grow
+//! for three rounds or 2 % are lost. A new cycle begins after 2 to 3 s, or after as many rounds as
+//! Reno would need between two losses, 63 at most. ProbeRTT comes each 5 s and halves what is in
+//! flight for 200 ms.
 //!
 //! This file has the model of the path and the two controls; `startup`, `drain`, `probe_bw` and
 //! `probe_rtt` the states, `bounds` what losses leave, `marks` ECN.
 //!
 //! Deviations:
-//! - D1: of lost packets only the number per ACK is known. For HandleLostPacket (5.5.10.2) the packet
-//!   that the ACK acknowledges stands for those it showed to be lost, which were sent just before it;
-//!   the prefix is not negative, as in Linux. What the timer gives up was in flight together, and
-//!   that was too much.
+//! - D1: of lost packets only the number per ACK is known. For HandleLostPacket (5.5.10.2) the
+//!   packet that the ACK acknowledges stands for those it showed to be lost, which were sent just
+//!   before it; the prefix is not negative, as in Linux. What the timer gives up was in flight
+//!   together, and that was too much.
 //! - D2: Startup's exit by losses (5.3.1.3) counts ACKs that show new losses, as Linux does, for
 //!   discontiguous ranges.
 //! - D3: the samples of a probe end, and its phase of ACKs, one round after it (as in Linux and in
-//!   edition 06): 05 says when, but leaves the assignments out. A cycle without a sample of its own does
-//!   not move the filter of rates on (as in Linux).
+//!   edition 06): 05 says when, but leaves the assignments out. A cycle without a sample of its own
+//!   does not move the filter of rates on (as in Linux).
 //! - D4: no undo of spurious recoveries: the transport detects none.
-//! - D5: the recovery is taken to have SACK; as with version 1, without it samples exceed the path's
-//!   rate.
+//! - D5: the recovery is taken to have SACK; as with version 1, without it samples exceed the
+//!   path's rate.
 //! - D6: packets leave one by one: the send quantum only makes the offload budget.
-//! - D7: volumes are whole packets, a BDP rounded up, a share of a bound down. The filter for aggregated
-//!   ACKs, version 1's, and the times in packets' stamps are in single precision.
+//! - D7: volumes are whole packets, a BDP rounded up, a share of a bound down. The filter for
+//!   aggregated ACKs, version 1's, and the times in packets' stamps are in single precision.
 //! - D8: ECN is not in the draft; with `ecn = true` it is Linux's (v3): packets are ECT(0), for
-//!   queues that mark early and shallow, and each ACK echoes its packet's mark; alpha is the share of
-//!   marks, averaged per round with gain 1/16; a marked round takes alpha/3 off inflight_shortterm; a
-//!   round with half its packets marked ends UP as 2 % of losses do, and two of them Startup. Marks are
-//!   counted per round, not per flight; at any RTT (Linux: up to 5 ms); no early probe when marks cease;
-//!   no PLB.
-//! - D9: edition 06 (July 2026) has ProbeRTT each 10 s, tied to the RTprop filter, and precautionary
-//!   probes; neither is here. `probe_rtt_interval` sets the time.
+//!   queues that mark early and shallow, and each ACK echoes its packet's mark; alpha is the share
+//!   of marks, averaged per round with gain 1/16; a marked round takes alpha/3 off
+//!   inflight_shortterm; a round with half its packets marked ends UP as 2 % of losses do, and two
+//!   of them Startup. Marks are counted per round, not per flight; at any RTT (Linux: up to 5 ms);
+//!   no early probe when marks cease; no PLB.
+//! - D9: edition 06 (July 2026) has ProbeRTT each 10 s, tied to the RTprop filter, and
+//!   precautionary probes; neither is here. `probe_rtt_interval` sets the time.
 
 mod bounds;
 mod drain;
@@ -44,6 +45,8 @@ mod marks;
 mod probe_bw;
 mod probe_rtt;
 mod startup;
+
+use core::fmt;
 
 use units::{Rate, Span, Time};
 
@@ -56,7 +59,7 @@ use crate::roles::{
     Ack, Departing, Echo, Ecn, EcnUse, Loss, LossKind, Sender, SenderContext, Variable,
 };
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
-use crate::tcp::model::{Aggregates, Dice, Episode, Mending};
+use crate::tcp::model::{Aggregates, Dice, Episode, Mending, describe};
 
 params! {
     /// The sender's parameters.
@@ -64,7 +67,8 @@ params! {
         /// BBR.LossThresh: share of losses per round that a probe for bandwidth may cause
         /// (section 2.10).
         loss_thresh: f64 = 0.02 => (0.0, 0.9);
-        /// BBR.Beta: what a round of losses leaves of the short-term bounds at the least (section 2.10).
+        /// BBR.Beta: what a round of losses leaves of the short-term bounds at the least (section
+        /// 2.10).
         beta: f64 = 0.7 => (0.1, 1.0);
         /// BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.10).
         headroom: f64 = 0.15 => (0.0, 0.9);
@@ -479,6 +483,30 @@ impl Sender for Bbr3 {
         sink("cwnd_gain", cwnd_gain);
         sink("pacing_rate", self.pacing);
         sink("ecn_alpha", self.marks.alpha);
+    }
+
+    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let state = match self.state {
+            State::Startup => "Startup",
+            State::Drain => "Drain",
+            State::Down => "ProbeBW DOWN",
+            State::Cruise => "CRUISE",
+            State::Refill => "REFILL",
+            State::Up => "UP",
+            State::ProbeRtt => "ProbeRTT",
+        };
+        let bps = self.bw * f64::from(self.packet_bytes) * 8.0;
+        let bdp = self.bdp(self.bw, 1.0);
+        let path = self.least.min_rtt.map(|min_rtt| (bps, min_rtt.as_secs(), bdp));
+        describe(out, state, self.gains().0, path)?;
+        let bounds = [
+            ("inflight_longterm", self.bounds.inflight_longterm),
+            ("inflight_shortterm", self.bounds.inflight_shortterm),
+        ];
+        for (name, packets) in bounds.into_iter().filter(|&(_, packets)| packets != NO_BOUND) {
+            write!(out, "; {name} {packets} packets")?;
+        }
+        writeln!(out)
     }
 }
 

@@ -131,7 +131,8 @@ fn losses_lower_the_short_term_bounds_once_per_round() {
     assert_eq!(up.bounds.inflight_shortterm, NO_BOUND);
 }
 
-/// 3 of 100 lost, of them 2 before: 2 % of 99 is less than 2, so not even a part of this packet fits:
+/// 3 of 100 lost, of them 2 before: 2 % of 99 is less than 2, so not even a part of this packet
+/// fits:
 /// 99. With 2 of 100 nothing happens.
 #[test]
 fn more_than_two_percent_of_losses_end_a_probe_and_bound_what_is_in_flight() {

@@ -1,0 +1,10 @@
+//! Protocols with a load factor: routers measure how loaded they are and say it in a few bits, and
+//! the end hosts know what to do about it. [`factor`] is what they share.
+
+pub mod bmcc;
+pub mod dpcp;
+pub mod factor;
+pub mod mlcp;
+pub mod nbit;
+pub mod vcp;
+pub mod vcp_friendly;

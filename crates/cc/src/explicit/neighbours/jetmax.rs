@@ -1,0 +1,364 @@
+//! JetMax. Zhang, Leonard, Loguinov, "JetMax: scalable max-min congestion control for high-speed
+//! heterogeneous networks", INFOCOM 2006; Computer Networks 52(6), 2008.
+//!
+//! Every flow knows which link is its bottleneck and says so in its packets, with the time between
+//! two of them. A link so counts the flows N that it holds back and measures the rate u of all
+//! others, and offers each of its own flows g = (gamma*C - u)/N. A sender moves its rate towards g
+//! by the part tau once per RTT: x <- x - tau*(x - g). As g does not depend on the rates of the
+//! flows that obey it, the number of steps to any neighbourhood of g is the same for all
+//! capacities, and any 0 < tau < 2 is stable whatever the delays are.
+//!
+//! Deviations:
+//! - D1: a flow belongs to the link that offers least on its way. Where it does not belong yet the
+//!   offer is the one it would get there: (gamma*C - u + x)/(N + 1). The papers' packets carry a
+//!   link's identifier and a proposed one, too; their rule for changing over is not reproduced.
+//! - D2: a flow's first packet asks for the offers; until its answer comes no other packet leaves,
+//!   and its first step starts from rate 0.
+//! - D3: g is at least 10^-4 of gamma*C, also where others take more than that.
+//! - D4: two round trips' worth of packets may be out; a loss changes nothing, a timeout begins
+//!   again as D2 does.
+//!
+//! Reconstructed:
+//! - R1: the figures gamma = 0.95, tau = 0.5 and an interval of 100 ms.
+
+use units::{Rate, Span, Time};
+
+use crate::roles::{
+    Ack, Backlog, Departing, Echo, Header, Loss, LossKind, Passing, Router, RouterContext, Sender,
+    SenderContext, Variable, Verdict,
+};
+
+params! {
+    /// The router's parameters.
+    pub struct JetMaxRouterParams {
+        /// gamma, the target utilization (R1).
+        gamma: f64 = 0.95 => (0.01, 1.0);
+        /// Delta, the interval over which N and u are measured (R1).
+        interval: Span = Span::from_millis(100) => (1e-4, 10.0);
+    }
+}
+
+params! {
+    /// The sender's parameters.
+    pub struct JetMaxSenderParams {
+        /// tau, the part of the way to g that a step goes; stable below 2 (R1).
+        tau: f64 = 0.5 => (0.001, 1.999);
+    }
+}
+
+/// What packets carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JetMaxHeader {
+    /// The link that the flow belongs to, from 1 on; 0 is none yet.
+    pub link: u32,
+    /// The link that offers least; 0 when it leaves.
+    pub proposed: u32,
+    /// The time between two packets of the flow [s]; 0 before the first answer.
+    pub gap: f64,
+    /// g, the least offer of the way [bytes/s].
+    pub offer: f64,
+}
+
+/// Wire units per second of the gap.
+const GAP_UNITS: f64 = 1e9;
+/// The longest gap on the wire, 46 days: beyond, a rounding may go by two units.
+const MAX_GAP: f64 = 4e15;
+
+impl Header for JetMaxHeader {
+    /// Big-endian: both links in 32 bits, gap [ns] and offer [bytes/s] in 64; both saturate.
+    const WIRE_BYTES: usize = 24;
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("h_link", "", "number of the link that the flow belongs to; 0 is none"),
+        Variable::new("h_proposed", "", "number of the link that offers least; 0 is none"),
+        Variable::new("h_gap", "s", "time between two packets of the flow; 0 is unknown"),
+        Variable::new("h_offer", "bytes/s", "the least offer of the way"),
+    ];
+
+    fn encode(&self, wire: &mut [u8]) {
+        // Float-to-integer casts saturate. A gap never rounds to "unknown".
+        let gap = (self.gap * GAP_UNITS + 0.5).min(MAX_GAP) as u64;
+        let gap = gap.max(u64::from(self.gap > 0.0));
+        wire[..4].copy_from_slice(&self.link.to_be_bytes());
+        wire[4..8].copy_from_slice(&self.proposed.to_be_bytes());
+        wire[8..16].copy_from_slice(&gap.to_be_bytes());
+        wire[16..24].copy_from_slice(&(self.offer as u64).to_be_bytes());
+    }
+
+    fn decode(wire: &[u8]) -> Option<JetMaxHeader> {
+        let long = |at: usize| {
+            let bytes = wire.get(at..at + 8)?.try_into().ok()?;
+            Some(u64::from_be_bytes(bytes) as f64)
+        };
+        Some(JetMaxHeader {
+            link: u32::from_be_bytes(wire.get(..4)?.try_into().ok()?),
+            proposed: u32::from_be_bytes(wire.get(4..8)?.try_into().ok()?),
+            gap: long(8)?.min(MAX_GAP) / GAP_UNITS,
+            offer: long(16)?,
+        })
+    }
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("h_link", f64::from(self.link));
+        sink("h_proposed", f64::from(self.proposed));
+        sink("h_gap", self.gap);
+        sink("h_offer", self.offer);
+    }
+}
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct JetMaxRouter {
+    params: JetMaxRouterParams,
+    /// Its number, from 1 on.
+    link: u32,
+    /// gamma*C [bytes/s].
+    target: f64,
+    /// Sum of the gaps of the packets of its own flows in the running interval [s].
+    gaps: f64,
+    /// What other packets had in it [bytes].
+    others: u64,
+    /// N and u of the last interval.
+    n: f64,
+    u: f64,
+    since: Time,
+    next: Time,
+}
+
+impl JetMaxRouter {
+    /// g, for one of its own flows or for one that would be (D1).
+    #[inline]
+    fn offer(&self, header: &JetMaxHeader, size: u32) -> f64 {
+        let offer = if header.link == self.link {
+            (self.target - self.u) / self.n.max(1.0)
+        } else {
+            let x = if header.gap > 0.0 { f64::from(size) / header.gap } else { 0.0 };
+            (self.target - self.u + x.min(self.u)) / (self.n + 1.0)
+        };
+        offer.max(1e-4 * self.target) // D3
+    }
+}
+
+impl Router for JetMaxRouter {
+    type Params = JetMaxRouterParams;
+    type Header = JetMaxHeader;
+
+    fn new(params: &JetMaxRouterParams, context: &RouterContext) -> JetMaxRouter {
+        JetMaxRouter {
+            link: context.link.saturating_add(1),
+            target: params.gamma * context.capacity.bytes_per_sec(),
+            gaps: 0.0,
+            others: 0,
+            n: 0.0,
+            u: 0.0,
+            since: Time::ZERO,
+            next: Time::ZERO + params.interval,
+            params: params.clone(),
+        }
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, _now: Time, packet: Passing<'_, JetMaxHeader>, _: Backlog) -> Verdict {
+        match packet.header {
+            Some(header) if header.link == self.link && (0.0..=1e3).contains(&header.gap) => {
+                self.gaps += header.gap;
+            }
+            _ => self.others += u64::from(packet.size),
+        }
+        Verdict::Forward
+    }
+
+    #[inline]
+    fn on_departure(&mut self, _now: Time, packet: Passing<'_, JetMaxHeader>, _: Backlog) {
+        if let Some(header) = packet.header {
+            let offer = self.offer(header, packet.size);
+            if header.proposed == 0 || offer < header.offer {
+                (header.proposed, header.offer) = (self.link, offer);
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, now: Time, _backlog: Backlog) {
+        let length = now.since(self.since).as_secs();
+        if length > 0.0 {
+            // A flow's gaps add up to the interval.
+            (self.n, self.u) = (self.gaps / length, self.others as f64 / length);
+        }
+        (self.gaps, self.others) = (0.0, 0);
+        (self.since, self.next) = (now, now + self.params.interval);
+    }
+
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.target = self.params.gamma * capacity.bytes_per_sec();
+    }
+
+    fn retune(&mut self, params: &JetMaxRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.target = params.gamma * context.capacity.bytes_per_sec();
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("n", "", "N, the link's own flows"),
+        Variable::new("u", "bytes/s", "rate of all other packets"),
+        Variable::new("g", "bytes/s", "what the link offers each of its own flows"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("n", self.n);
+        sink("u", self.u);
+        sink("g", ((self.target - self.u) / self.n.max(1.0)).max(1e-4 * self.target));
+    }
+}
+
+/// The end host's part.
+#[derive(Clone, Debug)]
+pub struct JetMaxSender {
+    /// x [bytes/s]; 0 before the first answer.
+    x: f64,
+    /// The link it belongs to; 0 is none yet.
+    link: u32,
+    tau: f64,
+    /// No step before.
+    next_step: Time,
+    /// [s]
+    srtt: f64,
+    /// s [bytes].
+    packet: f64,
+}
+
+impl Sender for JetMaxSender {
+    type Params = JetMaxSenderParams;
+    type Header = JetMaxHeader;
+    type Receiver = Echo<JetMaxHeader>;
+
+    fn new(params: &JetMaxSenderParams, context: &SenderContext) -> JetMaxSender {
+        let packet = f64::from(context.packet_bytes);
+        let (tau, next_step) = (params.tau, Time::ZERO);
+        JetMaxSender { x: 0.0, link: 0, tau, next_step, srtt: 0.0, packet }
+    }
+
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) -> JetMaxHeader {
+        let gap = if self.x > 0.0 { f64::from(segment.size) / self.x } else { 0.0 };
+        JetMaxHeader { link: self.link, proposed: 0, gap, offer: 0.0 }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<JetMaxHeader>) {
+        self.srtt = ack.srtt.map_or(self.srtt, |srtt| srtt.as_secs().min(1e4));
+        let JetMaxHeader { proposed, offer, .. } = ack.header;
+        // Without a router on the way nobody has answered.
+        if proposed == 0 || !(1e-3..=1e15).contains(&offer) || ack.now < self.next_step {
+            return;
+        }
+        self.link = proposed;
+        self.x = (self.x - self.tau * (self.x - offer)).max(1e-3);
+        self.next_step = ack.now + Span::from_secs_f64(self.srtt);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        if loss.kind == LossKind::Timeout {
+            (self.x, self.link) = (0.0, 0);
+        }
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        (2.0 * self.x * self.srtt / self.packet).clamp(1.0, 1e9)
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        // The cast saturates.
+        (self.x > 0.0).then(|| Rate(((self.x * 8.0) as u64).max(1)))
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("x", "bytes/s", "rate; 0 before the first answer"),
+        Variable::new("link", "", "number of the link that the flow belongs to; 0 is none"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("x", self.x);
+        sink("link", f64::from(self.link));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Ecn;
+    use crate::tests::{
+        ack_after, departing, loss, ms, near, passing, router_context, sender_context,
+    };
+
+    /// Link 1 of 10 Mb/s: gamma*C = 1,187,500 bytes/s.
+    fn router() -> JetMaxRouter {
+        let context = router_context(Rate(10_000_000), 100);
+        JetMaxRouter::new(&JetMaxRouterParams::default(), &context)
+    }
+
+    fn arrive(router: &mut JetMaxRouter, packets: u32, link: u32, gap: f64) {
+        for _ in 0..packets {
+            let mut ecn = Ecn::NotCapable;
+            let mut header = JetMaxHeader { link, gap, ..JetMaxHeader::default() };
+            let packet = Passing { header: Some(&mut header), ..passing(&mut ecn) };
+            router.on_arrival(ms(50), packet, Backlog::default());
+        }
+    }
+
+    #[test]
+    fn a_link_counts_its_flows_and_measures_the_others() {
+        let mut router = router();
+        // In 100 ms: 20 packets 5 ms apart and 10 that are 10 ms apart are a flow each; 25 packets
+        // of another link's flows are 250,000 bytes/s.
+        arrive(&mut router, 20, 1, 0.005);
+        arrive(&mut router, 10, 1, 0.010);
+        arrive(&mut router, 25, 7, 0.004);
+        router.on_timer(ms(100), Backlog::default());
+        assert!(near(router.n, 2.0) && near(router.u, 250_000.0));
+        // Its own flows: 937,500/2. One of the others, with 250,000: 1,187,500/3.
+        let own = JetMaxHeader { link: 1, gap: 0.005, ..JetMaxHeader::default() };
+        assert!(near(router.offer(&own, 1000), 468_750.0));
+        let other = JetMaxHeader { link: 7, gap: 0.004, ..JetMaxHeader::default() };
+        assert!(near(router.offer(&other, 1000), 1_187_500.0 / 3.0));
+        // More than everything is taken by others (D3).
+        router.u = 2e6;
+        assert!(near(router.offer(&own, 1000), 118.75));
+    }
+
+    #[test]
+    fn a_packet_takes_the_least_offer_and_its_link() {
+        let mut router = router();
+        let mut pass = |proposed, offer| {
+            let mut header = JetMaxHeader { link: 1, proposed, gap: 0.01, offer };
+            let mut ecn = Ecn::NotCapable;
+            let packet = Passing { header: Some(&mut header), ..passing(&mut ecn) };
+            router.on_departure(ms(0), packet, Backlog::default());
+            (header.proposed, header.offer)
+        };
+        assert_eq!(pass(0, 0.0), (1, 1_187_500.0));
+        assert_eq!(pass(5, 2e6), (1, 1_187_500.0));
+        assert_eq!(pass(5, 1e6), (5, 1e6));
+    }
+
+    #[test]
+    fn the_rate_goes_half_the_way_once_per_rtt() {
+        let mut s = JetMaxSender::new(&JetMaxSenderParams::default(), &sender_context(1.0));
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+        let mut rates = [0.0; 5];
+        for (rate, at) in rates.iter_mut().zip([100, 150, 200, 300, 400]) {
+            let header = JetMaxHeader { link: 0, proposed: 3, gap: 0.0, offer: 160_000.0 };
+            s.on_ack(&Ack { header, ..ack_after(ms(at), Span::from_millis(100)) });
+            *rate = s.x;
+        }
+        assert_eq!(rates, [80_000.0, 80_000.0, 120_000.0, 140_000.0, 150_000.0]);
+        let header = s.on_send(&departing());
+        assert!(header.link == 3 && near(header.gap, 1.0 / 150.0));
+        s.on_loss(&loss(LossKind::Timeout, 10));
+        assert_eq!((s.cwnd(), s.pacing(), s.link), (1.0, None, 0));
+    }
+}

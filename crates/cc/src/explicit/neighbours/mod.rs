@@ -1,0 +1,8 @@
+//! Other explicit protocols, to compare the two families with: routers that tell flows a rate, or a
+//! price that stands for one.
+
+pub mod jetmax;
+pub mod maxnet;
+pub mod quickstart;
+mod rated;
+pub mod rcp;

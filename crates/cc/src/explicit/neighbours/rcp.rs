@@ -1,0 +1,349 @@
+//! RCP, the rate control protocol. Dukkipati, Kobayashi, Zhang-Shen, McKeown, "Processor sharing
+//! flows in the Internet", IWQoS 2005, section 3; Dukkipati, PhD thesis, Stanford 2007, chapter 2.
+//!
+//! Every link has one rate R that it offers to all flows alike. It moves R every T by the spare
+//! capacity and the queue, over an estimate C/R of the number of flows. A packet carries the
+//! smallest R of its way to the receiver, which returns it, and the sender paces at that rate. So
+//! flows share a link as under processor sharing, and a new one has its share after one RTT.
+//!
+//! Deviations:
+//! - D1: a flow's first packet asks for the rate, as the papers' SYN does; until its answer comes
+//!   no other packet leaves.
+//! - D2: two round trips' worth of packets at R may be out, which bounds what a dead path swallows.
+//!   A loss changes nothing, a timeout begins again as D1 does.
+//! - D3: d0 is an average over packets with weight 0.02, as in the authors' ns-2 code; T is the
+//!   lesser of d0 and `period`.
+//! - D4: R is not below 10^-3 of the capacity (ns-2 code), nor above eta*C.
+
+use units::{Rate, Span, Time};
+
+use super::rated::Rated;
+use crate::roles::{
+    Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
+    SenderContext, Variable, Verdict,
+};
+
+params! {
+    /// The router's parameters.
+    pub struct RcpRouterParams {
+        /// alpha, the gain of the spare capacity (thesis eq. (2.2); IWQoS 2005 has 0.1).
+        alpha: f64 = 0.5 => (0.0, 10.0);
+        /// beta, the gain of the queue (thesis eq. (2.2); IWQoS 2005 has 1).
+        beta: f64 = 0.25 => (0.0, 10.0);
+        /// eta, the target utilization.
+        eta: f64 = 1.0 => (0.01, 1.0);
+        /// The longest T, the time between two updates of R (thesis section 2.2).
+        period: Span = Span::from_millis(10) => (1e-5, 10.0);
+        /// d0 before the first packet with an RTT.
+        initial_rtt: Span = Span::from_millis(200) => (1e-5, 10.0);
+        /// R at the start, over the capacity (ns-2 code).
+        initial_rate: f64 = 0.05 => (0.001, 1.0);
+    }
+}
+
+params! {
+    /// The sender has none: it does as it is told.
+    pub struct RcpSenderParams {
+    }
+}
+
+/// What packets carry (IWQoS 2005, section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RcpHeader {
+    /// R_p, the smallest rate of the way [bytes/s]; infinite when it leaves.
+    pub rate: f64,
+    /// The sender's RTT estimate [s]; 0 before the first.
+    pub rtt: f64,
+}
+
+/// Wire units per second of RTT.
+const RTT_UNITS: f64 = 1e6;
+
+impl Header for RcpHeader {
+    /// Big-endian: rate [bytes/s] in 64 bits, of which the largest is infinity, and RTT [us] in 32.
+    const WIRE_BYTES: usize = 12;
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("h_rate", "bytes/s", "the smallest R of the way"),
+        Variable::new("h_rtt", "s", "the sender's RTT estimate; 0 before the first"),
+    ];
+
+    fn encode(&self, wire: &mut [u8]) {
+        // Float-to-integer casts saturate. An estimate never rounds to "no estimate".
+        let rtt = ((self.rtt * RTT_UNITS + 0.5) as u32).max(u32::from(self.rtt > 0.0));
+        wire[..8].copy_from_slice(&(self.rate as u64).to_be_bytes());
+        wire[8..12].copy_from_slice(&rtt.to_be_bytes());
+    }
+
+    fn decode(wire: &[u8]) -> Option<RcpHeader> {
+        let rate = match u64::from_be_bytes(wire.get(..8)?.try_into().ok()?) {
+            u64::MAX => f64::INFINITY,
+            rate => rate as f64,
+        };
+        let rtt = f64::from(u32::from_be_bytes(wire.get(8..12)?.try_into().ok()?)) / RTT_UNITS;
+        Some(RcpHeader { rate, rtt })
+    }
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("h_rate", self.rate);
+        sink("h_rtt", self.rtt);
+    }
+}
+
+/// The weight of a packet's RTT in d0 (D3).
+const RTT_GAIN: f64 = 0.02;
+
+/// The router's part.
+#[derive(Clone, Debug)]
+pub struct RcpRouter {
+    params: RcpRouterParams,
+    /// eta*C [bytes/s].
+    capacity: f64,
+    /// R [bytes/s].
+    r: f64,
+    /// d0 [s].
+    d0: f64,
+    /// y over the last T [bytes/s].
+    y: f64,
+    /// What has arrived in the running T [bytes].
+    arrived: u64,
+    since: Time,
+    next: Time,
+}
+
+impl RcpRouter {
+    fn period(&self) -> Span {
+        Span::from_secs_f64(self.d0).min(self.params.period).max(Span::from_micros(1))
+    }
+
+    /// R <- R*(1 + (T/d0)*(alpha*(eta*C - y) - beta*q/d0)/(eta*C)) (thesis eq. (2.2)).
+    fn update(&mut self, t: f64, q: f64) {
+        let RcpRouterParams { alpha, beta, .. } = self.params;
+        let spare = alpha * (self.capacity - self.y) - beta * q / self.d0;
+        self.r *= 1.0 + t / self.d0 * spare / self.capacity;
+        self.bound();
+    }
+
+    /// D4.
+    fn bound(&mut self) {
+        self.r = self.r.max(0.001 * self.capacity).min(self.capacity);
+    }
+
+    fn set_capacity(&mut self, capacity: Rate) {
+        self.capacity = self.params.eta * capacity.bytes_per_sec();
+        self.bound();
+    }
+}
+
+impl Router for RcpRouter {
+    type Params = RcpRouterParams;
+    type Header = RcpHeader;
+
+    fn new(params: &RcpRouterParams, context: &RouterContext) -> RcpRouter {
+        let capacity = params.eta * context.capacity.bytes_per_sec();
+        let mut router = RcpRouter {
+            capacity,
+            r: params.initial_rate * capacity,
+            d0: params.initial_rtt.as_secs(),
+            y: 0.0,
+            arrived: 0,
+            since: Time::ZERO,
+            next: Time::ZERO,
+            params: params.clone(),
+        };
+        router.next = Time::ZERO + router.period();
+        router
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, _now: Time, packet: Passing<'_, RcpHeader>, _: Backlog) -> Verdict {
+        self.arrived += u64::from(packet.size);
+        if let Some(header) = packet.header
+            && (1e-9..=1e4).contains(&header.rtt)
+        {
+            self.d0 += RTT_GAIN * (header.rtt - self.d0);
+        }
+        Verdict::Forward
+    }
+
+    #[inline]
+    fn on_departure(&mut self, _now: Time, packet: Passing<'_, RcpHeader>, _: Backlog) {
+        if let Some(header) = packet.header {
+            header.rate = header.rate.min(self.r);
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        let t = now.since(self.since).as_secs();
+        if t > 0.0 {
+            self.y = self.arrived as f64 / t;
+            // A late timer counts as d0 at most, or R would jump.
+            self.update(t.min(self.d0), backlog.bytes as f64);
+        }
+        (self.arrived, self.since, self.next) = (0, now, now + self.period());
+    }
+
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.set_capacity(capacity);
+    }
+
+    fn retune(&mut self, params: &RcpRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.set_capacity(context.capacity);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("r", "bytes/s", "R, the rate offered to every flow"),
+        Variable::new("d0", "s", "average RTT of the packets"),
+        Variable::new("y", "bytes/s", "rate of arrivals in the last T"),
+        Variable::new("n", "", "flows as RCP estimates them, eta*C/R"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("r", self.r);
+        sink("d0", self.d0);
+        sink("y", self.y);
+        sink("n", self.capacity / self.r);
+    }
+}
+
+/// The end host's part.
+#[derive(Clone, Debug)]
+pub struct RcpSender {
+    /// The rate that the path offers, and the pacing at it.
+    told: Rated,
+}
+
+impl Sender for RcpSender {
+    type Params = RcpSenderParams;
+    type Header = RcpHeader;
+    type Receiver = Echo<RcpHeader>;
+
+    fn new(_params: &RcpSenderParams, context: &SenderContext) -> RcpSender {
+        RcpSender { told: Rated::new(context.packet_bytes) }
+    }
+
+    #[inline]
+    fn on_send(&mut self, segment: &Departing) -> RcpHeader {
+        RcpHeader { rate: f64::INFINITY, rtt: segment.srtt.map_or(0.0, Span::as_secs) }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<RcpHeader>) {
+        // Without a router on the way nobody has answered.
+        if (1e-3..=1e15).contains(&ack.header.rate) {
+            self.told.rate = ack.header.rate;
+        }
+        self.told.hear(ack.srtt);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.told.on_loss(loss);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.told.cwnd()
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        self.told.pacing()
+    }
+
+    const VARIABLES: &'static [Variable] =
+        &[Variable::new("rate", "bytes/s", "rate that the path offers; 0 before the first answer")];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("rate", self.told.rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roles::Ecn;
+    use crate::roles::LossKind;
+    use crate::tests::{
+        ack_after, departing, loss, ms, near, passing, router_context, sender_context,
+    };
+
+    /// 10 Mb/s, 1,250,000 bytes/s; d0 = 100 ms, T = 10 ms.
+    fn router() -> RcpRouter {
+        let initial_rtt = Span::from_millis(100);
+        let params = RcpRouterParams { initial_rtt, ..RcpRouterParams::default() };
+        RcpRouter::new(&params, &router_context(Rate(10_000_000), 100))
+    }
+
+    fn arrive(router: &mut RcpRouter, packets: u32) {
+        for _ in 0..packets {
+            let mut ecn = Ecn::NotCapable;
+            router.on_arrival(ms(0), passing(&mut ecn), Backlog::default());
+        }
+    }
+
+    #[test]
+    fn the_rate_moves_by_spare_capacity_and_queue() {
+        let mut router = router();
+        assert!(near(router.r, 62_500.0) && router.next_timer() == ms(10));
+        // 5 packets in 10 ms: y = 500,000. alpha*(1,250,000 - 500,000) = 375,000, no queue:
+        // 1 + 0.1*0.3.
+        arrive(&mut router, 5);
+        router.on_timer(ms(10), Backlog::default());
+        assert!(near(router.r, 62_500.0 * 1.03));
+        // y = 1,500,000 and 20,000 B wait: -125,000 - 0.25*200,000 = -175,000: 1 - 0.1*0.14.
+        router.r = 500_000.0;
+        arrive(&mut router, 15);
+        router.on_timer(ms(20), Backlog { packets: 20, bytes: 20_000 });
+        assert!(near(router.r, 500_000.0 * 0.986));
+    }
+
+    #[test]
+    fn the_rate_stays_within_the_capacity() {
+        let mut router = router();
+        for t in 1..2000 {
+            router.on_timer(ms(10 * t), Backlog::default());
+        }
+        assert!(near(router.r, 1_250_000.0));
+        router.on_capacity(ms(20_000), Rate(5_000_000));
+        assert!(near(router.r, 625_000.0));
+        for t in 2001..4000 {
+            router.on_timer(ms(10 * t), Backlog { packets: 900, bytes: 900_000 });
+        }
+        assert!(near(router.r, 625.0));
+    }
+
+    #[test]
+    fn a_packet_takes_the_smallest_rate_and_leaves_its_rtt() {
+        let mut router = router();
+        for (carried, left) in [(f64::INFINITY, 62_500.0), (1000.0, 1000.0)] {
+            let (mut ecn, mut header) = (Ecn::NotCapable, RcpHeader { rate: carried, rtt: 0.2 });
+            let packet = Passing { header: Some(&mut header), ..passing(&mut ecn) };
+            router.on_departure(ms(0), packet, Backlog::default());
+            assert_eq!(header.rate, left);
+            let packet = Passing { header: Some(&mut header), ..passing(&mut ecn) };
+            router.on_arrival(ms(0), packet, Backlog::default());
+        }
+        // 0.1 + 0.02*0.1 = 0.102; 0.102 + 0.02*0.098.
+        assert!(near(router.d0, 0.10396));
+    }
+
+    #[test]
+    fn the_sender_paces_at_the_rate_it_is_told() {
+        let mut s = RcpSender::new(&RcpSenderParams::default(), &sender_context(10.0));
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+        assert_eq!(s.on_send(&departing()), RcpHeader { rate: f64::INFINITY, rtt: 0.0 });
+        let header = RcpHeader { rate: 125_000.0, rtt: 0.0 };
+        s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
+        // 12.5 packets per RTT, twice.
+        assert_eq!(s.pacing(), Some(Rate(1_000_000)));
+        assert!(near(s.cwnd(), 25.0));
+        s.on_loss(&loss(LossKind::DupAcks, 12));
+        assert!(near(s.told.rate, 125_000.0));
+        s.on_loss(&loss(LossKind::Timeout, 12));
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+    }
+}

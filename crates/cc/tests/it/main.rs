@@ -1,0 +1,7 @@
+//! What must hold for all protocols and queues, and for their sources.
+
+mod circles;
+mod classes;
+mod purity;
+mod registry;
+mod source;
