@@ -75,8 +75,8 @@ fn a_packet_takes_its_serialization_and_the_delay() {
     assert_eq!((ended.flows[1].arrived_pkts, ended.flows[0].sent_pkts), (8, 1));
 }
 
-/// VCP: a link at 8 Mb/s has gamma*C*t_rho = 0.98*1e6*0.2 = 196 000 bytes a period. 160 packets of 1000
-/// bytes are rho = 0.816: high load, 10. 200 are overload, 11. A packet that says 00 stays so.
+/// VCP: a link at 8 Mb/s has gamma*C*t_rho = 0.98*1e6*0.2 = 196 000 bytes a period. 160 packets of
+/// 1000 bytes are rho = 0.816: high load, 10. 200 are overload, 11. A packet that says 00 stays so.
 #[test]
 fn a_router_marks_real_packets() {
     let toml = dumbbell("buffer = \"1MB\"\nqueue = \"vcp\"");
@@ -168,8 +168,8 @@ fn every_queue_carries_real_packets() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever bytes come in, at either side: they come out with the same length, or are dropped and
-    /// counted.
+    /// Whatever bytes come in, at either side: they come out with the same length, or are dropped
+    /// and counted.
     #[test]
     fn random_bytes_are_forwarded_or_dropped(
         packets in prop::collection::vec(

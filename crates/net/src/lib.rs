@@ -1,12 +1,12 @@
 //! The packet engine's world: packets, links, hosts, flows, probes; every packet of a scenario.
 //!
-//! One run is one thread and a function of the scenario, the seed and the replication: the same bits
-//! on every machine, with probes or without. What is in the agenda decides the speed, so nothing is in
-//! it whose time can be worked out: [`world`] says what is left.
+//! One run is one thread and a function of the scenario, the seed and the replication: the same
+//! bits on every machine, with probes or without. What is in the agenda decides the speed, so
+//! nothing is in it whose time can be worked out: [`world`] says what is left.
 //!
-//! A `flow` has its two hosts, a `link` its queue, routers and line; `packet` is what goes between them,
-//! `islands` what border routers make of several links; `world` holds it all and handles what is due, and
-//! `observe` sees it.
+//! A `flow` has its two hosts, a `link` its queue, routers and line; `packet` is what goes between
+//! them, `islands` what border routers make of several links; `world` holds it all and handles what
+//! is due, and `observe` sees it.
 #![forbid(unsafe_code)]
 
 mod flow;
@@ -36,8 +36,8 @@ use crate::observe::tables;
 use crate::world::build::{self, Draw};
 use crate::world::{World, branch};
 
-/// The engine's version. Equal versions of all [`parts`] give equal fingerprints for equal scenario, seed and
-/// replication.
+/// The engine's version. Equal versions of all [`parts`] give equal fingerprints for equal
+/// scenario, seed and replication.
 pub const MODEL_VERSION: &str = "7";
 
 /// The versions of the engine and of what it always uses.
@@ -128,8 +128,8 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
-/// A run that can be advanced step by step, paused at an instant, cloned, and gone on with. A clone goes
-/// on without the original's recorder.
+/// A run that can be advanced step by step, paused at an instant, cloned, and gone on with. A clone
+/// goes on without the original's recorder.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     scenario: &'a Scenario,
@@ -156,8 +156,8 @@ impl<'a> Run<'a> {
         self.world.taps.failed()
     }
 
-    /// Ends the recording, and with it the run: what hosts that are ahead of the clock have seen already
-    /// is recorded as well. Nothing was written, and the run may go on, without a recorder.
+    /// Ends the recording, and with it the run: what hosts that are ahead of the clock have seen
+    /// already is recorded as well. Nothing was written, and the run may go on, without a recorder.
     ///
     /// # Errors
     /// What could not be written.
@@ -189,14 +189,14 @@ impl<'a> Run<'a> {
         !self.there && !self.world.crowded
     }
 
-    /// More packets are on their way than may be: the run does not go on. Names the flow that has most of
-    /// them out.
+    /// More packets are on their way than may be: the run does not go on. Names the flow that has
+    /// most of them out.
     pub fn error(&self) -> Option<String> {
         self.world.crowded.then(|| tables::crowded(self.scenario, &self.world))
     }
 
-    /// Lets the run go up to and with `at`, or to its end if that comes first, and no further. To be
-    /// called at the start of a run, or where it paused: then it goes on from there.
+    /// Lets the run go up to and with `at`, or to its end if that comes first, and no further. To
+    /// be called at the start of a run, or where it paused: then it goes on from there.
     pub fn pause_at(&mut self, at: Time) {
         let end = at.min(self.last()).max(self.world.agenda.now());
         self.world.go_on(end);
@@ -262,8 +262,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What links and groups of flows are like now, for somebody who watches. Nothing is worked out for
-    /// it: a link may be behind the clock, and hosts ahead of it, by up to a path's delay.
+    /// What links and groups of flows are like now, for somebody who watches. Nothing is worked out
+    /// for it: a link may be behind the clock, and hosts ahead of it, by up to a path's delay.
     pub fn look(&self) -> Look {
         let (world, now) = (&self.world, self.progress().now);
         let link = |link: &Link| LinkNow {
@@ -280,8 +280,8 @@ impl<'a> Run<'a> {
         Look { links: world.links.iter().map(link).collect(), groups }
     }
 
-    /// Slots for flows: how many there are, and how many of them hold a flow. Static flows hold theirs
-    /// from start to end, arriving ones while anything of them is left.
+    /// Slots for flows: how many there are, and how many of them hold a flow. Static flows hold
+    /// theirs from start to end, arriving ones while anything of them is left.
     pub fn flow_slots(&self) -> (usize, usize) {
         let slots = self.world.sources.len() - self.world.islands.len();
         (slots, slots - self.world.arrivals.free_slots())
@@ -319,8 +319,9 @@ impl<'a> Run<'a> {
 /// Events between two calls of a run's `watch`.
 pub const WATCH_EVENTS: u64 = 1 << 16;
 
-/// Runs `scenario` to its end in replication `rep` of the experiment `seed`. `watch` sees the run every
-/// [`WATCH_EVENTS`] events and stops it by returning false; what it has by then is the outcome.
+/// Runs `scenario` to its end in replication `rep` of the experiment `seed`. `watch` sees the run
+/// every [`WATCH_EVENTS`] events and stops it by returning false; what it has by then is the
+/// outcome.
 pub fn simulate(
     scenario: &Scenario,
     seed: u64,

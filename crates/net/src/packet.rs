@@ -43,8 +43,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A data packet of `flow` with segment `seq` of `size` bytes, sent at `sent_at`, that crosses no
-    /// link; everything else is as it is without loss and congestion control.
+    /// A data packet of `flow` with segment `seq` of `size` bytes, sent at `sent_at`, that crosses
+    /// no link; everything else is as it is without loss and congestion control.
     pub fn data(flow: u32, seq: u64, size: u32, sent_at: Time) -> Packet {
         Packet {
             next_due: Time::NEVER,
@@ -192,8 +192,8 @@ impl std::ops::IndexMut<u32> for Pool {
     }
 }
 
-/// A delay line: packets leave in the order they entered, each when it is due. Only the first has an
-/// event pending.
+/// A delay line: packets leave in the order they entered, each when it is due. Only the first has
+/// an event pending.
 #[derive(Clone, Copy, Debug)]
 pub struct Pipe {
     head: u32,

@@ -132,8 +132,8 @@ pub fn json(value: &impl serde::Serialize) -> PyResult<String> {
         .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
 }
 
-/// Reads a result directory. Whatever version wrote it, its bottleneck is the link that its scenario
-/// names; none, with a warning, if this version cannot read that scenario.
+/// Reads a result directory. Whatever version wrote it, its bottleneck is the link that its
+/// scenario names; none, with a warning, if this version cannot read that scenario.
 #[pyfunction]
 pub fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Run> {
     let mut stored = py.detach(|| results::read_result(&dir)).map_err(errors::store)?;
@@ -455,8 +455,8 @@ impl Watch {
     }
 }
 
-/// A link: packets that wait, bits that left and could have left, drops. A group: flows, the smallest,
-/// the largest and the sum of their windows.
+/// A link: packets that wait, bits that left and could have left, drops. A group: flows, the
+/// smallest, the largest and the sum of their windows.
 type Looked = (Vec<(u32, f64, f64, u64)>, Vec<(u32, f64, f64, f64)>);
 
 fn looked(look: net::Look) -> Looked {

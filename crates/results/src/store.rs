@@ -81,8 +81,8 @@ fn content_at<E: ToString>(path: &Path) -> impl FnOnce(E) -> StoreError {
 pub struct Draft(Place);
 
 impl Draft {
-    /// Starts one; whatever `dir` holds is untouched until the end. A result that exists is replaced
-    /// only if `replace` says so.
+    /// Starts one; whatever `dir` holds is untouched until the end. A result that exists is
+    /// replaced only if `replace` says so.
     ///
     /// # Errors
     /// [`StoreError`]; of a directory that is there and is no result in any case.

@@ -126,8 +126,8 @@ fn hint(name: &str, allowed: &[String]) -> String {
     text + &format!(" (allowed: {list}{more})")
 }
 
-/// The allowed name that is likely meant: at most a third of its letters differ, and neighbours in each
-/// other's place count once.
+/// The allowed name that is likely meant: at most a third of its letters differ, and neighbours in
+/// each other's place count once.
 fn nearest<'a>(name: &str, allowed: &'a [String]) -> Option<&'a str> {
     if name.len() > 60 {
         return None;

@@ -42,8 +42,8 @@ fn four_packets() -> Scenario {
     )
 }
 
-/// Packets arrive 0.08 ms apart from 0.08 ms on and take 1 ms each: at 1.5 ms the first has left, 0.42
-/// of the second, and two wait.
+/// Packets arrive 0.08 ms apart from 0.08 ms on and take 1 ms each: at 1.5 ms the first has left,
+/// 0.42 of the second, and two wait.
 #[test]
 fn a_look_by_hand() {
     let scenario = four_packets();

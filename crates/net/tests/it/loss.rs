@@ -16,8 +16,8 @@ fn flow(duration: u64, line: Line) -> Scenario {
 
 fn flow_of(protocol: &str, duration: u64, line: Line) -> Scenario {
     let text = format!(
-        "schema = 1\nname = \"loss\"\nduration = \"{duration}s\"\nwarmup = \"20s\"\n\
-         [transport]\npreset = \"ns2\"\ndup_thresh = 3\n[packets]\ndata = \"1000B\"\n\
+        "schema = 1\nera = \"ns2\"\nname = \"loss\"\nduration = \"{duration}s\"\nwarmup = \"20s\"\n\
+         [transport]\ninitial_window = \"1pkt\"\ndup_thresh = 3\n[packets]\ndata = \"1000B\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\nrtt = \"100ms\"\nbuffer = \"10000pkt\"\n\
          [flows.one]\nprotocol = {{ {protocol} }}\n"
     );

@@ -217,13 +217,13 @@ impl Generator {
 
     fn scenario(&mut self, number: u64) -> String {
         let delayed = if self.below(4) == 0 { "delayed_ack = \"100ms\"\n" } else { "" };
-        let preset = self.pick(&["rfc", "ns2"]);
+        let era = self.pick(&["papers", "rfc", "ns2", "linux-6.1"]);
         let (window, dup_thresh) = (self.spread(1.0, 12.0).max(1), 2 + self.below(3));
         let limited = self.below(2) == 0;
         let body = if self.below(2) == 0 { self.dumbbell() } else { self.mesh() };
         format!(
             "schema = 1\nname = \"random-{number}\"\nduration = \"3s\"\nwarmup = \"1s\"\n\
-             [transport]\npreset = \"{preset}\"\ninitial_window = \"{window}pkt\"\n\
+             era = \"{era}\"\n[transport]\ninitial_window = \"{window}pkt\"\n\
              dup_thresh = {dup_thresh}\nlimited_transmit = {limited}\n{delayed}{body}{EXTRAS}"
         )
     }

@@ -13,8 +13,8 @@ const RTT: f64 = 0.1;
 /// until the first loss.
 fn flow(duration: u64, protocol: &str, losses: LossModel, more: &str) -> Scenario {
     let text = format!(
-        "schema = 1\nname = \"responses\"\nduration = \"{duration}s\"\nwarmup = \"40%\"\n\
-         [transport]\npreset = \"ns2\"\ndup_thresh = 3\nmin_rto = \"200ms\"\n\
+        "schema = 1\nera = \"ns2\"\nname = \"responses\"\nduration = \"{duration}s\"\nwarmup = \"40%\"\n\
+         [transport]\ninitial_window = \"1pkt\"\ndup_thresh = 3\nmin_rto = \"200ms\"\n\
          [packets]\ndata = \"1000B\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"10Gbps\"\nrtt = \"100ms\"\nbuffer = \"100000pkt\"\n\
          [flows.one]\nprotocol = {{ {protocol}, slow_start = \"limited\" }}\n{more}"
@@ -289,8 +289,8 @@ fn bic_closes_the_gap() {
 fn dctcp_marks_as_many_as_its_theory() {
     for (rate, threshold, g) in [(50, 20, 0.0625), (100, 40, 0.0625), (400, 40, 0.03125)] {
         let text = format!(
-            "schema = 1\nname = \"dctcp\"\nduration = \"20s\"\nwarmup = \"10s\"\n\
-             [transport]\npreset = \"ns2\"\n[packets]\ndata = \"1000B\"\n\
+            "schema = 1\nera = \"ns2\"\nname = \"dctcp\"\nduration = \"20s\"\nwarmup = \"10s\"\n\
+             [transport]\ninitial_window = \"1pkt\"\n[packets]\ndata = \"1000B\"\n\
              [queues.step]\nkind = \"red\"\nmin_th = {threshold}\nmax_th = {threshold}\nw_q = 1.0\n\
              gentle = true\nwait = false\nmax_p = 1.0\n\
              [topology]\nkind = \"dumbbell\"\nrate = \"{rate}Mbps\"\nrtt = \"10ms\"\n\
@@ -329,7 +329,7 @@ fn dctcp_marks_as_many_as_its_theory() {
 fn hystart_overshoots_less() {
     let drops = |protocol: &str| {
         let text = format!(
-            "schema = 1\nname = \"hystart\"\nduration = \"5s\"\n[transport]\npreset = \"ns2\"\n\
+            "schema = 1\nera = \"ns2\"\nname = \"hystart\"\nduration = \"5s\"\n[transport]\ninitial_window = \"1pkt\"\n\
              [packets]\ndata = \"1000B\"\n[topology]\nkind = \"dumbbell\"\nrate = \"100Mbps\"\n\
              rtt = \"80ms\"\nbuffer = \"6000pkt\"\n[flows.one]\nprotocol = {{ {protocol} }}\n"
         );

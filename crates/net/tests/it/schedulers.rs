@@ -11,7 +11,7 @@ use crate::common;
 fn scenario(rate: &str, rtt: &str, buffer: u32, queue: &str, flows: &str) -> Scenario {
     let text = format!(
         "schema = 1\nname = \"schedulers\"\nduration = \"60s\"\nwarmup = \"10s\"\n\
-         [transport]\npreset = \"rfc\"\n[packets]\ndata = \"1000B\"\n\
+         [packets]\ndata = \"1000B\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"{buffer}pkt\"\n\
          queue = {queue}\n{flows}\n"
     );

@@ -34,8 +34,8 @@ fn a_lost_retransmission_reduces_twice() {
         ("kind = \"cubic\"", 56.0, 39.2),
     ] {
         let text = format!(
-            "schema = 1\nname = \"twice\"\nduration = \"2s\"\n\
-             [transport]\npreset = \"ns2\"\ndup_thresh = 3\nlimited_transmit = false\ninitial_window = \"10pkt\"\nmin_rto = \"1s\"\n\
+            "schema = 1\nera = \"ns2\"\nname = \"twice\"\nduration = \"2s\"\n\
+             [transport]\ndup_thresh = 3\nlimited_transmit = false\ninitial_window = \"10pkt\"\nmin_rto = \"1s\"\n\
              [packets]\ndata = \"1000B\"\n\
              [topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\nrtt = \"100ms\"\n\
              loss = {{ kind = \"list\", packets = [71, 151], data_only = true }}\n\
@@ -82,8 +82,8 @@ fn random_losses_cost_what_they_cost_in_ns2() {
         [("reno", 2, 69.8), ("reno", 5, 37.8), ("sack", 2, 77.8), ("sack", 5, 42.0)]
     {
         let text = format!(
-            "schema = 1\nname = \"random\"\nduration = \"2000s\"\nwarmup = \"20s\"\n\
-             [transport]\npreset = \"ns2\"\ndup_thresh = 3\n[packets]\ndata = \"1000B\"\n\
+            "schema = 1\nera = \"ns2\"\nname = \"random\"\nduration = \"2000s\"\nwarmup = \"20s\"\n\
+             [transport]\ninitial_window = \"1pkt\"\ndup_thresh = 3\n[packets]\ndata = \"1000B\"\n\
              [topology]\nkind = \"dumbbell\"\nrate = \"1Gbps\"\nrtt = \"100ms\"\n\
              loss = {{ kind = \"random\", p = \"{percent}%\", data_only = true }}\n\
              [flows.one]\nprotocol = \"{protocol}\"\n"

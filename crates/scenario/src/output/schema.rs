@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 use crate::file::File;
 use crate::syntax::declaration::table_schema;
 
-/// What the schema is called, with the number that `schema` has in a file. No address: nothing needs
-/// to be fetched, `clearpipe schema` writes it.
+/// What the schema is called, with the number that `schema` has in a file. No address: nothing
+/// needs to be fetched, `clearpipe schema` writes it.
 const ID: &str = "urn:clearpipe:scenario:1";
 
 /// The JSON Schema (2020-12) of a scenario file.
