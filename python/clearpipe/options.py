@@ -116,6 +116,7 @@ UntilOption = Annotated[
         help="Replications until half of the 95 % interval is within this share of the mean; "
         "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
         autocompletion=complete.until,
+        rich_help_panel=WHICH,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

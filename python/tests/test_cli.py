@@ -195,6 +195,9 @@ def test_transfers_show_when_they_finished() -> None:
     assert "Mean time to finish, group fwd" in several.stdout
     assert invoke(*sized, "--out", "v", "--report").exit_code == 0
     assert "2 of 2" in Path("v/report.html").read_text(encoding="utf-8")
+    assert invoke(*sized, "--reps", "2", "--out", "w", "--report").exit_code == 0
+    assert "<td>2 ± " not in Path("w/report.html").read_text()  # two runs have no interval
+    assert "Finished flows" in Path("w/report.html").read_text()
     assert "Finished" not in invoke(*RUN, "--out", "z").stdout
     assert invoke("compare", "x", "z").exit_code == 0
 

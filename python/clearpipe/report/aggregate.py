@@ -16,7 +16,7 @@ from clearpipe.report.sides import Side
 from clearpipe.report.thin import Array
 
 LINKS = ("utilization_ratio", "queue_mean_pkts", "queue_p90_pkts", "drops_pkts", "marks_pkts")
-GROUPS = ("goodput_mean_bps", "jain_index_ratio", "fct_mean_s", "timeouts")
+GROUPS = ("goodput_mean_bps", "jain_index_ratio", "fct_mean_s", "finished_flows", "timeouts")
 
 MOST_LINKS = 4
 """Of more links, those with the highest utilization are shown."""
@@ -44,7 +44,11 @@ def items(sides: Sequence[Side]) -> list[tuple[str, str, str]]:
     groups = dict.fromkeys(g for s in sides for r in s.results for g in charts.groups_in(r))
     wanted = [("links", name, column) for column in LINKS for name in links]
     wanted += [("groups", name, column) for column in GROUPS for name in groups]
-    return [key for key in wanted if key in known]
+    # Only flows that have a size finish.
+    sized = {item for _, item, column in known if column == "fct_mean_s"}
+    return [
+        key for key in wanted if key in known and (key[2] != "finished_flows" or key[1] in sized)
+    ]
 
 
 def plots(sides: Sequence[Side]) -> list[Plot]:
