@@ -107,6 +107,33 @@ def lowmodel_c1(_: Data) -> float:
     return float(xcp_equilibrium(figure_1(MANY)).utilization[0])
 
 
+def lowmodel_worst(_: Data) -> dict[str, float]:
+    """The least utilization of a link that holds flows, of each figure and of all random
+    networks."""
+    out: dict[str, float] = {}
+    for name, network in _networks():
+        found = xcp_equilibrium(network)
+        least = float(found.utilization[np.unique(found.bottleneck)].min())
+        key = _kind(name)
+        out[key] = min(out.get(key, least), least)
+    return out
+
+
+OTHER_GAINS = ((0.2, 0.1), (0.8, 0.1), (0.4, 0.05), (0.4, 0.2))
+"""alpha and gamma, one of them half or twice the default."""
+
+
+def lowmodel_formula(_: Data) -> dict[str, float]:
+    """The utilization with other parameters over alpha / (alpha + gamma)."""
+    out = {}
+    for alpha, gamma in OTHER_GAINS:
+        paths = [[0, 1], [0]]
+        network = of_paths([155.0, 100.0], paths, count=[MANY, 1], alpha=alpha, gamma=gamma)
+        used = float(xcp_equilibrium(network).utilization[0])
+        out[f"alpha {alpha:g}, gamma {gamma:g}"] = used * (alpha + gamma) / alpha
+    return out
+
+
 COUNTS = (2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -173,6 +200,10 @@ def _networks() -> Iterator[tuple[str, Network]]:
         yield f"random {number}", of_paths(rng.uniform(1, 10, links).tolist(), paths)
 
 
+def _kind(name: str) -> str:
+    return "200 random networks" if name.startswith("random") else name
+
+
 ROUNDING = 1e-6
 
 
@@ -213,8 +244,7 @@ def _worst(
     beyond it."""
     found: dict[str, list[float]] = {}
     for name, network in _networks():
-        key = "200 random networks" if name.startswith("random") else name
-        found.setdefault(f"{key}: {told}", []).extend(values(ixcp_equilibrium(network)))
+        found.setdefault(f"{_kind(name)}: {told}", []).extend(values(ixcp_equilibrium(network)))
     return {
         name: Reading(name, exact(float(min(of, key=lambda v: min(v - lo, hi - v)))), lo, hi)
         for name, of in found.items()
@@ -239,21 +269,59 @@ def _over_shares(found: Allocation) -> list[float]:
     return out
 
 
+def thm1_phi(_: Data) -> dict[str, float]:
+    """What a link gives the flows that it holds, together, over what spare bandwidth alone would:
+    the least and the most of 200 draws."""
+    found = []
+    for network, rate, held in _draws(seed=7, loads=(0.7, 1.3)):
+        told = ixcp_feedback(network, rate, np.where(held, 0, 1))
+        phi = float(told.spare[0])
+        part = held.mean() if phi > 0 else rate[held].sum() / rate.sum()
+        found.append(float(_given(told.net)[held].sum() / (phi * part)))
+    return {"least": min(found), "most": max(found)}
+
+
+def thm1_share(_: Data) -> dict[str, float]:
+    """What a full link gives a flow that it holds over gamma times what its rate lacks of an equal
+    share: the least and the most of all flows of 200 draws."""
+    found: list[float] = []
+    for network, rate, held in _draws(seed=8):
+        told = ixcp_feedback(network, rate, np.where(held, 0, 1))
+        lacking = rate[held].mean() - rate[held]
+        found += (_given(told.net)[held] / (float(network.gamma[0]) * lacking)).tolist()
+    return {"least": min(found), "most": max(found)}
+
+
 def thm1_c3(_: Data) -> dict[str, float]:
     """The feedback of a full link over its capacity, that is farthest from 0 of 200 draws of rates
     and bottlenecks: to all its flows together, and to a flow that another link holds."""
-    rng = np.random.default_rng(6)
     together = other = 0.0
+    for network, rate, held in _draws(seed=6):
+        told = ixcp_feedback(network, rate, np.where(held, 0, 1))
+        net = _given(told.net) / float(rate.sum())
+        together = max(together, abs(float(net.sum())))
+        other = max(other, float(np.abs(net[~held]).max(initial=0.0)))
+    return {"sum": together, "held elsewhere": other}
+
+
+def _draws(
+    seed: int, loads: tuple[float, float] = (1.0, 1.0)
+) -> Iterator[tuple[Network, Any, Any]]:
+    """200 times flows over one link, loaded so many times, and one that is never full: the
+    network, their rates and whether the first link holds them, two of them at least."""
+    rng = np.random.default_rng(seed)
     for _draw in range(200):
         flows = int(rng.integers(2, 30))
         rate = rng.uniform(0.1, 5, flows)
-        network = of_paths([float(rate.sum()), 1e6], [[0, 1]] * flows)
-        bottleneck = rng.integers(0, 2, flows)
-        told = ixcp_feedback(network, rate, bottleneck)
-        net = told.net.reshape(flows, 2)[:, 0] / float(rate.sum())
-        together = max(together, abs(float(net.sum())))
-        other = max(other, float(np.abs(net[bottleneck == 1]).max(initial=0.0)))
-    return {"sum": together, "held elsewhere": other}
+        held = rng.random(flows) < 0.5
+        held[:2] = True
+        capacity = float(rate.sum()) / float(rng.uniform(*loads))
+        yield of_paths([capacity, 1e6], [[0, 1]] * flows), rate, held
+
+
+def _given(net: Any) -> Any:
+    """What the first of two links gives each flow."""
+    return net.reshape(-1, 2)[:, 0]
 
 
 # Section IV-A: figures 4 and 5.
@@ -539,6 +607,21 @@ def fig14_c1(data: Data) -> dict[str, float]:
             there = [rate[(t > a + 0.05) & (t <= b + 0.05)] for a, b in LATE]
             parts = [x.std() / x.mean() for x in there if len(x) and np.nan_to_num(x).mean() > 0]
             out[name] = float(np.mean(parts))
+    return out
+
+
+def fig14_never(data: Data) -> dict[str, float]:
+    """How far each flow's means over a second are from its max-min rate at most in the second half
+    of a phase, in parts of it: of the phase where that is the least."""
+    out: dict[str, float] = {}
+    for cell in data.of("", "tcp")[:1]:
+        rates = flow_series(cell.result, "goodput_bps")
+        for (begin, end), fair in zip(LATE, PHASES.values(), strict=True):
+            for name, rate in fair.items():
+                t, means = windowed(*rates[name], "1s")
+                late = means[(t > begin + 0.05) & (t <= end + 0.05)]
+                farthest = float(np.abs(late / 1e6 / rate - 1).max())
+                out[name] = min(out.get(name, farthest), farthest)
     return out
 
 
