@@ -102,6 +102,29 @@ def test_losses_taken_for_errors_are_less_what_the_queue_dropped(
     assert rightly(9, cut=True) == 0
 
 
+def test_what_an_interval_leaves_of_its_feedback_is_read_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Intervals begin at 1, 2 and 3 s; the first, at 0, has no RTT of a packet.
+    each = np.arange(4.0)
+    series = {
+        "phi": (each, np.array([0.0, 5.0, 6.0, 5.0])),
+        "h": (each, np.array([0.0, 5.0, 4.0, 5.0])),
+        "avg_rtt": (each, np.array([0.1, 1.0, 1.1, 1.0])),
+        "input_traffic": (each, np.full(4, 100.0)),
+        # Of 10 to give 4 are left, then nothing; of 5 to take 1 is, then of 4 nothing.
+        "residue_pos": (np.array([0.0, 1.0, 1.5, 2.0, 2.5, 3.0]), np.array([9, 10, 4, 10, 0, 10])),
+        "residue_neg": (np.array([0.0, 1.0, 1.5, 2.0, 2.5, 3.0]), np.array([9, 5, 1, 4, 0, 5])),
+    }
+    monkeypatch.setattr(xcp, "link_series", lambda _, name: series[name.removeprefix("router_")])
+    found = runs_of("xcp:sec3-controllers", run("xcp", "0", 0, {}, SimpleNamespace()))
+    assert xcp.sec3_controllers_left(found) == {
+        "to give, of 2 intervals": pytest.approx(0.4),
+        "to take, of 2 intervals": pytest.approx(0.2),
+    }
+    assert xcp.sec3_controllers_moved(found) == pytest.approx(0.06)
+
+
 def test_the_gain_is_the_same_for_all_capacities_and_numbers_of_flows() -> None:
     assert xcp._gain(1.0, 1) == pytest.approx(0.4)
     assert xcp._gain(500e3, 1000) == pytest.approx(0.4)

@@ -222,6 +222,41 @@ def sec3_controllers_set(data: Data) -> dict[str, float]:
     return out
 
 
+def _allotted(data: Data) -> tuple[Any, list[tuple[Any, Any]]]:
+    """The traffic y of each whole control interval from the first estimate of the RTT on, as it was
+    when the interval began; and what was to be given, and to be taken, then and at its end."""
+    result = data.of("main")[0].result
+    names = ("phi", "h", "avg_rtt")
+    begin = np.unique(np.concatenate([link_series(result, f"router_{name}")[0] for name in names]))
+    # The first RTT is the one that stands before any packet has told its own.
+    begin = begin[begin >= link_series(result, "router_avg_rtt")[0][1]]
+    residues = [link_series(result, f"router_residue_{name}") for name in ("pos", "neg")]
+    y = _held(link_series(result, "router_input_traffic"), begin[:-1])
+    return y, [(_held(one, begin[:-1]), _held(one, begin[1:], "left")) for one in residues]
+
+
+def sec3_controllers_left(data: Data) -> dict[str, float]:
+    """The largest part of what the router sets out to give, and to take, in an interval that its
+    packets have left of it at the end."""
+    if not data.of("main"):
+        return {}
+    out = {}
+    for told, (first, last) in zip(("give", "take"), _allotted(data)[1], strict=True):
+        some = first > 0
+        out[f"to {told}, of {some.sum()} intervals"] = float((last[some] / first[some]).max())
+    return out
+
+
+def sec3_controllers_moved(data: Data) -> float | None:
+    """The least that packets are given or have taken from them in an interval, whichever is more,
+    over the traffic."""
+    if not data.of("main"):
+        return None
+    y, residues = _allotted(data)
+    given, taken = (first - last for first, last in residues)
+    return float((np.maximum(given, taken) / y).min())
+
+
 def sec3_controllers_increase(_: Data) -> dict[str, float]:
     """How far the increase of any flow's rate is from the mean, over it."""
     rises = {phi: _handed_out(phi)[1] for phi in PHIS}
