@@ -322,7 +322,7 @@ def resolve(
     """Check a scenario and write out its defaults, without running it.
 
     With `origins` a comment beside each value of the transport, of protocols and of queues says
-    where it is from: the file, a preset, the era, or the default of all eras.
+    where it is from: the file, a preset, the era, or the papers' default.
     Raises ConfigError with file, line and key if it is not valid or the engine cannot run it.
     """
     check_engine(engine)

@@ -78,7 +78,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         bottleneck,
         packets,
         transport,
-        transport_origins: transport_origins(&file.transport.value, era),
+        transport_origins: transport_origins(&file.transport.value, &transport, era),
         links,
         groups,
         islands,
@@ -175,14 +175,17 @@ fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
 }
 
 /// Where the transport's values are from: those keys that `[transport]` has are the file's.
-fn transport_origins(file: &TransportFile, era: Era) -> Origins {
-    let own = transport_values(&era.transport());
-    let all = transport_values(&Era::default().transport());
+fn transport_origins(file: &TransportFile, transport: &Transport, era: Era) -> Origins {
+    let (own, all) = (era.transport(), Era::default().transport());
     let mut origins = Origins::default();
-    for ((key, value), (_, default)) in own.into_iter().zip(all) {
+    let values = transport_values(transport).into_iter().zip(transport_values(&own));
+    for (((key, value), (_, of_era)), (_, default)) in values.zip(transport_values(&all)) {
         if file.has(key) {
             origins.set(key, Origin::File);
-        } else if value != default {
+        } else if value != of_era {
+            let capped = key == "rto_granularity" && transport.rto_granularity == transport.min_rto;
+            origins.set(key, Origin::AtMost(if capped { "min_rto" } else { "max_rto" }));
+        } else if of_era != default {
             origins.set(key, Origin::Era(era.name()));
         }
     }

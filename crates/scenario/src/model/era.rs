@@ -181,7 +181,7 @@ impl FileValue for Era {
     }
 }
 
-/// Where a value is from that is not the default of all eras.
+/// Where a value is from that is not the default of the era `papers`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The file, or an option of the command.
@@ -190,6 +190,8 @@ pub enum Origin {
     Preset(String),
     /// The era that the file names.
     Era(&'static str),
+    /// Another key, above which it may not be.
+    AtMost(&'static str),
 }
 
 impl Origin {
@@ -199,11 +201,12 @@ impl Origin {
             Origin::File => "file".to_owned(),
             Origin::Preset(name) => format!("preset {name}"),
             Origin::Era(name) => format!("era {name}"),
+            Origin::AtMost(key) => format!("at most {key}"),
         }
     }
 }
 
-/// Where the values of a table are from, by key. What is not there is the default of all eras.
+/// Where the values of a table are from, by key. What is not there is the papers' default.
 ///
 /// Any two are equal: a scenario is what its values are.
 #[derive(Clone, Debug, Default)]

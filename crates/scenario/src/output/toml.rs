@@ -25,7 +25,7 @@ impl Scenario {
     }
 
     /// The same with a comment at each value of the transport, of protocols and of queues that says
-    /// where it is from: the file, a preset, the era, or the default of all eras.
+    /// where it is from: the file, a preset, the era, or the papers' default.
     pub fn to_toml_with_origins(&self) -> String {
         self.written(true)
     }

@@ -305,6 +305,28 @@ fn every_setting_of_every_era_fits() {
     }
 }
 
+/// A key that the file has is the file's, whatever its value; what another key holds down is neither
+/// the era's nor the default.
+#[test]
+fn origins_of_the_transport_are_those_of_its_keys() {
+    let told = |sets: &[String], key: &str| {
+        let text = scenario("xcp-fig10", sets).to_toml_with_origins();
+        let line = text.lines().find(|line| line.starts_with(&format!("{key} = "))).unwrap();
+        line.split_once(" # ").unwrap().1.to_owned()
+    };
+    for (key, value) in Era::default().values() {
+        let name = key.strip_prefix("transport.").unwrap();
+        assert_eq!(told(&[], name), "default", "{key}");
+        assert_eq!(told(&[format!("{key}={value}")], name), "file", "{key}");
+    }
+    let low = ["era=linux-6.1".to_owned(), "transport.max_rto=100ms".to_owned()];
+    for key in ["min_rto", "initial_rto"] {
+        assert_eq!(told(&low, key), "at most max_rto", "{key}");
+    }
+    assert_eq!(told(&low, "rto_granularity"), "at most min_rto");
+    assert_eq!(told(&low, "initial_window"), "era linux-6.1");
+}
+
 #[test]
 fn origins_are_told_beside_values() {
     let sets = [
