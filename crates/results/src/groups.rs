@@ -166,8 +166,8 @@ impl Transfers {
 mod tests {
     use super::*;
 
-    /// Of 1 to 200: the mean is 100.5; 100, 190 and 198 are the values at ranks 50 %, 95 % and 99
-    /// %.
+    /// Of 1 to 200: the mean is 100.5; the values at ranks 50 %, 95 % and 99 % are 100, 190 and
+    /// 198.
     #[test]
     fn quantiles_are_values_that_occurred() {
         let mut row = GroupRow::default();
