@@ -24,7 +24,7 @@ ITEM = re.compile(r"(?:[-*]|\d+[.)]) +")
 # A span of code is not divided, nor is anything else without a blank.
 WORD = re.compile(r"(?:`[^`]*`|\S)+")
 # None of these starts a line: it would be an item, a quotation and so on, or read badly.
-BOUND = re.compile(r"[-+*/=<]=?|[#|]|>.*|\d+[.)]|\*/")
+BOUND = re.compile(r"[-+*/=<]=?|[#|]|%\S?|>.*|\d+[.)]|\*/")
 
 
 @dataclass(frozen=True)

@@ -206,8 +206,8 @@ fn version_1_ignores_random_losses() {
 
 /// Version 3 cruises at what is delivered, so for up to 63 rounds with losses p at (1 - p)^n
 /// (draft section 5.3.3.5), and then probes back to where it was if p is below 2 %: at 1 % a mean
-/// of (1 - 0.99^63)/(63*0.01) = 0.74 of the link and more or less by what probes find. Well above 2
-/// % each probe ends at once, and nothing brings it back.
+/// of (1 - 0.99^63)/(63*0.01) = 0.74 of the link and more or less by what probes find. Well above
+/// 2 % each probe ends at once, and nothing brings it back.
 #[test]
 fn version_3_backs_off_beyond_its_threshold() {
     let share = |p| run(&lossy("bbr3-d", p)).tables.flows[0].goodput_bps / 100e6;

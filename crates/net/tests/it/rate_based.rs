@@ -81,8 +81,8 @@ fn a_poisson_source_has_its_rate_and_an_m_d_1_queue() {
 }
 
 /// On for 1 s and off for 3 s on average at 4 Mb/s: 125 packets/s. A cycle's on-time has mean and
-/// standard deviation 1 s; over 4000 s (1000 cycles) the standard error is 3/4*sqrt(2/1000) = 3.4
-/// %.
+/// standard deviation 1 s; over 4000 s (1000 cycles) the standard error is 3/4*sqrt(2/1000), which
+/// is 3.4 %.
 #[test]
 fn an_on_off_source_has_its_share_of_the_rate() {
     let outcome =

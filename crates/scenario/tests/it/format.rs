@@ -305,8 +305,8 @@ fn every_setting_of_every_era_fits() {
     }
 }
 
-/// A key that the file has is the file's, whatever its value; what another key holds down is neither
-/// the era's nor the default.
+/// A key that the file has is the file's, whatever its value; what another key holds down is
+/// neither the era's nor the default.
 #[test]
 fn origins_of_the_transport_are_those_of_its_keys() {
     let told = |sets: &[String], key: &str| {
