@@ -88,7 +88,7 @@ CASES = [
     Bad("run s.toml --set topology.rate=fast", GOOD, 3, "topology.rate: "),
     Bad("run s.toml --engine fluidd", GOOD, 3, "no engine is called fluidd"),
     Bad("run s.toml --seed -1", GOOD, 2, "--seed"),
-    Bad("run s.toml --rep 1 --reps 2", GOOD, 2, "give either --rep or --reps"),
+    Bad("run s.toml --rep 1 --reps 2", GOOD, 2, "give one of --rep and --reps"),
     Bad("run s.toml --wrong", GOOD, 2, "--wrong"),
     Bad("run s.toml --capture bottlneck", GOOD, 3, "did you mean"),
     Bad("run s.toml --max-wall soon", GOOD, 2, "--max-wall"),

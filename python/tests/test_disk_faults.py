@@ -66,7 +66,7 @@ def tasks() -> Iterator[Task]:
     sweep = ["sweep", "run", "s.toml", "--store", "store", "-j", "1"]
     status = ["sweep", "status", "s.toml", "--store", "store", "--verify"]
     yield Task("sweep", sweep, {"s.toml": BASE + SWEPT}, verify=status)
-    until = 'until = { ci = "50%", metric = "queue_mean_pkts", min_reps = 2, max_reps = 3 }'
+    until = 'until = { ci = "50%", metric = "queue_mean_pkts", min_reps = 3, max_reps = 4 }'
     text = BASE + SERIES + SWEPT.replace("reps = 1", until).replace('"10ms", ', "")
     yield Task("sweep-until", sweep, {"s.toml": text}, verify=status)
     figure = ["reproduce", "vcp:sec3e-mdfreeze", "--store", "store", "--out", "o", "-j", "1"]

@@ -113,7 +113,8 @@ def test_names_are_no_formulas(tmp_path: Path, name: str) -> None:
     text = GOOD.replace('"good"', f"'{name}'")
     (tmp_path / "s.toml").write_text(text + SWEEP + "[plot.p]\nx = 'topology.rtt'\n"
         "y = ['utilization_ratio']\ntitle = '" + name + "'\n", encoding="utf-8")  # fmt: skip
-    run = bounded("run", "s.toml", "--out", "r", "--figure", "f.png", "--report", cwd=tmp_path)
+    drawn = ("--figure", "f.png", "--draw", "queue_mean_pkts")
+    run = bounded("run", "s.toml", "--out", "r", *drawn, "--report", cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert bounded("sweep", "run", "s.toml", "-q", cwd=tmp_path).returncode == 0
     report = bounded("sweep", "report", "s.toml", "--out", "o", cwd=tmp_path)

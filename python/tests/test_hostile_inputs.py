@@ -88,8 +88,8 @@ def try_one(forks: Forks, one: Hostile, place: Path) -> Ended:
 def test_some_inputs(forks: Forks, right: Path, tmp_path: Path) -> None:
     codes, broken = try_all(forks, right, tmp_path / "x", range(0, COUNT, COUNT // QUICK))
     assert not broken, "\n\n".join(broken)
-    # Not all of them die at the first byte.
-    assert {line.split()[1] for line in codes} >= {"0", "1", "2", "3"}
+    # Not all of them die at the first byte; wrong usage (2) need not be in a sample.
+    assert {line.split()[1] for line in codes} >= {"0", "1", "3"}
 
 
 @pytest.mark.long
