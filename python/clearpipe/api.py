@@ -197,7 +197,8 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     their `Replications` tell means and 95 % intervals. `until` asks for as many as a metric needs
     to be known: "ci=2%" for half an interval within 2 % of the mean, and perhaps
     ",metric=NAME,min=5,max=100" (docs/sweeps.md has the names). `progress` hears of all of them,
-    in their threads, and ends all when it returns False.
+    in their threads, and ends all when it returns False: what is stopped then is among the results
+    but not in the numbers, and what has not begun is left out.
 
     `out` is a directory to write the result to, as `Result.write` does; a run that is stopped
     writes nothing there. With `reps` or `until` it holds a directory for each, and what is in there

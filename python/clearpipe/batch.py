@@ -181,7 +181,7 @@ def run_all(
     A directory that already holds a job's result is read instead, and a partial one is run
     again. Whatever stops this, results that were complete are kept and nothing half-done is.
     `board` shows how far they are, else one of their own, and `heard` is told likewise; all runs
-    stop when it answers False.
+    stop when it answers False, and those that have not begun by then are left out.
     """
     if board is None:
         with progress.board(quiet) as own:
@@ -200,13 +200,13 @@ def run_all(
 
     if any(job.engine == "linux" for job in jobs):
         workers = 1  # runs in real time would disturb each other
-    futures: list[Future[Done]] = []
+    futures: list[Future[Done | None]] = []
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         # A pool waits for its threads: whatever comes, also between two of them, must stop them.
         try:
             for job, stored in zip(jobs, found, strict=True):
                 if stored is None:
-                    futures.append(pool.submit(_run, job, board, stop, hears))
+                    futures.append(pool.submit(_run, job, board, stop, quit, hears))
             wait(futures)
         except BaseException:
             stop.set()
@@ -214,7 +214,8 @@ def run_all(
                 future.cancel()
             raise
     fresh = iter([future.result() for future in futures])
-    return [stored or next(fresh) for stored in found]
+    every = [stored or next(fresh) for stored in found]
+    return [one for one in every if one is not None]
 
 
 def _find(job: Job) -> Done | None:
@@ -301,10 +302,14 @@ def _run(
     job: Job,
     board: progress.Board,
     stop: threading.Event,
+    quit: threading.Event,
     heard: Callable[[api.Progress], bool],
-) -> Done:
+) -> Done | None:
+    """The job's result; None if all have been told to end before it began."""
     if stop.is_set():
         raise Stopped(job.label)
+    if quit.is_set():
+        return None
 
     end = time.perf_counter() + (math.inf if job.max_wall is None else job.max_wall)
     scenario = tomllib.loads(job.toml)

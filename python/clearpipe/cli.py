@@ -221,7 +221,7 @@ def compare(
 ) -> None:
     """Compare two results or two sets of replications.
 
-    Runs are paired by seed and replication; of two pairs or more the 95 % interval of the
+    Runs are paired by seed and replication; of three pairs or more the 95 % interval of the
     difference is told (paired t). Sides without a common seed and replication are two samples
     (Welch's t), and then --tol is refused. The columns are those of the links table, and for
     groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, fct_mean_s,

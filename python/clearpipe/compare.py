@@ -189,7 +189,7 @@ def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
         for side, results in zip("ab", sides, strict=True)
     }
     numbers = ([measures.values(x) for x in sides[0]], [measures.values(x) for x in sides[1]])
-    method, note = _method(sides, names, paired=bool(common))
+    method, note = _method(sides, paired=bool(common))
     return Comparison(
         pairs=[_pair(x, y) for x, y in zip(*sides, strict=True)] if common else [],
         rows=_rows(*numbers, bounds, method, bool(common)),
@@ -218,19 +218,27 @@ def _check_unpaired(why: str, a: Side, b: Side, bounds: Bounds) -> None:
         raise RunError(f"{why}, and a tolerance is checked pair by pair")
     if min(len(a), len(b)) < 2:
         raise RunError(f"{why}; without pairs each side needs two runs or more")
-    if any(len({result.meta["name"] for result in side.values()}) > 1 for side in (a, b)):
+    if any(_are_several(list(side.values())) for side in (a, b)):
         raise RunError(f"{why}; without pairs each side must be one scenario")
 
 
+def _are_several(side: Sequence[cp.Result]) -> bool:
+    """Are they of more than one scenario, engine or model, and so no replications?"""
+    from clearpipe.report.sides import what
+
+    return len({what(result) for result in side}) > 1
+
+
 def _method(
-    sides: Sequence[Sequence[cp.Result]], names: dict[str, list[str]], paired: bool
+    sides: Sequence[Sequence[cp.Result]], paired: bool
 ) -> tuple[Literal["paired t", "Welch t"] | None, str]:
     """Where the intervals come from, and in words."""
     a, b = sides
-    level = f"{100 * statistics.LEVEL:g} %"
-    if paired and len(a) < 2:
-        return None, "no interval: it takes two pairs or more (clearpipe run --reps N)"
-    if max(len(side) for side in names.values()) > 1:
+    level, few = f"{100 * statistics.LEVEL:g} %", statistics.FEW
+    if min(len(a), len(b)) < few:
+        needed = f"{few} pairs or more" if paired else f"{few} runs or more on each side"
+        return None, f"no interval: it takes {needed} (clearpipe run --reps {few})"
+    if any(_are_several(side) for side in sides):
         return None, "no interval: a side holds several scenarios, which are no replications"
     if all(one_run(side) for side in sides):
         return None, "no interval: the replications are all the same run, nothing in it is random"
@@ -489,11 +497,10 @@ def _sides(label: str, results: Sequence[cp.Result]) -> list[siding.Side]:
     """What is drawn of a side: its runs together, as far as they are of one scenario."""
     from clearpipe.report import sides as siding
 
-    names = list(dict.fromkeys(result.meta["name"] for result in results))
-    if len(names) == 1:
+    every = siding.of(results)
+    if len(every) == 1:
         return [siding.Side(label, results)]
-    mine = {name: [one for one in results if one.meta["name"] == name] for name in names}
-    return [siding.Side(f"{label} {name}", group) for name, group in mine.items()]
+    return [siding.Side(f"{label} {side.name}", side.results) for side in every]
 
 
 def _cells(row: Row, spans: bool, checked: bool) -> list[str]:

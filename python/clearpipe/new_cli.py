@@ -97,6 +97,11 @@ def new(  # noqa: PLR0913 - one for each option
     wanted = replace(making.Wanted(), name=stem, **said)
     if asks:
         wanted = _asked(wanted)
+    if reps is not None and not wanted.sweeps:
+        raise typer.BadParameter(
+            "--reps is of a sweep's points, and nothing varies here: give --vary or several "
+            f"--protocol, or run the scenario with clearpipe run {path} --reps {reps}"
+        )
     text = making.text(wanted, str(path), schema)
     if schema:
         _place_schema(path.parent / making.SCHEMA, force=False)

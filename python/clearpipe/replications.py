@@ -19,19 +19,17 @@ if TYPE_CHECKING:
     from clearpipe.result import Result
 
 OF_LINKS = ("utilization_ratio", "queue_mean_pkts", "queue_p90_pkts", "drops_pkts", "marks_pkts")
-OF_GROUPS = ("goodput_mean_bps", "jain_index_ratio", "timeouts", "finished_flows", "fct_mean_s")
+OF_GROUPS = ("goodput_mean_bps", "jain_index_ratio", "fct_mean_s", "finished_flows", "timeouts")
 OF_TRANSFERS = ("finished_flows", "fct_mean_s")
 
-NO_INTERVAL = (
-    f"Fewer than {statistics.FEW} replications, and so no interval: two say too little about a "
-    f"mean (--reps {statistics.FEW})."
-)
 ALL_ONE = 'All are the same run: nothing in it is random, such as start = "uniform(0s, 1s)".'
 
 
 @dataclass(frozen=True)
 class Replications(Sequence["Result"]):
     """The results of replications 0, 1, ... of a scenario, and their metrics' means.
+
+    Runs that were stopped before their end are among the results, and not in the numbers.
 
     A metric is named as in a sweep's plots: `links.NAME.COLUMN`, `groups.NAME.COLUMN`, or a column
     alone (docs/sweeps.md).
@@ -55,16 +53,23 @@ class Replications(Sequence["Result"]):
         return iter(self.results)
 
     @functools.cached_property
+    def _complete(self) -> list[Result]:
+        return [result for result in self.results if result.complete]
+
+    @functools.cached_property
     def _numbers(self) -> list[dict[str, float]]:
-        return [numbers(result) for result in self.results]
+        return [numbers(result) for result in self._complete]
 
     @property
     def metric_names(self) -> list[str]:
-        """Every metric that some of the runs have."""
+        """Every metric that some of the complete runs have."""
         return list(dict.fromkeys(name for run in self._numbers for name in run))
 
     def values(self, metric: str) -> list[float]:
-        """A metric's value in each run that has one. Raises ConfigError for one that none has."""
+        """A metric's value in each complete run that has one.
+
+        Raises ConfigError for a metric that no run of the scenario can have.
+        """
         found = [run[metric] for run in self._numbers if metric in run]
         if not found:
             from clearpipe.sweep import metrics
@@ -85,7 +90,7 @@ class Replications(Sequence["Result"]):
     @property
     def one_run(self) -> bool:
         """Are all the same run, because nothing in the scenario is random?"""
-        return len(self) > 1 and one_run(self.results)
+        return one_run(self._complete)
 
     def as_json(self) -> dict[str, Any]:
         """For each metric its mean, and the ends of the interval if there is one."""
@@ -106,9 +111,12 @@ class Replications(Sequence["Result"]):
     @property
     def note(self) -> str:
         """What to know of the intervals, in a sentence; empty if nothing."""
-        notes = [NO_INTERVAL] if len(self) < statistics.FEW else []
+        complete = len(self._complete)
+        stopped = len(self) - complete
+        notes = [_stopped(stopped, len(self))] if stopped else []
+        notes += [statistics.few()] if complete < statistics.FEW else []
         notes += [ALL_ONE] if self.one_run else []
-        notes += [self._reached] if self.until is not None else []
+        notes += [self._reached] if self.until is not None and not stopped else []
         return " ".join(notes)
 
     @property
@@ -126,8 +134,8 @@ class Replications(Sequence["Result"]):
         """The usual metrics: mean and half of the 95 % interval, the least and the largest."""
         from clearpipe.overview import Grid
 
-        told = f"Over {len(self)} replications"
-        if len(self) >= statistics.FEW:
+        told = f"Over {len(self._complete)} replications"
+        if len(self._complete) >= statistics.FEW:
             told += f", mean ± half of the {100 * statistics.LEVEL:g} % interval"
         rows = [self._row(metric) for metric in self._usual()]
         return Grid(told, ["Measure", "Mean", "Least", "Most"], rows, caption=self.note)
@@ -139,7 +147,7 @@ class Replications(Sequence["Result"]):
         mean = units.number(self.mean(metric) / by.factor)
         if span is not None:
             mean = units.spread(span.mean, span.half, by=by)
-        some = f" (n = {len(found)})" if len(found) < len(self) else ""
+        some = f" (n = {len(found)})" if len(found) < len(self._complete) else ""
         whose = measures.owner(metric)
         ends = [units.number(value / by.factor) for value in (min(found), max(found))]
         behind = f" {by.unit}".rstrip()
@@ -151,7 +159,7 @@ class Replications(Sequence["Result"]):
         from clearpipe import overview
 
         told = dict.fromkeys(
-            link["name"] for result in self.results for link in overview.told_links(result)
+            link["name"] for result in self._complete for link in overview.told_links(result)
         )
         names = [f"links.{link}.{column}" for link in told for column in OF_LINKS]
         sized = overview.sized(self.results[0])
@@ -185,6 +193,11 @@ class Replications(Sequence["Result"]):
         )
 
 
+def _stopped(stopped: int, every: int) -> str:
+    verb, whose = ("was", "its") if stopped == 1 else ("were", "their")
+    return f"{stopped} of {every} {verb} stopped before {whose} end and {verb} left out."
+
+
 def numbers(result: Result) -> dict[str, float]:
     """A run's metrics."""
     from clearpipe.sweep import metrics
@@ -195,11 +208,11 @@ def numbers(result: Result) -> dict[str, float]:
 def until(
     wanted: Until, do: Callable[[range], Sequence[Result]], results: tuple[Result, ...] = ()
 ) -> Replications:
-    """Replications by `do` until there are enough of them."""
+    """Replications by `do` until there are enough of them, or some were stopped or not begun."""
     target = wanted.min_reps
     while len(results) < target:
         results += tuple(do(range(len(results), target)))
-        if not all(result.complete for result in results):
+        if len(results) < target or not all(result.complete for result in results):
             break
         known = [numbers(result) for result in results]
         found = [run[wanted.metric] for run in known if wanted.metric in run]

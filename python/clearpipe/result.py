@@ -274,7 +274,12 @@ class Result:
 def one_run(results: Sequence[Result]) -> bool:
     """Are all of them the same, event by event? Runs on a real kernel never are."""
     real = any(result.meta["engine"] == "linux" for result in results)
-    return not real and len({result.fingerprint for result in results}) == 1
+    return not real and are_one([result.fingerprint for result in results])
+
+
+def are_one(fingerprints: Sequence[str]) -> bool:
+    """Are several runs with these fingerprints all the same?"""
+    return len(fingerprints) > 1 and len(set(fingerprints)) == 1
 
 
 def seal(dir: str | PathLike[str]) -> None:

@@ -17,7 +17,17 @@ LEVEL = 0.95
 """The share of intervals that hold the true value."""
 
 FEW = 3
-"""Of fewer replications people are shown no interval: that of two is 12.7 times the error."""
+"""Of fewer replications tables, figures and `compare` show no interval: that of two is 12.7 times
+the error. The texts of `reproduce` do, as a paper's quick scale has two."""
+
+
+def few(whose: str = "", more: str = f" (--reps {FEW})") -> str:
+    """Why there is no interval, in a sentence: `whose` says of what, `more` how to have one."""
+    head = f"{whose} fewer" if whose else "Fewer"
+    return (
+        f"{head} than {FEW} replications, and so no interval: two say too little about a mean"
+        f"{more}."
+    )
 
 
 class Span(NamedTuple):

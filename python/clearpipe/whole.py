@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 PARTIAL = ".partial-"
@@ -20,13 +22,22 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write what a file is to have under another name, and give it its own."""
-    partial = path.with_name(f"{PARTIAL}{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
-        partial.write_bytes(content)
-        partial.replace(path)
+        with written(path) as partial:
+            partial.write_bytes(content)
     except OSError as error:
         # Nobody knows the other name.
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Another name to write to; what is there at the end takes the place of `path`."""
+    partial = path.with_name(f"{PARTIAL}{os.getpid()}-{threading.get_ident()}-{path.name}")
+    try:
+        yield partial
+        if partial.exists():
+            partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -15,7 +16,8 @@ from typer.testing import CliRunner
 import clearpipe as cp
 from clearpipe import compare, examples, measures, statistics
 from clearpipe.cli import app
-from clearpipe.errors import ConfigError
+from clearpipe.errors import ConfigError, RunError
+from clearpipe.report import sides as siding
 
 SMALL = ["duration=2s", "warmup=0.5s", "topology.rate=5Mbps", "flows.fwd.count=2"]
 SMALL += ["flows.rev.count=2", "flows.fwd.start=0s", "flows.rev.start=uniform(0s, 1s)"]
@@ -28,11 +30,11 @@ def write(name: str, place: Path, rep: int = 0) -> Path:
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Replications 0 and 1 of XCP, and 0 to 2 of SACK."""
+    """Replications 0 to 2 of XCP, and 0 to 3 of SACK."""
     root = tmp_path_factory.mktemp("sides")
-    for rep in range(2):
-        write("base-case-xcp", root / "a" / str(rep), rep)
     for rep in range(3):
+        write("base-case-xcp", root / "a" / str(rep), rep)
+    for rep in range(4):
         write("base-case-sack-red", root / "b" / str(rep), rep)
     return root / "a", root / "b"
 
@@ -46,11 +48,11 @@ def test_a_result_equals_itself(sides: tuple[Path, Path]) -> None:
 
 def test_pairs_by_seed_and_replication(sides: tuple[Path, Path]) -> None:
     both = compare.compare(*sides)
-    assert [pair["a"]["rep"] for pair in both.pairs] == [0, 1]
-    assert both.only_in_b == ["seed 1 rep 2"]
+    assert [pair["a"]["rep"] for pair in both.pairs] == [0, 1, 2]
+    assert both.only_in_b == ["seed 1 rep 3"]
     row = next(row for row in both.rows if row.column == "utilization_ratio")
-    used = [cp.load(sides[0] / str(rep)).summary["links"] for rep in range(2)]
-    mean = sum(next(x for x in u if x["name"] == row.item)["utilization_ratio"] for u in used) / 2
+    used = [cp.load(sides[0] / str(rep)).summary["links"] for rep in range(3)]
+    mean = sum(next(x for x in u if x["name"] == row.item)["utilization_ratio"] for u in used) / 3
     assert row.a == pytest.approx(mean)
     assert row.difference == pytest.approx((row.b or 0) - (row.a or 0))
 
@@ -151,23 +153,51 @@ def test_pairs_have_an_interval(sides: tuple[Path, Path]) -> None:
     assert both.method == "paired t"
     row = row_of(both, "fwd", "jain_index_ratio")
     a = numbers(sides[0], "jain_index_ratio")
-    b = numbers(sides[1], "jain_index_ratio")[:2]
-    first, second = (y - x for x, y in zip(a, b, strict=True))
-    # Two differences: s / sqrt(2) is half of what lies between them, t(1, 97.5 %) = 12.7062.
-    reach = 12.7062047 * abs(second - first) / 2
-    middle = (first + second) / 2
+    b = numbers(sides[1], "jain_index_ratio")[:3]
+    off = [y - x for x, y in zip(a, b, strict=True)]
+    middle = sum(off) / 3
+    # Three differences: t(2, 97.5 %) = 4.302653 (any t table).
+    reach = 4.302653 * (sum((x - middle) ** 2 for x in off) / 2 / 3) ** 0.5
     assert reach > 0
-    assert (row.n_a, row.n_b) == (2, 2)
-    assert row.a == pytest.approx(sum(a) / 2)
+    assert (row.n_a, row.n_b) == (3, 3)
+    assert row.a == pytest.approx(sum(a) / 3)
     assert (row.low, row.high) == pytest.approx((middle - reach, middle + reach))
 
 
-def test_one_pair_has_no_interval_and_says_why(sides: tuple[Path, Path]) -> None:
-    one = compare.compare(sides[0] / "0", sides[1] / "0")
-    assert one.method is None
-    assert "two pairs" in one.note
-    assert {row.low for row in one.rows} == {None}
-    assert row_of(one, "fwd", "jain_index_ratio").difference is not None
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_few_pairs_have_no_interval_and_say_why(
+    sides: tuple[Path, Path], tmp_path: Path, pairs: int
+) -> None:
+    for side, place in zip("ab", sides, strict=True):
+        for rep in map(str, range(pairs)):
+            shutil.copytree(place / rep, tmp_path / side / rep)
+    few = compare.compare(tmp_path / "a", tmp_path / "b")
+    assert len(few.pairs) == pairs
+    assert few.method is None
+    assert few.note == "no interval: it takes 3 pairs or more (clearpipe run --reps 3)"
+    assert {row.low for row in few.rows} == {None}
+    assert row_of(few, "fwd", "jain_index_ratio").difference is not None
+    assert compare.sentences(few) == []
+
+
+def test_scenarios_of_one_name_are_no_replications(small: str, tmp_path: Path) -> None:
+    for side, sets in (("a", []), ("b", ["flows.long.protocol=cubic"])):
+        for seed, rtt in ((1, "20ms"), (2, "80ms"), (3, "20ms")):
+            sets_ = [*sets, f"topology.rtt={rtt}"]
+            cp.run(small, seed=seed, set=sets_).write(tmp_path / side / str(seed))
+    mixed = compare.compare(tmp_path / "a", tmp_path / "b")
+    assert mixed.names == {"a": ["small"], "b": ["small"]}
+    assert len(mixed.pairs) == 3
+    assert mixed.method is None
+    assert "a side holds several scenarios" in mixed.note
+    page = compare.report(mixed, tmp_path / "a", tmp_path / "b", tmp_path / "page.html")
+    shown = re.findall(r"<b>(.*?)</b>, (\d) run", page.read_text(encoding="utf-8"))
+    assert [number for _, number in shown] == ["2", "1", "2", "1"]
+    other = tmp_path / "other"
+    for rep in (5, 6):
+        cp.run(small, rep=rep).write(other / str(rep))
+    with pytest.raises(RunError, match="each side must be one scenario"):
+        compare.compare(tmp_path / "a", other)
 
 
 def test_without_pairs_two_samples(sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -177,17 +207,21 @@ def test_without_pairs_two_samples(sides: tuple[Path, Path], tmp_path: Path) -> 
     apart = compare.compare(sides[0], other)
     assert apart.method == "Welch t"
     assert apart.pairs == []
-    assert apart.only_in_a == ["seed 1 rep 0", "seed 1 rep 1"]
+    assert apart.only_in_a == [f"seed 1 rep {rep}" for rep in (0, 1, 2)]
     assert apart.only_in_b == ["seed 1 rep 5", "seed 1 rep 6", "seed 1 rep 7"]
     row = row_of(apart, "fwd", "jain_index_ratio")
-    assert (row.n_a, row.n_b) == (2, 3)
+    assert (row.n_a, row.n_b) == (3, 3)
     a, b = (numbers(place, "jain_index_ratio") for place in (sides[0], other))
     assert (row.low, row.high) == pytest.approx(statistics.welch(a, b))
     runner = CliRunner()
     out = runner.invoke(app, ["compare", str(sides[0]), str(other)])
     assert out.exit_code == 0
-    assert "Welch's t, unpaired, 2 runs of A and 3 of B" in out.stdout
+    assert "Welch's t, unpaired, 3 runs of A and 3 of B" in out.stdout
     assert "only in B: seed 1 rep 5" in out.stderr
+    shutil.rmtree(other / "7")
+    two = compare.compare(sides[0], other)
+    assert (two.method, two.pairs) == (None, [])
+    assert "it takes 3 runs or more on each side" in two.note
     file = tmp_path / "tolerance.toml"
     file.write_text("[links]\nutilization_ratio = { abs = 1.0 }")
     refused = runner.invoke(app, ["compare", str(sides[0]), str(other), "--tol", str(file)])
@@ -198,7 +232,7 @@ def test_without_pairs_two_samples(sides: tuple[Path, Path], tmp_path: Path) -> 
 
 def test_replications_that_are_all_the_same_are_no_sample(small: str, tmp_path: Path) -> None:
     fixed = small.replace('start = "uniform(0s, 1s)"\n', "")
-    for rep in range(2):
+    for rep in range(3):
         cp.run(fixed, rep=rep).write(tmp_path / "a" / str(rep))
         cp.run(fixed, rep=rep, set=["topology.rate=9Mbps"]).write(tmp_path / "b" / str(rep))
     same = compare.compare(tmp_path / "a", tmp_path / "b")
@@ -212,7 +246,7 @@ def test_the_table_and_the_json_tell_the_interval(sides: tuple[Path, Path]) -> N
     text = CliRunner().invoke(app, arguments).stdout
     told = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
     assert "95 % interval" in text
-    assert "95 % interval: paired t over 2 pairs." in text
+    assert "95 % interval: paired t over 3 pairs." in text
     assert (told["method"], told["level_ratio"]) == ("paired t", 0.95)
     assert told["names"] == {"a": ["base-case-xcp"], "b": ["base-case-sack-red"]}
     row = next(row for row in told["rows"] if row["column"] == "jain_index_ratio")
@@ -238,13 +272,12 @@ def test_the_report_tells_the_interval(sides: tuple[Path, Path], tmp_path: Path)
     ]
     jain = next(row for row in rows if row["column"] == "jain_index_ratio")
     assert f"{jain['low']:+.4g} to {jain['high']:+.4g}" in cells[rows.index(jain)]
-    assert "95 % interval: paired t over 2 pairs. Bottleneck: link bottleneck. Only in" in page
-    # Two of XCP: no bar, and why; three of SACK have one.
-    assert "n = 2, 3. Fewer than 3 replications: dots without bars" in page
+    assert "95 % interval: paired t over 3 pairs. Bottleneck: link bottleneck. Only in" in page
+    assert "n = 3, 4." in page
     plot = next(p for p in page.split('<figure class="dotplot">') if "Mean queue" in p)
     drawn = [part.count('class="interval"') for part in plot.split('class="tip"')[1:]]
-    assert drawn == [0, 3]
-    assert [part.count('class="small"') for part in plot.split('class="tip"')[1:]] == [2, 3]
+    assert drawn == [3, 3]
+    assert [part.count('class="small"') for part in plot.split('class="tip"')[1:]] == [3, 4]
     for place in (*sides[0].iterdir(), *sides[1].iterdir()):
         assert cp.load(place).fingerprint in page
 
@@ -289,6 +322,18 @@ def test_sides_are_called_what_differs(small: str, tmp_path: Path) -> None:
     assert compare.compare(plain, plain).labels == ("A", "B")
 
 
+def test_sides_are_not_called_by_what_their_own_runs_differ_in(small: str, tmp_path: Path) -> None:
+    for side, seeds in (("first", (1, 2, 3)), ("second", (4,))):
+        for seed in seeds:
+            cp.run(small, seed=seed).write(tmp_path / side / str(seed))
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert [side.name for side in siding.of(list(compare.load_side(first).values()))] == ["small"]
+    groups = [list(compare.load_side(place).values()) for place in (first, second)]
+    assert siding.names(groups, ["first", "second"]) == ["first", "second"]
+    # Of one run each the seed is what differs.
+    assert siding.names([[groups[0][0]], groups[1]], ["a", "b"]) == ["seed 1", "seed 4"]
+
+
 def test_scenarios_of_one_side_are_not_drawn_as_replications(tmp_path: Path) -> None:
     for side in "ab":
         for name in ("base-case-xcp", "base-case-vcp"):
@@ -296,7 +341,7 @@ def test_scenarios_of_one_side_are_not_drawn_as_replications(tmp_path: Path) -> 
     both = compare.compare(tmp_path / "a", tmp_path / "b")
     page = compare.report(both, tmp_path / "a", tmp_path / "b", tmp_path / "page.html")
     shown = re.findall(r"<b>(.*?)</b>, 1 run\.", page.read_text(encoding="utf-8"))
-    assert shown == [f"{side} base-case-{name}" for side in "ab" for name in ("vcp", "xcp")]
+    assert shown == [f"{side} {name}" for side in "ab" for name in ("vcp", "xcp")]
 
 
 def test_nothing_in_common_and_nothing_there(sides: tuple[Path, Path], tmp_path: Path) -> None:

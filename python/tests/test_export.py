@@ -8,12 +8,14 @@ from pathlib import Path
 import pandas
 import polars
 import pytest
+from pyarrow import parquet
 from sweeping import BASE, call, write
 from typer.testing import CliRunner
 
 import clearpipe as cp
 from clearpipe import sweep
 from clearpipe.cli import app
+from clearpipe.sweep import dataset
 from clearpipe.sweep.store import Store
 
 # The second axis is called like a column of the tables of groups and flows.
@@ -106,8 +108,24 @@ def test_transfers_where_there_are_some(tmp_path: Path) -> None:
 def test_summaries_have_the_table_of_runs(tmp_path: Path) -> None:
     file = write(tmp_path, SWEEP.replace("reps = 2", 'reps = 1\nkeep = "summary"'))
     sweep.run(sweep.load(file), tmp_path / "store")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/flows.parquet").write_text("of a sweep that kept all")
     told = sweep.export(sweep.load(file), tmp_path / "store", tmp_path / "data")
     assert told == {"runs": 4}
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["runs.parquet"]
+
+
+def test_long_tables_are_written_piece_by_piece(
+    tmp_path: Path, done: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, store = sweep.load(done), tmp_path / "results/store"
+    sweep.export(spec, store, tmp_path / "one")
+    # Each run has two flows: two runs fill a piece.
+    monkeypatch.setattr(dataset, "BATCH_ROWS", 4)
+    sweep.export(spec, store, tmp_path / "pieces")
+    one, pieces = (tmp_path / name / "flows.parquet" for name in ("one", "pieces"))
+    assert parquet.ParquetFile(pieces).num_row_groups == 4
+    assert polars.read_parquet(pieces).equals(polars.read_parquet(one))
 
 
 def test_what_is_missing_is_said_first(

@@ -94,6 +94,7 @@ def test_values_of_all_kinds() -> None:
         (["--vary", "topology.rt=10ms,20ms"], 3, "rtt"),
         (["--vary", "topology.rtt"], 3, "KEY=VALUE"),
         (["--vary", "topology.rtt=10ms,10ms"], 3, "twice"),
+        (["--reps", "10"], 2, "clearpipe run x.toml --reps 10"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_written(

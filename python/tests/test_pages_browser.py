@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import test_report_browser as browser
-from sweeping import call, write
+from sweeping import BASE, call, write
 
 import clearpipe as cp
 from clearpipe import compare, units
@@ -317,6 +317,28 @@ def test_no_page_is_wider_than_the_window(swept: Path, compared: Path, width: in
         content, window = seen["width"]
         assert window <= width
         assert content <= window, page
+
+
+def test_a_measure_that_some_runs_lack_has_its_interval(tmp_path: Path) -> None:
+    # Flows that start late do not finish.
+    flows = 'buffer = "100pkt"\n[flows.a]\nsize = "20kB"'
+    base = BASE.replace("[flows.a]", flows).replace("100ms", "1s").replace("10Mbps", "2Mbps")
+    told = '[sweep]\nreps = 8\nvary."topology.rtt" = ["60ms", "80ms"]\n'
+    file = write(tmp_path, told + '[plot]\nx = "topology.rtt"\ny = ["fct_mean_s"]\n', base)
+    call("sweep", "run", file, "-q", cwd=tmp_path)
+    call("sweep", "report", file, "--out", "out", "-q", cwd=tmp_path)
+    with (tmp_path / "out/runs.csv").open(encoding="utf-8", newline="") as text:
+        rows = [row for row in csv.DictReader(text) if row["topology.rtt"] == "60ms"]
+    found = [float(row["fct_mean_s"]) for row in rows if row["fct_mean_s"]]
+    assert 3 < len(found) < 8
+    assert len(set(found)) > 1
+    script = """
+      const panel = document.querySelector(".panel");
+      panel.focus();
+      key(panel, "ArrowRight");
+      tell({ told: panel.getAttribute("aria-description") });"""
+    seen = look(tmp_path / "out/report.html", script)
+    assert f"{spread(found, 's')} (n = {len(found)})" in seen["told"]
 
 
 def test_two_replications_have_no_bars_and_a_word_why(tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ import json
 import math
 import statistics as plain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import until
+from clearpipe import api, until
 from clearpipe.cli import app
+from clearpipe.replications import Replications
 
 RANDOM = """\
 schema = 1
@@ -131,8 +133,48 @@ def test_results_are_kept_and_read_again(tmp_path: Path) -> None:
 
 def test_progress_of_all_of_them_can_end_all() -> None:
     long = RANDOM.replace('"2s"', '"100000s"')
-    runs = cp.run(long, reps=2, progress=lambda now: now.simulated_s < 1)
+    runs = cp.run(long, reps=4, progress=lambda now: now.simulated_s < 1)
+    assert 1 <= len(runs) <= 4
     assert not any(run.complete for run in runs)
+    # What was stopped is in no number.
+    told = f"{len(runs)} of {len(runs)} {'was' if len(runs) == 1 else 'were'} stopped before"
+    assert runs.note.startswith(told)
+    assert runs.values("queue_mean_pkts") == []
+    assert runs.interval("queue_mean_pkts") is None
+    assert runs.as_json()["metrics"] == {}
+    assert runs.table().rows == []
+
+
+def test_what_has_not_begun_when_all_end_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    real = api.run_recording
+
+    def watched(*arguments: Any, **options: Any) -> cp.Result:
+        begun.append(arguments[3])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(api, "run_recording", watched)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    long = RANDOM.replace('"2s"', '"100000s"')
+    runs = cp.run(long, reps=4, progress=lambda _: False)
+    assert (begun, len(runs)) == ([0], 1)
+    begun.clear()
+    sought = cp.run(long, until="ci=1%,min=4,max=30", progress=lambda _: False)
+    assert (begun, len(sought)) == ([0], 1)
+    assert "did not bring" not in sought.note
+
+
+def test_stopped_runs_are_in_no_mean() -> None:
+    whole = cp.run(RANDOM, reps=3)
+    long = RANDOM.replace('"2s"', '"100000s"')
+    stopped = cp.run(long, rep=3, progress=lambda _: False)
+    mixed = Replications((*whole, stopped))
+    assert mixed.note == "1 of 4 was stopped before its end and was left out."
+    assert mixed.values("queue_mean_pkts") == whole.values("queue_mean_pkts")
+    assert mixed.interval("queue_mean_pkts") == whole.interval("queue_mean_pkts")
+    assert mixed.table().title == whole.table().title
+    assert mixed.table().rows == whole.table().rows
+    assert "Over 3 replications" in mixed.table().title
 
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +202,6 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_runs_on_a_real_kernel_are_never_the_same() -> None:
     """They have no fingerprint that could be."""
     from types import SimpleNamespace
-    from typing import Any
 
     from clearpipe import overview
     from clearpipe.result import one_run

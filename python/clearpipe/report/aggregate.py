@@ -9,22 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clearpipe import measures, overview, statistics, units
+from clearpipe.replications import OF_GROUPS, OF_LINKS
 from clearpipe.report import charts, svg
 from clearpipe.report.charts import Curve, Panel, Section
 from clearpipe.report.dots import Plot, Row
 from clearpipe.report.sides import Side
 from clearpipe.report.thin import Array
 
-LINKS = ("utilization_ratio", "queue_mean_pkts", "queue_p90_pkts", "drops_pkts", "marks_pkts")
-GROUPS = ("goodput_mean_bps", "jain_index_ratio", "fct_mean_s", "finished_flows", "timeouts")
-
 MOST_LINKS = 4
 """Of more links, those with the highest utilization are shown."""
-
-WHY_NO_BARS = (
-    f"Fewer than {statistics.FEW} replications: dots without bars, for two say too little about a "
-    f"mean (--reps {statistics.FEW})."
-)
 
 
 def names_of_links(sides: Sequence[Side]) -> list[str]:
@@ -42,8 +35,8 @@ def items(sides: Sequence[Side]) -> list[tuple[str, str, str]]:
     known = {key for side in sides for result in side.results for key in measures.values(result)}
     links = names_of_links(sides)
     groups = dict.fromkeys(g for s in sides for r in s.results for g in charts.groups_in(r))
-    wanted = [("links", name, column) for column in LINKS for name in links]
-    wanted += [("groups", name, column) for column in GROUPS for name in groups]
+    wanted = [("links", name, column) for column in OF_LINKS for name in links]
+    wanted += [("groups", name, column) for column in OF_GROUPS for name in groups]
     # Only flows that have a size finish.
     sized = {item for _, item, column in known if column == "fct_mean_s"}
     return [
@@ -119,7 +112,7 @@ def note(sides: Sequence[Side]) -> str:
     """What the marks of all dot plots are."""
     counts = sorted({len(side.results) for side in sides})
     bars = "; bar: 95 % interval" if counts[-1] >= statistics.FEW else ""
-    few = f" {WHY_NO_BARS}" if counts[0] < statistics.FEW else ""
+    few = f" {statistics.few()}" if counts[0] < statistics.FEW else ""
     return f"Large: mean; small: single runs{bars}; n = {', '.join(map(str, counts))}.{few}"
 
 
@@ -213,7 +206,7 @@ def _note(quantity: charts.Quantity, sides: Sequence[Side]) -> str:
         else ("the mean over the runs")
     )
     bars = "; band: its 95 % interval" if counts[-1] >= statistics.FEW else ""
-    few = f" {WHY_NO_BARS}" if counts[0] < statistics.FEW else ""
+    few = f" {statistics.few()}" if counts[0] < statistics.FEW else ""
     return f"Line: {what}{bars}; n = {', '.join(map(str, counts))}.{few}"
 
 

@@ -34,7 +34,7 @@ def of(results: Sequence[Result]) -> list[Side]:
     """The results by their scenarios, in the order of the first of each."""
     groups: dict[str, list[Result]] = {}
     for result in results:
-        groups.setdefault(_what(result), []).append(result)
+        groups.setdefault(what(result), []).append(result)
     every = list(groups.values())
     return [
         Side(name, group)
@@ -42,8 +42,8 @@ def of(results: Sequence[Result]) -> list[Side]:
     ]
 
 
-def _what(result: Result) -> str:
-    """All but the seed and the replication."""
+def what(result: Result) -> str:
+    """What replications have in common: all but the seed and the replication."""
     meta = result.meta
     scenario = tomllib.loads(result.scenario_toml) | {"seed": 0}
     return json.dumps([meta["engine"], meta["model_version"], scenario], sort_keys=True)
@@ -62,8 +62,19 @@ def names(groups: Sequence[Sequence[Result]], otherwise: Sequence[str]) -> list[
         called = [one[0] for one in own]
         cut = len(overview.common_words(called))
         return ["-".join(name.split("-")[cut:]) or name for name in called]
-    facts = [dict(_facts(group[0])) for group in groups]
-    return _by_facts(facts) or list(otherwise)
+    return _by_facts(_agreed(groups)) or list(otherwise)
+
+
+def _agreed(groups: Sequence[Sequence[Result]]) -> list[dict[str, Any]]:
+    """Each group's facts, without those on which the results of one of the groups differ."""
+    every = [[dict(_facts(result)) for result in group] for group in groups]
+    mixed = {
+        key
+        for facts in every
+        for key in dict.fromkeys(key for fact in facts for key in fact)
+        if len({repr(fact.get(key)) for fact in facts}) > 1
+    }
+    return [{k: v for k, v in facts[0].items() if k not in mixed} for facts in every]
 
 
 def _distinct(group: Sequence[Result]) -> list[str]:

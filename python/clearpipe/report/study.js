@@ -7,7 +7,7 @@
   if (!source) return;
   const study = JSON.parse(source.textContent);
   const { axes, measures, points, runs, values, plots } = study;
-  const FEW = 3;
+  const FEW = study.few.n;
 
   const node = (name, attributes = {}, text) => {
     const made = document.createElement(name);
@@ -227,7 +227,7 @@
       const found = mean(m, p), about = measures[m], by = scale(found.found, about.unit);
       row(body, [`${about.title}${about.of ? `, ${about.of}` : ""}${by.unit ? ` (${by.unit})` : ""}`, spread(found.mean, found.half, "", by), ...of_point[p].map((run) => (values[m][run] == null ? "–" : number(values[m][run] / by.factor)))], "td");
     }
-    if (of_point[p].length < FEW) drill.append(node("p", { class: "note" }, `${of_point[p].length === 1 ? "One replication has" : "Two replications have"} no interval: it takes three or more (--reps 3).`));
+    if (of_point[p].length < FEW) drill.append(node("p", { class: "note" }, study.few.this));
     const list = drill.appendChild(node("div", { class: "runs-of" }));
     for (const run of of_point[p]) {
       const one = list.appendChild(node("p"));
@@ -292,7 +292,7 @@
     views.textContent = "";
     if (state.view === "heat") heat(); else lines();
     const sizes = [...new Set(points.map((_, p) => of_point[p].length))].filter(Boolean).sort((a, b) => a - b);
-    const few = sizes.some((n) => n < FEW) ? " A point of fewer than three replications has no bar: two say too little about a mean." : "";
+    const few = sizes.some((n) => n < FEW) ? ` ${study.few.some}` : "";
     const marks = state.view === "lines" ? "Mark: mean; bar: 95 % interval; faint dots: single runs." : "Each cell: the mean of a point's runs.";
     hint.textContent = `${marks} n = ${sizes.join(", ")} per point.${few} Arrow keys or pointing read values; Enter or a click opens a point's runs.`;
   }

@@ -12,14 +12,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from clearpipe import units
+from clearpipe import statistics, units
 from clearpipe.report import shell
 from clearpipe.reproduce import claims, data, settings, work
 from clearpipe.reproduce.claims import Judged, Outcome, Reading
 from clearpipe.reproduce.data import Figure, Measure, Paper
 from clearpipe.reproduce.runs import Point
 from clearpipe.reproduce.work import Done
-from clearpipe.statistics import FEW
 
 SLUGS = {
     claims.HOLDS: "holds",
@@ -426,6 +425,7 @@ def _few(panels: Sequence[tuple[int, dict[str, Any]]]) -> str:
         for curve in panel["curves"]
         for runs in curve.get("dots", ())
     }
-    if not any(1 < n < FEW for n in counts):
+    if not any(1 < n < statistics.FEW for n in counts):
         return ""
-    return f"Points of fewer than {FEW} replications have no bar: two say too little about a mean."
+    why = statistics.few("Some points have", more="")
+    return f"{why} The ± beside the claims is the 95 % interval of two as well."

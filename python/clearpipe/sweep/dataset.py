@@ -12,15 +12,13 @@ them. An axis that is called like a column of the table itself has `axis_` befor
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clearpipe import seals
+from clearpipe import seals, whole
 from clearpipe.errors import RunError, UnsupportedError
 from clearpipe.sweep.results import Row, Table
 from clearpipe.sweep.store import Store
@@ -50,16 +48,15 @@ def export(table: Table, store: Store, folder: Path) -> dict[str, int]:
 
     folder.mkdir(parents=True, exist_ok=True)
     runs = pyarrow.table(_typed(table.columns()))
-    with _whole(folder / "runs.parquet") as partial:
+    with whole.written(folder / "runs.parquet") as partial:
         parquet.write_table(runs, partial)
     told = {"runs": runs.num_rows}
-    if table.spec.keep == "summary":
-        return told
-    done = [row for row in table.rows if row.state == "done"]
+    has_tables = table.spec.keep != "summary"
+    done = [row for row in table.rows if row.state == "done" and has_tables]
     heads = _heads(table)
     for name in TABLES:
         path = folder / f"{name}.parquet"
-        with _whole(path) as partial:
+        with whole.written(path) as partial:
             rows = _write(partial, _parts(name, done, heads, store))
         if rows is not None:
             told[name] = rows
@@ -126,18 +123,18 @@ def _write(path: Path, parts: Iterator[Any]) -> int | None:
     """Writes tables one below the other, without having all of them in memory; None without any."""
     from pyarrow import parquet
 
-    rows = 0
+    rows = held = 0
     waiting: list[Any] = []
     writer = None
     try:
         for part in parts:
             waiting.append(part)
-            rows += part.num_rows
+            rows, held = rows + part.num_rows, held + part.num_rows
             if writer is None:
                 writer = parquet.ParquetWriter(path, part.schema)
-            if sum(one.num_rows for one in waiting) >= BATCH_ROWS:
+            if held >= BATCH_ROWS:
                 writer.write_table(_joined(waiting, writer.schema))
-                waiting = []
+                waiting, held = [], 0
         if writer is not None and waiting:
             writer.write_table(_joined(waiting, writer.schema))
     finally:
@@ -150,15 +147,3 @@ def _joined(parts: Sequence[Any], schema: Any) -> Any:
     import pyarrow
 
     return pyarrow.concat_tables([part.select(schema.names).cast(schema) for part in parts])
-
-
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A name to write to; what is there then takes the place of `path`."""
-    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
-    try:
-        yield partial
-        if partial.exists():
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -134,12 +134,3 @@ def check(metric: str, known: Iterable[str], where: str) -> None:
     short = ", ".join(sorted({name for name in names if "." not in name}))
     hint = f"did you mean {near[0]}?" if near else f"there are {short}"
     raise ConfigError(f"{where}: no metric is called {metric!r}; {hint}", key=where)
-
-
-def unit(metric: str) -> str:
-    """The unit that a metric's name ends in."""
-    column = metric.rpartition(".")[2]
-    for suffix in ("bps", "pkts", "bytes", "ratio", "s"):
-        if column.endswith(f"_{suffix}"):
-            return suffix
-    return ""

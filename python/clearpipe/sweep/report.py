@@ -7,9 +7,10 @@ from pathlib import Path
 
 from clearpipe import measures, statistics, style, units, whole
 from clearpipe.report import shell
+from clearpipe.result import are_one
 from clearpipe.sweep import drawing, metrics, results
 from clearpipe.sweep import study as studying
-from clearpipe.sweep.results import Row, Table
+from clearpipe.sweep.results import Table
 from clearpipe.sweep.spec import Point
 
 # More rows than that are in the panels and in the CSV file only.
@@ -123,11 +124,8 @@ def notes(table: Table) -> Iterator[str]:
     if missing:
         yield f"{missing} runs are missing; `clearpipe sweep run` does them."
     if few := sum(0 < len(table.of_point(p)) < statistics.FEW for p in table.spec.points):
-        yield (
-            f"{few} points have fewer than {statistics.FEW} replications, and so no interval: "
-            "two say too little about a mean (--reps 3)."
-        )
-    if same := sum(_is_one_run(table.of_point(p)) for p in table.spec.points):
+        yield statistics.few(f"{few} {'point has' if few == 1 else 'points have'}")
+    if same := sum(_is_one_run(table, p) for p in table.spec.points):
         yield not_random(same)
     yield from _absent(table)
     for plot in table.spec.plots:
@@ -173,8 +171,8 @@ def other_models(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield f"{len(mine)} runs of this sweep are of {version}, and not used: {shown}{more}."
 
 
-def _is_one_run(rows: Sequence[Row]) -> bool:
-    return len(rows) > 1 and len({row.fingerprint for row in rows}) == 1
+def _is_one_run(table: Table, point: Point) -> bool:
+    return are_one([row.fingerprint for row in table.of_point(point)])
 
 
 def _lacks(table: Table, point: Point, metric: str) -> bool:

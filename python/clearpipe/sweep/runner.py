@@ -22,6 +22,7 @@ from clearpipe import _core, api
 from clearpipe.errors import ClearpipeError, ConfigError, RunError
 from clearpipe.progress import Track
 from clearpipe.recording import NOTHING
+from clearpipe.result import are_one
 from clearpipe.sweep import metrics
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Damage, Store, write_whole
@@ -580,17 +581,15 @@ def left(spec: Spec, store: Store, options: Options) -> set[str]:
 def not_random(spec: Spec, store: Store) -> int:
     """The points whose replications are all one run."""
     there = store.present()
-    found: dict[int, set[str]] = {}
-    count: dict[int, int] = {}
+    found: dict[int, list[str]] = {}
     for one in asked(spec, store):
         if isinstance(one, tuple) or one.identity not in there:
             continue
-        prints = found.setdefault(one.point, set())
+        prints = found.setdefault(one.point, [])
         # Two that differ are enough to know.
-        if len(prints) < 2:
-            prints.add(str(store.read_json(one.identity)[0].get("fingerprint")))
-            count[one.point] = count.get(one.point, 0) + 1
-    return sum(n > 1 and len(found[point]) == 1 for point, n in count.items())
+        if len(prints) < 2 or are_one(prints):
+            prints.append(str(store.read_json(one.identity)[0].get("fingerprint")))
+    return sum(map(are_one, found.values()))
 
 
 def asked(spec: Spec, store: Store) -> Iterator[Run | tuple[Point, ConfigError]]:

@@ -34,7 +34,8 @@ def study(table: Table, shown: Sequence[str], folder: Path) -> dict[str, Any]:
     most = MOST_VALUES // max(len(done), 1)
     kept = [m for number, m in enumerate(shown) if m in drawn or number < most]
     numbers = {point.number: n for n, point in enumerate(spec.points)}
-    counts = sorted({len(found) for found in table.by_point.values()} | {2, 3})
+    # A metric that some runs lack has an interval over fewer than all.
+    most = max((len(found) for found in table.by_point.values()), default=0)
     return {
         "axes": [_axis(axis) for axis in spec.axes or (_nothing(spec),)],
         "measures": [_measure(metric, table) for metric in kept],
@@ -46,7 +47,12 @@ def study(table: Table, shown: Sequence[str], folder: Path) -> dict[str, Any]:
             "id": [row.run.identity for row in done],
         },
         "values": [shell.finite(row.metrics.get(m) for row in done) for m in kept],
-        "t": {n: statistics.t_quantile(n - 1) for n in counts if n > 1},
+        "few": {
+            "n": statistics.FEW,
+            "this": statistics.few("The point has"),
+            "some": statistics.few("Some points have"),
+        },
+        "t": {n: statistics.t_quantile(n - 1) for n in range(statistics.FEW, most + 1)},
         "seed": spec.seed,
         "command": command(spec),
         "store": table.store,
