@@ -137,7 +137,7 @@ docs-reference: ## regenerate docs/reference
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example schema \
 		> python/clearpipe/scenario.schema.json
 
-models: ## regenerate python/clearpipe/scenario.py from docs/reference (after docs-reference)
+models: ## regenerate python/clearpipe/scenario.py from its JSON Schema (after docs-reference)
 	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \
 		python/clearpipe/scenario.py
 

@@ -7,12 +7,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from io import StringIO, TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from clearpipe import complete, terminal
+from clearpipe import complete, terminal, units
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.linux.cli import app as linux
 from clearpipe.new_cli import new, schema
@@ -21,9 +22,6 @@ from clearpipe.reproduce.cli import reproduce
 from clearpipe.run_cli import run, say_stored
 from clearpipe.sweep.cli import app as sweeps
 from clearpipe.theory.cli import app as theory
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     name="clearpipe",
@@ -195,7 +193,7 @@ def list_(
     for entry in entries:
         presets = ", ".join(preset["name"] for preset in entry.get("presets", ()))
         cells = {**entry, "presets": presets}
-        rows.append([str(cells.get(column) or "-") for column in columns])
+        rows.append([str(cells.get(column) or units.DASH) for column in columns])
     listing = overview.Listing(columns, rows)
     terminal.show(*([listing] if sys.stdout.isatty() else listing.lines()))
 
@@ -316,7 +314,13 @@ def main() -> None:
 
 
 def _show_usage(error: Any) -> None:
-    """Prints a usage error as Typer does, but what it quotes as a terminal may have it."""
+    """Prints a usage error as Typer does, but what it quotes as a terminal may have it; a line of
+    JSON where stderr is that."""
+    # Options may not have been read when it comes.
+    if ("--log-format", "json") in pairwise(sys.argv) or "--log-format=json" in sys.argv:
+        terminal.log_format = "json"
+        terminal.failed(error.format_message(), error.exit_code)
+        return
     told = StringIO()
     error.show(told)
     usage, sign, message = told.getvalue().partition("\nError: ")

@@ -165,5 +165,6 @@ def values(result: Result) -> dict[Key, float]:
 
 def _take(out: dict[Key, float], table: str, item: str, row: Mapping[str, Any]) -> None:
     for column, value in row.items():
-        if isinstance(value, int | float) and column not in ("link", "flow"):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and column not in ("link", "flow"):
             out[table, item, column] = float(value)

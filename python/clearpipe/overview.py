@@ -353,7 +353,7 @@ class Listing:
 
     def _rest(self, row: Sequence[str]) -> str:
         told = zip(self.headings[2:], row[2:], strict=True)
-        return "; ".join(f"{heading}: {text}" for heading, text in told if text != "-")
+        return "; ".join(f"{heading}: {text}" for heading, text in told if text != units.DASH)
 
 
 def link_table(result: Result) -> Grid:

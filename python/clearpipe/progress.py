@@ -118,8 +118,8 @@ class Standing:
             (one,) = self.running
             of = f" of {one.duration_s:g}" if one.duration_s else ""
             share = f" ({100 * one.part:.0f} %)" if one.duration_s else ""
-            told = f"{one.simulated_s:.1f}{of} s simulated{share}, {self.pace:.3g} x real time"
-            return f"{head}{one.label}: {told}{to_go}"
+            told = f"{one.simulated_s:.1f}{of} s simulated{share}"
+            return f"{head}{one.label}: {told}, {times(self.pace)}{to_go}"
         failed = f", {self.failed} failed" if self.failed else ""
         done = f"{self.ended} of {self.total} runs done{failed}, {self.left} left"
         return f"{head}{done}, {rate(self.runs_per_s)}{to_go}"
@@ -315,7 +315,7 @@ class Bars(Board):
             pace = going.simulated_s / max(time.monotonic() - going.began, 1e-3)
             now = f"{going.simulated_s:.1f}{end}"
             done = going.simulated_s
-            self.display.update(bar, completed=done, now=now, pace=f"{pace:.3g} x real time")
+            self.display.update(bar, completed=done, now=now, pace=times(pace))
         self._all()
 
     def ended(self, key: Hashable, failed: bool = False) -> None:
@@ -435,12 +435,17 @@ def board(quiet: bool, watch: bool = False) -> Board:
     return View() if watch else Bars()
 
 
+def times(pace: float) -> str:
+    """How fast simulated time goes."""
+    return f"{units.number(pace, 3)} x real time"
+
+
 def rate(per_s: float) -> str:
     """Runs in a time that makes it a number above 1."""
     for seconds, unit in ((1.0, "s"), (60.0, "min")):
         if per_s * seconds >= 1:
-            return f"{per_s * seconds:.3g} runs/{unit}"
-    return f"{per_s * 3600:.3g} runs/h"
+            return f"{units.number(per_s * seconds, 3)} runs/{unit}"
+    return f"{units.number(per_s * 3600, 3)} runs/h"
 
 
 def span(seconds: float) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearpipe import whole
+from clearpipe import units, whole
 from clearpipe.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -67,8 +66,6 @@ LETTER, KEY = 0.056, 0.35
 PAD = 6.0
 """Points between a panel and its title."""
 
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raise ConfigError for a format that cannot be drawn, UnsupportedError without matplotlib."""
@@ -112,7 +109,7 @@ def legend(axes: Axes, width: float) -> float:
 def save(figure: Figure, path: Path, dpi: int) -> None:
     """Write a figure, whole or not at all; equal results give equal files, without a date.
 
-    Logarithmic ticks become 0.1, 10 and 10⁻⁴.
+    Logarithmic ticks are numbers as the house writes them.
     """
     from matplotlib.ticker import FuncFormatter, LogFormatter, NullFormatter
 
@@ -120,7 +117,7 @@ def save(figure: Figure, path: Path, dpi: int) -> None:
         for axis in (axes.xaxis, axes.yaxis):
             # Formulas are what matplotlib's own are.
             if isinstance(axis.get_major_formatter(), LogFormatter):
-                axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
+                axis.set_major_formatter(FuncFormatter(lambda value, _: units.number(value)))
             if isinstance(axis.get_minor_formatter(), LogFormatter):
                 axis.set_minor_formatter(NullFormatter())
     kind = path.suffix.lower().removeprefix(".")
@@ -129,15 +126,3 @@ def save(figure: Figure, path: Path, dpi: int) -> None:
     figure.savefig(drawn, format=kind, dpi=dpi, metadata=dates.get(kind, {}))
     path.parent.mkdir(parents=True, exist_ok=True)
     whole.write_bytes(path, drawn.getvalue())
-
-
-def power(value: float) -> str:
-    """A power of ten in figures if they are few; other numbers as they are."""
-    if value < 0:
-        return f"-{power(-value)}"
-    if value == 0:
-        return "0"
-    exponent = round(math.log10(value))
-    if abs(exponent) < 4 or not math.isclose(value, 10.0**exponent):
-        return f"{value:g}"
-    return f"10{str(exponent).translate(SUPERSCRIPTS)}"

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 DASH = "\N{EN DASH}"
 """What is not known."""
@@ -20,6 +20,9 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 """Between groups of three digits."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
+
+# Exactly half goes up, as in a browser; a float has fewer than 1100 digits, point and all.
+_WIDE = Context(prec=1100, rounding=ROUND_HALF_UP)
 
 PARSED: dict[str, dict[str, float]] = {
     "bps": {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12},
@@ -73,12 +76,9 @@ def number(value: float, digits: int = 4, sign: str = "") -> str:
         return DASH
     if not value:
         return "0"
-    size = math.floor(math.log10(abs(value)))
-    text = _fixed(abs(value), max(digits - 1 - size, 0))
-    if size < -6 or size >= 15:
-        power = str(size).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        text = f"{_trimmed(_fixed(abs(value) / 10.0**size, digits - 1))} {TIMES} 10{power}"
-    return _signed(_trimmed(text), value, sign)
+    if _is_far(value):
+        return _signed(_power(abs(value), digits), value, sign)
+    return _signed(_trimmed(_fixed(abs(value), max(digits - 1 - _size(value), 0))), value, sign)
 
 
 def fixed(value: float, decimals: int, sign: str = "") -> str:
@@ -89,12 +89,28 @@ def fixed(value: float, decimals: int, sign: str = "") -> str:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    # Exactly half goes up, as in a browser.
-    rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), context=_WIDE)
     whole, point, rest = f"{rounded:f}".partition(".")
     if len(whole) > 4:
         whole = f"{int(whole):,}".replace(",", THIN)
     return f"{whole}{point}{rest}"
+
+
+def _size(value: float) -> int:
+    """The power of ten of the first digit."""
+    return Decimal(value).adjusted()
+
+
+def _is_far(value: float) -> bool:
+    """Would a number have too many digits without a power of ten?"""
+    return value != 0 and not -6 <= _size(value) < 15
+
+
+def _power(value: float, digits: int) -> str:
+    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).plus(Decimal(value))
+    size = rounded.adjusted()
+    power = str(size).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{_trimmed(f'{rounded.scaleb(-size):f}')} {TIMES} 10{power}"
 
 
 def _trimmed(text: str) -> str:
@@ -126,10 +142,12 @@ def spread(mean: float, half: float, unit: str = "", by: Scale | None = None) ->
         return number(mean) + behind
     if half == 0:
         return f"{number(mean)} ± 0{behind}"
+    if _is_far(max(abs(mean), half)):
+        return f"{number(mean)} ± {number(half, 2)}{behind}"
     # As many places as two digits of the half need, but no more than six digits of the mean.
-    places = 1 - math.floor(math.log10(half))
+    places = 1 - _size(half)
     if mean:
-        places = min(places, 5 - math.floor(math.log10(abs(mean))))
+        places = min(places, 5 - _size(mean))
     places = max(places, 0)
     told = fixed(half, places)
     if float(told.replace(THIN, "")) == 0:
@@ -195,3 +213,8 @@ def percent(ratio: float) -> str:
 def count(value: float) -> str:
     """A count with thin groups of three digits."""
     return fixed(value, 0)
+
+
+def counted(number: int, one: str, more: str) -> str:
+    """A count of things in words that suit it: `1 run is missing`, `2 runs are missing`."""
+    return f"{count(number)} {one if number == 1 else more}"

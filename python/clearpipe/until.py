@@ -36,7 +36,8 @@ class Until:
 
 def parse(text: str, default: Until | None = None, where: str = OPTION) -> Until:
     """`ci=2%` and perhaps `,metric=NAME,max=N,min=N`, as `--until` takes it."""
-    parts = dict(part.strip().partition("=")[::2] for part in text.split(","))
+    split = (part.partition("=")[::2] for part in text.split(","))
+    parts = {name.strip(): value.strip() for name, value in split}
     if "ci" not in parts or parts.keys() - {"ci", "metric", "min", "max"}:
         raise ConfigError(f"{where}: {text!r}: {WANTED}", key=where)
     base = default or Until("utilization_ratio", 0.0)
@@ -70,7 +71,8 @@ def percentage(text: object, where: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= 1:
-        raise ConfigError(f"{where}: {text!r}: a share above 0% and up to 100% is wanted")
+        told = f"{where}: {text!r}: a share above 0% and up to 100% is wanted"
+        raise ConfigError(told, key=where)
     return value
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 PARTIAL = ".partial-"
+
+# What is written here is called until it is whole: by the process, its thread and its name.
+_OWN = re.compile(rf"{re.escape(PARTIAL)}\d+-\d+-.+", re.DOTALL)
 
 # No text that is written here takes as long.
 STALE_S = 3600.0
@@ -43,11 +47,15 @@ def written(path: Path) -> Iterator[Path]:
 
 
 def clean(folder: Path) -> None:
-    """Remove what writers that died have left in a directory, an hour after they began."""
+    """Remove what writers that died have left in a directory, an hour after they began.
+
+    Other files stay, whatever they are called.
+    """
     now = time.time()
     for path in folder.glob(f"{PARTIAL}*"):
         try:
-            if path.is_file() and now - path.stat().st_mtime > STALE_S:
+            own = _OWN.fullmatch(path.name) is not None
+            if own and path.is_file() and now - path.stat().st_mtime > STALE_S:
                 path.unlink()
         except OSError:
             continue  # it is gone, or nobody may remove it

@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import clearpipe as cp
-from clearpipe import batch, examples
-from clearpipe.cli import app
+from clearpipe import batch, examples, overview, terminal, units
+from clearpipe.cli import app, main
 
 SMALL = [
     "--set=duration=2s",
@@ -73,6 +73,31 @@ def test_exit_codes(arguments: list[str], code: int, said: str) -> None:
     assert result.exit_code == code, result.output
     assert said in (result.stdout if code == 0 else result.stderr)
     assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--rep", "1", "--until", "ci=2%", "--log-format", "json"], "--until"),
+        (["--seed", "x", "--log-format=json"], "--seed"),
+        (["--nope", "--log-format", "json"], "--nope"),
+    ],
+)
+def test_a_usage_error_is_json_where_stderr_is(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setattr(terminal, "log_format", "text")
+    monkeypatch.setattr(sys, "argv", ["clearpipe", "run", XCP, *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    told = json.loads(line)
+    assert (told["event"], told["exit_code"]) == ("error", 2)
+    assert said in told["message"]
 
 
 def test_unwritable_output_stops_before_anything_runs() -> None:
@@ -258,6 +283,20 @@ def test_lists_are_sorted_and_show_presets() -> None:
         assert presets
         text = invoke("list", what).stdout
         assert all(preset in text for preset in presets)
+        assert "presets: -" not in text
+        assert units.DASH not in text
+
+
+def test_what_a_listed_thing_has_not_is_the_dash_of_all_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cells(self: overview.Listing) -> list[str]:
+        return [cell for row in self.rows for cell in row]
+
+    monkeypatch.setattr(overview.Listing, "lines", cells)
+    told = invoke("list", "protocols").stdout.splitlines()
+    assert units.DASH in told
+    assert "-" not in told
 
 
 def test_every_listed_scenario_is_valid_and_says_what_it_is() -> None:

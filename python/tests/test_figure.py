@@ -217,9 +217,27 @@ def test_the_colours_are_the_reports() -> None:
     ]
 
 
-def test_powers_of_ten() -> None:
-    found = [style.power(x) for x in (0, 1e-8, 0.01, 1, 1000, 1e4, -1e6, 16, 20000)]
-    assert found == ["0", "10⁻⁸", "0.01", "1", "1000", "10⁴", "-10⁶", "16", "20000"]
+def test_logarithmic_ticks_are_written_as_other_numbers_are(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1e-8, 1e16], [1, 1e5])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    style.save(figure, tmp_path / "a.svg", 100)
+    along, up = (
+        [axis.get_major_formatter()(x) for x in (1e-8, 0.01, 1e4, 1e16)]
+        for axis in (axes.xaxis, axes.yaxis)
+    )
+    assert along == up == ["1 × 10⁻⁸", "0.01", f"10{units.THIN}000", "1 × 10¹⁶"]  # noqa: RUF001
+
+
+def test_numbers_to_draw_are_metrics_and_groups_alone(small: str) -> None:
+    toml = cp.resolve(small).toml
+    assert static.subjects(["goodput_mean_bps"], toml)[0].kind == "number"
+    with pytest.raises(cp.ConfigError, match="did you mean utilization_ratio"):
+        static.subjects(["utilisation_ratio"], toml)
 
 
 def test_a_number_stays_with_its_unit() -> None:

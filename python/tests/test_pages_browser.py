@@ -194,6 +194,7 @@ def test_numbers_are_written_alike_in_python_and_in_the_page(swept: Path) -> Non
     draw = random.Random(23)
     values = [0, 1, 9.9995, 0.125, 2.5, 12345.5, 99995, 1e15, 1e-7, -0.0004, 2e16]
     values += [draw.choice((-1, 1)) * 10 ** draw.uniform(-9, 17) for _ in range(2000)]
+    values += [1e30, -1e300, 5e-324, 9.99996e15, 1.2345e18, 999999999999999.9]
     halves = [abs(v) * 10 ** draw.uniform(-9, 1) for v in values]
     kinds = ["bps", "s", "bytes", "pkts", "ratio", "", "x"]
     script = f"""

@@ -34,11 +34,19 @@ def test_a_line_of_a_log_by_hand() -> None:
     alone = Standing("vcp-fig04 (1 of 2)", 60.0, 1, 0, 0, 5.0, [half])
     words = "b rep 1: 5.0 of 10 s simulated (50 %), 0.0833 x real time, 60.0 s to go"
     assert alone.words() == f"vcp-fig04 (1 of 2): {words}"
+    fast = Standing("", 2.0, 1, 0, 0, 2469.0, [Going("a", None, simulated_s=2469.0)])
+    assert fast.words().endswith("2469.0 s simulated, 1235 x real time")
     assert Standing("", 9.0, 2, 0, 0, 0.0, []).words() == "0 of 2 runs done, 2 left, 0 runs/h"
 
 
 @pytest.mark.parametrize(
-    ("per_s", "told"), [(2.5, "2.5 runs/s"), (0.05, "3 runs/min"), (0.001, "3.6 runs/h")]
+    ("per_s", "told"),
+    [
+        (2.5, "2.5 runs/s"),
+        (0.05, "3 runs/min"),
+        (0.001, "3.6 runs/h"),
+        (1234.5, "1235 runs/s"),
+    ],
 )
 def test_rates_are_above_one(per_s: float, told: str) -> None:
     assert progress.rate(per_s) == told

@@ -211,3 +211,11 @@ def test_runs_on_a_real_kernel_are_never_the_same() -> None:
     assert not one_run(runs)
     assert overview.fingerprint(meta) == "no fingerprint: a real kernel does nothing twice"
     assert overview.speed(meta) == "in real time"
+
+
+def test_blanks_in_until_and_the_key_of_what_is_wrong() -> None:
+    read = until.parse("ci = 2% , min = 4", None)
+    assert (read.ci_ratio, read.min_reps) == (0.02, 4)
+    with pytest.raises(cp.ConfigError) as refused:
+        until.parse("ci=0%")
+    assert refused.value.key == until.OPTION

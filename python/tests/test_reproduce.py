@@ -15,6 +15,7 @@ import test_report_browser as browser
 from sweeping import call
 
 import clearpipe as cp
+from clearpipe import units
 from clearpipe.errors import ConfigError
 from clearpipe.linux import hosts, namespaces
 from clearpipe.reproduce import claims, data, publication, report, runs, tools, work
@@ -493,6 +494,12 @@ def test_the_worst_reading_is_told() -> None:
     assert worst is not None
     assert worst.label == "40Mbps"
     assert report.reading_text(worst).startswith("0.6 ± 1.3 (40 Mb/s)")
+
+
+def test_an_interval_is_written_as_elsewhere() -> None:
+    """Of 0 and 10000 it is 5000 and 12.7062 times 5000."""
+    reading = claims.Reading.of("xcp", [0.0, 10000.0], 0.0, 1.0)
+    assert report.interval_text(reading) == f"5000 ± 63{units.THIN}531"
 
 
 # The command, with a figure of one small run.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import clearpipe as cp
-from clearpipe import _core
+from clearpipe import _core, whole
 
 
 def test_a_result_is_read_back_as_it_was(result: cp.Result, tmp_path: Path) -> None:
@@ -103,3 +104,16 @@ while True:
         assert cp.load(run).fingerprint == result.fingerprint
     result.write(run, replace=True)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_only_what_was_written_here_is_cleared_away(tmp_path: Path) -> None:
+    """A program that died in between left its file; those of others are theirs."""
+    ours = [".partial-4711-140213-report.html", ".partial-1-2-a-b\n.csv"]
+    theirs = [".partial-notes.txt", ".partial-4711-report.html", "x.partial-1-2-a", ".partial-1-2-"]
+    for name in [*ours, *theirs]:
+        (tmp_path / name).write_text("half", encoding="utf-8")
+        os.utime(tmp_path / name, (1e9, 1e9))
+    (tmp_path / ".partial-5-6-new.csv").write_text("half", encoding="utf-8")
+    whole.clean(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {*theirs, ".partial-5-6-new.csv"}

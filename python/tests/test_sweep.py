@@ -11,6 +11,7 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -282,6 +283,75 @@ def test_the_report_draws_what_plot_says(tmp_path: Path) -> None:
     assert (tmp_path / "out/plot.svg").read_bytes() == first
     lines = (tmp_path / "out/runs.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 21
+
+
+@pytest.mark.parametrize(
+    ("said", "scales"),
+    [
+        ("", ("log", "linear")),
+        ('x_scale = "linear"', ("linear", "linear")),
+        ('y_scale = "log"', ("log", "log")),
+    ],
+)
+def test_files_and_the_page_have_the_same_scales(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, scales: tuple[str, str]
+) -> None:
+    """Settings that spread over a decade are on a logarithmic axis unless the file says else."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    from clearpipe import style
+    from clearpipe.sweep import drawing, results, study
+
+    text = '[sweep]\nvary."topology.rtt" = ["10ms", "100ms"]\n'
+    plot = f'[plot]\nx = "topology.rtt"\ny = "utilization_ratio"\n{said}\n'
+    spec = sweep.load(write(tmp_path, text + plot))
+    sweep.run(spec, tmp_path / "store")
+    table = results.read(spec, Store(tmp_path / "store"))
+    drawn: list[Any] = []
+    monkeypatch.setattr(style, "save", lambda figure, *_: drawn.append(figure))
+    drawing.draw(table, spec.plots[0], tmp_path)
+    (axes,) = drawn[0].axes
+    assert (axes.get_xscale(), axes.get_yscale()) == scales
+    (paged,) = study.study(table, ["utilization_ratio"], tmp_path)["plots"]
+    assert (paged["log"], paged["ylog"]) == tuple(scale == "log" for scale in scales)
+
+
+def test_notes_count_in_words_that_suit(tmp_path: Path) -> None:
+    from clearpipe.sweep import report, results
+
+    assert report.not_random(1).startswith("1 point has replications ")
+    assert report.not_random(2).startswith("2 points have replications ")
+    (one,) = report.other_models({"reno 0": ["a" * 64]})
+    assert one.startswith("1 run of this sweep is of reno 0, and not used: aaaa")
+    file = write(tmp_path, '[sweep]\nvary."topology.rtt" = ["10ms"]\nreps = 2\n')
+    sweep.run(sweep.load(file, reps=1), tmp_path / "store")
+    table = results.read(sweep.load(file), Store(tmp_path / "store"))
+    told = list(report.notes(table))
+    assert told[0] == "1 run is missing; `clearpipe sweep run` does it."
+    assert told[1].startswith("1 point has fewer than 3 replications, ")
+
+
+def test_a_point_without_a_link_has_a_dash() -> None:
+    from clearpipe import units
+    from clearpipe.sweep import report
+
+    table: Any = SimpleNamespace(
+        spec=SimpleNamespace(axes=()), links=["a", "b"], link=lambda _point: None
+    )
+    point: Any = None
+    assert report.place(table, point) == [units.DASH]
+
+
+def test_a_forecast_has_no_exponents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from clearpipe import units
+    from clearpipe.cli import app
+
+    told = forecast.Forecast(1, 0, 0, 1, 1.25e9, 12345.0, 1.0, 1.0, 1, 1e6, 1e6, 1, 0)
+    monkeypatch.setattr(forecast, "forecast", lambda *_: told)
+    app(["sweep", "run", str(write(tmp_path, SMALL)), "--dry-run"], standalone_mode=False)
+    events, hops = units.THIN.join(["1", "250", "000", "000"]), f"12{units.THIN}345"
+    assert f"events   {events}, packet-hops {hops}" in capsys.readouterr().out
 
 
 def test_a_real_kernel_is_a_part_of_the_model(

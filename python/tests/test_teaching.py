@@ -105,6 +105,49 @@ def test_a_skeleton_in_a_kernel_says_one_line() -> None:
     assert shown == ["Task 1, x: not yet. Nothing."]
 
 
+def notebook(path: Path, code: str) -> str:
+    """A notebook of one cell."""
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "id": "a",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+    }
+    told = {"cells": [{**cell, "source": code}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(told), encoding="utf-8")
+    return str(path)
+
+
+def test_a_notebook_that_cannot_be_executed_does_not_stop_marking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for library in ("ipykernel", "nbclient", "nbformat"):
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    from clearpipe.teaching import __main__ as marking
+
+    monkeypatch.setattr(marking, "TIMEOUT_S", 5)
+    text = tmp_path / "text.ipynb"
+    text.write_text("no notebook", encoding="utf-8")
+    bad = [
+        str(tmp_path / "missing.ipynb"),
+        str(text),
+        notebook(tmp_path / "slow.ipynb", "import time; time.sleep(600)"),
+        notebook(tmp_path / "dead.ipynb", "import os; os._exit(1)"),
+    ]
+    right = "from clearpipe.teaching import NotYet; raise NotYet('Nothing.', 'Task 1, x')"
+    good = notebook(tmp_path / "good.ipynb", right)
+    assert marking.main([*bad, good]) == 1
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == [*bad, good]
+    assert all(row[1] == "-" and row[2].startswith("not executed: ") for row in rows[:4])
+    assert rows[0][2] == "not executed: No such file or directory"
+    assert "timed out" in rows[2][2]
+    assert "died" in rows[3][2].lower()
+    assert rows[4][1:] == ["Task 1, x", "not yet"]
+    assert marking.main([good]) == 0
+
+
 def broken(*_: float) -> float:
     raise ZeroDivisionError("division by zero")
 

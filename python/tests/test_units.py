@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import clearpipe as cp
 from clearpipe import measures, units
 
 T = units.THIN
@@ -25,6 +26,10 @@ T = units.THIN
         (1.25e-5, "0.0000125"),
         (1e-9, "1 × 10⁻⁹"),  # noqa: RUF001
         (2.5e16, "2.5 × 10¹⁶"),  # noqa: RUF001
+        (9.99996e15, "1 × 10¹⁶"),  # noqa: RUF001
+        (1e30, "1 × 10³⁰"),  # noqa: RUF001
+        (-1e308, "-1 × 10³⁰⁸"),  # noqa: RUF001
+        (5e-324, "4.941 × 10⁻³²⁴"),  # noqa: RUF001
         (math.nan, units.DASH),
         (math.inf, units.DASH),
     ],
@@ -61,6 +66,9 @@ def test_units_have_prefixes_that_suit(value: float, unit: str, text: str) -> No
         (5, 0, "pkts", "5 ± 0 pkts"),
         (0.98712, 1e-9, "ratio", "98.7120 ± < 0.0001 %"),
         (5, math.inf, "pkts", "5 pkts"),
+        (4802, 5143, "", "4802 ± 5143"),
+        (1e30, 1e20, "", "1 × 10³⁰ ± 1 × 10²⁰"),  # noqa: RUF001
+        (0, 5e-324, "", "0 ± 4.9 × 10⁻³²⁴"),  # noqa: RUF001
     ],
 )
 def test_a_mean_has_the_digits_that_its_interval_leaves(
@@ -76,12 +84,24 @@ def test_a_mean_has_the_digits_that_its_interval_leaves(
         ("10Mbps", "10 Mb/s"),
         ("1500B", "1.5 kB"),
         ("2bdp", "2 bdp"),
+        ("1e40bps", "1 × 10³¹ Gb/s"),  # noqa: RUF001
         (7, "7"),
         ("xcp", "xcp"),
     ],
 )
 def test_settings_of_a_scenario(setting: object, text: str) -> None:
     assert units.setting(setting) == text
+
+
+def test_places_behind_the_point_of_any_number() -> None:
+    assert units.fixed(2.0**90, 3).replace(T, "") == "1237940039285380274899124224.000"
+    assert units.fixed(5e-324, 3) == "0.000"
+    assert units.count(1e21) == T.join(["1", *["000"] * 7])
+
+
+def test_counts_have_words_that_suit() -> None:
+    told = [units.counted(n, "run is", "runs are") for n in (0, 1, 2, 12345)]
+    assert told == ["0 runs are", "1 run is", "2 runs are", f"12{T}345 runs are"]
 
 
 def test_a_column_has_one_unit() -> None:
@@ -100,3 +120,10 @@ def test_measures_have_names_and_units() -> None:
     assert measures.key_title("flows.web.protocol", ["flows.web.protocol"]) == "Protocol of web"
     assert measures.key_title("scheme", ["a", "b"]) == "Scheme"
     assert measures.of("utilization_ratio").difference(0.0825, "+") == "+8.25 % points"
+
+
+def test_yes_and_no_are_no_numbers(result: cp.Result) -> None:
+    assert result.summary["groups"][0]["arriving"] is False
+    found = measures.values(result)
+    assert ("groups", result.summary["groups"][0]["group"], "flows") in found
+    assert not any(column == "arriving" for _, _, column in found)

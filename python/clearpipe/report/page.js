@@ -31,13 +31,15 @@ const clearpipe = (() => {
   const trimmed = (text) => (text.includes(".") && !text.includes("×") ? text.replace(/0+$/, "").replace(/\.$/, "") : text);
   // What is rounded to nothing has no sign.
   const signed = (text, value, sign) => (value < 0 && /[1-9]/.test(text) ? `-${text}` : sign + text);
+  const is_far = (value) => value !== 0 && (exponent(Math.abs(value)) < -6 || exponent(Math.abs(value)) >= 15);
   function number(value, digits = 4, sign = "") {
     if (value == null || !Number.isFinite(value)) return DASH;
     if (!value) return "0";
     const size = exponent(Math.abs(value));
-    if (size < -6 || size >= 15) {
-      const power = [...String(size)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
-      return signed(`${trimmed(places(Math.abs(value) / 10 ** size, digits - 1))} × 10${power}`, value, sign);
+    if (is_far(value)) {
+      const [front, behind] = Math.abs(value).toExponential(digits - 1).split("e");
+      const power = [...String(Number(behind))].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+      return signed(`${trimmed(front)} × 10${power}`, value, sign);
     }
     return signed(trimmed(places(Math.abs(value), Math.max(digits - 1 - size, 0))), value, sign);
   }
@@ -51,6 +53,7 @@ const clearpipe = (() => {
     const m = mean / used.factor, h = half / used.factor;
     if (half == null || !Number.isFinite(h)) return number(m) + behind;
     if (h === 0) return `${number(m)} ± 0${behind}`;
+    if (is_far(Math.max(Math.abs(m), h))) return `${number(m)} ± ${number(h, 2)}${behind}`;
     let decimals = 1 - exponent(h);
     if (m) decimals = Math.min(decimals, 5 - exponent(Math.abs(m)));
     decimals = Math.max(decimals, 0);

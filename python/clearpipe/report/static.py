@@ -12,14 +12,13 @@ import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from clearpipe import measures, units
 from clearpipe.errors import ConfigError
 from clearpipe.report import charts
-from clearpipe.result import GroupSummary
+from clearpipe.statistics import FEW, LEVEL, t_interval
 from clearpipe.style import COLORS, SMALL, SOFT, STYLE, check, legend, save, title
 from clearpipe.sweep import metrics
 
@@ -44,9 +43,6 @@ FCT = "fct"
 
 MOST_ROWS = 40
 """Of more links or groups, the first ones with a value are drawn."""
-
-FEWEST = 3
-"""Of fewer replications no interval is drawn: it would say more of their number than of them."""
 
 WIDTH = 6.4
 
@@ -146,32 +142,10 @@ def _subject(name: str, scenario: Mapping[str, Any], asked: Sequence[str]) -> Su
     raise ConfigError(f"a run of this scenario has no {name} to draw; {hint}", key="figure")
 
 
-@cache
-def _group_columns() -> tuple[str, ...]:
-    """The names of a group's numbers."""
-    texts = {"group", "protocol", "arriving"}
-    plain = [
-        name for name in GroupSummary.__annotations__ if name not in {*texts, *metrics.SPREADS}
-    ]
-    spread = [
-        f"{stem}_{key}_{unit}"
-        for stem, unit in metrics.SPREADS.values()
-        for key in metrics.SPREAD_KEYS
-    ]
-    return (*spread, *plain)
-
-
 def _number_names(scenario: Mapping[str, Any]) -> list[str]:
-    """Every number that a run's links and groups have, alone and of each of them."""
-    columns = {"links": sorted(metrics.LINK_COLUMNS), "groups": sorted(_group_columns())}
-    items = {"links": scenario.get("links", {}), "groups": scenario.get("flows", {})}
-    short = [name for found in columns.values() for name in found]
-    return short + [
-        f"{table}.{item}.{column}"
-        for table, found in columns.items()
-        for item in items[table]
-        for column in found
-    ]
+    """Every number that a panel may be of: a run's metrics, and a group's alone whether or not
+    there are several groups, as each has a row."""
+    return list(dict.fromkeys([*metrics.possible(scenario), *metrics.GROUP_COLUMNS]))
 
 
 def _is_inner(name: str, scenario: Mapping[str, Any]) -> bool:
@@ -294,8 +268,6 @@ def _rows(name: str, results: Sequence[Result]) -> list[Row]:
 
 def _numbers(axes: Any, name: str, rows: Sequence[Row]) -> None:
     """A row for each link or group: the mean, every replication, and the mean's interval."""
-    from clearpipe.statistics import LEVEL, t_interval
-
     measure = measures.of(name)
     scale = units.scale((value for row in rows for value in row.values), measure.unit)
     axes.set_xlabel(measure.heading(scale.unit))
@@ -313,7 +285,7 @@ def _numbers(axes: Any, name: str, rows: Sequence[Row]) -> None:
             axes.plot(
                 values, [number] * len(values), "o", color=COLORS[0], alpha=0.35, markersize=3
             )
-        if len(values) >= FEWEST:
+        if len(values) >= FEW:
             half = t_interval(values).half
             axes.errorbar([mean], [number], xerr=half, color=COLORS[0], capsize=2, linewidth=1)
         axes.plot([mean], [number], "o", color=COLORS[0], markersize=5)
@@ -325,6 +297,6 @@ def _numbers(axes: Any, name: str, rows: Sequence[Row]) -> None:
     axes.set_xlim(low - 0.05 * (high - low) * (low < 0), high + 0.12 * (high - low))
     least = min(len(row.values) for row in rows)
     if least > 1:
-        bars = f"line: {100 * LEVEL:.0f} % interval" if least >= FEWEST else "too few for intervals"
+        bars = f"line: {100 * LEVEL:.0f} % interval" if least >= FEW else "too few for intervals"
         note = f"large: mean; small: each of {least} replications; {bars}"
         axes.text(0.995, 1.0, note, transform=axes.transAxes, ha="right", va="bottom", **SMALL)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from clearpipe import complete
+from clearpipe import complete, units
 from clearpipe.exits import reports_errors
 from clearpipe.options import (
     KEPT,
@@ -207,9 +207,11 @@ def _run(job: Job, figures: Sequence[Figure]) -> int:
             failed += tally.failed
             if not job.quiet and tally.fresh:
                 took = time.monotonic() - began
-                note(f"{figure.id}: {tally.fresh} runs in {took:.0f} s")
+                told = units.counted(tally.fresh, "run", "runs")
+                note(f"{figure.id}: {told} in {took:.0f} s")
     if failed:
-        note(f"clearpipe: {failed} runs failed; the report says why")
+        told = units.counted(failed, "run", "runs")
+        note(f"clearpipe: {told} failed; the report says why")
     return missing
 
 
@@ -301,7 +303,7 @@ def _tell_claims(done: Done) -> None:
     parts = [(outcome.claim, judged) for outcome in done.outcomes for judged in outcome.judged]
     for claim, judged in parts:
         worst = judged.worst
-        measured = reading_text(worst) if worst else "-"
+        measured = reading_text(worst) if worst else units.DASH
         bounds = range_text(worst.lo, worst.hi) if worst else ""
         name = claim.name_of(judged.assertion).removeprefix(f"{done.figure.id}-")
         table.add_row(
@@ -341,7 +343,7 @@ def _points(done: Done, out: Path) -> None:
             mine = cells if point[0] in parts else []
             found = [v for c in mine if (v := data.number(c, name)) is not None]
             reading = Reading.of("", found, -math.inf, math.inf) if found else None
-            texts.append(interval_text(reading) if reading else "-")
+            texts.append(interval_text(reading) if reading else units.DASH)
         table.add_row(*point, str(len(cells)), *texts)
     show(table)
     if data.cells:

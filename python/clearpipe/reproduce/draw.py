@@ -233,8 +233,6 @@ def _x_axis(place: Any, part: Part) -> None:
         return
     if axis.scale == "log":
         place.set_xscale("log")
-        if not isinstance(place, Sheet):
-            place.xaxis.set_major_formatter("{x:g}")
     bases = {number[1] for number in numbers if number is not None}
     if (unit := next(iter(bases))) in ("s", "bps"):
         _tell_in(place, unit)

@@ -325,7 +325,7 @@ def interval_text(reading: Reading) -> str:
         return f"{known.get(reading.side, 'unknown')}: the run ended first{some}"
     if interval.n < 2 or not math.isfinite(interval.half):
         return number(interval.mean)
-    return f"{number(interval.mean)} ± {interval.half:.2g}"
+    return units.spread(interval.mean, interval.half)
 
 
 def values_text(reading: Reading) -> str:

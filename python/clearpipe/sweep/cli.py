@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from clearpipe import complete
+from clearpipe import complete, units
 from clearpipe.exits import reports_errors
 from clearpipe.options import (
     KEPT,
@@ -155,12 +155,14 @@ def _tell(tally: Tally, as_json: bool) -> None:
     else:
         print(_told(tally))
     if tally.failed:
-        note(f"clearpipe: {tally.failed} runs failed; `sweep status` says why")
+        told = units.counted(tally.failed, "run", "runs")
+        note(f"clearpipe: {told} failed; `sweep status` says why")
     if tally.waiting:
-        text = f"{tally.waiting} points wait for runs of other shards or runners; run it again then"
-        note(f"clearpipe: {text}")
+        told = units.counted(tally.waiting, "point waits", "points wait")
+        note(f"clearpipe: {told} for runs of other shards or runners; run it again then")
     elif tally.missing:
-        note(f"clearpipe: {tally.missing} runs are missing; run it again")
+        told = units.counted(tally.missing, "run is", "runs are")
+        note(f"clearpipe: {told} missing; run it again")
     if tally.waiting or tally.missing:
         raise typer.Exit(75)
     if tally.failed:
@@ -187,7 +189,6 @@ def _told(tally: Tally) -> str:
 def _forecast(
     spec: Spec, place: Path, jobs: int, options: Options, as_json: bool, quiet: bool
 ) -> None:
-    from clearpipe import units
     from clearpipe.progress import span
     from clearpipe.sweep import forecast
     from clearpipe.sweep.store import Store
@@ -206,8 +207,10 @@ def _forecast(
     if spec.until is not None:
         print(f"         with {spec.until.min_reps} replications; `until` may ask for more")
     if found.invalid_points:
-        print(f"         {found.invalid_points} points are not valid scenarios")
-    print(f"events   {found.events:.3g}, packet-hops {found.packet_hops:.3g}")
+        told = "point is no valid scenario", "points are no valid scenarios"
+        print(f"         {units.counted(found.invalid_points, *told)}")
+    events, hops = (units.number(n, 3) for n in (found.events, found.packet_hops))
+    print(f"events   {events}, packet-hops {hops}")
     cores = f"{found.jobs} at a time ({span(found.core_s)} on one core)"
     print(f"time     {span(found.wall_s)} with {cores}")
     print(f"memory   up to {units.size(found.memory_bytes)}, by what was tried")

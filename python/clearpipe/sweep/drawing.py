@@ -24,6 +24,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    plot = study.scaled(table, plot)
     panels = _panels(table.spec, plot)
     rows = len(plot.y)
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,7 @@ def _x_scale(axis: Axis, plot: Plot) -> units.Scale | None:
     return units.Scale(1.0, "") if plot.x_scale == "log" else units.scale(*found)
 
 
-def _scale(table: Table, metric: str, kind: str) -> units.Scale:
+def _scale(table: Table, metric: str, kind: str | None) -> units.Scale:
     """The same of a metric."""
     if kind == "log":
         return units.Scale(1.0, "")

@@ -122,9 +122,10 @@ def notes(table: Table) -> Iterator[str]:
             yield f"A run cannot be read: {row.error}."
     missing = sum(row.state == "missing" for row in table.rows)
     if missing:
-        yield f"{missing} runs are missing; `clearpipe sweep run` does them."
+        told = units.counted(missing, "run is missing", "runs are missing")
+        yield f"{told}; `clearpipe sweep run` does {'it' if missing == 1 else 'them'}."
     if few := sum(0 < len(table.of_point(p)) < statistics.FEW for p in table.spec.points):
-        yield statistics.few(f"{few} {'point has' if few == 1 else 'points have'}")
+        yield statistics.few(units.counted(few, "point has", "points have"))
     if same := sum(_is_one_run(table, p) for p in table.spec.points):
         yield not_random(same)
     yield from _absent(table)
@@ -141,10 +142,12 @@ def _until_notes(table: Table) -> Iterator[str]:
         return
     if lacking := [p.label for p in table.spec.points if _lacks(table, p, until.metric)]:
         shown = "; ".join(lacking[:5])
-        yield f"{len(lacking)} points have runs without {_full(table, until.metric)}: {shown}"
+        told = units.counted(len(lacking), "point has", "points have")
+        yield f"{told} runs without {_full(table, until.metric)}: {shown}"
     if wide := [p.label for p in table.spec.points if not _is_narrow(table, p)]:
         shown = "; ".join(wide[:5])
-        yield f"{len(wide)} points did not reach the wanted interval: {shown}"
+        told = units.counted(len(wide), "point", "points")
+        yield f"{told} did not reach the wanted interval: {shown}"
 
 
 def _absent(table: Table) -> Iterator[str]:
@@ -158,8 +161,8 @@ def _absent(table: Table) -> Iterator[str]:
 def not_random(points: int) -> str:
     """A note for points whose replications say nothing."""
     return (
-        f"{points} points have replications that are all the same run: nothing in them is random, "
-        'such as start = "uniform(0s, 1s)".'
+        f"{units.counted(points, 'point has', 'points have')} replications that are all the same "
+        'run: nothing in them is random, such as start = "uniform(0s, 1s)".'
     )
 
 
@@ -168,7 +171,8 @@ def other_models(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for version, mine in found.items():
         shown = ", ".join(identity[:16] for identity in mine[:5])
         more = f" and {len(mine) - 5} more" if len(mine) > 5 else ""
-        yield f"{len(mine)} runs of this sweep are of {version}, and not used: {shown}{more}."
+        told = units.counted(len(mine), "run of this sweep is", "runs of this sweep are")
+        yield f"{told} of {version}, and not used: {shown}{more}."
 
 
 def _is_one_run(table: Table, point: Point) -> bool:
@@ -219,7 +223,7 @@ def place(table: Table, point: Point) -> list[str]:
         for axis in table.spec.axes
     ]
     several = len(own) < len(coordinates(table))
-    return [*own, *[table.link(point) or "-"] * several]
+    return [*own, *[table.link(point) or units.DASH] * several]
 
 
 def shown_metrics(table: Table) -> list[str]:

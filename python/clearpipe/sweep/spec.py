@@ -84,8 +84,9 @@ class Plot:
     y: tuple[str, ...]
     lines: str | None = None
     panels: str | None = None
-    x_scale: str = "linear"
-    y_scale: str = "linear"
+    x_scale: str | None = None
+    """`linear` or `log`; None where the values choose (`study.scaled`)."""
+    y_scale: str | None = None
     title: str = ""
     x_label: str = ""
     y_label: str = ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,29 @@ def is_spread(values: Sequence[float], by: float = SPREAD) -> bool:
     return len(values) > 1 and min(values) > 0 and max(values) >= by * min(values)
 
 
+def scaled(table: Table, plot: Plot) -> Plot:
+    """The figure with the scales that its values ask for where the file names none."""
+    axis = next(axis for axis in table.spec.axes if axis.name == plot.x)
+    return replace(
+        plot,
+        x_scale=plot.x_scale or ("log" if _is_log(axis) else "linear"),
+        y_scale=plot.y_scale or ("log" if _is_far(table, plot) else "linear"),
+    )
+
+
+def _is_log(axis: Axis) -> bool:
+    found = axis.numbers()
+    return found is not None and is_spread(found[0])
+
+
+def _is_far(table: Table, plot: Plot) -> bool:
+    """Does what was measured ask for it? Several measures do not, nor does a given lower end."""
+    if len(plot.y) > 1 or plot.y_min is not None:
+        return False
+    found = (table.interval(point, plot.y[0]) for point in table.spec.points)
+    return is_spread([interval.mean for interval in found if interval is not None], FAR)
+
+
 def _nothing(spec: Spec) -> Axis:
     """Where nothing varies: the scenario alone."""
     return Axis("scenario", (), ((),), (spec.name,))
@@ -117,7 +140,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         "unit": found[1] if found else "",
         "numbers": found[0] if found else None,
         "labels": labels(axis),
-        "log": found is not None and is_spread(found[0]),
+        "log": _is_log(axis),
         "sets": sets,
     }
 
@@ -145,7 +168,7 @@ def _plots(table: Table, kept: Sequence[str]) -> list[dict[str, Any]]:
     def at(name: str | None) -> int:
         return -1 if name is None else names.index(name)
 
-    made = [_given(table, plot, kept, at) for plot in spec.plots]
+    made = [_given(scaled(table, plot), kept, at) for plot in spec.plots]
     if made:
         return made
     # What has numbers lies along, then what has most settings.
@@ -159,40 +182,23 @@ def _plots(table: Table, kept: Sequence[str]) -> list[dict[str, Any]]:
             "lines": lines,
             "panels": panels,
             "y": list(range(min(len(kept), 3))),
-            "log": x >= 0 and _axis(spec.axes[x])["log"],
+            "log": x >= 0 and _is_log(spec.axes[x]),
             "ylog": False,
         }
     ]
 
 
-def _given(table: Table, plot: Plot, kept: Sequence[str], at: Any) -> dict[str, Any]:
-    spec = table.spec
-    said = said_in_file(spec, plot)
-    axis = spec.axes[at(plot.x)]
-    means = [
-        interval.mean
-        for metric in plot.y
-        for point in spec.points
-        if (interval := table.interval(point, metric)) is not None
-    ]
-    far = len(plot.y) == 1 and is_spread(means, FAR) and plot.y_min is None
+def _given(plot: Plot, kept: Sequence[str], at: Any) -> dict[str, Any]:
     return {
         "title": plot.title or plot.name,
         "x": at(plot.x),
         "lines": at(plot.lines),
         "panels": at(plot.panels),
         "y": [kept.index(metric) for metric in plot.y if metric in kept],
-        "log": plot.x_scale == "log" if "x_scale" in said else _axis(axis)["log"],
-        "ylog": plot.y_scale == "log" if "y_scale" in said else far,
+        "log": plot.x_scale == "log",
+        "ylog": plot.y_scale == "log",
         "xTitle": plot.x_label,
         "yTitle": plot.y_label,
         "low": plot.y_min,
         "high": plot.y_max,
     }
-
-
-def said_in_file(spec: Spec, plot: Plot) -> dict[str, Any]:
-    """The keys that the file gives a figure; the others may be chosen by the values."""
-    tables = tomllib.loads(spec.source.text).get("plot", {})
-    found = tables if plot.name == "plot" else tables.get(plot.name, {})
-    return found if isinstance(found, dict) else {}

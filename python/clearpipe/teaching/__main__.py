@@ -1,7 +1,8 @@
 """Marks students' notebooks: `python -m clearpipe.teaching NOTEBOOK...`.
 
 Each is executed in a kernel of its own, so what students wrote is run on this machine. A line for
-each check that says something: the notebook, the task and the verdict, with tabs between them.
+each check that says something: the notebook, the task and the verdict, with tabs between them. A
+notebook that cannot be executed to its end has one line that says why, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def marks(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the marks of each notebook."""
+    """Print the marks of each notebook; 1 if one of them cannot be executed."""
     for missing in ("nbformat", "nbclient", "ipykernel"):
         if importlib.util.find_spec(missing) is None:
             print(f"marking notebooks needs {missing}: pip install {missing}", file=sys.stderr)
@@ -45,10 +46,21 @@ def main(arguments: list[str]) -> int:
     if not arguments:
         print(__doc__)
         return 2
+    code = 0
     for argument in arguments:
-        for name, verdict in marks(Path(argument).resolve()):
+        try:
+            found = list(marks(Path(argument).resolve()))
+        except Exception as error:  # whatever is wrong with it, the others are marked
+            found, code = [("-", f"not executed: {_why(error)}")], 1
+        for name, verdict in found:
             print(f"{argument}\t{name}\t{verdict}", flush=True)
-    return 0
+    return code
+
+
+def _why(error: Exception) -> str:
+    """An error in a line."""
+    told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return next(iter(told.strip().splitlines()), "") or type(error).__name__
 
 
 if __name__ == "__main__":
