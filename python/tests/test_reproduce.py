@@ -730,6 +730,8 @@ def test_the_printed_range_is_published_beyond_what_is_accepted(
         tmp_path, monkeypatch, measure={"lo": 0.5, "x": (10e6, 20e6)}, **more
     )
     (beyond,) = claim["parts"][0]["readings_beyond"]
+    assert claim["parts"][0]["accepted"] == "≥ 0.5 from 10 Mb/s to 20 Mb/s"
+    assert claim["parts"][0]["printed"] == "≥ 0.7 from 10 Mb/s to 40 Mb/s"
     # Outside of what is printed, 0.7, not of what is accepted.
     assert (beyond["mean"], beyond["lo"], beyond["inside"]) == (0.6, 0.7, False)
     assert (

@@ -270,7 +270,8 @@ def accepted_text(judged: Judged) -> str:
         return range_text(worst.lo, worst.hi)
     if not one.measures:
         return range_text(one.lo, one.hi)
-    return "; ".join(dict.fromkeys(_bounds_text(m) for m in one.measures))
+    unit = _unit(judged)
+    return "; ".join(dict.fromkeys(_bounds_text(m, unit) for m in one.measures))
 
 
 def printed_text(judged: Judged) -> str:
@@ -280,7 +281,8 @@ def printed_text(judged: Judged) -> str:
         return ""
     if one.measures:
         strict = [measure.as_printed(one.printed) for measure in one.measures]
-        return "; ".join(dict.fromkeys(map(_bounds_text, strict)))
+        unit = _unit(judged)
+        return "; ".join(dict.fromkeys(_bounds_text(measure, unit) for measure in strict))
     if worst and worst.printed:
         return range_text(*worst.printed)
     lo, hi = (worst.lo, worst.hi) if worst else (one.lo, one.hi)
@@ -290,10 +292,18 @@ def printed_text(judged: Judged) -> str:
     )
 
 
-def _bounds_text(measure: Measure) -> str:
+def _unit(judged: Judged) -> str:
+    """The unit of the axis that the runs stand along, if its settings have one."""
+    found = [units.split(point.label) for point in judged.ran]
+    told = {one[1] if one else "" for one in found}
+    return told.pop() if len(told) == 1 else ""
+
+
+def _bounds_text(measure: Measure, unit: str) -> str:
     words = [range_text(measure.lo, measure.hi)]
     if measure.x is not None:
-        words.append(f"from {number(measure.x[0])} to {number(measure.x[1])}")
+        ends = [units.tell(x, unit) if unit else number(x) for x in measure.x]
+        words.append(f"from {' to '.join(ends)}")
     if measure.need < 1:
         words.append(f"at {100 * measure.need:.0f} % of the points")
     return " ".join(words)
