@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,15 @@ def engines(incomplete: str) -> Found:
 def engines_of_sweeps(incomplete: str) -> Found:
     """`--engine` of sweeps: runs in real time cannot be repeated."""
     return [one for one in engines(incomplete) if one[0] != "linux"]
+
+
+def eras(incomplete: str) -> Found:
+    """An era's name, with what it is."""
+    from clearpipe import _core
+
+    era = json.loads(_core.schema_json())["properties"]["era"]
+    told = (text.partition(":")[0] for text in era["x-taplo"]["docs"]["enumValues"])
+    return _that_begin(zip(era["enum"], told, strict=True), incomplete)
 
 
 def scenarios(incomplete: str) -> Found:

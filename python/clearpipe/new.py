@@ -31,6 +31,7 @@ class Wanted:
     buffer: str = "1bdp"
     flows: int = 10
     duration: str = "60s"
+    era: str = "papers"
     vary: tuple[str, ...] = ()
     """`KEY=VALUE,VALUE` or `KEY=logspace(...)`."""
     reps: int = 5
@@ -76,16 +77,16 @@ def _queue(protocol: str) -> str:
 
 
 def _head(wanted: Wanted, file: str) -> list[str]:
-    told = f"{wanted.flows} flows of {', '.join(wanted.protocols)} over {wanted.rate}, {wanted.rtt}"
+    told = f"{wanted.flows} flows of {', '.join(wanted.protocols)}"
     if wanted.sweeps:
         return [
-            f"# {told}, and what [sweep] varies.",
+            f"# {told} over one link; [sweep] says what varies.",
             f"# What it takes: clearpipe sweep run {file} --dry-run",
             f"# Do it, and again what is missing: clearpipe sweep run {file}",
             f"# Page, tables and figures: clearpipe sweep report {file}",
         ]
     return [
-        f"# {told}.",
+        f"# {told} over {wanted.rate}, {wanted.rtt}.",
         f"# clearpipe run {file} --report runs it; every key that could be here, with its default:",
         f"# clearpipe show {file} --resolved",
     ]
@@ -99,6 +100,7 @@ def _scenario(wanted: Wanted, queue: str) -> list[str]:
         _key("name", wanted.name),
         _key("duration", wanted.duration, "simulated time"),
         _key("warmup", "20%", "measurements start here"),
+        _key("era", wanted.era, "end hosts: papers (2002), rfc, ns2, linux-6.1"),
         "",
         "[topology]",
         _key("kind", "dumbbell", "one link that all share, there and back"),
@@ -112,14 +114,14 @@ def _scenario(wanted: Wanted, queue: str) -> list[str]:
         _key("count", wanted.flows),
         _key("start", f"uniform(0s, {spread})", "by chance: replications differ"),
     ]
-    if not wanted.sweeps:
-        lines += [
-            "",
-            "[probe]",
-            'series = ["cwnd", "queue", "utilization", "goodput"]',
-            _key("every", "100ms"),
-        ]
-    return lines
+    every = f"{duration[0] / 200:.3g}s" if duration and duration[1] == "s" else "100ms"
+    return [
+        *lines,
+        "",
+        f"{'[probe]':<{COMMENT_AT - 1}} # what each run keeps over time, to be drawn",
+        'series = ["cwnd", "queue", "utilization", "goodput"]',
+        _key("every", every),
+    ]
 
 
 def _sweep(wanted: Wanted, queues: Sequence[str]) -> list[str]:

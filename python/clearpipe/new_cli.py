@@ -58,6 +58,14 @@ def new(  # noqa: PLR0913 - one for each option
     buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="1bdp, 100pkt, 1MB.")] = None,
     flows: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many: 10.")] = None,
     duration: Annotated[str | None, typer.Option(metavar="TIME", help="Simulated: 60s.")] = None,
+    era: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What end hosts are like: papers, rfc, ns2 or linux-6.1.",
+            autocompletion=complete.eras,
+        ),
+    ] = None,
     vary: Vary = None,
     reps: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Replications of a sweep's points: 5.")
@@ -83,6 +91,7 @@ def new(  # noqa: PLR0913 - one for each option
         "buffer": buffer,
         "flows": flows,
         "duration": duration,
+        "era": era,
         "vary": tuple(vary or ()),
         "reps": reps,
     }

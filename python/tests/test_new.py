@@ -50,6 +50,20 @@ def completed(line: str) -> list[str]:
 # Files to begin with.
 
 
+def test_a_sweep_of_todays_hosts_whose_runs_can_be_drawn() -> None:
+    """What a point's run keeps is there without running it again, and the era is the file's."""
+    options = ("--protocol", "cubic", "--protocol", "bbr", "--era", "linux-6.1", "--reps", "1")
+    made = invoke("new", "two.toml", *options, "--duration", "3s", "--rate", "5Mbps")
+    assert made.exit_code == 0, made.output
+    assert invoke("sweep", "run", "two.toml", "-q").exit_code == 0
+    (first, *_) = sorted(Path("results/store/runs").glob("*/*/run.toml"))
+    assert 'initial_window = "10.0pkt"' in first.read_text()
+    assert "goodput_bps" in cp.load(first.parent).series_names
+    refused = invoke("new", "three.toml", "--era", "linux-6.2")
+    assert refused.exit_code == 3
+    assert "linux-6.1" in completed("clearpipe new x.toml --era l")
+
+
 def test_a_scenario_runs_as_it_is() -> None:
     made = invoke("new", "mine.toml", "--protocol", "xcp", "--rate", "10Mbps", "--duration", "3s")
     assert made.exit_code == 0, made.output
