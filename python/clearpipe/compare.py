@@ -235,6 +235,9 @@ def _method(
     """Where the intervals come from, and in words."""
     a, b = sides
     level, few = f"{100 * statistics.LEVEL:g} %", statistics.FEW
+    if stopped := sum(not result.complete for side in sides for result in side):
+        told = units.counted(stopped, "run was stopped", "runs were stopped")
+        return None, f"no interval: {told} before the end, and the numbers are of other times"
     if min(len(a), len(b)) < few:
         needed = f"{few} pairs or more" if paired else f"{few} runs or more on each side"
         return None, f"no interval: it takes {needed} (clearpipe run --reps {few})"

@@ -349,3 +349,20 @@ def test_nothing_in_common_and_nothing_there(sides: tuple[Path, Path], tmp_path:
     apart = ["compare", str(sides[0] / "0"), str(sides[1] / "2")]
     assert runner.invoke(app, apart).exit_code == 1
     assert runner.invoke(app, ["compare", str(tmp_path), str(sides[0])]).exit_code == 3
+
+
+def test_runs_that_were_stopped_are_no_replications(tmp_path: Path) -> None:
+    """Their numbers are of as much time as they had, each of another."""
+    text = (
+        'schema = 1\nname = "long"\nduration = "100000s"\n[topology]\nkind = "dumbbell"\n'
+        'rate = "10Mbps"\nrtt = "20ms"\n[flows.f]\nprotocol = "reno"\nstart = "uniform(0s, 1s)"\n'
+    )
+    for side, seed in (("a", 1), ("b", 2)):
+        for rep in range(3):
+            result = cp.run(text, seed=seed, rep=rep, progress=lambda now: now.simulated_s < 1)
+            assert not result.complete
+            result.write(tmp_path / side / str(rep))
+    found = compare.compare(tmp_path / "a", tmp_path / "b")
+    assert found.method is None
+    assert found.note.startswith("no interval: 6 runs were stopped before the end")
+    assert all(row.low is None for row in found.rows)
