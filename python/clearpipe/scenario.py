@@ -236,7 +236,7 @@ class Bbr3Protocol(Model):
     probe_rtt_interval: Time | None = None
     """BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.13.2)."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -269,7 +269,7 @@ class BbrProtocol(Model):
     probe_rtt_time: Time | None = None
     """Least time in ProbeRTT at four packets (tcp_bbr.c: bbr_probe_rtt_mode_ms)."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -299,7 +299,7 @@ class BicProtocol(Model):
     packets per RTT, which are laws and no numbers of this one.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     s_max: float | None = None
@@ -332,7 +332,7 @@ class BinomialProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     rule: Literal["sqrt", "iiad", "own"] | None = None
@@ -378,7 +378,7 @@ class BmccProtocol(Model):
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - f)/f. 0.0 to 10.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     t_p: Time | None = None
@@ -470,7 +470,7 @@ class CompoundProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -531,7 +531,7 @@ class Cubic2005Protocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     s_max: float | None = None
@@ -567,7 +567,7 @@ class CubicProtocol(Model):
     numbers (net/ipv4/tcp_cubic.c, version 2.1): a loss leaves 819/1024.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -592,7 +592,7 @@ class DctcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -639,7 +639,7 @@ class DpcpProtocol(Model):
     when the window allows. 0.0 to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     relapses: int | None = None
@@ -786,7 +786,7 @@ class FastProtocol(Model):
     gamma: float | None = None
     """gamma, how far an update goes towards its aim (ToN eq. (10)). 0.001 to 1.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -914,7 +914,7 @@ class GaimdProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -964,7 +964,7 @@ class HstcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -995,7 +995,7 @@ class HtcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     rtt_scaling: bool | None = None
@@ -1032,7 +1032,7 @@ class IllinoisProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -1089,7 +1089,7 @@ class IxcpPlusProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -1182,7 +1182,7 @@ class IxcpProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     rounding: Literal["floor", "paced"] | None = None
@@ -1249,7 +1249,7 @@ class JetmaxProtocol(Model):
 
     kind: Literal["jetmax"] = "jetmax"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     tau: float | None = None
@@ -1352,7 +1352,7 @@ class LtcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -1396,7 +1396,7 @@ class MaxnetProtocol(Model):
 
     kind: Literal["maxnet"] = "maxnet"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     weight: float | None = None
@@ -1441,7 +1441,7 @@ class MlcpProtocol(Model):
     when the window allows. 0.0 to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -1498,7 +1498,7 @@ class NbitProtocol(Model):
     mi_limit: float | None = None
     """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -1553,7 +1553,7 @@ class NewrenoProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -1741,7 +1741,7 @@ class PxcpProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -1808,7 +1808,7 @@ class PythonProtocol(Model):
     code: str | None = None
     """The class: "file.py:Name" beside the scenario, or "package.module:Name"."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -1834,7 +1834,7 @@ class QuickstartProtocol(Model):
     80000.0 to 1310720000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -1869,7 +1869,7 @@ class RcpProtocol(Model):
 
     kind: Literal["rcp"] = "rcp"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -2006,7 +2006,7 @@ class RenoProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -2072,7 +2072,7 @@ class SackProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -2100,7 +2100,7 @@ class ScalableProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -2181,7 +2181,7 @@ class TahoeProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -2202,7 +2202,7 @@ class TfrcProtocol(Model):
     q: float | None = None
     """q, the weight of the old RTT estimate (section 4.3). 0.0 to 1.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     t_mbi: Time | None = None
@@ -2239,7 +2239,7 @@ class UdpProtocol(Model):
 
     kind: Literal["udp"] = "udp"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -2262,7 +2262,7 @@ class VcpEndhostProtocol(Model):
     to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     t_rho: Time | None = None
@@ -2287,7 +2287,7 @@ class VcpFriendlyProtocol(Model):
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     t_rho: Time | None = None
@@ -2326,7 +2326,7 @@ class VcpProtocol(Model):
     when the window allows. 0.0 to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
@@ -2399,7 +2399,7 @@ class VegasProtocol(Model):
     gamma: float | None = None
     """gamma, above so many slow start ends [packets] (JSAC section IV-C). 0.0 to 1000000.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -2437,7 +2437,7 @@ class WestwoodProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart"] | None = None
@@ -2484,7 +2484,7 @@ class XcpCoreProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     weighted: bool | None = None
@@ -2562,7 +2562,7 @@ class XcpDivisionFreeProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -2639,7 +2639,7 @@ class XcpFriendlyProtocol(Model):
     receiver: bool | None = None
     """Does the receiver speak XCP?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 
@@ -2758,7 +2758,7 @@ class XcpMisbehavingProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
     rtt_factor: float | None = None
@@ -2829,7 +2829,7 @@ class XcpProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
         | None
     ) = None
 

@@ -21,6 +21,7 @@ impl<S: Sender> Sender for Boxed<S> {
 
     const VARIABLES: &'static [Variable] = S::VARIABLES;
     const OPEN_LOOP: bool = S::OPEN_LOOP;
+    const REDUCES: bool = S::REDUCES;
     const STEADY: bool = S::STEADY;
     const STATE_BYTES: usize = size_of::<Self>() + S::STATE_BYTES;
 

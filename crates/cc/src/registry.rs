@@ -35,19 +35,25 @@ pub enum Recovery {
     /// SACK, and lost retransmissions are found like other losses; the controller hears of
     /// timeouts only (MLCP section 3.6, DPCP section III-C).
     Decoupled,
+    /// SACK, and a segment is lost when one sent later has arrived and a round trip and a reordering
+    /// window have passed since it went out; a probe takes the timer's place where the last
+    /// segments are lost (RACK-TLP, RFC 8985). A window that a loss reduces is come down to by
+    /// proportional rate reduction (PRR, RFC 9937).
+    Rack,
     /// Nothing is sent again; what is lost is passed over.
     None,
 }
 
 impl Recovery {
     /// All of them.
-    pub const ALL: [Recovery; 7] = [
+    pub const ALL: [Recovery; 8] = [
         Recovery::Tahoe,
         Recovery::Reno,
         Recovery::NewReno,
         Recovery::Sack,
         Recovery::RateHalving,
         Recovery::Decoupled,
+        Recovery::Rack,
         Recovery::None,
     ];
 
@@ -60,18 +66,20 @@ impl Recovery {
             Recovery::Sack => "sack",
             Recovery::RateHalving => "rate-halving",
             Recovery::Decoupled => "decoupled",
+            Recovery::Rack => "rack",
             Recovery::None => "none",
         }
     }
 
     /// Does the receiver say which segments beyond the cumulative number it has?
     pub fn selective(self) -> bool {
-        matches!(self, Recovery::Sack | Recovery::RateHalving | Recovery::Decoupled)
+        use Recovery::{Decoupled, Rack, RateHalving, Sack};
+        matches!(self, Sack | RateHalving | Decoupled | Rack)
     }
 
     /// Is a lost retransmission found before the timer runs out?
     pub fn finds_lost_retransmissions(self) -> bool {
-        matches!(self, Recovery::RateHalving | Recovery::Decoupled)
+        matches!(self, Recovery::RateHalving | Recovery::Decoupled | Recovery::Rack)
     }
 }
 
@@ -101,6 +109,8 @@ pub struct ProtocolInfo {
     pub router: Option<&'static str>,
     /// As [`Sender::OPEN_LOOP`].
     pub open_loop: bool,
+    /// As [`Sender::REDUCES`].
+    pub reduces: bool,
     /// Does its receiver choose which packets to acknowledge ([`Reporter`])?
     pub reports: bool,
     /// As [`Sender::STATE_BYTES`].
@@ -314,6 +324,7 @@ macro_rules! protocols {
                 recovery: Recovery::$recovery,
                 router: $router,
                 open_loop: <$type as Sender>::OPEN_LOOP,
+                reduces: <$type as Sender>::REDUCES,
                 state_bytes: <$type as Sender>::STATE_BYTES,
                 reports: !<[&str]>::is_empty(&[$( stringify!($reporter) )?]),
                 params: <$type as Sender>::Params::specs(),

@@ -255,6 +255,9 @@ pub trait Sender: Sized {
     /// Does it send what the application offers at once, whatever becomes of it? Then the
     /// application must have a rate.
     const OPEN_LOOP: bool = false;
+    /// Does a loss reduce its window at once, and is it left to the transport how what is in flight
+    /// comes down to that (RFC 9937)?
+    const REDUCES: bool = false;
     /// Does [`Sender::on_send`] leave what the sender answers, its window, its pace and its timer,
     /// as it was?
     const STEADY: bool = false;

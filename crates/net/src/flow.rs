@@ -232,8 +232,9 @@ impl Source {
         if self.sender.next_timer() <= now {
             self.sender.on_timer(now);
         }
-        if self.outbound.deadline() <= now {
-            let loss = self.outbound.on_timeout(now);
+        if self.outbound.deadline() <= now
+            && let Some(loss) = self.outbound.on_timer(now)
+        {
             self.report_loss(now, &loss);
         }
     }

@@ -228,7 +228,7 @@ impl World {
             }
             return None;
         }
-        let segment = source.outbound.next_segment(window)?;
+        let segment = source.outbound.next_segment(now, window)?;
         own.queue.pop().map(|waiting| (waiting, segment))
     }
 

@@ -456,7 +456,7 @@ impl World {
                 }
                 break;
             }
-            let Some(segment) = source.outbound.next_segment(window) else { break };
+            let Some(segment) = source.outbound.next_segment(now, window) else { break };
             source.outbound.on_sent(now);
             let access = &self.accesses[source.access as usize];
             let (size, time) = if segment.seq == source.last_seq {

@@ -1,6 +1,6 @@
 //! Golden runs: short ones whose numbers are written down, each with the versions of the parts that
-//! it uses. Some are near a claim of a paper; besides there is one of each protocol and each queue
-//! that the registry has, with its defaults and losses. The fingerprints must come out equal in
+//! it uses. Some are near a claim of a paper; besides there is one of each protocol, each queue and
+//! each recovery that the registry has, with its defaults and losses. The fingerprints must come out equal in
 //! every build (`make fingerprints` runs debug, release and native code); if one moves, so must the
 //! version of one of its parts.
 //!
@@ -12,7 +12,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use cc::registry::{protocols, queues};
+use cc::registry::{Recovery, protocols, queues};
 use scenario::Scenario;
 
 /// Name, example, keys set, and the claim that the numbers are near.
@@ -61,8 +61,8 @@ start = "1s"
     scenario::parse("small.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}")).scenario
 }
 
-/// One run of each protocol over the queue that it needs, and of each queue that none of them
-/// needs.
+/// One run of each protocol over the queue that it needs, of each queue that none of them needs, and
+/// of each recovery.
 fn each_part() -> Vec<(String, Scenario)> {
     let ends = || protocols().filter(|info| info.name != "python");
     let mut runs: Vec<(String, Scenario)> = ends()
@@ -80,6 +80,11 @@ fn each_part() -> Vec<(String, Scenario)> {
             name => ("{ kind = \"sack\", ecn = true }", format!("{name:?}")),
         };
         runs.push((format!("small-queue-{}", info.name), small(protocol, "", &queue)));
+    }
+    for recovery in Recovery::ALL.into_iter().filter(|recovery| *recovery != Recovery::None) {
+        let protocol = format!("{{ kind = \"cubic\", recovery = {:?} }}", recovery.name());
+        let name = format!("small-recovery-{}", recovery.name());
+        runs.push((name, small(&protocol, "", "\"droptail\"")));
     }
     runs
 }

@@ -62,6 +62,8 @@ pub struct Inbound {
     duplicates: u64,
     /// [`Recovery::None`]: segments below `cumulative` that have not come.
     skipped: u64,
+    /// [`Recovery::Rack`]: the segment that has just arrived again, for the next ACK (RFC 2883).
+    twice: Option<u64>,
     out_of_order: Option<Box<OutOfOrder>>,
     /// An earlier transfer's: memory for `out_of_order`.
     spare: Option<Box<OutOfOrder>>,
@@ -82,6 +84,7 @@ impl Inbound {
             ece: false,
             duplicates: 0,
             skipped: 0,
+            twice: None,
             out_of_order: None,
             spare: None,
         }
@@ -122,14 +125,19 @@ impl Inbound {
         AckOut {
             cumulative: self.cumulative,
             ece: self.ece,
-            sack: self.recovery.selective() && self.waiting > 0,
+            sack: self.recovery.selective() && (self.waiting > 0 || self.twice.is_some()),
         }
     }
 
     /// The SACK blocks of the next ACK (RFC 2018, section 4): first the one that holds the segment
     /// arrived last, unless it moved the cumulative number; then the most recently reported ones.
-    pub fn sack_blocks(&self) -> SackBlocks {
+    /// With [`Recovery::Rack`] a segment that has arrived twice is a block before all others, once
+    /// (RFC 2883).
+    pub fn sack_blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
+        if let Some(seq) = self.twice.take() {
+            blocks.push(Range { start: seq, end: seq + 1 });
+        }
         if let Some(out_of_order) = &self.out_of_order {
             for block in out_of_order.recent().iter().take(SackBlocks::MAX) {
                 blocks.push(*block);
@@ -183,6 +191,9 @@ impl Inbound {
         };
         self.waiting += u64::from(new);
         self.duplicates += u64::from(!new);
+        if !new && self.recovery == Recovery::Rack {
+            self.twice = Some(seq);
+        }
         DataOutcome { new, ack_now: true }
     }
 

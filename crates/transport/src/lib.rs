@@ -14,7 +14,7 @@
 //!
 //! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno),
 //!   RFC 2018 and RFC 6675 (SACK), SACK with rate halving, SACK decoupled from congestion control,
-//!   or no recovery at all, with the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if
+//!   RACK-TLP (RFC 8985) with PRR (RFC 9937), or no recovery at all, with the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if
 //!   asked for, the limited transmit of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
@@ -49,6 +49,8 @@
 mod exchange;
 mod inbound;
 mod outbound;
+mod prr;
+mod rack;
 mod ring;
 mod rto;
 mod sack;
@@ -87,6 +89,10 @@ pub struct Config {
     pub delayed_ack: Option<Span>,
     /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
     pub limited_transmit: bool,
+    /// With [`Recovery::Rack`]: does the transport come down to the controller's new window by
+    /// proportional rate reduction (RFC 9937)? Not for controllers that pace themselves through a
+    /// recovery.
+    pub prr: bool,
     /// Are there no ACKs but reports, which the receiver's protocol sends when it likes? Goes with
     /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the
     /// window counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
@@ -105,6 +111,7 @@ impl Default for Config {
             every_sample: false,
             delayed_ack: None,
             limited_transmit: false,
+            prr: false,
             reports: false,
         }
     }

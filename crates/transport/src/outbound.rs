@@ -1,5 +1,7 @@
 //! The sending half.
 
+mod timed;
+
 use cc::registry::Recovery;
 use cc::roles::LossKind;
 use units::{Span, Time};
@@ -9,12 +11,15 @@ use crate::exchange::{AckIn, AckOutcome, LossEvent, Segment};
 use crate::rto::Rto;
 use crate::sack::Range;
 use crate::scoreboard::Scoreboard;
+use timed::Timed;
 
 /// Where loss recovery stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing is being mended.
     Open,
+    /// The same with RACK, which keeps an account of every segment.
+    Timed,
     /// Fast recovery, up to `recover`.
     Fast,
     /// The timer ran out: resending what was sent before it, up to `recover`.
@@ -83,6 +88,8 @@ pub struct Outbound {
     board: Option<Box<Scoreboard>>,
     /// A scoreboard of an earlier transfer: memory for `board`.
     spare: Option<Box<Scoreboard>>,
+    /// With RACK, in the place of `board`.
+    timed: Option<Box<Timed>>,
     timeouts: u32,
     fast_retransmits: u32,
     retransmitted: u64,
@@ -93,6 +100,7 @@ impl Outbound {
     /// offers them all at once.
     pub fn new(config: &Config, total: Option<u64>) -> Outbound {
         let total = total.unwrap_or(u64::MAX);
+        let by_time = config.recovery == Recovery::Rack;
         Outbound {
             una: 0,
             nxt: 0,
@@ -100,8 +108,8 @@ impl Outbound {
             total,
             deadline: Time::NEVER,
             rto: Rto::new(config),
-            quiet: !config.reports,
-            phase: Phase::Open,
+            quiet: !config.reports && !by_time,
+            phase: if by_time { Phase::Timed } else { Phase::Open },
             recovery: config.recovery,
             reports: config.reports,
             force: false,
@@ -119,6 +127,7 @@ impl Outbound {
             reduced: 0,
             board: None,
             spare: None,
+            timed: by_time.then(|| Box::new(Timed::new(config.prr))),
             timeouts: 0,
             fast_retransmits: 0,
             retransmitted: 0,
@@ -171,14 +180,17 @@ impl Outbound {
     pub fn take_memory(&mut self, old: Outbound) {
         debug_assert!(self.nxt == 0 && self.board.is_none());
         self.spare = old.board.or(old.spare);
+        if let (Some(mine), Some(old)) = (&mut self.timed, old.timed) {
+            mine.take_memory(*old);
+        }
     }
 
-    /// The next segment that a window of so many segments lets through; it counts as sent. Call
-    /// [`Outbound::on_sent`] when it goes out.
+    /// The next segment that a window of so many segments lets through; it counts as sent at `now`.
+    /// Call [`Outbound::on_sent`] when it goes out.
     #[inline]
-    pub fn next_segment(&mut self, window: u64) -> Option<Segment> {
+    pub fn next_segment(&mut self, now: Time, window: u64) -> Option<Segment> {
         if self.phase != Phase::Open {
-            return self.next_in_recovery(window);
+            return self.next_in_recovery(now, window);
         }
         if !self.open_room(window) {
             return None;
@@ -192,6 +204,8 @@ impl Outbound {
     pub fn has_room(&self, window: u64) -> bool {
         match self.phase {
             Phase::Open => self.open_room(window),
+            Phase::Timed => self.timed_room(window),
+            Phase::Fast | Phase::Timeout if self.timed.is_some() => self.timed_room(window),
             Phase::Fast | Phase::Timeout => self.choose(window).is_some(),
         }
     }
@@ -214,7 +228,7 @@ impl Outbound {
         let cumulative = ack.cumulative.min(self.nxt);
         if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
             // Field by field, so that the outcome of the ACKs below need not lie in memory.
-            return AckOutcome { ..self.on_eventful_ack(now, cumulative, ack.sack, ack.ece) };
+            return AckOutcome { ..self.on_eventful_ack(now, cumulative, ack) };
         }
         let acked = count(cumulative - self.una);
         self.una = cumulative;
@@ -229,10 +243,19 @@ impl Outbound {
         self.outcome(acked, acked, 0, None)
     }
 
-    /// When [`Outbound::on_timeout`] is due; [`Time::NEVER`] when nothing is outstanding.
+    /// When [`Outbound::on_timer`] is due; [`Time::NEVER`] when nothing is outstanding.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline
+    }
+
+    /// The timer has run out: the retransmission timer, [`Outbound::on_timeout`], or with RACK
+    /// another, which may find no loss.
+    pub fn on_timer(&mut self, now: Time) -> Option<LossEvent> {
+        if self.timed.is_some() {
+            return self.on_timed_timer(now);
+        }
+        Some(self.on_timeout(now))
     }
 
     /// The retransmission timer has run out (RFC 6298 (5.4) to (5.6)): everything outstanding and
@@ -313,6 +336,9 @@ impl Outbound {
     /// Is this outstanding segment, not SACKed, taken for lost (RFC 6675's IsLost; after a timeout,
     /// all that was sent before it)?
     pub fn is_lost(&self, seq: u64) -> bool {
+        if let Some(timed) = &self.timed {
+            return timed.rack.is_lost(seq);
+        }
         self.board.as_ref().is_some_and(|board| board.is_lost(seq))
     }
 
@@ -419,12 +445,15 @@ impl Outbound {
         &mut self,
         now: Time,
         cumulative: u64,
-        sack: &[Range],
-        ece: bool,
+        ack: &AckIn<'_>,
     ) -> AckOutcome {
         if self.reports {
             return self.on_report(cumulative);
         }
+        if self.timed.is_some() {
+            return self.on_timed_ack(now, ack);
+        }
+        let &AckIn { sack, ece, .. } = ack;
         let acked = cumulative.saturating_sub(self.una);
         let duplicate = cumulative == self.una && self.una < self.nxt;
         let mut delivered = acked;
@@ -497,7 +526,7 @@ impl Outbound {
 
     fn recovery_ends(&self) -> bool {
         match (self.phase, self.recovery) {
-            (Phase::Open, _) | (Phase::Fast, Recovery::Reno) => true,
+            (Phase::Open | Phase::Timed, _) | (Phase::Fast, Recovery::Reno) => true,
             (Phase::Fast, Recovery::Decoupled) => self.sacked() == 0 && self.una >= self.recover,
             (Phase::Fast, _) | (Phase::Timeout, Recovery::Sack) => self.una >= self.recover,
             // "covers more than recover" (RFC 6582, section 3.2 step 2): the segments sent again
@@ -540,7 +569,7 @@ impl Outbound {
         let news = board.update(una, nxt, blocks);
         let lost = match phase {
             Phase::Timeout => 0,
-            Phase::Open | Phase::Fast => board.raise_edge(u64::from(dup_thresh)),
+            Phase::Open | Phase::Timed | Phase::Fast => board.raise_edge(u64::from(dup_thresh)),
         };
         if phase != Phase::Open {
             board.seek_hole();
@@ -622,7 +651,10 @@ impl Outbound {
     }
 
     #[inline(never)]
-    fn next_in_recovery(&mut self, window: u64) -> Option<Segment> {
+    fn next_in_recovery(&mut self, now: Time, window: u64) -> Option<Segment> {
+        if self.timed.is_some() {
+            return self.timed_segment(now, window);
+        }
         let choice = self.choose(window)?;
         let segment = self.take(choice);
         if self.recovery == Recovery::RateHalving {
@@ -709,9 +741,10 @@ impl Outbound {
     /// RFC 6675's pipe, for all recoveries: without SACK what is outstanding, less what a timeout
     /// has given up and is not yet sent again.
     fn pipe(&self) -> u64 {
-        match &self.board {
-            Some(board) => board.pipe(self.una, self.nxt),
-            None => self.outstanding(),
+        match (&self.timed, &self.board) {
+            (Some(timed), _) => timed.rack.pipe(),
+            (None, Some(board)) => board.pipe(self.una, self.nxt),
+            (None, None) => self.outstanding(),
         }
     }
 
@@ -729,6 +762,7 @@ impl Outbound {
                 };
                 count(sent.min(self.outstanding() - known))
             }
+            Phase::Timed => count(self.outstanding() - u64::from(self.limited)),
             Phase::Fast | Phase::Timeout => self.in_flight(),
         }
     }

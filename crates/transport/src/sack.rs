@@ -52,6 +52,21 @@ impl SackBlocks {
         }
     }
 
+    /// What is in `block` and not in that of these blocks with which it has the most in common, in
+    /// two parts that may be empty, and the block together with that one. Most of an ACK's blocks
+    /// were in the ACK before.
+    pub(crate) fn news_of(&self, block: Range) -> ([Range; 2], Range) {
+        let near = self.as_slice().iter().filter(|seen| seen.touches(block));
+        match near.max_by_key(|seen| seen.end.min(block.end).saturating_sub(seen.start)) {
+            None => ([block, Range::default()], block),
+            Some(&seen) => {
+                let below = Range { start: block.start, end: seen.start.min(block.end) };
+                let over = Range { start: seen.end.max(block.start), end: block.end };
+                ([below, over], seen.hull(block))
+            }
+        }
+    }
+
     /// Is there none?
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -146,15 +146,8 @@ impl Scoreboard {
     /// Adds a block but for the part that is among the blocks seen before; returns the number of
     /// segments that are news, and the block together with the one seen.
     fn mark(&mut self, block: Range) -> (u64, Range) {
-        let near = self.seen.as_slice().iter().filter(|seen| seen.touches(block));
-        match near.max_by_key(|seen| seen.end.min(block.end).saturating_sub(seen.start)).copied() {
-            None => (self.insert(block), block),
-            Some(seen) => {
-                let below = Range { start: block.start, end: seen.start.min(block.end) };
-                let over = Range { start: seen.end.max(block.start), end: block.end };
-                (self.insert(below) + self.insert(over), seen.hull(block))
-            }
-        }
+        let (parts, whole) = self.seen.news_of(block);
+        (parts.into_iter().map(|part| self.insert(part)).sum(), whole)
     }
 
     /// Raises the edge to the `dup_thresh`-th highest SACKed segment; returns the number of

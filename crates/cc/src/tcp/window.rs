@@ -211,6 +211,7 @@ impl<A: Avoidance> Sender for Window<A> {
     type Receiver = A::Receiver;
 
     const STEADY: bool = true;
+    const REDUCES: bool = true;
 
     fn new(params: &A::Params, context: &SenderContext) -> Window<A> {
         let Common { slow_start, max_ssthresh, paced, ecn } = params.common();

@@ -464,6 +464,7 @@ fn config(scenario: &Scenario, group: &Group) -> Config {
     let info = protocols().find(|info| info.name == group.protocol.kind);
     let reports = info.is_some_and(|info| info.reports);
     let open_loop = info.is_some_and(|info| info.open_loop);
+    let reduces = info.is_some_and(|info| info.reduces);
     assert!(!open_loop || group.app != App::Greedy, "{}: it needs a rate", group.name);
     Config {
         recovery: if reports { Recovery::None } else { group.protocol.recovery },
@@ -476,6 +477,7 @@ fn config(scenario: &Scenario, group: &Group) -> Config {
         every_sample: transport.rttvar == Rttvar::Ack,
         delayed_ack: transport.delayed_ack,
         limited_transmit: transport.limited_transmit,
+        prr: reduces && group.protocol.recovery == Recovery::Rack,
     }
 }
 

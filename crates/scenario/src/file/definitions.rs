@@ -279,10 +279,12 @@ fn protocol_of(
         return Err(node.spot.rule(format!("\"{kind}\" sends nothing again: it must be \"none\"")));
     }
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
-    let recovery = recovery.unwrap_or(info.recovery);
     if entries.iter().any(|(key, _)| key == "recovery") {
         origins.set("recovery", Origin::File);
+    } else if era.recovery(info.recovery) != info.recovery {
+        origins.set("recovery", Origin::Era(era.name()));
     }
+    let recovery = recovery.unwrap_or_else(|| era.recovery(info.recovery));
     Ok(Protocol { name: name.to_owned(), kind: info.name, params, recovery, origins })
 }
 

@@ -4,6 +4,7 @@
 //! changes no default of a queue, and nothing that a file says.
 
 use cc::params::Value;
+use cc::registry::Recovery;
 use serde_json::{Value as Json, json};
 use units::Span;
 
@@ -76,7 +77,8 @@ impl Era {
             Era::Linux61 => {
                 "Linux 6.1's defaults: TCP_RTO_MIN (200 ms, which is the least of four variances as \
                  well), TCP_TIMEOUT_INIT, TCP_RTO_MAX, TCP_INIT_CWND and TCP_DELACK_MIN of \
-                 include/net/tcp.h. Its recovery (RACK, PRR) is not here: SACK's is"
+                 include/net/tcp.h; RACK-TLP and PRR for every protocol whose recovery is `sack`, \
+                 without the undo of what was not lost"
             }
         }
     }
@@ -118,6 +120,14 @@ impl Era {
         }
     }
 
+    /// How a protocol recovers from losses whose recovery is `usual` by default.
+    pub fn recovery(self, usual: Recovery) -> Recovery {
+        match (self, usual) {
+            (Era::Linux61, Recovery::Sack) => Recovery::Rack,
+            _ => usual,
+        }
+    }
+
     /// What parameters of protocols are where they are not the registry's defaults.
     pub fn settings(self) -> Vec<Setting> {
         let hystart = |source| Setting {
@@ -151,7 +161,10 @@ impl Era {
         let settings = settings
             .iter()
             .map(|one| (format!("protocols.{}.{}", one.protocol, one.name), parameter(one.value)));
-        transport.chain(settings).collect()
+        let mends = self.recovery(Recovery::Sack);
+        let recovery = (mends != Recovery::Sack)
+            .then(|| ("protocols.*.recovery".to_owned(), format!("{:?}", mends.name())));
+        transport.chain(settings).chain(recovery).collect()
     }
 }
 

@@ -292,6 +292,21 @@ fn an_era_is_below_what_the_file_says() {
     assert_eq!(cubic(&["flows.fwd.protocol=bbr", "era=linux-6.1"]), Some("Flag(true)".to_owned()));
 }
 
+/// Linux mends by time what SACK mends here; a recovery that a protocol has by its name, and one that
+/// the file says, stay.
+#[test]
+fn hosts_of_linux_recover_by_rack() {
+    let recovery = |flows: &str, era: &str| {
+        let sets = [format!("flows.fwd.protocol={flows}"), format!("era={era}")];
+        scenario("xcp-fig10", &sets).groups[0].protocol.recovery.name()
+    };
+    assert_eq!(recovery("cubic", "papers"), "sack");
+    assert_eq!(recovery("cubic", "rfc"), "sack");
+    assert_eq!(recovery("cubic", "linux-6.1"), "rack");
+    assert_eq!(recovery("newreno", "linux-6.1"), "newreno");
+    assert_eq!(recovery("{kind=\"cubic\",recovery=\"sack\"}", "linux-6.1"), "sack");
+}
+
 /// Every parameter that an era sets is there and takes the value.
 #[test]
 fn every_setting_of_every_era_fits() {
@@ -341,6 +356,7 @@ fn origins_are_told_beside_values() {
         "initial_window = \"4.0pkt\" # file",
         "dup_thresh = 3 # default",
         "slow_start = \"hystart\" # era linux-6.1",
+        "recovery = \"rack\" # era linux-6.1",
         "beta = 0.8 # file",
         "fast_convergence = true # default",
         "gentle = true # preset vcp-2005",

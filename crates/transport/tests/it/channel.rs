@@ -11,6 +11,7 @@ use units::random::Stream;
 use units::{Span, Time};
 
 use crate::naive::Naive;
+use crate::naive_rack::NaiveRack;
 
 #[derive(Clone, Copy, Debug)]
 struct Channel {
@@ -28,7 +29,7 @@ enum Packet {
     Ack { cumulative: u64, sack: SackBlocks, ece: bool, sent: Option<Time> },
 }
 
-/// One transfer, its channel and, for SACK, the naive sender beside the real one.
+/// One transfer, its channel and, for SACK and RACK, the naive sender beside the real one.
 struct Run {
     channel: Channel,
     total: u64,
@@ -37,6 +38,7 @@ struct Run {
     sender: Outbound,
     receiver: Inbound,
     naive: Option<Naive>,
+    rack: Option<NaiveRack>,
     arrivals: BinaryHeap<Reverse<(Time, u64)>>,
     packets: BTreeMap<u64, Packet>,
     received: BTreeSet<u64>,
@@ -56,6 +58,7 @@ impl Run {
             sender: Outbound::new(config, Some(total)),
             receiver: Inbound::new(config),
             naive: sack.then(|| Naive::new(total, config.dup_thresh, config.limited_transmit)),
+            rack: (config.recovery == Recovery::Rack).then(|| NaiveRack::new(config.dup_thresh)),
             arrivals: BinaryHeap::new(),
             packets: BTreeMap::new(),
             received: BTreeSet::new(),
@@ -115,8 +118,12 @@ impl Run {
         let sack = if ack.sack { self.receiver.sack_blocks() } else { SackBlocks::default() };
         let gap = (0..).find(|seq| !self.received.contains(seq));
         assert_eq!(Some(ack.cumulative), gap);
-        for block in sack.as_slice() {
+        for (place, block) in sack.as_slice().iter().enumerate() {
             assert!((block.start..block.end).all(|seq| self.received.contains(&seq)));
+            // RFC 2883: what has come twice is within what has come.
+            if self.rack.is_some() && place == 0 {
+                continue;
+            }
             assert!(!self.received.contains(&(block.start - 1)));
             assert!(!self.received.contains(&block.end));
         }
@@ -134,6 +141,10 @@ impl Run {
         assert_eq!(self.sender.una(), una + u64::from(outcome.acked));
         assert_eq!(outcome.finished, self.sender.finished());
         assert_eq!(outcome.recovering, self.sender.recovering());
+        let (least, srtt) = self.times();
+        if let Some(rack) = &mut self.rack {
+            rack.on_ack(self.now, *cumulative, sack.as_slice(), least, srtt);
+        }
         let fast = outcome.loss.is_some_and(|loss| loss.kind == LossKind::DupAcks);
         let Some(naive) = &mut self.naive else { return };
         assert_eq!(fast, naive.on_ack(*cumulative, sack.as_slice()));
@@ -142,21 +153,36 @@ impl Run {
             let holes = (naive.una..naive.nxt).filter(|seq| !naive.sacked.contains(seq));
             assert_eq!(holes.filter(|&seq| naive.is_lost(seq)).count(), loss.lost as usize);
             // (4.3), whatever the window.
-            let segment = self.sender.next_segment(1).expect("fast retransmit");
+            let segment = self.sender.next_segment(self.now, 1).expect("fast retransmit");
             assert_eq!((segment.seq, segment.retransmission), (self.sender.una(), true));
             self.transmit(segment.seq, true, segment.cwr);
         }
     }
 
     fn on_timeout(&mut self) {
-        let loss = self.sender.on_timeout(self.now);
+        let found = self.sender.on_timer(self.now);
+        let (least, srtt) = self.times();
+        if let Some(rack) = &mut self.rack {
+            match found.map(|loss| loss.kind) {
+                Some(LossKind::Timeout) => rack.on_timeout(self.now, least, srtt),
+                _ => rack.detect_loss(self.now, least, srtt),
+            }
+            return self.check();
+        }
+        let loss = found.expect("a timer that finds no loss");
         assert_eq!(loss.kind, LossKind::Timeout);
         assert_eq!(self.sender.in_flight(), 0);
         let Some(naive) = &mut self.naive else { return };
         naive.on_timeout();
         let first = naive.resend_first();
-        assert_eq!(self.sender.next_segment(1).map(|segment| segment.seq), Some(first));
+        assert_eq!(self.sender.next_segment(self.now, 1).map(|segment| segment.seq), Some(first));
         self.transmit(first, true, false);
+    }
+
+    /// RACK.min_RTT and SRTT.
+    fn times(&self) -> (Span, Span) {
+        let known = |span: Option<Span>| span.unwrap_or(Span::ZERO);
+        (known(self.sender.min_rtt()), known(self.sender.srtt()))
     }
 
     fn send(&mut self) {
@@ -165,7 +191,7 @@ impl Run {
         loop {
             let room = self.sender.has_room(window);
             let nxt = self.sender.nxt();
-            let segment = self.sender.next_segment(window);
+            let segment = self.sender.next_segment(self.now, window);
             assert_eq!(room, segment.is_some());
             if let Some(naive) = &mut self.naive {
                 assert_eq!(segment.map(|segment| segment.seq), naive.next(window));
@@ -181,6 +207,12 @@ impl Run {
         assert!(u64::from(self.sender.in_flight()) <= self.sender.outstanding());
         let idle = self.sender.outstanding() == 0;
         assert_eq!(idle, self.sender.deadline() == Time::NEVER);
+        if let Some(rack) = &self.rack {
+            assert_eq!(u64::from(self.sender.in_flight()), rack.pipe());
+            for seq in self.sender.una()..self.sender.nxt() {
+                assert_eq!(rack.is_lost(seq), self.sender.is_lost(seq), "segment {seq}");
+            }
+        }
         let Some(naive) = &self.naive else { return };
         let pipe = naive.pipe().min(self.sender.outstanding());
         assert_eq!(u64::from(self.sender.in_flight()), pipe);
@@ -192,6 +224,9 @@ impl Run {
 
     fn transmit(&mut self, seq: u64, again: bool, cwr: bool) {
         self.sender.on_sent(self.now);
+        if let Some(rack) = &mut self.rack {
+            rack.transmit(seq, self.now);
+        }
         let ce = self.stream.chance(self.channel.marking);
         let sent = (!again).then_some(self.now);
         self.carry(&Packet::Data { seq, cwr, ce, sent });
@@ -218,14 +253,15 @@ fn reliable() -> impl Iterator<Item = Recovery> {
 fn configs() -> impl Strategy<Value = Config> {
     let recovery = prop::sample::select(reliable().collect::<Vec<_>>());
     let delayed = prop::option::of(Just(Span::from_millis(40)));
-    (recovery, 1..5_u32, delayed, any::<bool>()).prop_map(
-        |(recovery, dup_thresh, delayed_ack, limited_transmit)| Config {
+    (recovery, 1..5_u32, delayed, any::<bool>(), any::<bool>()).prop_map(
+        |(recovery, dup_thresh, delayed_ack, limited_transmit, prr)| Config {
             recovery,
             dup_thresh,
             min_rto: Span::from_millis(100),
             max_rto: Span::from_secs(2),
             delayed_ack,
             limited_transmit,
+            prr,
             ..Config::default()
         },
     )

@@ -2,5 +2,7 @@
 
 mod channel;
 mod naive;
+mod naive_rack;
+mod rack;
 mod receiving;
 mod recovery;

@@ -16,7 +16,7 @@ fn at(seconds: f64) -> Time {
 /// Sends all that the window allows; the segments' numbers.
 fn send(sender: &mut Outbound, now: Time, window: u64) -> Vec<u64> {
     let mut sent = Vec::new();
-    while let Some(segment) = sender.next_segment(window) {
+    while let Some(segment) = sender.next_segment(now, window) {
         sender.on_sent(now);
         sent.push(segment.seq);
     }
@@ -531,7 +531,7 @@ fn ece_counts_once_per_window() {
     let event = ece(&mut tcp, 1).loss.expect("congestion");
     assert_eq!((event.kind, event.in_flight, event.lost), (LossKind::EcnEcho, 3, 0));
     let cwr: Vec<bool> =
-        (0..2).filter_map(|_| tcp.next_segment(5)).map(|segment| segment.cwr).collect();
+        (0..2).filter_map(|_| tcp.next_segment(at(0.1), 5)).map(|segment| segment.cwr).collect();
     assert_eq!(cwr, [true, false]);
     // 0 to 3 were out at the reaction: not before 4 or later is acknowledged.
     assert_eq!(ece(&mut tcp, 2).loss, None);

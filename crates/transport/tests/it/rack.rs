@@ -1,0 +1,233 @@
+//! RACK-TLP and PRR, rule by rule, with numbers worked by hand from RFC 8985 and RFC 9937.
+
+use cc::registry::Recovery;
+use cc::roles::LossKind;
+use clearpipe_transport::{AckIn, AckOutcome, Config, LossEvent, Outbound, Range};
+use units::{Span, Time};
+
+fn at(milliseconds: u64) -> Time {
+    Time::ZERO + Span::from_millis(milliseconds)
+}
+
+fn sender(total: Option<u64>, prr: bool) -> Outbound {
+    let config = Config { recovery: Recovery::Rack, prr, ..Config::default() };
+    Outbound::new(&config, total)
+}
+
+/// Sends all that the window allows; the segments' numbers.
+fn send(sender: &mut Outbound, now: Time, window: u64) -> Vec<u64> {
+    let mut sent = Vec::new();
+    while let Some(segment) = sender.next_segment(now, window) {
+        sender.on_sent(now);
+        sent.push(segment.seq);
+    }
+    sent
+}
+
+/// An ACK, with an RTT sample if there is one [ms].
+fn ack(
+    sender: &mut Outbound,
+    now: Time,
+    cumulative: u64,
+    blocks: &[(u64, u64)],
+    rtt: Option<u64>,
+) -> AckOutcome {
+    let sack: Vec<Range> = blocks.iter().map(|&(start, end)| Range { start, end }).collect();
+    let rtt = rtt.map(Span::from_millis);
+    sender.on_ack(now, &AckIn { cumulative, sack: &sack, rtt, ece: false })
+}
+
+fn dup_acks(in_flight: u32, lost: u32) -> Option<LossEvent> {
+    Some(LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false })
+}
+
+/// One segment and its ACK after 100 ms: SRTT = min_RTT = 100 ms, RTO 1 s, and 1 to 10 go out.
+fn warmed(total: Option<u64>, prr: bool) -> Outbound {
+    let mut tcp = sender(total, prr);
+    assert_eq!(send(&mut tcp, at(0), 1), [0]);
+    ack(&mut tcp, at(100), 1, &[], Some(100));
+    assert_eq!(send(&mut tcp, at(100), 10), (1..=10).collect::<Vec<_>>());
+    tcp
+}
+
+/// Three segments SACKed make the reordering window nothing while no reordering was seen: at the
+/// third SACK segment 1, sent before them a round trip ago, is lost.
+#[test]
+fn the_third_sack_finds_a_loss() {
+    let mut tcp = warmed(None, false);
+    for (time, end) in [(200, 3), (201, 4)] {
+        assert_eq!(ack(&mut tcp, at(time), 1, &[(2, end)], Some(100)).loss, None);
+        // Limited transmit by the pipe: one more for one SACKed.
+        assert_eq!(send(&mut tcp, at(time), 10), [end + 8]);
+    }
+    let outcome = ack(&mut tcp, at(202), 1, &[(2, 5)], Some(100));
+    // Twelve are out, two of them by limited transmit.
+    assert_eq!((outcome.loss, outcome.lost), (dup_acks(10, 1), 1));
+    assert!(outcome.recovering);
+    // 12 - 3 SACKed - 1 lost in flight; the lost one goes out whatever the window.
+    assert_eq!(tcp.in_flight(), 8);
+    assert_eq!(send(&mut tcp, at(202), 5), [1]);
+    assert_eq!(tcp.in_flight(), 9);
+    // The ACK of all that was out ends it.
+    assert!(!ack(&mut tcp, at(302), 13, &[], None).recovering);
+}
+
+/// One SACK alone: a quarter of min_RTT to wait. Segment 1 left at 100 ms; RTT 100 ms, and so it is
+/// lost at 100 + 100 + 25 ms, by the timer.
+#[test]
+fn a_lone_sack_waits_for_the_reordering_window() {
+    let mut tcp = warmed(None, false);
+    assert_eq!(ack(&mut tcp, at(200), 1, &[(2, 3)], Some(100)).loss, None);
+    assert_eq!(tcp.deadline(), at(225));
+    let loss = tcp.on_timer(at(225));
+    assert_eq!(loss, dup_acks(10, 1));
+    assert_eq!(send(&mut tcp, at(225), 1), [1]);
+    // Next is the retransmission timer, 1 s after the last cumulative ACK.
+    assert_eq!(tcp.deadline(), at(1100));
+}
+
+/// Segment 1 comes 10 ms after 2: nothing is lost, and from then on three SACKs alone are no
+/// evidence, for there is reordering.
+#[test]
+fn reordering_within_the_window_is_no_loss() {
+    let mut tcp = warmed(None, false);
+    ack(&mut tcp, at(200), 1, &[(2, 3)], Some(100));
+    let outcome = ack(&mut tcp, at(210), 3, &[], Some(110));
+    assert_eq!((outcome.loss, outcome.delivered), (None, 1));
+    send(&mut tcp, at(210), 10);
+    // 4, 5 and 6 are SACKed, 3 is not: it left at 100 ms. The RTT is 111 ms, min_RTT 100.
+    let outcome = ack(&mut tcp, at(211), 3, &[(4, 7)], Some(111));
+    assert_eq!(outcome.loss, None);
+    assert_eq!(tcp.deadline(), at(100 + 111 + 25));
+    assert_eq!(tcp.on_timer(at(236)), dup_acks(10, 1));
+}
+
+/// A retransmission is lost: what was sent after it arrives, and it is sent again, without a
+/// timeout. The controller hears of one loss only.
+#[test]
+fn a_lost_retransmission_is_found() {
+    let mut tcp = warmed(None, false);
+    let outcome = ack(&mut tcp, at(200), 1, &[(2, 5)], Some(100));
+    assert_eq!(outcome.loss, dup_acks(10, 1));
+    // Ten are out, three SACKed; the window has room for two more.
+    assert_eq!(send(&mut tcp, at(200), 9), [1, 11, 12]);
+    // The rest of the first flight; then 11, sent after the retransmission of 1.
+    let outcome = ack(&mut tcp, at(201), 1, &[(2, 11)], Some(100));
+    assert_eq!((outcome.loss, outcome.lost), (None, 0));
+    send(&mut tcp, at(201), 3);
+    let outcome = ack(&mut tcp, at(300), 1, &[(2, 12)], Some(100));
+    assert_eq!((outcome.loss, outcome.lost), (None, 1));
+    assert_eq!(send(&mut tcp, at(300), 3)[0], 1);
+    assert_eq!((tcp.timeouts(), tcp.fast_retransmits()), (0, 1));
+}
+
+/// Section 3.2's example in small: of ten segments the last three are lost. Two SRTTs after the last
+/// ACK the highest goes out again; its SACK shows the two before it lost, and they are mended in
+/// fast recovery, without a timeout.
+#[test]
+fn the_tail_is_probed_and_mended() {
+    let mut tcp = warmed(Some(11), false);
+    // 1 to 7 arrive; 8 to 10 do not.
+    let outcome = ack(&mut tcp, at(200), 8, &[], Some(100));
+    assert_eq!(outcome.delivered, 7);
+    assert_eq!(send(&mut tcp, at(200), 10), [0; 0]);
+    assert_eq!(tcp.deadline(), at(200 + 2 * 100));
+    assert_eq!(tcp.on_timer(at(400)), None);
+    assert_eq!(send(&mut tcp, at(400), 1), [10]);
+    // The retransmission timer is in the probe's place: 1 s from the probe.
+    assert_eq!(tcp.deadline(), at(1400));
+    let outcome = ack(&mut tcp, at(500), 8, &[(10, 11)], None);
+    // The probe left at 400 ms, 8 and 9 at 100: lost after 100 + RTT 100 + 25 ms.
+    assert_eq!((outcome.loss, outcome.lost), (dup_acks(3, 2), 2));
+    assert_eq!(send(&mut tcp, at(500), 10), [8, 9]);
+    let outcome = ack(&mut tcp, at(600), 11, &[], None);
+    assert!(outcome.finished && !outcome.recovering);
+    assert_eq!((tcp.timeouts(), tcp.deadline()), (0, Time::NEVER));
+}
+
+/// Where there is new data, that is the probe; it goes out beyond the window. No second probe before
+/// an RTT sample: the next thing is the retransmission timer.
+#[test]
+fn new_data_is_the_probe_if_there_is_any() {
+    let mut tcp = warmed(None, false);
+    assert_eq!(tcp.deadline(), at(300));
+    assert_eq!(tcp.on_timer(at(300)), None);
+    assert!(tcp.has_room(10));
+    assert_eq!(send(&mut tcp, at(300), 10), [11]);
+    assert_eq!(tcp.deadline(), at(1300));
+    let event = tcp.on_timer(at(1300)).expect("the retransmission timer");
+    // Eleven out, one of them beyond the window; all were sent more than a round trip ago.
+    assert_eq!((event.kind, event.in_flight, event.lost), (LossKind::Timeout, 10, 11));
+    assert_eq!(send(&mut tcp, at(1300), 1), [1]);
+}
+
+/// A single segment is out: the probe waits 200 ms longer for a delayed ACK.
+#[test]
+fn a_lone_segments_ack_may_be_delayed() {
+    let mut tcp = sender(Some(2), false);
+    send(&mut tcp, at(0), 1);
+    // Before the first sample: 1 s, and no later than the retransmission timer.
+    assert_eq!(tcp.deadline(), at(1000));
+    ack(&mut tcp, at(100), 1, &[], Some(100));
+    send(&mut tcp, at(100), 1);
+    assert_eq!(tcp.deadline(), at(100 + 2 * 100 + 200));
+}
+
+/// The probe repairs the only loss: its ACK covers the probe with no sign that the segment came
+/// twice, and the next ACK beyond it says that there was a loss. A DSACK says that there was none.
+#[test]
+fn a_loss_that_the_probe_repairs_counts() {
+    for spurious in [false, true] {
+        let mut tcp = warmed(Some(20), false);
+        tcp.offer(11);
+        ack(&mut tcp, at(200), 10, &[], Some(100));
+        // 2 SRTT, and 200 ms for a lone segment.
+        assert_eq!(tcp.deadline(), at(200 + 200 + 200));
+        assert_eq!(tcp.on_timer(at(600)), None);
+        assert_eq!(send(&mut tcp, at(600), 10), [10]);
+        let blocks: &[(u64, u64)] = if spurious { &[(10, 11)] } else { &[] };
+        assert_eq!(ack(&mut tcp, at(700), 11, blocks, None).loss, None);
+        tcp.offer(12);
+        assert_eq!(send(&mut tcp, at(710), 10), [11]);
+        let outcome = ack(&mut tcp, at(810), 12, &[], Some(100));
+        assert_eq!(outcome.loss, (!spurious).then(|| dup_acks(0, 1)).flatten());
+        assert!(!outcome.recovering);
+    }
+}
+
+/// A DSACK widens the reordering window by a quarter of min_RTT, to 50 ms.
+#[test]
+fn dsack_widens_the_reordering_window() {
+    let mut tcp = warmed(None, false);
+    // 1 is late and was not lost: it goes out again with 11, 12 and 13.
+    ack(&mut tcp, at(200), 1, &[(2, 5)], Some(100));
+    assert_eq!(send(&mut tcp, at(200), 10), [1, 11, 12, 13]);
+    ack(&mut tcp, at(205), 5, &[], None);
+    let outcome = ack(&mut tcp, at(300), 11, &[(1, 2)], Some(100));
+    assert!(!outcome.recovering);
+    assert_eq!(send(&mut tcp, at(300), 10), (14..=20).collect::<Vec<_>>());
+    // 20 arrives before all others. 11 to 13 left at 200 ms: lost at 350; 14 to 19 at 300: they have
+    // until 450.
+    let outcome = ack(&mut tcp, at(400), 11, &[(20, 21)], Some(100));
+    assert_eq!(outcome.loss, dup_acks(10, 3));
+    assert_eq!(tcp.deadline(), at(450));
+}
+
+/// PRR over RACK: twenty out, the first lost, and the controller's new window ten. RecoverFS is 20:
+/// with limited transmit 22 out, less 3 SACKed, and one of them by this ACK.
+#[test]
+fn prr_lets_out_every_second_segment() {
+    let mut tcp = sender(None, true);
+    send(&mut tcp, at(0), 1);
+    ack(&mut tcp, at(100), 1, &[], Some(100));
+    assert_eq!(send(&mut tcp, at(100), 20).len(), 20);
+    let mut sent = Vec::new();
+    for k in 1..=19 {
+        let outcome = ack(&mut tcp, at(200 + k), 1, &[(2, 2 + k)], Some(100));
+        assert_eq!(outcome.loss.is_some(), k == 3);
+        sent.push(send(&mut tcp, at(200 + k), if k < 3 { 20 } else { 10 }).len());
+    }
+    // ceil(j / 2) after j of the recovery's ACKs, until ten are in flight.
+    assert_eq!(sent, [1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
+    assert_eq!(tcp.in_flight(), 10);
+}
