@@ -441,12 +441,7 @@ impl Outbound {
     }
 
     #[inline(never)]
-    fn on_eventful_ack(
-        &mut self,
-        now: Time,
-        cumulative: u64,
-        ack: &AckIn<'_>,
-    ) -> AckOutcome {
+    fn on_eventful_ack(&mut self, now: Time, cumulative: u64, ack: &AckIn<'_>) -> AckOutcome {
         if self.reports {
             return self.on_report(cumulative);
         }

@@ -14,6 +14,7 @@ mod lines;
 mod load_factor;
 mod loss;
 mod neighbours;
+mod rack;
 mod random;
 mod rate_based;
 mod recording;
