@@ -91,7 +91,7 @@ check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as di
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
 
-# Figures and claims of five papers; docs/reproduction.md. Interrupted, the same target goes on.
+# Figures and claims of five papers; docs/howto/reproduction.md. Interrupted, a target goes on.
 REPRODUCE := $(VENV)/bin/clearpipe reproduce
 
 reproduce-quick: $(VENV)/installed ## all figures of five papers at reduced scale, and what fails
@@ -101,7 +101,7 @@ reproduce-full: $(VENV)/installed ## the same as the papers did it: hours
 	$(REPRODUCE) all --scale full --check
 
 reproduce-readings: $(VENV)/installed ## verdicts under other starts, access links, timeouts: an hour
-	$(REPRODUCE) all --scale quick --readings docs/reproduction/readings.md
+	$(REPRODUCE) all --scale quick --readings docs/evidence/reproduction/readings.md
 
 # What takes seconds: theory, time series of a run or two, and a sweep.
 REPRODUCE_CI := vcp:sec3b-transition vcp:sec3d-scaling vcp:tab1 vcp:fig01 vcp:fig02 vcp:sec3e-mdfreeze \
@@ -142,11 +142,11 @@ models: ## regenerate python/clearpipe/scenario.py from its JSON Schema (after d
 		python/clearpipe/scenario.py
 
 notebook: $(DEV)/installed ## execute the notebooks in docs again, keep what they show, and make the students'
-	$(DEV)/bin/python python/tools/run_notebook.py docs/first-figure.ipynb
-	$(DEV)/bin/python python/tools/run_notebook.py docs/prototype.ipynb
-	for exercise in docs/exercises/solutions/*.ipynb; do \
+	$(DEV)/bin/python python/tools/run_notebook.py docs/tutorials/first-figure.ipynb
+	$(DEV)/bin/python python/tools/run_notebook.py docs/tutorials/prototype.ipynb
+	for exercise in docs/tutorials/exercises/solutions/*.ipynb; do \
 		$(DEV)/bin/python python/tools/run_notebook.py $$exercise; done
-	$(DEV)/bin/python python/tools/make_exercises.py docs/exercises
+	$(DEV)/bin/python python/tools/make_exercises.py docs/tutorials/exercises
 
 # By the present lock's own uv; whether the package fits that lock is another matter.
 locks: $(DEV)/bin/python ## lock the newest packages that pyproject.toml allows
@@ -195,7 +195,7 @@ KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd
 linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
 	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
 
-linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/linux-hosts.md's figures on this kernel (root, 25 minutes)
+linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/howto/linux-hosts.md's figures on this kernel (root, 25 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
 

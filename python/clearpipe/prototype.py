@@ -8,7 +8,7 @@ A scenario names a class, in a file beside it or in a module that can be importe
 
 An instance is one flow's sender or one link's router. The engine calls its methods and reads its
 attributes after each call; an exception ends the run, with its traceback. Times are in seconds,
-windows in packets. See docs/prototypes.md.
+windows in packets. See docs/tutorials/prototypes.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/adding-a-protocol.md is followed to the letter in a copy of the sources."""
+"""docs/howto/adding-a-protocol.md is followed to the letter in a copy of the sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/adding-a-protocol.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/howto/adding-a-protocol.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"^`(?P<file>crates/[^`]+)`[^\n]*\n\n```rust(?P<how>,\w+)?\n(?P<code>.*?)^```$", re.M | re.S
 )

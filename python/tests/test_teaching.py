@@ -23,7 +23,7 @@ mpl.use("agg")
 from matplotlib import pyplot
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "docs/exercises"
+FOLDER = ROOT / "docs/tutorials/exercises"
 NAMES = ["1-aimd", "2-bufferbloat", "3-slow-start", "4-xcp", "5-vcp"]
 
 

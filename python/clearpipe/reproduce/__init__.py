@@ -6,8 +6,8 @@
     for outcome in done.outcomes:
         print(outcome.claim.id, outcome.verdict)
 
-`clearpipe reproduce` is the same on the command line; docs/reproduction.md tells how to use it and
-how to add a figure.
+`clearpipe reproduce` is the same on the command line; docs/howto/reproduction.md tells how to use
+it and how to add a figure.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A file has the paper's title, its schemes and scenarios, and a list of figures. A figure without a
 `part` (what is simulated) and without a check that exists (what is computed) is not built. The
-keys are described in docs/reproduction.md.
+keys are described in docs/howto/reproduction.md.
 """
 
 from __future__ import annotations

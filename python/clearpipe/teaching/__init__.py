@@ -1,4 +1,4 @@
-"""The checks of the exercises in docs/exercises: they run the engine on what a student wrote.
+"""The checks of the exercises in docs/tutorials/exercises run the engine on a student's answers.
 
 A check takes one answer, a function or a value. It gives `Right`, raises `NotYet` where nothing is
 filled in, and `Wrong` with a hint where the engine, or an example worked by hand, says otherwise.
