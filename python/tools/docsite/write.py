@@ -41,7 +41,7 @@ def page(path: Path, text: str) -> None:
 
 def all_pages() -> None:
     """Everything that is generated."""
-    known = {"protocols": list(cp.protocols()), "queues": list(cp.queues())}
+    known: dict[str, list[Any]] = {"protocols": list(cp.protocols()), "queues": list(cp.queues())}
     for kind, entries in known.items():
         for one in entries:
             name = one["name"]
