@@ -107,7 +107,7 @@ def md(text: str) -> str:
 
 
 def _facts(kind: str, one: Any, file: Path) -> Iterator[str]:
-    yield "| about | |\n|---|---|"
+    yield "| property | value |\n|---|---|"
     yield f"| From | {md(cell(one['source']))} |"
     if kind == "protocols":
         router = one["router"]
