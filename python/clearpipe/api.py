@@ -185,8 +185,9 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     """Run a scenario.
 
     `engine` is "packet", which simulates every packet, "fluid", which solves delay differential
-    equations and refuses what has none (docs/fluid.md), or "linux", which runs this machine's TCP
-    in network namespaces, in real time (docs/linux.md). The tables are the same.
+    equations and refuses what has none (docs/explanation/fluid.md), or "linux", which runs this
+    machine's TCP in network namespaces, in real time (docs/howto/linux.md). The tables are the
+    same.
 
     `seed` is the scenario's own unless given, `rep` the replication, and `set` overrides keys as
     the command line does: `set=["topology.rate=45Mbps"]`. `progress` is called about ten times a
@@ -196,9 +197,9 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     With `reps`, replications 0 to `reps` - 1 are run, as many at a time as there are cores, and
     their `Replications` tell means and 95 % intervals. `until` asks for as many as a metric needs
     to be known: "ci=2%" for half an interval within 2 % of the mean, and perhaps
-    ",metric=NAME,min=5,max=100" (docs/sweeps.md has the names). `progress` hears of all of them,
-    in their threads, and ends all when it returns False: what is stopped then is among the results
-    but not in the numbers, and what has not begun is left out.
+    ",metric=NAME,min=5,max=100" (docs/howto/sweeps.md has the names). `progress` hears of all of
+    them, in their threads, and ends all when it returns False: what is stopped then is among the
+    results but not in the numbers, and what has not begun is left out.
 
     `out` is a directory to write the result to, as `Result.write` does; a run that is stopped
     writes nothing there. With `reps` or `until` it holds a directory for each, and what is in there

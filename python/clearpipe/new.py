@@ -145,7 +145,7 @@ def _sweep(wanted: Wanted, queues: Sequence[str]) -> list[str]:
     if len(axes) > 3:
         return [*lines, "", "# More than three axes: [plot] draws those that `only` leaves."]
     roles = dict(zip(("x", "lines", "panels"), axes, strict=False))
-    lines += ["", f"{'[plot]':<{COMMENT_AT - 1}} # axes, and metrics as in docs/sweeps.md"]
+    lines += ["", f"{'[plot]':<{COMMENT_AT - 1}} # axes, and metrics as in docs/howto/sweeps.md"]
     lines += [_key(role, axis) for role, axis in roles.items()]
     if "logspace(" in "".join(one for one in wanted.vary[:1]):
         lines.append(_key("x_scale", "log"))
@@ -157,7 +157,7 @@ def _varied(option: str) -> tuple[str, str]:
     key, sign, values = option.partition("=")
     key, values = key.strip(), values.strip()
     if not sign or not key or not values:
-        message = f"--vary {option!r}: KEY=VALUE,VALUE or KEY=logspace(FIRST, LAST, N) is wanted"
+        message = f"--vary {option!r}: expected KEY=VALUE,VALUE or KEY=logspace(FIRST, LAST, N)"
         raise ConfigError(message, key="vary")
     if re.fullmatch(r"(linspace|logspace)\(.*\)", values):
         return key, json.dumps(values)

@@ -8,7 +8,7 @@ A scenario names a class, in a file beside it or in a module that can be importe
 
 An instance is one flow's sender or one link's router. The engine calls its methods and reads its
 attributes after each call; an exception ends the run, with its traceback. Times are in seconds,
-windows in packets. See docs/prototypes.md.
+windows in packets. See docs/tutorials/prototypes.md.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def load(spec: str, beside: str, router: bool, definition: str) -> type[Sender] 
 
     where, _, name = spec.rpartition(":")
     if not where or not name:
-        form = 'a class such as "toy.py:Toy" or "package.module:Toy" is wanted'
+        form = 'expected a class such as "toy.py:Toy" or "package.module:Toy"'
         raise wrong(f'{form}, found "{spec}"' if spec else form)
     module = _module(where, Path(beside).parent, wrong)
     found: object = module

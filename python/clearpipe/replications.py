@@ -32,7 +32,7 @@ class Replications(Sequence["Result"]):
     Runs that were stopped before their end are among the results, and not in the numbers.
 
     A metric is named as in a sweep's plots: `links.NAME.COLUMN`, `groups.NAME.COLUMN`, or a column
-    alone (docs/sweeps.md).
+    alone (docs/howto/sweeps.md).
     """
 
     results: tuple[Result, ...]

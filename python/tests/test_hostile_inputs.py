@@ -16,7 +16,7 @@ from test_hostile import CONTROLS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 
-# docs/results.md has what each means.
+# docs/reference/results.md has what each means.
 CODES = {0, 1, 2, 3, 4, 5, 75}
 LIMIT_S = 5
 LONGEST = 2048

@@ -132,7 +132,7 @@ def test_the_notebooks_in_docs_say_what_they_said(name: str) -> None:
     for library in ("ipykernel", "matplotlib", "nbclient", "pandas"):
         pytest.importorskip(library, reason=f"{library} is not installed")
     root = Path(__file__).resolve().parents[2]
-    tool, notebook = root / "python/tools/run_notebook.py", root / f"docs/{name}.ipynb"
+    tool, notebook = root / "python/tools/run_notebook.py", root / f"docs/tutorials/{name}.ipynb"
     command = [sys.executable, str(tool), "--check", str(notebook)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"run `make notebook`\n{done.stdout}\n{done.stderr}"
@@ -140,7 +140,8 @@ def test_the_notebooks_in_docs_say_what_they_said(name: str) -> None:
 
 def test_the_notebook_goes_from_the_import_to_a_figure_in_ten_lines() -> None:
     root = Path(__file__).resolve().parents[2]
-    cells = json.loads((root / "docs/first-figure.ipynb").read_text(encoding="utf-8"))["cells"]
+    text = (root / "docs/tutorials/first-figure.ipynb").read_text(encoding="utf-8")
+    cells = json.loads(text)["cells"]
     first = next(cell for cell in cells if cell["cell_type"] == "code")
     lines = [line for line in "".join(first["source"]).splitlines() if line.strip()]
     assert len(lines) <= 10

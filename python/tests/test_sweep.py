@@ -125,7 +125,7 @@ def test_max_time_is_75_and_the_same_command_goes_on(tmp_path: Path) -> None:
     slow = BASE.replace('"1s"', '"1000000s"').replace("10Mbps", "1Mbps")
     file = write(tmp_path, '[sweep]\nreps = 2\nvary."flows.a.count" = [1, 2]\n', slow)
     out = call("sweep", "run", file, "--max-time", "1s", cwd=tmp_path, expect=75)
-    assert "the same command goes on" in out.stderr
+    assert "the same command continues" in out.stderr
     status = call("sweep", "status", file, cwd=tmp_path)
     assert "0 of 4 runs done, 0 failed, 4 missing" in status.stdout
     assert not list((tmp_path / "results/store/runs").glob("*/.partial-*"))

@@ -1,6 +1,6 @@
-"""The figures of real kernels in docs/linux-hosts.md: the eBPF end hosts through the emulator, and
-the packet engine on the same scenario. A minute for each row, in real time: nothing else should
-run. Needs root and clearpipe-bpf."""
+"""The figures of real kernels in docs/howto/linux-hosts.md: the eBPF end hosts through the
+emulator, and the packet engine on the same scenario. A minute for each row, in real time: nothing
+else should run. Needs root and clearpipe-bpf."""
 
 from __future__ import annotations
 

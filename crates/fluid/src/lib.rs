@@ -3,7 +3,7 @@
 //! A window is a real number that moves as the mean of what its protocol's packets would do to it;
 //! a queue is the integral of what arrives beyond the capacity; what a link tells or loses reaches
 //! a source after the delay that the path has at that moment. Equal flows are one class, so a
-//! million of them cost as much as one. docs/fluid.md has the equations.
+//! million of them cost as much as one. docs/explanation/fluid.md has the equations.
 #![forbid(unsafe_code)]
 
 mod ahead;

@@ -108,7 +108,7 @@ def _paper(paper: data.Paper, found: Published) -> Iterator[str]:
     yield ""
     yield (
         "What each figure shows here, and whether what the paper says of it holds. "
-        "[All five papers](README.md); [how to run this](../reproduction.md)."
+        "[All five papers](README.md); [how to run this](../../howto/reproduction.md)."
     )
     yield ""
     yield "| figure | what it shows | scale | verdicts |"
@@ -228,9 +228,10 @@ def _made_by(found: Published) -> Iterator[str]:
     """The scales and versions of the model that the verdicts are from."""
     yield (
         "Written by `clearpipe reproduce ... --publish` from the verdicts beside this page; "
-        "[how to use it](../reproduction.md), and what [labels](../labels.md) such as A21, I7 and "
-        "c1 are. A figure's file of verdicts has each claim's parts with their values, and the "
-        "settings that they were found with."
+        "[how to use it](../../howto/reproduction.md), and what "
+        "[labels](../../reference/labels.md) such as A21, I7 and c1 are. "
+        "A figure's file of verdicts has each claim's parts with their values, and the settings "
+        "that they were found with."
     )
     for key, what in (("scale", "scale"), ("model_version", "model version")):
         numbers = Counter(one[key] for one in found.values())
