@@ -160,7 +160,7 @@ fn every_header_is_written_and_read_as_published() {
 fn around(options: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 40 + options.len() as u8, 0, 0, 0x40, 0, 64, 6, 0, 0];
     packet.extend([10, 77, 0, 1, 10, 77, 0, 2, 0x03, 0xe8, 0x07, 0xd0]);
-    packet.extend([0, 0, 0, 9, 0, 0, 0, 5, (20 + options.len() as u8) / 4 << 4, 0x10]);
+    packet.extend([0, 0, 0, 9, 0, 0, 0, 5, ((20 + options.len() as u8) / 4) << 4, 0x10]);
     packet.extend([0xff, 0xff, 0, 0, 0, 0]);
     packet.extend_from_slice(options);
     packet
