@@ -10,6 +10,8 @@ PYTHON ?= python3
 # Both take exactly the packages that python/locks has, by their hashes.
 VENV := .venv
 DEV := .venv-dev
+# The documentation site has a third environment: Sphinx's packages are nobody else's.
+SITE := .venv-docs
 LOCKS := python/locks
 
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml \
@@ -26,7 +28,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
 	reproduce-readings reproduce-ci \
-	docs-reference gallery models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
+	docs docs-figures docs-links docs-lighthouse docs-reference gallery models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -130,6 +132,27 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and
 			-print_final_stats=1 || exit 1; \
 	done
 
+SPHINX := PYTHONPATH=$(CURDIR)/python $(SITE)/bin/python -m sphinx
+RUSTDOC := docs/_extra/rust
+
+# Protocols' and queues' pages, commands and metrics are written from the sources by docs/conf.py.
+docs: $(DEV)/installed $(SITE)/installed ## the documentation site, in docs/_build/html
+	cargo doc --locked --quiet --no-deps --target-dir target/docs -p clearpipe-cc
+	rm -rf $(RUSTDOC) && mkdir -p docs/_extra && cp -r target/docs/doc $(RUSTDOC)
+	$(SPHINX) --quiet --fail-on-warning --keep-going --nitpicky -b html docs docs/_build/html
+	$(SITE)/bin/python python/tools/docsite/check.py docs/_build/html
+
+docs-figures: $(DEV)/installed ## every picture of the site again
+	$(DEV)/bin/python python/tools/docsite/pictures.py
+	$(DEV)/bin/python python/tools/fluid_figures.py docs/images
+	$(DEV)/bin/python python/tools/docsite/shown.py docs/images
+
+docs-links: ## the external links of the site, a line each: fetched by nobody here
+	@$(PYTHON) python/tools/docsite/check.py --external docs/_build/html
+
+docs-lighthouse: ## Lighthouse on the built site: accessibility, best practices (npm, Chromium)
+	python/tools/docsite/lighthouse.sh docs/_build/html
+
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference \
@@ -203,7 +226,7 @@ linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/howto/linux-hosts.m
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) $(DEV) target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEV) $(SITE) docs/_build docs/_extra target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache
 	rm -f python/clearpipe/_core*.so
 	find python -name __pycache__ -prune -exec rm -rf {} +
 
@@ -226,6 +249,11 @@ $(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE) $(LOCKS)/demo.txt
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" \
 		$(VENV)/bin/python $(PIP_INSTALL) --no-build-isolation --no-deps .
 	$(VENV)/bin/python -m pip check
+	@touch $@
+
+$(SITE)/installed: $(DEV)/bin/python pyproject.toml $(LOCKS)/docs.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python $(LOCKED) $(LOCKS)/docs.txt
 	@touch $@
 
 $(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml $(LOCKS)/dev.txt

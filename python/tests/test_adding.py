@@ -1,4 +1,4 @@
-"""docs/howto/adding-a-protocol.md is followed to the letter in a copy of the sources."""
+"""docs/howto/adding-a-*.md are followed to the letter in a copy of the sources."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/howto/adding-a-protocol.md").read_text(encoding="utf-8")
+PAGE = "\n".join(
+    (ROOT / f"docs/howto/adding-a-{what}.md").read_text(encoding="utf-8")
+    for what in ("protocol", "queue", "header")
+)
 BLOCK = re.compile(
-    r"^`(?P<file>crates/[^`]+)`[^\n]*\n\n```rust(?P<how>,\w+)?\n(?P<code>.*?)^```$", re.M | re.S
+    r"^`(?P<file>crates/[^`]+)`[^\n]*\n\n```rust(?P<how> \w+)?\n(?P<code>.*?)^```$", re.M | re.S
 )
 
-TABLES = {",header": "headers", ",protocol": "protocols", ",queue": "queues"}
+TABLES = {" header": "headers", " protocol": "protocols", " queue": "queues"}
 
 
 def follow(tree: Path) -> int:
@@ -29,7 +32,7 @@ def follow(tree: Path) -> int:
             file.write_text(code, encoding="utf-8")
             continue
         text = file.read_text(encoding="utf-8")
-        if how == ",append":
+        if how == " append":
             text += code
         else:
             # Behind the last entry of the table.

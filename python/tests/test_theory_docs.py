@@ -1,4 +1,4 @@
-"""docs/reference/theory.md is true: its commands print what it shows. And the rest of `theory`."""
+"""docs/reference/theory is true: its commands print what it shows. And the rest of `theory`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from typer.testing import CliRunner
 from clearpipe.cli import app
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "reference/theory.md").read_text(encoding="utf-8")
+NAMES = ("networks", "xcp", "vcp", "mlcp", "responses")
+PAGE = "\n".join(
+    (DOCS / f"reference/theory/{name}.md").read_text(encoding="utf-8") for name in NAMES
+)
 
 
 def blocks(language: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The fluid engine's runs beside the packet engine's: `fluid_figures.py DIR [CASE...]`.
 
-Draws `fluid-NAME.png` for each of the papers' figures that docs/explanation/fluid.md shows (the
+Draws `fluid-NAME.png` for each of the papers' figures that docs/evidence/fluid.md shows (the
 fluid with ACK clocks), and prints how far the engines are apart, as that page's table: mean
 goodputs over windows of time, and how long after an event the flows that it is about take to their
 level. Where it is chance how a start falls into a router's interval, both are means over several

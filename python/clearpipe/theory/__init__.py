@@ -12,8 +12,7 @@
     delay       systems with delays: roots and trajectories
     figures     the plots
 
-`clearpipe theory` is the same on the command line; docs/reference/theory.md has formulas and
-sources.
+`clearpipe theory` is the same on the command line; docs/reference/theory has formulas and sources.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""What of the documentation site is generated: pages from sources, and pictures of runs."""

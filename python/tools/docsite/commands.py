@@ -1,0 +1,71 @@
+"""Reference pages of the commands, from the parser itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from clearpipe.cli import app
+
+SKIPPED = {"--install-completion", "--show-completion", "--help"}
+
+
+def _text(said: str | None) -> str:
+    text = re.sub(r"\s+", " ", said or "").strip()
+    return re.sub(r"([<>*_|\[\]])", r"\\\1", text)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Name and text of each page: the overview, and one for each command."""
+    root: Any = typer.main.get_command(app)
+    names = list(root.commands)
+    lines = [
+        "# Commands\n",
+        "What each command of `clearpipe` takes. Data goes to stdout, all else to stderr; "
+        "[exit codes](../exit-codes.md) say how it ended. `clearpipe COMMAND --help` prints the "
+        "same.\n",
+        "| command | what it does |\n|---|---|",
+    ]
+    for name in names:
+        command = root.commands[name]
+        lines.append(f"| [{name}]({name}.md) | {_text(command.help).partition('. ')[0]} |")
+    lines += ["", "```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"]
+    yield "index", "\n".join(lines)
+    for name in names:
+        yield name, "\n".join(_page(f"clearpipe {name}", root.commands[name], 1)) + "\n"
+
+
+def _page(path: str, command: Any, level: int) -> Iterator[str]:
+    yield f"{'#' * level} {path}\n"
+    yield _paragraphs(command.help) + "\n"
+    if hasattr(command, "commands"):
+        yield f"```text\n{path} COMMAND ...\n```\n"
+        for name, sub in command.commands.items():
+            yield from _page(f"{path} {name}", sub, level + 1)
+        return
+    context = typer.Context(command, info_name=path)
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f"```text\n{path} {usage}\n```\n"
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for one in command.params:
+        record = one.get_help_record(context)
+        if record is None or SKIPPED & set(one.opts):
+            continue
+        kind = "Arguments" if one.param_type_name == "argument" else "Options"
+        panels.setdefault(one.rich_help_panel or kind, []).append(record)
+    for title, records in panels.items():
+        if len(panels) > 1:
+            yield f"**{title}**\n"
+        yield "| | meaning |\n|---|---|"
+        for names, meaning in records:
+            shown = names.replace("|", r"\|")
+            yield f"| `{shown}` | {_text(meaning)} |"
+        yield ""
+
+
+def _paragraphs(said: str | None) -> str:
+    parts = re.split(r"\n\s*\n|\f|\x08", said or "")
+    return "\n\n".join(_text(part) for part in parts if part.strip())
