@@ -113,7 +113,8 @@ def _page(group: Group) -> str:
         place = Path("../..") / file.relative_to(REPOSITORY)
         command = shlex.join(["clearpipe", *card.arguments(f"{card.name}.svg")])
         lines += ["", f"({card.name})=", f"## {card.title}", "", *_wrapped(card.text), ""]
-        lines += [f"![{card.alt}](images/{card.name}.svg)", "", f"    {command}", ""]
+        lines += [f"![{card.alt}](images/{card.name}.svg)", ""]
+        lines += ["```console", f"$ {command}", "```", ""]
         lines += [f"{{download}}`{file.name} <{place.as_posix()}>`", ""]
         lines += ["<details><summary>The scenario</summary>", ""]
         lines += [f"```{{literalinclude}} {place.as_posix()}", ":language: toml", "```", ""]
