@@ -366,14 +366,59 @@ def test_bmccs_thresholds_and_codes() -> None:
 def test_bmccs_estimate() -> None:
     estimate = VECTORS["bmcc"]["estimates"]["start"]
     for packet in VECTORS["bmcc"]["estimates"]["packets"]:
-        low, high = sorted((threshold(packet["id"]), ONE))
-        if packet["code"] == 1:
-            estimate = min(estimate, max(low - 1, 0))
-        elif packet["code"] == 2:
-            estimate = min(max(estimate, low), max(high - 1, low))
-        elif packet["code"] == 3:
-            estimate = max(estimate, high)
+        if packet["code"]:
+            estimate = estimated(estimate, packet["id"], packet["code"])
         assert estimate == packet["estimate"], packet
+
+
+# Whole exchanges.
+
+
+def estimated(estimate: int, ident: int, code: int) -> int:
+    low, high = sorted((threshold(ident), ONE))
+    if code == 1:
+        return min(estimate, max(low - 1, 0))
+    if code == 2:
+        return min(max(estimate, low), max(high - 1, low))
+    return max(estimate, high)
+
+
+@pytest.mark.parametrize("sequence", VECTORS["sequences"], ids=lambda sequence: sequence["name"])
+def test_sequences(sequence: dict[str, Any]) -> None:
+    """Each packet means what it says, and each ACK is the one that its data calls for."""
+    waiting: list[dict[str, Any]] = []
+    estimate = VECTORS["bmcc"]["estimates"]["start"]
+    for step in sequence["steps"]:
+        packet, means = read(bytes.fromhex(step["packet"])), step["means"]
+        assert packet.right
+        assert (packet.ecn, packet.echo) == (means["code"], means.get("echo", 0))
+        assert (packet.payload > 0) == (step["from"] == "A")
+        if sequence["protocol"] == "dpcp":
+            assert ("msp" if packet.seq > packet.ack else "lsp") == means["part"]
+            meant = (means["seq"], means["ack"])
+            assert undone(packet.seq, packet.ack, packet.tied, step["host"]) == meant
+        elif sequence["protocol"] == "bmcc":
+            assert packet.ident == means["h_id"]
+        elif packet.found is not None:
+            fields = {name: value for name, value in means.items() if name.startswith("h_")}
+            assert packet.found[0] == sequence["protocol"]
+            assert near(packet.found[1], fields)
+        if step["from"] == "A":
+            waiting.append(means)
+            continue
+        match sequence["protocol"]:
+            case "vcp" | "dpcp":
+                assert means["echo"] == max(one["code"] for one in waiting)
+                assert means.get("part") == waiting[-1].get("part")
+            case "bmcc":
+                for one in waiting:
+                    estimate = estimated(estimate, one["h_id"], one["code"])
+                assert means["h_id"] == estimate
+            case "xcp":
+                assert means["h_feedback"] == sum(one["h_feedback"] for one in waiting)
+            case _:
+                assert means["h_load"] == max(one["h_load"] for one in waiting)
+        waiting.clear()
 
 
 # The pages.

@@ -117,7 +117,7 @@ fn header(protocol: &str, means: &Value) -> AnyHeader {
 }
 
 /// The fields of a header are those that a vector names, to seven digits (singles).
-fn means(found: &AnyHeader, wanted: &Map<String, Value>, what: &str) {
+fn means_of(found: &AnyHeader, wanted: &Map<String, Value>, what: &str) {
     let mut seen = 0;
     found.probe(&mut |name, value| {
         if name == "h_stale" {
@@ -146,7 +146,7 @@ fn every_header_is_written_and_read_as_published() {
         assert_eq!(written, option[4..], "{name}");
         if vector["only"] != "encode" {
             let found = AnyHeader::decode(exid, &option[4..]).expect(name);
-            means(&found, vector["means"].as_object().expect("fields"), name);
+            means_of(&found, vector["means"].as_object().expect("fields"), name);
         }
         exids.push(exid);
     }
@@ -191,7 +191,7 @@ fn packets_are_read_as_published() {
         let read = (seen.kind, seen.ecn, seen.payload);
         assert_eq!(read, (kind, code(&vector["ecn"]), whole(&vector["payload"])), "{name}");
         match vector.get("header") {
-            Some(fields) => means(&seen.header, fields.as_object().expect("fields"), name),
+            Some(fields) => means_of(&seen.header, fields.as_object().expect("fields"), name),
             None => assert_eq!(seen.header, AnyHeader::None, "{name}"),
         }
         if let AnyHeader::Dpcp(numbers) = seen.header {
@@ -400,4 +400,63 @@ fn a_path_leaves_the_largest_code() {
         }
         assert_eq!(list(&vector["seen"]).last(), vector.get("arrives"), "{name}");
     }
+}
+
+/// What a receiver of ours returns for the data of a sequence is what its ACKs carry.
+fn exchange(protocol: &str, steps: &[Value], name: &str) {
+    let mut receiver = receiver(protocol);
+    let mut pending: Option<Feedback<AnyHeader>> = None;
+    for step in steps {
+        let means = &step["means"];
+        let bytes = bytes(&step["packet"]);
+        let seen = wire::read(&bytes, AnyRouterParams::named(protocol).as_ref()).expect(name);
+        assert_eq!(seen.ecn, code(&means["code"]), "{name}");
+        let fields: Map<String, Value> = means.as_object().expect("fields").clone();
+        let fields = fields.into_iter().filter(|(name, _)| name.starts_with("h_")).collect();
+        means_of(&seen.header, &fields, name);
+        if step["from"] == "A" {
+            assert_eq!(seen.kind, PacketKind::Data, "{name}");
+            let back = receiver.on_data(arrived(seen.header, seen.ecn, pending));
+            pending = Some(back);
+        } else {
+            assert_eq!(seen.kind, PacketKind::Ack, "{name}");
+            let back = pending.take().expect("data before its ACK");
+            assert_eq!(back.header, seen.header, "{name}");
+            if protocol == "vcp" {
+                assert_eq!(back.code, seen.ecn, "{name}");
+                assert_eq!(u32::from(bytes[33] >> 6), whole(&means["echo"]), "{name}");
+            }
+        }
+    }
+}
+
+/// DPCP's hosts find in each packet what it means.
+fn pair(steps: &[Value], name: &str) {
+    for step in steps {
+        let (means, host) = (&step["means"], &step["host"]);
+        let packet = bytes(&step["packet"]);
+        let seen = wire::read(&packet, AnyRouterParams::named("dpcp").as_ref()).expect(name);
+        let AnyHeader::Dpcp(numbers) = seen.header else { panic!("{name}: DPCP's numbers") };
+        let part = if means["part"] == "msp" { Part::Msp } else { Part::Lsp };
+        assert_eq!((numbers.part(), seen.ecn), (part, code(&means["code"])), "{name}");
+        let sent = Sent { from: whole(&host["sent_from"]), to: whole(&host["sent_to"]) };
+        let meant = Numbers { seq: whole(&means["seq"]), ack: whole(&means["ack"]) };
+        assert_eq!(numbers.undo(sent, whole(&host["expected"])), meant, "{name}");
+    }
+}
+
+#[test]
+fn sequences_mean_what_is_published() {
+    let mut met = Vec::new();
+    for vector in list(&vectors("sequences")) {
+        let (name, protocol) = (text(&vector["name"]), text(&vector["protocol"]));
+        let steps = list(&vector["steps"]);
+        if protocol == "dpcp" {
+            pair(steps, name)
+        } else {
+            exchange(protocol, steps, name)
+        }
+        met.push(protocol.to_owned());
+    }
+    assert_eq!(met, ["vcp", "dpcp", "bmcc", "xcp", "mlcp"]);
 }
