@@ -98,10 +98,7 @@ def pages() -> dict[str, str]:
         ]
     lines += [
         "",
-        *_wrapped(
-            "The pictures are drawn anew by `make gallery`; what it draws stands in "
-            "{download}`gallery.toml`."
-        ),
+        *_wrapped("`make gallery` draws the pictures again, from {download}`gallery.toml`."),
     ]
     return {"index.md": "\n".join(lines) + "\n", **made}
 
