@@ -146,6 +146,7 @@ docs-figures: $(DEV)/installed ## every picture of the site again
 	$(DEV)/bin/python python/tools/docsite/pictures.py
 	$(DEV)/bin/python python/tools/fluid_figures.py docs/images
 	$(DEV)/bin/python python/tools/docsite/shown.py docs/images
+	$(DEV)/bin/python python/tools/make_gallery.py
 
 docs-links: ## the external links of the site, a line each: fetched by nobody here
 	@$(PYTHON) python/tools/docsite/check.py --external docs/_build/html

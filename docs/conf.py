@@ -50,6 +50,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "furo"
 html_title = "Clearpipe"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["clearpipe.css"]
 html_show_sphinx = False

@@ -126,7 +126,7 @@ def test_a_wrong_option_is_found() -> None:
         parse(["walk", "base-case-xcp"])
 
 
-BASE = {
+BASE: dict[str, Any] = {
     "schema": 1,
     "name": "snippet",
     "duration": "60s",

@@ -178,6 +178,8 @@ def response(path: Target, rtt: float) -> None:
         panel.set(xlabel="Loss or mark rate p", ylabel="Mean window (packets)")
         panel.set_title(f"RTT {units.seconds(rtt)}")
         panel.set_ylim(1, 1e7)
+        # Every other decade: the small ones are wide when they are written as numbers.
+        panel.set_xticks([1e-8, 1e-6, 1e-4, 1e-2])
         # In the order of their names there, which is not that of the curves.
         panel.legend(loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0)
 

@@ -108,8 +108,12 @@ def _binary(node: ast.BinOp) -> tuple[str, int]:
             sign = r" \cdot " if number else r" \, "
             return f"{_grouped(left, PRODUCT)}{sign}{_grouped(right, PRODUCT)}", PRODUCT
         case ast.Pow():
-            base = _grouped(left, ATOM)
-            return f"{base}^{{{right[0]}}}", POWER
+            exponent = right[0]
+            if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Div):
+                # Small as it is, it stays on one line.
+                parts = (_tex(node.right.left), _tex(node.right.right))
+                exponent = "/".join(_grouped(part, POWER) for part in parts)
+            return f"{_grouped(left, ATOM)}^{{{exponent}}}", POWER
         case ast.LShift():
             return rf"{left[0]} \leftarrow {right[0]}", 0
         case ast.Add() | ast.Sub():

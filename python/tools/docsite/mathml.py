@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 
 def _convert(node: nodes.Element, display: str) -> str:
-    return latex2mathml.converter.convert(node.astext(), display=display)
+    return str(latex2mathml.converter.convert(node.astext(), display=display))
 
 
 def _inline(visitor: Any, node: nodes.math) -> None:

@@ -50,7 +50,7 @@ def _lines() -> Iterator[str]:
         "`groups.NAME.COLUMN`, or by the column alone, which is then that of the link that the "
         "scenario calls `bottleneck`. Measurements start at the end of the warm-up "
         "(`warmup` in the scenario); columns that begin with `total_` count the whole run. "
-        "[Commands and results](results.md#what-the-words-mean) says more about the words.\n"
+        "[Results](results.md#what-the-words-mean) says more about the words.\n"
     )
     for title, where, struct, file in TABLES:
         about, fields = _fields(struct, file)

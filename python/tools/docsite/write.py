@@ -41,7 +41,7 @@ def page(path: Path, text: str) -> None:
 
 def all_pages() -> None:
     """Everything that is generated."""
-    known = {"protocols": list(cp.protocols()), "queues": list(cp.queues())}
+    known: dict[str, list[Any]] = {"protocols": list(cp.protocols()), "queues": list(cp.queues())}
     for kind, entries in known.items():
         for one in entries:
             name = one["name"]
@@ -88,9 +88,9 @@ def _about(kind: str, one: Any) -> Iterator[str]:
     yield "\n\n".join(md(part) for part in head.prose) + "\n"
     if head.laws:
         yield "## The law\n"
-        yield "| | applies |\n|---|---|"
+        yield "| law | when, and what it is |\n|---|---|"
         for formula, when in laws.rows(head.laws):
-            yield f"| ${formula}$ | {md(when)} |"
+            yield f"| $\\displaystyle {formula}$ | {md(when)} |"
         yield ""
     yield from _params(kind, one)
     yield from _lists(head)
@@ -107,7 +107,7 @@ def md(text: str) -> str:
 
 
 def _facts(kind: str, one: Any, file: Path) -> Iterator[str]:
-    yield "| | |\n|---|---|"
+    yield "| about | |\n|---|---|"
     yield f"| From | {md(cell(one['source']))} |"
     if kind == "protocols":
         router = one["router"]

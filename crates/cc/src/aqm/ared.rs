@@ -6,6 +6,11 @@
 //! Each `interval` max_p rises by `alpha` where the average is above the target band and shrinks to
 //! `beta` of itself below it; the band is the middle fifth between min_th and max_th.
 //!
+//! ```math
+//! max_p <- max_p + alpha  each interval, where avg is above the band
+//! max_p <- beta*max_p     where it is below
+//! ```
+//!
 //! Deviations:
 //! - D1: max_p is looked at every `interval` by the clock; ns-2.35 does so at the first arrival
 //!   that is more than an interval after the last change.

@@ -13,6 +13,10 @@
 //! pi/2. Where that has no solution (a high capacity) the parameter `alpha` holds, as in XCP's
 //! comparison.
 //!
+//! ```math
+//! dC_v/dt = alpha*(gamma*C - lam)  the virtual capacity
+//! ```
+//!
 //! Deviations:
 //! - D1: C~ starts at 0.8 of the capacity, as in ns-2.35's Vq (the paper does not say).
 //! - D2: where a packet is dropped and not marked, C~ does not count it, as in ns-2.35: lambda is

@@ -4,6 +4,11 @@
 //! Overflow says that the probability is too low, an idle line that it is too high; it changes at
 //! most once in `freeze_time`, so that a change can take effect.
 //!
+//! ```math
+//! p <- p + d1  at an overflow
+//! p <- p - d2  at an idle line
+//! ```
+//!
 //! Deviations:
 //! - D1: an arrival that the buffer has no room for counts as the loss, as policies are not told of
 //!   losses; with `limit_ratio` below 1 a queue above that part of the buffer does (the paper's L).

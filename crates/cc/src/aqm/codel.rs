@@ -4,6 +4,10 @@
 //! TARGET, the packet at the head is dropped, and further ones at times that come closer with the
 //! square root of their count, until one has waited less or no more than one packet is left.
 //!
+//! ```math
+//! t_next <- t_next + interval/sqrt(count)  the next drop, while the delay stays above the target
+//! ```
+//!
 //! Deviations:
 //! - D1: capable packets are marked instead of dropped unless `ecn` is off; a mark takes the place
 //!   of the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has

@@ -10,6 +10,11 @@
 //! A link with `csfq-edge` labels what comes and then does as a core link: a single congested link
 //! is both.
 //!
+//! ```math
+//! r <- (1 - exp(-T/K))*l/T + exp(-T/K)*r  a flow's rate, at a packet of l bits after T
+//! p = max(0, 1 - alpha/r)                 the probability of a drop
+//! ```
+//!
 //! Deviations:
 //! - D1: as in the authors' ns-2 code, alpha is not used (nothing is dropped by probability) while
 //!   it is 0: at the start and whenever the link has not been congested for a K_c with less than

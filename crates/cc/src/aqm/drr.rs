@@ -5,6 +5,11 @@
 //! sends while its head is not larger than the counter, which falls by what is sent; what is left
 //! is kept for its next turn, and lost when the queue runs empty.
 //!
+//! ```math
+//! deficit <- deficit + quantum  in a queue's turn
+//! deficit <- deficit - l        for each packet of l bytes that it sends
+//! ```
+//!
 //! Deviations:
 //! - D1: a queue for each flow, where the paper hashes flows into queues.
 //! - D2: a full buffer drops the last packet of the queue with the most bytes (the paper's buffer

@@ -7,6 +7,10 @@
 //! design instead of given a and b: K_PI*(s/z + 1)/s with the zero z and the crossing at TCP's pole
 //! 2N/(R^2*C), K_PI = z*|j*z*R + 1|*(2N)^2/(R*C)^3, made discrete by the bilinear transform.
 //!
+//! ```math
+//! p <- p + a*(q - q_ref) - b*(q_old - q_ref)  each sample
+//! ```
+//!
 //! Deviations:
 //! - D1: the paper's design rounds; from its N = 60, R = 0.246 s and C = 3750 packets/s it prints
 //!   K_PI = 9.64e-6, the formulas give 9.78e-6.

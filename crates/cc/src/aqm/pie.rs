@@ -9,6 +9,10 @@
 //! "timestamp"`, section 4.3) or the queue over the measured rate of departures ("departure-rate",
 //! section 5.2).
 //!
+//! ```math
+//! p <- p + alpha*(qdelay - qdelay_ref) + beta*(qdelay - qdelay_old)  scaled down while p is small
+//! ```
+//!
 //! Deviations:
 //! - D1: by timestamps the delay is zero as soon as nothing waits.
 //! - D2: what the buffer's limit drops does not reset the accumulated probability.

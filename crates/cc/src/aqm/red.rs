@@ -6,6 +6,13 @@
 //! gaps between marks are near uniform; above (gentle: from max_p at max_th to 1 at 2*max_th) all
 //! are dropped. An idle line ages the average as if small packets had passed.
 //!
+//! ```math
+//! avg <- (1 - w_q)*avg + w_q*q                  at each arrival
+//! p_b = max_p*(avg - min_th)/(max_th - min_th)  from min_th to max_th
+//! p_a = p_b/(1 - count*p_b)                     the paper's, `wait = false`
+//! p_a = p_b/(2 - count*p_b)                     ns-2's, once count*p_b >= 1
+//! ```
+//!
 //! Deviations:
 //! - D1: `wait`, as in ns-2: no mark before count*p_b reaches 1, then p_b/(2 - count*p_b): gaps are
 //!   uniform on 1/p_b..2/p_b. Off is the paper's p_b/(1 - count*p_b), uniform on 1..1/p_b - 1,

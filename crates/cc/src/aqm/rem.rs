@@ -6,6 +6,11 @@
 //! falls otherwise. A packet is marked with probability 1 - phi^-price, so that the sum of the
 //! prices on a path can be read from the share of marks.
 //!
+//! ```math
+//! price <- max(0, price + gamma*(alpha*(q - q_ref) + x - c))  x arrive and c can leave (eq. 1)
+//! p = 1 - phi^(-price)                                  (eq. 2)
+//! ```
+//!
 //! Deviations:
 //! - D1: a packet is picked when it arrives; ns-2.35 marks one when it leaves.
 //! - D2: what is picked and not capable of ECN is dropped (RFC 3168); ns-2.35 with markpkts_ lets

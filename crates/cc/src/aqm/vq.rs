@@ -6,6 +6,10 @@
 //! of the capacity. What overflows it is marked, so sources hear of congestion before anything
 //! waits, and the line's utilization stays near that part.
 //!
+//! ```math
+//! C_v = capacity_ratio*C  the virtual capacity
+//! ```
+//!
 //! Deviations:
 //! - D1: by default only the packet that overflows is marked, as in ns-2; `marks = "busy-period"`
 //!   is the paper's: from an overflow until the virtual queue is empty all are.

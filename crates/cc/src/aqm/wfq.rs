@@ -8,6 +8,11 @@
 //! finish tag served). The least start tag goes first. Of all weighted fair queueing it is the
 //! variant whose v needs no capacity, so that it stays fair on lines whose capacity changes.
 //!
+//! ```math
+//! S = max(v, F_before)  start tag: the least is served first
+//! F = S + l/r_i         finish tag of a packet of l bytes in a class of weight r_i
+//! ```
+//!
 //! Deviations:
 //! - D1: tags are given to heads of queues only, with the weight of the moment: the same as on
 //!   arrival while weights stand, as F' >= v as long as the class waits; changed weights count at

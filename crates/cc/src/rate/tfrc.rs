@@ -5,6 +5,11 @@
 //! that TCP would have at p by the equation of section 3.1, at most twice the rate that arrived.
 //! Without reports it halves its rate. Nothing is sent again.
 //!
+//! ```math
+//! X = s/(R*sqrt(2*b*p/3) + t_RTO*3*sqrt(3*b*p/8)*p*(1 + 32*p^2))  (section 3.1)
+//! X <- min(X, 2*X_recv)
+//! ```
+//!
 //! Deviations:
 //! - D1: the feedback timer has run out when the first packet after its end arrives; no report
 //!   leaves between packets.

@@ -9,6 +9,11 @@
 //! rate, then six times the rate itself. If RTprop was not seen again for ten seconds, ProbeRTT
 //! holds four packets in flight for 200 ms. A loss as such is no signal.
 //!
+//! ```math
+//! rate = pacing_gain*BtlBw       at which packets leave
+//! cwnd = cwnd_gain*BtlBw*RTprop  at most in flight, and three aggregates more
+//! ```
+//!
 //! Deviations:
 //! - D1: no long-term (policer) sampling: no token-bucket policer is modelled.
 //! - D2: extra window for aggregated ACKs (Linux 5.1) only with `aggregation = true`, over ten

@@ -4,6 +4,11 @@
 //! After a loss the window jumps half the way to the window of the loss per RTT, not more than
 //! S_max; beyond it, it probes for a new maximum in growing steps. Small windows are Reno's.
 //!
+//! ```math
+//! cwnd <- cwnd + (w_max - cwnd)/2  per RTT, from S_min to S_max
+//! cwnd <- (1 - beta)*cwnd          at a loss
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: as in the paper's code (section III.C) the midpoint is that of the maximum and the present
 //!   window, at every ACK; a step is never below S_min, with which the search ends at the maximum.

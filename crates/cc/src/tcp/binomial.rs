@@ -5,6 +5,11 @@
 //! p^(-1/(k+l+1)), so k + l = 1 is TCP-compatible. SQRT is k = l = 1/2; IIAD (inverse increase,
 //! additive decrease) is k = 1, l = 0; AIMD is k = 0, l = 1.
 //!
+//! ```math
+//! cwnd <- cwnd + alpha/cwnd^(k + 1)  per ACK of a packet
+//! cwnd <- cwnd - beta*cwnd^l         at a loss, and half of cwnd at most
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: a loss takes half of the window at most, which binds below (2 beta)^(1/(1-l)) packets: the
 //!   rule as written would leave nothing of a small window.

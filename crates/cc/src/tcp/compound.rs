@@ -4,6 +4,14 @@
 //! The window is Reno's plus a part that follows delay: dwnd grows fast while few packets queue,
 //! falls with the queue and is gone where Reno alone would fill the path.
 //!
+//! ```math
+//! win = cwnd + dwnd                        what is sent
+//! diff = win*(1 - baseRTT/rtt)             packets that wait
+//! dwnd <- dwnd + max(alpha*win^k - 1, 0)   per RTT, while diff < gamma
+//! dwnd <- max(dwnd - zeta*diff, 0)         per RTT, from gamma on
+//! dwnd <- max(win*(1 - beta) - cwnd/2, 0)  at a loss, and cwnd is halved
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: an RTT is the time until what was sent at its start is acknowledged, and its length the
 //!   mean of the samples.

@@ -4,6 +4,13 @@
 //! window of the last loss, flat there, convex beyond. Where Reno would be faster, an estimate of
 //! its window takes over. A loss leaves 0.7.
 //!
+//! ```math
+//! W_cubic = C*(t - K)^3 + W_max                  t seconds into congestion avoidance (eq. 1)
+//! K = ((W_max - cwnd_epoch)/C)^(1/3)             (eq. 2)
+//! W_est <- W_est + 3*(1 - beta)/(1 + beta)/cwnd  per ACK of a packet: Reno's window (eq. 4)
+//! cwnd <- beta*cwnd                              at a loss
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: a stage of congestion avoidance begins with the first ACK that opens the window in it;
 //!   time while the window is unused does not count (section 5.8).

@@ -4,6 +4,13 @@
 //! As RFC 9438's, but a loss takes 0.2 only, time counts from the loss, the window grows by S_max
 //! per second at most, and the TCP mode is a straight line in time. RFC 9438's form is `cubic`.
 //!
+//! ```math
+//! W_cubic = C*(t - K)^3 + W_max                       t seconds since the loss
+//! K = (W_max*beta/C)^(1/3)
+//! W_tcp = W_max*(1 - beta) + 3*beta/(2 - beta)*t/rtt  where this is more
+//! cwnd <- (1 - beta)*cwnd                             at a loss
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: before the first loss, and after a timeout, congestion avoidance begins at its origin: K =
 //!   0 and W_max is the window there.

@@ -8,6 +8,11 @@
 //! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's
 //! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does.
 //!
+//! ```math
+//! alpha <- (1 - g)*alpha + g*F  once per window, with F its share of marked packets (eq. 1)
+//! cwnd <- cwnd*(1 - alpha/2)    at a mark, once per window (eq. 2)
+//! ```
+//!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
 //! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change;
 //!   this one marks an ACK if any packet that it answers was marked, so alpha is too large then.

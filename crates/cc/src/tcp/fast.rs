@@ -6,6 +6,10 @@
 //! At equilibrium w*(1 - baseRTT/RTT) = alpha, so rates are alpha over the queueing delay, whatever
 //! the RTTs are (ToN section IV). A loss halves the window, as Reno's.
 //!
+//! ```math
+//! w <- min(2*w, (1 - gamma)*w + gamma*(baseRTT/rtt*w + alpha))  every other RTT (ToN eq. 10)
+//! ```
+//!
 //! Deviations:
 //! - D1: no slow start of its own: from the initial window on the law's own bound 2w doubles the
 //!   window every update, so every other RTT.

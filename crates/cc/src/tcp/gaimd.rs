@@ -5,6 +5,12 @@
 //! pair (0.31, 7/8) is TCP-friendly: alpha = 4 (1 - beta^2)/3 (section 4) gives Reno's rate with
 //! smoother windows.
 //!
+//! ```math
+//! cwnd <- cwnd + alpha/cwnd  per ACK of a packet
+//! cwnd <- beta*cwnd          at a loss
+//! alpha = 4*(1 - beta^2)/3   for Reno's rate
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`].
 
 use crate::roles::{Ack, Loss, SenderContext, Variable};

@@ -5,6 +5,13 @@
 //! straight line in log-log scale from (Low_P, Low_Window) to (High_P, High_Window), by default w =
 //! 0.12/p^0.835: large windows need fewer loss-free packets.
 //!
+//! ```math
+//! cwnd <- cwnd + a/cwnd                                 per ACK of a packet
+//! cwnd <- (1 - b)*cwnd                                  at a loss
+//! b = 0.5 + (b_high - 0.5)*(ln(w) - ln(w_low))/(ln(w_high) - ln(w_low))  of a window w above w_low
+//! a = w^2*p*2*b/(2 - b)                                 with p = 0.078/w^1.2
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: a(w) and b(w) are the formulas of section 5, not the whole numbers of the table in
 //!   appendix B; they are computed at whole packets, when those change.

@@ -5,6 +5,13 @@
 //! Reno's. A loss leaves the share RTT_min/RTT_max, which empties the bottleneck's queue and no
 //! more, unless the rate has changed since the loss before.
 //!
+//! ```math
+//! cwnd <- cwnd + alpha/cwnd                  per ACK of a packet
+//! alpha = 2*(1 - beta)*(1 + 10*t + (t/2)^2)  t seconds beyond the first, Delta_L, since the loss
+//! cwnd <- beta*cwnd                          at a loss
+//! beta = rtt_min/rtt_max                     from 0.5 to 0.8; 0.5 where the rate has changed
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: the rate is measured over each smoothed RTT outside recovery and averaged with weight 1/4,
 //!   the largest since the loss counts; the measurement is restarted in the three RTTs after a

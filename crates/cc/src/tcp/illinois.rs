@@ -4,6 +4,13 @@
 //! AIMD whose increase falls and whose decrease grows with the mean queueing delay of the last RTT:
 //! losses say when to go back, delay says how fast to go on.
 //!
+//! ```math
+//! cwnd <- cwnd + alpha/cwnd                             per ACK of a packet
+//! cwnd <- (1 - beta)*cwnd                               at a loss
+//! alpha = alpha_max if d_a <= eta_1*d_m else kappa_1/(kappa_2 + d_a)  at a mean delay d_a (eq. 1)
+//! beta = beta_min if d_a <= eta_2*d_m else kappa_3 + kappa_4*d_a  and at most beta_max (eq. 1)
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: an RTT is the time until what was sent at its start is acknowledged; mean and maximum are
 //!   over the samples of packets sent once.

@@ -5,6 +5,12 @@
 //! The window from which layer K is there grows quadratically, so fewer layers come with larger
 //! windows. A loss takes the share beta. With one layer it is Reno.
 //!
+//! ```math
+//! cwnd <- cwnd + K/cwnd    per ACK of a packet, with K layers
+//! W_K = W_T*K*(K - 1)/2    the window where layer K begins
+//! cwnd <- (1 - beta)*cwnd  at a loss; half with one layer
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: no compensation of the RTT (K_R = 1); the papers offer it as an option.
 //!

@@ -4,6 +4,13 @@
 //! RTT, a loss halves it and a timeout starts again from one packet. Which loss recovery goes with
 //! it (Reno's, NewReno's or SACK's) is the transport's affair; the window is the same.
 //!
+//! ```math
+//! cwnd <- cwnd + 1                  per ACK of a packet in slow start
+//! cwnd <- cwnd + 1/cwnd             per ACK of a packet in congestion avoidance
+//! ssthresh <- max(FlightSize/2, 2)  at a loss; the window goes on from there
+//! cwnd <- 1                         at a timeout
+//! ```
+//!
 //! Deviations: F1 to F4 and F6 of [`crate::tcp::window`].
 
 use core::fmt;

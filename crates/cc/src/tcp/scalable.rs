@@ -4,6 +4,11 @@
 //! Each ACK adds a constant and a loss takes an eighth, so the time between losses does not depend
 //! on the window. Up to `lwnd` packets it is Reno.
 //!
+//! ```math
+//! cwnd <- cwnd + a      per ACK of a packet, above lwnd
+//! cwnd <- (1 - b)*cwnd  at a loss
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`].
 
 use crate::roles::{Ack, Loss, SenderContext, Variable};

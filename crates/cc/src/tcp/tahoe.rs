@@ -4,6 +4,11 @@
 //! Reno's window without fast recovery: every loss, however it was noticed, halves ssthresh and
 //! starts again from one packet with slow start.
 //!
+//! ```math
+//! ssthresh <- max(FlightSize/2, 2)  at every loss
+//! cwnd <- 1                         at every loss
+//! ```
+//!
 //! Deviations: F1 to F4 and F6 of [`crate::tcp::window`]; ECE halves the window and does not
 //! restart it.
 

@@ -6,6 +6,12 @@
 //! one packet over the next RTT, above beta it shrinks by one, between them it stands. Slow start
 //! doubles the window every other RTT and ends when diff exceeds gamma.
 //!
+//! ```math
+//! diff = cwnd*(1 - baseRTT/rtt)  packets that wait
+//! cwnd <- cwnd + 1               per RTT, where diff < alpha
+//! cwnd <- cwnd - 1               per RTT, where diff > beta
+//! ```
+//!
 //! Deviations:
 //! - D1: the retransmissions by a fine-grained clock (JSAC section IV-A) are not modelled: loss
 //!   recovery is the transport's.

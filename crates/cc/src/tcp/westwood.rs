@@ -4,6 +4,11 @@
 //! Reno's increase; a loss sets the window to what the measured rate of delivery needs in the
 //! smallest RTT, which forgives losses that are not congestion's.
 //!
+//! ```math
+//! cwnd <- cwnd + 1/cwnd    per ACK of a packet
+//! ssthresh <- bwe*rtt_min  at a loss, with the measured rate bwe
+//! ```
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: without a measured rate yet a loss halves.
 //! - D2: at duplicate ACKs ssthresh is not above the window; the paper leaves it there and the

@@ -30,6 +30,12 @@
 //! - R7: gamma = 0.98, the queue's average, ACKs first, the freeze of t_p after a decrease, the
 //!   limits of the additive increase, pacing and what a loss does are VCP's.
 //!
+//! ```math
+//! f = (lam + kappa_q*q)/(gamma*C*t_p)     load factor, each t_p
+//! xi = kappa*(1 - f)/f                    MI below 80 %, by the estimate of f
+//! beta = 0.875 - 0.2*(f - 1)/(f_max - 1)  the cut from 100 % on, at least 0.675
+//! ```
+//!
 //! Deviations:
 //! - D1: as D1 to D4 of [`vcp`](super::vcp).
 //! - D2: a packet of another protocol has no identification here; where f >= 1 it is marked 11 if

@@ -9,6 +9,16 @@
 //!
 //! `gauge` is what routers measure.
 //!
+//! ```math
+//! sigma = (lam + kappa_q*q)/(gamma*C*t_p)        load factor, each t_p
+//! cwnd <- cwnd + (1 + xi)^(srtt/t_p) - 1  per ACK, sigma < 80 %: MI in five levels (eqs. 5 and 9)
+//! xi = kappa*(1 - sigma_k)/sigma_k  at a level's upper edge: 16, 32, 48, 64 or 80 % (eq. 1)
+//! cwnd <- cwnd + alpha*(srtt/t_p)^2/cwnd         80 % to 95 %: AI (eqs. 6 and 12)
+//! cwnd <- cwnd + alpha*(srtt/t_p)^2/cwnd^1.5     95 % to 100 %: II (eqs. 7 and 12)
+//! cwnd <- max(beta_k*cwnd, 1)  from 100 % on: one of eight cuts, one per t_p (eq. 8)
+//! beta_k = beta_max - k*(beta_max - beta_min)/7  from sigma = 1 + k*0.2/7 on
+//! ```
+//!
 //! Deviations:
 //! - D1, D2: sigma's period and (1 + xi)^x - 1 as in [`factor`](super::factor).
 //! - D3: an ACK whose code is 0 (not capable) changes nothing.

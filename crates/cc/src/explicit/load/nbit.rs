@@ -11,6 +11,11 @@
 //! `inverse` or C, seven more with D. MLCP's code is the one of three bits with `inverse` and D,
 //! its sixteen symbols filling four bits.
 //!
+//! ```math
+//! l = 2^n - 3                       levels below 80 %, for n bits
+//! xi = kappa*(1 - sigma_k)/sigma_k  at level k's upper edge, sigma_k = 0.8*k/l (eq. 1)
+//! ```
+//!
 //! Deviations: those of [`mlcp`](super::mlcp), and
 //! - D8: the ideal scheme tells a number of 32 bits (24 of them significant), and a load below the
 //!   finest level of 15 bits, 0.8/32765, as that; a router that has not measured yet tells this one

@@ -10,6 +10,14 @@
 //! R.1 to R.4 and S.1 to S.3 are the paper's rules for routers and senders. What only experiments
 //! change is in `variants`.
 //!
+//! ```math
+//! rho = (lam + kappa_q*q)/(gamma*C*t_rho)   load factor, each t_rho (eq. 1)
+//! cwnd <- cwnd + (1 + xi)^(srtt/t_rho) - 1  per ACK of low load, rho < 80 %: MI (eqs. 2 and 6)
+//! cwnd <- cwnd + alpha*(srtt/t_d)^2/cwnd    per ACK of high load, 80 % to 100 %: AI (eqs. 3 and 8)
+//! cwnd <- max(beta*cwnd, 1)  overload, 100 % and more: MD, once, then t_rho of freeze (eq. 4)
+//! xi = kappa*(1 - rho_high)/rho_high        MI's step, at rho_high = 80 % (eq. 5)
+//! ```
+//!
 //! Deviations:
 //! - D1, D2: rho's period and (1 + xi)^x - 1 as in [`factor`](super::factor).
 //! - D3: an ACK whose code is 00 (not capable) changes nothing.

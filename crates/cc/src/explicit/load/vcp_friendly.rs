@@ -7,6 +7,12 @@
 //! `marking = "red"`: in overload it writes 11 into some packets only, as RED does, and 10 into the
 //! others. A TCP sender with ECN takes 11 as congestion and 01 and 10 as none.
 //!
+//! ```math
+//! cwnd <- cwnd + alpha/cwnd  per ACK of high load, alpha = 0.3125
+//! cwnd <- max(beta*cwnd, 1)  at a mark 11, beta = 0.875
+//! alpha = 4*(1 - beta^2)/3   for TCP's throughput
+//! ```
+//!
 //! Deviations:
 //! - D1: those of [`vcp`](super::vcp) and its limiters for MI.
 //! - D2: as in ns-2's RED, no mark before count*p_b reaches 1, then p_b/(2 - count*p_b): gaps are

@@ -8,6 +8,11 @@
 //! flows that obey it, the number of steps to any neighbourhood of g is the same for all
 //! capacities, and any 0 < tau < 2 is stable whatever the delays are.
 //!
+//! ```math
+//! g = (gamma*C - u)/N   the offer to each of the link's own N flows
+//! x <- x - tau*(x - g)  once per RTT
+//! ```
+//!
 //! Deviations:
 //! - D1: a flow belongs to the link that offers least on its way. Where it does not belong yet the
 //!   offer is the one it would get there: (gamma*C - u + x)/(N + 1). The papers' packets carry a

@@ -7,6 +7,11 @@
 //! rate is a falling function D of it, the same for all. So flows with the same bottleneck have the
 //! same rate, and rates are max-min fair.
 //!
+//! ```math
+//! q <- q + kappa*T/d*(y - mu*C)/(mu*C)  a link's price, each T
+//! x = w*X_ref*exp(-q)                   the sender's rate, by the largest price of the way
+//! ```
+//!
 //! Deviations:
 //! - D1: D(q) = w*X_ref*exp(-q), with X_ref = 1 Tb/s for everybody, so that prices are pure
 //!   numbers. The papers leave D open; with this one a link's loop has the same gain whatever its

@@ -5,6 +5,10 @@
 //! receiver returns what is left. The sender then opens its window to rate*RTT at once, paces it
 //! out over that round trip, and goes on as Reno does from there.
 //!
+//! ```math
+//! cwnd <- rate*rtt  once, when the approved rate comes back; then as Reno
+//! ```
+//!
 //! Deviations:
 //! - D1: the request travels with the first data packet, not with the SYN; until its answer comes
 //!   no other packet leaves.

@@ -6,6 +6,10 @@
 //! smallest R of its way to the receiver, which returns it, and the sender paces at that rate. So
 //! flows share a link as under processor sharing, and a new one has its share after one RTT.
 //!
+//! ```math
+//! R <- R*(1 + T/d_0*(alpha*(C - y) - beta*q/d_0)/C)  each T, with C reduced to eta*C
+//! ```
+//!
 //! Deviations:
 //! - D1: a flow's first packet asks for the rate, as the papers' SYN does; until its answer comes
 //!   no other packet leaves.

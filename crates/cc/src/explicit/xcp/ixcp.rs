@@ -9,6 +9,14 @@
 //! bandwidth is handed out to all, as in XCP. The equilibrium is max-min fair, with full links
 //! (section V).
 //!
+//! ```math
+//! phi = alpha*d*(C - y) - beta*Q        spare bandwidth, for all packets
+//! h = max(0, gamma*y_own*d - abs(phi))  shuffled, among packets that name this link
+//! xi_p = h/(d*sum(rtt*s/cwnd))          of the shuffle, over those packets alone
+//! xi_n = h/(d*sum(s))                   likewise
+//! cwnd <- max(cwnd + feedback, s)       at each ACK, as XCP
+//! ```
+//!
 //! The rest is XCP's, its deviations D1 to D6 and R1 with it. Besides:
 //! - D1: as the appendix is printed, routers would keep the larger feedback, forget all scales with
 //!   the first packet, never reset the sum of squares, shuffle negative amounts, and compare

@@ -7,6 +7,11 @@
 //! times the spare bandwidth, so that those who can use it get all. It sees only what links before
 //! it have cut; a bottleneck behind it does not show in the header. Sender and header are XCP's.
 //!
+//! ```math
+//! N = sum(rtt*s/cwnd)/d  flows of the link; N_b the same over those that it holds back
+//! phi <- phi*N/N_b       where XCP's phi is positive
+//! ```
+//!
 //! The rest is XCP's, its deviations and R1 with it. Besides:
 //! - D1: N and N_b are sums of s*rtt/(cwnd*d), N over the arrivals, N_b over the departures of the
 //!   interval just ended whose header's feedback was larger than this router's. Without such a

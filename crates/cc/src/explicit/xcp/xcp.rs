@@ -7,6 +7,15 @@
 //! packet: increases equal per flow, decreases proportional to rate, with a tenth of the traffic
 //! shuffled all the time (fairness). The sender adds what comes back; it never slow-starts.
 //!
+//! ```math
+//! phi = alpha*d*(C - y) - beta*Q  change of all windows together, each mean RTT d (eq. 1)
+//! h = max(0, gamma*y*d - abs(phi))              traffic that is shuffled (eq. 2)
+//! xi_p = (h + max(phi, 0))/(d*sum(rtt*s/cwnd))  over the packets of an interval (eq. 6)
+//! xi_n = (h + max(-phi, 0))/(d*sum(s))          (eq. 9)
+//! feedback = xi_p*rtt^2*s/cwnd - xi_n*rtt*s     of a packet of s bytes (eqs. 3, 4 and 7)
+//! cwnd <- max(cwnd + feedback, s)               at each ACK, by the least feedback of the way
+//! ```
+//!
 //! Deviations:
 //! - D1: the first packet of a flow (H_rtt = 0) asks for the largest value, gets min(feedback, 0),
 //!   enters no rtt sum and touches no residue: the paper gives no formula that works without an

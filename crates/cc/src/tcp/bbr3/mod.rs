@@ -14,6 +14,11 @@
 //! This file has the model of the path and the two controls; `startup`, `drain`, `probe_bw` and
 //! `probe_rtt` the states, `bounds` what losses leave, `marks` ECN.
 //!
+//! ```math
+//! rate = 0.99*pacing_gain*bw  at which packets leave
+//! cwnd = cwnd_gain*bw*RTprop  at most in flight, and never beyond the bounds learnt from losses
+//! ```
+//!
 //! Deviations:
 //! - D1: of lost packets only the number per ACK is known. For HandleLostPacket (5.5.10.2) the
 //!   packet that the ACK acknowledges stands for those it showed to be lost, which were sent just

@@ -12,6 +12,14 @@
 //!
 //! [`order`] is the packets' order, [`host`] the window; the router is in this file.
 //!
+//! ```math
+//! rho = (lam + kappa_q*q)/(gamma*C*t_rho)        load factor, each t_rho
+//! cwnd <- cwnd + xi_s + alpha*(srtt/t_d)^2/cwnd  per ACK below 100 %: MI and AI together
+//! xi_s = (1 + xi)^(srtt/t_rho) - 1  with xi = kappa*(1 - rho)/rho at the level's upper edge
+//! cwnd <- 0.43*cwnd                              overload, by the MSP, once; then t_rho of freeze
+//! cwnd <- beta*cwnd_before  when its LSP comes, with beta of 0.875, 0.6 or 0.43
+//! ```
+//!
 //! Deviations:
 //! - D1: the receiver's number is never 0. All ties are at it, and 0 less 1 has the checksum of 0
 //!   in one's complement, so that such a tie could not be told.

@@ -1,0 +1,108 @@
+"""What the documentation site is made of: formulas, files' heads, tables' columns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clearpipe as cp
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = ROOT / "python/tools"
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The generator, without the parts that only Sphinx needs."""
+    monkeypatch.syspath_prepend(str(TOOLS))
+    import docsite.laws
+    import docsite.metrics
+    import docsite.pictures
+    import docsite.published
+    import docsite.sources
+    import docsite.write  # noqa: F401 - all of them by the package's name
+
+    yield sys.modules["docsite"]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "docsite"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("x <- x + 1/w", r"x \leftarrow x + \frac{1}{w}"),
+        ("y = a*(b - c)^2", r"y = a \, \left(b - c\right)^{2}"),
+        ("t_rho < lam", r"t_{\rho} < \lambda"),
+        ("max(q, 0)", r"\max\left(q, 0\right)"),
+        ("w^(1/3)", r"w^{1/3}"),
+        ("a - (b - c)", r"a - \left(b - c\right)"),
+        ("cwnd = sqrt(2*p)", r"\mathit{cwnd} = \sqrt{2 \, p}"),
+        ("x = a if b else c", r"\begin{cases}"),
+    ],
+)
+def test_formulas_become_latex(site: Any, formula: str, expected: str) -> None:
+    assert expected in site.laws.latex(formula)
+
+
+@pytest.mark.parametrize("formula", ["x <- ", "a[1] = 2", "x = lambda y: y"])
+def test_what_is_no_formula_is_refused(site: Any, formula: str) -> None:
+    with pytest.raises(ValueError, match="formula"):
+        site.laws.latex(formula)
+
+
+@pytest.mark.parametrize("kind", ["protocols", "queues"])
+def test_every_protocol_and_queue_has_a_page(site: Any, kind: str) -> None:
+    """The file is found, its head has a title and text, and its laws are formulas."""
+    known = {one["name"] for one in (cp.protocols() if kind == "protocols" else cp.queues())}
+    files = site.sources.entries(kind)
+    assert set(files) == known
+    with_laws = 0
+    for name, file in files.items():
+        head = site.sources.header(file)
+        assert head.title, name
+        assert head.family in site.write.FAMILIES, name
+        with_laws += bool(site.laws.rows(head.laws))
+        scenario = site.pictures.scenario(kind, name)
+        assert (scenario is None) == (name in site.pictures.NONE)
+        if scenario is not None:
+            cp.resolve(scenario)
+    assert with_laws > len(known) / 2
+
+
+def test_a_head_is_taken_apart(site: Any) -> None:
+    head = site.sources.header(site.sources.entries("protocols")["vcp"])
+    assert head.title.startswith("VCP, the variable-structure congestion control protocol.")
+    assert head.lists["Deviations"].count("\n- **D") == 4  # D1 and D2 share a line
+    assert "```" not in " ".join(head.prose)
+    assert len(site.laws.rows(head.laws)) == 5
+
+
+def test_every_metric_has_its_unit_and_its_definition(site: Any) -> None:
+    """Of a run's tables no column is missing."""
+    page = site.metrics.page()
+    result = cp.run("xcp-fig10")
+    for table in (result.links, result.groups, result.flows):
+        for column in table.column_names:
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{column}` |"))
+            assert row.rstrip(" |").split("|")[-1].strip(), column
+    assert "| `utilization_ratio` | Utilization | 1 | Bits that left" in page
+    assert "| `queue_mean_pkts` | Mean queue | packets |" in page
+
+
+def test_verdicts_are_those_that_are_published(site: Any) -> None:
+    """The overview counts the same claims."""
+    counts = site.published.counted(list(site.published.figures()))
+    page = (ROOT / "docs/evidence/reproduction/README.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| all claims |"))
+    assert [int(cell) for cell in row.split("|")[2:7]] == [
+        counts[verdict] for verdict in site.published.ORDER
+    ]
+
+
+def test_exit_codes_are_all_there() -> None:
+    page = (ROOT / "docs/reference/exit-codes.md").read_text(encoding="utf-8")
+    for error in (cp.RunError, cp.ConfigError, cp.ToleranceError, cp.UnsupportedError):
+        assert f"\n| {error.exit_code} | " in page
