@@ -153,9 +153,9 @@ class Packet(NamedTuple):
     payload: int
     found: tuple[str, Fields] | None
     right: bool
-    """Are both checksums those of the packet?"""
+    """Is TCP's checksum that of the segment?"""
     tied: bool
-    """Is TCP's that of the larger of two numbers that are one apart, twice?"""
+    """Is it that of the larger of two numbers that are one apart, twice?"""
 
 
 def read(packet: bytes) -> Packet:
@@ -163,6 +163,7 @@ def read(packet: bytes) -> Packet:
     assert ip[0] == 0x45
     assert ip[9] == 6
     assert int.from_bytes(ip[2:4], "big") == len(packet)
+    assert ones(ip) == 0xFFFF
     seq, ack, offset, flags = struct.unpack(">4xIIBB", tcp[:14])
     header = (offset >> 4) * 4
     pseudo = ip[12:20] + struct.pack(">HH", 6, len(tcp))
@@ -176,7 +177,7 @@ def read(packet: bytes) -> Packet:
         ack=ack,
         payload=len(tcp) - header,
         found=carried(tcp[20:header]),
-        right=ones(ip) == 0xFFFF and ones(pseudo + tcp) == 0xFFFF,
+        right=ones(pseudo + tcp) == 0xFFFF,
         tied=tied,
     )
 
