@@ -28,7 +28,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
 	reproduce-readings reproduce-ci \
-	docs docs-figures docs-links docs-lighthouse docs-reference models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
+	docs docs-figures docs-links docs-lighthouse docs-reference gallery models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -146,6 +146,7 @@ docs-figures: $(DEV)/installed ## every picture of the site again
 	$(DEV)/bin/python python/tools/docsite/pictures.py
 	$(DEV)/bin/python python/tools/fluid_figures.py docs/images
 	$(DEV)/bin/python python/tools/docsite/shown.py docs/images
+	$(DEV)/bin/python python/tools/make_gallery.py
 
 docs-links: ## the external links of the site, a line each: fetched by nobody here
 	@$(PYTHON) python/tools/docsite/check.py --external docs/_build/html
@@ -159,6 +160,9 @@ docs-reference: ## regenerate docs/reference
 		> docs/reference/scenario.md
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example schema \
 		> python/clearpipe/scenario.schema.json
+
+gallery: $(DEV)/installed ## draw the gallery's pictures and write its pages: docs/gallery
+	$(DEV)/bin/python python/tools/make_gallery.py
 
 models: ## regenerate python/clearpipe/scenario.py from its JSON Schema (after docs-reference)
 	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \
