@@ -246,6 +246,30 @@ def compare(
 
 @app.command()
 @reports_errors()
+def cite(
+    result: Annotated[
+        Path | None,
+        typer.Argument(metavar="RESULT", help="A result directory, or one of many."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say how to cite Clearpipe, and a result with its fingerprint.
+
+    With RESULT: the run, what makes it again and shows that it is the same, and the sources of the
+    protocols and queues that it uses.
+    """
+    from clearpipe import cite as citing
+
+    made = citing.software()
+    runs = [citing.run_of(one) for one in citing.results(result)] if result else []
+    if as_json:
+        terminal.show_json(citing.as_json(made, runs))
+    else:
+        terminal.show(*citing.lines(made, runs))
+
+
+@app.command()
+@reports_errors()
 def doctor(
     as_json: Json = False,
     measure: Annotated[
