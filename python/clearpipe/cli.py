@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -325,10 +325,7 @@ USAGE = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 def main() -> None:
     """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        # A path need not be text; it is written all the same.
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    terminal.write_anything()
     try:
         code = app(standalone_mode=False)
     except USAGE as error:

@@ -133,7 +133,12 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
         return "found"
     try:
         done = subprocess.run(
-            [path, *arguments], capture_output=True, text=True, timeout=10, check=False
+            [path, *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=10,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return "found, but does not start"
