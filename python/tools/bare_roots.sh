@@ -84,6 +84,12 @@ try x86_64
 make_root arm64 "$roots/aarch64"
 try aarch64
 
+# Without installing, from a folder as the index.
+(cd "$roots" && rm -rf uvx && mkdir uvx && cd uvx && UV_CACHE_DIR=$roots/uvx/cache \
+    "$(dirname "$python")/uvx" --python python3 --no-index --find-links "$dist" \
+    --find-links "$roots/needs" clearpipe demo --quiet >demo.txt && test -s demo/report.html)
+echo "uvx clearpipe demo: works from a folder of wheels"
+
 # The sdist: crates are fetched first, then there is no network.
 rm -rf "$roots/sdist"
 mkdir -p "$roots/sdist"

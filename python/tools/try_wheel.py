@@ -39,10 +39,11 @@ vary."flows.a.protocol" = ["cubic", "vegas"]
 [plot]
 x = "topology.rtt"
 y = "queue_mean_pkts"
+lines = "flows.a.protocol"
 """
 
 # What nobody has who installed a wheel.
-OURS = ("make ", "makefile", "docs/", "cargo build")
+OURS = ("make ", "makefile", "docs/")
 
 NO_MATPLOTLIB = "figures need matplotlib: pip install 'clearpipe[figures]'"
 
@@ -58,7 +59,8 @@ class Trial:
     bin: Path
     cwd: Path
     env: dict[str, str]
-    took: list[tuple[str, float]] = field(default_factory=list)
+    took: list[tuple[str, float, float]] = field(default_factory=list)
+    """What was run, and how long it took: on the clock, and of processors."""
 
     def program(self, name: str) -> Path:
         """A program of the environment."""
@@ -66,7 +68,7 @@ class Trial:
 
     def run(self, name: str, *command: object, expect: int = 0) -> str:
         """Run a command; gives what it printed, on both streams."""
-        began = time.monotonic()
+        began, used = time.monotonic(), _used()
         done = subprocess.run(
             [str(part) for part in command],
             cwd=self.cwd,
@@ -78,7 +80,7 @@ class Trial:
             stderr=subprocess.STDOUT,
             check=False,
         )
-        self.took.append((name, time.monotonic() - began))
+        self.took.append((name, time.monotonic() - began, _used() - used))
         if done.returncode != expect:
             shown = " ".join(map(str, command))
             raise WrongError(f"{shown}: exit code {done.returncode}\n{done.stdout}")
@@ -96,6 +98,12 @@ class Trial:
         text = (self.cwd / path).read_text(encoding="utf-8")
         demand(text.rstrip().endswith("</html>"), f"{path} is cut off")
         demand(len(text) > 20_000, f"{path} has only {len(text)} characters")
+
+
+def _used() -> float:
+    """Seconds of processors in processes that have ended; Windows does not count them."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def demand(holds: bool, message: str) -> None:
@@ -124,7 +132,7 @@ def install(trial: Trial, wheel: Path, lock: Path | None, links: Path | None) ->
     if links is not None:
         found = ("--no-index", "--find-links", links.resolve())
         trial.run("install the wheel and what it needs", *install, *found, wheel)
-    has(trial.run("pip check", *pip, "check"), "No broken requirements")
+    trial.run("pip check", *pip, "check")
 
 
 def processor() -> str:
@@ -153,10 +161,11 @@ def is_what_was_installed(trial: Trial, wheel: Path) -> None:
 def a_first_day(trial: Trial) -> None:
     """The commands, their tables and pages."""
     doctor = trial.clearpipe("doctor") + trial.clearpipe("doctor", "--json")
-    for word in OURS:
-        demand(word not in doctor.lower(), f"doctor speaks of {word!r}:\n{doctor}")
+    for line in doctor.splitlines():
+        ours = [word for word in OURS if word in line.lower()]
+        demand(not ours, f"doctor speaks of {ours}: {line}")
 
-    has(trial.clearpipe("demo"), "base-case-xcp", "base-case-vcp", "base-case-sack-red")
+    has(trial.clearpipe("demo"), "  xcp  ", "  vcp  ", "  sack-red  ", "report.html")
     trial.page("demo/report.html")
 
     (trial.cwd / "tried.toml").write_text(SWEEP, encoding="utf-8")
@@ -176,7 +185,7 @@ def a_first_day(trial: Trial) -> None:
         trial.clearpipe("run", "pair.toml", "--set", choice, "--reps", 3, "--out", side, "--report")
         trial.page(f"{side}/report.html")
     told = trial.clearpipe("compare", "a", "b", "--report", "both.html")
-    has(told, "utilization_ratio", "95 %")
+    has(told, "Mean queue", "95 % interval", "3 pairs")
     trial.page("both.html")
     has(trial.clearpipe("run", "xcp-fig10", "--figure", "x.png", expect=5), NO_MATPLOTLIB)
 
@@ -209,9 +218,12 @@ def main() -> None:
         except WrongError as error:
             sys.exit(f"{wheel.name}: {error}")
     print(f"{wheel.name}: works on {platform.platform()}, Python {platform.python_version()}")
-    for name, seconds in trial.took:
-        print(f"{seconds:7.1f} s  {name}")
-    print(f"{sum(seconds for _, seconds in trial.took):7.1f} s  in all")
+    print("   clock  processors")
+    for name, clock, used in trial.took:
+        print(f"{clock:6.1f} s  {used:8.1f} s  {name}")
+    first = [name for name, _, _ in trial.took].index("clearpipe demo") + 1
+    for name, part in (("from nothing to a first report", trial.took[:first]), ("all", trial.took)):
+        print(f"{sum(p[1] for p in part):6.1f} s  {sum(p[2] for p in part):8.1f} s  {name}")
 
 
 if __name__ == "__main__":
