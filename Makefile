@@ -12,6 +12,8 @@ VENV := .venv
 DEV := .venv-dev
 # The documentation site has a third environment: Sphinx's packages are nobody else's.
 SITE := .venv-docs
+# What makes wheels and checks them: maturin, zig as the linker, auditwheel, abi3audit.
+TOOLS := .venv-wheels
 LOCKS := python/locks
 
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml \
@@ -27,8 +29,9 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
-	reproduce-readings reproduce-ci \
-	docs docs-figures docs-links docs-lighthouse docs-reference gallery models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
+	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows \
+	docs docs-figures docs-links docs-lighthouse docs-reference gallery models notebook locks \
+	deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -154,6 +157,39 @@ docs-links: ## the external links of the site, a line each: fetched by nobody he
 docs-lighthouse: ## Lighthouse on the built site: accessibility, best practices (npm, Chromium)
 	python/tools/docsite/lighthouse.sh docs/_build/html
 
+# With zig as the linker the wheels hold for every Linux since glibc 2.28 (2018), whatever this one has.
+WHEEL_ARCHS := x86_64 aarch64
+MATURIN = RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" PATH="$(CURDIR)/$(TOOLS)/bin:$$PATH" $(TOOLS)/bin/maturin
+
+wheels: $(TOOLS)/installed ## dist: the sdist, and wheels for Linux on x86_64 and aarch64 (10 min)
+	rustup target add $(addsuffix -unknown-linux-gnu,$(WHEEL_ARCHS))
+	rm -rf dist
+	$(MATURIN) sdist --out dist
+	for arch in $(WHEEL_ARCHS); do \
+		$(MATURIN) build --release --zig --target $$arch-unknown-linux-gnu \
+			--compatibility manylinux_2_28 --out dist; done
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(TOOLS)/bin/python python/tools/finish_wheels.py dist
+	$(TOOLS)/bin/python python/tools/check_wheels.py dist
+
+# Not what users get: the `ci` profile, of which make test has compiled nearly all already. What is
+# tried is what does not depend on that: what is in the wheel, and that nothing else is needed.
+wheel-smoke: $(DEV)/installed ## a wheel in a clean environment without matplotlib: a minute
+	rm -rf target/wheel-smoke
+	PATH="$(CURDIR)/$(DEV)/bin:$$PATH" $(DEV)/bin/maturin build --quiet --profile ci --out target/wheel-smoke
+	$(PYTHON) python/tools/try_wheel.py target/wheel-smoke/*.whl --lock $(LOCKS)/user.txt \
+		--fingerprints golden/packet-engine.txt
+
+# Debian roots are made in target/roots; that takes root, debootstrap and qemu-user-static.
+wheels-check: $(TOOLS)/installed ## wheels of dist in bare Debian roots, aarch64 under qemu; the sdist offline
+	python/tools/bare_roots.sh dist target/roots $(TOOLS)/bin/python
+
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+workflows: ## lint .github/workflows, which cannot run here; skips without actionlint or Go
+	@if command -v actionlint >/dev/null; then actionlint; \
+	elif command -v go >/dev/null; then go run $(ACTIONLINT); \
+	else echo "actionlint is missing, and Go to fetch it: workflows are not linted"; fi
+
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference \
@@ -227,11 +263,12 @@ linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/howto/linux-hosts.m
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) $(DEV) $(SITE) docs/_build docs/_extra target ebpf/loader/target demo build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(DEV) $(SITE) $(TOOLS) docs/_build docs/_extra target dist ebpf/loader/target demo build \
+		.mypy_cache .pytest_cache .ruff_cache
 	rm -f python/clearpipe/_core*.so
 	find python -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/bin/python $(DEV)/bin/python:
+$(VENV)/bin/python $(DEV)/bin/python $(TOOLS)/bin/python:
 	@command -v cargo >/dev/null || { \
 		echo "cargo is missing: install Rust from https://rustup.rs, or apt install rustup" >&2; \
 		exit 1; }
@@ -255,6 +292,13 @@ $(VENV)/installed: $(VENV)/bin/python $(RUST) $(PACKAGE) $(LOCKS)/demo.txt
 $(SITE)/installed: $(DEV)/bin/python pyproject.toml $(LOCKS)/docs.txt
 	$(PYTHON) -m venv $(SITE)
 	$(SITE)/bin/python $(LOCKED) $(LOCKS)/docs.txt
+	@touch $@
+
+$(TOOLS)/installed: $(TOOLS)/bin/python $(LOCKS)/wheels.txt
+	@command -v rustup >/dev/null || { \
+		echo "make wheels needs rustup, for Rust's library on other systems: https://rustup.rs" >&2; \
+		exit 5; }
+	$(TOOLS)/bin/python $(LOCKED) $(LOCKS)/wheels.txt
 	@touch $@
 
 $(DEV)/installed: $(DEV)/bin/python $(RUST) pyproject.toml $(LOCKS)/dev.txt

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -248,6 +248,30 @@ def compare(
 
 @app.command()
 @reports_errors()
+def cite(
+    result: Annotated[
+        Path | None,
+        typer.Argument(metavar="RESULT", help="A result directory, or one of many."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say how to cite Clearpipe, and a result with its fingerprint.
+
+    With RESULT: the run, what makes it again and shows that it is the same, and the sources of the
+    protocols and queues that it uses.
+    """
+    from clearpipe import cite as citing
+
+    made = citing.software()
+    runs = [citing.run_of(one) for one in citing.results(result)] if result else []
+    if as_json:
+        terminal.show_json(citing.as_json(made, runs))
+    else:
+        terminal.show(*citing.lines(made, runs))
+
+
+@app.command()
+@reports_errors()
 def doctor(
     as_json: Json = False,
     measure: Annotated[
@@ -303,10 +327,7 @@ USAGE = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 def main() -> None:
     """The console script."""
-    for stream in (sys.stdout, sys.stderr):
-        # A path need not be text; it is written all the same.
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    terminal.write_anything()
     try:
         code = app(standalone_mode=False)
     except USAGE as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import clearpipe as cp
-from clearpipe import _core
+from clearpipe import _core, checkout
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -35,11 +35,11 @@ class Check:
     required: bool = False
 
 
-PROGRAMS = (
+# What a source tree is built, compared and measured with.
+BUILDERS = (
     ("rustc", ("rustc", "--version"), "builds the core from source", "https://rustup.rs"),
     ("clang", ("clang", "--version"), "compiles the eBPF end hosts", "apt-get install clang"),
     ("ns2", ("ns", "-version"), "is what make check-peers compares with", "make deps-peers"),
-    ("tshark", ("tshark", "--version"), "reads packet captures", "make deps-dev"),
     ("valgrind", ("valgrind", "--version"), "counts instructions for make bench", "make deps-dev"),
 )
 
@@ -77,7 +77,10 @@ def checks() -> list[Check]:
     found = [Check(name, True, value, purpose, "", True) for name, value, purpose in fixed]
     found += [_module(name, purpose, f"pip install {name}", True) for name, purpose in REQUIRED]
     found += [_module(name, purpose, get, False) for name, purpose, get in MODULES]
-    found += [_program(*program) for program in PROGRAMS]
+    tshark = checkout.get("deps-dev", "https://www.wireshark.org")
+    found.append(_program("tshark", ("tshark", "--version"), "reads packet captures", tshark))
+    if checkout.folder() is not None:
+        found += [_program(*program) for program in BUILDERS]
     return found + _linux()
 
 
@@ -130,7 +133,12 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
         return "found"
     try:
         done = subprocess.run(
-            [path, *arguments], capture_output=True, text=True, timeout=10, check=False
+            [path, *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=10,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return "found, but does not start"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 import unicodedata
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -24,9 +26,55 @@ def show(*parts: RenderableType) -> None:
         console.print(part, soft_wrap=isinstance(part, str))
 
 
+# What consoles and pipes without UTF-8 (cp1252, cp437, ASCII) get for signs that they have not.
+PLAIN = {
+    "\N{PLUS-MINUS SIGN}": "+-",
+    "\N{LESS-THAN OR EQUAL TO}": "<=",
+    "\N{GREATER-THAN OR EQUAL TO}": ">=",
+    "\N{MICRO SIGN}": "u",
+    "\N{MIDDLE DOT}": ".",
+    "\N{EN DASH}": "-",
+    "\N{HORIZONTAL ELLIPSIS}": "...",
+    "\N{RIGHTWARDS ARROW}": "->",
+    "\N{LEFTWARDS ARROW}": "<-",
+    "\N{RIGHTWARDS ARROW OVER LEFTWARDS ARROW}": "<->",
+    "\N{LIGHT SHADE}": ".",
+    **dict.fromkeys("▁▂▃▄▅▆▇█", "#"),
+}
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Signs by others that mean the same, anything else by its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    exponent = text.translate(RAISED)
+    if exponent != text and exponent.isascii():
+        return f"^{exponent}", error.end
+    if (first := text[:1]) in PLAIN:
+        return PLAIN[first], error.start + 1
+    return codecs.backslashreplace_errors(error)
+
+
+codecs.register_error("clearpipe.plainly", _plainly)
+
+
+def write_anything() -> None:
+    """Let standard output and error write any text, whatever their encoding: a path need not be
+    text, and a console need not have every sign."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="clearpipe.plainly")
+
+
 def show_json(value: object) -> None:
-    """Prints a value as JSON; what JSON does not know (a path, a date) as its text."""
-    json.dump(value, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False, default=str)
+    """Prints a value as JSON; what JSON does not know (a path, a date) as its text.
+
+    JSON is UTF-8 (RFC 8259): where stdout has another encoding, it is written in ASCII.
+    """
+    ascii_only = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name != "utf-8"
+    json.dump(value, sys.stdout, indent=2, allow_nan=False, ensure_ascii=ascii_only, default=str)
     sys.stdout.write("\n")
 
 

@@ -2,8 +2,8 @@
 
     make_locks.py python/locks
 
-They hold for every Python and system that it allows. What the build needs is among them: nothing
-else is installed to build with.
+They hold for every Python and system that it allows. What the build needs is among them where
+something is built: nothing else is installed to build with.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ import sys
 import tomllib
 from pathlib import Path
 
-# What each lock has beside what Clearpipe itself needs.
-EXTRAS = {"demo": ("figures",), "dev": ("dev", "figures", "cluster"), "docs": ("docs", "figures")}
+# The options that say what each lock has, beside Clearpipe's own needs where it names the project.
+# `user` is what a wheel needs without extras, `wheels` what makes and checks one.
+LOCKS = {
+    "demo": ("pyproject.toml", "-", "--extra=figures"),
+    "dev": ("pyproject.toml", "-", "--extra=dev", "--extra=figures", "--extra=cluster"),
+    "docs": ("pyproject.toml", "-", "--extra=docs", "--extra=figures"),
+    "user": ("pyproject.toml",),
+    "wheels": ("-", "--group=wheels"),
+}
 
 
 def main() -> None:
@@ -25,9 +32,8 @@ def main() -> None:
     least = about["project"]["requires-python"].removeprefix(">=")
     options = ["--universal", "--upgrade", "--generate-hashes", "--no-annotate", "--quiet"]
     options += ["--python-version", least, "--custom-compile-command", "make locks"]
-    for name, extras in EXTRAS.items():
-        chosen = [f"--extra={extra}" for extra in extras]
-        command = ["uv", "pip", "compile", str(project), "-", *options, *chosen]
+    for name, chosen in LOCKS.items():
+        command = ["uv", "pip", "compile", *chosen, *options]
         done = subprocess.run(command, input=build, text=True, stdout=subprocess.PIPE, check=True)
         (folder / f"{name}.txt").write_text(done.stdout, encoding="utf-8")
 

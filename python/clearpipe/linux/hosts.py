@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearpipe import checkout
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def checks() -> list[Check]:
             lacks is None,
             lacks or str(program()),
             "VCP, DPCP, MLCP, XCP, iXCP in this kernel",
-            "make deps-linux linux",
+            checkout.get("deps-linux linux", f"{PROGRAM}, from Clearpipe's source, on the PATH"),
         )
     ]
 
@@ -175,7 +176,9 @@ def _done(*arguments: str) -> subprocess.CompletedProcess[str]:
         raise UnsupportedError("end hosts in eBPF need Linux")
     loader = program()
     if loader is None:
-        raise UnsupportedError(f"{PROGRAM} is missing: `make deps-linux linux` builds it")
+        how = checkout.get("deps-linux linux", "cargo build --release in ebpf/loader")
+        whose = "" if checkout.folder() else " of Clearpipe's source"
+        raise UnsupportedError(f"{PROGRAM} is missing: `{how}`{whose} builds it")
     try:
         return subprocess.run(
             [loader, *arguments], capture_output=True, text=True, check=False, timeout=120

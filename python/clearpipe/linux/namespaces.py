@@ -8,6 +8,7 @@ process that made it. A process that has died leaves its namespaces behind if it
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import signal
@@ -28,7 +29,7 @@ _NAME = re.compile(r"clearpipe-(\d+)-(\d+)(?:-\w+)?")
 def missing() -> list[str]:
     """What this system lacks for namespaces and devices in them; empty if nothing."""
     lacks = []
-    if os.uname().sysname != "Linux":
+    if platform.system() != "Linux":
         return ["Linux"]
     if shutil.which("ip") is None:
         lacks.append("the program ip (Debian: apt-get install iproute2)")

@@ -183,7 +183,7 @@ def head(scale: str) -> list[str]:
         "delay-bandwidth products of packets; other parking lots and networks of `[links]` keep",
         "theirs, and runs on a real kernel keep everything. A figure without a table has nothing",
         f"that a reading reaches. Scale {scale}.",
-        "Written by `make reproduce-readings`.",
+        "Written by `clearpipe reproduce all --readings FILE`.",
         "",
     ]
 

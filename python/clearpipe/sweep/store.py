@@ -311,7 +311,7 @@ def _drop_tables(folder: Path) -> None:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file."""
-    path.write_text(_text(value), encoding="utf-8")
+    path.write_bytes(_text(value).encode())
 
 
 def write_whole(path: Path, value: Mapping[str, Any]) -> None:
