@@ -982,6 +982,10 @@ protocols! {
         router: Some("ixcp-plus"),
         summary: "EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
+    Mpcp { name: "mpcp", sender: Boxed<load::mpcp::MpcpSender>, recovery: Reno,
+        router: Some("mpcp"),
+        summary: "EXPERIMENTAL: DPCP with chains of up to four packets, two bits of the load factor in each",
+        source: "after Li, Yousefi'zadeh, Distributed ECN-based congestion control, section V; CCR 39(5), 2009" }
 }
 
 queues! {
@@ -1104,4 +1108,7 @@ queues! {
     XcpLaw { name: "xcp-law", router: xcp::xcp_law::XcpLawRouter, role: Feedback,
         summary: "XCP with a binomial law in place of AIMD in its fairness controller",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
+    Mpcp { name: "mpcp", router: load::mpcp::MpcpRouter, role: Feedback,
+        summary: "EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits to each packet of a chain",
+        source: "after Li, Yousefi'zadeh, Distributed ECN-based congestion control, section V; CCR 39(5), 2009" }
 }

@@ -5,6 +5,7 @@ pub mod bmcc;
 pub mod dpcp;
 pub mod factor;
 pub mod mlcp;
+pub mod mpcp;
 pub mod nbit;
 pub mod vcp;
 pub mod vcp_friendly;
