@@ -26,7 +26,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
 	reproduce-readings reproduce-ci \
-	docs-reference models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
+	docs-reference systems models notebook locks deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -136,6 +136,9 @@ docs-reference: ## regenerate docs/reference
 		> docs/reference/scenario.md
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example schema \
 		> python/clearpipe/scenario.schema.json
+
+systems: ## regenerate docs/reference/systems.md from systems.toml
+	$(PYTHON) python/tools/make_systems.py docs/reference/systems.toml docs/reference/systems.md
 
 models: ## regenerate python/clearpipe/scenario.py from its JSON Schema (after docs-reference)
 	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \
