@@ -2,8 +2,8 @@
 
     make_systems.py docs/reference/systems.toml docs/reference/systems.md
 
-Its source is the TOML file: one entry for each of the 129 rows of the papers' survey, with a command
-that runs it, or why there is nothing to run, or what is missing.
+Its source is the TOML file: one entry for each of the 129 rows of the papers' survey, with a
+command that runs it, or why there is nothing to run, or what is missing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ HEADER = """\
 
 <!-- Generated: make systems, from systems.toml beside this page -->
 
-XCP, VCP, DPCP, MLCP and iXCP design, evaluate, build on or cite {count} systems, methods and tools. {works} of
-them work: the command runs as it stands here, in a second or so (those of the linux engine want root).
-{words} are words only, and it is said why.{missing} What one is, where it deviates from its source and what is
-reconstructed is at the top of its file and in `clearpipe list`.
+XCP, VCP, DPCP, MLCP and iXCP design, evaluate, build on or cite {count} systems, methods and tools.
+{works} of them work: the command runs as it stands here, in a second or so (those of the linux
+engine want root). {words} are words only, and it is said why.{missing} What one is, where it
+deviates from its source and what is reconstructed is at the top of its file.
 """
 
 STATES = ("works", "words", "not_yet")
@@ -57,7 +57,13 @@ def page(table: dict[str, Any]) -> str:
     lines = [header]
     for system in systems:
         if system["row"] in titles:
-            lines += ["" * (len(lines) > 1), f"## {titles[system['row']]}", "", "| | | |", "|---|---|---|"]
+            lines += [
+                "" * (len(lines) > 1),
+                f"## {titles[system['row']]}",
+                "",
+                "| | | |",
+                "|---|---|---|",
+            ]
         lines.append(f"| {system['row']} | {system['name']} | {cell(system)} |")
     return "\n".join(lines) + "\n"
 
