@@ -271,6 +271,7 @@ def edges(
     rtt: Rtt = "80ms",
     flows: Flows = 50,
     packet: Packet = "1000B",
+    figure: Figure = None,
     as_json: Json = False,
 ) -> None:
     """Critical gains, encirclements and roots of all loops; XCP's shuffling, MLCP's rounds."""
@@ -278,6 +279,7 @@ def edges(
     from clearpipe.theory import edges as loops
     from clearpipe.theory import mlcp, output, vcp, xcp
 
+    check_figure(figure)
     bits = 8 * size("--packet", packet)
     path = queues.Path(rate("--capacity", capacity) / bits, time("--rtt", rtt), flows)
     push = vcp.Link(path.capacity, path.rtt, flows).push
@@ -329,6 +331,10 @@ def edges(
         output.Sheet("fairness", "MLCP, Figure 6", steps, list(map(list, loops.fairness_rounds()))),
     ]
     output.show("XCP", facts, sheets, as_json)
+    if figure is not None:
+        from clearpipe.theory import figures
+
+        figures.loop_roots(figure, found)
 
 
 def _complex(roots: tuple[complex, ...]) -> list[str]:
