@@ -318,7 +318,10 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         if explicit && !whole {
             no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
         }
-        if matches!(recovery, Recovery::Tahoe | Recovery::RateHalving | Recovery::None) {
+        if matches!(
+            recovery,
+            Recovery::Tahoe | Recovery::RateHalving | Recovery::Dccp | Recovery::None
+        ) {
             no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
         }
         if group.count > MAX_COUNT {

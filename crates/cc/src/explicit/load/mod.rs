@@ -7,5 +7,6 @@ pub mod factor;
 pub mod mlcp;
 pub mod mpcp;
 pub mod nbit;
+pub mod uno;
 pub mod vcp;
 pub mod vcp_friendly;

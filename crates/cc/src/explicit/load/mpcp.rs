@@ -21,6 +21,9 @@
 //! - R3: the factor of the decrease is table I's at its edges and linear between them.
 //! - R4: a chain cut short by the next MSP is an exception, and so are the LSPs beyond its end; one
 //!   lost MSP leaves n - 1 of them, which count once towards the fall-back.
+//! - R5: xi is never that of a load below DPCP's first edge, 20 %, where it is 1. It grows as
+//!   1/rho, so that the finer levels below would fill a link several times over before the first
+//!   of the new load factors came back (BMCC's bound is 16 %).
 //!
 //! Deviations: D1 to D11 of DPCP, and
 //! - D12: a digit is of the load factor when its packet leaves. Where a period ends within a chain,

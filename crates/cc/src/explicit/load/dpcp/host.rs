@@ -5,7 +5,7 @@ use core::fmt;
 
 use units::{Rate, Span, Time, math};
 
-use super::chain::{CHAIN, Digits, edge, md};
+use super::chain::{CHAIN, Digits, EDGES, edge, md};
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
 use crate::explicit::load::factor::{SpacingParams, xi};
 use crate::explicit::load::vcp::{
@@ -225,7 +225,7 @@ impl DpcpSender {
         if self.fall_back.mode != Mode::Pairs {
             return self.vcp.xi_s(self.vcp.ln_mi);
         }
-        let edge = edge(&self.load.digits, self.load.packets).min(1.0);
+        let edge = edge(&self.load.digits, self.load.packets).clamp(EDGES[0], 1.0);
         self.vcp.xi_s(math::ln(1.0 + xi(self.kappa, edge)))
     }
 

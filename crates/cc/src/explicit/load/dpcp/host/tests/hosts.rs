@@ -132,7 +132,8 @@ fn a_late_or_lost_lsp_or_a_loss_leaves_the_strongest_cut() {
 /// load, from its lower edge it may end in low load.
 #[test]
 fn a_cut_from_the_upper_edge_ends_in_high_load() {
-    for (edge, md, after) in [(1.05, md(1.05), 0.91875), (1.4, md(1.4), 0.84), (2.0, md(2.0), 0.86)] {
+    for (edge, md, after) in [(1.05, md(1.05), 0.91875), (1.4, md(1.4), 0.84), (2.0, md(2.0), 0.86)]
+    {
         assert!(near(edge * md, after) && level(edge * md).0 == Ect0);
     }
     assert!(level(1.05 * md(1.4)).0 == Ect1 && level(1.4 * md(2.0)).0 == Ect1);
