@@ -301,7 +301,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
             no(key("arrivals"), "flows that come while the run goes on are simulated only");
         }
         if group.app != App::Greedy {
-            no(key("rate"), "applications with a rate are simulated only");
+            let text = "applications that do not send all at once are simulated only";
+            no(key(group.app.key()), text);
         }
         if kernel_name(kind).is_none() && !explicit {
             no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));

@@ -180,6 +180,18 @@ pub enum App {
     },
 }
 
+impl App {
+    /// The key of a group that says it.
+    pub fn key(&self) -> &'static str {
+        match self {
+            App::Greedy => "size",
+            App::Rate(_) | App::Poisson(_) | App::OnOff { .. } => "rate",
+            App::Layers { .. } => "layers",
+            App::Relay { .. } => "relay",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
