@@ -40,7 +40,8 @@ def cell(system: dict[str, Any]) -> str:
     kind = state(system)
     text = str(system[kind]).replace("|", "\\|")
     if kind == "works":
-        return f"`{text}`"
+        note = f"; {system['note']}" if "note" in system else ""
+        return f"`{text}`{note}"
     return f"words only: {text}" if kind == "words" else f"not yet: {text}"
 
 
@@ -54,11 +55,11 @@ def page(table: dict[str, Any]) -> str:
     header = HEADER.format(
         count=len(systems), works=count["works"], words=count["words"], missing=missing
     )
-    lines = [header]
+    lines = [header.rstrip("\n")]
     for system in systems:
         if system["row"] in titles:
             lines += [
-                "" * (len(lines) > 1),
+                "",
                 f"## {titles[system['row']]}",
                 "",
                 "| | | |",
