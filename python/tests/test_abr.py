@@ -1,4 +1,4 @@
-"""Charny's explicit rates on random networks, with Bertsekas and Gallager's max-min as the referee."""
+"""Explicit rates on random networks, with Bertsekas and Gallager's max-min as the referee."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ def test_shuffling_and_rounds() -> None:
 def test_a_gain_margin_is_where_the_phase_margin_ends() -> None:
     path = aqm.Path(3750.0, 0.246, 60)
     for name in ("red", "rem", "pi"):
-        margin = edges.queue_gain_margin(name, path)  # type: ignore[arg-type]
-        stable = aqm.margin(name, path).stable  # type: ignore[arg-type]
+        margin = edges.queue_gain_margin(name, path)
+        stable = aqm.margin(name, path).stable
         assert (margin > 1) == stable, name
 
 
