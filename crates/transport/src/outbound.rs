@@ -254,7 +254,8 @@ impl Outbound {
         self.backed_off = true;
         if self.recovery == Recovery::Dccp {
             (self.una, self.recover, self.reduced) = (self.nxt, self.nxt, self.nxt);
-            (self.deadline, self.bonus, self.quiet) = (Time::NEVER, 0, true);
+            (self.deadline, self.bonus, self.limited) = (Time::NEVER, 0, 0);
+            self.quiet = true;
             if let Some(board) = &mut self.board {
                 board.clear();
             }
@@ -481,7 +482,7 @@ impl Outbound {
         let to = board.resolved(from);
         board.advance(from, to);
         self.bonus = count(board.sacked());
-        self.una = to;
+        (self.una, self.limited) = (to, 0);
         delivered += news;
         if delivered > 0 {
             self.end_back_off();
