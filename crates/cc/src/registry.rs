@@ -35,8 +35,8 @@ pub enum Recovery {
     /// SACK, and lost retransmissions are found like other losses; the controller hears of
     /// timeouts only (MLCP section 3.6, DPCP section III-C).
     Decoupled,
-    /// RFC 4340 and RFC 4341: losses are found as by SACK and told to the controller, and nothing is
-    /// sent again.
+    /// RFC 4340 and RFC 4341: losses are found as by SACK and told to the controller, and nothing
+    /// is sent again.
     Dccp,
     /// Nothing is sent again; what is lost is passed over.
     None,

@@ -327,9 +327,9 @@ table! {
         on: DelayLaw = optional("always");
         /// With `rate`: how long a break is.
         off: DelayLaw = optional("no breaks");
-        /// Video in layers: the rate of each, the base first; at most 8. The application offers data
-        /// at the rate of as many as the flow's pace, or its window over the smoothed RTT, has room
-        /// for, and of the base at least.
+        /// Video in layers: the rate of each, the base first; at most 8. The application offers
+        /// data at the rate of as many as the flow's pace, or its window over the smoothed RTT, has
+        /// room for, and of the base at least.
         layers: Vec<At<Rate>> = optional("no layers");
         /// With `layers`: the time between two choices.
         layer_time: Span = optional("1s");

@@ -5,8 +5,8 @@
 //! A window that fills a buffer keeps RTT_max when packets are lost and RTT_min when the queue is
 //! empty. The link stays full across a cut by beta if beta W/RTT_min is not below W/RTT_max, so
 //! beta = RTT_min/RTT_max, whatever the buffer is: a half with a buffer of one bandwidth-delay
-//! product, where it is Reno, and more with less. The increase is 2 (1 - beta) packets per RTT, which
-//! keeps the share that a flow has beside Reno.
+//! product, where it is Reno, and more with less. The increase is 2 (1 - beta) packets per RTT,
+//! which keeps the share that a flow has beside Reno.
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: RTT_max is the largest since the loss before, RTT_min the smallest of the flow.
@@ -83,8 +83,8 @@ mod tests {
     use crate::roles::Sender;
     use crate::tests::{avoiding, loss, lost, near, timed};
 
-    /// 80 ms without a queue and 100 ms with all of it: 0.8 of 100 packets are left, and 0.4 packets
-    /// are added per RTT. 160 ms, a buffer of the BDP: a half, and 1.
+    /// 80 ms without a queue and 100 ms with all of it: 0.8 of 100 packets are left, and 0.4
+    /// packets are added per RTT. 160 ms, a buffer of the BDP: a half, and 1.
     #[test]
     fn a_cut_empties_the_queue_and_no_more() {
         let mut window = avoiding::<AimdQueue>(100.0, &[]);

@@ -13,8 +13,8 @@
 //! DCTCP.
 //!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
-//! - D1: L_n and R_n are in packets; RTT in the filter is the smoothed one and in ownd the smallest,
-//!   so that a standing queue does not keep itself.
+//! - D1: L_n and R_n are in packets; RTT in the filter is the smoothed one and in ownd the
+//!   smallest, so that a standing queue does not keep itself.
 //! - D2: marks reduce the window once per window of data. An ACK carries its packet's mark back, by
 //!   its code instead of ECE.
 //! - D3: duplicate ACKs come with a mark if any ACK of the last window of data had one.
@@ -117,8 +117,8 @@ mod tests {
     use crate::roles::Sender;
     use crate::tests::{avoiding, loss, lost, near, timed};
 
-    /// RTT 100 ms: the first ACK of 10 packets gives 10/(0.1 + 0.1) = 50 packets/s; 10 more after 50
-    /// ms give (0.1*50 + 10)/(0.05 + 0.1) = 100. With a smallest RTT of 80 ms, ownd is 8.
+    /// RTT 100 ms: the first ACK of 10 packets gives 10/(0.1 + 0.1) = 50 packets/s; 10 more after
+    /// 50 ms give (0.1*50 + 10)/(0.05 + 0.1) = 100. With a smallest RTT of 80 ms, ownd is 8.
     #[test]
     fn the_estimate_is_the_papers_filter() {
         let mut window = avoiding::<Jersey>(20.0, &[]);

@@ -2,13 +2,13 @@
 //! multilevel explicit congestion notification", SCI 2001; the router is
 //! [`crate::aqm::mecn`].
 //!
-//! TCP whose cut depends on the level of congestion that comes back in the two ECN bits: without any
-//! (01) the window grows as Reno's, at incipient congestion (10) it loses beta_1, at moderate (11)
-//! beta_2, and at a loss, which is severe, beta_3.
+//! TCP whose cut depends on the level of congestion that comes back in the two ECN bits: without
+//! any (01) the window grows as Reno's, at incipient congestion (10) it loses beta_1, at moderate
+//! (11) beta_2, and at a loss, which is severe, beta_3.
 //!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
-//! - D1: each ACK carries its packet's level back in the two bits; the paper has CWR and ECE for it,
-//!   which leave no acknowledgement of the cut.
+//! - D1: each ACK carries its packet's level back in the two bits; the paper has CWR and ECE for
+//!   it, which leave no acknowledgement of the cut.
 //! - D2: levels cut once per window of data, by the one that comes first; a higher one within the
 //!   same window cuts by what is missing.
 
@@ -116,8 +116,8 @@ mod tests {
         Ack { code, ..ack(1) }
     }
 
-    /// 100 packets: 80 at 10, then 60 at 11 of the same window of data, and no more; in the next 48;
-    /// a loss halves.
+    /// 100 packets: 80 at 10, then 60 at 11 of the same window of data, and no more; in the next
+    /// 48; a loss halves.
     #[test]
     fn each_level_takes_its_part() {
         let mut window = avoiding::<Mecn>(100.0, &[]);

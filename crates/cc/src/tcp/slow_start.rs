@@ -248,8 +248,8 @@ mod tests {
     use super::*;
     use crate::tests::{ack, ms, near};
 
-    /// ACKs `gap` apart from a round's begin on, the smallest RTT being 100 ms: a train of 50 ms ends
-    /// slow start, where gaps are 2 ms at most and the window has 16 packets.
+    /// ACKs `gap` apart from a round's begin on, the smallest RTT being 100 ms: a train of 50 ms
+    /// ends slow start, where gaps are 2 ms at most and the window has 16 packets.
     #[test]
     fn a_train_of_half_an_rtt_ends_slow_start() {
         let end = |gap: u64, from: f64| {

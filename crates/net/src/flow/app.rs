@@ -6,9 +6,10 @@
 //! and off periods that clock stands still while the application is off, so that the long-run mean
 //! is the rate times the share of time on, however short the periods are.
 //!
-//! A video in layers offers its packets at the rate of as many layers as its pace, or its window over
-//! the smoothed RTT, has room for, and chooses anew every so often (Hsiao, Hwang, "A max-min fairness congestion
-//! control for streaming layered video", ICASSP 2004, have the layers picked by XCP's rate).
+//! A video in layers offers its packets at the rate of as many layers as its pace, or its window
+//! over the smoothed RTT, has room for, and chooses anew every so often (Hsiao, Hwang, "A max-min
+//! fairness congestion control for streaming layered video", ICASSP 2004, have the layers picked by
+//! XCP's rate).
 //!
 //! The next offer is part of a source's `boundary`, so a source without an application of this kind
 //! pays nothing.

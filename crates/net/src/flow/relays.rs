@@ -1,5 +1,5 @@
-//! Proxies that end one connection and begin another: what arrives in order at the sink of a flow is
-//! what the source of the next one has to send. Split TCP and performance enhancing proxies (RFC
+//! Proxies that end one connection and begin another: what arrives in order at the sink of a flow
+//! is what the source of the next one has to send. Split TCP and performance enhancing proxies (RFC
 //! 3135, section 2).
 //!
 //! Both ends that meet in a proxy take all their packets by events, so that the one sees what the

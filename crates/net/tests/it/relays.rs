@@ -67,8 +67,8 @@ fn a_transfer_goes_through_two_proxies() {
 }
 
 /// Connections of 20 ms with 1 % of losses have TCP's rate at that RTT, and one over all of it that
-/// at 590 ms and 1.99 % of losses: sqrt(3/2)/(RTT sqrt(p)) packets/s, of which SACK has 0.81 to 0.92
-/// at 1 % (docs of the protocols).
+/// at 590 ms and 1.99 % of losses: sqrt(3/2)/(RTT sqrt(p)) packets/s, of which SACK has 0.81 to
+/// 0.92 at 1 % (docs of the protocols).
 #[test]
 fn split_connections_have_the_short_paths_rate() {
     let flows = |sets: &[&str]| {

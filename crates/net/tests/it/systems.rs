@@ -161,8 +161,8 @@ fn decbit_is_at_the_knee() {
     assert!(link.utilization_ratio > 0.85, "{}", link.utilization_ratio);
 }
 
-/// In its model multi-level ECN keeps the queue between min_th and max_th, and so here: 20 and 60 of
-/// a buffer of 120 packets.
+/// In its model multi-level ECN keeps the queue between min_th and max_th, and so here: 20 and 60
+/// of a buffer of 120 packets.
 #[test]
 fn mecn_keeps_its_queue_between_its_thresholds() {
     let sets = ["topology.buffer=120pkt", "flows.ftp.count=10", "queues.router.w_q=0.02"];
@@ -189,8 +189,8 @@ fn a_cut_by_the_queue_keeps_a_link_with_a_small_buffer_full() {
     assert!(queue > 0.97 && (reno / model - 1.0).abs() < 0.1, "{queue} {reno}");
 }
 
-/// Random losses of 1 % are no congestion to TCP-Jersey, as no router warns; Reno's rate at 80 ms is
-/// sqrt(3/2)/(0.08 * 0.1) = 153 packets/s. What Jersey lacks of the link are timeouts of lost
+/// Random losses of 1 % are no congestion to TCP-Jersey, as no router warns; Reno's rate at 80 ms
+/// is sqrt(3/2)/(0.08 * 0.1) = 153 packets/s. What Jersey lacks of the link are timeouts of lost
 /// retransmissions, which SACK does not find.
 #[test]
 fn jersey_tells_losses_of_the_line_from_congestion() {
@@ -225,8 +225,8 @@ fn ack_trains_end_slow_start_without_losses() {
 }
 
 /// Congestion control without repair (RFC 4341): the window is SACK's and what is lost stays lost.
-/// With every 50th packet lost and 80 ms, the sawtooth has 50 packets from W/2 to W: 3/8 W^2 = 50 and
-/// a mean of 3/4 W = 8.66 packets per RTT. SACK has less, as a round of repair goes by without
+/// With every 50th packet lost and 80 ms, the sawtooth has 50 packets from W/2 to W: 3/8 W^2 = 50
+/// and a mean of 3/4 W = 8.66 packets per RTT. SACK has less, as a round of repair goes by without
 /// growth.
 #[test]
 fn dccp_controls_and_does_not_repair() {

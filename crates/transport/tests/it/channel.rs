@@ -67,8 +67,8 @@ impl Run {
         }
     }
 
-    /// Where nothing is sent again: all ends, in whatever way. A gap that is forgotten before any ACK
-    /// of it has come through counts as delivered.
+    /// Where nothing is sent again: all ends, in whatever way. A gap that is forgotten before any
+    /// ACK of it has come through counts as delivered.
     fn finish_without_repair(&mut self) {
         self.send();
         for _ in 0..200_000 {

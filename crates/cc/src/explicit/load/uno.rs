@@ -1,5 +1,6 @@
-//! UNO: MLCP's load factor by one bit of each packet. Vasic, Kuntimaddi, Kostic, "One bit is enough:
-//! a framework for deploying explicit feedback congestion control protocols", COMSNETS 2009.
+//! UNO: MLCP's load factor by one bit of each packet. Vasic, Kuntimaddi, Kostic, "One bit is
+//! enough: a framework for deploying explicit feedback congestion control protocols",
+//! COMSNETS 2009.
 //!
 //! The article's abstract is what was at hand: a framework in which fine-grained feedback, MLCP's
 //! load factor first of all, travels in one ECN bit, as several packets' identification fields in
@@ -246,8 +247,8 @@ mod tests {
     use super::*;
     use crate::tests::{ack_after, departing, ms, passing, router_context, sender_context};
 
-    /// Numbers 0 to 15 ask about the levels 2, 10, 6, 14, 4, 12, 8, 15 (for 16), and so on: any two in
-    /// a row are half of the range apart.
+    /// Numbers 0 to 15 ask about the levels 2, 10, 6, 14, 4, 12, 8, 15 (for 16), and so on: any two
+    /// in a row are half of the range apart.
     #[test]
     fn sixteen_packets_ask_about_all_levels() {
         let level = |id| UnoHeader { id }.level();

@@ -17,8 +17,9 @@
 //! fair in as many round trips as the network has levels of bottlenecks, times four.
 //!
 //! Deviations: A1 to A3 of [`super::abr`], and
-//! - D1: a flow is marked if its rate is below mu, with itself counted as unmarked; the report marks
-//!   at mu, too. At rest both give the same mu, and a new flow is never shown what is left by all.
+//! - D1: a flow is marked if its rate is below mu, with itself counted as unmarked; the report
+//!   marks at mu, too. At rest both give the same mu, and a new flow is never shown what is left by
+//!   all.
 //! - D2: marks of the other flows are taken anew when their next packets come, not all at once when
 //!   mu moves: a switch has its flows' records in the link's cells and looks at one of them at a
 //!   time. Until then mu is too low, never too high.

@@ -238,9 +238,9 @@ mod tests {
     use crate::tests::{ack, loss, ms, near, passing, router_context, sender_context};
     use units::Span;
 
-    /// 8 Mb/s: 1 ms per packet. Packets come at 0, 0 and 0 ms and are served at 0, 1 and 2: 3, 2 and
-    /// 1 are here for 1 ms each, then nobody up to 10 ms. The cycle's average is 6 ms of packets over
-    /// 10 ms, which the packet at 10 ms sees with nothing of its own.
+    /// 8 Mb/s: 1 ms per packet. Packets come at 0, 0 and 0 ms and are served at 0, 1 and 2: 3, 2
+    /// and 1 are here for 1 ms each, then nobody up to 10 ms. The cycle's average is 6 ms of
+    /// packets over 10 ms, which the packet at 10 ms sees with nothing of its own.
     #[test]
     fn the_average_is_over_a_busy_and_an_idle_period() {
         let context = router_context(Rate(8_000_000), 100);
@@ -257,8 +257,8 @@ mod tests {
         assert!(near(router.average, 0.6), "{}", router.average);
         assert_eq!(ecn, Ecn::Ect0);
         router.on_departure(ms(10), passing(&mut ecn), queue(0));
-        // Up to 10.5 ms it is 6.5 ms of packets over 10.5; ten wait then, up to 11 ms: 11 of them for
-        // half a millisecond make 12 over 11.
+        // Up to 10.5 ms it is 6.5 ms of packets over 10.5; ten wait then, up to 11 ms: 11 of them
+        // for half a millisecond make 12 over 11.
         let half = ms(10) + Span::from_micros(500);
         router.on_arrival(half, passing(&mut ecn), queue(9));
         assert!(near(router.average, 6.5 / 10.5));
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!(ecn, Ecn::Ce);
     }
 
-    /// A window of 4 looks at the last 4 of 8 ACKs: with one or none of them marked it is 5, with two
-    /// 3.5. What came before does not count.
+    /// A window of 4 looks at the last 4 of 8 ACKs: with one or none of them marked it is 5, with
+    /// two 3.5. What came before does not count.
     #[test]
     fn half_of_the_second_window_decides() {
         for (marked, cwnd) in [(0, 5.0), (1, 5.0), (2, 3.5), (4, 3.5)] {

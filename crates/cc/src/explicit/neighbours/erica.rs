@@ -1,6 +1,6 @@
 //! ERICA, explicit rate indication for congestion avoidance. Jain, Kalyanaraman, Goyal, Fahmy,
-//! Viswanathan, "ERICA switch algorithm: a complete description", ATM Forum 96-1172, the basic algorithm and
-//! appendix.
+//! Viswanathan, "ERICA switch algorithm: a complete description", ATM Forum 96-1172, the basic
+//! algorithm and appendix.
 //!
 //! A switch measures the load factor z of each averaging interval against its target capacity and
 //! counts the active flows N. A flow is granted the larger of a fair share, target/N, which brings

@@ -242,8 +242,8 @@ mod tests {
         }
     }
 
-    /// Two flows at 900,000 and 225,000 bytes/s, together the target: by (1 - delta) and (1 + delta)
-    /// they come to 810,000 and 247,500, at z = 0.94 of the target.
+    /// Two flows at 900,000 and 225,000 bytes/s, together the target: by (1 - delta) and (1 +
+    /// delta) they come to 810,000 and 247,500, at z = 0.94 of the target.
     #[test]
     fn rates_come_together_and_the_load_stays_in_the_band() {
         let mut rates = [900_000.0, 225_000.0];

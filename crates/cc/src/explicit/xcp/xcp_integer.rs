@@ -94,9 +94,10 @@ mod tests {
     use crate::roles::{Backlog, Ecn, Passing, Router};
     use crate::tests::{ms, near, router_context};
 
-    /// 20 packets of 1000 B in 50 ms at 8 Mb/s: y = 400 000, phi = 0.4*0.125*600 000 = 30 000, h = 0.
-    /// Windows of 20 000 B at 125 ms: rtt*s/cwnd = 6.25 ms each, 125 ms in all; xi_p = 30 000/(0.125 *
-    /// 0.125), and a packet gets rtt*xi_p*0.00625 = 1500 B. In units of 400 B that is 1200.
+    /// 20 packets of 1000 B in 50 ms at 8 Mb/s: y = 400 000, phi = 0.4*0.125*600 000 = 30 000,
+    /// h = 0. Windows of 20 000 B at 125 ms: rtt*s/cwnd = 6.25 ms each, 125 ms in all; xi_p = 30
+    /// 000/(0.125 * 0.125), and a packet gets rtt*xi_p*0.00625 = 1500 B. In units of 400 B that
+    /// is 1200.
     #[test]
     fn feedback_is_a_whole_number_of_units() {
         for (unit, feedback, lost) in [(1.0, 1500.0, 0.0), (400.0, 1200.0, 300.0)] {
