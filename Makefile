@@ -30,7 +30,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
 	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows \
-	docs docs-figures docs-links docs-lighthouse docs-reference gallery models notebook locks \
+	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
 	deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
 help:
@@ -199,6 +199,9 @@ docs-reference: ## regenerate docs/reference
 
 gallery: $(DEV)/installed ## draw the gallery's pictures and write its pages: docs/gallery
 	$(DEV)/bin/python python/tools/make_gallery.py
+
+systems: ## regenerate docs/reference/systems.md from systems.toml
+	$(PYTHON) python/tools/make_systems.py docs/reference/systems.toml docs/reference/systems.md
 
 models: ## regenerate python/clearpipe/scenario.py from its JSON Schema (after docs-reference)
 	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \

@@ -40,13 +40,16 @@ pub enum Recovery {
     /// segments are lost (RACK-TLP, RFC 8985). A window that a loss reduces is come down to by
     /// proportional rate reduction (PRR, RFC 9937).
     Rack,
+    /// RFC 4340 and RFC 4341: losses are found as by SACK and told to the controller, and nothing
+    /// is sent again.
+    Dccp,
     /// Nothing is sent again; what is lost is passed over.
     None,
 }
 
 impl Recovery {
     /// All of them.
-    pub const ALL: [Recovery; 8] = [
+    pub const ALL: [Recovery; 9] = [
         Recovery::Tahoe,
         Recovery::Reno,
         Recovery::NewReno,
@@ -54,6 +57,7 @@ impl Recovery {
         Recovery::RateHalving,
         Recovery::Decoupled,
         Recovery::Rack,
+        Recovery::Dccp,
         Recovery::None,
     ];
 
@@ -67,14 +71,15 @@ impl Recovery {
             Recovery::RateHalving => "rate-halving",
             Recovery::Decoupled => "decoupled",
             Recovery::Rack => "rack",
+            Recovery::Dccp => "dccp",
             Recovery::None => "none",
         }
     }
 
     /// Does the receiver say which segments beyond the cumulative number it has?
     pub fn selective(self) -> bool {
-        use Recovery::{Decoupled, Rack, RateHalving, Sack};
-        matches!(self, Sack | RateHalving | Decoupled | Rack)
+        use Recovery::{Dccp, Decoupled, Rack, RateHalving, Sack};
+        matches!(self, Sack | RateHalving | Decoupled | Rack | Dccp)
     }
 
     /// Is a lost retransmission found before the timer runs out?
@@ -847,6 +852,8 @@ headers! {
     Dpcp(load::dpcp::DpcpHeader);
     Bmcc(load::bmcc::BmccHeader);
     Stamp(tcp::delivery::Stamp);
+    Abr(neighbours::abr::RmCell) = 0x4142; // "AB"
+    Uno(load::uno::UnoHeader);
 }
 
 protocols! {
@@ -993,6 +1000,38 @@ protocols! {
         router: Some("ixcp-plus"),
         summary: "EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
+    Mpcp { name: "mpcp", sender: Boxed<load::mpcp::MpcpSender>, recovery: Reno,
+        router: Some("mpcp"),
+        summary: "EXPERIMENTAL: DPCP with chains of up to four packets, two bits of the load factor in each",
+        source: "after Li, Yousefi'zadeh, Distributed ECN-based congestion control, section V; CCR 39(5), 2009" }
+    XcpR { name: "xcp-r", sender: xcp::xcp_r::XcpRSender, recovery: Reno, router: Some("xcp"),
+        summary: "XCP-r: the receiver adds up the feedback, so that lost ACKs lose none",
+        source: "Lopez-Pacheco, Pham, MICC-ICON 2005, as Zan and Yang cite it (section VI)" }
+    Osu { name: "osu", sender: neighbours::osu::OsuSender, recovery: Sack, router: Some("osu"),
+        summary: "OSU scheme: every flow divides its rate by the load, and by a little more or less",
+        source: "Jain, Kalyanaraman, Viswanathan, ATM Forum 94-0883; Performance Evaluation 31, 1997" }
+    Erica { name: "erica", sender: neighbours::erica::EricaSender, recovery: Sack,
+        router: Some("erica"), summary: "ERICA: the larger of a fair share and of the rate over the load",
+        source: "Jain, Kalyanaraman, Goyal, Fahmy, Viswanathan, ATM Forum 96-1172" }
+    Charny { name: "charny", sender: neighbours::charny::CharnySender, recovery: Sack,
+        router: Some("charny"),
+        summary: "Explicit rates by consistent marking: what flows held elsewhere leave, in equal parts",
+        source: "Charny, MIT/LCS/TR-601, 1994; Charny, Clark, Jain, ICC 1995" }
+    Decbit { name: "decbit", sender: neighbours::decbit::DecbitSender, recovery: Sack,
+        router: Some("decbit"), summary: "DECbit: half of the bits of every second window decide",
+        source: "Ramakrishnan, Jain, TOCS 8(2), 1990" }
+    Mecn { name: "mecn", sender: Boxed<tcp::mecn::MecnSender>, recovery: Sack,
+        router: Some("mecn"), summary: "Multi-level ECN: a cut for each level of congestion",
+        source: "Durresi, Sridharan, Liu, Goyal, Jain, SCI 2001" }
+    Jersey { name: "jersey", sender: Boxed<tcp::jersey::JerseySender>, recovery: Sack, router: None,
+        summary: "TCP-Jersey: a window by the estimated bandwidth where routers warn, no cut where not",
+        source: "Xu, Tian, Ansari, JSAC 22(4), 2004" }
+    AimdQueue { name: "aimd-queue", sender: Boxed<tcp::aimd_queue::AimdQueueSender>, recovery: Sack,
+        router: None, summary: "AIMD whose cut is RTTmin/RTTmax, so that small buffers keep the link full",
+        source: "Shorten, Leith, ToN 15(4), 2007" }
+    Uno { name: "uno", sender: load::uno::UnoSender, recovery: Decoupled, router: Some("uno"),
+        summary: "EXPERIMENTAL: UNO: MLCP whose load factor takes one bit of each of sixteen packets",
+        source: "after Vasic, Kuntimaddi, Kostic, COMSNETS 2009" }
 }
 
 queues! {
@@ -1115,4 +1154,28 @@ queues! {
     XcpLaw { name: "xcp-law", router: xcp::xcp_law::XcpLawRouter, role: Feedback,
         summary: "XCP with a binomial law in place of AIMD in its fairness controller",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
+    Mpcp { name: "mpcp", router: load::mpcp::MpcpRouter, role: Feedback,
+        summary: "EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits to each packet of a chain",
+        source: "after Li, Yousefi'zadeh, Distributed ECN-based congestion control, section V; CCR 39(5), 2009" }
+    Osu { name: "osu", scheduler: neighbours::osu::OsuRouter, role: Policy,
+        summary: "OSU scheme's switch: the load of an interval, and a band around its target",
+        source: "Jain, Kalyanaraman, Viswanathan, ATM Forum 94-0883; Performance Evaluation 31, 1997" }
+    Erica { name: "erica", scheduler: neighbours::erica::EricaRouter, role: Policy,
+        summary: "ERICA's switch: load, active flows, and the largest grant of the interval before",
+        source: "Jain, Kalyanaraman, Goyal, Fahmy, Viswanathan, ATM Forum 96-1172" }
+    Charny { name: "charny", scheduler: neighbours::charny::CharnyRouter, role: Policy,
+        summary: "Charny's switch: records every flow's rate and advertises what is left for the others",
+        source: "Charny, MIT/LCS/TR-601, 1994; Charny, Clark, Jain, ICC 1995" }
+    Decbit { name: "decbit", router: neighbours::decbit::DecbitRouter, role: Policy,
+        summary: "DECbit: marks while the average queue of two busy cycles is one packet or more",
+        source: "Ramakrishnan, Jain, TOCS 8(2), 1990" }
+    Mecn { name: "mecn", router: aqm::mecn::Mecn, role: Policy,
+        summary: "Multi-level ECN: RED with a mark for incipient and one for moderate congestion",
+        source: "Durresi, Sridharan, Liu, Goyal, Jain, SCI 2001" }
+    XcpInteger { name: "xcp-integer", router: xcp::xcp_integer::XcpIntegerRouter, role: Feedback,
+        summary: "XCP whose feedback is in whole units, as in a router without fractions",
+        source: "after Zhang, Henderson, INFOCOM 2005" }
+    Uno { name: "uno", router: load::uno::UnoRouter, role: Feedback,
+        summary: "EXPERIMENTAL: UNO's marks: is MLCP's load code at or above the packet's level?",
+        source: "after Vasic, Kuntimaddi, Kostic, COMSNETS 2009" }
 }

@@ -301,7 +301,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
             no(key("arrivals"), "flows that come while the run goes on are simulated only");
         }
         if group.app != App::Greedy {
-            no(key("rate"), "applications with a rate are simulated only");
+            let text = "applications that do not send all at once are simulated only";
+            no(key(group.app.key()), text);
         }
         if kernel_name(kind).is_none() && !explicit {
             no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
@@ -318,7 +319,10 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         if explicit && !whole {
             no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
         }
-        if matches!(recovery, Recovery::Tahoe | Recovery::RateHalving | Recovery::None) {
+        if matches!(
+            recovery,
+            Recovery::Tahoe | Recovery::RateHalving | Recovery::Dccp | Recovery::None
+        ) {
             no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
         }
         if group.count > MAX_COUNT {

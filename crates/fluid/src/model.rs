@@ -241,7 +241,8 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
             return refuse(key("arrivals"), text);
         }
         if group.app != App::Greedy {
-            return refuse(key("rate"), "an application with a rate of its own has no fluid form");
+            let text = "an application that does not send all at once has no fluid form";
+            return refuse(key(group.app.key()), text);
         }
     }
     if scenario.transport.delayed_ack.is_some() {

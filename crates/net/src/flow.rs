@@ -9,6 +9,7 @@
 pub mod app;
 pub mod arrivals;
 pub mod events;
+pub mod relays;
 pub mod reports;
 
 use cc::registry::{AnyReceiver, AnySender};
@@ -198,6 +199,17 @@ impl Source {
     pub fn end_hold(&mut self, next: Option<Time>) {
         if self.held && next.is_none() {
             (self.held, self.prompt) = (false, true);
+        }
+    }
+
+    /// From one packet to the next, by its pace or by its window over the smoothed RTT; before a
+    /// sample of that the longest.
+    pub fn own_gap(&self, data_bytes: u32) -> Span {
+        let window = self.sender.window();
+        match (self.sender.pacing(), self.outbound.srtt()) {
+            (Some(pace), _) => pace.serialization(data_bytes),
+            (None, Some(srtt)) => Span(srtt.0 / window),
+            (None, None) => Span(u64::MAX),
         }
     }
 

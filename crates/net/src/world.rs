@@ -29,6 +29,7 @@ use units::{Span, Time};
 use crate::flow::app::Apps;
 use crate::flow::arrivals::Arrivals;
 use crate::flow::events::{Echoed, Leaving, Taken};
+use crate::flow::relays::Relays;
 use crate::flow::reports::Reporters;
 use crate::flow::{Access, Annals, Path, Sink, Source};
 use crate::islands::Islands;
@@ -121,6 +122,7 @@ pub struct World {
     pub apps: Apps,
     pub arrivals: Arrivals,
     pub reporters: Reporters,
+    pub relays: Relays,
     /// Scratch: what a link with classes drops of what waits.
     pub gone: Vec<Waiting>,
     pub islands: Islands,
@@ -402,8 +404,10 @@ impl World {
     pub fn on_source_timers(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         if source.boundary <= now {
-            let next = self.apps.offer(flow, source.group, now, &mut source.outbound);
-            source.on_boundary(now, next, self.annals[flow as usize].stop);
+            let own = source.own_gap(self.data_bytes);
+            let flow = (flow, source.group);
+            let next = self.apps.offer(flow, now, own, &mut source.outbound);
+            source.on_boundary(now, next, self.annals[flow.0 as usize].stop);
         }
         source.on_timers(now);
         if source.outbound.finished() {
@@ -495,6 +499,9 @@ impl World {
         }
         self.acknowledged(now, flow, id);
         self.look_at_source(now, flow);
+        if let Some(before) = self.relays.before(flow) {
+            self.relay(now, before);
+        }
     }
 
     /// Records what a source that is watched has come to.
@@ -564,6 +571,29 @@ impl World {
             self.agenda.again(next, event(Due::Down, flow));
         }
         self.deliver(now, flow, id);
+        if let Some(after) = self.relays.after(flow) {
+            self.relay(now, after);
+        }
+    }
+
+    /// A flow whose data a proxy relays, or that relays, may send up to what it has and what fits
+    /// behind it ([`crate::flow::relays`]).
+    #[cold]
+    fn relay(&mut self, now: Time, flow: u32) {
+        self.allow(flow);
+        self.send(now, flow);
+        self.look_at_source(now, flow);
+    }
+
+    /// The bound that [`World::relay`] sets.
+    pub(crate) fn allow(&mut self, flow: u32) {
+        let before = self.relays.before(flow);
+        let has = before.map_or(u64::MAX, |flow| self.sinks[flow as usize].inbound.cumulative());
+        let out = self.relays.after(flow).map(|flow| self.sources[flow as usize].outbound.una());
+        let fits = out.map_or(u64::MAX, |una| una.saturating_add(self.relays.buffer(flow)));
+        let source = &mut self.sources[flow as usize];
+        // What was sent stays sent.
+        source.outbound.offer(has.min(fits).max(source.outbound.nxt()));
     }
 
     /// A data packet is at its sink, at `now`.

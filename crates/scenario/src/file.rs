@@ -327,6 +327,19 @@ table! {
         on: DelayLaw = optional("always");
         /// With `rate`: how long a break is.
         off: DelayLaw = optional("no breaks");
+        /// Video in layers: the rate of each, the base first; at most 8. The application offers
+        /// data at the rate of as many as the flow's pace, or its window over the smoothed RTT, has
+        /// room for, and of the base at least.
+        layers: Vec<At<Rate>> = optional("no layers");
+        /// With `layers`: the time between two choices.
+        layer_time: Span = optional("1s");
+        /// A group before this one, with as many flows: what arrives at the sink of each of them
+        /// is what the flow of the same number here has to send, as at a proxy that ends one
+        /// connection and begins another (split TCP, a PEP).
+        relay: String = optional("data of its own");
+        /// With `relay`: what the proxy holds of each flow, from its arrival to its
+        /// acknowledgement; the source before sends no more than fits.
+        relay_buffer: PlainAmount = optional("no limit");
     }
 }
 

@@ -31,7 +31,7 @@ pub use model::line::{
     Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace,
 };
 pub use model::parts::{Parts, parts, registered};
-pub use model::traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
+pub use model::traffic::{App, Arrivals, GapLaw, MAX_LAYERS, Size, SizeLaw};
 pub use model::{
     Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart,
     Rttvar, Scenario, Series, Start, Transport,

@@ -31,6 +31,9 @@ pub struct AckOut {
 /// acknowledged older ones take their place.
 const RECENT: usize = 8;
 
+/// As far back a gap that is never filled is remembered [segments].
+const REMEMBERED: u64 = 1024;
+
 /// No delay of ACKs.
 const AT_ONCE: Span = Span(u64::MAX);
 /// No ACKs but those that are asked for: a delay that is never over.
@@ -194,7 +197,23 @@ impl Inbound {
         if !new && self.recovery == Recovery::Rack {
             self.twice = Some(seq);
         }
+        if self.recovery == Recovery::Dccp {
+            self.forget_gaps();
+        }
         DataOutcome { new, ack_now: true }
+    }
+
+    /// Where nothing is sent again gaps stay. The oldest is given up when an ACK could not tell of
+    /// it any more.
+    fn forget_gaps(&mut self) {
+        let Some(out_of_order) = &self.out_of_order else { return };
+        if out_of_order.blocks < RECENT && out_of_order.end - self.cumulative < REMEMBERED {
+            return;
+        }
+        let first = out_of_order.ring.next_member(self.cumulative, out_of_order.end);
+        self.skipped += first - self.cumulative;
+        self.cumulative = first;
+        self.fill();
     }
 
     /// What is missing below `seq` is not waited for; what was passed over may yet come, once.

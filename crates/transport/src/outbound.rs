@@ -274,8 +274,17 @@ impl Outbound {
             return event;
         }
         self.rto.back_off();
-        self.deadline = now + self.rto.rto();
         self.backed_off = true;
+        if self.recovery == Recovery::Dccp {
+            (self.una, self.recover, self.reduced) = (self.nxt, self.nxt, self.nxt);
+            (self.deadline, self.bonus, self.limited) = (Time::NEVER, 0, 0);
+            self.quiet = true;
+            if let Some(board) = &mut self.board {
+                board.clear();
+            }
+            return event;
+        }
+        self.deadline = now + self.rto.rto();
         self.go_back();
         event
     }
@@ -449,6 +458,9 @@ impl Outbound {
             return self.on_timed_ack(now, ack);
         }
         let &AckIn { sack, ece, .. } = ack;
+        if self.recovery == Recovery::Dccp {
+            return self.on_vector(now, cumulative, sack, ece);
+        }
         let acked = cumulative.saturating_sub(self.una);
         let duplicate = cumulative == self.una && self.una < self.nxt;
         let mut delivered = acked;
@@ -473,6 +485,50 @@ impl Outbound {
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
         self.outcome(count(delivered), count(acked), lost, loss)
+    }
+
+    /// An ACK where nothing is sent again (RFC 4341, section 5): blocks and cumulative number are
+    /// the ACK vector. What is lost is done with as what has arrived is, and is told once per
+    /// window of data. A gap that the receiver has forgotten before any ACK of it came through
+    /// counts as delivered, where DCCP's vector would still tell.
+    fn on_vector(&mut self, now: Time, cumulative: u64, sack: &[Range], ece: bool) -> AckOutcome {
+        let (una, nxt, dup_thresh) = (self.una, self.nxt, u64::from(self.dup_thresh));
+        let mut delivered = 0;
+        if cumulative > self.una {
+            let known = self.board.as_mut().map_or(0, |board| board.advance(una, cumulative));
+            (self.una, delivered) = (cumulative, cumulative - una - known);
+        }
+        let (from, recover) = (self.una, self.recover);
+        let board = self.board();
+        let news = board.update_from(from, nxt, sack);
+        let lost = board.raise_edge(dup_thresh);
+        let edge = board.edge();
+        let to = board.resolved(from);
+        board.advance(from, to);
+        self.bonus = count(board.sacked());
+        (self.una, self.limited) = (to, 0);
+        delivered += news;
+        if delivered > 0 {
+            self.end_back_off();
+            self.restart_timer(now);
+        }
+        self.untold = self.untold.saturating_add(count(lost));
+        let mut loss = None;
+        if lost > 0 && edge > recover {
+            self.fast_retransmits += 1;
+            let in_flight = count(nxt - from);
+            (self.recover, self.reduced) = (nxt, nxt);
+            loss = Some(LossEvent {
+                kind: LossKind::DupAcks,
+                in_flight,
+                lost: count(lost),
+                repeated: false,
+            });
+        }
+        let loss = if ece && loss.is_none() { self.on_ece() } else { loss };
+        self.quiet = self.sacked() == 0;
+        let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
+        self.outcome(count(delivered), count(self.una - una), lost, loss)
     }
 
     /// A report of all below `cumulative`. It may be the last that is left of the transfer, which

@@ -122,13 +122,34 @@ impl Scoreboard {
     /// RFC 6675's Update, with the blocks clipped to what is outstanding above `una`; returns the
     /// number of segments that are news.
     pub(crate) fn update(&mut self, una: u64, nxt: u64, blocks: &[Range]) -> u64 {
+        self.update_above((una, una + 1), nxt, blocks)
+    }
+
+    /// The same where `una` itself may have arrived: what is below it is done with for another
+    /// reason ([`cc::registry::Recovery::Dccp`]).
+    pub(crate) fn update_from(&mut self, una: u64, nxt: u64, blocks: &[Range]) -> u64 {
+        self.update_above((una, una), nxt, blocks)
+    }
+
+    /// What is neither SACKed nor lost begins here.
+    pub(crate) fn resolved(&self, una: u64) -> u64 {
+        let from = self.edge.max(una);
+        if self.sacked == 0 { from } else { self.ring.next_hole(from, self.sack_end.max(from)) }
+    }
+
+    /// Holes below are lost.
+    pub(crate) fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    fn update_above(&mut self, (una, least): (u64, u64), nxt: u64, blocks: &[Range]) -> u64 {
         // Both may have stayed behind while nothing was missing.
         self.edge = self.edge.max(una);
         self.next_retransmit = self.next_retransmit.max(una);
         let mut news = 0;
         let mut seen = SackBlocks::default();
         for block in blocks {
-            let block = Range { start: block.start.max(una + 1), end: block.end.min(nxt) };
+            let block = Range { start: block.start.max(least), end: block.end.min(nxt) };
             if block.start < block.end {
                 self.sack_end = self.sack_end.max(block.end);
                 self.ring.reserve(una, self.sack_end);

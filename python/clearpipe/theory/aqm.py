@@ -74,7 +74,7 @@ def margin(aqm: Aqm, path: Path, tuning: Tuning = Tuning()) -> Margin:
     if aqm in ("vq", "avq"):
         return _virtual(path, tuning.avq_alpha if aqm == "avq" else 0.0, tuning.gamma)
     omega = np.geomspace(1e-9 / path.rtt, 1e5 / path.rtt, 20001)
-    loop = _window(omega, path) * _controller(aqm, omega, path, tuning)
+    loop = open_loop(aqm, omega, path, tuning)
     above = np.flatnonzero(np.abs(loop) > 1)
     if not len(above):
         return Margin(inf, 0.0)
@@ -85,6 +85,11 @@ def margin(aqm: Aqm, path: Path, tuning: Tuning = Tuning()) -> Margin:
     crossover = float(omega[last] * (omega[last + 1] / omega[last]) ** part)
     phase = float(np.interp(crossover, omega, np.unwrap(np.angle(loop))))
     return Margin(pi + phase - crossover * path.rtt, crossover)
+
+
+def open_loop(aqm: Aqm, omega: Array, path: Path, tuning: Tuning = Tuning()) -> Complex:
+    """The loop of TCP with RED, REM or PI at j omega [1/s], without its delay."""
+    return np.asarray(_window(omega, path) * _controller(aqm, omega, path, tuning))
 
 
 def _window(omega: Array, path: Path) -> Complex:

@@ -118,10 +118,31 @@ def rightmost_root(
 ) -> complex:
     """The root of largest real part of x' = A x + sum of B_k x(t - d_k), all of it stable below 0.
 
-    By collocation of the generator of the solution on Chebyshev points (Breda, Maset, Vermiglio,
-    SIAM J. Sci. Comput. 27(2), 2005), then Newton's method on the characteristic determinant. Of a
-    pair of complex roots the one above the axis.
+    Of a pair of complex roots the one above the axis; as `roots` finds them.
     """
+    polished = _roots(now, delayed, nodes)
+    found = max(polished, key=lambda root: root.real)
+    return complex(found.real, abs(found.imag))
+
+
+def roots(
+    now: ArrayLike, delayed: Sequence[tuple[ArrayLike, float]], count: int, nodes: int = 20
+) -> list[complex]:
+    """The `count` roots of largest real part, from the right; one of each pair of complex ones.
+
+    By collocation of the generator of the solution on Chebyshev points (Breda, Maset, Vermiglio,
+    SIAM J. Sci. Comput. 27(2), 2005), then Newton's method on the characteristic determinant. Of
+    n states the collocation is trusted for 2 n + 4 roots.
+    """
+    found: list[complex] = []
+    for root in sorted(_roots(now, delayed, nodes), key=lambda root: -root.real):
+        above = complex(root.real, abs(root.imag))
+        if all(abs(above - other) > 1e-6 * max(abs(above), 1.0) for other in found):
+            found.append(above)
+    return found[:count]
+
+
+def _roots(now: ArrayLike, delayed: Sequence[tuple[ArrayLike, float]], nodes: int) -> list[complex]:
     matrix = np.atleast_2d(np.asarray(now, dtype=float))
     terms = [(np.atleast_2d(np.asarray(b, dtype=float)), float(d)) for b, d in delayed]
     size, longest = len(matrix), max(d for _, d in terms)
@@ -132,11 +153,9 @@ def rightmost_root(
     for b, d in terms:
         first = first + np.kron(_lagrange(points, 1 - 2 * d / longest), b)
     generator[:size] = first
-    roots = np.linalg.eigvals(generator)
-    best = roots[np.argsort(-roots.real)[: 2 * size + 4]]
-    polished = [_polish(matrix, terms, complex(root)) for root in best]
-    found = max(polished, key=lambda root: root.real)
-    return complex(found.real, abs(found.imag))
+    values = np.linalg.eigvals(generator)
+    best = values[np.argsort(-values.real)[: 2 * size + 4]]
+    return [_polish(matrix, terms, complex(root)) for root in best]
 
 
 def _chebyshev(n: int) -> tuple[Array, Array]:

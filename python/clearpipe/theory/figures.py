@@ -14,6 +14,7 @@ import numpy as np
 from clearpipe import style, units
 from clearpipe.style import COLORS, INK, SOFT
 from clearpipe.theory import aqm, mlcp, responses, vcp, xcp
+from clearpipe.theory.edges import Edge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -205,3 +206,16 @@ def aqm_margins(path: Target, rtt: float, flows: int, packet_bits: float) -> Non
         left.set(xlabel="Capacity (Mb/s)", ylabel="Phase margin (degrees)")
         left.set_title(f"{flows} flows, {units.seconds(rtt)}")
         right.set(xlabel="RTT (ms)", title=f"{flows} flows, 45 Mb/s")
+
+
+def loop_roots(path: Target, found: Sequence[Edge]) -> None:
+    """The rightmost roots of each loop in the complex plane; stable on the left."""
+    with canvas(path, 1) as (_, axes):
+        (panel,) = axes.flat
+        for number, edge in enumerate(found):
+            roots = np.array(edge.roots)
+            name = f"{edge.name}, {edge.gain}"
+            panel.plot(roots.real, roots.imag, "o", color=COLORS[number % len(COLORS)], label=name)
+        panel.axvline(0, color=SOFT, linewidth=0.7)
+        panel.set(xlabel="Real part (1/RTT)", ylabel="Imaginary part (1/RTT)")
+        panel.set_title("Rightmost roots")

@@ -263,3 +263,83 @@ def aqm(
         from clearpipe.theory import figures
 
         figures.aqm_margins(figure, path.rtt, flows, bits)
+
+
+@app.command("edges")
+@reports_errors()
+def edges(
+    *,
+    capacity: Capacity = "45Mbps",
+    rtt: Rtt = "80ms",
+    flows: Flows = 50,
+    packet: Packet = "1000B",
+    figure: Figure = None,
+    as_json: Json = False,
+) -> None:
+    """Critical gains, encirclements and roots of all loops; XCP's shuffling, MLCP's rounds."""
+    from clearpipe.theory import aqm as queues
+    from clearpipe.theory import edges as loops
+    from clearpipe.theory import mlcp, output, vcp, xcp
+
+    check_figure(figure)
+    bits = 8 * size("--packet", packet)
+    path = queues.Path(rate("--capacity", capacity) / bits, time("--rtt", rtt), flows)
+    push = vcp.Link(path.capacity, path.rtt, flows).push
+    found = [
+        loops.xcp_edge(),
+        loops.xcp_edge(beta=xcp.BETA),
+        loops.miaimd_edge("VCP", vcp.KAPPA, push),
+        loops.miaimd_edge("MLCP", mlcp.KAPPA, push),
+        loops.scalable_edge(),
+    ]
+    rows: list[list[Any]] = [
+        [e.name, e.gain, e.value, e.critical, e.ratio, e.encirclements, *_complex(e.roots)]
+        for e in found
+    ]
+    columns = {
+        "loop": "loop",
+        "gain": "gain",
+        "value": "value",
+        "critical": "critical",
+        "gain_margin": "gain margin",
+        "encirclements": "encirclements",
+        "root1": "root 1 (per RTT)",
+        "root2": "root 2",
+        "root3": "root 3",
+    }
+    names: tuple[queues.Aqm, ...] = ("red", "rem", "pi")
+    beside = [
+        [one.upper(), told.stable, told.phase_rad, loops.queue_gain_margin(one, path)]
+        for one in names
+        for told in (queues.margin(one, path),)
+    ]
+    titles = {
+        "aqm": "AQM",
+        "stable": "stable",
+        "phase_margin_rad": "phase margin (rad)",
+        "gain_margin": "gain margin",
+    }
+    steps = {"level": "MD level", "beta": "beta", "rounds": "rounds to 70 % of fair"}
+    facts = [
+        output.Fact("critical_beta", "XCP: critical beta at alpha 0.4", loops.critical_beta(0.4)),
+        output.Fact(
+            "shuffling_rtts", "XCP: time constant of shuffling", loops.shuffling_rtts(), "RTTs"
+        ),
+    ]
+    title = f"Loops at {capacity}, {rtt}, {flows} flows"
+    sheets = [
+        output.Sheet("loops", title, columns, rows, left=2),
+        output.Sheet("aqms", f"TCP with AQMs, {title[9:]}", titles, beside),
+        output.Sheet("fairness", "MLCP, Figure 6", steps, list(map(list, loops.fairness_rounds()))),
+    ]
+    output.show("XCP", facts, sheets, as_json)
+    if figure is not None:
+        from clearpipe.theory import figures
+
+        figures.loop_roots(figure, found)
+
+
+def _complex(roots: tuple[complex, ...]) -> list[str]:
+    """Three of them as text."""
+    shown = [f"{r.real:.4f} + {r.imag:.4f}j" if r.imag else f"{r.real:.4f}" for r in roots]
+    return [*shown, *[""] * 3][:3]

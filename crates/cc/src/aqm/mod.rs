@@ -14,6 +14,7 @@ pub mod droptail;
 pub mod drr;
 pub(crate) mod early;
 pub mod fq_codel;
+pub mod mecn;
 pub mod pi;
 pub mod pie;
 pub mod priority;

@@ -1,5 +1,6 @@
 //! Protocols of the end hosts alone.
 
+pub mod aimd_queue;
 pub mod bbr;
 pub mod bbr3;
 pub mod bic;
@@ -14,7 +15,9 @@ pub mod gaimd;
 pub mod hstcp;
 pub mod htcp;
 pub mod illinois;
+pub mod jersey;
 pub mod ltcp;
+pub mod mecn;
 pub mod model;
 pub mod reno;
 pub mod scalable;

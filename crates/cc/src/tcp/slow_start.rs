@@ -1,5 +1,6 @@
-//! Slow start, for every window that has one: RFC 5681's, RFC 3742's limited one, and RFC 9406's
-//! HyStart++.
+//! Slow start, for every window that has one: RFC 5681's, RFC 3742's limited one, RFC 9406's
+//! HyStart++, and Hybrid Slow Start with its ACK trains (Ha, Rhee, "Hybrid slow start for
+//! high-bandwidth and long-distance networks", PFLDnet 2008).
 //!
 //! Deviations:
 //! - D1: windows are counted in packets, real-valued.
@@ -7,9 +8,11 @@
 //!   sender that paces); so does this, but the other two take an ACK for one packet, as RFC 5681
 //!   does.
 //! - D3: after the first loss, and after a timeout, slow start is RFC 5681's (RFC 9406 section 4.3
-//!   recommends HyStart++ for the initial slow start only).
+//!   recommends HyStart++ for the initial slow start only). So it is with Hybrid Slow Start.
+//! - D4: of Hybrid Slow Start's delay test the samples are the first eight of a round, as the
+//!   authors' Linux code has it, and the threshold is the paper's; both tests begin at 16 packets.
 
-use units::Span;
+use units::{Span, Time};
 
 use crate::roles::Ack;
 use crate::tcp::frame::{Frame, Round};
@@ -23,6 +26,8 @@ choice! {
         Limited = "limited",
         /// RFC 9406: leaves slow start when the RTT grows.
         Hystart = "hystart",
+        /// Ha and Rhee 2008: leaves it when a train of ACKs is half an RTT long, or the RTT grows.
+        AckTrain = "ack-train",
     }
 }
 
@@ -41,6 +46,15 @@ const CSS_ROUNDS: u32 = 5;
 /// L for a sender that does not pace (section 4.3).
 const L: u32 = 8;
 
+/// The most between two ACKs of a train (Ha, Rhee; Linux's hystart_ack_delta_us).
+const TRAIN_GAP: Span = Span::from_millis(2);
+/// The least RTT growth that counts (Ha, Rhee).
+const TRAIN_MIN_THRESH: Span = Span::from_millis(2);
+/// It is a sixteenth of the RTT, if that is more.
+const TRAIN_DIVISOR: u64 = 16;
+/// Windows below it end no slow start [packets] (Linux's hystart_low_window).
+const TRAIN_LOW_WINDOW: f64 = 16.0;
+
 /// Slow start's state.
 #[derive(Clone, Debug)]
 pub enum SlowStart {
@@ -50,6 +64,8 @@ pub enum SlowStart {
     Limited(f64),
     /// RFC 9406.
     Hystart(Hystart),
+    /// Ha and Rhee.
+    AckTrain(AckTrain),
 }
 
 impl SlowStart {
@@ -59,6 +75,7 @@ impl SlowStart {
             SlowStartKind::Standard => SlowStart::Standard,
             SlowStartKind::Limited => SlowStart::Limited(max_ssthresh),
             SlowStartKind::Hystart => SlowStart::Hystart(Hystart::new(paced)),
+            SlowStartKind::AckTrain => SlowStart::AckTrain(AckTrain::default()),
         }
     }
 
@@ -73,7 +90,11 @@ impl SlowStart {
                 let ack = *ack; // a copy to refer to: the others need none in memory
                 hystart.on_ack(&ack, frame);
             }
-            SlowStart::Hystart(_) => frame.cwnd += 1.0,
+            SlowStart::AckTrain(train) if frame.ssthresh == f64::INFINITY => {
+                let ack = *ack;
+                train.on_ack(&ack, frame);
+            }
+            SlowStart::Hystart(_) | SlowStart::AckTrain(_) => frame.cwnd += 1.0,
         }
     }
 }
@@ -171,10 +192,102 @@ impl Hystart {
     }
 }
 
+/// Hybrid Slow Start's state.
+#[derive(Clone, Debug, Default)]
+pub struct AckTrain {
+    round: Round,
+    /// When the present round and its train began, and the train's last ACK.
+    began: Time,
+    last: Time,
+    /// The smallest RTT of the first samples of this round, and of the round before.
+    current: Span,
+    before: Span,
+    samples: u32,
+}
+
+impl AckTrain {
+    fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
+        frame.cwnd += 1.0;
+        if self.round.is_over(frame) {
+            (self.began, self.last) = (ack.now, ack.now);
+            (self.before, self.current, self.samples) = (self.current, INFINITY, 0);
+        }
+        let over = self.train_is_long(ack) | self.rtt_has_grown(ack);
+        if over && frame.cwnd >= TRAIN_LOW_WINDOW {
+            frame.ssthresh = frame.cwnd;
+        }
+    }
+
+    /// ACKs that follow each other closely, over half of the smallest RTT: the window fills the
+    /// path one way.
+    fn train_is_long(&mut self, ack: &Ack<()>) -> bool {
+        if ack.now.since(self.last) > TRAIN_GAP {
+            return false;
+        }
+        self.last = ack.now;
+        ack.min_rtt.is_some_and(|rtt| ack.now.since(self.began).0 >= rtt.0 / 2)
+    }
+
+    fn rtt_has_grown(&mut self, ack: &Ack<()>) -> bool {
+        if let Some(rtt) = ack.rtt
+            && self.samples < N_RTT_SAMPLE
+        {
+            self.current = self.current.min(rtt);
+            self.samples += 1;
+        }
+        if self.samples < N_RTT_SAMPLE || self.before == INFINITY || self.before == Span::ZERO {
+            return false;
+        }
+        let threshold = Span(self.before.0 / TRAIN_DIVISOR).max(TRAIN_MIN_THRESH);
+        self.current.0 >= self.before.0.saturating_add(threshold.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::{ack, ms, near};
+
+    /// ACKs `gap` apart from a round's begin on, the smallest RTT being 100 ms: a train of 50 ms
+    /// ends slow start, where gaps are 2 ms at most and the window has 16 packets.
+    #[test]
+    fn a_train_of_half_an_rtt_ends_slow_start() {
+        let end = |gap: u64, from: f64| {
+            let mut slow_start = SlowStart::new(SlowStartKind::AckTrain, 0.0, false);
+            let mut frame = frame(from);
+            let min_rtt = Some(Span::from_millis(100));
+            for i in 0..100 {
+                frame.una += 1;
+                frame.nxt = frame.una.max(1000);
+                let ack = Ack { now: ms(1000 + gap * i), min_rtt, rtt: min_rtt, ..ack(1) };
+                slow_start.on_ack(&ack, &mut frame);
+                if frame.ssthresh < f64::INFINITY {
+                    return Some((i * gap, frame.ssthresh));
+                }
+            }
+            None
+        };
+        assert_eq!(end(1, 20.0), Some((50, 71.0)));
+        assert_eq!(end(2, 20.0), Some((50, 46.0)));
+        assert_eq!(end(3, 20.0), None);
+        // From 1 packet on the window is 16 at the fifteenth ACK, long before.
+        assert_eq!(end(1, 1.0), Some((50, 52.0)));
+    }
+
+    /// 100 ms before: a sixteenth is 6.25 ms; 20 ms: 2 ms, not 1.25.
+    #[test]
+    fn the_hybrid_delay_test_is_a_sixteenth_or_2_ms() {
+        for (before, fine, grown) in [(100, 106, 107), (20, 21, 22)] {
+            for (rtt, over) in [(fine, false), (grown, true)] {
+                let mut slow_start = SlowStart::new(SlowStartKind::AckTrain, 0.0, false);
+                let mut frame = frame(20.0);
+                for rtt in [before, before, rtt] {
+                    round(&mut slow_start, &mut frame, 10, rtt);
+                }
+                assert_eq!(frame.ssthresh < f64::INFINITY, over, "{before} {rtt}");
+            }
+        }
+    }
 
     fn frame(cwnd: f64) -> Frame {
         Frame { cwnd, ..Frame::new(1.0) }

@@ -65,7 +65,8 @@ macro_rules! window_params {
             pub struct $name {
                 $($own)*
                 $($ecn)*
-                /// How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406.
+                /// How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and
+                /// Rhee 2008.
                 slow_start: $crate::tcp::slow_start::SlowStartKind =
                     $crate::tcp::slow_start::SlowStartKind::Standard;
                 /// max_ssthresh, from which limited slow start is slower [packets] (RFC 3742).

@@ -6,10 +6,15 @@
 //! and off periods that clock stands still while the application is off, so that the long-run mean
 //! is the rate times the share of time on, however short the periods are.
 //!
+//! A video in layers offers its packets at the rate of as many layers as its pace, or its window
+//! over the smoothed RTT, has room for, and chooses anew every so often (Hsiao, Hwang, "A max-min
+//! fairness congestion control for streaming layered video", ICASSP 2004, have the layers picked by
+//! XCP's rate).
+//!
 //! The next offer is part of a source's `boundary`, so a source without an application of this kind
 //! pays nothing.
 
-use scenario::{App, DelayLaw};
+use scenario::{App, DelayLaw, MAX_LAYERS};
 use transport::Outbound;
 use units::random::Stream;
 use units::{Span, Time};
@@ -23,6 +28,22 @@ struct Pattern {
     poisson: bool,
     /// The laws of on and off periods; `None`: always on.
     periods: Option<(DelayLaw, DelayLaw)>,
+    layers: Option<Layers>,
+}
+
+/// A video's layers.
+#[derive(Clone, Copy, Debug)]
+struct Layers {
+    /// From one packet to the next with so many layers, from one on.
+    gaps: [Span; MAX_LAYERS],
+    every: Span,
+}
+
+impl Layers {
+    /// As many layers as a rate has room for that sends a packet each `gap`, and one at least.
+    fn gap(&self, gap: Span) -> Span {
+        self.gaps.iter().rev().copied().find(|&own| own >= gap).unwrap_or(self.gaps[0])
+    }
 }
 
 /// One flow's application.
@@ -35,6 +56,9 @@ struct Talk {
     on_until: Time,
     /// Draws the periods.
     stream: Stream,
+    /// The present layers' gap, and when they are chosen anew.
+    gap: Span,
+    choice: Time,
 }
 
 /// The applications of all flows.
@@ -51,7 +75,8 @@ pub struct Apps {
 impl Pattern {
     fn of(app: &App, packet_bytes: u32) -> Option<Pattern> {
         match *app {
-            App::Greedy => None,
+            // What a relay has to send is the affair of `relays`.
+            App::Greedy | App::Relay { .. } => None,
             App::Rate(rate) => Some(Pattern::even(rate, packet_bytes)),
             App::Poisson(rate) => {
                 Some(Pattern { poisson: true, ..Pattern::even(rate, packet_bytes) })
@@ -59,11 +84,17 @@ impl Pattern {
             App::OnOff { rate, on, off } => {
                 Some(Pattern { periods: Some((on, off)), ..Pattern::even(rate, packet_bytes) })
             }
+            App::Layers { sums, every } => {
+                let gaps = sums.map(|rate| rate.serialization(packet_bytes));
+                let base = Pattern::even(sums[0], packet_bytes);
+                Some(Pattern { layers: Some(Layers { gaps, every }), ..base })
+            }
         }
     }
 
     fn even(rate: units::Rate, packet_bytes: u32) -> Pattern {
-        Pattern { gap: rate.serialization(packet_bytes), poisson: false, periods: None }
+        let gap = rate.serialization(packet_bytes);
+        Pattern { gap, poisson: false, periods: None, layers: None }
     }
 
     /// The time from one packet to the next while the application is on.
@@ -108,7 +139,8 @@ impl Apps {
         };
         // A Poisson process has no packet at its start.
         let next = if pattern.poisson { now + pattern.gap(&mut stream) } else { now };
-        let talk = Talk { offered: 0, next, on_until, stream };
+        let (gap, choice) = (pattern.gap, Time::ZERO);
+        let talk = Talk { offered: 0, next, on_until, stream, gap, choice };
         let flow = flow as usize;
         if self.talks.len() <= flow {
             self.talks.resize(flow + 1, talk.clone());
@@ -118,15 +150,26 @@ impl Apps {
         outbound.offer(0);
     }
 
-    /// Offers what is due by `now`; returns when the next packet is.
+    /// Offers what is due by `now` of a flow whose pace or window gives it a packet each `own`;
+    /// returns when the next packet is.
     #[cold]
     #[inline(never)]
-    pub fn offer(&mut self, flow: u32, group: u32, now: Time, outbound: &mut Outbound) -> Time {
+    pub fn offer(
+        &mut self,
+        (flow, group): (u32, u32),
+        now: Time,
+        own: Span,
+        outbound: &mut Outbound,
+    ) -> Time {
         let Some(pattern) = self.patterns[group as usize] else { return Time::NEVER };
         let talk = &mut self.talks[flow as usize];
         while talk.next <= now {
             talk.offered += 1;
-            talk.next = talk.next + pattern.gap(&mut talk.stream);
+            let gap = match pattern.layers {
+                None => pattern.gap(&mut talk.stream),
+                Some(layers) => talk.layered(layers, own),
+            };
+            talk.next = talk.next + gap;
             talk.skip_off(&pattern, self.end);
         }
         outbound.offer(talk.offered);
@@ -135,6 +178,15 @@ impl Apps {
 }
 
 impl Talk {
+    /// The gap behind the packet that is due now.
+    fn layered(&mut self, layers: Layers, own: Span) -> Span {
+        if self.next >= self.choice {
+            self.choice = self.next + layers.every;
+            self.gap = layers.gap(own);
+        }
+        self.gap
+    }
+
     /// Moves `next` on by the off periods in front of it.
     fn skip_off(&mut self, pattern: &Pattern, end: Time) {
         let Some((on, off)) = pattern.periods else { return };
@@ -163,7 +215,7 @@ mod tests {
         let mut next = apps.talks[0].next;
         while next <= end {
             times.push(next);
-            next = apps.offer(0, 0, next, &mut outbound);
+            next = apps.offer((0, 0), next, Span::ZERO, &mut outbound);
         }
         assert_eq!(apps.talks[0].offered, times.len() as u64);
         times
@@ -171,6 +223,21 @@ mod tests {
 
     fn ms(t: u64) -> Span {
         Span::from_millis(t)
+    }
+
+    /// Layers of 1, 1 and 2 Mb/s are packets of 1000 B each 8, 4 and 2 ms. A window of 10 in 100 ms
+    /// has room for one, of 25 and 49 for two, of 50 for all, and one of 1 for the base all the
+    /// same.
+    #[test]
+    fn layers_are_picked_by_the_rate() {
+        let sums = [1, 2, 4, 4, 4, 4, 4, 4].map(|rate| Rate(rate * 1_000_000));
+        let app = App::Layers { sums, every: Span::from_secs(1) };
+        let Some(Pattern { layers: Some(layers), .. }) = Pattern::of(&app, 1000) else {
+            panic!("layers")
+        };
+        for (window, gap) in [(1, 8), (10, 8), (25, 4), (49, 4), (50, 2), (500, 2)] {
+            assert_eq!(layers.gap(Span(ms(100).0 / window)), ms(gap), "{window}");
+        }
     }
 
     /// 8 Mb/s are a packet of 1000 B each millisecond, the first at once.

@@ -13,6 +13,7 @@ use units::random::Stream;
 
 use crate::flow::app::Apps;
 use crate::flow::arrivals::Arrivals;
+use crate::flow::relays::{self, Relays};
 use crate::flow::reports::Reporters;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source, Way};
 use crate::islands::{Found, Islands, found, of_island};
@@ -74,10 +75,16 @@ pub fn world(scenario: &Scenario, draw: Draw) -> World {
         apps: flows.apps,
         arrivals,
         reporters: flows.reporters,
+        relays: Relays::of(scenario),
         gone: Vec::new(),
         islands,
         crowded: false,
     };
+    for flow in 0..world.sources.len() as u32 {
+        if world.relays.before(flow).is_some() || world.relays.buffer(flow) < u64::MAX {
+            world.allow(flow);
+        }
+    }
     schedule(scenario, &mut world);
     world.set_reach();
     world
@@ -212,7 +219,7 @@ impl Flows {
             let mould = Mould::of(scenario, number);
             for i in 0..group.count {
                 let access = if shared { first } else { first + i };
-                flows.add(group, &mould, (i, access), draw);
+                flows.add(scenario, &mould, (i, access), draw);
             }
         }
         flows
@@ -232,7 +239,12 @@ impl Flows {
         islands
     }
 
-    fn add(&mut self, group: &Group, mould: &Mould, (i, access): (u32, u32), draw: Draw) {
+    fn add(&mut self, scenario: &Scenario, mould: &Mould, (i, access): (u32, u32), draw: Draw) {
+        let number = mould.group as usize;
+        let group = &scenario.groups[number];
+        // A relay sends what its source does, whose size may be drawn.
+        let root = &scenario.groups[relays::root(scenario, number)].name;
+        let size = group.size.draw(&mut draw.stream(&format!("flow.{root}.{i}.size")));
         let name = format!("flow.{}.{i}", group.name);
         let stream = |part: &str| draw.stream(&format!("{name}{part}"));
         let start = start(group, i, draw);
@@ -240,7 +252,7 @@ impl Flows {
             access,
             start,
             stop: stop(group).map_or(Time::NEVER, |stop| stop.max(start)),
-            bytes: group.size.draw(&mut stream(".size")),
+            bytes: size,
             stream: stream(""),
             row: NONE,
         });
@@ -294,6 +306,7 @@ impl Mould {
     pub fn of(scenario: &Scenario, number: usize) -> Mould {
         let group = &scenario.groups[number];
         let config = config(scenario, group);
+        let (relayed, relays) = relays::ends(scenario, number);
         Mould {
             group: number as u32,
             params: group.protocol.params.clone(),
@@ -302,8 +315,8 @@ impl Mould {
             forward: Way::over(&group.path),
             reverse: Way::over(&group.reverse),
             config,
-            source_prompt: !probe::watches_source(scenario, number),
-            sink_prompt: at_once(&config),
+            source_prompt: !probe::watches_source(scenario, number) && !relayed && !relays,
+            sink_prompt: at_once(&config) && !relayed,
         }
     }
 
@@ -349,7 +362,9 @@ impl Mould {
 
     /// Flows are watched as `scenario` says.
     pub fn watch(&mut self, scenario: &Scenario) {
-        self.source_prompt = !probe::watches_source(scenario, self.group as usize);
+        let group = self.group as usize;
+        let (relayed, relays) = relays::ends(scenario, group);
+        self.source_prompt = !probe::watches_source(scenario, group) && !relayed && !relays;
     }
 
     /// The receiver that chooses what to acknowledge, if the protocol has one.

@@ -8,7 +8,7 @@ use crate::attached::cdf::{CdfForm, MAX_DRAWN};
 use crate::error::{Fault, Problem, Spot};
 use crate::file::{FlowFile, Gaps};
 use crate::model::line::DelayLaw;
-use crate::model::traffic::{App, Arrivals, GapLaw, Size, SizeLaw};
+use crate::model::traffic::{App, Arrivals, GapLaw, MAX_LAYERS, Size, SizeLaw};
 use crate::model::{Packets, Start};
 use crate::resolve::network::{MAX_RATE, check_rate};
 use crate::syntax::declaration::{At, Definitions, FileValue, table};
@@ -310,6 +310,12 @@ pub(crate) fn app(file: &FlowFile) -> Result<App, Fault> {
         spot.rule(format!("{key} belongs to {other}, which is not there"))
     };
     let poisson = file.gaps.as_ref().filter(|gaps| gaps.value == Gaps::Poisson);
+    if let Some(layers) = &file.layers {
+        return layered(file, layers);
+    }
+    if let Some(time) = &file.layer_time {
+        return Err(wants(&time.spot, "layer_time", "layers"));
+    }
     if let (Some(gaps), None) = (&file.gaps, &file.rate) {
         return Err(wants(&gaps.spot, "gaps", "rate"));
     }
@@ -338,6 +344,28 @@ pub(crate) fn app(file: &FlowFile) -> Result<App, Fault> {
             Ok(app)
         }
     }
+}
+
+/// A video in layers.
+fn layered(file: &FlowFile, layers: &At<Vec<At<Rate>>>) -> Result<App, Fault> {
+    if let Some(rate) = &file.rate {
+        return Err(rate.spot.rule("use either rate or layers"));
+    }
+    if layers.value.is_empty() || layers.value.len() > MAX_LAYERS {
+        return Err(layers.spot.rule(format!("a video has 1 to {MAX_LAYERS} layers")));
+    }
+    let (mut sums, mut sum) = ([Rate(0); MAX_LAYERS], 0_u64);
+    for (i, layer) in layers.value.iter().enumerate() {
+        sum = sum.saturating_add(app_rate(layer)?.0);
+        sums[i..].fill(Rate(sum));
+    }
+    check_rate(Rate(sum), MAX_RATE, &layers.spot)?;
+    let every = match &file.layer_time {
+        None => Span::from_secs(1),
+        Some(time) if time.value >= Span::from_millis(1) => time.value,
+        Some(time) => return Err(time.spot.rule("it must be at least 1ms")),
+    };
+    Ok(App::Layers { sums, every })
 }
 
 fn app_rate(rate: &At<Rate>) -> Result<Rate, Fault> {

@@ -142,6 +142,9 @@ impl GapLaw {
     }
 }
 
+/// The most layers that a video has.
+pub const MAX_LAYERS: usize = 8;
+
 /// What the application offers to the transport.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum App {
@@ -161,6 +164,32 @@ pub enum App {
         /// How long it is off.
         off: DelayLaw,
     },
+    /// A packet at a time, at the rate of as many layers as the flow's own rate has room for.
+    Layers {
+        /// The rate of so many layers together, from one on; the same from the last one on.
+        sums: [Rate; MAX_LAYERS],
+        /// From one choice to the next.
+        every: Span,
+    },
+    /// What has arrived at the sink of the flow of the same number of another group.
+    Relay {
+        /// The group's number.
+        of: usize,
+        /// Packets that may lie between that sink and this flow's acknowledgements.
+        buffer: Option<u64>,
+    },
+}
+
+impl App {
+    /// The key of a group that says it.
+    pub fn key(&self) -> &'static str {
+        match self {
+            App::Greedy => "size",
+            App::Rate(_) | App::Poisson(_) | App::OnOff { .. } => "rate",
+            App::Layers { .. } => "layers",
+            App::Relay { .. } => "relay",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl Scenario {
             write_link(&mut out, link);
         }
         for group in &self.groups {
-            write_group(&mut out, group, &self.links);
+            write_group(&mut out, group, (&self.groups, &self.links));
         }
         for island in &self.islands {
             self.write_island(&mut out, island);
@@ -236,7 +236,7 @@ fn loss_table(loss: &Loss) -> String {
     format!("{{ {model}, data_only = {} }}", loss.data_only)
 }
 
-fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
+fn write_group(out: &mut Out, group: &Group, (groups, links): (&[Group], &[Link])) {
     let names = |path: &[usize]| list(path.iter().map(|&link| quoted(&links[link].name)));
     out.table("flows", Some(&group.name));
     out.key("protocol", &quoted(&group.protocol.name));
@@ -275,6 +275,22 @@ fn write_group(out: &mut Out, group: &Group, links: &[Link]) {
             out.key("rate", &rate(*offered));
             out.key("on", &law(on));
             out.key("off", &law(off));
+        }
+        App::Layers { sums, every } => {
+            let mut below = Rate(0);
+            let own = sums.iter().map_while(|&sum| {
+                let layer = Rate(sum.0 - below.0);
+                below = sum;
+                (layer.0 > 0).then(|| rate(layer))
+            });
+            out.key("layers", &list(own));
+            out.key("layer_time", &span(*every));
+        }
+        App::Relay { of, buffer } => {
+            out.key("relay", &quoted(&groups[*of].name));
+            if let Some(packets) = buffer {
+                out.key("relay_buffer", &quoted(&format!("{packets}pkt")));
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::model::Group;
 use crate::resolve::network::Draft;
 
 /// Of these protocols, the parameters without which a code does not mean the same to both.
-const ALIKE: &[(&str, &[&str])] = &[("nbit", &["bits", "md", "inverse"])];
+const ALIKE: &[(&str, &[&str])] = &[("nbit", &["bits", "md", "inverse"]), ("mpcp", &["packets"])];
 
 /// Refuses a group whose protocol reads codes in another way than a queue on its path writes them.
 pub(crate) fn check(group: &Group, links: &[Draft], spot: &Spot) -> Result<(), Fault> {

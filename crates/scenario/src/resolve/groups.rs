@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use cc::registry::protocols;
+use cc::registry::{Recovery, protocols};
 use units::{Rate, Span};
 
 use crate::attached::Files;
@@ -11,15 +11,15 @@ use crate::error::{Fault, Problem, Spot};
 use crate::file::definitions::Catalog;
 use crate::file::sources::{app, arrivals, expected};
 use crate::file::{Direction, FlowFile};
-use crate::model::traffic::App;
-use crate::model::{Access, Group, Packets, Start};
+use crate::model::traffic::{App, Size};
+use crate::model::{Access, Group, Packets, Protocol, Start};
 use crate::resolve::agreement;
 use crate::resolve::network::{MAX_DELAY, MAX_RATE, Network, Shape, check_rate};
 use crate::resolve::routing::{check_node, ends, follow, route};
 use crate::syntax::declaration::{At, Named, check_name};
 use crate::values::quantity::TIME;
 use crate::values::spread::{Flows, LineRate, Spread};
-use crate::values::{Quantity, Way};
+use crate::values::{Amount, PlainAmount, Quantity, Way};
 
 /// What the groups are resolved against.
 pub(crate) struct Context<'a> {
@@ -53,7 +53,7 @@ impl Context<'_> {
         let mut flows: u64 = 0;
         for (name, entry) in &file.value.0 {
             for course in self.courses(entry)? {
-                let group = self.group(name, entry, course)?;
+                let group = self.group(name, entry, course, &groups)?;
                 agreement::check(&group, &self.network.links, &entry.value.protocol.spot)?;
                 check_name(&group.name, &entry.spot)?;
                 flows = flows.saturating_add(self.flows(&group));
@@ -100,7 +100,13 @@ impl Context<'_> {
         Ok(values)
     }
 
-    fn group(&self, name: &str, entry: &At<FlowFile>, course: Course) -> Result<Group, Fault> {
+    fn group(
+        &self,
+        name: &str,
+        entry: &At<FlowFile>,
+        course: Course,
+        before: &[Group],
+    ) -> Result<Group, Fault> {
         let file = &entry.value;
         let size = file.size.resolve(self.packets, self.files)?;
         let slowest = course.path.iter().map(|&link| self.network.links[link].rate).min();
@@ -113,7 +119,18 @@ impl Context<'_> {
             None => (count, Flows::Count(count)),
         };
         let access = self.access(entry, &course, flows)?;
-        let (protocol, app) = (self.catalog.protocol(&file.protocol)?, app(file)?);
+        let protocol = self.catalog.protocol(&file.protocol)?;
+        let (app, size) = match &file.relay {
+            None => {
+                if let Some(buffer) = &file.relay_buffer {
+                    return Err(buffer
+                        .spot
+                        .rule("relay_buffer belongs to relay, which is not there"));
+                }
+                (app(file)?, size)
+            }
+            Some(relay) => self.relay(file, relay, (count, &protocol), before)?,
+        };
         let open_loop = |kind| protocols().any(|info| info.name == kind && info.open_loop);
         if app == App::Greedy && open_loop(protocol.kind) {
             let kind = protocol.kind;
@@ -133,6 +150,65 @@ impl Context<'_> {
             stop: stop(file, count)?,
             size,
         })
+    }
+
+    /// What the flows of a group that relays another have to send.
+    fn relay(
+        &self,
+        file: &FlowFile,
+        relay: &At<String>,
+        (count, protocol): (u32, &Protocol),
+        before: &[Group],
+    ) -> Result<(App, Size), Fault> {
+        let of = before.iter().position(|group| group.name == relay.value).ok_or_else(|| {
+            let text = format!("no group before this one is called \"{}\"", relay.value);
+            relay.spot.rule(text)
+        })?;
+        let own = [file.rate.as_ref().map(|rate| &rate.spot), file.on.as_ref().map(|on| &on.spot)];
+        let own = own.into_iter().flatten().next();
+        if let Some(spot) = own.or(file.off.as_ref().map(|off| &off.spot)) {
+            return Err(spot.rule("a relay sends what arrives: rate, on and off are the source's"));
+        }
+        if file.arrivals.is_some() || before[of].arrivals.is_some() || count != before[of].count {
+            let text = format!(
+                "\"{}\" has {} flows from the start, and a relay has as many, without arrivals",
+                relay.value, before[of].count
+            );
+            return Err(relay.spot.rule(text));
+        }
+        if before.iter().any(|group| matches!(group.app, App::Relay { of: one, .. } if one == of)) {
+            return Err(relay.spot.rule(format!("\"{}\" has a relay already", relay.value)));
+        }
+        let reports = |kind| protocols().any(|info| info.name == kind && info.reports);
+        if reports(protocol.kind) || reports(before[of].protocol.kind) {
+            let text = "a relay carries connections on, and \"udp\" and \"tfrc\" have none";
+            return Err(relay.spot.rule(text));
+        }
+        if matches!(before[of].protocol.recovery, Recovery::None | Recovery::Dccp) {
+            let text = "a relay carries on what arrives in order, and that recovery leaves gaps";
+            return Err(relay.spot.rule(text));
+        }
+        let held = match &file.relay_buffer {
+            None => None,
+            Some(buffer) => Some(self.held(buffer, &before[of])?),
+        };
+        Ok((App::Relay { of, buffer: held }, before[of].size.clone()))
+    }
+
+    /// Packets that a relay of `source` may hold.
+    fn held(&self, buffer: &At<PlainAmount>, source: &Group) -> Result<u64, Fault> {
+        let packets = match buffer.value.0 {
+            Amount::Packets(packets) => packets,
+            Amount::Bytes(bytes) => bytes / u64::from(self.packets.data_bytes),
+            _ => 0, // not to be written there
+        };
+        if packets == 0 {
+            return Err(buffer.spot.rule("it must hold a packet at least"));
+        }
+        if !matches!(source.app, App::Greedy | App::Relay { .. }) {
+            return Err(buffer.spot.rule("it bounds a source that sends all at once, not a rate"));
+        }
+        Ok(packets)
     }
 
     /// The ways of a group's flows: one, or one for each group that it stands for.

@@ -50,7 +50,8 @@ use crate::roles::{
     Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, PacketKind, Passing,
     Receiver, Router, RouterContext, Sender, SenderContext, Variable, Verdict,
 };
-use gauge::{FIRST_T_P, Gauge, GaugeParams, Timing, t_p};
+pub(super) use gauge::FIRST_T_P;
+use gauge::{Gauge, GaugeParams, Timing, t_p};
 
 params! {
     /// The sender's parameters (section 3.1).
@@ -89,7 +90,7 @@ const II: u8 = 7;
 const MD: u8 = 8;
 
 /// The code of a load factor (sections 2.1, 2.2 and 3.1.1).
-fn code(sigma: f64) -> u8 {
+pub(super) fn code(sigma: f64) -> u8 {
     if sigma < TARGET {
         // The cast is of a number below 5.
         LOWEST + MI_EDGES.iter().filter(|&&edge| sigma >= edge).count() as u8

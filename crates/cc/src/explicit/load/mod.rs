@@ -5,6 +5,8 @@ pub mod bmcc;
 pub mod dpcp;
 pub mod factor;
 pub mod mlcp;
+pub mod mpcp;
 pub mod nbit;
+pub mod uno;
 pub mod vcp;
 pub mod vcp_friendly;

@@ -9,5 +9,7 @@ pub mod xcp;
 pub mod xcp_core;
 pub mod xcp_division_free;
 pub mod xcp_friendly;
+pub mod xcp_integer;
 pub mod xcp_law;
 pub mod xcp_police;
+pub mod xcp_r;

@@ -5,7 +5,7 @@ use core::fmt;
 
 use units::{Rate, Span, Time, math};
 
-use super::EDGES;
+use super::chain::{CHAIN, Digits, EDGES, edge, md};
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
 use crate::explicit::load::factor::{SpacingParams, xi};
 use crate::explicit::load::vcp::{
@@ -54,9 +54,6 @@ params! {
     }
 }
 
-/// The factors of the decrease (table I).
-const MD: [f64; 3] = [0.875, 0.6, 0.43];
-
 /// The sender's part.
 #[derive(Clone, Debug)]
 pub struct DpcpSender {
@@ -74,25 +71,132 @@ pub struct DpcpSender {
     wire: Wire,
 }
 
-/// The load factor as far as it is known, as numbers from 1 to 3.
+/// The load factor as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Load {
-    msp: u8,
-    lsp: u8,
+pub(super) struct Load {
+    /// The packets' codes as numbers from 1 to 3; what has not come yet is taken as 3.
+    pub digits: Digits,
+    /// The packets of a chain: 2, and up to 4 with [`super::super::mpcp`].
+    pub packets: u8,
+    /// Packets of the present chain that have come.
+    pub come: u8,
+}
+
+impl Load {
+    /// The zone, which the MSP brings.
+    pub fn msp(&self) -> u8 {
+        self.digits[0]
+    }
+
+    /// Has the whole chain come?
+    fn whole(&self) -> bool {
+        self.come >= self.packets
+    }
+
+    /// A chain begins with this zone.
+    fn begin(&mut self, msp: u8) {
+        self.digits = [3; CHAIN];
+        self.digits[0] = msp;
+        self.come = 1;
+    }
+
+    /// The next digit of the chain.
+    fn refine(&mut self, digit: u8) {
+        self.digits[usize::from(self.come)] = digit;
+        self.come += 1;
+    }
 }
 
 impl DpcpSender {
+    /// A sender of chains of so many packets, 2 to 4.
+    pub(crate) fn chaining(
+        params: &DpcpSenderParams,
+        context: &SenderContext,
+        packets: u8,
+    ) -> DpcpSender {
+        let &DpcpSenderParams { t_rho, t_d, kappa, alpha, weight, bounds, .. } = params;
+        let vcp = VcpSenderParams {
+            t_rho,
+            t_d,
+            kappa,
+            alpha,
+            weight,
+            scaling: ScalingParams { scale_rtt: params.scale_rtt.0, ..Default::default() },
+            limiters: bounds,
+            limits: params.limits.clone(),
+            spacing: params.spacing.clone(),
+            ..Default::default()
+        };
+        let Numbers { seq, ack } = handshake(params, context);
+        DpcpSender {
+            vcp: VcpSender::new(&vcp, context),
+            kappa,
+            load: Load { digits: [1; CHAIN], packets, come: packets },
+            remembered: 0.0,
+            did: 0,
+            decoupled: params.decoupled_loss,
+            fall_back: FallBack {
+                mode: Mode::Pairs,
+                in_row: 0,
+                beyond: 0,
+                exceptions: 0,
+                downgrades: 0,
+                // The parameters' ranges are below 2^32.
+                after: params.downgrade_after as u32,
+                relapses: params.relapses as u32,
+                resume_rtts: params.resume_rtts as f32,
+            },
+            wire: Wire {
+                turn: 0,
+                packets,
+                una: 0,
+                nxt: 0,
+                track: Track::new(seq, context.packet_bytes),
+                peer: ack,
+                misread: 0,
+            },
+        }
+    }
+
+    /// What MPCP's sender shows as well, before the load factor.
+    pub(crate) fn probe_window(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("cwnd", self.vcp.cwnd);
+        sink("xi_s", self.xi_s());
+        sink("alpha_s", self.vcp.alpha_s());
+    }
+
+    /// The same, after it.
+    pub(crate) fn probe_state(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("mode", f64::from(self.did));
+        let vcp = match self.fall_back.mode {
+            Mode::Pairs => 0.0,
+            Mode::Vcp(_) => 1.0,
+            Mode::Resuming => 2.0,
+            Mode::Settled => 3.0,
+        };
+        sink("vcp", vcp);
+        sink("exceptions", f64::from(self.fall_back.exceptions));
+        sink("downgrades", f64::from(self.fall_back.downgrades));
+        sink("misread", f64::from(self.wire.misread));
+    }
+
+    /// The load factor as far as it is known: the digits, and how many have come.
+    pub(crate) fn known(&self) -> (&Digits, u8) {
+        (&self.load.digits, self.load.come)
+    }
+
     /// Moves the window by the load factor (section III-A).
     #[inline]
     fn react(&mut self, now: Time, part: Option<Part>) -> u8 {
         let lsp = part == Some(Part::Lsp);
-        let overload = self.load.msp == 3;
+        let overload = self.load.msp() == 3;
         match self.vcp.phase {
             Phase::Frozen(_) => {
                 if lsp && self.remembered > 0.0 {
-                    let md = MD[usize::from(self.load.lsp - 1)];
-                    self.vcp.cwnd = (md * self.remembered).max(1.0);
-                    self.remembered = 0.0;
+                    self.vcp.cwnd = (self.md() * self.remembered).max(1.0);
+                    if self.load.whole() {
+                        self.remembered = 0.0;
+                    }
                 }
                 3
             }
@@ -104,7 +208,7 @@ impl DpcpSender {
             Phase::Free if part.is_none() || lsp && overload => 0,
             Phase::Free if overload => {
                 self.remembered = self.vcp.cwnd;
-                self.vcp.cut(now, MD[2]);
+                self.vcp.cut(now, self.md());
                 3
             }
             Phase::Free => {
@@ -121,9 +225,13 @@ impl DpcpSender {
         if self.fall_back.mode != Mode::Pairs {
             return self.vcp.xi_s(self.vcp.ln_mi);
         }
-        let Load { msp, lsp } = self.load;
-        let edge = EDGES[usize::from(3 * (msp - 1) + lsp - 1)].min(1.0);
+        let edge = edge(&self.load.digits, self.load.packets).clamp(EDGES[0], 1.0);
         self.vcp.xi_s(math::ln(1.0 + xi(self.kappa, edge)))
+    }
+
+    /// The factor of the decrease at the upper edge of the level.
+    fn md(&self) -> f64 {
+        md(edge(&self.load.digits, self.load.packets))
     }
 
     /// Puts an ACK's part into the load factor (sections III-C and D).
@@ -131,28 +239,34 @@ impl DpcpSender {
     fn take(&mut self, now: Time, part: Part, code: u8) {
         if self.fall_back.mode == Mode::Resuming && part == Part::Lsp {
             let fall_back = &mut self.fall_back;
-            (fall_back.mode, fall_back.last, fall_back.in_row) = (Mode::Pairs, Part::Msp, 1);
+            (fall_back.mode, fall_back.in_row) = (Mode::Pairs, 1);
+            self.load.begin(self.load.msp());
         }
         if self.fall_back.mode != Mode::Pairs {
             if part == Part::Msp {
-                self.load.msp = code;
+                self.load.digits[0] = code;
             }
             return;
         }
-        let again = self.fall_back.again(part);
-        let Load { msp, .. } = self.load;
-        self.load = match (part, again) {
-            (Part::Msp, false) => Load { msp: code, lsp: 3 },
-            (Part::Msp, true) => Load { msp: code.max(msp), lsp: 3 },
-            (Part::Lsp, false) => Load { msp, lsp: code },
-            (Part::Lsp, true) => Load { msp, lsp: 3 },
-        };
+        // A chain that was cut short, or a packet beyond its end.
+        let again = self.load.whole() == (part == Part::Lsp);
+        let (msp, lone) = (self.load.msp(), self.load.come == 1);
+        match (part, again) {
+            (Part::Msp, true) if lone => self.load.begin(code.max(msp)),
+            (Part::Msp, _) => self.load.begin(code),
+            (Part::Lsp, false) => self.load.refine(code),
+            (Part::Lsp, true) => {
+                self.load.digits = [3; CHAIN];
+                self.load.digits[0] = msp;
+            }
+        }
+        self.fall_back.saw(part, again, &self.load);
         if again {
             self.remembered = 0.0;
             if self.fall_back.in_row >= self.fall_back.after {
                 self.fall_back.begin(now, self.vcp.rtt_or_period());
                 if part == Part::Msp {
-                    self.load.msp = code;
+                    self.load.digits[0] = code;
                 }
             }
         }
@@ -176,9 +290,11 @@ enum Mode {
 #[derive(Clone, Debug)]
 struct FallBack {
     mode: Mode,
-    /// The last ACK's part, and how many of its kind came in a row.
-    last: Part,
+    /// How many parts of one kind came in a row, or, in longer chains, 1 and how many chains were
+    /// cut short or lacked their MSP.
     in_row: u32,
+    /// LSPs beyond the end of a chain that are of one lost MSP, as far as they have come.
+    beyond: u8,
     exceptions: u32,
     downgrades: u32,
     /// The parameters.
@@ -188,14 +304,21 @@ struct FallBack {
 }
 
 impl FallBack {
-    /// Is this part another one of the last one's kind?
+    /// A part has come, in its turn or as an exception.
     #[inline]
-    fn again(&mut self, part: Part) -> bool {
-        let again = part == self.last;
-        self.in_row = if again { self.in_row.saturating_add(1) } else { 1 };
-        self.last = part;
-        self.exceptions += u32::from(again);
-        again
+    fn saw(&mut self, part: Part, again: bool, load: &Load) {
+        if again {
+            self.exceptions += 1;
+            // A lost MSP leaves as many LSPs as a chain has.
+            let counts = part == Part::Msp || self.beyond == 0;
+            self.in_row = self.in_row.saturating_add(u32::from(counts));
+            self.beyond = match part {
+                Part::Msp => 0,
+                Part::Lsp => (self.beyond + 1) % (load.packets - 1),
+            };
+        } else if part == Part::Msp || load.whole() {
+            (self.in_row, self.beyond) = (1, 0);
+        }
     }
 
     #[cold]
@@ -213,8 +336,9 @@ impl FallBack {
 /// What is sent and what comes back, as TCP's numbers say it (section III-B).
 #[derive(Clone, Debug)]
 struct Wire {
-    /// The next packet's part.
-    turn: Part,
+    /// The next packet's place in its chain, of so many packets; 0 is the MSP's.
+    turn: u8,
+    packets: u8,
     /// The first segment not acknowledged, and one past the highest sent.
     una: u64,
     nxt: u64,
@@ -232,8 +356,8 @@ impl Wire {
         self.track.saw(segment.seq, segment.size);
         self.nxt = self.nxt.max(segment.seq.saturating_add(1));
         self.turn = match part {
-            Part::Msp => Part::Lsp,
-            Part::Lsp => Part::Msp,
+            Part::Msp => 1,
+            Part::Lsp => (self.turn + 1) % self.packets,
         };
         DpcpHeader::order(part, Numbers { seq: self.track.at(segment.seq), ack: self.peer })
     }
@@ -298,47 +422,7 @@ impl Sender for DpcpSender {
     type Receiver = DpcpReceiver;
 
     fn new(params: &DpcpSenderParams, context: &SenderContext) -> DpcpSender {
-        let &DpcpSenderParams { t_rho, t_d, kappa, alpha, weight, bounds, .. } = params;
-        let vcp = VcpSenderParams {
-            t_rho,
-            t_d,
-            kappa,
-            alpha,
-            weight,
-            scaling: ScalingParams { scale_rtt: params.scale_rtt.0, ..Default::default() },
-            limiters: bounds,
-            limits: params.limits.clone(),
-            spacing: params.spacing.clone(),
-            ..Default::default()
-        };
-        let Numbers { seq, ack } = handshake(params, context);
-        DpcpSender {
-            vcp: VcpSender::new(&vcp, context),
-            kappa,
-            load: Load { msp: 1, lsp: 1 },
-            remembered: 0.0,
-            did: 0,
-            decoupled: params.decoupled_loss,
-            fall_back: FallBack {
-                mode: Mode::Pairs,
-                last: Part::Lsp,
-                in_row: 0,
-                exceptions: 0,
-                downgrades: 0,
-                // The parameters' ranges are below 2^32.
-                after: params.downgrade_after as u32,
-                relapses: params.relapses as u32,
-                resume_rtts: params.resume_rtts as f32,
-            },
-            wire: Wire {
-                turn: Part::Msp,
-                una: 0,
-                nxt: 0,
-                track: Track::new(seq, context.packet_bytes),
-                peer: ack,
-                misread: 0,
-            },
-        }
+        DpcpSender::chaining(params, context, 2)
     }
 
     fn receiver(params: &DpcpSenderParams, context: &SenderContext) -> DpcpReceiver {
@@ -357,7 +441,8 @@ impl Sender for DpcpSender {
     #[inline]
     fn on_send(&mut self, segment: &Departing) -> DpcpHeader {
         let part = match self.fall_back.mode {
-            Mode::Pairs | Mode::Resuming => self.wire.turn,
+            Mode::Pairs | Mode::Resuming if self.wire.turn == 0 => Part::Msp,
+            Mode::Pairs | Mode::Resuming => Part::Lsp,
             Mode::Vcp(_) | Mode::Settled => Part::Msp, // D4
         };
         self.wire.send(segment, part)
@@ -370,7 +455,7 @@ impl Sender for DpcpSender {
         if let Mode::Vcp(until) = self.fall_back.mode
             && ack.now >= until
         {
-            (self.fall_back.mode, self.wire.turn) = (Mode::Resuming, Part::Msp);
+            (self.fall_back.mode, self.wire.turn) = (Mode::Resuming, 0);
         }
         let part = (ack.code != Ecn::NotCapable).then(|| ack.header.part()); // D6
         if let Some(part) = part {
@@ -428,31 +513,26 @@ impl Sender for DpcpSender {
     ];
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        let Load { msp, lsp } = self.load;
-        sink("cwnd", self.vcp.cwnd);
-        sink("xi_s", self.xi_s());
-        sink("alpha_s", self.vcp.alpha_s());
+        let [msp, lsp, ..] = self.load.digits;
+        self.probe_window(sink);
         sink("lf", f64::from(4 * msp + lsp));
         sink("msp", f64::from(msp));
         sink("lsp", f64::from(lsp));
-        sink("mode", f64::from(self.did));
-        let vcp = match self.fall_back.mode {
-            Mode::Pairs => 0.0,
-            Mode::Vcp(_) => 1.0,
-            Mode::Resuming => 2.0,
-            Mode::Settled => 3.0,
-        };
-        sink("vcp", vcp);
-        sink("exceptions", f64::from(self.fall_back.exceptions));
-        sink("downgrades", f64::from(self.fall_back.downgrades));
-        sink("misread", f64::from(self.wire.misread));
+        self.probe_state(sink);
     }
 
     fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let Load { msp, lsp } = self.load;
+        let [msp, lsp, ..] = self.load.digits;
         let zone = zone(msp);
         let pairs = self.fall_back.mode == Mode::Pairs;
         match self.fall_back.mode {
+            Mode::Pairs if self.load.packets > 2 => {
+                writeln!(
+                    out,
+                    "load factor below {:.4}, {zone}",
+                    edge(&self.load.digits, self.load.packets)
+                )?;
+            }
             Mode::Pairs => writeln!(out, "DPCP: load factor {msp:02b} {lsp:02b}, {zone}")?,
             Mode::Vcp(_) => writeln!(out, "DPCP has fallen back to VCP for a while: {zone}")?,
             Mode::Resuming => {

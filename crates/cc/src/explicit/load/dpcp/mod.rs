@@ -50,6 +50,7 @@
 //! - R1: kappa, alpha, t_d, the limiters and the pacing of large RTTs, as VCP's.
 //! - R2: the downgrade lasts 10 RTTs, and its third relapse is for good.
 
+pub mod chain;
 pub mod host;
 pub mod order;
 
@@ -60,6 +61,7 @@ use units::{Rate, Span, Time};
 use super::factor::{LoadMeter, LoadParams};
 use crate::roles::{Backlog, Ecn, PacketKind, Passing, Router, RouterContext, Variable, Verdict};
 
+use chain::EDGES;
 pub use host::{DpcpReceiver, DpcpSender, DpcpSenderParams};
 pub use order::{DpcpHeader, Part};
 
@@ -87,8 +89,6 @@ params! {
 /// The zone (the MSP's two bits) and the level within it (the LSP's), 01 to 11.
 pub type Level = (Ecn, Ecn);
 
-/// The upper edges of the levels (table I); the last level has everything above, too.
-const EDGES: [f64; 9] = [0.2, 0.4, 0.8, 0.85, 0.95, 1.0, 1.05, 1.4, 2.0];
 const CODES: [Ecn; 3] = [Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
 /// Table I: the level of a load factor.

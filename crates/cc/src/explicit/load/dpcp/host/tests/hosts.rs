@@ -55,7 +55,7 @@ fn below_full_load_both_increases_go_together() {
         assert!((step - (xi + 1.0 / cwnd)).abs() < 1e-8, "{i}: {step}");
         // The next MSP makes the second half 11 again.
         ack(&mut s, 2, 200, Msp, msp);
-        assert_eq!((s.load.msp, s.load.lsp), (msp as u8, 3));
+        assert_eq!((s.load.digits[0], s.load.digits[1]), (msp as u8, 3));
     }
 }
 
@@ -95,7 +95,7 @@ fn overload_cuts_at_once_and_the_lsp_corrects_it() {
             assert!(near(ack(&mut s, at, 80, part, code), 0.16 / cwnd));
         }
         // An LSP of overload whose MSP came before does not cut; the next MSP does.
-        s.load.msp = 3;
+        s.load.digits[0] = 3;
         assert_eq!(ack(&mut s, 1280, 80, Lsp, Ce), 0.0);
         let cwnd = s.cwnd();
         assert!(near(ack(&mut s, 1281, 80, Msp, Ce), 0.43 * cwnd - cwnd));
@@ -132,10 +132,11 @@ fn a_late_or_lost_lsp_or_a_loss_leaves_the_strongest_cut() {
 /// load, from its lower edge it may end in low load.
 #[test]
 fn a_cut_from_the_upper_edge_ends_in_high_load() {
-    for (edge, md, after) in [(1.05, MD[0], 0.91875), (1.4, MD[1], 0.84), (2.0, MD[2], 0.86)] {
+    for (edge, md, after) in [(1.05, md(1.05), 0.91875), (1.4, md(1.4), 0.84), (2.0, md(2.0), 0.86)]
+    {
         assert!(near(edge * md, after) && level(edge * md).0 == Ect0);
     }
-    assert!(level(1.05 * MD[1]).0 == Ect1 && level(1.4 * MD[2]).0 == Ect1);
+    assert!(level(1.05 * md(1.4)).0 == Ect1 && level(1.4 * md(2.0)).0 == Ect1);
 }
 
 #[test]
@@ -158,10 +159,10 @@ fn parts_out_of_turn() {
     let mut s = at(8.0);
     // A first LSP has no MSP: 01 and 11.
     ack(&mut s, 0, 200, Lsp, Ect1);
-    assert_eq!((s.load.msp, s.load.lsp, s.fall_back.exceptions), (1, 3, 1));
+    assert_eq!((s.load.digits[0], s.load.digits[1], s.fall_back.exceptions), (1, 3, 1));
     let mut hear = |part, code| {
         ack(&mut s, 0, 200, part, code);
-        (s.load.msp, s.load.lsp, s.fall_back.exceptions, s.fall_back.downgrades)
+        (s.load.digits[0], s.load.digits[1], s.fall_back.exceptions, s.fall_back.downgrades)
     };
     assert_eq!(hear(Msp, Ect0), (2, 3, 1, 0));
     assert_eq!(hear(Msp, Ect1), (2, 3, 2, 0));
@@ -186,7 +187,7 @@ fn three_in_a_row_make_it_vcp_for_ten_rtts_and_four_times_for_good() {
     let mut now = 0;
     for time in 1..=4 {
         let parts = if time % 2 == 0 { [Lsp, Lsp, Lsp] } else { [Msp, Msp, Msp] };
-        s.fall_back.last = if time % 2 == 0 { Msp } else { Lsp };
+        s.load.come = if time % 2 == 0 { 1 } else { 2 };
         for part in parts {
             assert_eq!(s.fall_back.mode, Mode::Pairs);
             ack(&mut s, now, 100, part, Ect0);
@@ -215,7 +216,7 @@ fn three_in_a_row_make_it_vcp_for_ten_rtts_and_four_times_for_good() {
         (0..5).for_each(|_| assert!(ack(&mut s, now + 1000, 100, Msp, Ect0) > 0.0));
         ack(&mut s, now + 1001, 100, Lsp, Ect0);
         assert_eq!(
-            (s.fall_back.mode, s.load.msp, s.load.lsp, s.fall_back.in_row),
+            (s.fall_back.mode, s.load.digits[0], s.load.digits[1], s.fall_back.in_row),
             (Mode::Pairs, 2, 2, 1)
         );
         now += 2000;
@@ -313,7 +314,7 @@ fn the_sender_learns_the_level_of_the_most_loaded_link() {
         }
         let most = level(loads.iter().copied().fold(0.0, f64::max));
         let s = &path.sender;
-        assert_eq!((s.load.msp, s.load.lsp), (most.0 as u8, most.1 as u8), "{loads:?}");
+        assert_eq!((s.load.digits[0], s.load.digits[1]), (most.0 as u8, most.1 as u8), "{loads:?}");
         assert_eq!((s.wire.misread, s.fall_back.exceptions), (0, 0));
     }
 }

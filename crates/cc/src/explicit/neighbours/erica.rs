@@ -1,0 +1,280 @@
+//! ERICA, explicit rate indication for congestion avoidance. Jain, Kalyanaraman, Goyal, Fahmy,
+//! Viswanathan, "ERICA switch algorithm: a complete description", ATM Forum 96-1172, the basic
+//! algorithm and appendix.
+//!
+//! A switch measures the load factor z of each averaging interval against its target capacity and
+//! counts the active flows N. A flow is granted the larger of a fair share, target/N, which brings
+//! fairness, and of what it has over z, which brings the load to the target; where the load is not
+//! above the target, at least what the most favoured flow had in the interval before, so that all
+//! rise to the largest of them:
+//!
+//! ```text
+//! FairShare = target*C/N     VCShare = CCR/z
+//! z > 1 + delta:   ER = max(FairShare, VCShare)
+//! else:            ER = max(FairShare, VCShare, MaxAllocPrevious)
+//! CCR < FairShare < ER:  ER = FairShare
+//! ```
+//!
+//! The source sends at the ER that comes back, the least of the path.
+//!
+//! Deviations: A1 to A3 of [`super::abr`], and
+//! - D1: the source takes ER as it comes (rate increase factor 1), with no peak rate besides.
+//! - D2: neither queue control (ERICA+) nor the averaging of z and N over intervals is there.
+
+use units::{Rate, Time};
+
+use super::abr::{Interval, RmCell, Seen, SwitchParams};
+use super::rated::Rated;
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{
+    Ack, Backlog, Departing, Echo, Loss, PacketKind, Passing, Router, RouterContext, Sender,
+    SenderContext, Variable, Verdict,
+};
+
+params! {
+    /// The switch's parameters.
+    pub struct EricaRouterParams {
+        /// What all such switches have.
+        switch: SwitchParams;
+        /// delta: up to z = 1 + delta all flows may rise to the largest allocation.
+        delta: f64 = 0.1 => (0.0, 1.0);
+    }
+}
+
+params! {
+    /// The sender has none: it does as it is told.
+    pub struct EricaSenderParams {}
+}
+
+/// The switch.
+#[derive(Clone, Debug)]
+pub struct EricaRouter {
+    params: EricaRouterParams,
+    interval: Interval,
+    /// MaxAllocPrevious and MaxAllocCurrent [bytes/s].
+    max_previous: f64,
+    max_current: f64,
+}
+
+impl EricaRouter {
+    fn fair_share(&self) -> f64 {
+        self.interval.capacity / self.interval.flows()
+    }
+
+    /// ER for a flow whose rate is `ccr` (appendix, "when a FRM is received").
+    fn grant(&mut self, ccr: f64) -> f64 {
+        let fair = self.fair_share();
+        let z = self.interval.z.max(1e-6); // nothing has come: all may have everything
+        let share = ccr / z;
+        let mut er = if z > 1.0 + self.params.delta {
+            fair.max(share)
+        } else {
+            fair.max(share).max(self.max_previous)
+        };
+        // No sudden increase past the fair share.
+        if er > fair && ccr < fair {
+            er = fair;
+        }
+        let er = er.min(self.interval.capacity);
+        self.max_current = self.max_current.max(er);
+        er
+    }
+}
+
+impl Router for EricaRouter {
+    type Params = EricaRouterParams;
+    type Header = RmCell;
+
+    fn new(params: &EricaRouterParams, context: &RouterContext) -> EricaRouter {
+        EricaRouter {
+            interval: Interval::new(&params.switch, context.capacity),
+            params: params.clone(),
+            max_previous: 0.0,
+            max_current: 0.0,
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.interval.next
+    }
+
+    fn on_timer(&mut self, now: Time, _: Backlog) {
+        self.interval.end(&self.params.switch, now);
+        self.max_previous = self.max_current;
+        self.max_current = self.fair_share();
+    }
+
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.interval.set_capacity(&self.params.switch, capacity);
+    }
+
+    fn retune(&mut self, params: &EricaRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.interval.set_capacity(&params.switch, context.capacity);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("z", "", "load factor of the last interval: input over the target"),
+        Variable::new("n", "", "N, flows that sent in it"),
+        Variable::new("fair_share", "bytes/s", "FairShare, the target over N"),
+        Variable::new("max_alloc", "bytes/s", "MaxAllocPrevious, the largest grant before"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("z", self.interval.z);
+        sink("n", self.interval.n);
+        sink("fair_share", self.fair_share());
+        sink("max_alloc", self.max_previous);
+    }
+}
+
+impl Scheduler for EricaRouter {
+    type Cell = Seen;
+
+    fn plan(_: &EricaRouterParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        _: Time,
+        packet: Passing<'_, RmCell>,
+        place: &mut Place<'_, Seen>,
+    ) -> Verdict {
+        self.interval.carry(packet.size);
+        if packet.kind == PacketKind::Data {
+            self.interval.count(place.cell);
+        }
+        if let Some(cell) = packet.header {
+            cell.er = cell.er.min(self.grant(cell.rate()));
+        }
+        Verdict::Forward
+    }
+}
+
+/// The end host's part: the ABR source that takes what it is granted.
+#[derive(Clone, Debug)]
+pub struct EricaSender {
+    told: Rated,
+}
+
+impl Sender for EricaSender {
+    type Params = EricaSenderParams;
+    type Header = RmCell;
+    type Receiver = Echo<RmCell>;
+
+    fn new(_: &EricaSenderParams, context: &SenderContext) -> EricaSender {
+        EricaSender { told: Rated::new(context.packet_bytes) }
+    }
+
+    #[inline]
+    fn on_send(&mut self, _: &Departing) -> RmCell {
+        RmCell { ccr: self.told.rate, er: f64::INFINITY, laf: 0.0 }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<RmCell>) {
+        // Without a switch on the way nobody has answered.
+        if (1e-3..=1e15).contains(&ack.header.er) {
+            self.told.rate = ack.header.er;
+        }
+        self.told.hear(ack.srtt);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.told.on_loss(loss);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.told.cwnd()
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        self.told.pacing()
+    }
+
+    const VARIABLES: &'static [Variable] =
+        &[Variable::new("acr", "bytes/s", "allowed rate, the last ER; 0 before the first answer")];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("acr", self.told.rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ack_after, departing, ms, near, router_context, sender_context};
+    use units::Span;
+
+    /// 10 Mb/s: the target is 1,125,000 bytes/s. `rates` are those of the flows, which send for an
+    /// interval of 50 ms in packets of 1000 B or what is left.
+    fn interval(router: &mut EricaRouter, cells: &mut [Seen], rates: &[f64]) {
+        for (cell, rate) in cells.iter_mut().zip(rates) {
+            router.interval.carry((rate * 0.05) as u32);
+            router.interval.count(cell);
+        }
+        let now = router.interval.next;
+        router.on_timer(now, Backlog::default());
+    }
+
+    fn router() -> EricaRouter {
+        EricaRouter::new(&EricaRouterParams::default(), &router_context(Rate(10_000_000), 100))
+    }
+
+    #[test]
+    fn each_branch_of_the_algorithm() {
+        let mut r = router();
+        let mut cells = [Seen::default(); 3];
+        // 900,000 + 450,000 + 90,000 of 1,125,000 is 1.28: overload. FairShare 375,000.
+        interval(&mut r, &mut cells, &[900_000.0, 450_000.0, 90_000.0]);
+        assert!(near(r.interval.z, 1.28) && near(r.fair_share(), 375_000.0));
+        assert!(near(r.grant(900_000.0), 703_125.0));
+        assert!(near(r.grant(450_000.0), 375_000.0));
+        assert!(near(r.grant(90_000.0), 375_000.0));
+        // 675,000 + 337,500 + 112,500 is the target itself, z = 1: all may have the largest grant
+        // of before, 703,125, but for the one that comes from below the fair share.
+        interval(&mut r, &mut cells, &[675_000.0, 337_500.0, 112_500.0]);
+        assert!(near(r.max_previous, 703_125.0));
+        assert!(near(r.grant(675_000.0), 703_125.0));
+        assert!(near(r.grant(400_000.0), 703_125.0));
+        assert!(near(r.grant(112_500.0), 375_000.0));
+        // Nothing came: all of it, for who has the fair share.
+        interval(&mut r, &mut cells, &[]);
+        assert!(near(r.grant(1_000_000.0), 1_000_000.0_f64.max(1_125_000.0)));
+    }
+
+    /// A flow that another link holds at 100,000 bytes/s, and two greedy ones: at rest these have
+    /// (1,125,000 - 100,000)/2 each, and z is 1.
+    #[test]
+    fn at_rest_it_is_max_min_fair() {
+        let mut r = router();
+        let (mut cells, mut rates) = ([Seen::default(); 3], [100_000.0, 900_000.0, 200_000.0]);
+        for _ in 0..200 {
+            interval(&mut r, &mut cells, &rates);
+            for (rate, limit) in rates.iter_mut().zip([100_000.0, f64::MAX, f64::MAX]) {
+                *rate = r.grant(*rate).min(limit);
+            }
+        }
+        assert!((r.interval.z - 1.0).abs() < 0.1, "{}", r.interval.z);
+        assert!((rates[1] / 512_500.0 - 1.0).abs() < 0.1, "{rates:?}");
+        assert!((rates[1] / rates[2] - 1.0).abs() < 1e-6, "{rates:?}");
+    }
+
+    #[test]
+    fn the_source_sends_at_er() {
+        let mut s = EricaSender::new(&EricaSenderParams::default(), &sender_context(10.0));
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+        assert_eq!(s.on_send(&departing()).er, f64::INFINITY);
+        let header = RmCell { ccr: 0.0, er: 125_000.0, laf: 0.0 };
+        s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
+        assert_eq!(s.pacing(), Some(Rate(1_000_000)));
+        assert_eq!(s.on_send(&departing()).ccr, 125_000.0);
+    }
+}

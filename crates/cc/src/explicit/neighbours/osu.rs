@@ -1,0 +1,280 @@
+//! The OSU scheme. Jain, Kalyanaraman, Viswanathan, "The OSU scheme for congestion avoidance using
+//! explicit rate indication", ATM Forum 94-0883, 1994; "The OSU scheme for
+//! congestion avoidance in ATM networks: lessons learnt and extensions", Performance Evaluation
+//! 31(1-2), 1997.
+//!
+//! A switch measures the load level z of each averaging interval, the input over its target rate.
+//! Outside of a target utilization band around 1 every flow is told to divide its rate by z, which
+//! brings the load into the band at once and leaves the rates' proportions alone. Within the band
+//! flows below the fair share, target/N, and those above it are told different factors, which keep
+//! the load in the band and bring the rates together:
+//!
+//! ```text
+//! |z - 1| > delta:   LAF = z
+//! else:  rate < FairShare:  LAF = z/(1 + delta)     else:  LAF = z/(1 - delta)
+//! ```
+//!
+//! A cell carries the largest LAF of its way. The source's new rate is the cell's rate over LAF; it
+//! takes that if LAF >= 1 and the rate is a decrease, or if LAF < 1 and it is an increase.
+//!
+//! Deviations: A1 to A3 of [`super::abr`], and
+//! - D1: a source changes its rate once per RTT and two averaging intervals, so that the z that it
+//!   answers is of traffic with its last change inside. The paper's sources send a control cell per
+//!   averaging interval.
+//! - D2: the answer to the first packet is the fair share, which ER brings back. The paper
+//!   negotiates the first rate.
+
+use units::{Rate, Span, Time};
+
+use super::abr::{Interval, RmCell, Seen, SwitchParams};
+use super::rated::Rated;
+use crate::classes::{Place, Plan, Scheduler};
+use crate::roles::{
+    Ack, Backlog, Departing, Echo, Loss, PacketKind, Passing, Router, RouterContext, Sender,
+    SenderContext, Variable, Verdict,
+};
+
+params! {
+    /// The switch's parameters.
+    pub struct OsuRouterParams {
+        /// What all such switches have.
+        switch: SwitchParams;
+        /// delta, half the width of the target utilization band.
+        delta: f64 = 0.1 => (0.001, 0.9);
+    }
+}
+
+params! {
+    /// The source's parameter.
+    pub struct OsuSenderParams {
+        /// T, the switches' averaging interval (D1).
+        interval: Span = Span::from_millis(50) => (1e-4, 10.0);
+    }
+}
+
+/// The switch.
+#[derive(Clone, Debug)]
+pub struct OsuRouter {
+    params: OsuRouterParams,
+    interval: Interval,
+}
+
+impl OsuRouter {
+    fn fair_share(&self) -> f64 {
+        self.interval.capacity / self.interval.flows()
+    }
+
+    /// LAF for a flow of this rate.
+    fn factor(&self, rate: f64) -> f64 {
+        let (z, delta) = (self.interval.z.clamp(1e-3, 1e3), self.params.delta);
+        if (z - 1.0).abs() > delta {
+            z
+        } else if rate < self.fair_share() {
+            z / (1.0 + delta)
+        } else {
+            z / (1.0 - delta)
+        }
+    }
+}
+
+impl Router for OsuRouter {
+    type Params = OsuRouterParams;
+    type Header = RmCell;
+
+    fn new(params: &OsuRouterParams, context: &RouterContext) -> OsuRouter {
+        let interval = Interval::new(&params.switch, context.capacity);
+        OsuRouter { params: params.clone(), interval }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.interval.next
+    }
+
+    fn on_timer(&mut self, now: Time, _: Backlog) {
+        self.interval.end(&self.params.switch, now);
+    }
+
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.interval.set_capacity(&self.params.switch, capacity);
+    }
+
+    fn retune(&mut self, params: &OsuRouterParams, context: &RouterContext) {
+        self.params = params.clone();
+        self.interval.set_capacity(&params.switch, context.capacity);
+    }
+
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("z", "", "load level of the last interval: input over the target"),
+        Variable::new("n", "", "N, flows that sent in it"),
+        Variable::new("fair_share", "bytes/s", "the target over N"),
+    ];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("z", self.interval.z);
+        sink("n", self.interval.n);
+        sink("fair_share", self.fair_share());
+    }
+}
+
+impl Scheduler for OsuRouter {
+    type Cell = Seen;
+
+    fn plan(_: &OsuRouterParams) -> Plan {
+        Plan::FIFO
+    }
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        _: Time,
+        packet: Passing<'_, RmCell>,
+        place: &mut Place<'_, Seen>,
+    ) -> Verdict {
+        self.interval.carry(packet.size);
+        if packet.kind == PacketKind::Data {
+            self.interval.count(place.cell);
+        }
+        if let Some(cell) = packet.header {
+            cell.laf = cell.laf.max(self.factor(cell.rate()));
+            cell.er = cell.er.min(self.fair_share()); // D2
+        }
+        Verdict::Forward
+    }
+}
+
+/// The end host's part.
+#[derive(Clone, Debug)]
+pub struct OsuSender {
+    told: Rated,
+    interval: Span,
+    /// No change of the rate before.
+    next_change: Time,
+}
+
+impl Sender for OsuSender {
+    type Params = OsuSenderParams;
+    type Header = RmCell;
+    type Receiver = Echo<RmCell>;
+
+    fn new(params: &OsuSenderParams, context: &SenderContext) -> OsuSender {
+        OsuSender {
+            told: Rated::new(context.packet_bytes),
+            interval: params.interval,
+            next_change: Time::ZERO,
+        }
+    }
+
+    #[inline]
+    fn on_send(&mut self, _: &Departing) -> RmCell {
+        RmCell { ccr: self.told.rate, er: f64::INFINITY, laf: 0.0 }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<RmCell>) {
+        self.told.hear(ack.srtt);
+        let RmCell { ccr, er, laf } = ack.header;
+        // Without a switch on the way nobody has answered.
+        if !(1e-3..=1e15).contains(&er)
+            || !(1e-4..=1e4).contains(&laf)
+            || ack.now < self.next_change
+        {
+            return;
+        }
+        let rate = if self.told.rate == 0.0 { er } else { ccr / laf };
+        let (first, rises) = (self.told.rate == 0.0, rate > self.told.rate);
+        if !first && rises == (laf >= 1.0) || !(1e-3..=1e15).contains(&rate) {
+            return;
+        }
+        self.told.rate = rate;
+        let rtt = ack.srtt.unwrap_or(Span::ZERO);
+        self.next_change = ack.now + rtt + self.interval + self.interval;
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.told.on_loss(loss);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.told.cwnd()
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        self.told.pacing()
+    }
+
+    const VARIABLES: &'static [Variable] =
+        &[Variable::new("tcr", "bytes/s", "the source's rate; 0 before the first answer")];
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("tcr", self.told.rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ack_after, ms, near, router_context, sender_context};
+
+    fn router(z: f64, n: f64) -> OsuRouter {
+        let context = router_context(Rate(10_000_000), 100);
+        let mut router = OsuRouter::new(&OsuRouterParams::default(), &context);
+        (router.interval.z, router.interval.n) = (z, n);
+        router
+    }
+
+    /// The target is 1,125,000 bytes/s; with three flows the fair share is 375,000.
+    #[test]
+    fn within_the_band_flows_are_told_apart() {
+        for (z, rate, laf) in [
+            (1.5, 100_000.0, 1.5),
+            (0.5, 900_000.0, 0.5),
+            (1.05, 100_000.0, 1.05 / 1.1),
+            (1.05, 900_000.0, 1.05 / 0.9),
+            (1.05, 375_000.0, 1.05 / 0.9),
+            (0.95, 374_000.0, 0.95 / 1.1),
+        ] {
+            assert!(near(router(z, 3.0).factor(rate), laf), "{z} {rate}");
+        }
+    }
+
+    /// Two flows at 900,000 and 225,000 bytes/s, together the target: by (1 - delta) and (1 +
+    /// delta) they come to 810,000 and 247,500, at z = 0.94 of the target.
+    #[test]
+    fn rates_come_together_and_the_load_stays_in_the_band() {
+        let mut rates = [900_000.0, 225_000.0];
+        for step in 0..40 {
+            let z = (rates[0] + rates[1]) / 1_125_000.0;
+            let r = router(z, 2.0);
+            assert!(step == 0 || (z - 1.0).abs() <= 0.1 + 1e-9, "{z}");
+            rates = rates.map(|rate| rate / r.factor(rate));
+            if step == 0 {
+                assert!(near(rates[0], 810_000.0) && near(rates[1], 247_500.0), "{rates:?}");
+            }
+        }
+        // Each within the band's width of the fair share, 562,500.
+        assert!(rates.iter().all(|rate| (rate / 562_500.0 - 1.0).abs() < 0.23), "{rates:?}");
+    }
+
+    #[test]
+    fn the_source_takes_only_what_the_factor_means() {
+        let mut s = OsuSender::new(&OsuSenderParams::default(), &sender_context(10.0));
+        let mut hear = |at, ccr, er, laf| {
+            let header = RmCell { ccr, er, laf };
+            s.on_ack(&Ack { header, ..ack_after(ms(at), Span::from_millis(100)) });
+            s.told.rate
+        };
+        // The first answer; then nothing for 100 ms and two intervals of 50 ms.
+        assert_eq!(hear(100, 0.0, 375_000.0, 0.5), 375_000.0);
+        assert_eq!(hear(299, 375_000.0, 1.0, 2.0), 375_000.0);
+        assert_eq!(hear(300, 375_000.0, 1.0, 1.25), 300_000.0);
+        // An old cell of a higher rate: 900,000/1.2 would be an increase by a factor above 1.
+        assert_eq!(hear(500, 900_000.0, 1.0, 1.2), 300_000.0);
+        assert_eq!(hear(501, 100_000.0, 1.0, 0.8), 300_000.0);
+        assert_eq!(hear(502, 300_000.0, 1.0, 0.75), 400_000.0);
+    }
+}

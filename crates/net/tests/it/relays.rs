@@ -1,0 +1,106 @@
+//! Proxies that end one connection and begin another.
+
+use clearpipe_net::Outcome;
+
+use crate::common::{self, mean_mbps};
+
+/// Two links of these rates in a row with 10 ms each, a transfer or a stream over both by a proxy.
+fn chain(rates: [&str; 2], flows: &str) -> Outcome {
+    let link = |name: &str, from: &str, to: &str, rate: &str| {
+        format!(
+            "[links.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\nowd = \"10ms\"\n\
+             buffer = \"200pkt\"\nduplex = true\n"
+        )
+    };
+    let text = [
+        "duration = \"30s\"\nwarmup = \"10s\"\n".to_owned(),
+        link("one", "a", "p", rates[0]),
+        link("two", "p", "b", rates[1]),
+        flows.to_owned(),
+    ];
+    common::run(&common::scenario(&text.concat()), 1, 0)
+}
+
+const IN: &str = "[flows.in]\nprotocol = \"sack\"\nfrom = \"a\"\nto = \"p\"\n";
+const OUT: &str = "[flows.out]\nprotocol = \"sack\"\nfrom = \"p\"\nto = \"b\"\nrelay = \"in\"\n";
+
+/// Behind a slow link a fast one carries what that brings; before a slow one a fast link does so
+/// only where the proxy's buffer is bounded.
+#[test]
+fn a_chain_is_as_fast_as_its_slowest_link() {
+    let slow_first = chain(["5Mbps", "20Mbps"], &format!("{IN}{OUT}"));
+    let out = mean_mbps(&slow_first, "out");
+    assert!((out / 5.0 - 1.0).abs() < 0.01, "{out}");
+    for (buffer, into) in [("", 20.0), ("relay_buffer = \"100pkt\"\n", 5.0)] {
+        let outcome = chain(["20Mbps", "5Mbps"], &format!("{IN}{OUT}{buffer}"));
+        let (out, got) = (mean_mbps(&outcome, "out"), mean_mbps(&outcome, "in"));
+        assert!((out / 5.0 - 1.0).abs() < 0.01, "{out}");
+        assert!((got / into - 1.0).abs() < 0.05, "{buffer}: {got}");
+        // A hundred packets fit into the second link's buffer: nothing is lost.
+        let drops = common::link(&outcome, "two").total_drops_pkts;
+        assert_eq!(drops > 0, buffer.is_empty(), "{drops}");
+    }
+}
+
+/// A transfer of 250 500 B arrives whole, its short last packet too, and the second connection is
+/// over when the first is and a way of its own later.
+#[test]
+fn a_transfer_goes_through_two_proxies() {
+    let flows = "[flows.in]\nprotocol = \"sack\"\nfrom = \"a\"\nto = \"p\"\nsize = \"250500B\"\ncount = 3\n\
+                 [flows.out]\nprotocol = \"vegas\"\nfrom = \"p\"\nto = \"b\"\nrelay = \"in\"\ncount = 3\n\
+                 [flows.back]\nprotocol = \"cubic\"\nfrom = \"b\"\nto = \"p\"\nrelay = \"out\"\ncount = 3\n\
+                 relay_buffer = \"20pkt\"\n";
+    let outcome = chain(["20Mbps", "10Mbps"], flows);
+    for name in ["in", "out", "back"] {
+        for flow in common::group(&outcome, name) {
+            assert_eq!(flow.delivered_bytes, 250_500, "{name}");
+        }
+    }
+    let ends = |name| {
+        let finished = |flow: &results::FlowRow| flow.finish_s.expect("it is over");
+        common::group(&outcome, name).map(finished).collect::<Vec<_>>()
+    };
+    for ((first, second), third) in ends("in").into_iter().zip(ends("out")).zip(ends("back")) {
+        // The last packet's ACK is back at `a` when its copy has been under way for 10 ms.
+        assert!(second > first && third > second, "{first} {second} {third}");
+    }
+}
+
+/// Connections of 20 ms with 1 % of losses have TCP's rate at that RTT, and one over all of it that
+/// at 590 ms and 1.99 % of losses: sqrt(3/2)/(RTT sqrt(p)) packets/s, of which SACK has 0.81 to
+/// 0.92 at 1 % (docs of the protocols).
+#[test]
+fn split_connections_have_the_short_paths_rate() {
+    let flows = |sets: &[&str]| {
+        let sets = [sets, &["duration=100s", "warmup=40s", "probe.series=[]"]].concat();
+        common::run(&common::example("satellite-pep", &sets), 1, 0)
+    };
+    let split = flows(&["flows.in.count=2", "flows.sat.count=2", "flows.out.count=2"]);
+    let expected = |rtt: f64, p: f64| 1.5_f64.sqrt() / (rtt * p.sqrt()) * 8e-3;
+    let (out, short) = (mean_mbps(&split, "out"), expected(0.0203, 0.01));
+    println!("    split {out:.2} Mb/s of {short:.2}");
+    assert!(out / short > 0.75 && out / short < 1.0, "{out} {short}");
+    // Eight fill the satellite's 20 Mb/s.
+    let eight = flows(&[]);
+    let utilization = common::link(&eight, "sky").utilization_ratio;
+    println!("    eight: utilization of the satellite {utilization:.3}");
+    assert!(utilization > 0.95, "{utilization}");
+    let direct = "flows.direct={ protocol='sack', from='host', to='server' }";
+    let beside = flows(&[direct, "flows.in.count=2", "flows.sat.count=2", "flows.out.count=2"]);
+    let long = (mean_mbps(&beside, "direct"), expected(0.59, 0.0199));
+    println!("    direct {:.3} Mb/s of {:.3}", long.0, long.1);
+    assert!(long.0 < 1.3 * long.1 && out > 20.0 * long.0, "{long:?}");
+}
+
+/// A run in two halves is the same run.
+#[test]
+fn what_is_watched_changes_nothing() {
+    let flows = |probe: &str| {
+        let out = format!("{IN}{OUT}relay_buffer = \"50pkt\"\n{probe}");
+        chain(["20Mbps", "5Mbps"], &out).fingerprint
+    };
+    let plain = flows("");
+    let probe = |every| format!("[probe]\nseries = [\"cwnd\", \"queue\"]\nevery = \"{every}\"\n");
+    assert_eq!(plain, flows(&probe("change")));
+    assert_eq!(plain, flows(&probe("50ms")));
+}
