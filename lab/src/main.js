@@ -196,6 +196,8 @@ function show(lanes, at, play) {
   warn();
   for (const lane of lanes) if (lanes.length === 1) fluid(lane);
   tomlEditor.text = lanes[0].toml;
+  const listed = Object.keys(examples).find((name) => examples[name] === lanes[0].toml);
+  $("example").value = listed?.replace(/\.toml$/, "") ?? "";
   knobPanel.show(lanes[0].toml, lanes[0].store.about);
   branchKeys();
 }
@@ -212,7 +214,7 @@ const computed = () => Math.min(...state.lanes.map((lane) => (lane.over ? Infini
 async function fluid(lane) {
   const { about } = lane.store;
   if (about.fluid !== null || about.packet_hops_about > 1e8) return;
-  const curves = await engine.ask("fluid", { lane: lane.name }).catch(() => null);
+  const curves = await engine.ask("fluid", { lane: lane.name }).catch((error) => (say(error.message), null));
   if (!curves || !state.lanes.includes(lane)) return;
   const store = new Store(about);
   store.add(curves);
@@ -328,7 +330,7 @@ function numbers(lane) {
   for (const group of result.summary.groups ?? []) {
     const each = group.goodput_bps ? `, ${shown(group.goodput_bps.mean / 1e6)} Mbit/s each` : "";
     const jain = group.jain_index_ratio !== null && group.flows > 1 ? `, Jain's index ${shown(group.jain_index_ratio)}` : "";
-    rows.push(`${group.group}: ${group.flows} flows of ${group.protocol}${each}${jain}`);
+    rows.push(`${group.group}: ${group.flows} ${group.flows === 1 ? "flow" : "flows"} of ${group.protocol}${each}${jain}`);
   }
   const span = `from ${shown(about.warmup_s)} s to ${shown(result.simulated_s)} s, seed ${about.seed}`;
   const list = make("ul", {}, ...rows.map((text) => make("li", { textContent: text })));
@@ -676,7 +678,6 @@ async function fromLink() {
 async function example(name) {
   state.charts = [...DEFAULT_CHARTS];
   state.explorable = undefined;
-  $("example").value = name;
   const toml = examples[`${name}.toml`];
   return open([{ toml, label: labelOf(toml) }], { play: false });
 }
@@ -737,8 +738,9 @@ function remembered(key, value) {
 }
 
 function wire() {
-  $("example").replaceChildren(...Object.keys(examples).map((name) => make("option", { textContent: name.replace(/\.toml$/, "") })));
-  $("example").addEventListener("change", () => example($("example").value));
+  const none = make("option", { value: "", textContent: "(your own)" });
+  $("example").replaceChildren(none, ...Object.keys(examples).map((name) => make("option", { textContent: name.replace(/\.toml$/, "") })));
+  $("example").addEventListener("change", () => $("example").value && example($("example").value));
   $("play").addEventListener("click", () => {
     if (state.lanes.length === 0) return;
     if (state.lanes.some((lane) => lane.gone)) {
@@ -830,6 +832,8 @@ async function main() {
   if (!(await fromLink())) guidePanel.open(explorables[0].id);
   showSpeed();
   requestAnimationFrame(frame);
+  // For the console, and for tests: whole runs of the engine that is on the page.
+  globalThis.clearpipeLab = { run: (toml, sets = []) => engine.ask("whole", { toml, sets }) };
   document.body.dataset.ready = "true";
   if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
     navigator.serviceWorker.register(trusted("sw.js")).catch(() => say("Without its service worker the lab needs the network next time."));

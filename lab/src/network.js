@@ -115,19 +115,19 @@ export class Network {
       ctx.strokeStyle = soft;
       ctx.lineWidth = 1.5;
       ctx.beginPath();
-      ctx.roundRect(x - 14, y - 20, 28, 40, 6);
+      ctx.roundRect(x - 20, y - 20, 40, 40, 6);
       ctx.fill();
       ctx.stroke();
       ctx.fillStyle = ink;
       ctx.textAlign = "center";
-      ctx.fillText(name.length > 4 ? `${name.slice(0, 3)}…` : name, x, y + 4, 26);
+      ctx.fillText(name.length > 7 ? `${name.slice(0, 6)}…` : name, x, y + 4, 36);
     }
   }
 
   #link(ctx, { link, number, from, to, angle, t, waits, ink, soft }) {
     const along = (share) => [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
     // A part of the way is the queue's, the rest the line's.
-    const [head, tail] = [0.3, 0.95];
+    const [head, tail] = [0.32, 0.94];
     const [x0, y0] = along(head);
     const [x1, y1] = along(tail);
     ctx.strokeStyle = css("--line-strong");

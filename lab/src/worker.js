@@ -99,6 +99,15 @@ const calls = {
     wanted = names;
     schedule();
   },
+  /** A run by itself, from its start to its end. */
+  whole({ toml, sets }) {
+    host.reset();
+    const lane = new Lane(engine, files, { toml, sets });
+    let result = null;
+    while (!result) ({ result } = lane.advance(SLICE_MS, clock));
+    lane.free();
+    return result;
+  },
   packets: ({ lane, from, to, most }) => of(lane).lab.packets(from, to, most),
   fluid: ({ lane }) => of(lane).lab.fluid(),
   resolved: ({ lane }) => of(lane).lab.resolved(),
