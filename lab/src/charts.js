@@ -17,13 +17,16 @@ export function unit(name) {
   return found ? { text: found[1], scale: found[2] } : { text: "", scale: 1 };
 }
 
+/** Rates are shown as means over a round trip, in which a window leaves in bursts. */
+const MEANS = /^(goodput_bps|rate_bps|utilization_ratio|macro_goodput_bps)$/;
+
 const WORDS = {
   queue_pkts: "Queue",
   cwnd_pkts: "Congestion windows",
-  goodput_bps: "Goodput of flows",
-  rate_bps: "Sending rate of flows",
+  goodput_bps: "Goodput of flows, mean of an RTT",
+  rate_bps: "Sending rate of flows, mean of an RTT",
   srtt_s: "Smoothed RTT",
-  utilization_ratio: "Utilization",
+  utilization_ratio: "Utilization, mean of an RTT",
   drops_pkts: "Drops in each sample",
 };
 
@@ -46,6 +49,7 @@ export class Chart {
   #name;
   #ids = [];
   #scale = 1;
+  #width = 1;
   #playhead = 0;
   #seen = 0;
   #fluid;
@@ -67,9 +71,10 @@ export class Chart {
     this.flows = flows;
     const known = series ? [...series.columns.keys()].sort((a, b) => a - b) : [];
     const ids = flows ? spread(known, MOST_CURVES) : known.filter((id) => links.includes(id));
-    const color = (id) => this.palette(flows ? groupOf(store.about, id) : id, flows ? id : 0);
+    const color = (id) => this.palette(store.about, flows ? id : (store.about.groups[id]?.first_flow ?? id));
     this.#ids = ids;
     this.#scale = unit(name).scale;
+    this.#width = MEANS.test(name) ? Math.ceil(store.about.rtt_s / store.every) : 1;
     this.#legend(ids, color);
     const axis = {
       stroke: css("--ink-soft"),
@@ -122,7 +127,7 @@ export class Chart {
     const columns = store.series.get(this.#name)?.columns;
     const until = Math.min(Math.floor(this.#seen / store.every + 1e-9) + 1, store.samples);
     const cut = (column) => {
-      const part = column.slice(0, until);
+      const part = this.#width > 1 ? means(column, until, this.#width) : column.slice(0, until);
       if (this.#scale !== 1) for (let k = 0; k < part.length; k++) if (part[k] !== null) part[k] *= this.#scale;
       return part;
     };
@@ -152,7 +157,7 @@ export class Chart {
   say() {
     const { store } = this;
     const { text } = unit(this.#name);
-    const all = this.#ids.map((id) => store.at(this.#name, id, this.#playhead)).filter((v) => v !== null);
+    const all = this.#ids.map((id) => store.mean(this.#name, id, this.#playhead, this.#width)).filter((v) => v !== null);
     const scaled = all.map((value) => value * this.#scale);
     const said =
       scaled.length === 0
@@ -179,7 +184,10 @@ export class Chart {
 
   #legend(ids, color) {
     const { about } = this.store;
-    const entries = this.flows
+    const alone = about.groups.length === 1 && about.flows > 1 && about.flows <= 8;
+    const entries = this.flows && alone
+      ? ids.map((id) => [color(id), `${about.groups[0].name} ${id}`])
+      : this.flows
       ? [...new Set(ids.map((id) => groupOf(about, id)))].map((group) => {
           const first = ids.find((id) => groupOf(about, id) === group);
           const { name, protocol } = about.groups[group] ?? { name: "arriving flows", protocol: "" };
@@ -212,6 +220,19 @@ export class Chart {
   destroy() {
     this.#plot?.destroy();
   }
+}
+
+/** The mean of `width` values up to each. */
+function means(column, until, width) {
+  const part = new Array(until);
+  let [sum, count] = [0, 0];
+  for (let k = 0; k < until; k++) {
+    if (column[k] !== null) [sum, count] = [sum + column[k], count + 1];
+    const gone = k >= width ? column[k - width] : null;
+    if (gone !== null) [sum, count] = [sum - gone, count - 1];
+    part[k] = column[k] === null || count === 0 ? null : sum / count;
+  }
+  return part;
 }
 
 /** The colour variable, as the theme has it. */

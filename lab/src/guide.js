@@ -74,7 +74,7 @@ export function guide({ select, box }, explorables, { open, label }) {
       verdict,
       rest,
     );
-    if (run) play();
+    return run ? play() : undefined;
   }
 
   return { open: (id) => show(id, true), select: (id) => show(id, false) };

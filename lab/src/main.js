@@ -48,9 +48,12 @@ let guidePanel;
 // Colours: a hue for each group, its flows lighter and darker.
 const HUES = [212, 28, 145, 330, 262, 52, 185, 0];
 const dark = () => document.documentElement.dataset.theme === "dark";
-const palette = (group, member) => {
+const palette = (about, flow) => {
+  // One group of a few flows: a hue for each of them instead.
+  const alone = about.groups.length === 1 && about.flows <= HUES.length;
+  const group = alone ? flow : groupOf(about, flow);
   const hue = HUES[(group + HUES.length) % HUES.length];
-  const shade = ((member * 37) % 5) * 5;
+  const shade = alone ? 0 : ((flow * 37) % 5) * 5;
   return dark() ? `hsl(${hue} 75% ${58 + shade}%)` : `hsl(${hue} 75% ${28 + shade}%)`;
 };
 
@@ -387,7 +390,7 @@ function frame(time) {
   }
   if (state.lanes.length === 0) return;
   if (state.playing) {
-    state.playhead = Math.min(state.playhead + dt * state.speed, computed());
+    state.playhead = Math.max(state.playhead, Math.min(state.playhead + dt * state.speed, computed()));
     state.seen = Math.max(state.seen, state.playhead);
     if (state.playhead >= longest() - 1e-9 && state.lanes.every((lane) => lane.over)) {
       state.playing = false;
@@ -559,6 +562,7 @@ async function branch() {
     await engine.ask("close", { lane: "c" });
     const store = new Store(about);
     store.copy(lane.store, at);
+    store.now = at;
     const label = `from ${shown(at)} s: ${set}`;
     const other = { name: "b", toml: lane.toml, resolved: toml, label, branch: { at, sets: [set] }, store, over: false, began: performance.now() };
     const trunk = { ...lane, label: labelOf(lane.toml) };
@@ -750,6 +754,7 @@ function wire() {
     if (!state.playing && state.playhead >= longest() - 1e-9) state.playhead = 0;
     state.playing = !state.playing;
     showPlaying();
+    draw();
   });
   $("back").addEventListener("click", () => seek(0));
   $("step").addEventListener("click", () => nextPacket().catch((error) => complain(error.message)));
@@ -829,7 +834,11 @@ async function main() {
     label: labelOf,
   });
   compareOptions();
-  if (!(await fromLink())) guidePanel.open(explorables[0].id);
+  if (!(await fromLink())) {
+    const fault = $("error").textContent;
+    await guidePanel.open(explorables[0].id);
+    complain(fault);
+  }
   showSpeed();
   requestAnimationFrame(frame);
   // For the console, and for tests: whole runs of the engine that is on the page.

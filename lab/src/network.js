@@ -208,7 +208,7 @@ export class Network {
   }
 
   #color(flow) {
-    return this.palette(groupOf(this.#about, flow), flow);
+    return this.palette(this.#about, flow);
   }
 }
 

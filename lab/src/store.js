@@ -3,6 +3,7 @@
 export class Store {
   constructor(about) {
     this.about = about;
+    about.rtt_s = Math.max(...about.groups.map((group) => group.rtt_s), 1e-6);
     this.every = about.every_s;
     this.samples = Math.floor(about.duration_s / this.every + 1e-9) + 1;
     this.times = Array.from({ length: this.samples }, (_, k) => k * this.every);
@@ -45,6 +46,15 @@ export class Store {
     const k = Math.min(Math.floor(t / this.every + 1e-9), this.samples - 1);
     for (let back = k; back >= 0 && back > k - 3; back--) if (column[back] !== null) return column[back];
     return null;
+  }
+
+  /** The mean of the last `width` values up to an instant. */
+  mean(name, id, t, width) {
+    const column = this.series.get(name)?.columns.get(id);
+    if (!column || width <= 1) return this.at(name, id, t);
+    const k = Math.min(Math.floor(t / this.every + 1e-9), this.samples - 1);
+    const all = column.slice(Math.max(k - width + 1, 0), k + 1).filter((value) => value !== null);
+    return all.length > 0 ? all.reduce((sum, value) => sum + value, 0) / all.length : null;
   }
 
   /** Comma-separated: one row per series, instant and flow or link, as the result directory has. */

@@ -14,6 +14,7 @@ const clock = performance.now.bind(performance);
 const blobUrl = URL.createObjectURL.bind(URL);
 const revoke = URL.revokeObjectURL.bind(URL);
 const Text = Blob;
+const scope = self;
 const Trap = WebAssembly.RuntimeError;
 
 const host = makeHost();
@@ -36,7 +37,7 @@ const LANGUAGE = new Set(
 );
 
 function bare() {
-  for (let object = self; object && object !== Object.prototype; object = Object.getPrototypeOf(object)) {
+  for (let object = scope; object && object !== Object.prototype; object = Object.getPrototypeOf(object)) {
     for (const name of Object.getOwnPropertyNames(object)) {
       if (LANGUAGE.has(name) || name === "constructor") continue;
       const { configurable } = Object.getOwnPropertyDescriptor(object, name);
