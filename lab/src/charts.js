@@ -17,16 +17,16 @@ export function unit(name) {
   return found ? { text: found[1], scale: found[2] } : { text: "", scale: 1 };
 }
 
-/** Rates are shown as means over a round trip, in which a window leaves in bursts. */
+/** Rates are shown as means over some round trips, in each of which a window leaves in bursts. */
 const MEANS = /^(goodput_bps|rate_bps|utilization_ratio|macro_goodput_bps)$/;
 
 const WORDS = {
   queue_pkts: "Queue",
   cwnd_pkts: "Congestion windows",
-  goodput_bps: "Goodput of flows, mean of an RTT",
-  rate_bps: "Sending rate of flows, mean of an RTT",
+  goodput_bps: "Goodput of flows, mean of 4 RTTs",
+  rate_bps: "Sending rate of flows, mean of 4 RTTs",
   srtt_s: "Smoothed RTT",
-  utilization_ratio: "Utilization, mean of an RTT",
+  utilization_ratio: "Utilization, mean of 4 RTTs",
   drops_pkts: "Drops in each sample",
 };
 
@@ -74,7 +74,7 @@ export class Chart {
     const color = (id) => this.palette(store.about, flows ? id : (store.about.groups[id]?.first_flow ?? id));
     this.#ids = ids;
     this.#scale = unit(name).scale;
-    this.#width = MEANS.test(name) ? Math.ceil(store.about.rtt_s / store.every) : 1;
+    this.#width = MEANS.test(name) ? Math.ceil((4 * store.about.rtt_s) / store.every) : 1;
     this.#legend(ids, color);
     const axis = {
       stroke: css("--ink-soft"),

@@ -600,7 +600,7 @@ async function race() {
     if (source.length > 20_000) throw new Error("a controller has at most 20000 characters");
     const name = await engine.ask("define", { source });
     state.controller = source;
-    const { toml } = first();
+    const { toml } = state.lanes.find((lane) => !/"page:/.test(lane.toml)) ?? first();
     let mine = setKey(toml, "protocols.lab-own", "kind", '"python"');
     mine = setKey(mine, "protocols.lab-own", "code", `"page:${name}"`);
     for (const group of tables(mine, "flows")) mine = setKey(mine, `flows.${group}`, "protocol", '"lab-own"');

@@ -30,7 +30,7 @@ let scheduled = false;
 
 /** What of the global object a controller may see. */
 const LANGUAGE = new Set(
-  ("Array ArrayBuffer BigInt Boolean Error Float32Array Float64Array Infinity Int16Array Int32Array " +
+  ("Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Error Float32Array Float64Array Infinity Int16Array Int32Array " +
     "Int8Array JSON Map Math NaN Number Object Promise RangeError Reflect RegExp Set String Symbol " +
     "SyntaxError TypeError Uint16Array Uint32Array Uint8Array WeakMap WeakSet globalThis isFinite " +
     "isNaN parseFloat parseInt undefined structuredClone Sender clearpipeHost").split(" "),
@@ -157,6 +157,8 @@ function failed(name, error) {
   // After a trap the module is of no use; the page starts another worker.
   const broken = error instanceof Trap || error instanceof RangeError;
   wanted = wanted.filter((other) => other !== name);
+  // What one lane's class threw is not the others' fault.
+  host.reset();
   post({ lane: name, error: reason(error), broken });
 }
 
