@@ -50,9 +50,9 @@ export function guide({ select, box }, explorables, { open, label }) {
     const rest = make(
       "div",
       { hidden: true, id: "guide-why" },
-      make("h3", { textContent: "Why" }),
+      make("h2", { textContent: "Why" }),
       ...one.why.map((textContent) => make("p", { textContent })),
-      make("h3", { textContent: "The equation" }),
+      make("h2", { textContent: "The equation" }),
       ...one.equation.map((textContent) => make("p", { className: "equation", textContent })),
       make("p", { className: "hint", textContent: `From ${one.source}.` }),
     );
@@ -64,11 +64,11 @@ export function guide({ select, box }, explorables, { open, label }) {
     }
     box.replaceChildren(
       make("p", { className: "question", textContent: one.question }),
-      make("h3", { textContent: "Change this" }),
+      make("h2", { textContent: "Change this" }),
       make("label", { htmlFor: "guide-change", textContent: one.change.label }),
       choices,
       again,
-      make("h3", { textContent: "Look for this" }),
+      make("h2", { textContent: "Look for this" }),
       make("ul", {}, ...one.see.map((textContent) => make("li", { textContent }))),
       answers,
       verdict,
