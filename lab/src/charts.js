@@ -71,7 +71,7 @@ export class Chart {
     this.flows = flows;
     const known = series ? [...series.columns.keys()].sort((a, b) => a - b) : [];
     const ids = flows ? spread(known, MOST_CURVES) : known.filter((id) => links.includes(id));
-    const color = (id) => this.palette(store.about, flows ? id : (store.about.groups[id]?.first_flow ?? id));
+    const color = (id) => this.palette(store.about, id, flows ? undefined : links.indexOf(id));
     this.#ids = ids;
     this.#scale = unit(name).scale;
     this.#width = MEANS.test(name) ? Math.ceil((4 * store.about.rtt_s) / store.every) : 1;
@@ -175,6 +175,7 @@ export class Chart {
     ctx.save();
     ctx.strokeStyle = css("--accent");
     ctx.lineWidth = 2;
+    ctx.setLineDash([]);
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);

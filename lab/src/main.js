@@ -48,10 +48,10 @@ let guidePanel;
 // Colours: a hue for each group, its flows lighter and darker.
 const HUES = [212, 28, 145, 330, 262, 52, 185, 0];
 const dark = () => document.documentElement.dataset.theme === "dark";
-const palette = (about, flow) => {
-  // One group of a few flows: a hue for each of them instead.
-  const alone = about.groups.length === 1 && about.flows <= HUES.length;
-  const group = alone ? flow : groupOf(about, flow);
+const palette = (about, flow, place) => {
+  // One group of a few flows: a hue for each of them instead. Links have their place's.
+  const alone = place !== undefined || (about.groups.length === 1 && about.flows <= HUES.length);
+  const group = place ?? (alone ? flow : groupOf(about, flow));
   const hue = HUES[(group + HUES.length) % HUES.length];
   const shade = alone ? 0 : ((flow * 37) % 5) * 5;
   return dark() ? `hsl(${hue} 75% ${58 + shade}%)` : `hsl(${hue} 75% ${28 + shade}%)`;
@@ -682,6 +682,7 @@ async function fromLink() {
 async function example(name) {
   state.charts = [...DEFAULT_CHARTS];
   state.explorable = undefined;
+  if ($("panel-guide").hidden === false) tab("tab-knobs");
   const toml = examples[`${name}.toml`];
   return open([{ toml, label: labelOf(toml) }], { play: false });
 }
@@ -834,6 +835,7 @@ async function main() {
     label: labelOf,
   });
   compareOptions();
+  guidePanel.select(explorables[0].id);
   if (!(await fromLink())) {
     const fault = $("error").textContent;
     await guidePanel.open(explorables[0].id);

@@ -23,6 +23,7 @@ export class Network {
   open(about) {
     this.#about = about;
     this.#layout = layout(about);
+    this.canvas.classList.toggle("tall", !this.#layout.row);
     this.#view = undefined;
     this.#marked = -1;
   }
@@ -197,7 +198,7 @@ export class Network {
     ctx.textAlign = "left";
     const low = Math.cos(angle) < -0.5;
     const [tx, ty] = along(low ? head : 0.1);
-    ctx.fillText(`${Math.round(waits)}/${Math.round(limit)}`, tx, ty - 10);
+    if (waits >= 1 || this.#about.links.length <= 6) ctx.fillText(`${Math.round(waits)}/${Math.round(limit)}`, tx, ty - 10);
   }
 
   /** The packets that wait at `t`: those that leave next. */
@@ -264,5 +265,5 @@ function layout({ links }) {
     to: nodes.get(one.to),
     side: pairs(one) ? -1 : 0,
   }));
-  return { nodes, links: drawn };
+  return { nodes, links: drawn, row: row.length === names.length };
 }
