@@ -30,6 +30,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
 	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows \
+	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
 	deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
 
@@ -57,6 +58,7 @@ fingerprints: ## debug, release and native builds give the same bits
 lint: $(DEV)/installed ## formatting and lints, Rust and Python
 	cargo fmt --all --check
 	cd ebpf/loader && cargo fmt --check
+	cd lab/bindgen && cargo fmt --check
 	PYO3_PYTHON=$(CURDIR)/$(DEV)/bin/python \
 		cargo clippy --locked --workspace --all-targets --features clearpipe-results/arrow -- -D warnings
 	$(DEV)/bin/ruff check python peers
@@ -265,8 +267,52 @@ linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/howto/linux-hosts.m
 	$(VENV)/bin/python python/tools/linux_figures.py
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
 
+# The lab's page in target/lab/site. Node's packages are those of lab/package-lock.json.
+LAB := target/lab
+LAB_WASM := target/wasm32-unknown-unknown/lab/clearpipe_lab.wasm
+LAB_BINDGEN := target/lab-tools/release/clearpipe-lab-bindgen
+LAB_PORT ?= 8300
+
+lab: lab-site ## the lab, the engine in a browser: build it and serve it on 127.0.0.1:8300
+	@echo "the lab is at http://127.0.0.1:$(LAB_PORT)/; Ctrl-C ends it"
+	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory $(LAB)/site $(LAB_PORT)
+
+lab-site: $(LAB)/site/index.html ## the lab's folder for any file server, in target/lab/site
+
+lab-docs: $(LAB)/site/index.html ## the lab's folder as a part of the documentation site
+	mkdir -p docs/_extra && rm -rf docs/_extra/lab && cp -r $(LAB)/site docs/_extra/lab
+
+lab-test: ## the lab in Node, and in Chromium if there is one
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+		$(MAKE) --no-print-directory lab-site && cd lab && npm test --silent; \
+	else echo "the lab was not tested: it needs node 20 or newer and npm (apt install nodejs npm)"; fi
+
+lab/node_modules/installed: lab/package.json lab/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: apt install nodejs npm" >&2; exit 5; }
+	cd lab && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(LAB_BINDGEN): lab/bindgen/Cargo.toml lab/bindgen/Cargo.lock lab/bindgen/src/main.rs
+	CARGO_TARGET_DIR=target/lab-tools cargo build --quiet --release --locked \
+		--manifest-path lab/bindgen/Cargo.toml
+	@touch $@
+
+$(LAB_WASM): $(RUST)
+	@test -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" || \
+		rustup target add wasm32-unknown-unknown
+	RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --locked --profile lab \
+		-p clearpipe-lab --target wasm32-unknown-unknown
+	@touch $@
+
+$(LAB)/site/index.html: $(LAB_WASM) $(LAB_BINDGEN) lab/node_modules/installed lab/build.mjs \
+		lab/explorables.js $(wildcard lab/src/*) $(wildcard python/clearpipe/examples/*)
+	mkdir -p $(LAB)
+	$(LAB_BINDGEN) $(LAB_WASM) $(LAB)/engine
+	cd lab && node build.mjs
+	@touch $@
+
 clean: ## remove everything that make made
-	rm -rf $(VENV) $(DEV) $(SITE) $(TOOLS) docs/_build docs/_extra target dist ebpf/loader/target demo build \
+	rm -rf $(VENV) $(DEV) $(SITE) $(TOOLS) docs/_build docs/_extra target dist lab/node_modules ebpf/loader/target demo build \
 		.mypy_cache .pytest_cache .ruff_cache
 	rm -f python/clearpipe/_core*.so
 	find python -name __pycache__ -prune -exec rm -rf {} +

@@ -114,6 +114,8 @@ class Protocol(TypedDict):
     recovery: str
     router: str | None
     """The queue that must be on the path for it to work as meant."""
+    open_loop: bool
+    """Does it send what the application offers at once? Then its flows need a `rate`."""
     params: list[Param]
     presets: list[Preset]
     variables: list[Variable]

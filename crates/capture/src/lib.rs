@@ -18,7 +18,9 @@ use cc::roles::{Ecn, PacketKind};
 use units::{Span, Time};
 
 pub use pcapng::Capture;
-pub use recorder::{CaptureOf, Output, RecordError, Recorded, Recorder, TraceEnd, TraceOf};
+pub use recorder::{
+    CaptureOf, Output, RecordError, Recorded, Recorder, TraceEnd, TraceOf, Watcher,
+};
 
 /// SACK blocks of an ACK: segments `start..end`, the most recent first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

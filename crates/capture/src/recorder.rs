@@ -12,6 +12,9 @@ use crate::{Departure, SenderState, Window};
 /// Where bytes go.
 pub type Output = Box<dyn Write + Send>;
 
+/// Somebody who sees packets as they leave, instead of a file.
+pub type Watcher = Box<dyn FnMut(&Departure) + Send>;
+
 /// The bytes handed to the system at once.
 const BUFFER_BYTES: usize = 1 << 17;
 
@@ -78,6 +81,7 @@ pub struct Recorder {
     window: Window,
     links: Vec<Tap>,
     trace: Option<(String, TraceWriter<BufWriter<Output>>)>,
+    watcher: Option<Watcher>,
     error: Option<RecordError>,
 }
 
@@ -97,7 +101,7 @@ impl Recorder {
     /// Nothing is wanted yet of a network with this many links.
     pub fn new(links: usize, window: Window) -> Recorder {
         let links = (0..links).map(|_| Tap::default()).collect();
-        Recorder { window, links, trace: None, error: None }
+        Recorder { window, links, trace: None, watcher: None, error: None }
     }
 
     /// Wants a link's packets.
@@ -135,9 +139,14 @@ impl Recorder {
         }
     }
 
+    /// Wants to see the packets of all links, each link's in their order.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.watcher = Some(watcher);
+    }
+
     /// Are the departures of this link wanted?
     pub fn taps(&self, link: usize) -> bool {
-        self.traces() || self.links[link].capture.is_some()
+        self.traces() || self.watcher.is_some() || self.links[link].capture.is_some()
     }
 
     /// Are the sources' states wanted?
@@ -171,6 +180,9 @@ impl Recorder {
     fn write(&mut self, packet: &Departure) {
         if self.error.is_some() || !self.window.holds(packet.end) {
             return;
+        }
+        if let Some(watcher) = &mut self.watcher {
+            watcher(packet);
         }
         if let Some((file, capture)) = &mut self.links[packet.link as usize].capture {
             note(&mut self.error, file, capture.write(packet));

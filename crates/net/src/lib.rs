@@ -17,7 +17,7 @@ mod packet;
 mod world;
 
 use capture::{RecordError, Recorded, Recorder};
-use results::Tables;
+use results::{Series, Tables};
 use scenario::{Parts, Scenario};
 use units::Time;
 
@@ -239,6 +239,17 @@ impl<'a> Run<'a> {
     /// The series hold at most so many rows, [`MAX_ROWS`] unless told.
     pub fn limit_rows(&mut self, rows: u64) {
         self.world.probes.rows.limit = rows;
+    }
+
+    /// Takes out the rows of series recorded so far, for somebody who reads them while the run goes
+    /// on: they are in no later answer, nor in a clone's, nor in [`Run::finish`]'s tables. Each
+    /// series goes on, under its place in the answer, and new ones come behind it. Where the run
+    /// paused nothing up to then is missing; elsewhere links may be behind the clock.
+    pub fn take_series(&mut self) -> Vec<Series> {
+        if self.there {
+            self.world.probes.rows.gather(Time::NEVER);
+        }
+        self.world.probes.rows.take()
     }
 
     /// So many packets may be on their way at once, [`MAX_PACKETS`] unless told.

@@ -8,7 +8,6 @@
 mod errors;
 mod inside;
 mod linux;
-mod listing;
 mod prototypes;
 mod record;
 mod run;
@@ -27,8 +26,6 @@ mod _core {
     #[pymodule_export]
     use super::linux::{linux_describe, linux_model_version, linux_process, linux_tables};
     #[pymodule_export]
-    use super::listing::{protocols_json, queues_json};
-    #[pymodule_export]
     use super::prototypes::{
         PyAck, PyBacklog, PyDeparting, PyLoss, PyPacket, PyRouterContext, PySenderContext,
     };
@@ -40,7 +37,8 @@ mod _core {
     use super::table::Table;
     #[pymodule_export]
     use super::{
-        build_info, identities, model_version, parts, resolve, schema_json, version, versions,
+        build_info, identities, model_version, parts, protocols_json, queues_json, resolve,
+        schema_json, version, versions,
     };
 }
 
@@ -48,6 +46,18 @@ mod _core {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Every end-host protocol with its parameters, as JSON.
+#[pyfunction]
+fn protocols_json() -> String {
+    scenario::protocols_json()
+}
+
+/// Every queue with its parameters, as JSON.
+#[pyfunction]
+fn queues_json() -> String {
+    scenario::queues_json()
 }
 
 /// The version of an engine.

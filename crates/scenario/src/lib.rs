@@ -36,6 +36,7 @@ pub use model::{
     Access, Crossing, Every, Group, Island, Link, Of, Packets, Probe, Protocol, Queue, RouterPart,
     Rttvar, Scenario, Series, Start, Transport,
 };
+pub use output::listing::{protocols_json, queues_json};
 pub use output::reference::reference_markdown;
 pub use output::schema::json_schema;
 pub use resolve::warnings::Warning;

@@ -212,6 +212,15 @@ impl Rows {
         }
     }
 
+    /// The rows in the tables, which stay where they are, without them.
+    pub fn take(&mut self) -> Vec<Table> {
+        let empty = |table: &Table| {
+            let (t_s, id, value) = (Vec::new(), Vec::new(), Vec::new());
+            Table { name: table.name.clone(), of: table.of, t_s, id, value }
+        };
+        self.tables.iter_mut().map(|table| std::mem::replace(table, empty(table))).collect()
+    }
+
     /// The tables, each in order of time.
     pub fn finish(&mut self) -> Vec<Table> {
         self.gather_before(f64::INFINITY);

@@ -184,6 +184,48 @@ fn only_the_chosen_groups_and_links_are_recorded() {
 }
 
 #[test]
+fn series_that_are_taken_on_the_way_are_the_whole() {
+    let scenario = base("vcp", &["duration=2s", "warmup=0s"]);
+    let series = [Series::Cwnd, Series::Queue, Series::Router];
+    for every in [Every::Span(Span::from_millis(10)), Every::Change] {
+        let scenario = probing(scenario.clone(), &series, every);
+        let whole = common::run(&scenario, 1, 0);
+        let mut run = Run::new(&scenario, 1, 0);
+        let mut parts: Vec<Table> = Vec::new();
+        let mut add = |taken: Vec<Table>| {
+            for (place, part) in taken.into_iter().enumerate() {
+                let Some(known) = parts.get_mut(place) else {
+                    parts.push(part);
+                    continue;
+                };
+                assert_eq!(known.name, part.name, "each stays in its place");
+                known.t_s.extend(part.t_s);
+                known.id.extend(part.id);
+                known.value.extend(part.value);
+            }
+        };
+        for half_seconds in 1..=4 {
+            run.pause_at(Time::ZERO + Span::from_millis(500 * half_seconds));
+            while run.advance(777) {
+                add(run.take_series());
+            }
+            add(run.take_series());
+        }
+        let rest = run.finish();
+        assert_eq!(rest.fingerprint, whole.fingerprint);
+        assert!(rest.tables.series.iter().all(|table| table.t_s.is_empty()));
+        // Links that change at one instant may stand in another order.
+        for (part, table) in parts.iter().zip(&whole.tables.series) {
+            for id in 0..4 {
+                assert_eq!(of(part, id), of(table, id), "{} of {id}", table.name);
+            }
+            assert_eq!(part.t_s.len(), table.t_s.len());
+        }
+        assert_eq!(parts.len(), whole.tables.series.len());
+    }
+}
+
+#[test]
 fn too_many_rows_are_a_warning_not_the_end() {
     let base = base("xcp", &["duration=3s", "warmup=1s"]);
     let scenario = on_change(base, &[Series::Cwnd]);

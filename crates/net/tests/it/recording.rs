@@ -351,3 +351,24 @@ fn a_full_disk_stops_the_run_early() {
     assert_eq!(error.file, "full.pcapng");
     assert!(looks < 10, "{looks}");
 }
+
+#[test]
+fn a_watcher_sees_every_packet_of_every_link() {
+    let scenario = common::example("xcp-fig10", &["duration=2s"]);
+    let all = record(&scenario, Window::ALL, 1 << 30).recorded.captures;
+    let (sender, seen) = std::sync::mpsc::channel();
+    let mut recorder = Recorder::new(scenario.links.len(), Window::ALL);
+    recorder.watch(Box::new(move |packet| sender.send(*packet).unwrap()));
+    let (_, recorded) =
+        simulate_recorded(&scenario, (1, 0), recorder, &mut |_| true).expect("nothing is written");
+    assert_eq!(recorded, Recorded::default());
+    let seen: Vec<_> = seen.iter().collect();
+    let of = |link: u32| seen.iter().filter(move |packet| packet.link == link);
+    let counts: Vec<(u32, u64)> = (0..2).map(|link| (link, of(link).count() as u64)).collect();
+    assert_eq!(counts, all);
+    // One after another on each line.
+    for link in 0..2 {
+        let times: Vec<_> = of(link).map(|packet| (packet.start, packet.end)).collect();
+        assert!(times.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+    }
+}

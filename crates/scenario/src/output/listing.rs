@@ -1,14 +1,12 @@
-//! The registry as JSON.
+//! The registry as JSON, for programs in other languages.
 
 use cc::params::{Kind, Preset, Spec, Value};
 use cc::registry::{AnyRouterParams, AnySenderParams, Role};
 use cc::roles::Variable;
-use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
 use units::Span;
 
 /// Every end-host protocol with its parameters, as JSON.
-#[pyfunction]
 pub fn protocols_json() -> String {
     let all = cc::registry::protocols().map(|p| {
         let defaults = AnySenderParams::named(p.name);
@@ -19,6 +17,7 @@ pub fn protocols_json() -> String {
             "source": p.source,
             "recovery": p.recovery.name(),
             "router": p.router,
+            "open_loop": p.open_loop,
             "params": params(p.params, |name| defaults.as_ref()?.get(name)),
             "presets": presets(p.presets),
             "variables": variables(p.variables),
@@ -29,7 +28,6 @@ pub fn protocols_json() -> String {
 }
 
 /// Every queue with its parameters, as JSON.
-#[pyfunction]
 pub fn queues_json() -> String {
     let all = cc::registry::queues().map(|q| {
         let defaults = AnyRouterParams::named(q.name);

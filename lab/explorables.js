@@ -1,0 +1,536 @@
+// The guided explorables: data, no code. `sets` are keys of the scenario (`table.key`) and values as
+// TOML. `facts` are what the text claims, by the engine: `value` is a path in a run's result or
+// `series.NAME.ID.max|min|last`, of the run with that choice in that lane; test/explorables.test.mjs
+// checks them. Bounds are worked out from the source that `bound` names, not from a run.
+const head = (name, duration, warmup = "25%") => `schema = 1
+name = "${name}"
+duration = "${duration}"
+warmup = "${warmup}"
+`;
+
+export default [
+  {
+    id: "aimd",
+    title: "AIMD's sawtooth",
+    question: "How much buffer does one flow need to keep its link busy?",
+    toml: `${head("aimd", "120s")}
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "100ms"
+buffer = "0.1bdp"
+queue = "droptail"
+
+[flows.one]
+protocol = "newreno"
+`,
+    change: {
+      label: "The buffer, in bandwidth-delay products (BDP)",
+      choices: [
+        { label: "0.1 BDP", sets: { "topology.buffer": '"0.1bdp"' } },
+        { label: "0.5 BDP", sets: { "topology.buffer": '"0.5bdp"' } },
+        { label: "1 BDP", sets: { "topology.buffer": '"1bdp"' } },
+        { label: "3 BDP", sets: { "topology.buffer": '"3bdp"' } },
+      ],
+    },
+    charts: ["cwnd_pkts", "queue_pkts", "utilization_ratio", "srtt_s"],
+    see: [
+      "The window climbs by one packet a round trip and is halved at each loss: a sawtooth.",
+      "Utilization falls below 1 whenever the queue has run empty after a halving.",
+      "With more than 1 BDP the link is busy all the time, and the round-trip time only grows.",
+    ],
+    ask: {
+      text: "From which buffer on is the link always busy?",
+      options: ["a tenth of the BDP", "half the BDP", "one BDP", "three BDP"],
+      right: 2,
+      because: "At a loss the window is BDP + buffer. Half of that still fills the pipe if the buffer is one BDP.",
+    },
+    why: [
+      "A window of one BDP fills the line and no queue. What is above it waits in the buffer, so a loss comes at BDP + buffer.",
+      "Halved, the window is (BDP + buffer)/2. If that is less than the BDP, the line idles until it has grown back, at one packet a round trip.",
+      "More buffer than that never empties: a standing queue, and delay for nothing.",
+    ],
+    equation: ["W ← W + 1 each RTT;  W ← W/2 at a loss", "always busy:  (C·T + B)/2 ≥ C·T,  so  B ≥ C·T"],
+    source: "Chiu and Jain 1989; RFC 5681; Appenzeller, Keslassy, McKeown 2004",
+    facts: [
+      // Below the BDP 0.45 BDP of rounds at a mean of 0.775, then 0.1 BDP of rounds of 1.05 T at 1.
+      { choice: 0, value: "links.bottleneck.utilization_ratio", above: 0.77, below: 0.87, bound: "0.817 by the sawtooth's area, 5 % for recovery" },
+      { choice: 2, value: "links.bottleneck.utilization_ratio", above: 0.98, bound: "B = C·T" },
+      { choice: 3, value: "links.bottleneck.utilization_ratio", above: 0.98, bound: "B > C·T" },
+      { choice: 3, value: "links.bottleneck.queue_mean_ratio", above: 0.33, bound: "the window never falls below 2 BDP, so that a third of the buffer is always full" },
+    ],
+  },
+  {
+    id: "slow-start",
+    title: "Slow start's overshoot",
+    question: "How many packets does slow start lose when it finds the end of the pipe?",
+    toml: `${head("slow-start", "6s", "0s")}
+[topology]
+kind = "dumbbell"
+rate = "20Mbps"
+rtt = "100ms"
+buffer = "1bdp"
+queue = "droptail"
+
+[flows.one]
+protocol = "sack"
+`,
+    change: {
+      label: "The round-trip time",
+      choices: [
+        { label: "40 ms", sets: { "topology.rtt": '"40ms"' } },
+        { label: "100 ms", sets: { "topology.rtt": '"100ms"' } },
+        { label: "200 ms", sets: { "topology.rtt": '"200ms"' } },
+      ],
+    },
+    charts: ["cwnd_pkts", "queue_pkts", "drops_pkts", "goodput_bps"],
+    see: [
+      "The window doubles each round trip until the buffer overflows.",
+      "The drops come all within one round trip, and they are as many as line and buffer hold.",
+      "The longer the round trip, the more packets are lost at once.",
+    ],
+    ask: {
+      text: "With 20 Mbit/s, 100 ms, packets of 1000 bytes and a buffer of one BDP: about how many are lost?",
+      options: ["one", "about 50", "about 500", "about 5000"],
+      right: 2,
+      because: "Line and buffer hold 2 × 250 packets; in the round trip after the overflow the sender sends twice that.",
+    },
+    why: [
+      "Each ACK lets two packets out, so packets arrive at twice the line's rate: of two, one waits.",
+      "When the buffer is full, the window is BDP + B. The sender hears of the first loss a round trip later, and until then its window grows to twice that. What came too much is lost.",
+    ],
+    equation: ["W ← W + 1 for each ACK", "lost ≈ 2(C·T + B) − (C·T + B) = C·T + B"],
+    source: "Jacobson 1988; RFC 5681 section 3.1",
+    facts: [
+      { choice: 0, value: "links.bottleneck.total_drops_pkts", above: 150, below: 250, bound: "C·T + B = 200, a quarter either way" },
+      { choice: 1, value: "links.bottleneck.total_drops_pkts", above: 375, below: 625, bound: "C·T + B = 500" },
+      { choice: 2, value: "links.bottleneck.total_drops_pkts", above: 750, below: 1250, bound: "C·T + B = 1000" },
+    ],
+  },
+  {
+    id: "bufferbloat",
+    title: "Bufferbloat and CoDel",
+    question: "What does a large buffer cost, and what does a clever queue do about it?",
+    toml: `${head("bufferbloat", "60s")}
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "40ms"
+buffer = "500pkt"
+queue = "droptail"
+
+[flows.downloads]
+protocol = "cubic"
+count = 4
+start = "uniform(0s, 1s)"
+`,
+    change: {
+      label: "The queue",
+      choices: [
+        { label: "drop-tail, 500 packets", sets: { "topology.queue": '"droptail"', "topology.buffer": '"500pkt"' } },
+        { label: "drop-tail, 50 packets", sets: { "topology.queue": '"droptail"', "topology.buffer": '"50pkt"' } },
+        { label: "CoDel, 500 packets", sets: { "topology.queue": '"codel"', "topology.buffer": '"500pkt"' } },
+      ],
+    },
+    charts: ["queue_pkts", "srtt_s", "goodput_bps", "utilization_ratio"],
+    see: [
+      "The big drop-tail buffer is nearly full all the time: each packet waits ten times the path's own delay.",
+      "The small one is quick, as long as nobody needs more of it.",
+      "CoDel has the big buffer, and leaves it almost empty; the goodput is the same.",
+    ],
+    ask: {
+      text: "500 packets of 1000 bytes at 10 Mbit/s: how long does a full buffer make a packet wait?",
+      options: ["4 ms", "40 ms", "400 ms"],
+      right: 2,
+      because: "500 × 8000 bit / 10 Mbit/s = 0.4 s, ten times the round trip.",
+    },
+    why: [
+      "A loss-based sender grows until something is lost. A drop-tail queue loses only when it is full, so it is full.",
+      "CoDel looks at how long packets have waited, not at how many wait. When even the shortest wait in 100 ms stays above 5 ms, it drops, and then at shorter and shorter intervals until the queue is good again.",
+    ],
+    equation: ["delay = q·P/C", "next drop:  t ← t + interval/√count"],
+    source: "Nichols and Jacobson 2012; RFC 8289",
+    facts: [
+      { choice: 0, value: "links.bottleneck.queue_mean_pkts", above: 250, bound: "CUBIC cuts to 0.7 of (50 + 500), which leaves 335 waiting" },
+      { choice: 0, value: "links.bottleneck.utilization_ratio", above: 0.99, bound: "the queue is never empty" },
+      { choice: 2, value: "links.bottleneck.queue_mean_pkts", below: 50, bound: "a tenth of the buffer; its target is 6 packets" },
+      { choice: 2, value: "links.bottleneck.utilization_ratio", above: 0.9, bound: "RFC 8289 appendix: full use is kept" },
+    ],
+  },
+  {
+    id: "red",
+    title: "RED's average",
+    question: "Why does RED look at an average of the queue, and how slow should it be?",
+    toml: `${head("red", "60s")}
+[topology]
+kind = "dumbbell"
+rate = "20Mbps"
+rtt = "80ms"
+buffer = "300pkt"
+queue = "early"
+
+[queues.early]
+kind = "red"
+min_th_ratio = 0.1
+max_th_ratio = 0.3
+max_p = 0.1
+w_q = 0.002
+ecn = false
+
+[flows.many]
+protocol = "sack"
+count = 20
+start = "uniform(0s, 2s)"
+`,
+    change: {
+      label: "The weight of a new sample, w_q",
+      choices: [
+        { label: "0.002, as the paper has it", sets: { "queues.early.w_q": "0.002" } },
+        { label: "0.2: hardly an average", sets: { "queues.early.w_q": "0.2" } },
+        { label: "0.00002: very slow", sets: { "queues.early.w_q": "0.00002" } },
+      ],
+    },
+    charts: ["queue_pkts", "router_avg", "router_p_b", "goodput_bps"],
+    see: [
+      "The average follows the queue, and bursts do not show in it.",
+      "With a large weight the average is the queue: each burst is punished.",
+      "With a tiny weight RED hears of the first rush far too late: the buffer overflows as if there were no RED.",
+    ],
+    ask: {
+      text: "After about how many arrivals does the average with w_q = 0.002 have 63 % of a step?",
+      options: ["2", "500", "50 000"],
+      right: 1,
+      because: "The memory is 1/w_q packets: 1/0.002 = 500.",
+    },
+    why: [
+      "A burst is no congestion: a queue that is long for a moment does its work. Congestion is a queue that stays.",
+      "The weight says how long is long. At 2500 packets a second, 500 arrivals are a fifth of a second, some round trips.",
+    ],
+    equation: ["avg ← (1 − w_q)·avg + w_q·q", "p_b = max_p·(avg − min_th)/(max_th − min_th)"],
+    source: "Floyd and Jacobson, ToN 1993, sections 4 and 6",
+    facts: [
+      { choice: 0, value: "links.bottleneck.queue_mean_pkts", below: 90, bound: "max_th is 90 packets" },
+      { choice: 2, value: "series.queue_pkts.0.max", above: 285, bound: "its memory of 50,000 arrivals is 20 s, so that the buffer of 300 fills first" },
+    ],
+  },
+  {
+    id: "xcp",
+    title: "XCP's two controllers",
+    question: "How can a link be full within a few round trips, and how does it become fair?",
+    toml: `${head("xcp", "12s", "10s")}
+[topology]
+kind = "dumbbell"
+rate = "45Mbps"
+rtt = "40ms"
+buffer = "1bdp"
+queue = "router"
+
+[queues.router]
+kind = "xcp"
+alpha = 0.4
+beta = 0.226
+
+[flows.fwd]
+protocol = "xcp"
+count = 5
+start = "every(2s)"
+`,
+    change: {
+      label: "The efficiency controller's gain α (and β for a stable loop)",
+      choices: [
+        { label: "α = 0.4, β = 0.226: the paper's", sets: { "queues.router.alpha": "0.4", "queues.router.beta": "0.226" } },
+        { label: "α = 0.1, β = 0.014: cautious", sets: { "queues.router.alpha": "0.1", "queues.router.beta": "0.014" } },
+      ],
+    },
+    charts: ["utilization_ratio", "goodput_bps", "router_phi", "queue_pkts"],
+    see: [
+      "The first flow fills the link in a few round trips: φ is large while there is spare bandwidth, then 0.",
+      "Each newcomer gets its share while φ stays near 0: what one gains another gives.",
+      "There is hardly a queue, and no packet is lost.",
+    ],
+    ask: {
+      text: "The link is full, φ = 0, and a sixth flow comes. Which controller gives it bandwidth?",
+      options: ["the efficiency controller", "the fairness controller", "neither: it waits for a loss"],
+      right: 1,
+      because: "The efficiency controller sees a full link and is content. The fairness controller moves bandwidth between flows.",
+    },
+    why: [
+      "XCP takes the two questions apart. The efficiency controller looks at the link only: spare bandwidth S and the standing queue Q make φ, how many bytes all flows together should send more. It multiplies, so it is quick at any rate.",
+      "The fairness controller deals φ out. If φ > 0, everybody gets the same; if φ < 0, everybody gives in proportion to what it has: AIMD, so shares become equal. Packets bring the answer back in their header.",
+    ],
+    equation: ["φ = α·d·S − β·Q", "feedback of packet i:  H_feedback = p_i − n_i", "p_i = ξ_p·rtt_i²·s_i/cwnd_i,   n_i = ξ_n·rtt_i·s_i"],
+    source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5, eqs. (1), (6), (9)",
+    facts: [
+      { choice: 0, value: "links.bottleneck.utilization_ratio", above: 0.95, bound: "XCP section 5.2: utilization near 1" },
+      { choice: 0, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "XCP section 5.2: no drops with this buffer" },
+      { choice: 0, value: "groups.fwd.jain_index_ratio", above: 0.99, bound: "figure 10: equal shares, 2 s or 50 RTTs after the last start" },
+    ],
+  },
+  {
+    id: "shuffling",
+    title: "Shuffling",
+    question: "A link is full and content. How does a newcomer get its share?",
+    toml: `${head("shuffling", "30s", "25s")}
+[topology]
+kind = "dumbbell"
+rate = "20Mbps"
+rtt = "50ms"
+buffer = "1bdp"
+queue = "router"
+
+[queues.router]
+kind = "xcp"
+gamma = 0.1
+
+[flows.old]
+protocol = "xcp"
+
+[flows.newcomer]
+protocol = "xcp"
+start = "10s"
+`,
+    change: {
+      label: "The part of the traffic that is shuffled, γ",
+      choices: [
+        { label: "γ = 0.1, the paper's", sets: { "queues.router.gamma": "0.1" } },
+        { label: "γ = 0: none", sets: { "queues.router.gamma": "0" } },
+        { label: "γ = 0.3: more", sets: { "queues.router.gamma": "0.3" } },
+      ],
+    },
+    charts: ["goodput_bps", "router_h", "router_phi", "utilization_ratio"],
+    see: [
+      "With γ = 0.1 the newcomer has half the link after some tens of round trips.",
+      "Without shuffling φ is near 0 and hardly anything moves: it gets little for a long time.",
+      "More shuffling is faster.",
+    ],
+    ask: {
+      text: "What is shuffled?",
+      options: ["the order of packets", "a tenth of the traffic: taken from all by what they have, given to all alike", "the ports of the router"],
+      right: 1,
+      because: "In each round h is taken in proportion and given back in equal parts: rich flows lose, poor ones gain.",
+    },
+    why: [
+      "The fairness controller has only φ to deal out, and at a full link φ is 0. So XCP deallocates and allocates the same h at once, when φ is small: the sum does not change, the shares do.",
+      "In each round trip the difference between two flows shrinks by about the factor 1 − γ.",
+    ],
+    equation: ["h = max(0, γ·y − |φ|)", "difference after n round trips ≈ (1 − γ)ⁿ"],
+    source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5, eq. (2)",
+    facts: [
+      { choice: 0, value: "groups.newcomer.goodput_bps.mean", above: 8.5e6, below: 10.5e6, bound: "300 round trips: (1 - 0.1)^300 is nothing, each has 10 Mb/s" },
+      { choice: 2, value: "groups.newcomer.goodput_bps.mean", above: 8.5e6, below: 10.5e6, bound: "the same with more" },
+      { choice: 1, value: "groups.newcomer.goodput_bps.mean", below: 6e6, bound: "nothing is moved but what queue and rounding make of phi" },
+    ],
+  },
+  {
+    id: "vcp",
+    title: "VCP's three modes",
+    question: "What can a sender do with two bits from the network?",
+    toml: `${head("vcp", "60s", "40s")}
+[topology]
+kind = "dumbbell"
+rate = "20Mbps"
+rtt = "80ms"
+buffer = "1bdp"
+queue = "vcp"
+
+[flows.fwd]
+protocol = "vcp"
+count = 2
+start = "every(15s)"
+`,
+    change: {
+      label: "How many flows",
+      choices: [
+        { label: "1 flow", sets: { "flows.fwd.count": "1" } },
+        { label: "2 flows, 15 s apart", sets: { "flows.fwd.count": "2" } },
+        { label: "3 flows, 15 s apart", sets: { "flows.fwd.count": "3" } },
+      ],
+    },
+    charts: ["cwnd_pkts", "sender_mode", "router_rho", "queue_pkts"],
+    see: [
+      "Mode 1, multiply: while the load factor is below 0.8 the window grows by a factor.",
+      "Mode 2, add: between 0.8 and 1 it grows slowly.",
+      "Mode 3, cut: above 1 it is multiplied by 0.875 once, and then nothing is done for a while.",
+      "There is no loss, and hardly a queue.",
+    ],
+    ask: {
+      text: "The load factor is 0.9. What does a sender do?",
+      options: ["multiply its window", "add to its window", "cut its window"],
+      right: 1,
+      because: "High load, 0.8 to 1: additive increase, which keeps on moving shares towards fairness.",
+    },
+    why: [
+      "A router measures its load factor each 200 ms and says with the two ECN bits only: low load, high load or overload.",
+      "At low load fairness does not matter yet: multiply, to be quick. At high load add, at overload cut by a factor: AIMD, which is fair.",
+      "0.875 is enough, since a load code says how far one is from the edge; half, as for a loss, would waste the link.",
+    ],
+    equation: [
+      "ρ = (λ + κ_q·q)/(γ·C·t_ρ)",
+      "MI: w ← w·(1 + ξ)    AI: w ← w + α    MD: w ← w·β",
+      "ξ = 0.0625, α = 1, β = 0.875 for RTT = t_ρ = 200 ms",
+    ],
+    source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III, eqs. (1) to (5)",
+    facts: [
+      { choice: 1, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "VCP section IV-A: no drops" },
+      { choice: 1, value: "links.bottleneck.utilization_ratio", above: 0.8, bound: "a cut to 0.875 of full load, less half a step" },
+      { choice: 0, value: "series.sender_mode.0.max", above: 2.5, bound: "overload is met" },
+    ],
+  },
+  {
+    id: "vcp-xcp",
+    title: "VCP against XCP",
+    question: "What is more than two bits worth?",
+    toml: `${head("vcp-xcp", "60s", "50s")}
+[topology]
+kind = "dumbbell"
+rate = "45Mbps"
+rtt = "80ms"
+buffer = "1bdp"
+queue = "vcp"
+
+[flows.fwd]
+protocol = "vcp"
+count = 4
+start = "every(10s)"
+`,
+    change: {
+      label: "The round-trip time",
+      choices: [
+        { label: "80 ms", sets: { "topology.rtt": '"80ms"' } },
+        { label: "20 ms", sets: { "topology.rtt": '"20ms"' } },
+        { label: "200 ms", sets: { "topology.rtt": '"200ms"' } },
+      ],
+    },
+    beside: { label: "xcp", sets: { "topology.queue": '"xcp"', "flows.fwd.protocol": '"xcp"' } },
+    charts: ["goodput_bps", "queue_pkts", "utilization_ratio", "cwnd_pkts"],
+    see: [
+      "Both fill the link, and neither loses packets.",
+      "XCP's newcomers have their share within a second; VCP's need many cuts until shares are equal.",
+      "XCP's header says how much to change. VCP's says only in which direction.",
+    ],
+    ask: {
+      text: "Where is XCP clearly better?",
+      options: ["in utilization", "in losses", "in how fast flows become equal"],
+      right: 2,
+      because: "The feedback of a packet is a number: shares move by a tenth each round trip. AIMD by 0.875 needs many rounds.",
+    },
+    why: [
+      "Two bits fit into the IP header that is there. XCP needs a header of its own, and routers that compute with it.",
+      "With AIMD, the difference of two flows shrinks only at a cut, to 0.875 of what it was; between two cuts windows grow for seconds. The question of the paper is whether that is slow enough to mind.",
+    ],
+    equation: ["VCP: after k cuts the difference is 0.875ᵏ", "XCP: after n round trips it is about 0.9ⁿ"],
+    source: "Xia and others, ToN 2008, sections III and IV-D; Katabi and others, SIGCOMM 2002, section 5",
+    facts: [
+      { choice: 0, lane: 1, value: "groups.fwd.jain_index_ratio", above: 0.99, bound: "20 s are 250 round trips after the last start" },
+      { choice: 0, lane: 0, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "VCP section IV-A: no drops" },
+      { choice: 0, lane: 1, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "XCP section 5.2: no drops" },
+      { choice: 0, lane: 0, value: "links.bottleneck.utilization_ratio", above: 0.85, bound: "a cut to 0.875" },
+    ],
+  },
+  {
+    id: "dpcp",
+    title: "DPCP's two packets",
+    question: "How do you say four bits when a packet has room for two?",
+    toml: `${head("dpcp", "60s", "45s")}
+[topology]
+kind = "dumbbell"
+rate = "45Mbps"
+rtt = "80ms"
+buffer = "1bdp"
+queue = "dpcp"
+
+[flows.fwd]
+protocol = "dpcp"
+count = 3
+start = "every(10s)"
+`,
+    change: {
+      label: "The rate",
+      choices: [
+        { label: "45 Mbit/s", sets: { "topology.rate": '"45Mbps"' } },
+        { label: "10 Mbit/s", sets: { "topology.rate": '"10Mbps"' } },
+        { label: "100 Mbit/s", sets: { "topology.rate": '"100Mbps"' } },
+      ],
+    },
+    beside: { label: "vcp, one packet's two bits", sets: { "topology.queue": '"vcp"', "flows.fwd.protocol": '"vcp"' } },
+    charts: ["cwnd_pkts", "router_rho", "sender_lf", "utilization_ratio"],
+    see: [
+      "Packets go in pairs: the first carries the zone (msp), the second the level in that zone (lsp).",
+      "Together they are a load factor of nine levels (lf), where VCP knows three.",
+      "Near full load the steps of DPCP are smaller than VCP's.",
+    ],
+    ask: {
+      text: "How does a receiver know which packet of a pair it has?",
+      options: ["a new header says so", "the fields of TCP that are there: sequence numbers in two orders", "by the time between them"],
+      right: 1,
+      because: "No new header: the order of numbers in TCP's own fields tells the first packet from the second, and is undone at the ends.",
+    },
+    why: [
+      "A load factor that is known more exactly lets a sender choose its step: large far from full load, small near it, and a cut that fits the overload.",
+      "Two bits a packet, two packets: four bits. A router writes the zone into one and the level into the other.",
+    ],
+    equation: ["lf = 4·msp + lsp", "msp: 1 low, 2 high, 3 overload;  lsp: 1 to 3 within it"],
+    source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III",
+    facts: [
+      { choice: 0, lane: 0, value: "series.sender_lf.0.max", above: 11.9, below: 15.1, bound: "section III: 5 to 15, and overload is met: 4·3 + 1 or more, or the last high level" },
+      { choice: 0, lane: 0, value: "links.bottleneck.utilization_ratio", above: 0.85, bound: "a cut near full load" },
+      { choice: 0, lane: 0, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "the load code comes before the buffer is full" },
+    ],
+  },
+  {
+    id: "max-min",
+    title: "Max-min on a parking lot",
+    question: "What is fair to a flow that crosses three links while others cross one?",
+    toml: `${head("max-min", "90s", "50%")}
+[topology]
+kind = "parking-lot"
+links = 3
+rate = "9Mbps"
+owd = "10ms"
+buffer = "1bdp"
+queue = "xcp"
+
+[flows.long]
+protocol = "xcp"
+path = "long"
+rtt = "80ms"
+
+[flows.cross]
+protocol = "xcp"
+count = 1
+path = "each"
+rtt = "80ms"
+`,
+    change: {
+      label: "Protocol, and flows across each link",
+      choices: [
+        { label: "XCP, one across each link", sets: { "topology.queue": '"xcp"', "flows.long.protocol": '"xcp"', "flows.cross.protocol": '"xcp"', "flows.cross.count": "1" } },
+        { label: "XCP, two across each link", sets: { "topology.queue": '"xcp"', "flows.long.protocol": '"xcp"', "flows.cross.protocol": '"xcp"', "flows.cross.count": "2" } },
+        { label: "TCP (SACK), one across each link", sets: { "topology.queue": '"droptail"', "flows.long.protocol": '"sack"', "flows.cross.protocol": '"sack"', "flows.cross.count": "1" } },
+      ],
+    },
+    charts: ["goodput_bps", "utilization_ratio", "queue_pkts", "cwnd_pkts"],
+    see: [
+      "With XCP and one flow across each link, the long flow has about half of each link.",
+      "With two across, about a third.",
+      "TCP's long flow has much less: it hears of the losses of three links.",
+    ],
+    ask: {
+      text: "9 Mbit/s links, two flows across each: what is the long flow's max-min fair share?",
+      options: ["2.25 Mbit/s", "3 Mbit/s", "4.5 Mbit/s"],
+      right: 1,
+      because: "Each link has three flows and nobody is limited elsewhere: 9/3.",
+    },
+    why: [
+      "An allocation is max-min fair if nobody can have more without somebody who has less or the same having less still. On links of one rate with equally many flows that is an equal split, however many links a flow crosses.",
+      "XCP's feedback is the smallest over the path, so the tightest link decides. Losses add up over a path, so TCP punishes who crosses more of them.",
+    ],
+    equation: ["share of the long flow = C/(n + 1)", "H_feedback ← min(H_feedback, feedback of this router)"],
+    source: "Bertsekas and Gallager, section 6.5; Katabi and others 2002, section 5.2; Low, Andrew, Wydrowski 2005 for where XCP departs from it",
+    facts: [
+      { choice: 0, value: "groups.long.goodput_bps.mean", above: 3.6e6, below: 4.8e6, bound: "4.5 Mb/s; Low, Andrew, Wydrowski: utilization is at least 0.8" },
+      { choice: 1, value: "groups.long.goodput_bps.mean", above: 2.4e6, below: 3.2e6, bound: "3 Mb/s; the same" },
+      { choice: 2, value: "groups.long.goodput_bps.mean", below: 3.6e6, bound: "thrice the losses: C/(1 + sqrt 3) = 3.3 Mb/s by the square-root law, below XCP's floor of 3.6" },
+    ],
+  },
+];

@@ -1,0 +1,254 @@
+// Curves: one chart for each slot and lane. What is drawn is what the playhead has seen.
+import uPlot from "uplot";
+
+const MOST_CURVES = 24;
+
+/** Units of the series' names, and what they are shown in. */
+const UNITS = [
+  [/_pkts$/, "packets", 1],
+  [/_bps$/, "Mbit/s", 1e-6],
+  [/_bytes$/, "kB", 1e-3],
+  [/_s$/, "ms", 1e3],
+  [/_ratio$/, "", 1],
+];
+
+export function unit(name) {
+  const found = UNITS.find(([pattern]) => pattern.test(name));
+  return found ? { text: found[1], scale: found[2] } : { text: "", scale: 1 };
+}
+
+/** Rates are shown as means over some round trips, in each of which a window leaves in bursts. */
+const MEANS = /^(goodput_bps|rate_bps|utilization_ratio|macro_goodput_bps)$/;
+
+const WORDS = {
+  queue_pkts: "Queue",
+  cwnd_pkts: "Congestion windows",
+  goodput_bps: "Goodput of flows, mean of 4 RTTs",
+  rate_bps: "Sending rate of flows, mean of 4 RTTs",
+  srtt_s: "Smoothed RTT",
+  utilization_ratio: "Utilization, mean of 4 RTTs",
+  drops_pkts: "Drops in each sample",
+};
+
+/** What a series is called on the page. */
+export function title(name) {
+  if (WORDS[name]) return WORDS[name];
+  const inner = /^(router|sender|macro_sender)_(.*)$/.exec(name);
+  if (inner) return `${inner[2]} (${inner[1].includes("sender") ? "sender" : "router"})`;
+  return name;
+}
+
+export function shown(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  return size >= 1000 || (size > 0 && size < 0.01) ? value.toPrecision(3) : String(+value.toFixed(2));
+}
+
+export class Chart {
+  #plot;
+  #name;
+  #ids = [];
+  #scale = 1;
+  #width = 1;
+  #playhead = 0;
+  #seen = 0;
+  #fluid;
+
+  constructor(figure, palette) {
+    this.figure = figure;
+    this.palette = palette;
+    this.box = figure.querySelector(".plot");
+    this.legend = figure.querySelector(".legend");
+    this.caption = figure.querySelector("figcaption output");
+  }
+
+  /** Shows series `name` of a store: of flows, or of the links in `links`. */
+  show(store, name, links) {
+    this.store = store;
+    this.#name = name;
+    const series = store.series.get(name);
+    const flows = (series?.of ?? (/^(cwnd|goodput|srtt|rate|sender)/.test(name) ? "flow" : "link")) === "flow";
+    this.flows = flows;
+    const known = series ? [...series.columns.keys()].sort((a, b) => a - b) : [];
+    const ids = flows ? spread(known, MOST_CURVES) : known.filter((id) => links.includes(id));
+    const color = (id) => this.palette(store.about, id, flows ? undefined : links.indexOf(id));
+    this.#ids = ids;
+    this.#scale = unit(name).scale;
+    this.#width = MEANS.test(name) ? Math.ceil((4 * store.about.rtt_s) / store.every) : 1;
+    this.#legend(ids, color);
+    const axis = {
+      stroke: css("--ink-soft"),
+      grid: { stroke: css("--line"), width: 1 },
+      ticks: { stroke: css("--line"), width: 1 },
+      font: "12px system-ui, sans-serif",
+    };
+    const curve = (stroke, dash) => ({ stroke, dash, width: 1.5, spanGaps: true, points: { show: false } });
+    const fluid = this.#fluid?.get(name);
+    const fluidIds = fluid && !flows ? [...fluid.keys()].filter((id) => links.includes(id)) : [];
+    const first = fluid && flows ? [...fluid.keys()].slice(0, 4) : fluidIds;
+    this.#plot?.destroy();
+    this.fluidIds = first;
+    this.#plot = new uPlot(
+      {
+        ...this.#size(),
+        legend: { show: false },
+        cursor: { show: false },
+        padding: [8, 10, 0, 0],
+        scales: { x: { time: false, range: () => [0, store.about.duration_s] }, y: { range: (_, low, high) => this.#range(low, high) } },
+        axes: [
+          { ...axis, size: 28, values: (_, all) => all.map((t) => `${+t.toPrecision(6)} s`) },
+          { ...axis, size: 54, values: (_, all) => all.map((v) => (Math.abs(v) >= 1e4 ? v.toExponential(0) : String(+v.toPrecision(4)))) },
+        ],
+        series: [{}, ...ids.map((id) => curve(color(id))), ...first.map(() => curve(css("--ink"), [6, 4]))],
+        hooks: { draw: [(plot) => this.#line(plot)] },
+      },
+      this.#data(),
+      this.box,
+    );
+  }
+
+  /** The fluid engine's curves, by series and id: columns at the same instants. */
+  set fluid(curves) {
+    this.#fluid = curves;
+  }
+
+  #range(low, high) {
+    const top = this.top?.() ?? high;
+    const most = Math.max(high ?? 1, top ?? 1, 1e-9);
+    return [Math.min(low ?? 0, 0), most * 1.05];
+  }
+
+  #size() {
+    return { width: Math.max(this.box.clientWidth, 200), height: 150 };
+  }
+
+  #data() {
+    const { store } = this;
+    const columns = store.series.get(this.#name)?.columns;
+    const until = Math.min(Math.floor(this.#seen / store.every + 1e-9) + 1, store.samples);
+    const cut = (column) => {
+      const part = this.#width > 1 ? means(column, until, this.#width) : column.slice(0, until);
+      if (this.#scale !== 1) for (let k = 0; k < part.length; k++) if (part[k] !== null) part[k] *= this.#scale;
+      return part;
+    };
+    const fluid = this.#fluid?.get(this.#name);
+    return [
+      store.times.slice(0, until),
+      ...this.#ids.map((id) => cut(columns.get(id))),
+      ...(this.fluidIds ?? []).map((id) => cut(fluid.get(id))),
+    ];
+  }
+
+  /** Draws up to `seen`, with a line at the playhead. */
+  draw(playhead, seen) {
+    if (!this.#plot) return;
+    this.#playhead = playhead;
+    this.#seen = seen;
+    const known = this.store.series.get(this.#name)?.columns;
+    const fresh = known && (this.flows ? known.size !== this.known && this.#ids.length < MOST_CURVES : this.#ids.length === 0);
+    if (fresh) {
+      this.known = known.size;
+      this.show(this.store, this.#name, this.links ?? []);
+    }
+    this.#plot.setData(this.#data());
+  }
+
+  /** The values at the playhead, for whoever does not see curves. */
+  say() {
+    const { store } = this;
+    const { text } = unit(this.#name);
+    const all = this.#ids.map((id) => store.mean(this.#name, id, this.#playhead, this.#width)).filter((v) => v !== null);
+    const scaled = all.map((value) => value * this.#scale);
+    const said =
+      scaled.length === 0
+        ? "no value yet"
+        : scaled.length === 1
+          ? `${shown(scaled[0])} ${text}`
+          : `${shown(Math.min(...scaled))} to ${shown(Math.max(...scaled))} ${text}`;
+    const words = said.trim();
+    if (this.caption.textContent !== words) this.caption.textContent = words;
+  }
+
+  #line(plot) {
+    const x = Math.round(plot.valToPos(this.#playhead, "x", true));
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.strokeStyle = css("--accent");
+    ctx.lineWidth = 2;
+    ctx.setLineDash([]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  #legend(ids, color) {
+    const { about } = this.store;
+    const alone = about.groups.length === 1 && about.flows > 1 && about.flows <= 8;
+    const entries = this.flows && alone
+      ? ids.map((id) => [color(id), `${about.groups[0].name} ${id}`])
+      : this.flows
+      ? [...new Set(ids.map((id) => groupOf(about, id)))].map((group) => {
+          const first = ids.find((id) => groupOf(about, id) === group);
+          const { name, protocol } = about.groups[group] ?? { name: "arriving flows", protocol: "" };
+          return [color(first), name === protocol || !protocol ? name : `${name} (${protocol})`];
+        })
+      : ids.map((id) => [color(id), about.links[id].name]);
+    const items = entries.map(([stroke, label]) => {
+      const item = document.createElement("span");
+      const key = document.createElement("i");
+      key.style.background = stroke;
+      item.append(key, label);
+      return item;
+    });
+    if (this.#fluid?.has(this.#name)) {
+      const item = document.createElement("span");
+      item.textContent = "- - fluid engine";
+      items.push(item);
+    }
+    this.legend.replaceChildren(...items);
+  }
+
+  resize() {
+    this.#plot?.setSize(this.#size());
+  }
+
+  canvas() {
+    return this.#plot?.ctx.canvas;
+  }
+
+  destroy() {
+    this.#plot?.destroy();
+  }
+}
+
+/** The mean of `width` values up to each. */
+function means(column, until, width) {
+  const part = new Array(until);
+  let [sum, count] = [0, 0];
+  for (let k = 0; k < until; k++) {
+    if (column[k] !== null) [sum, count] = [sum + column[k], count + 1];
+    const gone = k >= width ? column[k - width] : null;
+    if (gone !== null) [sum, count] = [sum - gone, count - 1];
+    part[k] = column[k] === null || count === 0 ? null : sum / count;
+  }
+  return part;
+}
+
+/** The colour variable, as the theme has it. */
+export function css(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+export function groupOf(about, flow) {
+  const { groups } = about;
+  const place = groups.findIndex((one) => flow >= one.first_flow && flow < one.first_flow + one.count);
+  return place >= 0 ? place : groups.findIndex((one) => one.arriving);
+}
+
+/** At most `most` of them, evenly. */
+function spread(all, most) {
+  if (all.length <= most) return all;
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]);
+}

@@ -1,0 +1,854 @@
+// The page: what is set up, what plays, and what it shows.
+import { Chart, css, groupOf, shown, title, unit } from "./charts.js";
+import { editor } from "./editor.js";
+import { Engine, trusted } from "./engine.js";
+import { guide } from "./guide.js";
+import { knobs } from "./knobs.js";
+import { Network } from "./network.js";
+import { download, pack, unpack } from "./share.js";
+import { Store } from "./store.js";
+import { getKey, setKey, tables } from "./toml.js";
+
+const { examples, files, explorables } = DATA;
+const $ = (id) => document.getElementById(id);
+const make = (name, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+};
+
+/** What a run may take here; a longer one is refused with its estimate. */
+const MOST_SECONDS = 90;
+const MOST_FLOWS = 20_000;
+const MOST_LINKS = 2_000;
+const MOST_ROWS = 5_000_000;
+/** Scenario text [characters]. */
+const MOST_TEXT = 150_000;
+const MOST_PACKETS_SHOWN = 12_000;
+const LANES = ["a", "b", "c"];
+const DEFAULT_CHARTS = ["queue_pkts", "cwnd_pkts", "goodput_bps", "utilization_ratio"];
+
+const state = {
+  lanes: [],
+  charts: [...DEFAULT_CHARTS],
+  playhead: 0,
+  seen: 0,
+  playing: false,
+  speed: 1,
+  hops_per_s: 8e6,
+  controller: undefined,
+  explorable: undefined,
+};
+let registry;
+let tomlEditor;
+let ownEditor;
+let knobPanel;
+let guidePanel;
+
+// Colours: a hue for each group, its flows lighter and darker.
+const HUES = [212, 28, 145, 330, 262, 52, 185, 0];
+const dark = () => document.documentElement.dataset.theme === "dark";
+const palette = (about, flow, place) => {
+  // One group of a few flows: a hue for each of them instead. Links have their place's.
+  const alone = place !== undefined || (about.groups.length === 1 && about.flows <= HUES.length);
+  const group = place ?? (alone ? flow : groupOf(about, flow));
+  const hue = HUES[(group + HUES.length) % HUES.length];
+  const shade = alone ? 0 : ((flow * 37) % 5) * 5;
+  return dark() ? `hsl(${hue} 75% ${58 + shade}%)` : `hsl(${hue} 75% ${28 + shade}%)`;
+};
+
+function say(text) {
+  if ($("status").textContent !== text) $("status").textContent = text;
+}
+
+function complain(message) {
+  $("error").hidden = !message;
+  $("error").textContent = message ? String(message).slice(0, 2000) : "";
+}
+
+// The worker.
+
+const engine = new Engine({
+  source: WORKER,
+  attached: files,
+  onSlice: heard,
+  onEnded: async (reason) => {
+    complain(`${reason}. A new worker was started; run again, or change the scenario first.`);
+    state.playing = false;
+    showPlaying();
+    for (const lane of state.lanes) lane.over = lane.gone = true;
+    if (!/no luck twice/.test(reason)) await start().catch((error) => complain(error.message));
+  },
+});
+
+async function start() {
+  registry = await engine.start();
+  return registry;
+}
+
+function heard({ lane: name, error, now, series, work, result }) {
+  const lane = state.lanes.find((one) => one.name === name);
+  if (!lane) return;
+  if (error) {
+    lane.over = true;
+    complain(`${lane.label}: ${error}`);
+    settle();
+    return;
+  }
+  lane.store.add(series);
+  lane.store.now = now;
+  lane.hops = work[1];
+  lane.dirty = true;
+  if (result) {
+    lane.store.result = result;
+    lane.store.now = lane.store.about.duration_s;
+    lane.over = true;
+    const seconds = (performance.now() - lane.began) / 1000;
+    lane.wall_s = seconds;
+    if (result.packet_hops > 1e6 && state.lanes.length === 1) state.hops_per_s = result.packet_hops / seconds;
+    numbers(lane);
+    settle();
+  }
+}
+
+/** Are all lanes at their ends? */
+function settle() {
+  if (!state.lanes.every((lane) => lane.over)) return;
+  engine.idle();
+  const done = state.lanes.filter((lane) => lane.store.result);
+  if (done.length > 0) say(`Ready: ${done.map((lane) => lane.label).join(" and ")} computed to the end.`);
+}
+
+// Runs.
+
+function estimate(about) {
+  const seconds = about.packet_hops_about / state.hops_per_s;
+  const much = `about ${about.packet_hops_about.toExponential(1)} packet-hops`;
+  const advice = "Make duration, rate or flows smaller, or run it with the command: clearpipe run.";
+  if (seconds > MOST_SECONDS) {
+    return `This run is too large for the page: ${much}, some ${Math.round(seconds)} s here, and ${MOST_SECONDS} s are allowed. ${advice}`;
+  }
+  if (about.flows > MOST_FLOWS || about.links.length > MOST_LINKS) {
+    return `This run is too large for the page: ${about.flows} flows and ${about.links.length} links, and ${MOST_FLOWS} and ${MOST_LINKS} are allowed. ${advice}`;
+  }
+  if (about.rows_about > MOST_ROWS) {
+    return `This run is too large for the page: some ${about.rows_about.toExponential(1)} values of curves, and ${MOST_ROWS.toExponential(0)} are allowed. ${advice}`;
+  }
+  return null;
+}
+
+let opening = Promise.resolve();
+/** Opens runs for these `{ toml, label, branch }`; one after another, the last call wins. */
+function open(wanted, options = {}) {
+  const turn = opening.then(() => opened(wanted, options));
+  opening = turn.catch(() => {});
+  return turn;
+}
+
+async function opened(wanted, { at = 0, play = false } = {}) {
+  const long = wanted.find(({ toml }) => toml.length > MOST_TEXT);
+  try {
+    if (long) throw new Error(`a scenario has at most ${MOST_TEXT} characters here`);
+    for (const { toml, branch } of wanted) {
+      if (branch) continue;
+      const refused = estimate(await engine.ask("read", { toml }));
+      if (refused) throw new Error(refused);
+    }
+    const lanes = [];
+    for (const [place, one] of wanted.entries()) {
+      const name = LANES[place];
+      const lane = { name, toml: one.toml, label: one.label, branch: one.branch, began: performance.now() };
+      if (one.branch) {
+        const { about, toml } = await engine.ask("branch", { lane: name, from: "a", ...one.branch });
+        lane.store = new Store(about);
+        lane.resolved = toml;
+        if (lanes[0].store.now >= one.branch.at) lane.store.copy(lanes[0].store, one.branch.at);
+      } else {
+        lane.store = new Store(await engine.ask("open", { lane: name, toml: one.toml }));
+      }
+      lane.over = false;
+      lanes.push(lane);
+    }
+    for (const name of LANES.slice(wanted.length)) await engine.ask("close", { lane: name });
+    show(lanes, at, play);
+    await engine.run(lanes.map((lane) => lane.name));
+    complain("");
+    tomlEditor?.mark("");
+    $("text-error").textContent = "";
+    return true;
+  } catch (error) {
+    complain(error.message);
+    tomlEditor?.mark(error.message);
+    $("text-error").textContent = error.message;
+    state.playing = false;
+    showPlaying();
+    return false;
+  }
+}
+
+function show(lanes, at, play) {
+  for (const lane of state.lanes) lane.charts?.forEach((chart) => chart.destroy());
+  state.lanes = lanes;
+  const duration = longest();
+  state.playhead = Math.min(at, duration);
+  state.seen = state.playhead;
+  state.playing = play;
+  draw();
+  build();
+  showPlaying();
+  warn();
+  for (const lane of lanes) if (lanes.length === 1) fluid(lane);
+  tomlEditor.text = lanes[0].toml;
+  const listed = Object.keys(examples).find((name) => examples[name] === lanes[0].toml);
+  $("example").value = listed?.replace(/\.toml$/, "") ?? "";
+  knobPanel.show(lanes[0].toml, lanes[0].store.about);
+  branchKeys();
+}
+
+function warn() {
+  const all = state.lanes.flatMap((lane) => lane.store.about.warnings);
+  say(all.length > 0 ? `Note: ${all.join("; ")}` : "Computing ahead of what is shown.");
+}
+
+const longest = () => Math.max(...state.lanes.map((lane) => lane.store.about.duration_s), 1e-9);
+const computed = () => Math.min(...state.lanes.map((lane) => (lane.over ? Infinity : lane.store.now)), longest());
+
+/** The fluid engine's curves, where it has a form of all that is in the scenario. */
+async function fluid(lane) {
+  const { about } = lane.store;
+  if (about.fluid !== null || about.packet_hops_about > 1e8) return;
+  const curves = await engine.ask("fluid", { lane: lane.name }).catch((error) => (say(error.message), null));
+  if (!curves || !state.lanes.includes(lane)) return;
+  const store = new Store(about);
+  store.add(curves);
+  const found = new Map([...store.series].map(([name, { columns }]) => [name, columns]));
+  lane.charts.forEach((chart, slot) => {
+    chart.fluid = found;
+    chart.show(lane.store, state.charts[slot], shownLinks(lane));
+    chart.draw(state.playhead, state.seen);
+  });
+}
+
+/** The links whose curves are drawn: the bottleneck, else those that data crosses. */
+function shownLinks(lane) {
+  const { about } = lane.store;
+  if (about.bottleneck !== null) return [about.bottleneck];
+  return [...new Set(about.groups.flatMap((group) => group.path))].sort((a, b) => a - b);
+}
+
+// What a lane looks like.
+
+function build() {
+  $("lanes").replaceChildren();
+  for (const lane of state.lanes) {
+    const canvas = make("canvas", { className: "network" });
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `Network of ${lane.label}: packets on their lines and queues before them. The line below says the same in words.`);
+    lane.now = make("p", { className: "now" });
+    lane.numbers = make("div", { className: "numbers" });
+    const box = make("section", { className: "lane" }, make("h2", { textContent: lane.label }), canvas, lane.now);
+    box.setAttribute("aria-label", lane.label);
+    lane.network = new Network(canvas, palette);
+    lane.network.open(lane.store.about);
+    $("lanes").append(box);
+    lane.charts = state.charts.map((name, slot) => chart(lane, box, name, slot));
+    box.append(lane.numbers);
+  }
+}
+
+function chart(lane, box, name, slot) {
+  const select = make("select", { ariaLabel: `Curve ${slot + 1} of ${lane.label}` });
+  const output = make("output");
+  const figure = make(
+    "figure",
+    {},
+    make("figcaption", {}, select, output),
+    make("div", { className: "plot" }),
+    make("div", { className: "legend" }),
+  );
+  box.append(figure);
+  figure.querySelector(".plot").setAttribute("aria-hidden", "true");
+  const made = new Chart(figure, palette);
+  made.links = shownLinks(lane);
+  // Lanes share a scale, so that their curves can be held against each other.
+  made.top = () => top(slot);
+  made.show(lane.store, name, made.links);
+  options(lane, select, name);
+  const fill = () => options(lane, select, state.charts[slot]);
+  select.addEventListener("pointerdown", fill);
+  select.addEventListener("focus", fill);
+  select.addEventListener("change", () => {
+    state.charts[slot] = select.value;
+    for (const other of state.lanes) {
+      other.charts[slot].show(other.store, select.value, shownLinks(other));
+      other.charts[slot].draw(state.playhead, state.seen);
+      options(other, other.charts[slot].figure.querySelector("select"), select.value);
+    }
+  });
+  return made;
+}
+
+/** The largest value of a slot's series over all lanes, of what has been seen. */
+function top(slot) {
+  const name = state.charts[slot];
+  let most = 0;
+  for (const lane of state.lanes) {
+    const series = lane.store.series.get(name);
+    if (!series) continue;
+    const links = series.of === "link" ? shownLinks(lane) : null;
+    const until = Math.min(Math.floor(state.seen / lane.store.every) + 1, lane.store.samples);
+    for (const [id, column] of series.columns) {
+      if (links && !links.includes(id)) continue;
+      for (let k = 0; k < until; k++) if (column[k] > most) most = column[k];
+    }
+  }
+  return most * unit(name).scale;
+}
+
+function options(lane, select, name) {
+  const known = new Set([...lane.store.series.keys(), ...DEFAULT_CHARTS, name]);
+  const sorted = [...known].sort((a, b) => title(a).localeCompare(title(b)));
+  const shownNow = [...select.options].map((one) => one.value).join();
+  if (shownNow !== sorted.join()) {
+    select.replaceChildren(
+      ...sorted.map((value) => {
+        const text = unit(value).text;
+        return make("option", { value, textContent: text ? `${title(value)} [${text}]` : title(value) });
+      }),
+    );
+  }
+  select.value = name;
+}
+
+function numbers(lane) {
+  const { result, about } = lane.store;
+  const rows = [];
+  const link = result.links[shownLinks(lane)[0]];
+  if (link) {
+    rows.push(
+      `${link.name}: utilization ${shown(link.utilization_ratio)}, mean queue ${shown(link.queue_mean_pkts)} packets ` +
+        `(longest ${link.queue_max_pkts}), ${link.drops_pkts} of ${link.arrivals_pkts} packets dropped, ${link.marks_pkts} marked`,
+    );
+  }
+  for (const group of result.summary.groups ?? []) {
+    const each = group.goodput_bps ? `, ${shown(group.goodput_bps.mean / 1e6)} Mbit/s each` : "";
+    const jain = group.jain_index_ratio !== null && group.flows > 1 ? `, Jain's index ${shown(group.jain_index_ratio)}` : "";
+    rows.push(`${group.group}: ${group.flows} ${group.flows === 1 ? "flow" : "flows"} of ${group.protocol}${each}${jain}`);
+  }
+  const span = `from ${shown(about.warmup_s)} s to ${shown(result.simulated_s)} s, seed ${about.seed}`;
+  const list = make("ul", {}, ...rows.map((text) => make("li", { textContent: text })));
+  const fingerprint = make("p", {}, "Fingerprint ", make("code", { className: "fingerprint", textContent: result.fingerprint }));
+  const took = make("p", {
+    className: "hint",
+    textContent: `${result.packet_hops} packet-hops in ${lane.wall_s.toFixed(2)} s of this page's time`,
+  });
+  lane.numbers.replaceChildren(make("h3", { textContent: `Numbers ${span}` }), list, fingerprint, took);
+}
+
+// Playing.
+
+function showPlaying() {
+  $("play").textContent = state.playing ? "Pause" : "Run";
+  document.body.dataset.playing = state.playing;
+}
+
+const SPEEDS = 100;
+/** The slider's end shows the run in two seconds, its start a millisecond a second. */
+function speedOf(place) {
+  const [low, high] = [1e-3, longest() / 2];
+  return low * (high / low) ** (place / SPEEDS);
+}
+
+function showSpeed() {
+  state.speed = speedOf(Number($("speed").value));
+  const { speed } = state;
+  $("speed-text").textContent = speed >= 0.995 ? `${shown(speed)} s/s` : `${shown(speed * 1000)} ms/s`;
+  $("speed").setAttribute("aria-valuetext", `${shown(speed)} simulated seconds a second`);
+}
+
+function seek(t) {
+  state.playhead = Math.max(0, Math.min(t, computed()));
+  state.seen = Math.max(state.seen, state.playhead);
+  $("inspect").hidden = true;
+  draw();
+}
+
+let last = 0;
+let turn = 0;
+let spoken = 0;
+const frames = { count: 0, since: performance.now(), fps: 0 };
+
+function frame(time) {
+  requestAnimationFrame(frame);
+  const dt = Math.min((time - last) / 1000, 0.1);
+  last = time;
+  frames.count += 1;
+  if (time - frames.since > 1000) {
+    frames.fps = (1000 * frames.count) / (time - frames.since);
+    Object.assign(frames, { count: 0, since: time });
+    document.body.dataset.fps = frames.fps.toFixed(0);
+  }
+  if (state.lanes.length === 0) return;
+  if (state.playing) {
+    state.playhead = Math.max(state.playhead, Math.min(state.playhead + dt * state.speed, computed()));
+    state.seen = Math.max(state.seen, state.playhead);
+    if (state.playhead >= longest() - 1e-9 && state.lanes.every((lane) => lane.over)) {
+      state.playing = false;
+      showPlaying();
+      draw();
+    }
+  }
+  for (const lane of state.lanes) {
+    lane.network.draw(state.playhead, (link) => lane.store.at("queue_pkts", link, state.playhead) ?? 0);
+    look(lane);
+  }
+  // One chart a frame: none of them keeps a frame waiting.
+  const all = state.lanes.flatMap((lane) => lane.charts.map((chart) => [lane, chart]));
+  if (state.playing || state.lanes.some((lane) => lane.dirty)) {
+    const [, one] = all[turn++ % all.length];
+    one.draw(state.playhead, state.seen);
+    if (turn % all.length === 0) for (const lane of state.lanes) lane.dirty = false;
+  }
+  if (time - spoken > 200) {
+    spoken = time;
+    words();
+  }
+}
+
+/** Draws everything now. */
+function draw() {
+  for (const lane of state.lanes) lane.charts?.forEach((chart) => chart.draw(state.playhead, state.seen));
+  if (state.lanes.every((lane) => lane.charts)) words();
+}
+
+function words() {
+  const duration = longest();
+  const digits = state.speed < 0.05 ? 5 : 2;
+  $("time").textContent = `${state.playhead.toFixed(digits)} of ${shown(duration)} s`;
+  if (document.activeElement !== $("scrub") || state.playing) {
+    $("scrub").value = String(Math.round((1000 * state.playhead) / duration));
+  }
+  $("scrub").setAttribute("aria-valuetext", `${state.playhead.toFixed(2)} seconds`);
+  for (const lane of state.lanes) {
+    const { store } = lane;
+    const link = shownLinks(lane)[0];
+    const queue = store.at("queue_pkts", link, state.playhead);
+    const busy = store.at("utilization_ratio", link, state.playhead);
+    const text = `${store.about.links[link].name}: ${shown(queue)} packets wait, ${busy === null ? "–" : Math.round(100 * busy)} % busy`;
+    if (lane.now.textContent !== text) lane.now.textContent = text;
+    lane.charts.forEach((chart) => chart.say());
+  }
+}
+
+/** Asks for the packets round the playhead when what is there does not hold it. */
+function look(lane) {
+  const { network, store } = lane;
+  const t = state.playhead;
+  if (lane.looking || lane.gone || network.holds(t) || t > store.now) return;
+  const now = performance.now();
+  if (now - (lane.looked ?? -1e9) < 120) return;
+  const { about } = store;
+  const owd = Math.max(...about.links.map((link) => link.owd_s));
+  const packets = about.links.reduce((sum, link) => sum + link.rate_bps / (8 * about.data_bytes), 0);
+  // Two seconds of what will play, if they are not too many packets.
+  const ahead = Math.min(Math.max(state.speed * 2, 1e-3), MOST_PACKETS_SHOWN / 2 / packets, about.duration_s);
+  const [from, to] = [Math.max(t - owd - 0.002, 0), Math.min(t + ahead, store.now)];
+  lane.looking = true;
+  engine
+    .ask("packets", { lane: lane.name, from, to, most: MOST_PACKETS_SHOWN })
+    .then((view) => {
+      if (!state.lanes.includes(lane)) return;
+      view.first = from > 0 ? from + owd : 0;
+      network.view = view;
+    })
+    .catch((error) => say(error.message))
+    .finally(() => {
+      lane.looking = false;
+      lane.looked = performance.now();
+    });
+}
+
+/** Goes to the next packet that leaves the bottleneck, and shows it. */
+async function nextPacket() {
+  state.playing = false;
+  showPlaying();
+  const [lane] = state.lanes;
+  const link = shownLinks(lane)[0];
+  const t = state.playhead;
+  const { about } = lane.store;
+  const owd = Math.max(...about.links.map((one) => one.owd_s));
+  let found = lane.network.holds(t) ? lane.network.next(t, link) : null;
+  for (let span = 0.02; found === null && span < about.duration_s * 4; span *= 8) {
+    const [from, to] = [Math.max(t - owd - 0.002, 0), Math.min(t + span, about.duration_s, lane.store.now)];
+    const view = await engine.ask("packets", { lane: lane.name, from, to, most: 50_000 });
+    view.first = from > 0 ? from + owd : 0;
+    lane.network.view = view;
+    found = lane.network.next(t, link);
+    if (to >= lane.store.now) break;
+  }
+  if (found === null) return say("No packet leaves the bottleneck later than this.");
+  lane.network.mark(found);
+  const packet = lane.network.packet(found, registry.protocols);
+  state.playhead = packet.t + 1e-9;
+  state.seen = Math.max(state.seen, state.playhead);
+  draw();
+  lane.network.mark(found);
+  const entries = [
+    ["leaves", `${packet.t.toFixed(6)} s on ${packet.link}, ${packet.waiting} packets wait behind it`],
+    ["flow", `${packet.flow} (${packet.group}), ${packet.kind} ${packet.seq}${packet.again ? ", sent again" : ""}, ${packet.size} bytes`],
+    ["ECN bits", packet.ecn.toString(2).padStart(2, "0")],
+    ...packet.fields.map(({ name, value, unit: of, doc }) => [name, `${shown(value)} ${of}${doc ? `: ${doc}` : ""}`]),
+  ];
+  $("packet").replaceChildren(...entries.flatMap(([key, value]) => [make("dt", { textContent: key }), make("dd", { textContent: value })]));
+  $("inspect").hidden = false;
+}
+
+// Side by side, branches, races.
+
+/** The scenario with another protocol in every group, over the queue that it needs. */
+export function withProtocol(toml, name) {
+  const info = registry.protocols.find((one) => one.name === name);
+  let text = toml;
+  for (const group of tables(text, "flows")) text = setKey(text, `flows.${group}`, "protocol", `"${name}"`);
+  const queue = getKey(text, "topology", "queue");
+  const needs = info?.router ?? (registry.queues.find((one) => one.name === queue)?.role === "policy" ? queue : "droptail");
+  return setKey(text, "topology", "queue", `"${needs}"`);
+}
+
+function compareOptions() {
+  const plain = registry.protocols.filter((one) => !one.open_loop && one.name !== "python");
+  $("compare").replaceChildren(
+    make("option", { value: "", textContent: "nothing: one run" }),
+    ...plain.map((one) => make("option", { value: one.name, textContent: `${one.name}: ${one.summary}`.slice(0, 70) })),
+  );
+}
+
+const first = () => state.lanes[0] ?? { toml: "", label: "", store: undefined };
+const labelOf = (toml) => {
+  const groups = tables(toml, "flows");
+  const kinds = [...new Set(groups.map((group) => getKey(toml, `flows.${group}`, "protocol") ?? ""))];
+  return kinds.filter(Boolean).join(" and ") || getKey(toml, "", "name") || "scenario";
+};
+
+function compare(name) {
+  const { toml } = first();
+  const lanes = [{ toml, label: labelOf(toml) }];
+  if (name) lanes.push({ toml: withProtocol(toml, name), label: name });
+  return open(lanes, { at: 0, play: true });
+}
+
+function branchKeys() {
+  const { about } = first().store;
+  const links = shownLinks(first()).map((id) => about.links[id].name);
+  const keys = links.flatMap((name) => [`links.${name}.rate`, `links.${name}.buffer`]);
+  const stops = about.groups.filter((group) => !group.arriving).map((group) => `flows.${group.name}.stop`);
+  const all = [...keys, ...stops, "key=value"];
+  $("branch-key").replaceChildren(...all.map((value) => make("option", { value, textContent: value })));
+  if ($("branch-value").value === "" && about.links.length > 0) {
+    $("branch-value").value = `${+(about.links[shownLinks(first())[0]].rate_bps / 2e6).toPrecision(4)}Mbps`;
+  }
+}
+
+async function branch() {
+  const lane = first();
+  const key = $("branch-key").value;
+  const value = $("branch-value").value.trim();
+  const set = key === "key=value" ? value : `${key}=${value}`;
+  const at = state.playhead;
+  complain("");
+  try {
+    if (lane.gone) throw new Error("run it again first");
+    const { about, toml } = await engine.ask("branch", { lane: "b", from: "a", at, sets: [set] });
+    await engine.ask("close", { lane: "c" });
+    const store = new Store(about);
+    store.copy(lane.store, at);
+    store.now = at;
+    const label = `from ${shown(at)} s: ${set}`;
+    const other = { name: "b", toml: lane.toml, resolved: toml, label, branch: { at, sets: [set] }, store, over: false, began: performance.now() };
+    const trunk = { ...lane, label: labelOf(lane.toml) };
+    show([trunk, other], at, true);
+    if (trunk.store.result) numbers(trunk);
+    await engine.run(["a", "b"]);
+    say(`A second run goes on from ${shown(at)} s with ${set}.`);
+  } catch (error) {
+    complain(error.message);
+  }
+}
+
+const OWN = `class Mine extends Sender {
+  // AIMD: one packet more per round trip, half at a loss.
+  constructor(context) {
+    super(context);
+    this.ssthresh = Infinity;
+  }
+  on_ack(ack) {
+    if (ack.acked === 0 || ack.recovering) return;
+    if (this.cwnd < this.ssthresh) this.cwnd += 1;
+    else this.cwnd += 1 / this.cwnd;
+  }
+  on_loss(loss) {
+    this.ssthresh = Math.max(this.cwnd / 2, 2);
+    this.cwnd = loss.kind === "timeout" ? 1 : this.ssthresh;
+  }
+}
+`;
+
+async function race() {
+  $("own-error").textContent = "";
+  try {
+    const source = ownEditor.text;
+    if (source.length > 20_000) throw new Error("a controller has at most 20000 characters");
+    const name = await engine.ask("define", { source });
+    state.controller = source;
+    const { toml } = state.lanes.find((lane) => !/"page:/.test(lane.toml)) ?? first();
+    let mine = setKey(toml, "protocols.lab-own", "kind", '"python"');
+    mine = setKey(mine, "protocols.lab-own", "code", `"page:${name}"`);
+    for (const group of tables(mine, "flows")) mine = setKey(mine, `flows.${group}`, "protocol", '"lab-own"');
+    mine = setKey(mine, "topology", "queue", '"droptail"');
+    const lanes = [
+      { toml: mine, label: `${name} (yours)` },
+      { toml: withProtocol(toml, "cubic"), label: "cubic" },
+      { toml: withProtocol(toml, "xcp"), label: "xcp" },
+    ];
+    await open(lanes, { play: true });
+    if (!$("error").hidden) $("own-error").textContent = $("error").textContent;
+  } catch (error) {
+    $("own-error").textContent = error.message;
+  }
+}
+
+// Links and files.
+
+async function link() {
+  const lanes = state.lanes.map(({ toml, label, branch: from }) => ({ toml, label, branch: from }));
+  const packed = await pack({
+    lanes,
+    at: +state.playhead.toFixed(6),
+    charts: state.charts,
+    controller: state.controller,
+    explorable: state.explorable,
+  });
+  const url = new URL(location.href);
+  url.hash = packed;
+  return url.href;
+}
+
+async function share() {
+  const href = await link();
+  history.replaceState(null, "", href);
+  try {
+    await navigator.clipboard.writeText(href);
+    say("The link is in the clipboard and in the address bar; it has the scenario in it.");
+  } catch {
+    say("The link is in the address bar; it has the scenario in it.");
+  }
+}
+
+async function fromLink() {
+  const fragment = location.hash.slice(1);
+  if (!fragment) return false;
+  if (Object.hasOwn(examples, `${fragment}.toml`)) {
+    await example(fragment);
+    return true;
+  }
+  const known = explorables.find((one) => `explore-${one.id}` === fragment);
+  if (known) {
+    guidePanel.open(known.id);
+    return true;
+  }
+  try {
+    const { lanes, at, charts, controller, explorable } = await unpack(fragment);
+    if (charts.length === 4) state.charts = charts;
+    if (explorable) guidePanel.select(explorable);
+    if (controller !== undefined) {
+      // Somebody else's program runs only when it is asked to.
+      ownEditor.text = controller;
+      tab("tab-own");
+    }
+    const runs = lanes.filter(({ toml }) => !/code\s*=\s*"page:/.test(toml));
+    if (controller !== undefined && runs.length < lanes.length) {
+      say("This link brings a controller: read it, and race it if you like.");
+      runs.length = Math.min(runs.length, 1);
+    }
+    if (runs.length === 0) return false;
+    tab(controller !== undefined ? "tab-own" : "tab-knobs");
+    return await open(runs, { at });
+  } catch (error) {
+    complain(`This link cannot be opened: ${error.message}`);
+    return false;
+  }
+}
+
+async function example(name) {
+  state.charts = [...DEFAULT_CHARTS];
+  state.explorable = undefined;
+  if ($("panel-guide").hidden === false) tab("tab-knobs");
+  const toml = examples[`${name}.toml`];
+  return open([{ toml, label: labelOf(toml) }], { play: false });
+}
+
+const stem = () => (getKey(first().toml, "", "name") ?? "scenario").replace(/[^\w.-]+/g, "-").slice(0, 60);
+
+function picture() {
+  const [lane] = state.lanes;
+  const shots = [lane.network.canvas, ...lane.charts.map((one) => one.canvas())].filter(Boolean);
+  const width = Math.max(...shots.map((one) => one.width));
+  const gap = 30;
+  const canvas = make("canvas", { width, height: shots.reduce((sum, one) => sum + one.height + gap, gap) });
+  const ctx = canvas.getContext("2d");
+  ctx.fillStyle = css("--surface");
+  ctx.fillRect(0, 0, canvas.width, canvas.height);
+  ctx.font = "16px system-ui, sans-serif";
+  let y = 20;
+  const names = [`${lane.label}, ${state.playhead.toFixed(2)} s`, ...state.charts.map((name) => `${title(name)} [${unit(name).text}]`)];
+  shots.forEach((one, i) => {
+    ctx.fillStyle = css("--ink");
+    ctx.fillText(names[i], 8, y);
+    ctx.drawImage(one, 0, y + 6);
+    y += one.height + gap;
+  });
+  canvas.toBlob((blob) => download(`${stem()}.png`, blob));
+}
+
+// The page's own parts.
+
+function tab(id) {
+  for (const one of document.querySelectorAll('[role="tab"]')) {
+    const chosen = one.id === id;
+    one.setAttribute("aria-selected", String(chosen));
+    one.tabIndex = chosen ? 0 : -1;
+    $(one.getAttribute("aria-controls")).hidden = !chosen;
+  }
+}
+
+function theme(wanted) {
+  document.documentElement.dataset.theme = wanted;
+  $("theme").setAttribute("aria-pressed", String(wanted === "dark"));
+  state.lanes.forEach((lane) =>
+    lane.charts?.forEach((one, slot) => {
+      one.show(lane.store, state.charts[slot], shownLinks(lane));
+      one.draw(state.playhead, state.seen);
+    }),
+  );
+}
+
+function remembered(key, value) {
+  try {
+    if (value === undefined) return localStorage.getItem(key);
+    localStorage.setItem(key, value);
+  } catch {
+    // Without storage the choice lasts as long as the page.
+  }
+  return null;
+}
+
+function wire() {
+  const none = make("option", { value: "", textContent: "(your own)" });
+  $("example").replaceChildren(none, ...Object.keys(examples).map((name) => make("option", { textContent: name.replace(/\.toml$/, "") })));
+  $("example").addEventListener("change", () => $("example").value && example($("example").value));
+  $("play").addEventListener("click", () => {
+    if (state.lanes.length === 0) return;
+    if (state.lanes.some((lane) => lane.gone)) {
+      open(state.lanes.map(({ toml, label, branch: from }) => ({ toml, label, branch: from })), { play: true });
+      return;
+    }
+    if (!state.playing && state.playhead >= longest() - 1e-9) state.playhead = 0;
+    state.playing = !state.playing;
+    showPlaying();
+    draw();
+  });
+  $("back").addEventListener("click", () => seek(0));
+  $("step").addEventListener("click", () => nextPacket().catch((error) => complain(error.message)));
+  $("scrub").addEventListener("input", () => {
+    state.playing = false;
+    showPlaying();
+    seek((Number($("scrub").value) / 1000) * longest());
+  });
+  $("speed").addEventListener("input", showSpeed);
+  $("apply").addEventListener("click", apply);
+  $("compare").addEventListener("change", () => compare($("compare").value));
+  $("branch").addEventListener("click", branch);
+  $("race").addEventListener("click", race);
+  $("share").addEventListener("click", share);
+  $("get-toml").addEventListener("click", () => download(`${stem()}.toml`, first().toml, "application/toml"));
+  $("get-csv").addEventListener("click", () => download(`${stem()}.csv`, first().store.csv(), "text/csv"));
+  $("get-png").addEventListener("click", picture);
+  $("theme").addEventListener("click", () => {
+    theme(dark() ? "light" : "dark");
+    remembered("clearpipe-lab-theme", document.documentElement.dataset.theme);
+  });
+  const tabs = [...document.querySelectorAll('[role="tab"]')];
+  tabs.forEach((one, place) => {
+    one.addEventListener("click", () => tab(one.id));
+    one.addEventListener("keydown", (event) => {
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!move) return;
+      const next = tabs[(place + move + tabs.length) % tabs.length];
+      tab(next.id);
+      next.focus();
+    });
+  });
+  new ResizeObserver(() => state.lanes.forEach((lane) => lane.charts?.forEach((one) => one.resize()))).observe($("lanes"));
+  window.addEventListener("hashchange", fromLink);
+}
+
+function apply() {
+  const toml = tomlEditor.text;
+  return open([{ toml, label: labelOf(toml) }], { play: true });
+}
+
+let checking;
+/** While somebody writes: what the engine would say. */
+function check(toml) {
+  clearTimeout(checking);
+  checking = setTimeout(async () => {
+    if (toml === first().toml) return;
+    const fault = await engine.ask("read", { toml }).then(() => "", (error) => error.message);
+    tomlEditor.mark(fault);
+    $("text-error").textContent = fault;
+  }, 400);
+}
+
+async function main() {
+  const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  theme(remembered("clearpipe-lab-theme") ?? preferred);
+  wire();
+  say("Starting the engine.");
+  await start();
+  $("version").textContent = `Clearpipe ${registry.version}.`;
+  tomlEditor = editor($("toml"), { label: "Scenario in TOML", language: "toml", schema: registry.schema, changed: check, apply });
+  ownEditor = editor($("own"), { label: "Controller in JavaScript", language: "javascript", apply: race });
+  ownEditor.text = OWN;
+  knobPanel = knobs($("knobs"), registry, {
+    changed: (toml) => open([{ toml, label: labelOf(toml) }], { at: state.playhead, play: state.playing }),
+  });
+  guidePanel = guide({ select: $("explorable"), box: $("guide") }, explorables, {
+    open: (lanes, options, charts, id) => {
+      state.charts = charts.length === 4 ? [...charts] : [...DEFAULT_CHARTS];
+      state.explorable = id;
+      $("speed").value = "80";
+      return open(lanes, options).then((good) => {
+        showSpeed();
+        return good;
+      });
+    },
+    label: labelOf,
+  });
+  compareOptions();
+  guidePanel.select(explorables[0].id);
+  if (!(await fromLink())) {
+    const fault = $("error").textContent;
+    await guidePanel.open(explorables[0].id);
+    complain(fault);
+  }
+  showSpeed();
+  requestAnimationFrame(frame);
+  // For the console, and for tests: whole runs of the engine that is on the page.
+  globalThis.clearpipeLab = { run: (toml, sets = []) => engine.ask("whole", { toml, sets }) };
+  document.body.dataset.ready = "true";
+  if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
+    navigator.serviceWorker.register(trusted("sw.js")).catch(() => say("Without its service worker the lab needs the network next time."));
+  }
+}
+
+main().catch((error) => complain(error.message));
