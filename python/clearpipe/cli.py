@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from clearpipe import complete, terminal, units
+from clearpipe.attack.cli import attack
 from clearpipe.evaluate.cli import evaluate
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.linux.cli import app as linux
@@ -41,6 +42,7 @@ app.add_typer(theory, name="theory")
 app.command(cls=InGroups)(run)
 app.command()(reproduce)
 app.command()(evaluate)
+app.command()(attack)
 app.command()(new)
 app.command()(schema)
 app.add_typer(linux, name="linux")

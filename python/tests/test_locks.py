@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRAS = {"demo": ["figures"], "dev": ["dev", "figures", "cluster"]}
+EXTRAS = {"demo": ["figures"], "dev": ["dev", "figures", "cluster", "attack"]}
 PYTHONS = ["3.11", "3.12", "3.13"]
 
 

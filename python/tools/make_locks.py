@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 # What each lock has beside what Clearpipe itself needs.
-EXTRAS = {"demo": ("figures",), "dev": ("dev", "figures", "cluster")}
+EXTRAS = {"demo": ("figures",), "dev": ("dev", "figures", "cluster", "attack")}
 
 
 def main() -> None:

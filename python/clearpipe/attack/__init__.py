@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["protocol"]
 
 
-def protocol(
+def protocol(  # noqa: PLR0913 - all by name, but two
     name: str,
     goal: str,
     *,

@@ -86,9 +86,7 @@ class Job:
             "queue": dict(self.who.router),
             "goal": self.goal,
             "seed": self.seed,
-            "space": [
-                [one.name, one.lo, one.hi, one.harmless] for one in self.space.dimensions
-            ],
+            "space": [[one.name, one.lo, one.hi, one.harmless] for one in self.space.dimensions],
             "fixed": sorted(self.space.fixed),
             "parts": cp.parts(harmless),
         }

@@ -65,6 +65,15 @@ class Cast:
     """FILE:CLASS of a control in Python."""
 
     @property
+    def name_given(self) -> str:
+        """What the command line calls it: its name, or its table."""
+        if self.code or len(self.subject.host) == 1:
+            return self.subject.name
+        from clearpipe.sweep.spec import toml_value
+
+        return toml_value(dict(self.subject.host))
+
+    @property
     def label(self) -> str:
         """What is evaluated, in a line."""
         return self.subject.label

@@ -59,9 +59,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
         typer.Option(metavar="AREA", help="This area alone, such as beside. Repeatable."),
     ] = None,
     store: StoreDir = STORE,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The report goes to DIR/NAME.")
-    ] = OUT,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The report goes to DIR/NAME.")] = OUT,
     publish: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write a page in Markdown and compact JSON there, too."),
@@ -177,7 +175,9 @@ def _tell(done: Done) -> None:
         )
     show(table)
     counts = done.counts()
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in judge.VERDICTS if counts[verdict])
+    told = ", ".join(
+        f"{counts[verdict]} {verdict}" for verdict in judge.VERDICTS if counts[verdict]
+    )
     print(f"{counts.total()} statements: {told}")
 
 

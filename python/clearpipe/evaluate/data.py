@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any
 
 from clearpipe import examples
-from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Book, Figure, Reader
 
 FILE = "statements.toml"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from clearpipe import units
 from clearpipe.evaluate.cast import SUBJECT, Cast, Role
 from clearpipe.evaluate.data import OWN_KIND, STANDARDS, Area, Statement
 from clearpipe.reproduce.claims import Reading
@@ -92,25 +93,27 @@ class Judge:
         """The verdict over one statement."""
         if one.not_run:
             return Outcome(area, one, NOT_RUN, (), one.not_run)
-        if data is None or not data.cells:
-            return Outcome(area, one, NOT_RUN, (), _why(data))
-        rows = self._rows(one, data)
-        if not rows:
-            return Outcome(area, one, NOT_RUN, (), _why(data))
-        lacking = sum(row.reading.lacking for row in rows)
-        if lacking or (one.part and self._missing(one, data)):
-            return Outcome(area, one, NOT_RUN, rows, _why(data) or "runs have no value for it")
+        rows = [] if data is None else self._rows(one, data)
+        if lack := self._lack(one, rows, data):
+            return Outcome(area, one, NOT_RUN, rows, lack)
         if not one.bound and one.lo is None and one.hi is None:
             return Outcome(area, one, NUMBER, rows)
-        failing = [row for row in rows if not row.reading.inside and not row.reading.undecided]
-        if failing:
+        if any(not row.reading.inside and not row.reading.undecided for row in rows):
             return Outcome(area, one, FAIL, rows)
         if any(row.reading.undecided for row in rows):
             return Outcome(area, one, NOT_RUN, rows, "the runs end before it has a value")
         return Outcome(area, one, PASS, rows)
 
-    def _missing(self, one: Statement, data: Data) -> bool:
-        return any(point.part == one.part for point in data.missing)
+    def _lack(self, one: Statement, rows: Sequence[Row], data: Data | None) -> str:
+        """Why nothing can be said, or nothing."""
+        if data is None:
+            return "no runs"
+        missing = [point for point in data.missing if one.part in ("", point.part)]
+        if missing or not rows:
+            failed = sorted(set(data.errors))
+            return f"a run failed: {failed[0]}" if failed else f"{len(missing)} runs are missing"
+        lacking = sum(row.reading.lacking for row in rows)
+        return f"{units.counted(lacking, 'run', 'runs')} without a value" if lacking else ""
 
     def _rows(self, one: Statement, data: Data) -> list[Row]:
         roles = self.cast.roles
@@ -144,9 +147,7 @@ class Judge:
             self._solo[key] = fmean(found) if found else math.nan
         return self._solo[key]
 
-    def _row(
-        self, one: Statement, label: str, other: str, found: dict[str, list[float]]
-    ) -> Row:
+    def _row(self, one: Statement, label: str, other: str, found: dict[str, list[float]]) -> Row:
         roles = self.cast.roles
         met = self.cast.control(other).label if other not in ("", "own") else ""
         told = ", ".join(filter(None, (label, f"beside {met}" if met else "")))
@@ -196,11 +197,3 @@ def _badness(reading: Reading) -> tuple[bool, float, float]:
     scale = max(abs(end) for end in (reading.lo, reading.hi, 1e-12) if math.isfinite(end))
     room = min(mean - reading.lo, reading.hi - mean)
     return (not reading.inside, reading.miss / scale, -room / scale if math.isfinite(room) else 0.0)
-
-
-def _why(data: Data | None) -> str:
-    if data is None:
-        return "no runs"
-    if data.errors:
-        return f"runs failed: {sorted(set(data.errors))[0]}"
-    return f"{len(data.missing)} of its runs are not done" if data.missing else ""

@@ -42,7 +42,9 @@ def write(done: Done, folder: Path) -> Path:
     places.mkdir(exist_ok=True)
     for data in done.datas.values():
         for part in data.figure.parts[done.scale]:
-            name = data.figure.figure if part.name == "main" else f"{data.figure.figure}-{part.name}"
+            name = (
+                data.figure.figure if part.name == "main" else f"{data.figure.figure}-{part.name}"
+            )
             write_text(places / f"{name}.toml", runs.scenario(data.figure, part))
     return shell.write(folder / "report.html", page(done))
 
@@ -121,7 +123,7 @@ def about(done: Done) -> list[tuple[str, str]]:
 def command(done: Done) -> str:
     """What does it again."""
     cast, words = done.cast, ["clearpipe", "evaluate"]
-    words.append(cast.subject.name if not cast.code else cast.subject.name)
+    words.append(cast.name_given)
     if cast.code:
         words += ["--code", cast.code]
     if cast.queue_from == "--queue":

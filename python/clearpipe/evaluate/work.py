@@ -14,7 +14,7 @@ from clearpipe.evaluate.data import Area, areas, sheet
 from clearpipe.evaluate.judge import VERDICTS, Judge, Outcome, Row
 from clearpipe.progress import Board
 from clearpipe.reproduce import runs
-from clearpipe.reproduce import work as figures
+from clearpipe.reproduce import work as reproducing
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.data import Figure, Scale
 from clearpipe.sweep.runner import Executor, Options, Tally, Threads
@@ -46,9 +46,9 @@ class Job:
         asked = [area for area in self.areas if not self.judge.excluded(area)]
         return [area.figure for area in asked if area.figure is not None]
 
-    def work(self) -> figures.Job:
+    def work(self) -> reproducing.Job:
         """The same as a job of figures."""
-        return figures.Job(
+        return reproducing.Job(
             self.store, self.scale, executor=self.executor, options=self.options, board=self.board
         )
 
@@ -161,9 +161,9 @@ def _finite(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def left(job: Job) -> set[str]:
-    """The runs that are to be done."""
-    return figures.left(job.work(), job.figures)
+def left(job: Job) -> int:
+    """How many runs are to be done."""
+    return reproducing.left(job.work(), job.figures)
 
 
 def run(job: Job) -> Tally:
@@ -172,7 +172,7 @@ def run(job: Job) -> Tally:
     whole = Tally()
     for number, figure in enumerate(job.figures, 1):
         job.board.about = f"{figure.figure} ({number} of {len(job.figures)})"
-        tally = figures.run(replace(job.work(), board=job.board), figure)
+        tally = reproducing.run(replace(job.work(), board=job.board), figure)
         for name in ("wanted", "done", "failed", "fresh", "elsewhere"):
             setattr(whole, name, getattr(whole, name) + getattr(tally, name))
     return whole

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from cubic import Cubic
+
 import clearpipe as cp
 
 if TYPE_CHECKING:
     from clearpipe._core import Ack, Loss, SenderContext
-
-    from .cubic import Cubic
-else:
-    from cubic import Cubic
 
 
 class NeverBacksOff(cp.Sender):
@@ -31,7 +29,7 @@ class NeverBacksOff(cp.Sender):
 
 
 class CollapsesAtOneLoss(Cubic):
-    """CUBIC that falls to one packet at any loss, for good but for a packet in a hundred round trips."""
+    """CUBIC that falls to one packet at any loss, for good but for a packet in 100 round trips."""
 
     def on_loss(self, loss: Loss) -> None:
         super().on_loss(loss)

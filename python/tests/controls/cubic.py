@@ -32,7 +32,7 @@ class Hystart:
 
     def opens(self, ack: Ack, una: int, sent: int) -> float | None:
         """By how much an ACK opens the window; None when slow start is over."""
-        if 0 < una and una >= self.end:
+        if una > 0 and una >= self.end:
             self.end = max(sent, una + 1)
             self.last, self.current, self.samples = self.current, math.inf, 0
             self.rounds += self.conservative
