@@ -35,7 +35,8 @@ def attack(  # noqa: PLR0913 - one for each option
         str,
         typer.Argument(
             metavar="PROTOCOL",
-            help="A registered protocol, or a table in TOML, as of `evaluate`.",
+            help="A registered protocol, or a table in TOML, as of `evaluate`; `known` runs what "
+            "others have published.",
             autocompletion=complete.protocols,
         ),
     ],
@@ -94,6 +95,9 @@ def attack(  # noqa: PLR0913 - one for each option
     from clearpipe.attack.space import GOALS
     from clearpipe.evaluate.cast import cast
 
+    if protocol == "known":
+        _known(as_json)
+        return
     seconds = None if max_time is None else time_of("--max-time", max_time, "15min")
     deadline = None if seconds is None else time.monotonic() + seconds
     space, who = _space(fix or [], bound or []), cast(protocol, queue, (), code)
@@ -118,6 +122,28 @@ def attack(  # noqa: PLR0913 - one for each option
         show_json([report.as_json(one) for one in found])
     else:
         _tell(found)
+
+
+def _known(as_json: bool) -> None:
+    """Runs the published cases. Exit code 4 if one is not reproduced."""
+    from clearpipe.attack import known, report
+    from clearpipe.overview import new_table
+
+    found = [known.check(case) for case in known.cases()]
+    if as_json:
+        show_json([one.as_json() for one in found])
+    else:
+        headings = ["case", "protocol", "goal", "value", "without its cause", "accepted", "shown"]
+        table = new_table("Published weaknesses", headings, left=3)
+        for one in found:
+            case = one.case
+            values = (report.number(one.value), report.number(one.without))
+            bounds = f"≤ {case.at_most:g}, ≥ {case.without:g}"
+            shown = "yes" if one.shown else "no"
+            table.add_row(case.id, case.protocol, case.goal, *values, bounds, shown)
+        show(table)
+    if not all(one.shown for one in found):
+        raise typer.Exit(4)
 
 
 def _space(fix: list[str], bound: list[str]) -> Space:
