@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ LOOKED_AT = 2
 """The search goes by the best of so many replications: one alone may be an accident."""
 
 REPLICATIONS = 5
-"""Of what is reported."""
+"""Of what is reported; shrinking goes by the best of them."""
 
 FAILED = 2.0
 """The value of a scenario that cannot run: worse than any other to the optimizer."""
@@ -138,8 +139,7 @@ def worth(goal: str, values: Values, result: cp.Result) -> float:
     capacity = spaces.capacity(values)
     goodputs = [float(rate or 0.0) for rate in _own(result, "goodput_bps")]
     if goal == "starve":
-        left = capacity - values["cross"] * values["rate"]
-        return min(goodputs) * len(goodputs) / max(left, 0.05 * capacity)
+        return min(goodputs) * len(goodputs) / (capacity - spaces.cross(values))
     if goal == "idle":
         groups = result.summary["groups"]
         return sum(one["total_goodput_bps"] for one in groups) / capacity
@@ -187,9 +187,13 @@ class Bench:
     def _key(self, values: Values, rep: int) -> str:
         return json.dumps([rep, sorted(values.items())])
 
-    def value(self, values: Values) -> float:
-        """What a point is worth to the search: the best of its first replications."""
-        return max(self.of_rep(values, rep) for rep in range(LOOKED_AT))
+    def value(self, values: Values, reps: int = LOOKED_AT) -> float:
+        """What a point is worth: the best of its first replications."""
+        return max(self.of_rep(values, rep) for rep in range(reps))
+
+    def mean(self, values: Values) -> float:
+        """The mean of all its replications."""
+        return fmean(self.of_rep(values, rep) for rep in range(REPLICATIONS))
 
     def of_rep(self, values: Values, rep: int) -> float:
         """What it is worth in one; FAILED where its scenario cannot run."""
@@ -237,11 +241,11 @@ def run(job: Job) -> Found:
             history.append(best[0])
     assert best is not None
     first_value, first = best
-    small = _shrunk(job, bench, first, first_value)
+    small = _shrunk(job, bench, first, bench.value(first, REPLICATIONS))
     job.say(f"{job.goal}: shrunk to {', '.join(d.name for d in job.space.differs(small))}")
     reps = [bench.of_rep(small, rep) for rep in range(REPLICATIONS)]
     without = {
-        one.name: bench.value({**small, one.name: one.harmless}) for one in job.space.differs(small)
+        one.name: bench.mean({**small, one.name: one.harmless}) for one in job.space.differs(small)
     }
     return Found(
         job.who,
@@ -254,7 +258,7 @@ def run(job: Job) -> Found:
         small,
         t_interval(reps),
         without,
-        bench.value(job.space.harmless),
+        bench.mean(job.space.harmless),
         history,
     )
 
@@ -313,7 +317,7 @@ def _shrunk(job: Job, bench: Bench, found: Values, value: float) -> dict[str, fl
             for candidate in _nearer(one, small):
                 if not job.goes_on():
                     raise Stopped
-                if bench.value(candidate) <= enough:
+                if bench.value(candidate, REPLICATIONS) <= enough:
                     small = candidate
                     break
         if small == before:

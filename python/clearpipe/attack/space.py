@@ -158,6 +158,11 @@ def capacity(values: Values) -> float:
     return values["rate"] * bits / (end - start)
 
 
+def cross(values: Values) -> float:
+    """What the traffic that takes no notice offers [bit/s]: never more than the least capacity."""
+    return values["cross"] * values["rate"] * min(values[name] for name in LEVELS)
+
+
 def _steps(values: Values, end: float) -> list[tuple[float, float]]:
     """When the capacity changes, and to which share of the rate."""
     levels = [values[name] for name in LEVELS]
@@ -256,7 +261,7 @@ def _flows(values: Values) -> dict[str, Any]:
             "protocol": "udp",
             "from": "a",
             "to": "b",
-            "rate": _rate(values["cross"] * values["rate"]),
+            "rate": _rate(cross(values)),
             "gaps": "poisson",
         }
     return flows

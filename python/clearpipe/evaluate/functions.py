@@ -95,10 +95,10 @@ def follows(result: cp.Result) -> float:
     start, end = seconds(scenario["warmup"]), _duration(result)
     steps = [(0.0, link["rate"]), *((seconds(one["at"]), one["rate"]) for one in link["steps"])]
     total = sum(group["total_goodput_bps"] for group in result.summary["groups"])
-    return float(total * (end - start) / _capacity(steps, start, end))
+    return float(total * (end - start) / capacity(steps, start, end))
 
 
-def _capacity(steps: Sequence[tuple[float, Any]], start: float, end: float) -> float:
+def capacity(steps: Sequence[tuple[float, Any]], start: float, end: float) -> float:
     """Bits that could leave between two times."""
     ends = [*(at for at, _ in steps[1:]), end]
     return sum(

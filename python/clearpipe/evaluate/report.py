@@ -23,6 +23,9 @@ from clearpipe.reproduce.sheet import COLORS, Sheet
 from clearpipe.statistics import FEW
 from clearpipe.whole import clean, write_text
 
+LONGEST = 14
+"""More letters do not fit under a mark."""
+
 SLUGS = {
     judge.PASS: "holds",
     judge.FAIL: "deviates",
@@ -249,7 +252,11 @@ def _drawing(one: Outcome, done: Done) -> dict[str, Any] | None:
         sheet_.plot(xs, ys, "", marker="_", color="#000000", label="bound", linestyle="none")
     sheet_.set_title(one.statement.quantity)
     sheet_.set_xlim(-0.5, len(places) - 0.5)
-    sheet_.set_xticks(places, [row.reading.label or "all" for row in one.rows])
+    names = [row.reading.label or "all" for row in one.rows]
+    if max(map(len, names)) > LONGEST:
+        names = [str(number) for number in range(1, len(names) + 1)]
+        sheet_.set_xlabel("place, as in the table")
+    sheet_.set_xticks(places, names)
     made = sheet_.as_json()
     if made is not None:
         made["y"] |= {"title": one.statement.quantity, "unit": one.statement.unit}

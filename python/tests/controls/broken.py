@@ -41,13 +41,27 @@ class CollapsesAtOneLoss(Cubic):
 
 class StarvesBesideAnother(Cubic):
     """CUBIC that keeps its own queue short, and leaves the path to whoever keeps a longer one: it
-    sends a packet per round trip as long as the RTT is far above the least."""
+    sends two packets per round trip after a second in which no packet found a short queue."""
 
-    KEEPS, YIELDS = 1.2, 1.5
+    KEEPS, YIELDS = 1.25, 1.5
+    """Round trips over the least one."""
+
+    def __init__(self, context: SenderContext) -> None:
+        super().__init__(context)
+        self.low, self.since, self.yields = math.inf, 0.0, False
 
     def on_ack(self, ack: Ack) -> None:
-        least, smooth = ack.min_rtt or math.inf, ack.srtt or 0.0
-        if smooth > self.YIELDS * least:
-            self.cwnd, self.ssthresh, self.epoch = 1.0, 2.0, None
-        elif smooth < self.KEEPS * least:
+        if ack.rtt is None or ack.min_rtt is None:
+            super().on_ack(ack)
+            return
+        self.low = min(self.low, ack.rtt)
+        if ack.now - self.since > max(1.0, 2.0 * (ack.srtt or 0.0)):
+            is_long = self.low > self.YIELDS * ack.min_rtt
+            if is_long and not self.yields:
+                self.ssthresh, self.w_max = max(self.cwnd / 2.0, 2.0), 0.0
+            self.yields = is_long
+            self.low, self.since = ack.rtt, ack.now
+        if self.yields:
+            self.cwnd, self.epoch = 2.0, None
+        elif self.low < self.KEEPS * ack.min_rtt:
             super().on_ack(ack)
