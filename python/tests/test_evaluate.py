@@ -223,7 +223,7 @@ def test_missing_runs_are_told_and_not_judged(tmp_path: Path) -> None:
     job.store.open()
     done = work.judge(job)
     assert verdicts(done) == {"rtt-bias": judge.NOT_RUN}
-    assert done.missing == 6  # Reno and CUBIC, who is evaluated as well, and BBRv3, twice
+    assert done.missing == 8  # CUBIC, who is evaluated, and Reno, CUBIC and BBRv3, twice
     assert "missing" in done.outcomes[0].reason
 
 
@@ -296,10 +296,8 @@ def test_out_of_time_ends_with_75_and_goes_on(tmp_path: Path) -> None:
 def test_full_backoff_is_found_missing(store: Path) -> None:
     """RFC 6298: 2 or 3 packets in 50 s without an ACK; a window that stays open sends its whole."""
     broken = coded("NeverBacksOff", "broken.py")
-    assert failing(evaluated(broken, store, "collapse", "loss")) == {
-        "collapse-backoff",
-        "loss-sustained",
-    }
+    areas = ("collapse", "loss", "line", "acks")
+    assert failing(evaluated(broken, store, *areas)) == {"collapse-backoff", "loss-sustained"}
     assert not failing(evaluated(cast("reno"), store, "collapse", "loss"))
 
 
@@ -308,12 +306,13 @@ def test_a_window_that_collapses_is_found(store: Path) -> None:
     assert failing(evaluated(broken, store, "line", "collapse", "incast")) == {
         "line-loss",
         "line-reordering",
+        "line-jitter",  # slow start overshoots
     }
 
 
 def test_who_starves_beside_another_is_found(store: Path) -> None:
     broken = coded("StarvesBesideAnother", "broken.py")
-    assert failing(evaluated(broken, store, "beside", "many", "single")) == {"beside-share"}
+    assert failing(evaluated(broken, store, "beside", "loss", "collapse")) == {"beside-share"}
 
 
 def test_cubic_in_python_gets_cubics_report(store: Path) -> None:
@@ -328,10 +327,36 @@ def test_cubic_in_python_gets_cubics_report(store: Path) -> None:
 
 # In full.
 
-GOES_ON = {
-    "single-delay", "single-loss", "bloat-delay", "collapse-backoff", "loss-sustained",
+SHOULD_FAIL = {
+    # It loses without end, at whoever's cost, and nothing drives its flows to equal shares
+    # (Chiu, Jain 1989: that takes a multiplicative decrease). Goodputs of its own are full.
+    "NeverBacksOff": {
+        "single-loss", "loss-sustained", "tiny-loss", "many-loss", "voice-loss", "beside-loss",
+        "collapse-backoff", "within-jain", "many-jain", "beside-harm", "beside-harm-delay",
+        "short-own", "short-others", "aqm-delay",
+    },
+    # Everywhere where there is a loss it has no goodput. Queues are short, others have all they
+    # want, and where all flows are alike it is fair.
+    "CollapsesAtOneLoss": {
+        "single-goodput", "guests-goodput", "rtt-bias", "beside-share", "short-long", "line-loss",
+        "line-reordering", "line-jitter", "acks-goodput", "changes-follows", "changes-cellular",
+        "changes-outage", "aqm-goodput", "unresponsive-share", "two-way-goodput",
+        "satellite-goodput",
+    },
+    # It starves beside another flow, and one of its own kind that keeps more of the queue, or has
+    # another round trip or jitter, is another; jitter looks like another's queue. Else it is CUBIC.
+    "StarvesBesideAnother": {
+        "beside-share", "within-jain", "rtt-bias", "starved-jitter", "line-jitter",
+    },
 }  # fmt: skip
-"""What a window that is never reduced does by itself: it fills every buffer and loses."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SHOULD_FAIL)
+def test_a_broken_control_fails_what_it_should_and_only_that(name: str, store: Path) -> None:
+    done = evaluated(coded(name, "broken.py"), store)
+    assert not done.errors
+    assert failing(done) == SHOULD_FAIL[name]
 
 
 @pytest.mark.long

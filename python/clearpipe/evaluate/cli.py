@@ -52,7 +52,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer places and two runs of each: two minutes.")
+        bool, typer.Option("--quick", help="Fewer places and two runs of each: a minute or two.")
     ] = False,
     area: Annotated[
         list[str] | None,

@@ -43,7 +43,7 @@ class StarvesBesideAnother(Cubic):
     """CUBIC that keeps its own queue short, and leaves the path to whoever keeps a longer one: it
     sends two packets per round trip after a second in which no packet found a short queue."""
 
-    KEEPS, YIELDS = 1.25, 1.5
+    KEEPS, YIELDS = 1.2, 1.5
     """Round trips over the least one."""
 
     def __init__(self, context: SenderContext) -> None:
