@@ -14,7 +14,7 @@ import clearpipe as cp
 from clearpipe import evaluate
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError
-from clearpipe.evaluate import data, functions, judge, work
+from clearpipe.evaluate import data, functions, judge, report, work
 from clearpipe.evaluate.cast import SUBJECT, Cast, cast
 from clearpipe.reproduce import runs
 from clearpipe.reproduce.runs import Cell, Censored, Data
@@ -284,6 +284,20 @@ def test_a_report_is_written_and_the_same_command_does_nothing_again(
     again = CliRunner().invoke(app, [*command, "--check"])
     assert again.exit_code == 4
     assert " runs in " not in again.stderr
+
+
+def test_a_class_is_found_from_where_its_scenarios_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command line names it from here, a scenario from its own folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_bytes((CONTROLS / "cubic.py").read_bytes())
+    job = work.Job(Store(Path("store")), cast("mine", code="mine.py:Cubic"), "quick", only=["rtt"])
+    job.store.open()
+    report.write(work.judge(job), Path("out"))
+    scenario = Path("out/scenarios/rtt.toml")
+    assert 'code = "../../mine.py:Cubic"' in scenario.read_text(encoding="utf-8")
+    assert cp.resolve(scenario).toml
 
 
 def test_out_of_time_ends_with_75_and_goes_on(tmp_path: Path) -> None:

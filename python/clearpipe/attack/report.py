@@ -24,13 +24,17 @@ def write(found: Found, folder: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     clean(folder)
     path = folder / "worst.toml"
-    write_text(path, search.document(found, f"{name}-{found.goal}"))
+    write_text(path, _scenario(found, folder, f"{name}-{found.goal}"))
     write_text(folder / "attack.json", json.dumps(as_json(found), indent=1) + "\n")
     if lack := style.lacking():
         note(f"note: no figure: {lack}")
     else:
         _draw(found, path, folder / "worst.png")
     return path
+
+
+def _scenario(found: Found, folder: Path, name: str) -> str:
+    return found.who.moved(search.document(found, name), folder)
 
 
 def _draw(found: Found, scenario: Path, path: Path) -> None:
@@ -89,7 +93,7 @@ def publish(found: Found, folder: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{name}-{found.goal}"
     scenario = folder / f"{stem}.toml"
-    write_text(scenario, search.document(found, stem))
+    write_text(scenario, _scenario(found, folder, stem))
     write_text(folder / f"{stem}.json", json.dumps(as_json(found), indent=1) + "\n")
     if not style.lacking():
         _draw(found, scenario, folder / f"{stem}.png")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,14 @@ class Cast:
     def label(self) -> str:
         """What is evaluated, in a line."""
         return self.subject.label
+
+    def moved(self, scenario: str, folder: Path) -> str:
+        """A scenario's text as a file of that folder: it names a class's file from there."""
+        where, _, name = self.code.rpartition(":")
+        if not where.endswith(".py"):
+            return scenario
+        there = Path(os.path.relpath(where, folder)).as_posix()
+        return scenario.replace(f'"{self.code}"', f'"{there}:{name}"')
 
     @functools.cached_property
     def roles(self) -> dict[str, Role]:

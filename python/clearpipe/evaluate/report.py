@@ -48,7 +48,8 @@ def write(done: Done, folder: Path) -> Path:
             name = (
                 data.figure.figure if part.name == "main" else f"{data.figure.figure}-{part.name}"
             )
-            write_text(places / f"{name}.toml", runs.scenario(data.figure, part))
+            text_ = done.cast.moved(runs.scenario(data.figure, part), places)
+            write_text(places / f"{name}.toml", text_)
     return shell.write(folder / "report.html", page(done))
 
 
