@@ -37,9 +37,10 @@ def _scenario(found: Found, folder: Path, name: str) -> str:
     return found.who.moved(search.document(found, name), folder)
 
 
-def _draw(found: Found, scenario: Path, path: Path) -> None:
-    result = cp.run(scenario, seed=found.seed)
-    result.plot.figure(path, "goodput", "queue")
+def _draw(found: Found, scenario: Path, path: Path, dpi: int = 200) -> None:
+    from clearpipe.report import static
+
+    static.draw([cp.run(scenario, seed=found.seed)], path, ["goodput", "queue"], dpi)
 
 
 def as_json(found: Found) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def publish(found: Found, folder: Path, name: str) -> Path:
     write_text(scenario, _scenario(found, folder, stem))
     write_text(folder / f"{stem}.json", json.dumps(as_json(found), indent=1) + "\n")
     if not style.lacking():
-        _draw(found, scenario, folder / f"{stem}.png")
+        _draw(found, scenario, folder / f"{stem}.png", DPI)
     page = folder / f"{name}.md"
     write_text(page, "\n".join(_page(folder, name, found.space)).rstrip() + "\n")
     write_text(folder / "README.md", "\n".join(_overview(folder)).rstrip() + "\n")
