@@ -16,7 +16,7 @@ WINDOW = "1s"
 """Goodput that is compared with a share is a mean over this."""
 
 NEARLY = 0.8
-"""The share of a capacity that counts as all of it (RFC 5166, 2.2.1: 80 % utilization)."""
+"""The share of a capacity that counts as all of it: ours, no text has one."""
 
 DELTA = 0.2
 """RFC 5166, 2.3.4: two flows are delta-fair when the lesser has (1 - delta)/2 of what both have."""
