@@ -29,7 +29,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
-	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows \
+	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
 	deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
@@ -114,6 +114,25 @@ reproduce-readings: $(VENV)/installed ## verdicts under other starts, access lin
 REPRODUCE_CI := vcp:sec3b-transition vcp:sec3d-scaling vcp:tab1 vcp:fig01 vcp:fig02 vcp:sec3e-mdfreeze \
 	vcp:fig10 vcp:fig11 vcp:fig12 vcp:thm1 vcp:thm2 vcp:thm3 vcp:thm4 vcp:eq14 vcp:fn5-rttprop \
 	vcp:sec4d-weights vcp:sec5-modelgap vcp:fig13
+
+EVALUATED := reno cubic bbr bbr3 dctcp vcp xcp mlcp dpcp
+
+evaluate: $(VENV)/installed ## controls against RFC 9743 and its kin, into docs/evidence/evaluate
+	for name in $(EVALUATED); do \
+		$(VENV)/bin/clearpipe evaluate $$name --publish docs/evidence/evaluate >/dev/null || exit; done
+
+ATTACKED := bbr vcp mlcp dpcp xcp ixcp
+ATTACK := $(DEV)/bin/clearpipe attack --seed 9743 --publish docs/evidence/attack
+# Nothing but what the literature varies: rates and buffers of its kind, round trips or jitter.
+STEADY := --fix flows --fix cross --fix loss --fix bunches --fix period \
+	--fix level-1 --fix level-2 --fix level-3 --fix level-4
+DEEP := --bound rate=20Mbps..50Mbps --bound rtt=10ms..100ms --bound buffer=1bdp..8bdp
+
+attack: $(DEV)/installed ## the worst scenarios of controls, into docs/evidence/attack
+	for name in $(ATTACKED); do $(ATTACK) $$name >/dev/null || exit; done
+	$(ATTACK) bbr --goal starve $(STEADY) $(DEEP) --fix jitter --label bbr-round-trips
+	$(ATTACK) bbr --goal starve $(STEADY) $(DEEP) --fix farther --fix later --label bbr-jitter
+	$(ATTACK) vcp --goal idle $(STEADY) --fix jitter --label vcp-round-trips
 
 reproduce-ci: $(DEV)/installed ## three minutes of reproduce-quick
 	$(DEV)/bin/clearpipe reproduce $(REPRODUCE_CI) --scale quick --check

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from clearpipe import complete, terminal, units
+from clearpipe.attack.cli import attack
+from clearpipe.evaluate.cli import evaluate
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.linux.cli import app as linux
 from clearpipe.new_cli import new, schema
@@ -39,6 +41,8 @@ app.add_typer(sweeps, name="sweep")
 app.add_typer(theory, name="theory")
 app.command(cls=InGroups)(run)
 app.command()(reproduce)
+app.command()(evaluate)
+app.command()(attack)
 app.command()(new)
 app.command()(schema)
 app.add_typer(linux, name="linux")

@@ -16,7 +16,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 # What each lock is for: whether Clearpipe's own needs are in it, its extras, whether it builds.
 LOCKS = {
     "demo": (True, ["figures"], True),
-    "dev": (True, ["dev", "figures", "cluster"], True),
+    "dev": (True, ["dev", "figures", "cluster", "attack"], True),
     "user": (True, [], False),
     "docs": (True, ["docs", "figures"], True),
     "wheels": (False, [], True),

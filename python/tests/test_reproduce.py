@@ -197,7 +197,8 @@ def hand_made(
     part = Part("main", "dumbbell", tuple(values), Axis("rate", settings, key="topology.rate"))
     whole = replace(part, axis=Axis("rate", POINTS, key="topology.rate"))
     parts = {"quick": (part,), "full": (whole,)}
-    figure = replace(FIGURES[0], id="vcp-hand", claims=(claim,), panels=(), parts=parts)
+    figure = replace(data.chosen("vcp:fig03")[0], id="vcp-hand", claims=(claim,), parts=parts)
+    figure = replace(figure, panels=())
     found = Data(data.paper("vcp"), figure, (part,), wanted=1)
     for scheme, points in values.items():
         for label, numbers in points.items():

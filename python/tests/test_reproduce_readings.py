@@ -154,7 +154,7 @@ def test_settings_beside_a_verdict_are_those_of_its_runs(monkeypatch: pytest.Mon
     scheme = replace(owner.schemes["vcp-nolimit"], host={"kind": "vcp", "limiters": False})
     part = replace(figure.parts["quick"][0], schemes=("vcp", "vcp-nolimit"))
     changed = replace(owner, schemes=dict(owner.schemes) | {"vcp-nolimit": scheme})
-    monkeypatch.setattr(runs, "paper", lambda name: changed)
+    figure = replace(figure, book=changed)
     told = {"departure": {"vcp": {"t_d": "why"}, "xcp": {"overdraw": "why not"}}}
     monkeypatch.setattr(data, "notes", lambda: told)
     one = data.Assertion(lo=0.0, measures=(data.Measure("m", ("vcp-nolimit",)),))

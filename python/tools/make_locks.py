@@ -17,7 +17,10 @@ from pathlib import Path
 # `user` is what a wheel needs without extras, `wheels` what makes and checks one.
 LOCKS = {
     "demo": ("pyproject.toml", "-", "--extra=figures"),
-    "dev": ("pyproject.toml", "-", "--extra=dev", "--extra=figures", "--extra=cluster"),
+    "dev": (
+        *("pyproject.toml", "-", "--extra=dev", "--extra=figures"),
+        *("--extra=cluster", "--extra=attack"),
+    ),
     "docs": ("pyproject.toml", "-", "--extra=docs", "--extra=figures"),
     "user": ("pyproject.toml",),
     "wheels": ("-", "--group=wheels"),

@@ -61,6 +61,7 @@ def draw(
     results: Sequence[Result],
     path: str | os.PathLike[str],
     names: Sequence[str] = (),
+    dpi: int = 200,
 ) -> Path:
     """Draw a panel for each of `names`, or for each series that was probed, to `path`.
 
@@ -94,7 +95,7 @@ def draw(
         _share_time(places, chosen, first.meta["simulated_s"])
         figure.suptitle(title(*results), x=0.01, ha="left", fontsize=9, fontweight="bold")
         figure.align_ylabels()
-        save(figure, target, 200)
+        save(figure, target, dpi)
     return target
 
 

@@ -256,6 +256,48 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Scheme:
+    """A protocol at the hosts and a queue at the routers."""
+
+    name: str
+    label: str
+    host: Any = None
+    router: Any = None
+    sets: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Book:
+    """What declared runs are made of: schemes, and scenarios that they run in."""
+
+    name: str
+    schemes: Mapping[str, Scheme]
+    groups: Mapping[str, tuple[str, ...]]
+    bases: Mapping[str, Mapping[str, Any]]
+    package: str
+    """Where its module is: functions for what cannot be declared."""
+
+    def function(self, name: str) -> Callable[..., Any] | None:
+        """The function of its module, if there is one."""
+        module_name = f"{self.package}.{self.name}"
+        try:
+            module = import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name != module_name:
+                raise
+            return None
+        found = getattr(module, name, None)
+        return found if callable(found) else None
+
+    def members(self, names: Iterable[str]) -> list[str]:
+        """Schemes by name, groups by their members."""
+        out: list[str] = []
+        for name in names:
+            out += self.groups[name[1:]] if name.startswith("@") else [name]
+        return out
+
+
+@dataclass(frozen=True)
 class Figure:
     """A figure, table or stated number of a paper."""
 
@@ -270,6 +312,8 @@ class Figure:
     claims: tuple[Claim, ...]
     parts: Mapping[str, tuple[Part, ...]]
     """By scale."""
+    book: Book = field(repr=False)
+    """Where its schemes and scenarios are."""
     panels: tuple[Panel, ...] = ()
     columns: int = 1
     ambiguities: tuple[str, ...] = ()
@@ -282,38 +326,12 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Scheme:
-    """A protocol at the hosts and a queue at the routers."""
-
-    name: str
-    label: str
-    host: Any = None
-    router: Any = None
-    sets: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Paper:
+class Paper(Book):
     """All of a paper."""
 
-    name: str
     title: str
     cite: str
-    schemes: Mapping[str, Scheme]
-    groups: Mapping[str, tuple[str, ...]]
-    bases: Mapping[str, Mapping[str, Any]]
     figures: tuple[Figure, ...]
-
-    def function(self, name: str) -> Callable[..., Any] | None:
-        """The function of the paper's module, if there is one."""
-        try:
-            module = import_module(f"clearpipe.papers.{self.name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"clearpipe.papers.{self.name}":
-                raise
-            return None
-        found = getattr(module, name, None)
-        return found if callable(found) else None
 
     def is_built(self, figure: Figure) -> bool:
         """Is there anything to run or to compute for the figure?"""
@@ -324,13 +342,6 @@ class Paper:
             for claim in figure.claims
             for one in claim.assertions
         )
-
-    def members(self, names: Iterable[str]) -> list[str]:
-        """Schemes by name, groups by their members."""
-        out: list[str] = []
-        for name in names:
-            out += self.groups[name[1:]] if name.startswith("@") else [name]
-        return out
 
 
 @functools.cache
@@ -424,41 +435,36 @@ class Reader:
         }
         groups = {key: tuple(names) for key, names in document.get("groups", {}).items()}
         bases = document.get("base", {})
-        known = [*schemes, *(f"@{key}" for key in groups)]
-        figures = tuple(
-            self.figure(table, known, bases, schemes, groups) for table in document["figure"]
-        )
+        book = Book(name, schemes, groups, bases, "clearpipe.papers")
+        figures = tuple(self.figure(table, book) for table in document["figure"])
         ids = [figure.id for figure in figures] + [c.id for f in figures for c in f.claims]
         for one in ids:
             if ids.count(one) > 1:
                 raise self.fail(one, "the id is there twice")
-        return Paper(name, document["title"], document["cite"], schemes, groups, bases, figures)
+        own = {entry.name: getattr(book, entry.name) for entry in fields(Book)}
+        return Paper(**own, title=document["title"], cite=document["cite"], figures=figures)
 
-    def figure(
-        self,
-        table: Mapping[str, Any],
-        known: Sequence[str],
-        bases: Mapping[str, Any],
-        schemes: Mapping[str, Scheme],
-        groups: Mapping[str, tuple[str, ...]],
-    ) -> Figure:
+    def figure(self, table: Mapping[str, Any], book: Book) -> Figure:
+        """A figure, whose runs are made of the book's schemes and scenarios."""
+        known = [*book.schemes, *(f"@{key}" for key in book.groups)]
         rest = dict(table)
         where = str(rest.get("id", "figure without id"))
         claims = tuple(self.claim(one, where, known) for one in rest.pop("claim", []))
         parts = rest.pop("part", [])
         panels = rest.pop("panel", [])
         read = {
-            scale: tuple(self.part(at_scale(one, scale), where, known, bases) for one in parts)
+            scale: tuple(self.part(at_scale(one, scale), where, known, book.bases) for one in parts)
             for scale in SCALES
         }
         read = {
-            scale: tuple(_expanded(part, groups) for part in found if part is not None)
+            scale: tuple(_expanded(part, book) for part in found if part is not None)
             for scale, found in read.items()
         }
         for one in panels:
             self.check_schemes(one.get("schemes", []), known, where)
         drawn = tuple(self.make(Panel, one, f"{where}.panel") for one in panels)
-        figure: Figure = self.make(Figure, rest, where, claims=claims, parts=read, panels=drawn)
+        own = {"claims": claims, "parts": read, "panels": drawn, "book": book}
+        figure: Figure = self.make(Figure, rest, where, **own)
         return figure
 
     def check_schemes(self, names: Sequence[str], known: Sequence[str], where: str) -> None:
@@ -601,8 +607,5 @@ class Reader:
         return read
 
 
-def _expanded(part: Part, groups: Mapping[str, tuple[str, ...]]) -> Part:
-    names: list[str] = []
-    for name in part.schemes:
-        names += groups[name[1:]] if name.startswith("@") else [name]
-    return replace(part, schemes=tuple(dict.fromkeys(names)))
+def _expanded(part: Part, book: Book) -> Part:
+    return replace(part, schemes=tuple(dict.fromkeys(book.members(part.schemes))))

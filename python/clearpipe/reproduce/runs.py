@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import clearpipe as cp
 from clearpipe import api, values
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce.data import Figure, Paper, Part, Scheme, paper
+from clearpipe.reproduce.data import Book, Figure, Part, Scheme
 from clearpipe.sweep import metrics, results, runner
 from clearpipe.sweep import spec as specs
 from clearpipe.sweep.spec import Spec
@@ -39,7 +39,7 @@ def scenario(figure: Figure, part: Part, reading: Reading | None = None) -> str:
 
 
 def _document(figure: Figure, part: Part, reading: Reading | None) -> dict[str, Any]:
-    owner = paper(figure.paper)
+    owner = figure.book
     document = copy.deepcopy(dict(owner.bases[part.base]))
     document = {"schema": 1, "name": _name(figure, part), **document}
     for key, value in part.sets.items():
@@ -136,7 +136,7 @@ def _durations(part: Part, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _schemes(figure: Figure, part: Part, document: Mapping[str, Any]) -> dict[str, Any]:
-    owner = paper(figure.paper)
+    owner = figure.book
     chosen = [owner.schemes[name] for name in part.schemes]
     sets = [scheme_sets(scheme) for scheme in chosen]
     keys = list(dict.fromkeys(key for mine in sets for key in mine))
@@ -283,7 +283,7 @@ class Point(NamedTuple):
 class Data:
     """The runs of a figure that are done."""
 
-    paper: Paper
+    paper: Book
     figure: Figure
     parts: tuple[Part, ...]
     cells: list[Cell] = field(default_factory=list)
@@ -450,7 +450,7 @@ def read(
     """What the store has of a figure's runs. If something is `lacking` for those on a real kernel,
     a part without any is not wanted."""
     parts = tuple(part for part, _ in sweeps)
-    data = Data(paper(figure.paper), figure, parts, chosen=chosen, lacking=lacking)
+    data = Data(figure.book, figure, parts, chosen=chosen, lacking=lacking)
     for part, spec in sweeps:
         points = {point.number: point for point in spec.points}
         rows = results.read(spec, store).rows

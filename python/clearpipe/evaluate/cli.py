@@ -1,0 +1,196 @@
+"""The command `clearpipe evaluate`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clearpipe import complete, units
+from clearpipe.exits import reports_errors
+from clearpipe.options import KEPT, STORE, Jobs, Json, LogFormat, MaxTime, Quiet, Retry, StoreDir
+from clearpipe.options import time as time_of
+from clearpipe.terminal import note, show, show_json
+
+if TYPE_CHECKING:
+    from clearpipe.evaluate.work import Done, Job
+
+OUT = Path("results/evaluate")
+
+
+@reports_errors(KEPT)
+def evaluate(  # noqa: PLR0913 - one for each option
+    protocol: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROTOCOL",
+            help='A registered protocol, or a table in TOML: { kind = "bbr", offload = false }. '
+            "With --code, what reports call the class.",
+            autocompletion=complete.protocols,
+        ),
+    ],
+    *,
+    queue: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUEUE",
+            help="The bottleneck's queue, a name or a table; without it that of the protocol's "
+            "own routers, or tail drop.",
+        ),
+    ] = None,
+    against: Annotated[
+        str, typer.Option(metavar="NAMES", help="What it is set against, with commas between.")
+    ] = "cubic,bbr3,reno",
+    code: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE:CLASS",
+            help="Evaluate this class in Python (docs/prototypes.md); its code is run.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer places and two runs of each: a minute or two.")
+    ] = False,
+    area: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AREA", help="This area alone, such as beside. Repeatable."),
+    ] = None,
+    store: StoreDir = STORE,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The report goes to DIR/NAME.")] = OUT,
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a page in Markdown and compact JSON there, too."),
+    ] = None,
+    jobs: Jobs = None,
+    max_time: MaxTime = None,
+    retry: Retry = False,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Run nothing; judge what the store has.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit code 4 if a statement fails.")
+    ] = False,
+    as_json: Json = False,
+    log_format: LogFormat = "text",
+    quiet: Quiet = False,
+) -> None:
+    """Say how a congestion control stands against what the community asks of one.
+
+    RFC 9743, RFC 5166, RFC 7928 and the tcpeval draft as statements, each measured and, where there
+    is a bound, judged; beside it what others get in the same place. Interrupt it at will: the same
+    command goes on.
+    """
+    from clearpipe.evaluate import report, work
+    from clearpipe.evaluate.cast import cast
+    from clearpipe.sweep.runner import Options, Threads
+    from clearpipe.sweep.store import Store
+
+    names = [name.strip() for name in _split(against)]
+    seconds = None if max_time is None else time_of("--max-time", max_time, "50min")
+    deadline = None if seconds is None else time.monotonic() + seconds
+    job = work.Job(
+        Store(store),
+        cast(protocol, queue, names, code),
+        "quick" if quick else "full",
+        Threads(jobs, deadline),
+        Options(retry=retry),
+        area or [],
+    )
+    _check_areas(job, area or [])
+    if not no_run:
+        _run(job, quiet)
+    done = work.judge(job)
+    name = job.cast.subject.name
+    if not area:
+        path = report.write(done, out / name)
+        note(f"report: {path}", quiet)
+        if publish is not None:
+            note(f"published: {report.publish(done, publish, name)}", quiet)
+    if as_json:
+        show_json(done.as_json())
+    else:
+        _tell(done)
+    _end(done, check)
+
+
+def _split(text: str) -> list[str]:
+    """Names with commas between; a table in braces may have commas of its own."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part.strip()]
+
+
+def _check_areas(job: Job, wanted: list[str]) -> None:
+    from clearpipe.errors import ConfigError
+    from clearpipe.evaluate.data import areas
+
+    known = [area.id for area in areas(job.cast.book())]
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"--area: {name}: there are {', '.join(known)}", key="area")
+
+
+def _run(job: Job, quiet: bool) -> None:
+    """Do the runs. Exit code 75 when out of time."""
+    from clearpipe import progress
+    from clearpipe.evaluate import work
+    from clearpipe.sweep.runner import OutOfTime
+
+    began = time.monotonic()
+    with progress.board(quiet) as board:
+        board.expect(work.left(job))
+        try:
+            tally = work.run(replace(job, board=board))
+        except OutOfTime as error:
+            note(f"clearpipe: {error}; the same command goes on")
+            raise typer.Exit(75) from None
+    if tally.fresh:
+        took = time.monotonic() - began
+        note(f"{units.counted(tally.fresh, 'run', 'runs')} in {took:.0f} s", quiet)
+
+
+def _tell(done: Done) -> None:
+    from clearpipe.evaluate import judge, report
+    from clearpipe.overview import new_table
+
+    headings = ["statement", "says", "measured, at worst", "bound", "the others there", "verdict"]
+    table = new_table(f"{done.cast.label}, evaluated", headings, left=6)
+    for one in done.outcomes:
+        worst = one.worst if not one.reason else None
+        table.add_row(
+            one.statement.id,
+            one.statement.quantity or one.statement.says,
+            report.measured(worst, one.statement) if worst else one.reason,
+            report.bound(worst, one.statement) if worst else "",
+            report.references(worst, one.statement) if worst else "",
+            one.verdict,
+        )
+    show(table)
+    counts = done.counts()
+    told = ", ".join(
+        f"{counts[verdict]} {verdict}" for verdict in judge.VERDICTS if counts[verdict]
+    )
+    print(f"{counts.total()} statements: {told}")
+
+
+def _end(done: Done, check: bool) -> None:
+    from clearpipe.evaluate.judge import FAIL
+
+    failing = [one.statement.id for one in done.outcomes if one.verdict == FAIL]
+    if check and failing:
+        note(f"clearpipe: fails: {', '.join(failing)}")
+        raise typer.Exit(4)
+    if done.errors:
+        note(f"clearpipe: {done.errors[0]}")
+        raise typer.Exit(1)
+    if done.missing:
+        note(f"clearpipe: {done.missing} runs are missing; run it again")
+        raise typer.Exit(75)
