@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,9 +21,10 @@ import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import api, doctor
+from clearpipe import api, doctor, interrupts
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
+from clearpipe.exits import Terminated
 from clearpipe.linux import engine, hosts, namespaces, preflight, shell
 from clearpipe.linux.process import Process
 
@@ -49,6 +52,7 @@ series = ["cwnd", "srtt", "goodput", "rate", "queue", "utilization", "drops"]
 every = "100ms"
 """
 
+EXAMPLES = Path(cp.__file__).parent / "examples"
 MAIN = [sys.executable, "-c", "from clearpipe.cli import main; main()"]
 SHELL = [*MAIN, "linux", "shell", "--rate", "20Mbps", "--rtt", "40ms"]
 
@@ -257,6 +261,13 @@ def test_what_the_engine_cannot_do_is_told_with_its_keys() -> None:
         )
 
 
+def test_a_prototype_is_exit_3() -> None:
+    done = command("run", str(EXAMPLES / "prototype.toml"), "--engine", "linux")
+    assert done.returncode == 3, done.stderr
+    assert "flows.mine.protocol: prototypes are simulated only" in done.stderr
+    assert "panic" not in done.stderr
+
+
 def test_sweeps_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     text = SCENARIO + '[sweep]\nreps = 2\naxes = { "topology.rate" = ["5Mbps", "10Mbps"] }\n'
@@ -281,6 +292,35 @@ def test_without_privileges_it_is_exit_5(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(namespaces, "_capable", lambda: False)
     with pytest.raises(UnsupportedError, match="CAP_SYS_ADMIN and CAP_NET_ADMIN"):
         cp.run(SCENARIO, engine="linux")
+
+
+@needs_linux
+def test_in_a_user_namespace_what_is_missing_is_named(tmp_path: Path) -> None:
+    unshare = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces here")
+    file = tmp_path / "s.toml"
+    file.write_text(SCENARIO.replace("sack", "cubic"), encoding="utf-8")
+    done = subprocess.run(
+        [*unshare, *MAIN, "run", str(file), "--engine", "linux"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5, done.stderr
+    assert "privileges over the mount and network namespace" in done.stderr
+    assert "CONFIG" not in done.stderr
+
+
+def test_a_congestion_control_that_only_others_may_use_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Probe(socket.socket):
+        def setsockopt(self, *_: object) -> None:
+            raise PermissionError(errno.EPERM, "not permitted")
+
+    monkeypatch.setattr(socket, "socket", Probe)
+    assert engine._has_congestion_control("cubic")
 
 
 def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:
@@ -441,6 +481,51 @@ def test_flows_that_end_between_two_looks_have_not_failed(monkeypatch: pytest.Mo
         assert time.monotonic_ns() - zero < 4e9
 
 
+def test_signals_are_held_until_all_is_removed() -> None:
+    """The first counts, is raised once and at the end at the latest, and the handlers are back."""
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    done = []
+
+    def make_and_remove() -> None:
+        with interrupts.held():
+            interrupts.check()
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                os.kill(os.getpid(), number)
+            with interrupts.held():
+                done.append("inner")
+            with pytest.raises(Terminated):
+                interrupts.check()
+            done.append("removed")
+
+    def fail_because_of_it() -> None:
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGINT)
+            raise RunError("a child had Ctrl-C, too")
+
+    with pytest.raises(Terminated):
+        make_and_remove()
+    assert done == ["inner", "removed"]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    interrupts.check()
+    with interrupts.held(), interrupts.spared(signal.SIGINT):
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fail_because_of_it()
+
+
+def test_how_a_process_ended_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nkill -9 $$\n", encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setenv("CLEARPIPE_EMULATOR", str(program))
+    with Process("emulate", {}) as process:
+        process.start()
+        with pytest.raises(RunError, match=r"killed by signal 9 \(SIGKILL\)"):
+            process.finish(20.0)
+        assert process.errors() == "it was killed by signal 9 (SIGKILL)"
+    assert namespaces.ended(3) == "it ended with exit code 3"
+
+
 @needs_linux
 def test_a_killed_emulator_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
@@ -463,7 +548,7 @@ def test_a_killed_emulator_is_an_error_and_leaves_nothing(tmp_path: Path) -> Non
     os.kill(emulator, signal.SIGKILL)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 1, errors
-    assert "emulator" in errors
+    assert "the emulator process has ended: it was killed by signal 9 (SIGKILL)" in errors
     assert left_of(run.pid) == []
     assert not (tmp_path / "out").exists()
 
@@ -502,11 +587,13 @@ def test_doctor_tells_of_the_engine() -> None:
 
 
 def test_names_of_living_owners_are_not_stale() -> None:
-    assert not namespaces._abandoned(f"{namespaces.owner()}-s0")
-    assert namespaces._abandoned(f"clearpipe-{os.getpid()}-1-s0")
-    assert namespaces._abandoned("clearpipe-4194305-1")
-    assert not namespaces._abandoned("clearpipe-x-1-s0")
-    assert not namespaces._abandoned("somebody-4194305-1")
+    assert not namespaces.is_abandoned(f"{namespaces.owner()}-s0")
+    assert namespaces.is_abandoned(f"clearpipe-{os.getpid()}-1-s0")
+    assert namespaces.is_abandoned("clearpipe-4194305-1")
+    # Of another PID namespace nobody here knows.
+    assert not namespaces.is_abandoned("clearpipe-4194305-1p7-s0")
+    assert not namespaces.is_abandoned("clearpipe-x-1-s0")
+    assert not namespaces.is_abandoned("somebody-4194305-1")
 
 
 def test_cleanup_goes_on_after_what_it_cannot_remove(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -14,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearpipe import api
+from clearpipe import api, interrupts
 from clearpipe.errors import ClearpipeError, ConfigError
 from clearpipe.linux import namespaces
-from clearpipe.linux.engine import DEVICE, device_commands
+from clearpipe.linux.engine import DEVICE, collect, device_commands
 from clearpipe.linux.process import Process
 from clearpipe.terminal import note
 
@@ -25,6 +26,8 @@ INSIDE, PEER = "10.77.0.1", "10.77.0.2"
 """The command's address, and that of the other end of the link."""
 MTU = 1500
 SERVER_S = 5.0
+ENDS_S = 1.0
+"""How long the command has after SIGTERM."""
 """How long a server may take to listen."""
 
 
@@ -80,9 +83,8 @@ def run(
     if shutil.which(command[0]) is None:
         note(f"clearpipe: {command[0]}: no such command")
         return 127
-    # A terminal that goes away ends us as SIGTERM does.
-    signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
-    with contextlib.ExitStack() as stack:
+    collect()
+    with interrupts.held(), contextlib.ExitStack() as stack:
         names = stack.enter_context(namespaces.several(["in", "peer"]))
         emulator = stack.enter_context(Process("emulate", _plan(toml, names, capture)))
         emulator.start()
@@ -136,6 +138,7 @@ def _serve(stack: contextlib.ExitStack, server: str, name: str) -> None:
     stack.callback(_end, process)
     until = time.monotonic() + SERVER_S
     while process.poll() is None and time.monotonic() < until:
+        interrupts.check()
         if _listens(process.pid, name):
             return
         time.sleep(0.02)
@@ -170,19 +173,30 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _run(command: Sequence[str], name: str) -> int:
     """The command in the foreground: Ctrl-C is its affair, and it has our terminal."""
-    # A handler, unlike SIG_IGN, is not what the command inherits.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    interrupts.check()
+    process = subprocess.Popen(namespaces.inside(name, command), env=_environment())
     try:
-        process = subprocess.Popen(namespaces.inside(name, command), env=_environment())
-        try:
-            code = process.wait()
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-    finally:
-        signal.signal(signal.SIGINT, before)
+        with interrupts.spared(signal.SIGINT):
+            _wait(process)
+    except BaseException:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ENDS_S)
+        # What ignores that is ended with its namespace.
+        raise
+    code = process.returncode
     return code if code >= 0 else 128 - code
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Until it ends, or a signal wants an end."""
+    ended = os.pidfd_open(process.pid)
+    try:
+        while process.poll() is None:
+            interrupts.check()
+            select.select([ended], [], [], interrupts.LOOK_S)
+    finally:
+        os.close(ended)
 
 
 def _tell(measured: dict[str, Any], report: Path | None) -> None:
