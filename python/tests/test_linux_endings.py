@@ -234,7 +234,8 @@ def end(way: str, what: str, command: list[str], after_s: float, folder: Path) -
     ending = Ending(way, what, after_s)
     before = snapshot()
     run = subprocess.Popen(
-        command,
+        # Whoever runs this in the background, or with nohup, has it ignore signals.
+        ["env", "--default-signal=INT,HUP,TERM", *command],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
