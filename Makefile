@@ -32,7 +32,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
-	deps-peers deps-dev deps-linux linux linux-kernels linux-full fuzz clean
+	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -268,7 +268,14 @@ deps-linux: ## what make linux needs, and the linux engine's tests (Debian, Ubun
 LOADER := ebpf/loader/target/release/clearpipe-bpf
 
 linux: $(LOADER) ## build clearpipe-bpf: end hosts in eBPF and their loader
-	@for bin in $(VENV)/bin $(DEV)/bin; do if test -d $$bin; then install $(LOADER) $$bin; fi; done
+	@there=; for bin in $(VENV)/bin $(DEV)/bin; do \
+		if test -d $$bin; then install $(LOADER) $$bin; there="$$there $$bin/clearpipe-bpf"; fi; done; \
+	if test -n "$$there"; then echo "clearpipe-bpf is installed:$$there"; else \
+		echo "clearpipe-bpf is built: $(LOADER). It works by itself; without a virtual environment" \
+			"here (make demo, make test) clearpipe finds it on the PATH or by CLEARPIPE_BPF"; fi
+
+linux-endings: $(DEV)/installed linux ## 100 runs ended at random moments leave nothing (root, 8 minutes)
+	CLEARPIPE_ENDINGS=100 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_endings.py
 
 $(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs) \
 		ebpf/loader/build.rs ebpf/loader/Cargo.toml ebpf/loader/Cargo.lock

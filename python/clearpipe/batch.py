@@ -13,13 +13,13 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import clearpipe as cp
-from clearpipe import _core, api, progress, seals, units
+from clearpipe import _core, api, interrupts, progress, seals, units
 from clearpipe import replications as repeating
 from clearpipe import until as stopping
 from clearpipe.errors import RunError
@@ -183,8 +183,9 @@ def run_all(
     `board` shows how far they are, else one of their own, and `heard` is told likewise; all runs
     stop when it answers False, and those that have not begun by then are left out.
     """
+    real = any(job.engine == "linux" for job in jobs)
     if board is None:
-        with progress.board(quiet) as own:
+        with interrupts.held_if(real), progress.board(quiet) as own:
             return run_all(jobs, workers=workers, quiet=quiet, board=own, heard=heard)
     # What was stopped half-way or damaged is no loss: the run gives it again, and more.
     jobs = [replace(job, force=True) if _is_to_be_replaced(job, quiet) else job for job in jobs]
@@ -198,16 +199,16 @@ def run_all(
             quit.set()
         return not quit.is_set()
 
-    if any(job.engine == "linux" for job in jobs):
+    if real:
         workers = 1  # runs in real time would disturb each other
     futures: list[Future[Done | None]] = []
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    with interrupts.held_if(real), ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         # A pool waits for its threads: whatever comes, also between two of them, must stop them.
         try:
             for job, stored in zip(jobs, found, strict=True):
                 if stored is None:
                     futures.append(pool.submit(_run, job, board, stop, quit, hears))
-            wait(futures)
+            interrupts.wait(futures)
         except BaseException:
             stop.set()
             for future in futures:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,9 +21,10 @@ import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import api, doctor
+from clearpipe import api, doctor, interrupts
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
+from clearpipe.exits import Terminated
 from clearpipe.linux import engine, hosts, namespaces, preflight, shell
 from clearpipe.linux.process import Process
 
@@ -49,6 +52,7 @@ series = ["cwnd", "srtt", "goodput", "rate", "queue", "utilization", "drops"]
 every = "100ms"
 """
 
+EXAMPLES = Path(cp.__file__).parent / "examples"
 MAIN = [sys.executable, "-c", "from clearpipe.cli import main; main()"]
 SHELL = [*MAIN, "linux", "shell", "--rate", "20Mbps", "--rtt", "40ms"]
 
@@ -257,6 +261,13 @@ def test_what_the_engine_cannot_do_is_told_with_its_keys() -> None:
         )
 
 
+def test_a_prototype_is_exit_3() -> None:
+    done = command("run", str(EXAMPLES / "prototype.toml"), "--engine", "linux")
+    assert done.returncode == 3, done.stderr
+    assert "flows.mine.protocol: prototypes are simulated only" in done.stderr
+    assert "panic" not in done.stderr
+
+
 def test_sweeps_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     text = SCENARIO + '[sweep]\nreps = 2\naxes = { "topology.rate" = ["5Mbps", "10Mbps"] }\n'
@@ -281,6 +292,35 @@ def test_without_privileges_it_is_exit_5(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(namespaces, "_capable", lambda: False)
     with pytest.raises(UnsupportedError, match="CAP_SYS_ADMIN and CAP_NET_ADMIN"):
         cp.run(SCENARIO, engine="linux")
+
+
+@needs_linux
+def test_in_a_user_namespace_what_is_missing_is_named(tmp_path: Path) -> None:
+    unshare = ["unshare", "--user", "--map-root-user"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces here")
+    file = tmp_path / "s.toml"
+    file.write_text(SCENARIO.replace("sack", "cubic"), encoding="utf-8")
+    done = subprocess.run(
+        [*unshare, *MAIN, "run", str(file), "--engine", "linux"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5, done.stderr
+    assert "privileges over the mount and network namespace" in done.stderr
+    assert "CONFIG" not in done.stderr
+
+
+def test_a_congestion_control_that_only_others_may_use_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Probe(socket.socket):
+        def setsockopt(self, *_: object) -> None:
+            raise PermissionError(errno.EPERM, "not permitted")
+
+    monkeypatch.setattr(socket, "socket", Probe)
+    assert engine._has_congestion_control("cubic")
 
 
 def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:
@@ -333,6 +373,74 @@ def test_the_shell_runs_behind_the_link(tmp_path: Path) -> None:
     assert counted["network"]["links"][0]["queue"] == "vcp"
     assert counted["network"]["captured"][0][1] >= 3
     assert capture.stat().st_size > 300
+
+
+# Sends to a server, then receives from it: both in seconds of the sender.
+BOTH_WAYS = """
+import os, socket, sys, time
+
+
+def read(peer):
+    while peer.recv(1 << 16):
+        pass
+
+
+host, sent = os.environ[sys.argv[1]], bytes(400_000)
+if sys.argv[2] == "serve":
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 8000), family=family) as server:
+        peer = server.accept()[0]
+        read(peer)
+        peer.sendall(sent)
+else:
+    with socket.create_connection((host, 8000)) as peer:
+        began = time.monotonic()
+        peer.sendall(sent)
+        peer.shutdown(socket.SHUT_WR)
+        peer.recv(1)
+        there = time.monotonic()
+        read(peer)
+        print(there - began, time.monotonic() - there)
+"""
+
+
+@needs_linux
+@pytest.mark.parametrize("version", ["", "6"])
+def test_each_way_has_its_own_rate(version: str, tmp_path: Path) -> None:
+    """400 kB take 0.8 s at 4 Mb/s, and 0.16 s at the trace's packet per 0.6 ms; IPv4 and IPv6."""
+    program, trace = tmp_path / "both.py", tmp_path / "down.trace"
+    program.write_text(BOTH_WAYS, encoding="utf-8")
+    trace.write_text("".join(f"{(n * 3 + 4) // 5}\n" for n in range(1, 501)), encoding="ascii")
+    done = subprocess.run(
+        [
+            *(*MAIN, "linux", "shell", "--rtt", "20ms", "--up", "4Mbps", "--down", str(trace)),
+            *("--up-buffer", "50pkt", "--down-buffer", "300pkt"),
+            *("--report", str(tmp_path / "report.json")),
+            *("--server", f"{sys.executable} {program} CLEARPIPE_PEER{version} serve"),
+            *("--", sys.executable, str(program), f"CLEARPIPE_PEER{version}", "ask"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    up_s, down_s = map(float, done.stdout.split())
+    assert 0.8 < up_s < 2.0
+    assert 0.1 < down_s < 0.6
+    links = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["network"]["links"]
+    assert [link["name"] for link in links] == ["up", "down"]
+    assert [link["buffer_bytes"] for link in links] == [75_000, 450_000]
+    # 400 kB in packets of 1500 bytes: 274 or more.
+    assert all(link["departures_pkts"] > 270 for link in links)
+    assert "us late at the median" in done.stderr
+
+
+def test_a_way_without_a_rate_is_exit_3() -> None:
+    with pytest.raises(ConfigError, match="--down or --rate: the link needs a rate each way"):
+        shell.scenario(shell.Link(None, "20ms", up="4Mbps"))
+    with pytest.raises(ConfigError, match="--rtt: 'soon' is no time"):
+        shell.scenario(shell.Link("4Mbps", "soon"))
 
 
 @needs_linux
@@ -441,6 +549,51 @@ def test_flows_that_end_between_two_looks_have_not_failed(monkeypatch: pytest.Mo
         assert time.monotonic_ns() - zero < 4e9
 
 
+def test_signals_are_held_until_all_is_removed() -> None:
+    """The first counts, is raised once and at the end at the latest, and the handlers are back."""
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    done = []
+
+    def make_and_remove() -> None:
+        with interrupts.held():
+            interrupts.check()
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                os.kill(os.getpid(), number)
+            with interrupts.held():
+                done.append("inner")
+            with pytest.raises(Terminated):
+                interrupts.check()
+            done.append("removed")
+
+    def fail_because_of_it() -> None:
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGINT)
+            raise RunError("a child had Ctrl-C, too")
+
+    with pytest.raises(Terminated):
+        make_and_remove()
+    assert done == ["inner", "removed"]
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    interrupts.check()
+    with interrupts.held(), interrupts.spared(signal.SIGINT):
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fail_because_of_it()
+
+
+def test_how_a_process_ended_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nkill -9 $$\n", encoding="ascii")
+    program.chmod(0o755)
+    monkeypatch.setenv("CLEARPIPE_EMULATOR", str(program))
+    with Process("emulate", {}) as process:
+        process.start()
+        with pytest.raises(RunError, match=r"killed by signal 9 \(SIGKILL\)"):
+            process.finish(20.0)
+        assert process.errors() == "it was killed by signal 9 (SIGKILL)"
+    assert namespaces.ended(3) == "it ended with exit code 3"
+
+
 @needs_linux
 def test_a_killed_emulator_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
@@ -463,7 +616,7 @@ def test_a_killed_emulator_is_an_error_and_leaves_nothing(tmp_path: Path) -> Non
     os.kill(emulator, signal.SIGKILL)
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 1, errors
-    assert "emulator" in errors
+    assert "the emulator process has ended: it was killed by signal 9 (SIGKILL)" in errors
     assert left_of(run.pid) == []
     assert not (tmp_path / "out").exists()
 
@@ -502,11 +655,13 @@ def test_doctor_tells_of_the_engine() -> None:
 
 
 def test_names_of_living_owners_are_not_stale() -> None:
-    assert not namespaces._abandoned(f"{namespaces.owner()}-s0")
-    assert namespaces._abandoned(f"clearpipe-{os.getpid()}-1-s0")
-    assert namespaces._abandoned("clearpipe-4194305-1")
-    assert not namespaces._abandoned("clearpipe-x-1-s0")
-    assert not namespaces._abandoned("somebody-4194305-1")
+    assert not namespaces.is_abandoned(f"{namespaces.owner()}-s0")
+    assert namespaces.is_abandoned(f"clearpipe-{os.getpid()}-1-s0")
+    assert namespaces.is_abandoned("clearpipe-4194305-1")
+    # Of another PID namespace nobody here knows.
+    assert not namespaces.is_abandoned("clearpipe-4194305-1p7-s0")
+    assert not namespaces.is_abandoned("clearpipe-x-1-s0")
+    assert not namespaces.is_abandoned("somebody-4194305-1")
 
 
 def test_cleanup_goes_on_after_what_it_cannot_remove(

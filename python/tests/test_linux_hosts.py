@@ -498,6 +498,18 @@ def test_without_privileges_it_says_so() -> None:
     )
     assert done.returncode == 5
     assert "needs root" in done.stderr
+    # Root without its capabilities, and in a user namespace.
+    for way, told in (
+        (["setpriv", "--bounding-set=-all", "--inh-caps=-all"], "lacks CAP_BPF, CAP_NET_ADMIN"),
+        (["unshare", "--user", "--map-root-user"], "outside of user namespaces"),
+    ):
+        done = subprocess.run(
+            [*way, loader, "load", "vcp", "--dev", "lo"],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, told in done.stderr) == (5, True), done.stderr
 
 
 def test_without_the_loader_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -99,6 +99,8 @@ pub struct FlowOf {
     pub sampled: bool,
 }
 
+/// The kind of a protocol or a queue that is a Python class.
+const PROTOTYPE: &str = "python";
 /// Protocols whose end hosts are eBPF programs.
 pub const EXPLICIT: [&str; 5] = ["vcp", "dpcp", "mlcp", "xcp", "ixcp"];
 
@@ -168,6 +170,10 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
         host: &Nobody,
     };
     let Protocol { kind, recovery, .. } = group.protocol;
+    // A sender that no kernel has may be a prototype, which needs its host to be built.
+    let has_end_host = kernel_name(kind).is_some() || EXPLICIT.contains(&kind);
+    let ecn =
+        if has_end_host { group.protocol.params.build(&context).0.ecn() } else { EcnUse::None };
     GroupOf {
         name: group.name.clone(),
         protocol: kind,
@@ -177,7 +183,7 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
             if recovery == Recovery::Decoupled { decoupled(name).unwrap_or(name) } else { name }
         }),
         sack: recovery.selective() || EXPLICIT.contains(&kind),
-        ecn: match group.protocol.params.build(&context).0.ecn() {
+        ecn: match ecn {
             EcnUse::None => "none",
             EcnUse::Classic => "classic",
             EcnUse::Codes(_) => "codes",
@@ -304,13 +310,15 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
             let text = "applications that do not send all at once are simulated only";
             no(key(group.app.key()), text);
         }
-        if kernel_name(kind).is_none() && !explicit {
+        if kind == PROTOTYPE {
+            no(key("protocol"), "prototypes are simulated only");
+        } else if kernel_name(kind).is_none() && !explicit {
             no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
         }
         let changed = changed(&group.protocol);
         let refused = changed.iter().filter(|(name, value)| !kernel_does(kind, name, value));
         let names: Vec<&str> = refused.map(|(name, _)| name.as_str()).collect();
-        if !explicit && !names.is_empty() {
+        if kernel_name(kind).is_some() && !names.is_empty() {
             let names = names.join(", ");
             no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
         }
@@ -336,7 +344,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     }
     for link in &scenario.links {
         let parts = link.queue.feedback.iter().chain([&link.queue.policy]);
-        if parts.clone().any(|part| part.kind == "python") {
+        if parts.clone().any(|part| part.kind == PROTOTYPE) {
             no(format!("links.{}.queue", link.name), "prototypes are simulated only");
         }
     }
@@ -366,6 +374,13 @@ mod tests {
         // A BDP of 100 kB, and as much in the buffer.
         assert!(about.window_bytes.abs_diff(200_000) < 2_000, "{}", about.window_bytes);
         assert!((about.max_rtt_s - 0.08).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_prototype_is_refused_by_its_key() {
+        let about = described("[flows.a]\nprotocol = { kind = \"python\", code = \"a.py:A\" }\n");
+        let told = "prototypes are simulated only";
+        assert_eq!(about.unsupported, [("flows.a.protocol".to_owned(), told.to_owned())]);
     }
 
     #[test]

@@ -23,6 +23,9 @@ const CHUNK: usize = 1 << 18;
 const BACKLOG: i32 = 16;
 /// What a socket may hold that TCP has not sent [bytes].
 const UNSENT: i32 = 1 << 18;
+/// A socket that is closed, or whose process is killed, is gone at once. Else it would go on to
+/// send, and hold its network namespace and its congestion control, for minutes.
+const ABORTED: Option<Duration> = Some(Duration::ZERO);
 
 /// What the kernel tells of a TCP socket; `struct tcp_info` of Linux 6.1 and later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -273,6 +276,7 @@ impl<'a> Flow<'a> {
         let listener = sys::in_namespace(&plan.netns[1], || {
             let listener = sys::socket(SocketType::STREAM)?;
             sockopt::set_socket_reuseaddr(&listener, true)?;
+            sockopt::set_socket_linger(&listener, ABORTED)?; // and so every sink
             // Echoing receivers belong to the protocol, too.
             sockopt::set_tcp_congestion(&listener, &plan.congestion)?;
             rustix::net::bind(&listener, &address(plan, 1, plan.port))?;
@@ -326,7 +330,9 @@ impl<'a> Flow<'a> {
                 match sys::discard(sink, chunk)? {
                     None => break,
                     Some(0) => {
-                        self.sink = None; // its FIN tells the source that all has arrived
+                        // Its FIN tells the source that all has arrived.
+                        sockopt::set_socket_linger(sink, None)?;
+                        self.sink = None;
                         break;
                     }
                     Some(n) => self.report.received_bytes += n as u64,
@@ -341,6 +347,7 @@ impl<'a> Flow<'a> {
         let source = sys::in_namespace(&plan.netns[0], || {
             let source = sys::socket(SocketType::STREAM)?;
             sockopt::set_tcp_congestion(&source, &plan.congestion)?;
+            sockopt::set_socket_linger(&source, ABORTED)?;
             sys::limit_unsent(&source, UNSENT)?;
             sockopt::set_tcp_nodelay(&source, true)?;
             rustix::net::bind(&source, &address(plan, 0, 0))?;

@@ -37,12 +37,34 @@ pub fn lock() -> Result<File> {
     Ok(file)
 }
 
+/// The capabilities that are used, with their numbers.
+const CAPABILITIES: [(&str, u32); 3] =
+    [("CAP_BPF", 39), ("CAP_NET_ADMIN", 12), ("CAP_SYS_ADMIN", 21)];
+/// The number of the initial user namespace (PROC_USER_INIT_INO), the only one whose capabilities
+/// are good for eBPF.
+const INITIAL_USERS: u64 = 0xeffffffd;
+
 fn privileged() -> Result<()> {
-    // SAFETY: no arguments.
-    if unsafe { libc::geteuid() } != 0 {
-        return missing("needs root (CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN)");
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let lacks = lacking(&status);
+    if !lacks.is_empty() {
+        return missing(&format!("needs root: this process lacks {}", lacks.join(", ")));
     }
-    Ok(())
+    match fs::metadata("/proc/self/ns/user") {
+        Ok(users) if users.ino() != INITIAL_USERS => missing(
+            "needs root outside of user namespaces: eBPF asks for capabilities that a user \
+             namespace (unshare --user, a rootless container) cannot give",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The capabilities that a /proc/PID/status does not have.
+fn lacking(status: &str) -> Vec<&'static str> {
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|held| u64::from_str_radix(held.trim(), 16).ok()).unwrap_or(0);
+    let lacks = CAPABILITIES.iter().filter(|(_, number)| held >> number & 1 == 0);
+    lacks.map(|(name, _)| *name).collect()
 }
 
 /// Names what the kernel lacks.
@@ -226,5 +248,18 @@ pub fn check_ecn() -> Result<()> {
         mode => Err(Error::Failed(format!(
             "net.ipv4.tcp_ecn is {mode}, and the protocol needs the ECN bits: set it to 0 or 2"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_lacks_is_named() {
+        // Bits 12, 21 and 39; all of them; without a line there is none.
+        assert_eq!(lacking("Name:\tx\nCapEff:\t0000008000201000\n"), [""; 0]);
+        assert_eq!(lacking("CapEff:\t0000008000200000\n"), ["CAP_NET_ADMIN"]);
+        assert_eq!(lacking(""), ["CAP_BPF", "CAP_NET_ADMIN", "CAP_SYS_ADMIN"]);
     }
 }

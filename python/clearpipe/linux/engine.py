@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import platform
+import shutil
 import socket
 import tempfile
 import time
@@ -13,21 +15,26 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearpipe import _core
+from clearpipe import _core, interrupts
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
 from clearpipe.linux import hosts, namespaces
 from clearpipe.linux.process import Process
 from clearpipe.recording import NOTHING, Recording
 from clearpipe.result import Result
+from clearpipe.terminal import note
 
 if TYPE_CHECKING:
     from clearpipe.api import Progress, Source
 
 DEVICE = "cp0"
+CAPTURES = ".captures-"
+"""What the folder of unfinished captures is called, before its owner."""
 BASE_PORT = 20_000
 """The sinks' first port; a flow's is this and its number in its group."""
 HEAD_START_S = 0.3
 """Flows connect two RTTs and this before they send."""
+WATCH = "budget"
+"""When the emulator watches the clock instead of sleeping: budget, always or never."""
 LOOK_S = 0.1
 """How often the progress is told."""
 PATIENCE_S = 20.0
@@ -60,12 +67,23 @@ def check(about: dict[str, Any]) -> None:
         raise UnsupportedError(f"this system lacks: {'; '.join(lacks)}")
 
 
+def collect() -> None:
+    """Remove what runs that were killed have left, and no living run has; what cannot be removed
+    is told."""
+    _, failed = namespaces.remove_stale()
+    if hosts.stale():
+        failed += hosts.cleanup()[1]
+    for what in failed:
+        note(f"clearpipe: left by a run that was killed: {what}")
+
+
 def _has_congestion_control(name: str) -> bool:
     with socket.socket() as probe:
         try:
             probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-        except OSError:
-            return False
+        except OSError as error:
+            # There, but not for this process here; a run's namespaces are its own.
+            return error.errno == errno.EPERM
     return True
 
 
@@ -85,7 +103,8 @@ def run(  # noqa: PLR0913 - as api.run_recording
     check(about)
     if out is not None:
         _core.check_writable(fspath(out), replace=replace)
-    with _captures(source, sets, recording, out) as (folder, wanted):
+    collect()
+    with interrupts.held(), _captures(source, sets, recording, out) as (folder, wanted):
         result, emulator = _result(about, rep, (folder, wanted), progress)
         if out is not None:
             result.write(out, replace=replace)
@@ -110,7 +129,12 @@ def _captures(
     wanted = recording.check(source, sets)
     parent = Path(fspath(out)).absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".captures-", dir=parent) as folder:
+    for left in parent.glob(f"{CAPTURES}*"):
+        if namespaces.is_abandoned(left.name.removeprefix(CAPTURES)):
+            shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(
+        prefix=f"{CAPTURES}{namespaces.owner()}-", dir=parent
+    ) as folder:
         yield Path(folder), wanted
 
 
@@ -160,7 +184,18 @@ def _result(
 
 def _warnings(emulator: dict[str, Any], traffic: dict[str, Any]) -> list[str]:
     """What a reader of the numbers should know."""
+    told = lateness(emulator)
+    for number, flow in enumerate(traffic["flows"]):
+        if flow["error"] is not None:
+            told.append(f"flow {number} failed: {flow['error']}")
+    return told
+
+
+def lateness(emulator: dict[str, Any]) -> list[str]:
+    """How exact the emulator was; the first line always, others where it was not."""
     late = emulator["late"]
+    if not late["packets"]:
+        return ["no packet came through the emulator"]
     told = [
         f"linux {platform.release()}; packets left the emulator {late['p50_s'] * 1e6:.0f} us late "
         f"at the median, {late['p99_s'] * 1e6:.0f} us at the 99th percentile, "
@@ -169,13 +204,15 @@ def _warnings(emulator: dict[str, Any], traffic: dict[str, Any]) -> list[str]:
     ]
     if not emulator["realtime"]:
         told.append("the emulator ran without SCHED_FIFO: delays are those of a busy machine")
+    if emulator["stops"]:
+        told.append(
+            f"the system did not let the emulator run for over 20 ms {emulator['stops']} times, "
+            f"{emulator['stopped_s']:.2f} s in all"
+        )
     if late["p99_s"] > 1e-3:
         told.append("more than 1 % of the packets were late by over 1 ms: the machine is too slow")
     if emulator["refused_pkts"]:
         told.append(f"{emulator['refused_pkts']} packets were not taken by the kernel")
-    for number, flow in enumerate(traffic["flows"]):
-        if flow["error"] is not None:
-            told.append(f"flow {number} failed: {flow['error']}")
     return told
 
 
@@ -222,6 +259,7 @@ def _watch(
 
     duration = about["duration_s"]
     while True:
+        interrupts.check()
         now = (time.monotonic_ns() - zero) / 1e9
         if now >= duration:
             return True
@@ -231,7 +269,7 @@ def _watch(
         for name, process in (("emulator", emulator), ("flows'", traffic)):
             # Either may do the last of its work between two looks.
             if not process.running() and not process.ended():
-                raise RunError(f"the {name} process ended: {process.errors()}")
+                raise RunError(f"the {name} process has ended: {process.errors()}")
         if progress is not None and progress(Progress(max(now, 0.0), 0, 0)) is False:
             return False
         time.sleep(min(LOOK_S, max(duration - now, 0.001)))
@@ -307,6 +345,8 @@ TCP = {
     # ACKs have 40 bytes then, and data packets the payload that the packet engine's have.
     "ipv4/tcp_timestamps": "0",
     "ipv4/tcp_slow_start_after_idle": "0",
+    # What nobody has open any more holds its namespace and its protocol until it gives up.
+    "ipv4/tcp_orphan_retries": "1",
 }
 """Settings in /proc/sys/net of every namespace of a run."""
 
@@ -332,6 +372,7 @@ def _emulator_plan(
         "groups": [[2 * number, 2 * number + 1] for number in range(len(pairs))],
         "numbering": {"port": BASE_PORT},
         "captures": about["captures"],
+        "watch": WATCH,
     }
 
 

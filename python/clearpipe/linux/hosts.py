@@ -13,12 +13,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearpipe import checkout
+from clearpipe import checkout, interrupts
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
+from clearpipe.linux import namespaces
 
 if TYPE_CHECKING:
     from clearpipe.doctor import Check
@@ -131,16 +132,30 @@ def attached(
         key = f"protocols.{kind}.{next(iter(params))}"
         message = f"{key}: the kernel's {protocol} has the default parameters only"
         raise ConfigError(message, key=key)
-    done: list[tuple[str | None, str]] = []
-    try:
+    with ExitStack() as stack:
         for netns, dev in attach:
+            interrupts.check()
+            # Before it is there: a loader that is killed leaves a part.
+            stack.callback(_unload_surely, protocol, dev, netns)
             load(protocol, dev=dev, netns=netns, initial_window=initial_window)
-            done.append((netns, dev))
         # The kernel's names have no hyphens.
         yield protocol.replace("-", "_")
-    finally:
-        for netns, dev in done:
-            unload(protocol, dev=dev, netns=netns)
+
+
+def _unload_surely(protocol: str, dev: str, netns: str | None) -> None:
+    """Take it off, and once more if the loader is killed meanwhile."""
+    try:
+        unload(protocol, dev=dev, netns=netns)
+    except RunError:
+        unload(protocol, dev=dev, netns=netns)
+
+
+def stale() -> bool:
+    """Is something pinned that a killed run or loader has left? `cleanup` removes it."""
+    links = [list(folder.glob("links/*")) for folder in PINS[0].glob("*")]
+    kept = [*(link for some in links for link in some), *PINS[1].glob("*")]
+    # A name is NETNS:DEV or NETNS:DEV:DIRECTION; a loader that is at work has no link yet.
+    return not all(links) or any(namespaces.is_abandoned(pin.name.split(":")[0]) for pin in kept)
 
 
 def checks() -> list[Check]:
@@ -180,12 +195,11 @@ def _done(*arguments: str) -> subprocess.CompletedProcess[str]:
         whose = "" if checkout.folder() else " of Clearpipe's source"
         raise UnsupportedError(f"{PROGRAM} is missing: `{how}`{whose} builds it")
     try:
-        return subprocess.run(
-            [loader, *arguments], capture_output=True, text=True, check=False, timeout=120
-        )
+        return namespaces.run([os.fspath(loader), *arguments])
     except OSError as error:
         raise UnsupportedError(f"{loader}: {error.strerror}") from None
 
 
 def _message(done: subprocess.CompletedProcess[str]) -> str:
-    return done.stderr.strip().removeprefix(f"{PROGRAM}: ") or f"{PROGRAM} failed"
+    told = done.stderr.strip().removeprefix(f"{PROGRAM}: ")
+    return told or f"{PROGRAM}: {namespaces.ended(done.returncode)}"

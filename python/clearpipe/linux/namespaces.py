@@ -1,8 +1,9 @@
 """Network namespaces of ours: made, removed, and found again when their owner is gone.
 
-A name is clearpipe-PID-START-WHAT: PID and START (field 22 of /proc/PID/stat) are those of the
-process that made it. A process that has died leaves its namespaces behind if it was killed;
-`remove_stale` removes those and no others.
+A name is clearpipe-PID-STARTpSPACE-WHAT: PID and START (field 22 of /proc/PID/stat) are those of
+the process that made it, SPACE the number of its PID namespace. A process that was killed leaves
+its namespaces behind; `remove_stale` removes those and no others. What another PID namespace has
+is left alone, as nobody here can see whether it lives.
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from clearpipe import interrupts
 from clearpipe.errors import ClearpipeError, RunError, UnsupportedError
 
 FOLDER = Path("/run/netns")
-_NAME = re.compile(r"clearpipe-(\d+)-(\d+)(?:-\w+)?")
+# ioctl_ns(2): the user namespace that owns another namespace; EPERM if that is not inside ours.
+NS_GET_USERNS = 0xB701
+# Where namespaces are mounted, and what `ip` returns to.
+SPACES = {"mnt": "mount", "net": "network"}
+_NAME = re.compile(r"clearpipe-(\d+)-(\d+)(?:p(\d+))?(?:-\w+)?")
 
 
 def missing() -> list[str]:
@@ -43,6 +49,12 @@ def missing() -> list[str]:
         lacks.append("network namespaces (kernel option CONFIG_NET_NS)")
     if not _capable():
         lacks.append("privileges: CAP_SYS_ADMIN and CAP_NET_ADMIN, as root has them")
+    elif foreign := [name for kind, name in SPACES.items() if not _is_ours(kind)]:
+        lacks.append(
+            f"privileges over the {' and '.join(foreign)} namespace: capabilities in a user "
+            "namespace hold for what was made in it only (be root, or unshare --user "
+            "--map-root-user --mount --net)"
+        )
     return lacks
 
 
@@ -63,9 +75,28 @@ def _capable() -> bool:
     return all(held >> bit & 1 for bit in (12, 21))
 
 
+def _is_ours(kind: str) -> bool:
+    """Was this process's namespace of a kind made in its user namespace, or one inside it?"""
+    import fcntl
+
+    try:
+        with Path(f"/proc/self/ns/{kind}").open("rb") as space:
+            os.close(fcntl.ioctl(space, NS_GET_USERNS))
+    except PermissionError:
+        return False
+    except OSError:
+        pass  # a kernel that does not tell
+    return True
+
+
 def owner() -> str:
     """What names of this process begin with."""
-    return f"clearpipe-{os.getpid()}-{_start_of(os.getpid())}"
+    return f"clearpipe-{os.getpid()}-{_start_of(os.getpid())}p{_pid_space()}"
+
+
+def _pid_space() -> int:
+    """The number of our PID namespace."""
+    return Path("/proc/self/ns/pid").stat().st_ino
 
 
 def _start_of(pid: int) -> int | None:
@@ -84,18 +115,35 @@ def path(name: str) -> str:
 
 def ip(*arguments: str, stdin: str | None = None) -> str:
     """Run `ip`; RunError with what it says if it fails."""
-    done = subprocess.run(
-        ["ip", *arguments], input=stdin, capture_output=True, text=True, check=False
-    )
+    done = run(["ip", *arguments], stdin)
     if done.returncode != 0:
-        raise RunError(f"ip {' '.join(arguments)}: {done.stderr.strip() or done.returncode}")
+        raise RunError(f"ip {' '.join(arguments)}: {done.stderr.strip() or ended(done.returncode)}")
     return done.stdout
+
+
+def run(command: Sequence[str], stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; a terminal's Ctrl-C is for us and not for it."""
+    return subprocess.run(
+        command, input=stdin, capture_output=True, text=True, check=False, start_new_session=True
+    )
+
+
+def ended(code: int) -> str:
+    """How a process ended, in words: an exit code, or the signal that killed it."""
+    if code >= 0:
+        return f"it ended with exit code {code}"
+    return f"it was killed by signal {-code} ({signal.Signals(-code).name})"
 
 
 def add(what: str) -> str:
     """Make a namespace of this process; its name."""
     name = f"{owner()}-{what}"
-    ip("netns", "add", name)
+    try:
+        ip("netns", "add", name)
+    except RunError:
+        with suppress(RunError):
+            remove(name)
+        raise
     return name
 
 
@@ -105,6 +153,7 @@ def several(whats: Iterable[str]) -> Iterator[list[str]]:
     with ExitStack() as stack:
         names = []
         for what in whats:
+            interrupts.check()
             names.append(add(what))
             stack.callback(remove, names[-1])
         yield names
@@ -140,47 +189,49 @@ def inside(name: str, command: Sequence[str]) -> list[str]:
 
 def configure(name: str, commands: Sequence[str], sysctls: dict[str, str]) -> None:
     """Run `ip` commands in a namespace, and write its /proc/sys/net; absent keys are skipped."""
+    interrupts.check()
     ip("-n", name, "-batch", "-", stdin="\n".join(commands) + "\n")
     lines = [
         f'if [ -e "/proc/sys/net/{key}" ]; then echo "{value}" > "/proc/sys/net/{key}"; fi'
         for key, value in sysctls.items()
     ]
-    done = subprocess.run(
-        inside(name, ["sh", "-ec", "\n".join(lines)]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    interrupts.check()
+    done = run(inside(name, ["sh", "-ec", "\n".join(lines)]))
     if done.returncode != 0:
-        raise RunError(f"{name}: {done.stderr.strip()}")
+        raise RunError(f"{name}: {done.stderr.strip() or ended(done.returncode)}")
 
 
 def stale() -> list[str]:
     """The names whose owner is gone."""
     if not FOLDER.is_dir():
         return []
-    return sorted(entry.name for entry in FOLDER.iterdir() if _abandoned(entry.name))
+    return sorted(entry.name for entry in FOLDER.iterdir() if is_abandoned(entry.name))
 
 
-def _abandoned(name: str) -> bool:
+def is_abandoned(name: str) -> bool:
+    """Is it a name of ours, and its owner gone?"""
     found = _NAME.fullmatch(name)
-    return found is not None and _start_of(int(found[1])) != int(found[2])
+    if found is None or found[3] not in {None, str(_pid_space())}:
+        return False
+    return _start_of(int(found[1])) != int(found[2])
 
 
 def remove_stale() -> tuple[list[str], list[str]]:
     """Remove what owners that are gone have left: what was removed, and what could not be."""
-    left: list[tuple[str, Callable[[], object]]] = [
-        (f"network namespace {name}", partial(remove, name)) for name in stale()
+    left: list[tuple[str, Path, Callable[[], object]]] = [
+        (f"network namespace {name}", Path(path(name)), partial(remove, name)) for name in stale()
     ]
     for folder in sorted(Path(tempfile.gettempdir()).glob("clearpipe-*")):
-        if _abandoned(folder.name):
-            left.append((f"directory {folder}", partial(shutil.rmtree, folder)))
+        if is_abandoned(folder.name):
+            left.append((f"directory {folder}", folder, partial(shutil.rmtree, folder)))
     removed, failed = [], []
-    for what, remove_it in left:
+    for what, where, remove_it in left:
         try:
             remove_it()
         except (ClearpipeError, OSError) as error:
-            failed.append(f"{what}: {error}")
+            # Another run may have been quicker.
+            if where.exists():
+                failed.append(f"{what}: {error}")
         else:
             removed.append(what)
     return removed, failed

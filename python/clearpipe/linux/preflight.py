@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clearpipe import api
+from clearpipe import api, interrupts
 from clearpipe.doctor import Check
 from clearpipe.linux import namespaces
 from clearpipe.linux.engine import DEVICE, address, device_commands
@@ -217,7 +217,7 @@ def _scenario(rate: str, rtt: str, queue: str) -> str:
 @contextlib.contextmanager
 def _pair(toml: str) -> Iterator[tuple[list[str], Process]]:
     """Two namespaces with an emulated link between them."""
-    with namespaces.several(["in", "peer"]) as names:
+    with interrupts.held(), namespaces.several(["in", "peer"]) as names:
         plan = {
             "scenario": toml,
             "seed": 1,

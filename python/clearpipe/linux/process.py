@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from clearpipe import interrupts
 from clearpipe.errors import RunError
 from clearpipe.linux import namespaces
 
@@ -53,7 +54,11 @@ class Process:
     def ready(self) -> dict[str, Any]:
         """Wait for its first line; RunError with what it says if it ends instead."""
         out = self._pipe("stdout")
-        readable, _, _ = select.select([out], [], [], READY_S)
+        until = time.monotonic() + READY_S
+        while not (readable := select.select([out], [], [], interrupts.LOOK_S)[0]):
+            interrupts.check()
+            if time.monotonic() > until:
+                break
         line = out.readline() if readable else ""
         if not line:
             self.stop()
@@ -63,11 +68,15 @@ class Process:
 
     def tell(self, line: str) -> None:
         """A line for its stdin."""
+        assert self.process is not None
         pipe = self._pipe("stdin")
         try:
             pipe.write(line + "\n")
             pipe.flush()
         except BrokenPipeError:
+            # Its end of the pipe is closed before the system says how it ended.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(1.0)
             raise RunError(f"the {self._what} process has ended: {self.errors()}") from None
 
     def _pipe(self, name: str) -> IO[str]:
@@ -85,10 +94,14 @@ class Process:
         return self.process is not None and self.process.poll() == 0
 
     def errors(self) -> str:
-        """What it wrote to stderr."""
+        """Why it ended: what it wrote to stderr, or how the system says that it ended."""
         self._errors.flush()
         self._errors.seek(0)
-        return self._errors.read().decode(errors="replace").strip()
+        told = self._errors.read().decode(errors="replace").strip()
+        code = None if self.process is None else self.process.poll()
+        if code is None or (told and code >= 0):
+            return told
+        return f"{told}; {namespaces.ended(code)}".removeprefix("; ")
 
     def finish(self, timeout: float) -> dict[str, Any]:
         """Wait for its end; its report."""
@@ -99,7 +112,7 @@ class Process:
             self.stop()
             raise RunError(f"the {self._what} process did not end in time") from None
         if code != 0:
-            raise RunError(f"the {self._what} process failed: {self.errors() or f'code {code}'}")
+            raise RunError(f"the {self._what} process failed: {self.errors()}")
         report: dict[str, Any] = json.loads(self._report.read_text(encoding="utf-8"))
         return report
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import clearpipe as cp
-from clearpipe import style
+from clearpipe import interrupts, style
 from clearpipe.errors import ConfigError
 from clearpipe.progress import Board
 from clearpipe.reproduce import claims, runs, settings
@@ -194,7 +194,8 @@ def run(job: Job, figure: Figure) -> Tally:
         # One after the other, and here: they are measured in real time.
         executor = Threads(1, job.deadline) if part.real else job.executor
         watcher = progress.Watching(job.board, spec, whole=True)
-        tally = Sweep(spec, job.store, executor, job.options, watcher).run()
+        with interrupts.held_if(part.real):
+            tally = Sweep(spec, job.store, executor, job.options, watcher).run()
         for name in ("wanted", "done", "failed", "fresh", "elsewhere"):
             setattr(whole, name, getattr(whole, name) + getattr(tally, name))
     return whole

@@ -12,13 +12,13 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import clearpipe as cp
-from clearpipe import _core, api
+from clearpipe import _core, api, interrupts
 from clearpipe.errors import ClearpipeError, ConfigError, RunError
 from clearpipe.progress import Track
 from clearpipe.recording import NOTHING
@@ -510,7 +510,7 @@ class Threads:
                         running[pool.submit(self._one, spec, run, store, watcher)] = run
                     if not running:
                         break
-                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                    finished = interrupts.wait(running, FIRST_COMPLETED)
                     for future in finished:
                         run = running.pop(future)
                         count(tally, future.result())
