@@ -679,6 +679,10 @@ macro_rules! queues {
             pub fn weight(&self, class: u32) -> f64 {
                 match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.weight(class)), )* }
             }
+            /// As [`Scheduler::on_heads`].
+            pub fn on_heads(&mut self, since: [Option<Time>; 2]) {
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.on_heads(since)), )* }
+            }
             /// As [`Scheduler::on_head`].
             pub fn on_head(
                 &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
@@ -1104,4 +1108,7 @@ queues! {
     XcpLaw { name: "xcp-law", router: xcp::xcp_law::XcpLawRouter, role: Feedback,
         summary: "XCP with a binomial law in place of AIMD in its fairness controller",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
+    DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
+        summary: "L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'",
+        source: "RFC 9332; Linux's sch_dualpi2.c" }
 }

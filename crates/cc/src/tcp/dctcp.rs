@@ -21,13 +21,17 @@ use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderCo
 use crate::tcp::window::{Avoidance, CWND, Frame, Round, SSTHRESH, Window, in_use, window_params};
 
 window_params! {
-    ecn = EcnUse::Codes(Ecn::Ect0);
+    ecn = |params| EcnUse::Codes(if params.ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
     /// The sender's parameters.
     pub struct DctcpParams {
         /// g, weight of the last window in alpha (section 4.2: 1/16).
         g: f64 = 0.0625 => (1e-4, 1.0);
         /// alpha at the start (section 3.3: 1).
         alpha_0: f64 = 1.0 => (0.0, 1.0);
+        /// Do its packets say that they are L4S's, ECT(1) (RFC 9331 section 4.1), rather than
+        /// ECT(0)? Over an L4S queue between few flows or in a data centre: it has not all that
+        /// RFC 9331 asks of a sender on the Internet.
+        ect1: bool = false;
     }
 }
 

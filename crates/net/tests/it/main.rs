@@ -8,6 +8,7 @@ mod claims;
 mod common;
 mod delay_based;
 mod dpcp;
+mod dualpi2;
 mod inside;
 mod islands;
 mod lines;

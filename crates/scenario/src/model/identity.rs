@@ -114,7 +114,14 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
     protocol.values().for_each(|entry| parameter_line(text, entry));
 }
 
+/// Parameters that came after runs had been named, each with the default that does what those runs
+/// did. Where it has that it is not said, so that their names stand.
+const LATER: [(&str, Value); 1] = [("ect1", Value::Flag(false))];
+
 fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
+    if LATER.contains(&(spec.name, value)) {
+        return;
+    }
     match value {
         Value::Flag(flag) => text.line(spec.name, &[&flag]),
         Value::Count(count) => text.line(spec.name, &[&count]),
