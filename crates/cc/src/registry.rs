@@ -372,6 +372,10 @@ macro_rules! protocols {
             pub fn ecn(&self) -> EcnUse {
                 match &self.kind { $( SenderKind::$variant(s) => s.ecn(), )* }
             }
+            /// As [`Sender::counts_marks`].
+            pub fn counts_marks(&self) -> bool {
+                match &self.kind { $( SenderKind::$variant(s) => s.counts_marks(), )* }
+            }
             /// As [`Sender::first_byte`].
             pub fn first_byte(&self) -> u32 {
                 match &self.kind { $( SenderKind::$variant(s) => s.first_byte(), )* }
@@ -765,6 +769,7 @@ fn opened<H: Listed>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         recovering: ack.recovering,
         code: ack.code,
         ece: ack.ece,
+        marks: ack.marks,
     }
 }
 

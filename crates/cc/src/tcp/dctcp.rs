@@ -6,7 +6,8 @@
 //! true (not gentle it drops).
 //!
 //! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's
-//! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does.
+//! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does; with
+//! `accecn` in the scenario, what RFC 9768's counters tell.
 //!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
 //! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change;
@@ -87,11 +88,9 @@ impl Avoidance for Dctcp {
     fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         let marked = ack.code == Ecn::Ce;
         self.acked += f64::from(ack.delivered);
-        if marked {
-            self.marked += f64::from(ack.delivered);
-        }
+        self.marked += f64::from(ack.marks);
         if self.window.is_over(frame) && self.acked > 0.0 {
-            self.alpha += self.g * (self.marked / self.acked - self.alpha);
+            self.alpha += self.g * ((self.marked / self.acked).min(1.0) - self.alpha);
             (self.acked, self.marked) = (0.0, 0.0);
         }
         if marked && !ack.recovering && frame.una > self.cut {
@@ -123,7 +122,7 @@ mod tests {
     use crate::tests::{ack, avoiding, lost, near, round_trip};
 
     fn marked() -> Ack<()> {
-        Ack { code: Ecn::Ce, ..ack(1) }
+        Ack { code: Ecn::Ce, marks: 1, ..ack(1) }
     }
 
     fn plain() -> Ack<()> {

@@ -228,6 +228,11 @@ impl<A: Avoidance> Sender for Window<A> {
         self.ecn
     }
 
+    /// DCTCP's too.
+    fn counts_marks(&self) -> bool {
+        self.ecn != EcnUse::None
+    }
+
     #[inline]
     fn on_send(&mut self, segment: &Departing) {
         self.frame.nxt = self.frame.nxt.max(segment.seq.saturating_add(1));

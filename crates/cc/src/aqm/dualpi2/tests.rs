@@ -54,21 +54,23 @@ fn p_follows_the_delay_in_linux_units() {
     assert_eq!((dual.pi2.p, dual.pi2.last), (0, 0));
 }
 
+/// These draws, and no more.
+fn drawn<const N: usize>(draws: [u32; N]) -> impl FnMut() -> u32 {
+    let mut draws = draws.into_iter();
+    move || draws.next().expect("no more draws")
+}
+
 /// Draws at, and one above, the probabilities: C needs two, L one below k p'.
 #[test]
 fn classic_packets_take_two_draws_and_scalable_ones_one() {
     let coupling = Coupling { p: 1000, k: 2, overload: Overload::Drop };
-    let drawn = |draws: &[u32]| {
-        let mut draws = draws.to_vec().into_iter();
-        move || draws.next().expect("no more draws")
-    };
-    assert_eq!(coupling.classic(true, drawn(&[1000, 1000])), Act::Mark);
-    assert_eq!(coupling.classic(false, drawn(&[1000, 1000])), Act::Drop);
-    assert_eq!(coupling.classic(true, drawn(&[1001])), Act::Pass);
-    assert_eq!(coupling.classic(true, drawn(&[0, 1001])), Act::Pass);
-    assert_eq!(coupling.scalable(0, drawn(&[2000])), Act::Mark);
-    assert_eq!(coupling.scalable(0, drawn(&[2001])), Act::Pass);
-    assert_eq!(coupling.scalable(3000, drawn(&[3000])), Act::Mark);
+    assert_eq!(coupling.classic(true, drawn([1000, 1000])), Act::Mark);
+    assert_eq!(coupling.classic(false, drawn([1000, 1000])), Act::Drop);
+    assert_eq!(coupling.classic(true, drawn([1001])), Act::Pass);
+    assert_eq!(coupling.classic(true, drawn([0, 1001])), Act::Pass);
+    assert_eq!(coupling.scalable(0, drawn([2000])), Act::Mark);
+    assert_eq!(coupling.scalable(0, drawn([2001])), Act::Pass);
+    assert_eq!(coupling.scalable(3000, drawn([3000])), Act::Mark);
 }
 
 /// From p' = 1/2 + 1/2^32 on k p' is above 1.

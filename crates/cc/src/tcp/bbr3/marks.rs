@@ -37,9 +37,7 @@ impl Marks {
         self.high = false;
         if self.using != EcnUse::None {
             self.delivered = self.delivered.saturating_add(ack.delivered);
-            if ack.code == Ecn::Ce {
-                self.ce = self.ce.saturating_add(ack.delivered);
-            }
+            self.ce = self.ce.saturating_add(ack.marks);
         }
     }
 
@@ -47,7 +45,7 @@ impl Marks {
     pub fn end_round(&mut self) -> bool {
         let marked = self.ce > 0;
         if self.delivered > 0 {
-            let share = f64::from(self.ce) / f64::from(self.delivered);
+            let share = (f64::from(self.ce) / f64::from(self.delivered)).min(1.0);
             self.alpha += ECN_ALPHA_GAIN * (share - self.alpha);
             self.high = share >= ECN_THRESH;
             self.startup_rounds = if self.high { self.startup_rounds.saturating_add(1) } else { 0 };

@@ -355,6 +355,10 @@ impl Sender for Bbr3 {
         self.marks.using
     }
 
+    fn counts_marks(&self) -> bool {
+        self.marks.using != EcnUse::None
+    }
+
     fn on_send(&mut self, segment: &Departing) -> Stamp {
         // HandleRestartFromIdle.
         if segment.in_flight == 0 && self.sampler.limited() {
