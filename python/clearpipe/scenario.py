@@ -40,6 +40,7 @@ __all__ = [
     "DropfrontQueue",
     "DroptailQueue",
     "DrrQueue",
+    "Dualpi2Queue",
     "Dumbbell",
     "EveryLoss",
     "FastProtocol",
@@ -221,6 +222,10 @@ class Bbr3Protocol(Model):
     """
     ecn: bool | None = None
     """Does it use ECN, by Linux's rules for shallow marking (D8)?"""
+    ect1: bool | None = None
+    """With ECN: are its packets ECT(1), for an L4S queue, rather than ECT(0)? As `dctcp` it has not
+    all that RFC 9331 asks of a sender on the Internet.
+    """
     headroom: float | None = None
     """BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.10). 0.0 to
     0.9.
@@ -583,6 +588,11 @@ class DctcpProtocol(Model):
     kind: Literal["dctcp"] = "dctcp"
     alpha_0: float | None = None
     """alpha at the start (section 3.3: 1). 0.0 to 1.0."""
+    ect1: bool | None = None
+    """Do its packets say that they are L4S's, ECT(1) (RFC 9331 section 4.1), rather than ECT(0)?
+    Over an L4S queue between few flows or in a data centre: it has not all that RFC 9331 asks of a
+    sender on the Internet.
+    """
     g: float | None = None
     """g, weight of the last window in alpha (section 4.2: 1/16). 0.0001 to 1.0."""
     max_ssthresh: float | None = None
@@ -716,6 +726,51 @@ class DrrQueue(Model):
     """Weight of class 2. 0.01 to 100.0."""
     w3: float | None = None
     """Weight of class 3 and all further ones. 0.01 to 100.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Dualpi2Queue(Model):
+    """L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'."""
+
+    kind: Literal["dualpi2"] = "dualpi2"
+    alpha: float | None = None
+    """alpha, the integral gain [1/s]. 0.004 to 10000.0."""
+    beta: float | None = None
+    """beta, the proportional gain [1/s]. 0.004 to 10000.0."""
+    drop_early: bool | None = None
+    """Is the coupled decision made on arrival rather than at the head?"""
+    k: int | None = None
+    """k, the coupling factor. 1.0 to 255.0."""
+    l_aqm: Literal["step", "ramp"] | None = None
+    """What the L queue does by itself."""
+    min_qlen_step: int | None = None
+    """Packets that must wait behind for step or ramp to act (Linux's min_qlen_step, the RFC's
+    Th_len). 0.0 to 1000000.0.
+    """
+    overload: Literal["drop", "overflow"] | None = None
+    """What becomes of packets when k p' is above 1."""
+    preset: Literal["rfc9332"] | None = None
+    """Named values of the parameters; other keys override them. rfc9332: RFC 9332, appendix A.1:
+    T_update = min(target, RTT_max/3), alpha = 0.1 T_update/RTT_max^2 and beta = 0.3/RTT_max for
+    RTT_max = 100 ms, with the ramp from 0.8 to 1.2 ms.
+    """
+    range: Time | None = None
+    """The ramp's length in time: above threshold + range all are marked."""
+    scheduler: Literal["wrr", "ts-fifo"] | None = None
+    """Which queue is served."""
+    step_packets: int | None = None
+    """The step in packets that wait in the L queue, in place of time; 0: in time. 0.0 to 1000000.0.
+    """
+    t_update: Time | None = None
+    """t_update, time between two changes of p'."""
+    target: Time | None = None
+    """target, the delay to hold in the C queue."""
+    threshold: Time | None = None
+    """The step's threshold, or the ramp's lower one (minTh)."""
+    tshift: Time | None = None
+    """tshift, by how much older C's head must be than L's in the time-shifted FIFO."""
+    wc: int | None = None
+    """wc, the C queue's weight [per cent]; the L queue has the rest. 0.0 to 100.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2980,6 +3035,7 @@ QueueTable: TypeAlias = (
     | XcpCoreQueue
     | IxcpPlusQueue
     | XcpLawQueue
+    | Dualpi2Queue
 )
 
 Rate: TypeAlias = str

@@ -37,6 +37,9 @@ impl<S: Sender> Sender for Boxed<S> {
     fn ecn(&self) -> EcnUse {
         self.0.ecn()
     }
+    fn counts_marks(&self) -> bool {
+        self.0.counts_marks()
+    }
     fn carries(&mut self, flows: u32) {
         self.0.carries(flows);
     }

@@ -9,7 +9,7 @@
 
 use core::fmt::Debug;
 
-use units::Time;
+use units::{Span, Time};
 
 use crate::roles::{Backlog, Limit, PacketKind, Passing, Router, Verdict};
 
@@ -56,6 +56,14 @@ pub enum Order {
     StartTags,
     /// Deficit round robin over new, then old queues. RFC 8290 section 4.2.
     NewFirst,
+    /// Weighted round robin of the classes 0 and 1 by one credit: class 1 goes first while the
+    /// credit is not above 0. While both wait a packet of class 1 adds its bytes times the first
+    /// weight, one of class 0 takes its bytes times the second. It begins, whenever the line rests,
+    /// at a quantum times the difference of the weights. Linux's sch_dualpi2.
+    Credit(u32, u32),
+    /// The older of the heads of classes 0 and 1, where that of class 1 counts as so much older.
+    /// RFC 9332's time-shifted FIFO.
+    TimeShifted(Span),
 }
 
 /// What makes room for a packet that does not fit.
@@ -135,6 +143,8 @@ pub trait Scheduler: Router {
     fn weight(&self, _class: u32) -> f64 {
         1.0
     }
+    /// When the first packets of the classes 0 and 1 came. Comes before each [`Router::on_timer`].
+    fn on_heads(&mut self, _since: [Option<Time>; 2]) {}
     /// A packet is the next to be served, out of its queue already. Dropped, it makes room for the
     /// next of its queue; let go, it comes to [`Router::on_departure`].
     fn on_head(

@@ -75,6 +75,7 @@ mod tests {
             header: H::default(),
             code: Ecn::NotCapable,
             ece: false,
+            marks: 0,
         }
     }
 

@@ -388,6 +388,10 @@ macro_rules! protocols {
             pub fn ecn(&self) -> EcnUse {
                 match &self.kind { $( SenderKind::$variant(s) => s.ecn(), )* }
             }
+            /// As [`Sender::counts_marks`].
+            pub fn counts_marks(&self) -> bool {
+                match &self.kind { $( SenderKind::$variant(s) => s.counts_marks(), )* }
+            }
             /// As [`Sender::first_byte`].
             pub fn first_byte(&self) -> u32 {
                 match &self.kind { $( SenderKind::$variant(s) => s.first_byte(), )* }
@@ -695,6 +699,10 @@ macro_rules! queues {
             pub fn weight(&self, class: u32) -> f64 {
                 match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.weight(class)), )* }
             }
+            /// As [`Scheduler::on_heads`].
+            pub fn on_heads(&mut self, since: [Option<Time>; 2]) {
+                match self { $( AnyRouter::$variant(_r) => asked!($kind, _r.on_heads(since)), )* }
+            }
             /// As [`Scheduler::on_head`].
             pub fn on_head(
                 &mut self, now: Time, packet: Passing<'_, AnyHeader>, place: &mut Place<'_, AnyCell>,
@@ -777,6 +785,7 @@ fn opened<H: Listed>(ack: &mut Ack<AnyHeader>) -> Ack<H> {
         recovering: ack.recovering,
         code: ack.code,
         ece: ack.ece,
+        marks: ack.marks,
     }
 }
 
@@ -1178,4 +1187,7 @@ queues! {
     Uno { name: "uno", router: load::uno::UnoRouter, role: Feedback,
         summary: "EXPERIMENTAL: UNO's marks: is MLCP's load code at or above the packet's level?",
         source: "after Vasic, Kuntimaddi, Kostic, COMSNETS 2009" }
+    DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
+        summary: "L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'",
+        source: "RFC 9332; Linux's sch_dualpi2.c" }
 }

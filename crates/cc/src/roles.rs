@@ -186,8 +186,11 @@ pub struct Ack<H> {
     pub header: H,
     /// The ECN bits of the data packet ([`EcnUse::Codes`] only).
     pub code: Ecn,
-    /// RFC 3168's ECN-Echo ([`EcnUse::Classic`] only).
+    /// RFC 3168's ECN-Echo ([`EcnUse::Classic`] only); with AccECN: were any packets marked?
     pub ece: bool,
+    /// Packets that it tells were marked with CE. Where ACKs carry the code of their data packet
+    /// back ([`EcnUse::Codes`]) all that it delivers or none; with AccECN what the counters say.
+    pub marks: u32,
 }
 
 impl<H> Ack<H> {
@@ -195,7 +198,7 @@ impl<H> Ack<H> {
     #[inline]
     pub fn without_header(&self) -> Ack<()> {
         let &Ack { now, delivered, acked, lost, rtt, srtt, min_rtt, in_flight, .. } = self;
-        let &Ack { recovering, code, ece, .. } = self;
+        let &Ack { recovering, code, ece, marks, .. } = self;
         let header = ();
         Ack {
             now,
@@ -210,6 +213,7 @@ impl<H> Ack<H> {
             header,
             code,
             ece,
+            marks,
         }
     }
 }
@@ -278,6 +282,11 @@ pub trait Sender: Sized {
     /// How it uses the ECN bits; asked once.
     fn ecn(&self) -> EcnUse {
         EcnUse::None
+    }
+    /// Does it read what AccECN tells ([`Ack::marks`]) in place of its packets' codes? All that use
+    /// RFC 3168's ECN can do with it; asked once.
+    fn counts_marks(&self) -> bool {
+        self.ecn() == EcnUse::Classic
     }
     /// It is a macro-flow, and carries so many flows from now on.
     fn carries(&mut self, _flows: u32) {}

@@ -14,11 +14,12 @@ pub mod reports;
 
 use cc::registry::{AnyReceiver, AnySender};
 use cc::roles::{Ecn, EcnUse, Loss};
+use transport::accecn::{self, Told};
 use transport::{AckOutcome, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
 
 use crate::flow::events::{Echoed, Heard};
-use crate::packet::Pipe;
+use crate::packet::{Pipe, Pool};
 
 /// One access hop.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,8 @@ pub struct Source {
     pub started: bool,
     pub finished: bool,
     pub sender: AnySender,
+    /// AccECN's counters, where it is used.
+    pub accecn: Option<Box<accecn::Heard>>,
 }
 
 /// The receiving end of a flow.
@@ -155,6 +158,8 @@ pub struct Sink {
     pub armed: Time,
     /// Does the receiver choose what to acknowledge ([`crate::flow::reports`])?
     pub reports: bool,
+    /// AccECN's counters, where it is used; `ecn` is [`EcnUse::None`] then.
+    pub accecn: Option<Box<Told>>,
 }
 
 impl Sink {
@@ -257,6 +262,17 @@ impl Source {
         self.sender.on_loss(&Loss { now, kind, in_flight, lost, repeated });
     }
 
+    /// Takes AccECN's counters out of an ACK: how many packets it says were marked. A protocol of
+    /// RFC 3168 hears of a mark as of an echo.
+    pub fn count_marks(&mut self, field: accecn::Field, seen: &mut AckOutcome) -> u32 {
+        let Some(heard) = &mut self.accecn else { return 0 };
+        let marks = heard.on_ack(field, seen.delivered);
+        if marks > 0 && self.ecn == EcnUse::Classic && seen.loss.is_none() {
+            seen.loss = self.outbound.echo();
+        }
+        marks
+    }
+
     /// Tells the protocol of delivered data: `rtt`, header and code of the ACK, and what the
     /// transport makes of it.
     #[inline(always)] // for the hot path, which is not the only caller
@@ -266,6 +282,17 @@ impl Source {
 }
 
 impl Sink {
+    /// Stores what of the next ACK is in the pool's side tables.
+    #[cold]
+    #[inline(never)]
+    pub fn insert_side(&mut self, pool: &mut Pool) -> u32 {
+        let sack = pool.insert_sack(self.inbound.sack_blocks());
+        if let Some(told) = &mut self.accecn {
+            pool.insert_field(sack, told.ack());
+        }
+        sack
+    }
+
     /// Takes over from the flow that had this slot: its memory, and its pending event.
     pub fn take_over(&mut self, old: Sink) {
         self.armed = old.armed;

@@ -292,6 +292,11 @@ impl Link {
     /// Handles the routers' timers and says when the next is due.
     pub fn on_timer(&mut self, now: Time) -> Time {
         let backlog = self.queue.backlog();
+        if self.queue.has_classes()
+            && let Some(policy) = &mut self.routers.policy
+        {
+            policy.on_heads(self.queue.heads());
+        }
         for router in self.routers.iter_mut() {
             if router.next_timer() <= now {
                 router.on_timer(now, backlog);

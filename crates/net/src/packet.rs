@@ -3,6 +3,7 @@
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
 use transport::SackBlocks;
+use transport::accecn::Field;
 use units::Time;
 
 /// The handle that names no packet.
@@ -106,6 +107,8 @@ pub struct Pool {
     packets: Vec<Packet>,
     free: u32,
     sacks: Vec<SackBlocks>,
+    /// AccECN's fields beside `sacks`, as far as there are any.
+    fields: Vec<Field>,
     free_sacks: Vec<u32>,
 }
 
@@ -117,6 +120,7 @@ impl Pool {
             packets: Vec::new(),
             free: NONE,
             sacks: Vec::new(),
+            fields: Vec::new(),
             free_sacks: Vec::new(),
         }
     }
@@ -169,6 +173,20 @@ impl Pool {
                 (self.sacks.len() - 1) as u32
             }
         }
+    }
+
+    /// Stores AccECN's fields beside the SACK blocks that an ACK's `sack` names.
+    pub fn insert_field(&mut self, sack: u32, field: Field) {
+        let at = sack as usize;
+        if self.fields.len() <= at {
+            self.fields.resize(at + 1, Field::default());
+        }
+        self.fields[at] = field;
+    }
+
+    /// AccECN's fields there.
+    pub fn field(&self, sack: u32) -> Field {
+        self.fields[sack as usize]
     }
 
     /// The SACK blocks that an ACK's `sack` names.

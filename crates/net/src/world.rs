@@ -517,6 +517,9 @@ impl World {
     pub(crate) fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
+        if packet.sack() != NONE && source.accecn.is_some() {
+            return self.acknowledged_accurately(now, flow, id);
+        }
         source.acks_arrived += 1;
         let sack = match packet.sack() {
             NONE => &[][..],
@@ -534,8 +537,37 @@ impl World {
         }
         if seen.delivered > 0 {
             let Packet { header, ecn: code, signal: ece, .. } = *packet;
-            let echoed = Echoed { rtt, header, code, ece };
+            let echoed = Echoed { rtt, header, code, ece, marks: None };
             source.report_ack(now, echoed, &seen);
+        }
+        self.pool.remove(id);
+        if seen.finished {
+            self.finish(now, flow);
+        }
+        self.send(now, flow);
+    }
+
+    /// The same with AccECN's counters in place of an echo.
+    #[inline(never)]
+    fn acknowledged_accurately(&mut self, now: Time, flow: u32, id: u32) {
+        let source = &mut self.sources[flow as usize];
+        let packet = &self.pool[id];
+        source.acks_arrived += 1;
+        let sack = self.pool.sack(packet.sack()).as_slice();
+        let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
+        let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: false };
+        let mut seen = source.outbound.on_ack(now, &ack);
+        let marks = source.count_marks(self.pool.field(packet.sack()), &mut seen);
+        if let Some(loss) = seen.loss {
+            source.report_loss(now, &loss);
+            if !source.prompt {
+                self.probes.on_loss(now, flow, &loss);
+            }
+        }
+        if seen.delivered > 0 {
+            let code = if marks > 0 { Ecn::Ce } else { source.code };
+            let (header, ece, marks) = (packet.header, marks > 0, Some(marks));
+            source.report_ack(now, Echoed { rtt, header, code, ece, marks }, &seen);
         }
         self.pool.remove(id);
         if seen.finished {
@@ -616,9 +648,14 @@ impl World {
             Taken { now, id, waiting: sink.unanswered, pool: &self.pool, inbound: &sink.inbound };
         let back = sink.receiver.on_data(taken);
         let packet = &mut self.pool[id];
+        let arrived = packet.ecn;
         packet.header = back.header;
         packet.ecn = if matches!(sink.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
-        if seen.ack_now {
+        let mut ack_now = seen.ack_now;
+        if let Some(told) = &mut sink.accecn {
+            ack_now |= told.on_data(arrived, packet.size);
+        }
+        if ack_now {
             self.acknowledge(now, flow, id);
         } else {
             self.withhold_ack(now, flow, id);
@@ -636,7 +673,8 @@ impl World {
         sink.acks_sent += 1;
         self.access_hops += 1;
         let ack = sink.inbound.ack(now);
-        let sack = if ack.sack { self.pool.insert_sack(sink.inbound.sack_blocks()) } else { NONE };
+        let sack =
+            if ack.sack || sink.accecn.is_some() { sink.insert_side(&mut self.pool) } else { NONE };
         let access = &self.accesses[sink.access as usize];
         let packet = &mut self.pool[id];
         packet.turn_round(sack);

@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use cc::classes::{Order, Overflow, Plan};
 use cc::registry::AnyCell;
 use cc::roles::{Backlog, Limit};
+use units::Time;
 
 use crate::{Queue, Waiting};
 
@@ -101,12 +102,14 @@ pub struct Classes {
     virtual_time: f64,
     /// The largest finish tag.
     last_finish: f64,
+    /// Of [`Order::Credit`] [weighted bytes].
+    credit: i64,
 }
 
 impl Classes {
     pub(crate) fn new(plan: Plan, packet_bytes: u32) -> Classes {
         let quantum = if plan.quantum == 0 { packet_bytes } else { plan.quantum };
-        Classes {
+        let mut classes = Classes {
             plan,
             quantum: f64::from(quantum.max(1)),
             classes: vec![Class::default()],
@@ -118,7 +121,10 @@ impl Classes {
             numbers: 0,
             virtual_time: 0.0,
             last_finish: 0.0,
-        }
+            credit: 0,
+        };
+        classes.rest();
+        classes
     }
 
     /// The queue that holds a class's packets.
@@ -156,7 +162,7 @@ impl Classes {
         let v = self.virtual_time;
         let listed = &mut self.classes[class as usize];
         match self.plan.order {
-            Order::Fifo | Order::Priority => {}
+            Order::Fifo | Order::Priority | Order::Credit(..) | Order::TimeShifted(_) => {}
             Order::RoundRobin => {
                 (listed.listed, listed.deficit) = (Listed::Yes, 0);
                 self.turns.push_back(class);
@@ -181,6 +187,9 @@ impl Classes {
     /// A busy period is over: the next one's tags begin behind all of this one's.
     fn rest(&mut self) {
         self.virtual_time = self.virtual_time.max(self.last_finish);
+        if let Order::Credit(first, second) = self.plan.order {
+            self.credit = self.quantum as i64 * (i64::from(first) - i64::from(second));
+        }
     }
 
     fn select(&mut self, weight: impl Fn(u32) -> f64) -> Option<u32> {
@@ -193,7 +202,28 @@ impl Classes {
             Order::RoundRobin => self.select_by_turn(weight),
             Order::NewFirst => self.select_new_first(weight),
             Order::StartTags => self.select_by_tag(),
+            Order::Credit(..) => match [self.head(0), self.head(1)] {
+                [None, None] => {
+                    self.rest();
+                    None
+                }
+                [first, second] => {
+                    Some(u32::from(second.is_some() && (first.is_none() || self.credit <= 0)))
+                }
+            },
+            Order::TimeShifted(shift) => match [self.head(0), self.head(1)] {
+                [None, None] => None,
+                [Some(_), None] => Some(0),
+                [None, Some(_)] => Some(1),
+                [Some(first), Some(second)] => Some(u32::from(second <= first + shift)),
+            },
         }
+    }
+
+    /// When the first packet of a class came.
+    fn head(&self, class: u32) -> Option<Time> {
+        let class = self.classes.get(class as usize)?;
+        class.packets.front().map(|item| item.waiting.since)
     }
 
     fn select_by_turn(&mut self, weight: impl Fn(u32) -> f64) -> Option<u32> {
@@ -264,7 +294,19 @@ impl Classes {
         let served = &mut self.classes[class as usize];
         let empty = served.packets.is_empty();
         match self.plan.order {
-            Order::Fifo | Order::Priority => {}
+            Order::Fifo | Order::Priority | Order::TimeShifted(_) => {}
+            Order::Credit(first, second) => {
+                let both = self
+                    .classes
+                    .get(1 - class.min(1) as usize)
+                    .is_some_and(|other| !other.packets.is_empty());
+                let bytes = i64::from(size);
+                let change = match class {
+                    0 => -bytes * i64::from(second),
+                    _ => bytes * i64::from(first),
+                };
+                self.credit += if both { change } else { 0 };
+            }
             Order::RoundRobin => {
                 served.deficit -= i64::from(size);
                 if empty {
@@ -304,7 +346,9 @@ impl Classes {
         // What waits is listed, where there are lists.
         let class = match self.plan.order {
             Order::Fifo => return Longest::OnlyOne,
-            Order::Priority => classes.max_by_key(by_bytes),
+            Order::Priority | Order::Credit(..) | Order::TimeShifted(_) => {
+                classes.max_by_key(by_bytes)
+            }
             Order::RoundRobin | Order::NewFirst => {
                 self.turns.iter().chain(&self.new).copied().max_by_key(by_bytes)
             }
@@ -341,6 +385,17 @@ impl Queue {
     pub fn class_backlog(&self, class: u32) -> Backlog {
         let class = self.classes.as_ref().and_then(|all| all.classes.get(class as usize));
         class.map_or(Backlog::default(), |class| class.backlog)
+    }
+
+    /// When the first packets of the classes 0 and 1 came.
+    pub fn heads(&self) -> [Option<Time>; 2] {
+        self.classes.as_ref().map_or([None; 2], |classes| [0, 1].map(|class| classes.head(class)))
+    }
+
+    /// After a drop at the head, may another queue than the one selected be the next?
+    pub fn selects_anew(&self) -> bool {
+        let order = self.classes.as_ref().map(|classes| classes.plan.order);
+        matches!(order, Some(Order::TimeShifted(_)))
     }
 
     /// What the router keeps in cell `number`.

@@ -19,7 +19,7 @@ use crate::file::line_keys::{Between, JitterForm, LossForm, ReorderFile, StepFil
 use crate::file::sources::{ArrivalsForm, SizeForm};
 use crate::model::era::Era;
 use crate::model::line::DelayLaw;
-use crate::model::{Rttvar, Series, Start};
+use crate::model::{AccEcn, Rttvar, Series, Start};
 use crate::syntax::declaration::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Named, Opaque, Word, table, word_values,
 };
@@ -107,6 +107,9 @@ table! {
         delayed_ack: OffOrTime = optional("the era's; papers \"off\"");
         /// RFC 3042: the first two duplicate ACKs let new data out.
         limited_transmit: bool = optional("the era's; papers true");
+        /// AccECN (RFC 9768) in place of RFC 3168's echo and of ideal feedback, for all protocols
+        /// that use ECN: "off", "ace" (three bits) or "option" (and the option's counts of bytes).
+        accecn: AccEcn = optional("\"off\"");
     }
 }
 
@@ -123,6 +126,7 @@ impl TransportFile {
             "dup_thresh" => self.dup_thresh.is_some(),
             "delayed_ack" => self.delayed_ack.is_some(),
             "limited_transmit" => self.limited_transmit.is_some(),
+            "accecn" => self.accecn.is_some(),
             _ => false,
         }
     }
@@ -459,6 +463,13 @@ impl Word for Rttvar {
     }
 }
 
+impl Word for AccEcn {
+    const WHAT: &'static str = "accecn";
+    fn all() -> Vec<(&'static str, AccEcn)> {
+        AccEcn::ALL.iter().map(|accecn| (accecn.name(), *accecn)).collect()
+    }
+}
+
 impl Word for Recovery {
     const WHAT: &'static str = "recovery";
     fn all() -> Vec<(&'static str, Recovery)> {
@@ -466,4 +477,4 @@ impl Word for Recovery {
     }
 }
 
-word_values!(TopologyKind, Direction, Gaps, Rttvar, Recovery);
+word_values!(TopologyKind, Direction, Gaps, Rttvar, AccEcn, Recovery);

@@ -102,6 +102,33 @@ pub struct Transport {
     pub delayed_ack: Option<Span>,
     /// RFC 3042: do the first two duplicate ACKs let new data out?
     pub limited_transmit: bool,
+    /// How ACKs tell of marks, where the protocol knows ECN.
+    pub accecn: AccEcn,
+}
+
+/// What is used of AccECN (RFC 9768).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccEcn {
+    /// Nothing: RFC 3168's echo, or the code of each ACK's data packet.
+    Off,
+    /// The three bits of the ACE field.
+    Ace,
+    /// These, and the option with the counts of bytes.
+    Option,
+}
+
+impl AccEcn {
+    /// All of them.
+    pub const ALL: [AccEcn; 3] = [AccEcn::Off, AccEcn::Ace, AccEcn::Option];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccEcn::Off => "off",
+            AccEcn::Ace => "ace",
+            AccEcn::Option => "option",
+        }
+    }
 }
 
 /// When an RTT sample that lowers the estimate of the RTT's variation counts; one that raises it

@@ -171,6 +171,7 @@ fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
             .limited_transmit
             .as_ref()
             .map_or(default.limited_transmit, |x| x.value),
+        accecn: file.accecn.as_ref().map_or(default.accecn, |given| given.value),
     })
 }
 

@@ -18,6 +18,7 @@
 //!   asked for, the limited transmit of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
+//! - [`accecn`], the counters of RFC 9768 of both halves.
 //!
 //! Where the RFCs leave a choice:
 //!
@@ -46,6 +47,7 @@
 //! - A window below one segment counts as one: otherwise nothing would ever be sent again.
 #![forbid(unsafe_code)]
 
+pub mod accecn;
 mod exchange;
 mod inbound;
 mod outbound;

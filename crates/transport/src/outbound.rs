@@ -436,6 +436,12 @@ impl Outbound {
         self.outcome(acked, acked, 0, loss)
     }
 
+    /// An ACK has told of marks by AccECN ([`crate::accecn`]) rather than ECE: what is to be
+    /// reported to a controller of RFC 3168, unless the same ACK made a loss known.
+    pub fn echo(&mut self) -> Option<LossEvent> {
+        self.on_ece()
+    }
+
     /// ECE counts once per window of data, and not for a window reduced for another reason (RFC
     /// 3168, section 6.1.2).
     #[cold]

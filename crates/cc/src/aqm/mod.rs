@@ -12,6 +12,7 @@ pub mod csfq;
 pub mod dropfront;
 pub mod droptail;
 pub mod drr;
+pub mod dualpi2;
 pub(crate) mod early;
 pub mod fq_codel;
 pub mod mecn;

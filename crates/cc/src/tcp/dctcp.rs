@@ -6,7 +6,8 @@
 //! true (not gentle it drops).
 //!
 //! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's
-//! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does.
+//! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does; with
+//! `accecn` in the scenario, what RFC 9768's counters tell.
 //!
 //! ```math
 //! alpha <- (1 - g)*alpha + g*F  once per window, with F its share of marked packets (eq. 1)
@@ -26,13 +27,17 @@ use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderCo
 use crate::tcp::window::{Avoidance, CWND, Frame, Round, SSTHRESH, Window, in_use, window_params};
 
 window_params! {
-    ecn = EcnUse::Codes(Ecn::Ect0);
+    ecn = |params| EcnUse::Codes(if params.ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
     /// The sender's parameters.
     pub struct DctcpParams {
         /// g, weight of the last window in alpha (section 4.2: 1/16).
         g: f64 = 0.0625 => (1e-4, 1.0);
         /// alpha at the start (section 3.3: 1).
         alpha_0: f64 = 1.0 => (0.0, 1.0);
+        /// Do its packets say that they are L4S's, ECT(1) (RFC 9331 section 4.1), rather than
+        /// ECT(0)? Over an L4S queue between few flows or in a data centre: it has not all that
+        /// RFC 9331 asks of a sender on the Internet.
+        ect1: bool = false;
     }
 }
 
@@ -88,11 +93,9 @@ impl Avoidance for Dctcp {
     fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         let marked = ack.code == Ecn::Ce;
         self.acked += f64::from(ack.delivered);
-        if marked {
-            self.marked += f64::from(ack.delivered);
-        }
+        self.marked += f64::from(ack.marks);
         if self.window.is_over(frame) && self.acked > 0.0 {
-            self.alpha += self.g * (self.marked / self.acked - self.alpha);
+            self.alpha += self.g * ((self.marked / self.acked).min(1.0) - self.alpha);
             (self.acked, self.marked) = (0.0, 0.0);
         }
         if marked && !ack.recovering && frame.una > self.cut {
@@ -124,7 +127,7 @@ mod tests {
     use crate::tests::{ack, avoiding, lost, near, round_trip};
 
     fn marked() -> Ack<()> {
-        Ack { code: Ecn::Ce, ..ack(1) }
+        Ack { code: Ecn::Ce, marks: 1, ..ack(1) }
     }
 
     fn plain() -> Ack<()> {

@@ -54,8 +54,8 @@ pub trait WindowParams: Params {
     fn common(&self) -> Common;
 }
 
-/// As `params!`, with the parameters that all windows share at the end. With `ecn = ...;` in front
-/// the use of ECN is that, and not the user's choice.
+/// As `params!`, with the parameters that all windows share at the end. With `ecn = |params| ...;`
+/// in front the use of ECN is that, and not the user's choice of RFC 3168 or none.
 macro_rules! window_params {
     (@declare [$($ecn:tt)*] $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }
         $( presets { $($presets:tt)* } )?
@@ -90,9 +90,9 @@ macro_rules! window_params {
             }
         }
     };
-    (ecn = $ecn:expr; $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
+    (ecn = |$params:ident| $ecn:expr; $(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
         window_params! { @declare [] $(#[$meta])* pub struct $name { $($own)* } }
-        window_params! { @common $name, _params => $ecn }
+        window_params! { @common $name, $params => $ecn }
     };
     ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }
         $( presets { $($presets:tt)* } )?
@@ -228,6 +228,11 @@ impl<A: Avoidance> Sender for Window<A> {
 
     fn ecn(&self) -> EcnUse {
         self.ecn
+    }
+
+    /// DCTCP's too.
+    fn counts_marks(&self) -> bool {
+        self.ecn != EcnUse::None
     }
 
     #[inline]

@@ -209,6 +209,7 @@ fn stamp() -> impl Strategy<Value = AnyHeader> {
                 header: Stamp::default(),
                 code: Ecn::NotCapable,
                 ece: false,
+                marks: 0,
             });
             let departing = departing(now + later, in_flight, None, false);
             sampler.on_send(&departing, f64::from(delivered)).wrap()
@@ -238,6 +239,7 @@ fn acked() -> impl Strategy<Value = Operation> {
                 header,
                 code,
                 ece: in_flight % 2 == 1,
+                marks: if code == Ecn::Ce { lost } else { 0 },
             }))
         },
     )

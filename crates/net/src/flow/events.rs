@@ -68,6 +68,8 @@ pub struct Echoed {
     pub header: AnyHeader,
     pub code: Ecn,
     pub ece: bool,
+    /// Packets that AccECN's counters say were marked; `None` without it.
+    pub marks: Option<u32>,
 }
 
 /// An ACK that brings news, at its source.
@@ -94,6 +96,11 @@ impl From<Heard<'_>> for Ack<AnyHeader> {
             header: ack.header,
             code: ack.code,
             ece: ack.ece,
+            marks: match ack.marks {
+                Some(marks) => marks,
+                None if ack.code == Ecn::Ce => seen.delivered,
+                None => 0,
+            },
         }
     }
 }

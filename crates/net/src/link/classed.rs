@@ -172,6 +172,9 @@ impl Link {
                 self.count_drop(now, packet);
                 gone.push(waiting);
                 again = true;
+                if self.queue.selects_anew() {
+                    break;
+                }
             }
         }
     }

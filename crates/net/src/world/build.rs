@@ -6,7 +6,8 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{App, Crossing, Group, Island, RouterPart, Rttvar, Scenario};
+use scenario::{AccEcn, App, Crossing, Group, Island, RouterPart, Rttvar, Scenario};
+use transport::accecn::{Heard, Told};
 use transport::{Config, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
@@ -280,6 +281,8 @@ pub struct Mould {
     /// Of its ACKs.
     reverse: Way,
     config: Config,
+    /// What those with ECN use of AccECN.
+    accecn: AccEcn,
     /// See [`Source::prompt`].
     source_prompt: bool,
     /// See [`Sink::prompt`].
@@ -315,6 +318,7 @@ impl Mould {
             forward: Way::over(&group.path),
             reverse: Way::over(&group.reverse),
             config,
+            accecn: scenario.transport.accecn,
             source_prompt: !probe::watches_source(scenario, number) && !relayed && !relays,
             sink_prompt: at_once(&config) && !relayed,
         }
@@ -343,6 +347,7 @@ impl Mould {
                 every_sample: transport.rttvar == Rttvar::Ack,
                 ..Config::default()
             },
+            accecn: AccEcn::Off,
             source_prompt: false,
             sink_prompt: false,
         }
@@ -382,7 +387,8 @@ impl Mould {
     }
 
     /// The receiving end of a flow with these access hops.
-    fn sink(&self, access: u32, ecn: EcnUse, receiver: AnyReceiver) -> Sink {
+    fn sink(&self, access: u32, (ecn, accurate): (EcnUse, bool), receiver: AnyReceiver) -> Sink {
+        let told = || Box::new(Told::new(self.accecn == AccEcn::Option));
         Sink {
             ack_up: Pipe::EMPTY,
             down: Pipe::EMPTY,
@@ -392,7 +398,7 @@ impl Mould {
             down_hop: Hop::FREE,
             up_hop: Hop::FREE,
             unanswered: NONE,
-            ecn,
+            ecn: if accurate { EcnUse::None } else { ecn },
             prompt: self.sink_prompt,
             held: false,
             receiver,
@@ -403,6 +409,7 @@ impl Mould {
             acks_sent: 0,
             armed: Time::NEVER,
             reports: self.config.reports,
+            accecn: accurate.then(told),
         }
     }
 
@@ -415,6 +422,7 @@ impl Mould {
         let context = SenderContext { packet_bytes, initial_window, routers, stream, host };
         let (sender, receiver) = self.params.build(&context);
         let ecn = sender.ecn();
+        let accurate = self.accecn != AccEcn::Off && sender.counts_marks();
         let transfer = Transfer::of(bytes, packet_bytes);
         let source = Source {
             up: Pipe::EMPTY,
@@ -439,8 +447,9 @@ impl Mould {
             started: false,
             finished: false,
             sender,
+            accecn: accurate.then(|| Box::new(Heard::new(packet_bytes))),
         };
-        let sink = self.sink(access, ecn, receiver);
+        let sink = self.sink(access, (ecn, accurate), receiver);
         let annals = Annals {
             start,
             stop,

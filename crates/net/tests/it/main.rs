@@ -1,6 +1,7 @@
 //! Runs of whole scenarios: what comes of them beside theory, books that must balance, and papers'
 //! claims.
 
+mod accecn;
 mod aqm;
 mod arrivals;
 mod bbr;
@@ -8,6 +9,7 @@ mod claims;
 mod common;
 mod delay_based;
 mod dpcp;
+mod dualpi2;
 mod inside;
 mod islands;
 mod lines;

@@ -1,4 +1,5 @@
 //! Queues as a link drives them.
 
 mod csfq;
+mod dualpi2;
 mod scheduler;

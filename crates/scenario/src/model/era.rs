@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use units::Span;
 
 use crate::error::Fault;
-use crate::model::{Rttvar, Transport};
+use crate::model::{AccEcn, Rttvar, Transport};
 use crate::output::toml::{parameter, transport_values};
 use crate::syntax::declaration::{Definitions, FileValue, Word, read_word};
 use crate::syntax::document::Node;
@@ -96,6 +96,7 @@ impl Era {
             dup_thresh: 3,
             delayed_ack: None,
             limited_transmit: true,
+            accecn: AccEcn::Off,
         };
         match self {
             Era::Papers => papers,

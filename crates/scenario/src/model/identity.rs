@@ -7,7 +7,7 @@ use cc::roles::Limit;
 
 use crate::model::parts::Parts;
 use crate::model::{
-    Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
+    AccEcn, Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
 };
 
 /// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the versions of the
@@ -47,6 +47,10 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     text.line("dup_thresh", &[&transport.dup_thresh]);
     text.line("delayed_ack_ps", &[&transport.delayed_ack.map(|delay| delay.0)]);
     text.line("limited_transmit", &[&transport.limited_transmit]);
+    // As with `LATER`: runs without it have the name they had.
+    if transport.accecn != AccEcn::Off {
+        text.line("accecn", &[&transport.accecn.name()]);
+    }
     for link in &scenario.links {
         link_lines(text, link);
     }
@@ -114,7 +118,14 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
     protocol.values().for_each(|entry| parameter_line(text, entry));
 }
 
+/// Parameters that came after runs had been named, each with the default that does what those runs
+/// did. Where it has that it is not said, so that their names stand.
+const LATER: [(&str, Value); 1] = [("ect1", Value::Flag(false))];
+
 fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
+    if LATER.contains(&(spec.name, value)) {
+        return;
+    }
     match value {
         Value::Flag(flag) => text.line(spec.name, &[&flag]),
         Value::Count(count) => text.line(spec.name, &[&count]),

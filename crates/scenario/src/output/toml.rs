@@ -155,7 +155,7 @@ fn transport(out: &mut Out, transport: &Transport, origins: &Origins) {
 }
 
 /// The transport's keys with their values as they stand in a file.
-pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 9] {
+pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 10] {
     [
         ("min_rto", span(transport.min_rto)),
         ("max_rto", span(transport.max_rto)),
@@ -166,6 +166,7 @@ pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String)
         ("dup_thresh", transport.dup_thresh.to_string()),
         ("delayed_ack", transport.delayed_ack.map_or(quoted("off"), span)),
         ("limited_transmit", transport.limited_transmit.to_string()),
+        ("accecn", quoted(transport.accecn.name())),
     ]
 }
 

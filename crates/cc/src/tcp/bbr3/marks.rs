@@ -1,6 +1,6 @@
 //! ECN by Linux's rules (D8).
 
-use crate::roles::{Ack, Ecn};
+use crate::roles::{Ack, Ecn, EcnUse};
 use crate::tcp::delivery::Stamp;
 
 /// Linux's bbr_ecn_alpha_gain, bbr_ecn_factor, bbr_ecn_thresh.
@@ -18,23 +18,26 @@ pub(super) struct Marks {
     pub startup_rounds: u32,
     /// The share in the last round was [`ECN_THRESH`] or more.
     pub high: bool,
-    pub used: bool,
+    pub using: EcnUse,
 }
 
 impl Marks {
     /// Before the first.
-    pub fn new(used: bool) -> Marks {
-        Marks { alpha: 1.0, delivered: 0, ce: 0, startup_rounds: 0, high: false, used }
+    pub fn new(used: bool, ect1: bool) -> Marks {
+        let using = match (used, ect1) {
+            (false, _) => EcnUse::None,
+            (true, false) => EcnUse::Codes(Ecn::Ect0),
+            (true, true) => EcnUse::Codes(Ecn::Ect1),
+        };
+        Marks { alpha: 1.0, delivered: 0, ce: 0, startup_rounds: 0, high: false, using }
     }
 
     /// An ACK has come; at the end of a round alpha is renewed.
     pub fn on_ack(&mut self, ack: &Ack<Stamp>) {
         self.high = false;
-        if self.used {
+        if self.using != EcnUse::None {
             self.delivered = self.delivered.saturating_add(ack.delivered);
-            if ack.code == Ecn::Ce {
-                self.ce = self.ce.saturating_add(ack.delivered);
-            }
+            self.ce = self.ce.saturating_add(ack.marks);
         }
     }
 
@@ -42,7 +45,7 @@ impl Marks {
     pub fn end_round(&mut self) -> bool {
         let marked = self.ce > 0;
         if self.delivered > 0 {
-            let share = f64::from(self.ce) / f64::from(self.delivered);
+            let share = (f64::from(self.ce) / f64::from(self.delivered)).min(1.0);
             self.alpha += ECN_ALPHA_GAIN * (share - self.alpha);
             self.high = share >= ECN_THRESH;
             self.startup_rounds = if self.high { self.startup_rounds.saturating_add(1) } else { 0 };

@@ -35,12 +35,12 @@
 //! - D6: packets leave one by one: the send quantum only makes the offload budget.
 //! - D7: volumes are whole packets, a BDP rounded up, a share of a bound down. The filter for
 //!   aggregated ACKs, version 1's, and the times in packets' stamps are in single precision.
-//! - D8: ECN is not in the draft; with `ecn = true` it is Linux's (v3): packets are ECT(0), for
-//!   queues that mark early and shallow, and each ACK echoes its packet's mark; alpha is the share
-//!   of marks, averaged per round with gain 1/16; a marked round takes alpha/3 off
-//!   inflight_shortterm; a round with half its packets marked ends UP as 2 % of losses do, and two
-//!   of them Startup. Marks are counted per round, not per flight; at any RTT (Linux: up to 5 ms);
-//!   no early probe when marks cease; no PLB.
+//! - D8: ECN is not in the draft; with `ecn = true` it is Linux's (v3): packets are ECT(0)
+//!   (`ect1`: ECT(1)), for queues that mark early and shallow, and each ACK echoes its packet's
+//!   mark; alpha is the share of marks, averaged per round with gain 1/16; a marked round takes
+//!   alpha/3 off inflight_shortterm; a round with half its packets marked ends UP as 2 % of losses
+//!   do, and two of them Startup. Marks are counted per round, not per flight; at any RTT (Linux:
+//!   up to 5 ms); no early probe when marks cease; no PLB.
 //! - D9: edition 06 (July 2026) has ProbeRTT each 10 s, tied to the RTprop filter, and
 //!   precautionary probes; neither is here. `probe_rtt_interval` sets the time.
 
@@ -60,9 +60,7 @@ use self::marks::Marks;
 use self::probe_bw::Cycle;
 use self::probe_rtt::LeastRtt;
 use self::startup::Pipe;
-use crate::roles::{
-    Ack, Departing, Echo, Ecn, EcnUse, Loss, LossKind, Sender, SenderContext, Variable,
-};
+use crate::roles::{Ack, Departing, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
 use crate::tcp::model::{Aggregates, Dice, Episode, Mending, describe};
 
@@ -83,6 +81,9 @@ params! {
         probe_rtt_interval: Span = Span::from_secs(5) => (0.1, 1000.0);
         /// Does it use ECN, by Linux's rules for shallow marking (D8)?
         ecn: bool = false;
+        /// With ECN: are its packets ECT(1), for an L4S queue, rather than ECT(0)? As `dctcp` it
+        /// has not all that RFC 9331 asks of a sender on the Internet.
+        ect1: bool = false;
     }
 }
 
@@ -335,7 +336,7 @@ impl Sender for Bbr3 {
             pipe: Pipe::default(),
             cycle: Cycle::NEW,
             bounds: Bounds::NEW,
-            marks: Marks::new(params.ecn),
+            marks: Marks::new(params.ecn, params.ect1),
             least: LeastRtt::default(),
             drain_start_round: 0,
             max_bw: [0.0; 2],
@@ -356,7 +357,11 @@ impl Sender for Bbr3 {
     }
 
     fn ecn(&self) -> EcnUse {
-        if self.marks.used { EcnUse::Codes(Ecn::Ect0) } else { EcnUse::None }
+        self.marks.using
+    }
+
+    fn counts_marks(&self) -> bool {
+        self.marks.using != EcnUse::None
     }
 
     fn on_send(&mut self, segment: &Departing) -> Stamp {

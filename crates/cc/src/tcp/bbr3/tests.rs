@@ -1,6 +1,7 @@
 //! Numbers worked by hand from the draft.
 
 use super::*;
+use crate::roles::Ecn;
 use crate::tests::{ack, ack_after, departing, loss, ms, near, sender_context};
 
 const RTT: Span = Span::from_millis(40);
@@ -258,7 +259,7 @@ fn marks_take_off_a_third_of_alpha() {
     let mut bbr = Bbr3 { marks: Bbr3::new(&params, &sender_context(10.0)).marks, ..plain };
     assert_eq!((bbr.ecn(), self::bbr().ecn()), (EcnUse::Codes(Ecn::Ect0), EcnUse::None));
     for code in [Ecn::Ce, Ecn::Ect0] {
-        bbr.marks.on_ack(&Ack { code, ..ack(10) });
+        bbr.marks.on_ack(&Ack { code, marks: if code == Ecn::Ce { 10 } else { 0 }, ..ack(10) });
     }
     bbr.bounds.loss_round_start = true;
     bbr.update_signals(&sample(0.0));

@@ -301,6 +301,7 @@ fn ack(sender: &mut XcpSender, feedback: f64) {
         header: XcpHeader { feedback, ..XcpHeader::default() },
         code: Ecn::NotCapable,
         ece: false,
+        marks: 0,
     });
 }
 
