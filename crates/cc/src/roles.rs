@@ -197,9 +197,14 @@ impl<H> Ack<H> {
     /// The same as a protocol without a header reads it.
     #[inline]
     pub fn without_header(&self) -> Ack<()> {
+        self.with_header(())
+    }
+
+    /// The same with another header, for a protocol that is built upon one.
+    #[inline]
+    pub fn with_header<G>(&self, header: G) -> Ack<G> {
         let &Ack { now, delivered, acked, lost, rtt, srtt, min_rtt, in_flight, .. } = self;
         let &Ack { recovering, code, ece, marks, .. } = self;
-        let header = ();
         Ack {
             now,
             delivered,

@@ -26,7 +26,7 @@ use crate::tcp::dctcp::DctcpReceiver;
 use crate::tcp::window::{Avoidance, CWND, Frame, SSTHRESH, Window, window_params};
 
 window_params! {
-    ecn = EcnUse::Codes(Ecn::Ect0);
+    ecn = |_params| EcnUse::Codes(Ecn::Ect0);
     /// The sender's parameters.
     pub struct JerseyParams {}
 }

@@ -16,7 +16,7 @@ use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderCo
 use crate::tcp::window::{Avoidance, CWND, Frame, SSTHRESH, Window, in_use, window_params};
 
 window_params! {
-    ecn = EcnUse::Codes(Ecn::Ect1);
+    ecn = |_params| EcnUse::Codes(Ecn::Ect1);
     /// The sender's parameters.
     pub struct MecnSenderParams {
         /// beta_1, what incipient congestion takes from the window (20 %).

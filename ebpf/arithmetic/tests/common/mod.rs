@@ -65,5 +65,6 @@ pub fn ack<H>(now_us: u64, srtt_us: Option<u32>, code: Ecn, header: H) -> Ack<H>
         header,
         code,
         ece: false,
+        marks: 0,
     }
 }

@@ -205,20 +205,7 @@ impl Sender for UnoSender {
             Ecn::Ect0 | Ecn::Ect1 => self.load = self.load.min(level - 1),
         }
         let header = MlcpHeader::new(self.load, mlcp::FIRST_T_P, ack.srtt);
-        self.mlcp.on_ack(&Ack {
-            header,
-            now: ack.now,
-            delivered: ack.delivered,
-            acked: ack.acked,
-            lost: ack.lost,
-            rtt: ack.rtt,
-            srtt: ack.srtt,
-            min_rtt: ack.min_rtt,
-            in_flight: ack.in_flight,
-            recovering: ack.recovering,
-            code: ack.code,
-            ece: ack.ece,
-        });
+        self.mlcp.on_ack(&ack.with_header(header));
     }
 
     fn on_loss(&mut self, loss: &Loss) {
