@@ -166,6 +166,7 @@ impl Flow {
             ece: false,
             header: back.header,
             code: back.code,
+            marks: 0,
         });
         if self.sender.next_timer() <= now {
             self.sender.on_timer(now);

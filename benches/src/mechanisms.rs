@@ -87,7 +87,7 @@ fn transfer(recovery: Recovery, loss_every: u64, segments: u64) {
     let mut now = Time::ZERO;
     for _ in 0..segments {
         now = now + SEGMENT_TIME;
-        while let Some(segment) = outbound.next_segment(black_box(WINDOW)) {
+        while let Some(segment) = outbound.next_segment(now, black_box(WINDOW)) {
             outbound.on_sent(now);
             path.push_back(segment);
         }
@@ -95,7 +95,7 @@ fn transfer(recovery: Recovery, loss_every: u64, segments: u64) {
             Some(segment) if lost(&segment, loss_every) => {}
             Some(segment) => deliver(now, segment, &mut outbound, &mut inbound),
             None => {
-                black_box(outbound.on_timeout(now));
+                black_box(outbound.on_timer(now));
             }
         }
     }
