@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from clearpipe.values import Model
 
 __all__ = [
+    "AimdQueueProtocol",
     "AredQueue",
     "AvqQueue",
     "Bbr3Protocol",
@@ -27,6 +28,8 @@ __all__ = [
     "Buffer",
     "Bytes",
     "CdfSize",
+    "CharnyProtocol",
+    "CharnyQueue",
     "ChokeQueue",
     "CodelQueue",
     "CompoundProtocol",
@@ -35,6 +38,8 @@ __all__ = [
     "Cubic2005Protocol",
     "CubicProtocol",
     "DctcpProtocol",
+    "DecbitProtocol",
+    "DecbitQueue",
     "DpcpProtocol",
     "DpcpQueue",
     "DropfrontQueue",
@@ -42,6 +47,8 @@ __all__ = [
     "DrrQueue",
     "Dualpi2Queue",
     "Dumbbell",
+    "EricaProtocol",
+    "EricaQueue",
     "EveryLoss",
     "FastProtocol",
     "Flows",
@@ -57,6 +64,7 @@ __all__ = [
     "IxcpPlusQueue",
     "IxcpProtocol",
     "IxcpQueue",
+    "JerseyProtocol",
     "JetmaxProtocol",
     "JetmaxQueue",
     "Jitter",
@@ -66,11 +74,17 @@ __all__ = [
     "Map",
     "MaxnetProtocol",
     "MaxnetQueue",
+    "MecnProtocol",
+    "MecnQueue",
     "MlcpProtocol",
     "MlcpQueue",
+    "MpcpProtocol",
+    "MpcpQueue",
     "NbitProtocol",
     "NbitQueue",
     "NewrenoProtocol",
+    "OsuProtocol",
+    "OsuQueue",
     "Packets",
     "ParkingLot",
     "PiQueue",
@@ -105,6 +119,8 @@ __all__ = [
     "TimeLaw",
     "Transport",
     "UdpProtocol",
+    "UnoProtocol",
+    "UnoQueue",
     "VcpEndhostProtocol",
     "VcpFriendlyProtocol",
     "VcpProtocol",
@@ -119,12 +135,39 @@ __all__ = [
     "XcpDivisionFreeQueue",
     "XcpFriendlyProtocol",
     "XcpFriendlyQueue",
+    "XcpIntegerQueue",
     "XcpLawQueue",
     "XcpMisbehavingProtocol",
     "XcpPoliceQueue",
     "XcpProtocol",
     "XcpQueue",
+    "XcpRProtocol",
 ]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AimdQueueProtocol(Model):
+    """AIMD whose cut is RTTmin/RTTmax, so that small buffers keep the link full."""
+
+    kind: Literal["aimd-queue"] = "aimd-queue"
+    beta_max: float | None = None
+    """The most that it leaves (D2). 0.01 to 0.999."""
+    beta_min: float | None = None
+    """The least that a cut leaves of the window. 0.01 to 0.99."""
+    ecn: bool | None = None
+    """Does it use ECN (RFC 3168)?"""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -241,7 +284,7 @@ class Bbr3Protocol(Model):
     probe_rtt_interval: Time | None = None
     """BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.13.2)."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -274,7 +317,7 @@ class BbrProtocol(Model):
     probe_rtt_time: Time | None = None
     """Least time in ProbeRTT at four packets (tcp_bbr.c: bbr_probe_rtt_mode_ms)."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -304,15 +347,15 @@ class BicProtocol(Model):
     packets per RTT, which are laws and no numbers of this one.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     s_max: float | None = None
     """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
     s_min: float | None = None
     """S_min, smallest increase per RTT [packets]. 1e-06 to 1.0."""
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -337,13 +380,13 @@ class BinomialProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     rule: Literal["sqrt", "iiad", "own"] | None = None
     """The rule: SQRT, IIAD, or own with k and l (section II)."""
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -383,7 +426,7 @@ class BmccProtocol(Model):
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - f)/f. 0.0 to 10.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     t_p: Time | None = None
@@ -419,6 +462,28 @@ class CdfSize(Model):
     """A file of two columns, bytes and cumulative probability from 0 to 1, or the same as a list of
     pairs. Both ascend, the last probability is 1; linear in between.
     """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CharnyProtocol(Model):
+    """Explicit rates by consistent marking: what flows held elsewhere leave, in equal parts."""
+
+    kind: Literal["charny"] = "charny"
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CharnyQueue(Model):
+    """Charny's switch: records every flow's rate and advertises what is left for the others."""
+
+    kind: Literal["charny"] = "charny"
+    interval: Time | None = None
+    """A flow that sends nothing for two of these is forgotten (D3)."""
+    target: float | None = None
+    """C over the capacity (D4). 0.01 to 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -475,11 +540,11 @@ class CompoundProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
     zeta: float | None = None
     """zeta, how fast it falls with the backlog. 0.0 to 100.0."""
 
@@ -536,13 +601,13 @@ class Cubic2005Protocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     s_max: float | None = None
     """S_max, largest growth [packets/s] (section 3.1). 0.01 to 1000000000.0."""
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
     tcp_friendly: bool | None = None
     """The TCP mode (section 3.2)."""
 
@@ -572,11 +637,11 @@ class CubicProtocol(Model):
     numbers (net/ipv4/tcp_cubic.c, version 2.1): a loss leaves 819/1024.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
     tcp_friendly: bool | None = None
     """The Reno-friendly region (section 4.3)."""
 
@@ -602,11 +667,39 @@ class DctcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DecbitProtocol(Model):
+    """DECbit: half of the bits of every second window decide."""
+
+    kind: Literal["decbit"] = "decbit"
+    cutoff: float | None = None
+    """The share of set bits from which on the window shrinks. 0.0 to 1.0."""
+    decrease: float | None = None
+    """By what it is multiplied else. 0.0 to 1.0."""
+    increase: float | None = None
+    """By what it grows [packets]. 0.0 to 1000.0."""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DecbitQueue(Model):
+    """DECbit: marks while the average queue of two busy cycles is one packet or more."""
+
+    kind: Literal["decbit"] = "decbit"
+    threshold: float | None = None
+    """The average queue, the packet in service counted, from which on the bit is set [packets]. 0.0
+    to 1000000000.0.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -649,7 +742,7 @@ class DpcpProtocol(Model):
     when the window allows. 0.0 to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     relapses: int | None = None
@@ -768,7 +861,8 @@ class Dualpi2Queue(Model):
     threshold: Time | None = None
     """The step's threshold, or the ramp's lower one (minTh)."""
     tshift: Time | None = None
-    """tshift, by how much older C's head must be than L's in the time-shifted FIFO."""
+    """tshift, by how much older C's head must be than L's in the time-shifted FIFO (appendix A.2).
+    """
     wc: int | None = None
     """wc, the C queue's weight [per cent]; the L queue has the rest. 0.0 to 100.0."""
 
@@ -817,6 +911,30 @@ class Dumbbell(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class EricaProtocol(Model):
+    """ERICA: the larger of a fair share and of the rate over the load."""
+
+    kind: Literal["erica"] = "erica"
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class EricaQueue(Model):
+    """ERICA's switch: load, active flows, and the largest grant of the interval before."""
+
+    kind: Literal["erica"] = "erica"
+    delta: float | None = None
+    """delta: up to z = 1 + delta all flows may rise to the largest allocation. 0.0 to 1.0."""
+    interval: Time | None = None
+    """T, the averaging interval: load and active flows are counted over it."""
+    target: float | None = None
+    """The target utilization, as a part of the capacity. 0.01 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EveryLoss(Model):
     """Every n-th packet is lost."""
 
@@ -841,7 +959,7 @@ class FastProtocol(Model):
     gamma: float | None = None
     """gamma, how far an update goes towards its aim (ToN eq. (10)). 0.001 to 1.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -874,6 +992,13 @@ class Flows(Model):
     gaps: Literal["even", "poisson"] | None = None
     """With `rate`: is the time between two packets always the same, or that of a Poisson process?
     """
+    layer_time: Time | None = None
+    """With `layers`: the time between two choices."""
+    layers: Sequence[Rate] | None = None
+    """Video in layers: the rate of each, the base first; at most 8. The application offers data at
+    the rate of as many as the flow's pace, or its window over the smoothed RTT, has room for, and
+    of the base at least.
+    """
     off: TimeLaw | None = None
     """With `rate`: how long a break is."""
     on: TimeLaw | None = None
@@ -884,6 +1009,15 @@ class Flows(Model):
     """
     rate: Rate | None = None
     """Rate at which the application offers data, a packet at a time."""
+    relay: str | None = None
+    """A group before this one, with as many flows: what arrives at the sink of each of them is what
+    the flow of the same number here has to send, as at a proxy that ends one connection and begins
+    another (split TCP, a PEP).
+    """
+    relay_buffer: str | None = None
+    """With `relay`: what the proxy holds of each flow, from its arrival to its acknowledgement; the
+    source before sends no more than fits. Examples: "2pkt", "2kB".
+    """
     reverse_path: Sequence[str] | None = None
     """With `links`: the links the ACKs cross."""
     rtt: str | Sequence[Time] | None = None
@@ -969,11 +1103,11 @@ class GaimdProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1019,11 +1153,11 @@ class HstcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1050,13 +1184,13 @@ class HtcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     rtt_scaling: bool | None = None
     """RTT scaling: alpha times RTT_min/100 ms, a factor between 0.1 and 2."""
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1087,11 +1221,11 @@ class IllinoisProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
     theta: int | None = None
     """theta, RTTs of small delay in a row before the increase is alpha_max again. 1.0 to 1000000.0.
     """
@@ -1144,7 +1278,7 @@ class IxcpPlusProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -1237,7 +1371,7 @@ class IxcpProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     rounding: Literal["floor", "paced"] | None = None
@@ -1299,12 +1433,31 @@ class IxcpQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class JerseyProtocol(Model):
+    """TCP-Jersey: a window by the estimated bandwidth where routers warn, no cut where not."""
+
+    kind: Literal["jersey"] = "jersey"
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class JetmaxProtocol(Model):
     """JetMax: the bottleneck shares what others leave among its own."""
 
     kind: Literal["jetmax"] = "jetmax"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     tau: float | None = None
@@ -1407,11 +1560,11 @@ class LtcpProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
     w_t: float | None = None
     """W_T, the window from which the second layer is there [packets]. 1.0 to 1000000000.0."""
 
@@ -1451,7 +1604,7 @@ class MaxnetProtocol(Model):
 
     kind: Literal["maxnet"] = "maxnet"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     weight: float | None = None
@@ -1476,6 +1629,57 @@ class MaxnetQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class MecnProtocol(Model):
+    """Multi-level ECN: a cut for each level of congestion."""
+
+    kind: Literal["mecn"] = "mecn"
+    beta_1: float | None = None
+    """beta_1, what incipient congestion takes from the window (20 %). 0.0 to 0.99."""
+    beta_2: float | None = None
+    """beta_2, what moderate congestion takes (40 %). 0.0 to 0.99."""
+    beta_3: float | None = None
+    """beta_3, what a loss takes (50 %). 0.0 to 0.99."""
+    max_ssthresh: float | None = None
+    """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
+    1000000000.0.
+    """
+    paced: bool | None = None
+    """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MecnQueue(Model):
+    """Multi-level ECN: RED with a mark for incipient and one for moderate congestion."""
+
+    kind: Literal["mecn"] = "mecn"
+    max_p: float | None = None
+    """max_p, the probability of 10 at max_th. 1e-06 to 1.0."""
+    max_p2: float | None = None
+    """max_p2, the probability of 11 at max_th. 1e-06 to 1.0."""
+    max_th: float | None = None
+    """max_th, above which it is severe [packets]; 0: by its ratio. 0.0 to 1000000000.0."""
+    max_th_ratio: float | None = None
+    """max_th as a part of the buffer. 0.0 to 1.0."""
+    mid_th: float | None = None
+    """mid_th, above which it is moderate [packets]; 0: by its ratio. 0.0 to 1000000000.0."""
+    mid_th_ratio: float | None = None
+    """mid_th as a part of the buffer. 0.0 to 1.0."""
+    min_th: float | None = None
+    """min_th, above which congestion is incipient [packets]; 0: by its ratio. 0.0 to 1000000000.0.
+    """
+    min_th_ratio: float | None = None
+    """min_th as a part of the buffer. 0.0 to 1.0."""
+    w_q: float | None = None
+    """w_q, the weight of a new sample in the average. 1e-06 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MlcpProtocol(Model):
     """MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing.
     """
@@ -1496,7 +1700,7 @@ class MlcpProtocol(Model):
     when the window allows. 0.0 to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -1532,6 +1736,92 @@ class MlcpQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class MpcpProtocol(Model):
+    """EXPERIMENTAL: DPCP with chains of up to four packets, two bits of the load factor in each."""
+
+    kind: Literal["mpcp"] = "mpcp"
+    ai_limit_high: Time | None = None
+    """The AI scaling limiter's upper end; above it g has slope 1."""
+    ai_limit_low: Time | None = None
+    """The AI scaling limiter's lower end; below it g is linear."""
+    alpha: float | None = None
+    """alpha, the additive increase per t_d [packets] (VCP's eq. 3). 0.0 to 1000.0."""
+    bounds: bool | None = None
+    """Are the increases of very short and very long RTTs limited, as VCP's? Section II-B sees in
+    these bounds what makes VCP slow. Without them xi = 1 makes 32 windows of one in an RTT of 1 s.
+    """
+    decoupled_loss: bool | None = None
+    """Does a loss leave the window alone, timeouts included? Else it is answered as by Reno. Meant
+    to go with the recovery that finds lost retransmissions, too.
+    """
+    downgrade_after: int | None = None
+    """Consecutive MSPs or LSPs that make the sender fall back to VCP (section III-D). 2.0 to
+    1000.0.
+    """
+    gap: float | None = None
+    """How far the receiver's number is ahead of the data's first one [bytes]; both are random, and
+    this is, too, at -1 (section III-B). A multiple of the payload makes a tie. -1.0 to
+    4294967295.0.
+    """
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """
+    mi_limit: float | None = None
+    """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
+    pace_large_rtt: bool | None = None
+    """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    packets: int | None = None
+    """n, the packets of a chain; the routers' must be the same. 2.0 to 4.0."""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    relapses: int | None = None
+    """So many relapses make the fall-back final (section III-D). 0.0 to 1000000.0."""
+    resume_rtts: float | None = None
+    """After so many RTTs it sends pairs again ("several", section III-D). 0.0 to 10000.0."""
+    scale_rtt: Literal["srtt", "min_rtt"] | None = None
+    """The RTT that scales the additive increase."""
+    t_d: Time | None = None
+    """t_d, the common base RTT of the additive increase (VCP's eq. 8)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+    weight: float | None = None
+    """The flow's weight: its alpha is this many times as large. 0.001 to 1000.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MpcpQueue(Model):
+    """EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits to each packet of a chain."""
+
+    kind: Literal["mpcp"] = "mpcp"
+    a: float | None = None
+    """a, the weight of the old average of the queue (VCP's). 0.0 to 1.0."""
+    flag_slots: int | None = None
+    """Flags that the router has; flows whose numbers are equal modulo this share one (section
+    III-C). 1.0 to 4096.0.
+    """
+    gamma: float | None = None
+    """gamma, the target utilization (VCP's). 0.01 to 2.0."""
+    kappa_q: float | None = None
+    """kappa_q, how fast the persistent queue drains (VCP's). 0.0 to 10.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    packets: int | None = None
+    """n, the packets of a chain; the senders' must be the same. 2.0 to 4.0."""
+    priority: bool | None = None
+    """Are ACKs served before data (VCP's)?"""
+    t_q: Time | None = None
+    """t_q, the period of the queue's samples (VCP's)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor (VCP's)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NbitProtocol(Model):
     """MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease."""
 
@@ -1553,7 +1843,7 @@ class NbitProtocol(Model):
     mi_limit: float | None = None
     """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -1608,11 +1898,37 @@ class NewrenoProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OsuProtocol(Model):
+    """OSU scheme: every flow divides its rate by the load, and by a little more or less."""
+
+    kind: Literal["osu"] = "osu"
+    interval: Time | None = None
+    """T, the switches' averaging interval (D1)."""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OsuQueue(Model):
+    """OSU scheme's switch: the load of an interval, and a band around its target."""
+
+    kind: Literal["osu"] = "osu"
+    delta: float | None = None
+    """delta, half the width of the target utilization band. 0.001 to 0.9."""
+    interval: Time | None = None
+    """T, the averaging interval: load and active flows are counted over it."""
+    target: float | None = None
+    """The target utilization, as a part of the capacity. 0.01 to 1.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1796,7 +2112,7 @@ class PxcpProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -1863,7 +2179,7 @@ class PythonProtocol(Model):
     code: str | None = None
     """The class: "file.py:Name" beside the scenario, or "package.module:Name"."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -1889,7 +2205,7 @@ class QuickstartProtocol(Model):
     80000.0 to 1310720000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -1924,7 +2240,7 @@ class RcpProtocol(Model):
 
     kind: Literal["rcp"] = "rcp"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -2061,11 +2377,11 @@ class RenoProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2127,11 +2443,11 @@ class SackProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2155,11 +2471,11 @@ class ScalableProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2236,11 +2552,11 @@ class TahoeProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2257,7 +2573,7 @@ class TfrcProtocol(Model):
     q: float | None = None
     """q, the weight of the old RTT estimate (section 4.3). 0.0 to 1.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     t_mbi: Time | None = None
@@ -2268,6 +2584,10 @@ class TfrcProtocol(Model):
 class Transport(Model):
     """The settings of the reliability machinery, the same for every flow."""
 
+    accecn: Literal["off", "ace", "option"] | None = None
+    """AccECN (RFC 9768) in place of RFC 3168's echo and of ideal feedback, for all protocols that
+    use ECN: "off", "ace" (three bits) or "option" (and the option's counts of bytes).
+    """
     delayed_ack: str | None = None
     """How long an ACK may wait for a second packet. Examples: "off", "200ms"."""
     dup_thresh: int | None = None
@@ -2294,9 +2614,53 @@ class UdpProtocol(Model):
 
     kind: Literal["udp"] = "udp"
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UnoProtocol(Model):
+    """EXPERIMENTAL: UNO: MLCP whose load factor takes one bit of each of sixteen packets."""
+
+    kind: Literal["uno"] = "uno"
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a region's upper edge (eq. 1). 0.0 to 10.0."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase (D7). 0.001 to 1000.0."""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UnoQueue(Model):
+    """EXPERIMENTAL: UNO's marks: is MLCP's load code at or above the packet's level?"""
+
+    kind: Literal["uno"] = "uno"
+    a: float | None = None
+    """a, the weight of the old average of the queue (MLCP's). 0.0 to 1.0."""
+    gamma: float | None = None
+    """gamma, the target utilization (MLCP's). 0.01 to 2.0."""
+    kappa_q: float | None = None
+    """kappa_q, how fast the persistent queue drains (MLCP's). 0.0 to 10.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    t_p: Time | None = None
+    """t_p, the period of the load factor (R3)."""
+    t_q: Time | None = None
+    """t_q, the period of the queue's samples (MLCP's)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2317,7 +2681,7 @@ class VcpEndhostProtocol(Model):
     to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     t_rho: Time | None = None
@@ -2342,7 +2706,7 @@ class VcpFriendlyProtocol(Model):
     kappa: float | None = None
     """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     t_rho: Time | None = None
@@ -2381,7 +2745,7 @@ class VcpProtocol(Model):
     when the window allows. 0.0 to 10.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
@@ -2454,7 +2818,7 @@ class VegasProtocol(Model):
     gamma: float | None = None
     """gamma, above so many slow start ends [packets] (JSAC section IV-C). 0.0 to 1000000.0."""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -2492,11 +2856,11 @@ class WestwoodProtocol(Model):
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742 or RFC 9406."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2539,7 +2903,7 @@ class XcpCoreProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     weighted: bool | None = None
@@ -2617,7 +2981,7 @@ class XcpDivisionFreeProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -2694,7 +3058,7 @@ class XcpFriendlyProtocol(Model):
     receiver: bool | None = None
     """Does the receiver speak XCP?"""
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -2728,6 +3092,60 @@ class XcpFriendlyQueue(Model):
     """w_p, the weight of an interval in the average of p. 0.0001 to 1.0."""
     w_q: float | None = None
     """RED's w_q, the weight of a new sample in the average queue. 1e-09 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpIntegerQueue(Model):
+    """XCP whose feedback is in whole units, as in a router without fractions."""
+
+    kind: Literal["xcp-integer"] = "xcp-integer"
+    acks_first: bool | None = None
+    """Are ACKs served before data?"""
+    alpha: float | None = None
+    """alpha, share of the spare bandwidth handed out per interval; stable below pi/(4*sqrt(2)) =
+    0.555 (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    beta: float | None = None
+    """beta, share of the persistent queue drained per interval; alpha^2*sqrt(2) is the stable
+    choice (sections 3.5.1 and 4). 0.0 to 10.0.
+    """
+    capacity_error: float | None = None
+    """e: the router takes its capacity for C*(1 + e), as one that shares its medium may. -0.99 to
+    10.0.
+    """
+    gamma: float | None = None
+    """gamma, share of the traffic shuffled per interval (eq. 2). 0.0 to 1.0."""
+    initial_interval: Time | None = None
+    """Length of the control interval before the first estimate of the mean RTT."""
+    max_rtt: Time | None = None
+    """Longer RTTs count as this in d, the mean: 1 s in ns-2.35, no bound in section 3.5 or in the
+    authors' code of 2002.
+    """
+    min_interval: Time | None = None
+    """Shortest control interval."""
+    min_queue_window: Time | None = None
+    """Shortest window over which the persistent queue is the minimum."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    overdraw: bool | None = None
+    """May one packet get more feedback than is left for the interval? Appendix A as printed says
+    yes, the authors' code (ns-2's XCP queue) no.
+    """
+    queue_window: float | None = None
+    """The window of the persistent queue as a share of the propagation delay: 1 in section 3.5.1, a
+    half in the authors' code. 0.01 to 1.0.
+    """
+    target_queue: float | None = None
+    """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
+    to 1000000000000.0.
+    """
+    unit: float | None = None
+    """The unit of H_feedback [bytes]. 0.001 to 1000000.0."""
+    xi_scale: float | None = None
+    """What xi_p and xi_n are multiplied with, so that all is handed out even if fewer packets
+    arrive than in the interval before: 1 in eqs. (6) and (9), 1.1 in the authors' first code. 1.0
+    to 10.0.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2813,7 +3231,7 @@ class XcpMisbehavingProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     rtt_factor: float | None = None
@@ -2884,7 +3302,7 @@ class XcpProtocol(Model):
     1000000000000000.0.
     """
     recovery: (
-        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "none"]
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
 
@@ -2941,6 +3359,29 @@ class XcpQueue(Model):
     """
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpRProtocol(Model):
+    """XCP-r: the receiver adds up the feedback, so that lost ACKs lose none."""
+
+    kind: Literal["xcp-r"] = "xcp-r"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
 Buffer: TypeAlias = str
 """bytes, packets, or multiples of capacity times the longest two-way propagation time of a flow
 over the link, in bytes (bdp) or full packets (bdp-pkt), such as "1bdp", "1bdp-pkt", "1.5MB",
@@ -2994,6 +3435,16 @@ ProtocolTable: TypeAlias = (
     | XcpFriendlyProtocol
     | XcpCoreProtocol
     | IxcpPlusProtocol
+    | MpcpProtocol
+    | XcpRProtocol
+    | OsuProtocol
+    | EricaProtocol
+    | CharnyProtocol
+    | DecbitProtocol
+    | MecnProtocol
+    | JerseyProtocol
+    | AimdQueueProtocol
+    | UnoProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -3035,6 +3486,14 @@ QueueTable: TypeAlias = (
     | XcpCoreQueue
     | IxcpPlusQueue
     | XcpLawQueue
+    | MpcpQueue
+    | OsuQueue
+    | EricaQueue
+    | CharnyQueue
+    | DecbitQueue
+    | MecnQueue
+    | XcpIntegerQueue
+    | UnoQueue
     | Dualpi2Queue
 )
 
