@@ -4,7 +4,7 @@ use cc::foreign::Nobody;
 use cc::params::Value;
 use cc::registry::{AnySenderParams, Recovery};
 use cc::roles::{EcnUse, Limit, SenderContext};
-use scenario::{App, Every, Group, Of, Protocol, Scenario, Series};
+use scenario::{AccEcn, App, Every, Group, Of, Protocol, Scenario, Series};
 use serde::Serialize;
 use units::random::Stream;
 
@@ -299,48 +299,11 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.probe.series.contains(&Series::Sender) {
         no("probe.series".to_owned(), "sender: a kernel's variables are not seen");
     }
+    if scenario.transport.accecn != AccEcn::Off {
+        no("transport.accecn".to_owned(), "a kernel has its own, or none");
+    }
     for group in &scenario.groups {
-        let key = |part: &str| format!("flows.{}.{part}", group.name);
-        let Protocol { kind, recovery, .. } = group.protocol;
-        let explicit = EXPLICIT.contains(&kind);
-        if group.arrivals.is_some() {
-            no(key("arrivals"), "flows that come while the run goes on are simulated only");
-        }
-        if group.app != App::Greedy {
-            let text = "applications that do not send all at once are simulated only";
-            no(key(group.app.key()), text);
-        }
-        if kind == PROTOTYPE {
-            no(key("protocol"), "prototypes are simulated only");
-        } else if kernel_name(kind).is_none() && !explicit {
-            no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
-        }
-        let changed = changed(&group.protocol);
-        let refused = changed.iter().filter(|(name, value)| !kernel_does(kind, name, value));
-        let names: Vec<&str> = refused.map(|(name, _)| name.as_str()).collect();
-        if kernel_name(kind).is_some() && !names.is_empty() {
-            let names = names.join(", ");
-            no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
-        }
-        let percent = 100.0 * pacing(&group.protocol);
-        let whole = (percent - percent.round()).abs() <= 1e-6 && (percent == 0.0 || percent > 0.5);
-        if explicit && !whole {
-            no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
-        }
-        if matches!(
-            recovery,
-            Recovery::Tahoe | Recovery::RateHalving | Recovery::Dccp | Recovery::None
-        ) {
-            no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
-        }
-        if group.count > MAX_COUNT {
-            no(key("count"), "there are not so many ports");
-        }
-        let fastest =
-            group.path.iter().chain(&group.reverse).map(|&l| scenario.links[l].rate).max();
-        if group.access.iter().any(|access| fastest.is_some_and(|rate| access.rate < rate)) {
-            no(key("access_rate"), "access hops slower than a link are simulated only");
-        }
+        unsupported_of(scenario, group, &mut no);
     }
     for link in &scenario.links {
         let parts = link.queue.feedback.iter().chain([&link.queue.policy]);
@@ -349,6 +312,48 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+/// The same of a group of flows.
+fn unsupported_of(scenario: &Scenario, group: &Group, no: &mut impl FnMut(String, &str)) {
+    let key = |part: &str| format!("flows.{}.{part}", group.name);
+    let Protocol { kind, recovery, .. } = group.protocol;
+    let explicit = EXPLICIT.contains(&kind);
+    if group.arrivals.is_some() {
+        no(key("arrivals"), "flows that come while the run goes on are simulated only");
+    }
+    if group.app != App::Greedy {
+        let text = "applications that do not send all at once are simulated only";
+        no(key(group.app.key()), text);
+    }
+    if kind == PROTOTYPE {
+        no(key("protocol"), "prototypes are simulated only");
+    } else if kernel_name(kind).is_none() && !explicit {
+        no(key("protocol"), &format!("{kind}: no kernel has it, and no end host in eBPF"));
+    }
+    let changed = changed(&group.protocol);
+    let refused = changed.iter().filter(|(name, value)| !kernel_does(kind, name, value));
+    let names: Vec<&str> = refused.map(|(name, _)| name.as_str()).collect();
+    if kernel_name(kind).is_some() && !names.is_empty() {
+        let names = names.join(", ");
+        no(key("protocol"), &format!("a kernel's {kind} takes no parameters: {names}"));
+    }
+    let percent = 100.0 * pacing(&group.protocol);
+    let whole = (percent - percent.round()).abs() <= 1e-6 && (percent == 0.0 || percent > 0.5);
+    if explicit && !whole {
+        no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
+    }
+    if matches!(recovery, Recovery::Tahoe | Recovery::RateHalving | Recovery::Dccp | Recovery::None)
+    {
+        no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
+    }
+    if group.count > MAX_COUNT {
+        no(key("count"), "there are not so many ports");
+    }
+    let fastest = group.path.iter().chain(&group.reverse).map(|&l| scenario.links[l].rate).max();
+    if group.access.iter().any(|access| fastest.is_some_and(|rate| access.rate < rate)) {
+        no(key("access_rate"), "access hops slower than a link are simulated only");
+    }
 }
 
 #[cfg(test)]

@@ -162,9 +162,9 @@ impl Run {
         assert_eq!(self.sender.una(), una + u64::from(outcome.acked));
         assert_eq!(outcome.finished, self.sender.finished());
         assert_eq!(outcome.recovering, self.sender.recovering());
-        let (least, srtt) = self.times();
+        let times = self.times();
         if let Some(rack) = &mut self.rack {
-            rack.on_ack(self.now, *cumulative, sack.as_slice(), least, srtt);
+            rack.on_ack(self.now, *cumulative, sack.as_slice(), times);
         }
         let fast = outcome.loss.is_some_and(|loss| loss.kind == LossKind::DupAcks);
         let Some(naive) = &mut self.naive else { return };

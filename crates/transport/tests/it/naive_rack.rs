@@ -55,7 +55,9 @@ impl NaiveRack {
         }
     }
 
-    pub fn on_ack(&mut self, now: Time, to: u64, blocks: &[Range], min_rtt: Span, srtt: Span) {
+    /// `times` are min_RTT and SRTT.
+    pub fn on_ack(&mut self, now: Time, to: u64, blocks: &[Range], times: (Span, Span)) {
+        let (min_rtt, srtt) = times;
         let una = self.una.max(to);
         let arrived =
             |seq: u64| seq < una || blocks.iter().any(|b| (b.start..b.end).contains(&seq));
