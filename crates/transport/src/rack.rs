@@ -7,8 +7,9 @@
 //!
 //! - Segments in flight are on a list by the time they went out last, as section 6.2 advises: a look
 //!   for losses walks over what was sent before the latest arrival and is still out, and no more.
-//! - The segments that an ACK delivers are taken in ascending order, so that `RACK.rtt` is that of
-//!   the highest (section 6.2, step 2, names no order).
+//! - The segments that an ACK delivers are taken in ascending order of number. Step 2 of section 6.2
+//!   takes them in the order in which they were sent, which is to say that `RACK.rtt` is that of the
+//!   one sent last.
 //! - `RACK.min_RTT` is the least of all samples, not of a window of minutes (step 1 leaves that open).
 
 use std::cmp::Reverse;
@@ -184,12 +185,12 @@ impl Rack {
     /// Section 6.2, steps 2 and 3, for what an ACK delivers; returns the number of segments that
     /// had not arrived before.
     pub(crate) fn on_ack(&mut self, to: u64, blocks: &[Range], moment: &Moment) -> u64 {
-        let mut news = 0;
+        let (mut news, mut last) = (0, None);
         while self.una < to {
             if self.at(self.una).state == State::Sacked {
                 self.sacked -= 1;
             } else {
-                self.deliver(self.una, moment);
+                self.deliver(self.una, moment, &mut last);
                 news += 1;
             }
             self.segments.pop_front();
@@ -213,7 +214,7 @@ impl Rack {
         for part in fresh {
             for seq in part.start.max(una)..part.end {
                 if self.at(seq).state != State::Sacked {
-                    self.deliver(seq, moment);
+                    self.deliver(seq, moment, &mut last);
                     self.at(seq).state = State::Sacked;
                     self.sacked += 1;
                     news += 1;
@@ -289,8 +290,9 @@ impl Rack {
         lost
     }
 
-    /// A segment has arrived: section 6.2, steps 2 and 3. It leaves the list.
-    fn deliver(&mut self, seq: u64, moment: &Moment) {
+    /// A segment has arrived: section 6.2, steps 2 and 3. It leaves the list. `last` is the segment
+    /// sent last of those that the same ACK delivers.
+    fn deliver(&mut self, seq: u64, moment: &Moment, last: &mut Option<(Time, u64)>) {
         let sent = *self.at(seq);
         match sent.state {
             State::InFlight => self.unlink(seq),
@@ -299,9 +301,11 @@ impl Rack {
         }
         let rtt = moment.now.since(sent.at);
         // The ACK of a retransmission that comes too soon is one of what was sent before.
-        if !(sent.again && rtt < moment.min_rtt) {
+        let this = Some((sent.at, seq));
+        if !(sent.again && rtt < moment.min_rtt) && this > *last {
+            *last = this;
             self.rtt = rtt;
-            self.latest = self.latest.max(Some((sent.at, seq)));
+            self.latest = self.latest.max(this);
         }
         if seq >= self.fack {
             self.fack = seq + 1;

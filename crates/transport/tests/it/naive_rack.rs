@@ -61,10 +61,15 @@ impl NaiveRack {
         let una = self.una.max(to);
         let arrived =
             |seq: u64| seq < una || blocks.iter().any(|b| (b.start..b.end).contains(&seq));
-        for seq in self.una..self.segments.len() as u64 {
-            if !self.segments[seq as usize].sacked && arrived(seq) {
-                self.deliver(seq, now, min_rtt);
-            }
+        let mut news: Vec<u64> = (self.una..self.segments.len() as u64)
+            .filter(|&seq| !self.segments[seq as usize].sacked && arrived(seq))
+            .collect();
+        for &seq in &news {
+            self.detect_reordering(seq);
+        }
+        news.sort_by_key(|&seq| (self.segments[seq as usize].xmit_ts, seq));
+        for seq in news {
+            self.update(seq, now, min_rtt);
         }
         let dsack = blocks.first().is_some_and(|first| {
             let within = |b: &Range| b.start <= first.start && first.end <= b.end;
@@ -91,7 +96,8 @@ impl NaiveRack {
         self.detect_loss(now, min_rtt, srtt);
     }
 
-    fn deliver(&mut self, seq: u64, now: Time, min_rtt: Span) {
+    /// RACK_update, called in ascending order of xmit_ts.
+    fn update(&mut self, seq: u64, now: Time, min_rtt: Span) {
         let segment = self.segments[seq as usize];
         let rtt = now.since(segment.xmit_ts);
         if !(segment.retransmitted && rtt < min_rtt) {
@@ -100,13 +106,17 @@ impl NaiveRack {
                 self.xmit = Some((segment.xmit_ts, seq));
             }
         }
-        if seq + 1 > self.fack {
-            self.fack = seq + 1;
-        } else if !segment.retransmitted {
-            self.reordering_seen = true;
-        }
         self.segments[seq as usize].sacked = true;
         self.segments[seq as usize].lost = false;
+    }
+
+    /// RACK_detect_reordering, called in ascending order of end_seq.
+    fn detect_reordering(&mut self, seq: u64) {
+        if seq + 1 > self.fack {
+            self.fack = seq + 1;
+        } else if !self.segments[seq as usize].retransmitted {
+            self.reordering_seen = true;
+        }
     }
 
     fn reo_wnd(&self, min_rtt: Span, srtt: Span) -> Span {

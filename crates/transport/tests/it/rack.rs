@@ -121,6 +121,20 @@ fn a_lost_retransmission_is_found() {
     assert_eq!((tcp.timeouts(), tcp.fast_retransmits()), (0, 1));
 }
 
+/// An ACK of a retransmission and of what was sent long before: the RTT is that of the segment sent
+/// last, 100 ms, not the 210 ms of the highest. So segment 1, sent again at 200 ms and before 2, is
+/// lost at 300.
+#[test]
+fn the_rtt_is_that_of_the_segment_sent_last() {
+    let mut tcp = warmed(None, false);
+    assert_eq!(ack(&mut tcp, at(200), 1, &[(3, 6)], Some(100)).loss, dup_acks(10, 2));
+    assert_eq!(send(&mut tcp, at(200), 1), [1]);
+    assert_eq!(send(&mut tcp, at(210), 7), [2]);
+    let outcome = ack(&mut tcp, at(310), 1, &[(2, 11)], Some(100));
+    assert_eq!((outcome.delivered, outcome.lost), (6, 1));
+    assert_eq!(send(&mut tcp, at(310), 2)[0], 1);
+}
+
 /// Section 3.2's example in small: of ten segments the last three are lost. Two SRTTs after the last
 /// ACK the highest goes out again; its SACK shows the two before it lost, and they are mended in
 /// fast recovery, without a timeout.
