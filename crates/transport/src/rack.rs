@@ -136,6 +136,16 @@ impl Rack {
         self.segments.len() as u64 - self.sacked - self.lost
     }
 
+    /// Segments that were found lost and have not arrived since, sent again or not.
+    pub(crate) fn unmended(&self) -> u64 {
+        let open = |sent: &&Sent| match sent.state {
+            State::InFlight => sent.again,
+            State::Sacked => false,
+            State::Lost => true,
+        };
+        self.segments.iter().filter(open).count() as u64
+    }
+
     /// Is this outstanding segment lost and not yet sent again?
     pub(crate) fn is_lost(&self, seq: u64) -> bool {
         seq.checked_sub(self.una)

@@ -203,11 +203,11 @@ impl Outbound {
             self.restart_timed(now);
         }
         let twice = duplicate(cumulative, ack.sack);
-        self.end_timed_recovery(twice.is_some());
+        let left = self.end_timed_recovery(twice.is_some());
         let repaired = self.probe_repaired(acked, ack.sack, twice);
         let start = self.outstanding() - self.timed_sacked() + delivered;
         let known = self.untold;
-        let loss = self.look_for_losses(now, start);
+        let loss = self.look_for_losses(now, start, left);
         if let Some(timed) = &mut self.timed
             && let Some(prr) = &mut timed.prr
             && delivered > 0
@@ -229,12 +229,14 @@ impl Outbound {
     }
 
     /// Fast recovery, or that after a timeout, ends when all that was sent before it has arrived.
-    fn end_timed_recovery(&mut self, dsack: bool) {
+    /// Returns how many segments it leaves that were sent within it, found lost and have not
+    /// arrived since.
+    fn end_timed_recovery(&mut self, dsack: bool) -> u64 {
         let over = self.phase != Phase::Timed && self.una >= self.recover;
         if over {
             self.phase = Phase::Timed;
         }
-        let Some(timed) = &mut self.timed else { return };
+        let Some(timed) = &mut self.timed else { return 0 };
         if over {
             timed.prr = None;
         }
@@ -243,6 +245,7 @@ impl Outbound {
         } else if over {
             timed.rack.on_recovered();
         }
+        if over { timed.rack.unmended() } else { 0 }
     }
 
     /// TLP_process_ack: has the probe repaired a loss by itself?
@@ -269,21 +272,26 @@ impl Outbound {
     }
 
     /// RACK_detect_loss_and_arm_timer; a first loss begins a recovery, whose RecoverFS is `start`.
-    fn look_for_losses(&mut self, now: Time, start: u64) -> Option<LossEvent> {
+    /// So do the `left` losses of a recovery that has just ended: they are of another window of data
+    /// and a sign of congestion of their own (section 9.3; RFC 5681, section 4.3).
+    fn look_for_losses(&mut self, now: Time, start: u64, left: u64) -> Option<LossEvent> {
         let moment = self.moment(now);
         let timed = self.timed.as_mut()?;
         let (lost, look) = timed.rack.detect_loss(&moment);
         timed.look_at = look;
         self.untold = self.untold.saturating_add(count(lost));
-        if lost == 0 || self.phase != Phase::Timed {
+        if lost + left == 0 || self.phase != Phase::Timed {
             return None;
         }
         timed.forget_probe();
         timed.prr = timed.spread.then(|| Prr::new(start));
+        let waits = timed.rack.lost() > 0;
         let in_flight = self.flight_size();
         self.fast_retransmits += 1;
         self.reduce(Phase::Fast);
-        Some(LossEvent { kind: LossKind::DupAcks, in_flight, lost: count(lost), repeated: false })
+        self.force = waits;
+        let lost = count(lost + left);
+        Some(LossEvent { kind: LossKind::DupAcks, in_flight, lost, repeated: false })
     }
 
     /// A timer has run out.
@@ -294,7 +302,7 @@ impl Outbound {
         let loss = if timed.look_at <= now {
             timed.look_at = Time::NEVER;
             let before = self.untold;
-            let loss = self.look_for_losses(now, start);
+            let loss = self.look_for_losses(now, start, 0);
             if let Some(timed) = &mut self.timed
                 && let Some(prr) = &mut timed.prr
                 && self.untold > before

@@ -94,6 +94,11 @@ impl NaiveRack {
             }
         }
         self.detect_loss(now, min_rtt, srtt);
+        // Sent in the recovery that has ended, found lost in it, and not arrived since.
+        let open = |s: &Segment| !s.sacked && (s.lost || s.retransmitted);
+        if exiting && self.segments.iter().skip(una as usize).any(open) {
+            self.recover = Some(self.segments.len() as u64);
+        }
     }
 
     /// RACK_update, called in ascending order of xmit_ts.

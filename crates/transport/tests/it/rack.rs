@@ -135,6 +135,26 @@ fn the_rtt_is_that_of_the_segment_sent_last() {
     assert_eq!(send(&mut tcp, at(310), 2)[0], 1);
 }
 
+/// Segments 11 and 12, sent in the recovery of 1, are lost with its retransmission. The second one
+/// of 1 ends that recovery; 11 and 12 are losses of another window, and begin a second one.
+#[test]
+fn losses_of_what_recovery_has_sent_begin_another() {
+    let mut tcp = warmed(None, true);
+    assert_eq!(ack(&mut tcp, at(200), 1, &[(2, 5)], Some(100)).loss, dup_acks(10, 1));
+    assert_eq!(send(&mut tcp, at(200), 9), [1, 11, 12]);
+    ack(&mut tcp, at(210), 1, &[(2, 11)], Some(100));
+    assert_eq!(send(&mut tcp, at(210), 9), (13..=18).collect::<Vec<_>>());
+    let outcome = ack(&mut tcp, at(310), 1, &[(2, 11), (13, 19)], Some(100));
+    assert_eq!((outcome.loss, outcome.lost), (None, 3));
+    assert_eq!(send(&mut tcp, at(310), 3), [1, 11, 12]);
+    let outcome = ack(&mut tcp, at(410), 11, &[(13, 19)], None);
+    // 11 to 18 are out.
+    assert_eq!((outcome.loss, outcome.lost), (dup_acks(8, 2), 0));
+    assert!(outcome.recovering);
+    assert!(!ack(&mut tcp, at(411), 19, &[], None).recovering);
+    assert_eq!(tcp.fast_retransmits(), 2);
+}
+
 /// Section 3.2's example in small: of ten segments the last three are lost. Two SRTTs after the last
 /// ACK the highest goes out again; its SACK shows the two before it lost, and they are mended in
 /// fast recovery, without a timeout.
