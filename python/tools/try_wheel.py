@@ -215,9 +215,8 @@ def main() -> None:
             a_first_day(trial)
             if fingerprints is not None:
                 tool = Path(__file__).with_name("check_fingerprints.py").resolve()
-                print(
-                    trial.run("fingerprints", trial.program("python"), tool, fingerprints), end=""
-                )
+                told = trial.run("fingerprints", trial.program("python"), tool, fingerprints)
+                print(told, end="")
         except WrongError as error:
             sys.exit(f"{wheel.name}: {error}")
     print(f"{wheel.name}: works on {platform.platform()}, Python {platform.python_version()}")
