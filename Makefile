@@ -208,8 +208,8 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 workflows: ## lint .github/workflows, which cannot run here; skips without actionlint or Go
 	@if command -v actionlint >/dev/null; then actionlint; \
-	elif command -v go >/dev/null; then go run $(ACTIONLINT); \
-	else echo "actionlint is missing, and Go to fetch it: workflows are not linted"; fi
+	elif GOBIN=$(CURDIR)/target/tools go install $(ACTIONLINT) 2>/dev/null; then target/tools/actionlint; \
+	else echo "actionlint is missing, and no Go fetches it: workflows are not linted"; fi
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
