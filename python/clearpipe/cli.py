@@ -93,17 +93,17 @@ def explain(  # noqa: PLR0913 - one for each option
         bool,
         typer.Option(
             "--run-code",
-            help="Run the Python classes that a result directory's scenario names, too.",
+            help="Allow running the Python classes that a result directory's scenario names.",
         ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the facts as JSON instead of words.")
     ] = False,
 ) -> None:
-    """Say what a flow's sender and the routers on its way knew and did at an instant.
+    """Show what a flow's sender and the routers on its path knew and did at an instant.
 
-    The run is repeated up to that instant. A result directory says itself which seed and
-    replication it holds; a scenario file takes --set, --seed and --rep as `run` does.
+    The run is repeated up to that instant. A result directory knows its own seed and replication; a
+    scenario file takes --set, --seed and --rep as `run` does.
     """
     from clearpipe import explain as telling
 
@@ -125,8 +125,8 @@ def show(
         bool,
         typer.Option(
             "--resolved",
-            help="Print the file with every default written out, and where values are from: the "
-            "file, a preset, the era.",
+            help="Print the file with every default written out, and the origin of each value: "
+            "the file, a preset or the era.",
         ),
     ] = False,
     set_: Set = None,
@@ -173,7 +173,7 @@ def list_(
     ],
     as_json: Json = False,
 ) -> None:
-    """List what there is: protocols, queues (by role), scenarios, figures of papers."""
+    """List protocols, queues (by role), example scenarios or figures of papers."""
     import clearpipe as cp
     from clearpipe import examples, overview
 
@@ -201,8 +201,10 @@ def list_(
 @app.command()
 @reports_errors()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A result directory, or one of many.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="What to compare it with.")],
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="A result directory, or a directory of several.")
+    ],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The result to compare with A.")],
     tolerance: Annotated[
         Path | None,
         typer.Option(
@@ -219,10 +221,10 @@ def compare(
 ) -> None:
     """Compare two results or two sets of replications.
 
-    Runs are paired by seed and replication; of three pairs or more the 95 % interval of the
-    difference is told (paired t). Sides without a common seed and replication are two samples
-    (Welch's t), and then --tol is refused. The columns are those of the links table, and for
-    groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, fct_mean_s,
+    Runs are paired by seed and replication, and from three pairs on the 95 % interval of the
+    difference is shown (paired t). Sides without a common seed and replication are compared as two
+    samples (Welch's t), and --tol is then refused. The columns are those of the links table, and
+    for groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, fct_mean_s,
     timeouts and so on. `abs` bounds |B - A|, `rel` bounds |B - A| / |A|; with both, either may
     hold. Every pair must be within.
     """
@@ -252,7 +254,7 @@ def doctor(
         bool,
         typer.Option(
             "--measure",
-            help="Measure the emulator, too: how exact its delays are, how fast it is.",
+            help="Also measure the emulator: how exact its delays are, and how fast it is.",
         ),
     ] = False,
 ) -> None:

@@ -145,7 +145,7 @@ def load_side(path: Path) -> Side:
     """A result directory, or all result directories in a directory."""
     if not path.is_dir():
         what = "not a directory" if path.exists() else "no such directory"
-        raise ConfigError(f"{path}: {what}; a result directory is wanted", file=str(path))
+        raise ConfigError(f"{path}: {what}; expected a result directory", file=str(path))
     if (path / "meta.json").is_file():
         found = [path]
     else:
@@ -359,7 +359,7 @@ def read_bounds(path: Path) -> Bounds:
 def _bound(path: Path, key: str, value: object) -> Bound:
     is_bound = isinstance(value, dict) and value and value.keys() <= {"abs", "rel"}
     if not is_bound or not all(_is_limit(limit) for limit in value.values()):  # type: ignore[attr-defined]
-        message = f"{path}: {key}: {{ abs = number }} or {{ rel = number }} is wanted"
+        message = f"{path}: {key}: expected {{ abs = number }} or {{ rel = number }}"
         raise ConfigError(message, file=str(path), key=key)
     return Bound(**value)  # type: ignore[arg-type]
 

@@ -157,7 +157,7 @@ def _varied(option: str) -> tuple[str, str]:
     key, sign, values = option.partition("=")
     key, values = key.strip(), values.strip()
     if not sign or not key or not values:
-        message = f"--vary {option!r}: KEY=VALUE,VALUE or KEY=logspace(FIRST, LAST, N) is wanted"
+        message = f"--vary {option!r}: expected KEY=VALUE,VALUE or KEY=logspace(FIRST, LAST, N)"
         raise ConfigError(message, key="vary")
     if re.fullmatch(r"(linspace|logspace)\(.*\)", values):
         return key, json.dumps(values)

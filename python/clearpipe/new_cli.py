@@ -26,7 +26,7 @@ Protocols = Annotated[
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="What flows send by. Repeatable: several make a sweep that compares them.",
+        help="The flows' protocol. Repeatable: several make a sweep that compares them.",
         autocompletion=complete.protocols,
     ),
 ]
@@ -53,33 +53,47 @@ def new(  # noqa: PLR0913 - one for each option
             autocompletion=complete.queues,
         ),
     ] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of the link: 45Mbps.")] = None,
-    rtt: Annotated[str | None, typer.Option(metavar="TIME", help="Two ways: 80ms.")] = None,
-    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="1bdp, 100pkt, 1MB.")] = None,
-    flows: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many: 10.")] = None,
-    duration: Annotated[str | None, typer.Option(metavar="TIME", help="Simulated: 60s.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="The link's rate, such as 45Mbps.")
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="The two-way propagation delay, such as 80ms."),
+    ] = None,
+    buffer: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The link's buffer: 1bdp, 100pkt, 1MB.")
+    ] = None,
+    flows: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many flows, such as 10.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The simulated time, such as 60s.")
+    ] = None,
     era: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What end hosts are like: papers, rfc, ns2 or linux-6.1.",
+            help="The end hosts' era: papers, rfc, ns2 or linux-6.1.",
             autocompletion=complete.eras,
         ),
     ] = None,
     vary: Vary = None,
     reps: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Replications of a sweep's points: 5.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Replications of each point of a sweep, such as 5."),
     ] = None,
     schema: Annotated[
         bool,
-        typer.Option(help="Write the schema beside it, so that an editor completes and checks."),
+        typer.Option(
+            help="Also write the schema, so that editors can complete and check the file."
+        ),
     ] = True,
-    force: Annotated[bool, typer.Option("--force", help="Over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a scenario or a sweep to begin with, with comments.
+    """Write a commented scenario or sweep to start from.
 
-    Without any option, on a terminal, it asks.
+    Without options, on a terminal, it asks questions.
     """
     from clearpipe import new as making
 
@@ -144,17 +158,19 @@ def _asked(default: Wanted) -> Wanted:
 def schema(
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write it there instead, for a line #:schema ./FILE."),
+        typer.Option(
+            metavar="FILE", help="Write it to this file instead, for a line #:schema ./FILE."
+        ),
     ] = None,
     path: Annotated[
-        bool, typer.Option("--path", help="Print where the installed one is instead.")
+        bool, typer.Option("--path", help="Print the path of the installed schema instead.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Over any file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite any existing file.")] = False,
 ) -> None:
-    """Print the JSON Schema of scenario files, by which editors complete and check them.
+    """Print the JSON Schema of scenario files, for completion and checks in editors.
 
-    A scenario whose first line is `#:schema ./scenario.schema.json` is checked so by Even Better
-    TOML in VS Code, by Zed, Helix and taplo.
+    Even Better TOML in VS Code, Zed, Helix and taplo use it for scenarios whose first line is
+    `#:schema ./scenario.schema.json`.
     """
     if path:
         show(str(_schema_file()))

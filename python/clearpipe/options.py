@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from clearpipe import complete, terminal
 from clearpipe.api import MAX_REP, MAX_SEED
 
-KEPT = "finished runs are kept, and the same command goes on"
+KEPT = "finished runs are kept, and the same command continues"
 STORE = Path("results/store")
 
 # Where a command has so many options that its help has them in groups (`InGroups`).
@@ -26,7 +26,7 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A scenario file (TOML), or the name of one that comes along (`list scenarios`).",
+        help="A scenario file (TOML), or the name of an example (`list scenarios`).",
         autocompletion=complete.scenarios,
     ),
 ]
@@ -34,7 +34,7 @@ SweepFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A scenario file with [sweep], or the name of one that comes along.",
+        help="A scenario file with [sweep], or the name of an example.",
         autocompletion=complete.sweeps,
     ),
 ]
@@ -53,7 +53,7 @@ Seed = Annotated[
     typer.Option(
         min=0,
         max=MAX_SEED,
-        help="The experiment; default: the scenario's own.",
+        help="The seed of the experiment; default: the scenario's own.",
         rich_help_panel=WHICH,
     ),
 ]
@@ -71,25 +71,22 @@ Rep = Annotated[
 Figure = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Draw it to a .png, .svg or .pdf file.", rich_help_panel=RESULT
+        metavar="FILE", help="Draw a figure to a .png, .svg or .pdf file.", rich_help_panel=RESULT
     ),
 ]
 Draw = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="What --figure draws: a series that the scenario probes (cwnd, srtt), a number such "
-        "as queue_mean_pkts or groups.web.fct_p95_s, or fct. Repeatable; without it every series "
-        "that is probed.",
+        help="What --figure draws: a probed series (cwnd, srtt), a number such as queue_mean_pkts "
+        "or groups.web.fct_p95_s, or fct. Repeatable; by default every probed series.",
         rich_help_panel=RESULT,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Watch = Annotated[
     bool,
-    typer.Option(
-        "--watch", help="Show queue, utilization and windows as they come (on a terminal)."
-    ),
+    typer.Option("--watch", help="Show queue, utilization and windows live (on a terminal)."),
 ]
 
 
@@ -104,8 +101,7 @@ LogFormat = Annotated[
         "--log-format",
         callback=_set_log_format,
         is_eager=True,
-        help="What stands on stderr: lines for people, or in each line a JSON object (and no "
-        "bars).",
+        help="What goes to stderr: text for people, or one JSON object per line (and no bars).",
     ),
 ]
 UntilOption = Annotated[
@@ -113,13 +109,13 @@ UntilOption = Annotated[
     typer.Option(
         "--until",
         metavar="ci=2%",
-        help="Replications until half of the 95 % interval is within this share of the mean; "
-        "more: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
+        help="Add replications until half the 95 % interval is within this share of the mean; in "
+        "full: ci=2%,metric=links.bottleneck.utilization_ratio,min=5,max=100.",
         autocompletion=complete.until,
         rich_help_panel=WHICH,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progress nor notes.")]
 
 # Of commands that do many runs into a store.
 StoreDir = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where all runs are kept.")]
@@ -130,8 +126,8 @@ Shard = Annotated[
     str | None,
     typer.Option(
         metavar="I/N",
-        help="Only the runs of the I-th of N equal parts, I from 0: one for each task of a Slurm "
-        "array or of an indexed job.",
+        help="Only the I-th of N equal parts, I from 0: one for each task of a Slurm array or an "
+        "indexed job.",
     ),
 ]
 MaxTime = Annotated[
@@ -139,15 +135,15 @@ MaxTime = Annotated[
     typer.Option(
         "--max-time",
         metavar="TIME",
-        help="Stop after this time, such as 50min, with exit code 75; the same command goes on.",
+        help="Stop after this time, such as 50min, with exit code 75; the same command continues.",
     ),
 ]
 Retry = Annotated[
-    bool, typer.Option("--retry-failed", help="Do runs again that ended with an error.")
+    bool, typer.Option("--retry-failed", help="Repeat runs that ended with an error.")
 ]
-Executor = Annotated[ExecutorName, typer.Option(help="Where runs are done: local or dask.")]
+Executor = Annotated[ExecutorName, typer.Option(help="Where runs are computed: local or dask.")]
 Scheduler = Annotated[
-    str | None, typer.Option(metavar="ADDR", help="With dask: the scheduler's address.")
+    str | None, typer.Option(metavar="ADDR", help="The address of dask's scheduler.")
 ]
 
 # Units as scenario files have them, in seconds, bytes and bit/s.

@@ -122,7 +122,7 @@ def load(spec: str, beside: str, router: bool, definition: str) -> type[Sender] 
 
     where, _, name = spec.rpartition(":")
     if not where or not name:
-        form = 'a class such as "toy.py:Toy" or "package.module:Toy" is wanted'
+        form = 'expected a class such as "toy.py:Toy" or "package.module:Toy"'
         raise wrong(f'{form}, found "{spec}"' if spec else form)
     module = _module(where, Path(beside).parent, wrong)
     found: object = module

@@ -57,8 +57,8 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="The result directory (with --reps: the one that holds them). HASH stands for the "
-        "resolved scenario, so that each has a place of its own.",
+        help="The result directory (with --reps: the one that holds them). HASH identifies the "
+        "resolved scenario, so each gets its own directory.",
         show_default="results/NAME-HASH/seedS-repR",
         rich_help_panel=RESULT,
     ),
@@ -81,8 +81,8 @@ MaxWall = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Stop each run after so much real time (10s, 5min) and keep what it has: the result's "
-        "state is partial, the exit code 75, and the same command runs it again.",
+        help="Stop each run after this much real time (10s, 5min) and keep what it has: the "
+        "result's state is partial and the exit code 75; the same command runs it again.",
         rich_help_panel=RESULT,
     ),
 ]
@@ -90,7 +90,7 @@ BranchAt = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Run up to TIME and go on from there as each --variant.",
+        help="Run up to TIME, then continue from there once for each --variant.",
         rich_help_panel=BRANCHES,
     ),
 ]
@@ -98,19 +98,21 @@ Variant = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME[:KEY=VALUE,...]",
-        help="A way to go on from --branch-at; keys as in `show --resolved`. Repeatable.",
+        help="One way to continue after --branch-at; keys as in `show --resolved`. Repeatable.",
         rich_help_panel=BRANCHES,
     ),
 ]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Run again, over a result that is there.", rich_help_panel=RESULT),
+    typer.Option(
+        "--force", help="Run again, replacing an existing result.", rich_help_panel=RESULT
+    ),
 ]
 Capture = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LINK",
-        help="Write this link's packets to LINK.pcapng in the result directory; all for every "
+        help="Write this link's packets to LINK.pcapng in the result directory; `all` means every "
         "link. Repeatable.",
         rich_help_panel=RECORDINGS,
     ),
@@ -119,7 +121,7 @@ CaptureHeaders = Annotated[
     bool,
     typer.Option(
         "--capture-headers",
-        help="Leave the payloads' zeros out of captures.",
+        help="Leave payloads, which are zeros, out of captures.",
         rich_help_panel=RECORDINGS,
     ),
 ]
@@ -180,7 +182,7 @@ def run(  # noqa: PLR0913 - one for each option
     log_format: LogFormat = "text",
     quiet: Quiet = False,
 ) -> None:
-    """Run a scenario and print what came of it; of several replications means and intervals.
+    """Run a scenario and print its results; with several replications, means and intervals.
 
     A result that is already there is shown instead of being computed again.
     """

@@ -18,7 +18,7 @@ from clearpipe.errors import ConfigError
 
 MAX_REPS = 1_000_000
 OPTION = "--until"
-WANTED = "ci=2%[,metric=NAME][,min=N][,max=N] is wanted"
+WANTED = "expected ci=2%[,metric=NAME][,min=N][,max=N]"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def checked(until: Until, where: str) -> Until:
     if not least <= until.min_reps <= until.max_reps <= MAX_REPS:
         raise ConfigError(
             f"{where}: min_reps = {until.min_reps} and max_reps = {until.max_reps}: "
-            f"{least} <= min_reps <= max_reps <= {MAX_REPS} is wanted",
+            f"expected {least} <= min_reps <= max_reps <= {MAX_REPS}",
             key=where,
         )
     return until
@@ -71,7 +71,7 @@ def percentage(text: object, where: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= 1:
-        told = f"{where}: {text!r}: a share above 0% and up to 100% is wanted"
+        told = f"{where}: {text!r}: expected a share above 0% and up to 100%"
         raise ConfigError(told, key=where)
     return value
 

@@ -349,7 +349,7 @@ def test_a_timer_that_is_over_fires_soon(toys: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("", "is wanted"),
+        ("", "expected a class"),
         ("Reno", 'found "Reno"'),
         ("no.py:Reno", "there is no file"),
         ("no_such_module:Reno", "there is no module no_such_module"),

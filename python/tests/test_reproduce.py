@@ -133,7 +133,7 @@ axes = "a"
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (CLAIM + 'check = "f"\n', "x-fig01-c1: no bound: lo or hi is wanted"),
+        (CLAIM + 'check = "f"\n', "x-fig01-c1: no bound: expected lo or hi"),
         (CLAIM + "lo = 1\n", "x-fig01-c1: neither measure nor check"),
         (CLAIM + 'lo = 2\nhi = 1\ncheck = "f"\n', "lo = 2 is above hi = 1"),
         (CLAIM + 'lo = 2\ncheck = "f"\ninconsistency = "I99"\n', "no I99 in notes.toml"),
@@ -149,18 +149,24 @@ axes = "a"
             "printed.x: narrower than what is accepted",
         ),
         (CLAIM + 'lo = 2\ncheck = "f"\nmeasure = { metric = "m" }\n', "not both"),
-        (CLAIM + PART.format("a"), "part: two or more are wanted"),
-        (CLAIM + PART.format("a") + PART.format("c"), "part: two or more are wanted: a, b"),
+        (CLAIM + PART.format("a"), "part: expected two or more"),
+        (CLAIM + PART.format("a") + PART.format("c"), "part: expected two or more: a, b"),
         (CLAIM + "hi = 1\n" + PART.format("a") + PART.format("b"), "says it in each part"),
-        (CLAIM.replace('"simulation"', '"luck"') + 'lo = 2\ncheck = "f"\n', "basis: one of"),
+        (
+            CLAIM.replace('"simulation"', '"luck"') + 'lo = 2\ncheck = "f"\n',
+            "basis: expected one of",
+        ),
         (CLAIM + 'lo = 2\nchekc = "f"\n', "x-fig01-c1.chekc: unknown key; did you mean check?"),
         (CLAIM + 'lo = 2\nmeasure = { metric = "m", scheme = "b" }\n', "'b' is no scheme"),
-        (CLAIM + 'lo = 2\nmeasure = { metric = "m", reduce = "sum" }\n', "reduce: one of mean"),
+        (
+            CLAIM + 'lo = 2\nmeasure = { metric = "m", reduce = "sum" }\n',
+            "reduce: expected one of mean",
+        ),
         (
             CLAIM.replace("x-fig01-c1", "x-fig02-c1") + 'lo = 2\ncheck = "f"\n',
             "begins with x-fig01",
         ),
-        (CLAIM.replace("quantitative", "vague") + 'lo = 2\ncheck = "f"\n', "kind: one of"),
+        (CLAIM.replace("quantitative", "vague") + 'lo = 2\ncheck = "f"\n', "kind: expected one of"),
     ],
 )
 def test_a_wrong_file_is_refused(more: str, message: str) -> None:

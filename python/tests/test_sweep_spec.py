@@ -120,21 +120,21 @@ AXIS = 'vary."topology.rtt" = ["10ms", "20ms"]\n'
 BAD = {
     "no table": ("", "sweep: missing table; a sweep says what varies in [sweep]"),
     "unknown key": ("[sweep]\nvery = 1\n", "sweep.very: unknown key; did you mean vary?"),
-    "no list": ('[sweep]\nvary."a.b" = 3\n', "sweep.vary.a.b: 3: a list, or linspace"),
+    "no list": ('[sweep]\nvary."a.b" = 3\n', "sweep.vary.a.b: 3: expected a list, linspace"),
     "a key without quotes": (
         "[sweep]\nvary.topology.rtt = [1]\n",
-        "sweep.vary.topology: a list or a series is wanted; write it as one quoted key: "
+        "sweep.vary.topology: expected a list or a series; write it as one quoted key: "
         '"topology.rtt"',
     ),
     "empty list": ('[sweep]\nvary."a.b" = []\n', "sweep.vary.a.b: the list is empty"),
     "twice": ('[sweep]\nvary."a.b" = [1, 1]\n', "sweep.vary.a.b: 1 is there twice"),
     "units": (
         '[sweep]\nvary."a.b" = "linspace(1ms, 2Mbps, 3)"\n',
-        "sweep.vary.a.b: linspace(1ms, 2Mbps, 3): two quantities of one kind are wanted",
+        "sweep.vary.a.b: linspace(1ms, 2Mbps, 3): expected two quantities of one kind",
     ),
     "one step": (
         '[sweep]\nvary."a.b" = "linspace(1ms, 2ms, 1)"\n',
-        "sweep.vary.a.b: 1: a number of values from 2 on is wanted",
+        "sweep.vary.a.b: 1: expected a number of values from 2 on",
     ),
     "log of zero": (
         '[sweep]\nvary."a.b" = "logspace(0ms, 2ms, 3)"\n',
@@ -146,7 +146,7 @@ BAD = {
     ),
     "labels": (
         '[[sweep.zip]]\n"a.b" = [1, 2]\nlabels = ["x"]\n',
-        "sweep.zip[0].labels: a list of 2 texts is wanted",
+        "sweep.zip[0].labels: expected a list of 2 texts",
     ),
     "equal labels": (
         '[[sweep.zip]]\n"a.b" = [1, 2]\nlabels = ["x", "x"]\n',
@@ -156,15 +156,21 @@ BAD = {
         '[sweep]\nvary."a.b" = [1]\n[[sweep.zip]]\nname = "z"\n"a.b" = [2]\n',
         "sweep: the key a.b varies twice",
     ),
-    "reps": (f"[sweep]\nreps = 0\n{AXIS}", "sweep.reps: 0: a whole number from 1 to 1000000"),
-    "keep": (f'[sweep]\nkeep = "some"\n{AXIS}', 'sweep.keep: \'some\': "all" or "summary"'),
+    "reps": (
+        f"[sweep]\nreps = 0\n{AXIS}",
+        "sweep.reps: 0: expected a whole number from 1 to 1000000",
+    ),
+    "keep": (
+        f'[sweep]\nkeep = "some"\n{AXIS}',
+        'sweep.keep: \'some\': expected "all" or "summary"',
+    ),
     "until without ci": (
         f'[sweep]\nuntil = {{ metric = "x" }}\n{AXIS}',
-        'sweep.until.ci: missing key; a share such as "2%" is wanted',
+        'sweep.until.ci: missing key; expected a share such as "2%"',
     ),
     "until's share": (
         f'[sweep]\nuntil = {{ ci = "2" }}\n{AXIS}',
-        "sweep.until.ci: '2': a share above 0% and up to 100% is wanted",
+        "sweep.until.ci: '2': expected a share above 0% and up to 100%",
     ),
     "until's reps": (
         f'[sweep]\nuntil = {{ ci = "2%", min_reps = 9, max_reps = 4 }}\n{AXIS}',
@@ -176,7 +182,7 @@ BAD = {
     ),
     "condition without a quantity": (
         f'[sweep]\n{AXIS}skip = [{{ "topology.rtt" = "< soon" }}]\n',
-        "sweep.skip[0].topology.rtt: soon: a quantity is wanted after <",
+        "sweep.skip[0].topology.rtt: soon: expected a quantity after <",
     ),
     "nothing left": (
         f'[sweep]\n{AXIS}only = [{{ "topology.rtt" = "> 1s" }}]\n',
@@ -188,7 +194,7 @@ BAD = {
     ),
     "a date": (
         '[sweep]\nvary."a.b" = [2020-01-01]\n',
-        "sweep.vary.a.b: 2020-01-01: a text, a number, true, false, a list or a table is wanted; "
+        "sweep.vary.a.b: 2020-01-01: expected a text, a number, true, false, a list or a table; "
         "write dates and times in quotes",
     ),
     "the seed": ("[sweep]\nvary.seed = [1, 2]\n", "sweep: the seed cannot vary: it is one"),
@@ -208,7 +214,7 @@ BAD = {
     "plot without y": (f'[sweep]\n{AXIS}[plot]\nx = "topology.rtt"\n', "plot.y: missing key"),
     "plot's scale": (
         f'[sweep]\n{AXIS}[plot]\nx = "topology.rtt"\ny = "a"\nx_scale = "lin"\n',
-        'plot.x_scale: \'lin\': "linear" or "log" is wanted',
+        'plot.x_scale: \'lin\': expected "linear" or "log"',
     ),
     "plot's key": (
         f'[sweep]\n{AXIS}[plot.one]\nx = "topology.rtt"\ny = "a"\nscale = "lin"\n',

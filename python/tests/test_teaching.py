@@ -159,7 +159,7 @@ def unwritten(*_: float) -> float:
 WRONG: list[tuple[Callable[[Any], Right], Any, str]] = [
     (aimd.check_jain, lambda rates: min(rates) / max(rates), r"\[8.0, 0.0, 0.0, 0.0\] it is 0.25"),
     (aimd.check_jain, broken, "ZeroDivisionError"),
-    (aimd.check_jain, 0.8, "A function is wanted"),
+    (aimd.check_jain, 0.8, "Expected a function"),
     (aimd.check_step, lambda w, c: w / 2 if c else w * 1.05, "index of 0.5"),
     (aimd.check_step, lambda w, c: w - 8 if c else w + 1, "difference of the two"),
     (aimd.check_step, lambda w, c: w - 8 if c else w * 1.1, "difference of the two"),
@@ -199,7 +199,7 @@ WRONG: list[tuple[Callable[[Any], Right], Any, str]] = [
         lambda xi, alpha, rtt, period: ((1 + xi) ** (rtt / period) - 1, alpha * rtt / period),
         "half the RTT",
     ),
-    (vcp.check_scaling, lambda xi, alpha, rtt, period: xi, "Two numbers"),
+    (vcp.check_scaling, lambda xi, alpha, rtt, period: xi, "two numbers"),
 ]
 
 

@@ -45,7 +45,7 @@ def path(name: str) -> Path:
     if not file.is_file():
         near = difflib.get_close_matches(name, [known.stem for known in FOLDER.glob("*.toml")], 1)
         hint = f"did you mean {near[0]}?" if near else "`clearpipe list scenarios` has the names"
-        raise ConfigError(f"{name}: no such scenario file, and none that comes along; {hint}")
+        raise ConfigError(f"{name}: no such scenario file, and no example of that name; {hint}")
     return file
 
 

@@ -143,7 +143,7 @@ def measured() -> list[Check]:
     value = f"50 %: {late['p50_s'] * 1e6:.0f} us, 99 %: {late['p99_s'] * 1e6:.0f} us"
     purpose = f"error of a delay of {PROBE_RTT_S * 500:g} ms, end to end (0.2 ms is wanted)"
     if late["p99_s"] >= WANTED_S:
-        value += " (too much: a machine with less to do is wanted)"
+        value += " (too much: use a machine with less to do)"
     punctual = Check("delay", True, value, purpose, "")
     bps, share = ceiling()
     purpose = "TCP through an emulated link without limit: faster links are this machine's limit"

@@ -548,7 +548,7 @@ def _size(result: cp.Result, kind: str) -> float:
     text = tomllib.loads(result.scenario_toml)["packets"][kind]
     quantity = split_quantity(text)
     if quantity is None or quantity[1] != "B":
-        raise ConfigError(f"packets.{kind}: {text!r}: bytes are wanted", key=f"packets.{kind}")
+        raise ConfigError(f"packets.{kind}: {text!r}: expected bytes", key=f"packets.{kind}")
     return quantity[0]
 
 

@@ -35,7 +35,7 @@ def figure(
 
     chosen = data.chosen(name)
     if len(chosen) != 1:
-        raise ConfigError(f"{name}: {len(chosen)} figures; one is wanted, such as {chosen[0].id}")
+        raise ConfigError(f"{name}: {len(chosen)} figures; expected one, such as {chosen[0].id}")
     job = work.Job(Store(Path(store)), scale, linux=linux)
     work.run(job, chosen[0])
     return work.judge(job, chosen[0])

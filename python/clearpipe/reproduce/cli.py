@@ -50,25 +50,25 @@ def reproduce(  # noqa: PLR0913 - one for each option
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]...",
-            help="all, papers (vcp) or figures (vcp:fig03); without it, the list of them.",
+            help="all, papers (vcp) or figures (vcp:fig03). Omit it for a list.",
             show_default=False,
             autocompletion=complete.figures,
         ),
     ] = None,
     *,
     scale: Annotated[
-        ScaleName, typer.Option(help="full: the paper's ranges and times; quick: less of them.")
+        ScaleName, typer.Option(help="full: the paper's ranges and durations; quick: a subset.")
     ] = "quick",
     check: Annotated[
         bool,
-        typer.Option("--check", help="Exit code 4 if a claim that should hold does not hold."),
+        typer.Option("--check", help="Exit with code 4 if a claim that should hold does not."),
     ] = False,
     only: Annotated[
         list[str] | None,
         typer.Option(
             metavar="AXIS=VALUE",
-            help="These points only: rtt=1ms, scheme=vcp or rtt=1ms,scheme=vcp; > 1s is a value, "
-            "too. Repeatable. Tells the numbers; writes no report.",
+            help="Only these points: rtt=1ms, scheme=vcp or rtt=1ms,scheme=vcp; a value may be a "
+            "comparison (> 1s). Repeatable. Prints numbers and writes no report.",
         ),
     ] = None,
     store: StoreDir = STORE,
@@ -82,14 +82,14 @@ def reproduce(  # noqa: PLR0913 - one for each option
     executor: Executor = "local",
     scheduler: Scheduler = None,
     no_run: Annotated[
-        bool, typer.Option("--no-run", help="Run nothing; judge what the store has.")
+        bool, typer.Option("--no-run", help="Run nothing; judge the runs in the store.")
     ] = False,
     linux: Annotated[
         bool,
         typer.Option(
             "--linux",
-            help="Do the runs on this machine's kernel, too, where a figure has such: in real "
-            "time, one after the other; needs root. Without it what the store has is judged.",
+            help="Also do the runs on this machine's kernel, where a figure has any: in real "
+            "time, one after another, as root. Without it, such runs are judged from the store.",
         ),
     ] = False,
     readings: Annotated[
@@ -103,16 +103,19 @@ def reproduce(  # noqa: PLR0913 - one for each option
     ] = None,
     publish: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write small images, verdicts and pages in Markdown."),
+        typer.Option(
+            metavar="DIR",
+            help="Write small images, verdicts and Markdown pages to this directory.",
+        ),
     ] = None,
     as_json: Json = False,
     log_format: LogFormat = "text",
     quiet: Quiet = False,
 ) -> None:
-    """Reproduce figures, tables and numbers of the papers, and judge what they claim.
+    """Reproduce figures, tables and numbers of the papers, and judge their claims.
 
-    Without WHAT: the list of figures with their state. Interrupt it at will: the same command
-    goes on. The last line counts the verdicts.
+    Without WHAT, list the figures with their state. Interrupt it as you like: the same command
+    continues. The last line counts the verdicts.
     """
     from clearpipe import style
     from clearpipe.errors import UnsupportedError
@@ -201,7 +204,7 @@ def _run(job: Job, figures: Sequence[Figure]) -> int:
             try:
                 tally = work.run(job, figure)
             except OutOfTime as error:
-                note(f"clearpipe: {error}; the same command goes on")
+                note(f"clearpipe: {error}; the same command continues")
                 raise typer.Exit(75) from None
             missing += tally.missing
             failed += tally.failed

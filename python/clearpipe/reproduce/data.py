@@ -478,21 +478,21 @@ class Reader:
         name = rest.setdefault("name", "main")
         here = f"{where}.part.{name}"
         if rest.get("base") not in bases:
-            raise self.fail(f"{here}.base", f"one of {', '.join(bases)} is wanted")
+            raise self.fail(f"{here}.base", f"expected one of {', '.join(bases)}")
         self.check_schemes(rest.get("schemes", []), known, here)
         axis = rest.pop("axis", None)
         if axis is not None:
             axis = self.make(Axis, axis, f"{here}.axis")
             for key, values in axis.sets.items():
                 if isinstance(values, list) and len(values) != len(axis.values):
-                    raise self.fail(f"{here}.axis.sets.{key}", f"{len(axis.values)} are wanted")
+                    raise self.fail(f"{here}.axis.sets.{key}", f"expected {len(axis.values)}")
         part: Part = self.make(Part, rest, here, axis=axis)
         self.check_engine(part.engine, here)
         return part
 
     def check_engine(self, engine: str, where: str) -> None:
         if engine not in PART_ENGINES:
-            raise self.fail(f"{where}.engine", f"one of {', '.join(PART_ENGINES)} is wanted")
+            raise self.fail(f"{where}.engine", f"expected one of {', '.join(PART_ENGINES)}")
 
     def claim(self, table: Mapping[str, Any], figure: str, known: Sequence[str]) -> Claim:
         rest = dict(table)
@@ -510,14 +510,14 @@ class Reader:
             read = [self.assertion(one, f"{where}.part", known, named=True) for one in listed]
             names = [one.id for one in read]
             if names != [chr(ord("a") + n) for n in range(len(names))] or len(names) < 2:
-                raise self.fail(f"{where}.part", "two or more are wanted: a, b, ... in this order")
+                raise self.fail(f"{where}.part", "expected two or more: a, b, ... in this order")
         claim: Claim = self.make(Claim, rest, where, assertions=tuple(read))
         if not claim.id.startswith(f"{figure}-c"):
             raise self.fail(where, f"the id begins with {figure}-c")
         if claim.kind not in KINDS:
-            raise self.fail(f"{where}.kind", f"one of {', '.join(KINDS)} is wanted")
+            raise self.fail(f"{where}.kind", f"expected one of {', '.join(KINDS)}")
         if claim.basis not in BASES:
-            raise self.fail(f"{where}.basis", f"one of {', '.join(BASES)} is wanted")
+            raise self.fail(f"{where}.basis", f"expected one of {', '.join(BASES)}")
         self.check_inconsistency(claim.inconsistency, f"{where}.inconsistency")
         return claim
 
@@ -556,7 +556,7 @@ class Reader:
             bool(read) and all(math.isfinite(m.lo) or math.isfinite(m.hi) for m in read)
         )
         if not bounded:
-            raise self.fail(where, "no bound: lo or hi is wanted, of the claim or each measure")
+            raise self.fail(where, "no bound: expected lo or hi, of the claim or each measure")
         if found.lo > found.hi:
             raise self.fail(where, f"lo = {found.lo:g} is above hi = {found.hi:g}")
         if not read and not found.check:
@@ -597,7 +597,7 @@ class Reader:
             rest["printed"] = self.make(Printed, rest["printed"], f"{where}.measure.printed")
         read: Measure = self.make(Measure, rest, f"{where}.measure")
         if read.reduce and read.reduce not in REDUCTIONS:
-            raise self.fail(f"{where}.measure.reduce", f"one of {', '.join(REDUCTIONS)} is wanted")
+            raise self.fail(f"{where}.measure.reduce", f"expected one of {', '.join(REDUCTIONS)}")
         return read
 
 

@@ -48,7 +48,7 @@ def windowed(t: Any, values: Any, window: str) -> tuple[Any, Any]:
     """Means over windows of this length, each at its end."""
     quantity = split_quantity(window)
     if quantity is None or quantity[1] != "s":
-        raise ConfigError(f"window: {window!r}: a time is wanted", key="window")
+        raise ConfigError(f"window: {window!r}: expected a time", key="window")
     length = quantity[0]
     number = np.ceil(t / length - 1e-9).astype(int)
     at, starts = np.unique(number, return_index=True)
@@ -100,7 +100,7 @@ def seconds(text: str) -> float:
     """A time of a scenario in seconds."""
     quantity = split_quantity(text)
     if quantity is None or quantity[1] != "s":
-        raise ConfigError(f"{text!r}: a time is wanted")
+        raise ConfigError(f"{text!r}: expected a time")
     return quantity[0]
 
 

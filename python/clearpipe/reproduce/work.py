@@ -262,6 +262,6 @@ def conditions(texts: Sequence[str]) -> list[dict[str, str]]:
         # A value may have commas (`setting=2M, 400ms`): the next name ends it.
         pairs = [part.partition("=") for part in re.split(r",(?=[^,=<>]+=)", text)]
         if not all(sign and name and value for name, sign, value in pairs):
-            raise ConfigError(f"--only {text!r}: AXIS=VALUE[,AXIS=VALUE] is wanted", key="only")
+            raise ConfigError(f"--only {text!r}: expected AXIS=VALUE[,AXIS=VALUE]", key="only")
         out.append({name.strip(): value.strip() for name, _, value in pairs})
     return out

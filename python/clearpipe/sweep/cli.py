@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from clearpipe.sweep.spec import Spec
     from clearpipe.sweep.store import Store
 
-app = group("sweep", "Many runs of one scenario: what [sweep] in its file says.")
+app = group("sweep", "Run a scenario many times, as [sweep] in its file says.")
 
 Reps = Annotated[
     int | None,
     typer.Option(
         min=1,
         metavar="N",
-        help="Replications, instead of the file's. More can be added later; what is there is kept.",
+        help="Replications, overriding the file. More can be added later; existing runs are kept.",
     ),
 ]
 Engine = Annotated[
@@ -99,7 +99,7 @@ def run(  # noqa: PLR0913 - one for each option
     max_time: MaxTime = None,
     retry: Retry = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what it would take, and do nothing.")
+        bool, typer.Option("--dry-run", help="Estimate time, memory and disk, and do nothing.")
     ] = False,
     executor: Executor = "local",
     scheduler: Scheduler = None,
@@ -108,7 +108,7 @@ def run(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Do the runs that are missing. Interrupt it at will: the same command goes on."""
+    """Do the missing runs. Interrupt it as you like: the same command continues."""
     from clearpipe.sweep import progress
     from clearpipe.sweep.runner import Options
 
@@ -142,7 +142,7 @@ def _run(
     try:
         return runner.Sweep(spec, Store(store), executor, options, watcher).run()
     except runner.OutOfTime as error:
-        note(f"clearpipe: {error}; the same command goes on")
+        note(f"clearpipe: {error}; the same command continues")
         raise typer.Exit(75) from None
 
 
@@ -170,11 +170,11 @@ def _tell(tally: Tally, as_json: bool) -> None:
 
 
 def _note_sameness(spec: Spec, place: Path) -> None:
-    from clearpipe.sweep import report, runner
+    from clearpipe.sweep import page, runner
     from clearpipe.sweep.store import Store
 
     if same := runner.not_random(spec, Store(place)):
-        note(f"clearpipe: note: {report.not_random(same)}")
+        note(f"clearpipe: note: {page.not_random(same)}")
 
 
 def _told(tally: Tally) -> str:
@@ -213,7 +213,7 @@ def _forecast(
     print(f"events   {events}, packet-hops {hops}")
     cores = f"{found.jobs} at a time ({span(found.core_s)} on one core)"
     print(f"time     {span(found.wall_s)} with {cores}")
-    print(f"memory   up to {units.size(found.memory_bytes)}, by what was tried")
+    print(f"memory   up to {units.size(found.memory_bytes)}, measured in trial runs")
     print(f"disk     {units.size(found.disk_bytes)}")
 
 
@@ -233,13 +233,13 @@ def status(  # noqa: PLR0913 - one for each option
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how many runs are done, failed and missing, and why runs failed."""
+    """Show how many runs are done, failed and missing, and why runs failed."""
     _status(_spec(file, set_, seed, reps, until, engine), store, verify, as_json)
 
 
 def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
     from clearpipe.sweep import runner
-    from clearpipe.sweep.report import other_models
+    from clearpipe.sweep.page import other_models
     from clearpipe.sweep.store import Store
 
     store = Store(place)
@@ -305,13 +305,13 @@ def report(  # noqa: PLR0913 - one for each option
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write one HTML page and runs.csv, and with matplotlib the figures of [plot] as files."""
+    """Write an HTML page and runs.csv and, with matplotlib, the figures of [plot]."""
     _report(_spec(file, set_, seed, reps, until, engine), store, out, as_json, quiet)
 
 
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:
     from clearpipe import style
-    from clearpipe.sweep import report as reporting
+    from clearpipe.sweep import page as reporting
     from clearpipe.sweep import results
     from clearpipe.sweep.store import Store
 
@@ -389,7 +389,7 @@ def _plain(name: str) -> str:
 
 def _print_points(table: Table) -> None:
     from clearpipe.overview import new_table
-    from clearpipe.sweep import report as reporting
+    from clearpipe.sweep import page as reporting
 
     shown = reporting.shown_metrics(table)
     where = reporting.coordinates(table)

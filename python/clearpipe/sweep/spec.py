@@ -216,12 +216,12 @@ class _Reader:
 
     def table(self, value: object, key: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self.fail(key, "a table is wanted")
+            raise self.fail(key, "expected a table")
         return value
 
     def tables(self, value: object, key: str) -> list[dict[str, Any]]:
         if not isinstance(value, list):
-            raise self.fail(key, "a list of tables is wanted")
+            raise self.fail(key, "expected a list of tables")
         return [self.table(one, f"{key}[{i}]") for i, one in enumerate(value)]
 
     def spec(self, base: Spec) -> Spec:
@@ -237,7 +237,7 @@ class _Reader:
         reps = self.count(table.get("reps", 1), "sweep.reps")
         keep = table.get("keep", "all")
         if keep not in ("all", "summary"):
-            raise self.fail("sweep.keep", f'{keep!r}: "all" or "summary" is wanted')
+            raise self.fail("sweep.keep", f'{keep!r}: expected "all" or "summary"')
         until = self.until(table["until"]) if "until" in table else None
         return replace(
             base,
@@ -251,14 +251,14 @@ class _Reader:
 
     def count(self, value: object, key: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_REPS:
-            raise self.fail(key, f"{value!r}: a whole number from 1 to {MAX_REPS} is wanted")
+            raise self.fail(key, f"{value!r}: expected a whole number from 1 to {MAX_REPS}")
         return value
 
     def until(self, value: object) -> Until:
         table = self.table(value, "sweep.until")
         self.known(table, "sweep.until", ("ci", "metric", "min_reps", "max_reps"))
         if "ci" not in table:
-            raise self.fail("sweep.until.ci", 'missing key; a share such as "2%" is wanted')
+            raise self.fail("sweep.until.ci", 'missing key; expected a share such as "2%"')
         until = Until(
             str(table.get("metric", "utilization_ratio")),
             stopping.percentage(table["ci"], f"{self.file}: sweep.until.ci"),
@@ -274,7 +274,7 @@ class _Reader:
             path = f"sweep.vary.{key}"
             if isinstance(given, dict):
                 hint = f'write it as one quoted key: "{key}.{next(iter(given), "...")}" = [...]'
-                raise self.fail(path, f"a list or a series is wanted; {hint}")
+                raise self.fail(path, f"expected a list or a series; {hint}")
             values = self.values(given, path)
             labels = tuple(self.labels(values, path))
             yield Axis(key, (key,), tuple((one,) for one in values), labels)
@@ -293,7 +293,7 @@ class _Reader:
             if labels is None:
                 labels = self.labels(columns[0], where)
             elif not isinstance(labels, list) or len(labels) != len(columns[0]):
-                raise self.fail(f"{where}.labels", f"a list of {len(columns[0])} texts is wanted")
+                raise self.fail(f"{where}.labels", f"expected a list of {len(columns[0])} texts")
             labels = tuple(str(label) for label in labels)
             if len(set(labels)) < len(labels):
                 raise self.fail(f"{where}.labels", "two settings have the same label")
@@ -307,15 +307,14 @@ class _Reader:
                 raise self.fail(path, "the list is empty")
             for value in given:
                 if not _is_value(value):
-                    text = "a text, a number, true, false, a list or a table is wanted"
+                    text = "expected a text, a number, true, false, a list or a table"
                     raise self.fail(path, f"{value}: {text}; write dates and times in quotes")
             return list(given)
         match = SERIES.fullmatch(given) if isinstance(given, str) else None
         if match is None:
             raise self.fail(
                 path,
-                f"{given!r}: a list, or linspace(FIRST, LAST, N) or logspace(FIRST, LAST, N), "
-                "is wanted",
+                f"{given!r}: expected a list, linspace(FIRST, LAST, N) or logspace(FIRST, LAST, N)",
             )
         return self.series(match, path)
 
@@ -323,9 +322,9 @@ class _Reader:
         kind, *ends, steps = match.groups()
         first, last = (split_quantity(end) for end in ends)
         if first is None or last is None or first[1] != last[1]:
-            raise self.fail(path, f"{match[0].strip()}: two quantities of one kind are wanted")
+            raise self.fail(path, f"{match[0].strip()}: expected two quantities of one kind")
         if not re.fullmatch(r"\s*\d+\s*", steps) or not 2 <= int(steps) <= MAX_POINTS:
-            raise self.fail(path, f"{steps.strip()}: a number of values from 2 on is wanted")
+            raise self.fail(path, f"{steps.strip()}: expected a number of values from 2 on")
         n, (low, unit), high = int(steps), first, last[0]
         if kind == "logspace" and (low <= 0 or high <= 0):
             raise self.fail(path, f"{match[0].strip()}: both ends must be above zero")
@@ -406,7 +405,7 @@ class _Reader:
             return _Test("in", tuple(wanted))
         bound = split_quantity(match[2])
         if bound is None:
-            raise self.fail(where, f"{match[2]}: a quantity is wanted after {match[1]}")
+            raise self.fail(where, f"{match[2]}: expected a quantity after {match[1]}")
         return _Test(match[1], bound)
 
     # Plots.
@@ -450,22 +449,22 @@ class _Reader:
         y = table["y"]
         metrics = tuple(y) if isinstance(y, list) else (y,)
         if not metrics or not all(isinstance(metric, str) for metric in metrics):
-            raise self.fail(f"{where}.y", "a metric or a list of metrics is wanted")
+            raise self.fail(f"{where}.y", "expected a metric or a list of metrics")
         return Plot(**{**table, "name": name, "y": metrics})
 
     def plot_values(self, table: dict[str, Any], where: str) -> None:
         for key in ("x_scale", "y_scale"):
             if table.get(key, "linear") not in ("linear", "log"):
-                raise self.fail(f"{where}.{key}", f'{table[key]!r}: "linear" or "log" is wanted')
+                raise self.fail(f"{where}.{key}", f'{table[key]!r}: expected "linear" or "log"')
         for key in ("y_min", "y_max"):
             value = table.get(key)
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | float)
             ):
-                raise self.fail(f"{where}.{key}", f"{value!r}: a number is wanted")
+                raise self.fail(f"{where}.{key}", f"{value!r}: expected a number")
         for key in ("title", "x_label", "y_label"):
             if not isinstance(table.get(key, ""), str):
-                raise self.fail(f"{where}.{key}", "a text is wanted")
+                raise self.fail(f"{where}.{key}", "expected a text")
 
 
 @dataclass(frozen=True)

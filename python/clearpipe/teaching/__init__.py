@@ -75,7 +75,7 @@ def task(name: str) -> Callable[[Callable[[Any], str]], Callable[[Any], Right]]:
 def call(answer: Answer, *arguments: Any) -> Any:
     """What a student's function gives."""
     if not callable(answer):
-        raise Wrong(f"A function is wanted, not {answer!r}: its name alone, without brackets.")
+        raise Wrong(f"Expected a function, not {answer!r}: its name alone, without brackets.")
     try:
         found = answer(*arguments)
     except NotImplementedError:
@@ -94,9 +94,9 @@ def number(value: Any) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError):
-        raise Wrong(f"A number is wanted, not {value!r}.") from None
+        raise Wrong(f"Expected a number, not {value!r}.") from None
     if not np.isfinite(found):
-        raise Wrong(f"A finite number is wanted, not {found}.")
+        raise Wrong(f"Expected a finite number, not {found}.")
     return found
 
 

@@ -80,7 +80,7 @@ def check_window(window: Any) -> str:
     """`window` is the least initial window with which 150 packets take four RTTs."""
     found = number(window)
     if found != round(found) or found < 1:
-        raise Wrong(f"A whole number of packets is wanted, not {found:g}.")
+        raise Wrong(f"Expected a whole number of packets, not {found:g}.")
     taken = rounds_taken(150, int(found))
     if taken > 4:
         raise Wrong(f"From {found:g} packets it takes {taken} RTTs: start with more.")

@@ -97,5 +97,5 @@ def _pair(value: Any) -> tuple[float, float]:
     try:
         first, second = value
     except (TypeError, ValueError):
-        raise Wrong(f"Two numbers are wanted, xi and alpha, not {value!r}.") from None
+        raise Wrong(f"Expected two numbers, xi and alpha, not {value!r}.") from None
     return number(first), number(second)

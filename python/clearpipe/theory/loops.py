@@ -38,7 +38,9 @@ def xcp_stability(  # noqa: PLR0913 - one for each option
     rtt: Rtt = "80ms",
     capacity_error: Annotated[
         float | None,
-        typer.Option(metavar="E", help="The router takes its capacity for (1 + E) times it."),
+        typer.Option(
+            metavar="E", help="The router believes its capacity to be (1 + E) times the true one."
+        ),
     ] = None,
     rtts: Rtts = None,
     map_: Map = False,
