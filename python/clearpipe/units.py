@@ -151,7 +151,8 @@ def spread(mean: float, half: float, unit: str = "", by: Scale | None = None) ->
     places = max(places, 0)
     told = fixed(half, places)
     if float(told.replace(THIN, "")) == 0:
-        told = f"< {fixed(10.0**-places, places)}"
+        # Less than the last digit shown: rounded up, which claims no more than is known.
+        told = fixed(10.0**-places, places)
     return f"{fixed(mean, places)} ± {told}{behind}"
 
 

@@ -88,7 +88,7 @@ def _serve() -> None:
     import clearpipe.reproduce.draw
     import clearpipe.reproduce.report
     import clearpipe.run_cli
-    import clearpipe.sweep.report
+    import clearpipe.sweep.page
     import clearpipe.theory.cli  # noqa: F401
 
     for line in sys.stdin:

@@ -19,7 +19,8 @@ from clearpipe.replications import Replications
 from clearpipe.reproduce import data, work
 from clearpipe.reproduce.data import Panel
 from clearpipe.seals import seal
-from clearpipe.sweep import drawing, report, results
+from clearpipe.sweep import drawing, results
+from clearpipe.sweep import page as reporting
 from clearpipe.sweep.store import Store, write_json
 
 # One flow that sends little one way, ten that fill the link the other way.
@@ -229,7 +230,7 @@ def test_a_link_is_named_before_anything_has_run(tmp_path: Path) -> None:
     found = results.read(spec, store)
     assert {row.state for row in found.rows} == {"missing"}
     assert found.links == ["bottleneck"]
-    assert report.of_links(found, ["utilization_ratio"]) == "Of link bottleneck: Utilization."
+    assert reporting.of_links(found, ["utilization_ratio"]) == "Of link bottleneck: Utilization."
     by = units.Scale(0.01, "%")
     named = drawing.name("utilization_ratio", by, found.links)
     assert named == "Utilization (%)\nlink bottleneck"

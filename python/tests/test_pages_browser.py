@@ -139,6 +139,33 @@ def test_the_sweeps_page_tells_what_the_csv_has(swept: Path) -> None:
         assert spread(of, "bps") in row
 
 
+ROWS = """
+  const rows = all("#points tbody tr");
+  const drill = document.getElementById("drill");
+  const seen = [];
+  for (const row of [rows[1], rows[2]]) {
+    row.cells[2].click();
+    seen.push([[0, 1].map((i) => row.cells[i].textContent),
+      drill.querySelector("h3").firstChild.textContent]);
+  }
+  // A heading turns the order round; each row keeps its point. By keys the row's heading opens it.
+  document.querySelector("#points th button").click();
+  document.querySelector("#points th button").click();
+  const first = document.querySelector("#points tbody tr");
+  first.querySelector("button").click();
+  seen.push([[0, 1].map((i) => first.cells[i].textContent),
+    drill.querySelector("h3").firstChild.textContent]);
+  tell({ seen });
+"""
+
+
+def test_a_row_of_the_table_opens_its_point(swept: Path) -> None:
+    seen = look(swept / "report.html", ROWS)["seen"]
+    assert len({head for _, head in seen}) == 3
+    for (rtt, protocol), head in seen:
+        assert head == f"RTT {rtt}, Protocol of a {protocol}"
+
+
 def test_the_command_of_a_point_does_the_same_run(swept: Path) -> None:
     import shlex
 

@@ -285,6 +285,31 @@ def test_the_report_draws_what_plot_says(tmp_path: Path) -> None:
     assert len(lines) == 21
 
 
+def test_python_draws_what_the_command_draws(tmp_path: Path) -> None:
+    plots = """[plot.one]
+    x = "topology.rtt"
+    y = "utilization_ratio"
+    [plot.two]
+    x = "topology.rtt"
+    y = "queue_mean_pkts"
+    """
+    file = write(tmp_path, SMALL + plots)
+    spec, store = sweep.load(file), tmp_path / "store"
+    sweep.run(spec, store)
+    call("sweep", "report", file, "--store", "store", "--out", "out", cwd=tmp_path)
+    page = sweep.report(spec, store, tmp_path / "page")
+    assert page == tmp_path / "page" / "report.html"
+    names = {f"{plot}.{kind}" for plot in ("one", "two") for kind in ("png", "svg", "pdf")}
+    assert {path.name for path in page.parent.iterdir()} == names | {"report.html", "runs.csv"}
+    (tmp_path / "figures").mkdir()
+    drawn = sweep.figure(spec, store, tmp_path / "figures", "two")
+    assert {path.name for path in drawn} == {"two.png", "two.svg", "two.pdf"}
+    for path in [page.parent / "runs.csv", page.parent / "one.svg", *drawn]:
+        assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
+    with pytest.raises(cp.ConfigError, match=r"a figure called 'thre' is wanted.*one, two"):
+        sweep.figure(spec, store, tmp_path / "figures", "thre")
+
+
 @pytest.mark.parametrize(
     ("said", "scales"),
     [
@@ -316,29 +341,29 @@ def test_files_and_the_page_have_the_same_scales(
 
 
 def test_notes_count_in_words_that_suit(tmp_path: Path) -> None:
-    from clearpipe.sweep import report, results
+    from clearpipe.sweep import page, results
 
-    assert report.not_random(1).startswith("1 point has replications ")
-    assert report.not_random(2).startswith("2 points have replications ")
-    (one,) = report.other_models({"reno 0": ["a" * 64]})
+    assert page.not_random(1).startswith("1 point has replications ")
+    assert page.not_random(2).startswith("2 points have replications ")
+    (one,) = page.other_models({"reno 0": ["a" * 64]})
     assert one.startswith("1 run of this sweep is of reno 0, and not used: aaaa")
     file = write(tmp_path, '[sweep]\nvary."topology.rtt" = ["10ms"]\nreps = 2\n')
     sweep.run(sweep.load(file, reps=1), tmp_path / "store")
     table = results.read(sweep.load(file), Store(tmp_path / "store"))
-    told = list(report.notes(table))
+    told = list(page.notes(table))
     assert told[0] == "1 run is missing; `clearpipe sweep run` does it."
     assert told[1].startswith("1 point has fewer than 3 replications, ")
 
 
 def test_a_point_without_a_link_has_a_dash() -> None:
     from clearpipe import units
-    from clearpipe.sweep import report
+    from clearpipe.sweep import page
 
     table: Any = SimpleNamespace(
         spec=SimpleNamespace(axes=()), links=["a", "b"], link=lambda _point: None
     )
     point: Any = None
-    assert report.place(table, point) == [units.DASH]
+    assert page.place(table, point) == [units.DASH]
 
 
 def test_a_forecast_has_no_exponents(

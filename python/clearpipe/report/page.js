@@ -58,7 +58,7 @@ const clearpipe = (() => {
     if (m) decimals = Math.min(decimals, 5 - exponent(Math.abs(m)));
     decimals = Math.max(decimals, 0);
     const zero = Number(h.toFixed(decimals)) === 0;
-    const told = zero ? `< ${places(10 ** -decimals, decimals)}` : places(h, decimals);
+    const told = places(zero ? 10 ** -decimals : h, decimals);
     return `${signed(places(Math.abs(m), decimals), m, "")} ± ${told}${behind}`;
   }
 

@@ -297,6 +297,15 @@
     hint.textContent = `${marks} n = ${sizes.join(", ")} per point.${few} Arrow keys or pointing read values; Enter or a click opens a point's runs.`;
   }
 
+  // The rows of the table of points open theirs, as the marks do; by keys from the row's heading.
+  for (const row of document.querySelectorAll("#points tr[data-point]")) {
+    const mine = Number(row.dataset.point), head = row.cells[0];
+    const button = node("button", { type: "button", class: "open", title: "Show this point's runs" });
+    button.append(...head.childNodes);
+    head.append(button);
+    row.addEventListener("click", () => { if (!String(getSelection())) open(mine); });
+  }
+
   preset(0);
   build();
   let width = views.clientWidth;

@@ -5,6 +5,8 @@ from clearpipe import sweep
 spec = sweep.load("sweep-rtt")
 sweep.run(spec, "results/store")
 table = sweep.table(spec, "results/store")   # an Arrow table, one row per run
+sweep.report(spec, "results/store", "page")  # report.html, runs.csv, the figures of [plot]
+sweep.figure(spec, "results/store", "page")  # the figures alone: PNG, SVG, PDF
 sweep.export(spec, "results/store", "data")  # Parquet files of runs, groups, flows, links
 """
 
@@ -14,11 +16,23 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from clearpipe.errors import ConfigError
 from clearpipe.sweep.runner import Options, OutOfTime, Sweep, Tally, Threads
 from clearpipe.sweep.spec import Spec, load
 from clearpipe.sweep.store import Store
 
-__all__ = ["OutOfTime", "Spec", "Store", "Tally", "export", "load", "run", "table"]
+__all__ = [
+    "OutOfTime",
+    "Spec",
+    "Store",
+    "Tally",
+    "export",
+    "figure",
+    "load",
+    "report",
+    "run",
+    "table",
+]
 
 
 def run(spec: Spec, store: str | PathLike[str], *, jobs: int | None = None) -> Tally:
@@ -38,6 +52,43 @@ def table(spec: Spec, store: str | PathLike[str]) -> Any:
     from clearpipe.sweep import results
 
     return results.arrow(results.read(spec, Store(Path(store))))
+
+
+def report(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) -> Path:
+    """Write what `clearpipe sweep report` writes into `folder`; gives the path of its report.html.
+
+    The page and runs.csv need nothing; the figures of [plot] as files need matplotlib and are left
+    out without it.
+    """
+    from clearpipe.sweep import page, results
+
+    return page.render(results.read(spec, Store(Path(store))), Path(folder))[0]
+
+
+def figure(
+    spec: Spec,
+    store: str | PathLike[str],
+    folder: str | PathLike[str],
+    name: str | None = None,
+) -> list[Path]:
+    """Draw the figures of the sweep's [plot] into `folder`, or the one of that `name`; gives the
+    files: PNG, SVG and PDF of each.
+
+    Raises ConfigError for a name that the file does not have, UnsupportedError without
+    matplotlib.
+    """
+    from clearpipe.sweep import drawing, results
+
+    wanted = spec.plots if name is None else [plot for plot in spec.plots if plot.name == name]
+    if not wanted:
+        known = ", ".join(plot.name for plot in spec.plots) or "none"
+        called = "a figure" if name is None else f"a figure called {name!r}"
+        where = str(spec.source.name)
+        raise ConfigError(
+            f"{where}: plot: {called} is wanted; the file has: {known}", file=where, key="plot"
+        )
+    table = results.read(spec, Store(Path(store)))
+    return [path for plot in wanted for path in drawing.draw(table, plot, Path(folder))]
 
 
 def export(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) -> dict[str, int]:

@@ -170,11 +170,11 @@ def _tell(tally: Tally, as_json: bool) -> None:
 
 
 def _note_sameness(spec: Spec, place: Path) -> None:
-    from clearpipe.sweep import report, runner
+    from clearpipe.sweep import page, runner
     from clearpipe.sweep.store import Store
 
     if same := runner.not_random(spec, Store(place)):
-        note(f"clearpipe: note: {report.not_random(same)}")
+        note(f"clearpipe: note: {page.not_random(same)}")
 
 
 def _told(tally: Tally) -> str:
@@ -239,7 +239,7 @@ def status(  # noqa: PLR0913 - one for each option
 
 def _status(spec: Spec, place: Path, verify: bool, as_json: bool) -> None:
     from clearpipe.sweep import runner
-    from clearpipe.sweep.report import other_models
+    from clearpipe.sweep.page import other_models
     from clearpipe.sweep.store import Store
 
     store = Store(place)
@@ -311,7 +311,7 @@ def report(  # noqa: PLR0913 - one for each option
 
 def _report(spec: Spec, place: Path, out: Path | None, as_json: bool, quiet: bool) -> None:
     from clearpipe import style
-    from clearpipe.sweep import report as reporting
+    from clearpipe.sweep import page as reporting
     from clearpipe.sweep import results
     from clearpipe.sweep.store import Store
 
@@ -389,7 +389,7 @@ def _plain(name: str) -> str:
 
 def _print_points(table: Table) -> None:
     from clearpipe.overview import new_table
-    from clearpipe.sweep import report as reporting
+    from clearpipe.sweep import page as reporting
 
     shown = reporting.shown_metrics(table)
     where = reporting.coordinates(table)
