@@ -375,6 +375,74 @@ def test_the_shell_runs_behind_the_link(tmp_path: Path) -> None:
     assert capture.stat().st_size > 300
 
 
+# Sends to a server, then receives from it: both in seconds of the sender.
+BOTH_WAYS = """
+import os, socket, sys, time
+
+
+def read(peer):
+    while peer.recv(1 << 16):
+        pass
+
+
+host, sent = os.environ[sys.argv[1]], bytes(400_000)
+if sys.argv[2] == "serve":
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 8000), family=family) as server:
+        peer = server.accept()[0]
+        read(peer)
+        peer.sendall(sent)
+else:
+    with socket.create_connection((host, 8000)) as peer:
+        began = time.monotonic()
+        peer.sendall(sent)
+        peer.shutdown(socket.SHUT_WR)
+        peer.recv(1)
+        there = time.monotonic()
+        read(peer)
+        print(there - began, time.monotonic() - there)
+"""
+
+
+@needs_linux
+@pytest.mark.parametrize("version", ["", "6"])
+def test_each_way_has_its_own_rate(version: str, tmp_path: Path) -> None:
+    """400 kB take 0.8 s at 4 Mb/s, and 0.16 s at the trace's packet per 0.6 ms; IPv4 and IPv6."""
+    program, trace = tmp_path / "both.py", tmp_path / "down.trace"
+    program.write_text(BOTH_WAYS, encoding="utf-8")
+    trace.write_text("".join(f"{(n * 3 + 4) // 5}\n" for n in range(1, 501)), encoding="ascii")
+    done = subprocess.run(
+        [
+            *(*MAIN, "linux", "shell", "--rtt", "20ms", "--up", "4Mbps", "--down", str(trace)),
+            *("--up-buffer", "50pkt", "--down-buffer", "300pkt"),
+            *("--report", str(tmp_path / "report.json")),
+            *("--server", f"{sys.executable} {program} CLEARPIPE_PEER{version} serve"),
+            *("--", sys.executable, str(program), f"CLEARPIPE_PEER{version}", "ask"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    up_s, down_s = map(float, done.stdout.split())
+    assert 0.8 < up_s < 2.0
+    assert 0.1 < down_s < 0.6
+    links = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["network"]["links"]
+    assert [link["name"] for link in links] == ["up", "down"]
+    assert [link["buffer_bytes"] for link in links] == [75_000, 450_000]
+    # 400 kB in packets of 1500 bytes: 274 or more.
+    assert all(link["departures_pkts"] > 270 for link in links)
+    assert "us late at the median" in done.stderr
+
+
+def test_a_way_without_a_rate_is_exit_3() -> None:
+    with pytest.raises(ConfigError, match="--down or --rate: the link needs a rate each way"):
+        shell.scenario(shell.Link(None, "20ms", up="4Mbps"))
+    with pytest.raises(ConfigError, match="--rtt: 'soon' is no time"):
+        shell.scenario(shell.Link("4Mbps", "soon"))
+
+
 @needs_linux
 def test_the_command_has_the_terminal() -> None:
     """Behind a pseudo-terminal the command sees one, at both ends."""

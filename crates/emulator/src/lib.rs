@@ -8,6 +8,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod assemble;
+pub mod budget;
 pub mod describe;
 pub mod lateness;
 pub mod network;

@@ -132,7 +132,7 @@ pub struct Network {
     zero: Wall,
     warm: bool,
     captures: Vec<Option<Capture>>,
-    /// Packets refused because they are not whole IPv4.
+    /// Packets refused because they are not whole IP, or for a whole neighbourhood.
     pub foreign_pkts: u64,
     failed: Option<io::Error>,
 }
@@ -238,7 +238,8 @@ impl Network {
                 let next = self.known.len() as u32;
                 if next >= MAX_FLOWS && !self.known.contains_key(&seen.ends) {
                     let [(a, p), (b, q)] = seen.ends.ends;
-                    return (a ^ b ^ u32::from(p) << 16 ^ u32::from(q)) % MAX_FLOWS;
+                    let mixed = a ^ b ^ u128::from(p) << 16 ^ u128::from(q);
+                    return (mixed % u128::from(MAX_FLOWS)) as u32;
                 }
                 *self.known.entry(seen.ends).or_insert(next)
             }

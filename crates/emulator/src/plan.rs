@@ -28,9 +28,25 @@ pub struct EmulatorPlan {
     /// Is SCHED_FIFO to be asked for?
     #[serde(default = "yes")]
     pub realtime: bool,
+    /// When is the clock watched instead of sleeping?
+    #[serde(default)]
+    pub watch: Watch,
     /// Does the run begin at once, and end when it is told so?
     #[serde(default)]
     pub endless: bool,
+}
+
+/// When the emulator watches the clock for the last microseconds before something is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Watch {
+    /// While it stays within the kernel's budget ([`crate::budget`]).
+    #[default]
+    Budget,
+    /// Whatever that does; to measure what it does.
+    Always,
+    /// Never.
+    Never,
 }
 
 fn yes() -> bool {

@@ -10,9 +10,10 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::lateness::{Late, Lateness};
 use crate::network::{Capture, Ended, Network, Outgoing, Wall};
-use crate::plan::{CaptureTo, Device, EmulatorPlan};
+use crate::plan::{CaptureTo, Device, EmulatorPlan, Watch};
 use crate::sys::{self, Scheduling};
 
 /// Packets taken from one device before what is due is looked at again.
@@ -21,6 +22,8 @@ const BATCH: usize = 64;
 pub const PRIORITY: i32 = 10;
 /// The longest time for which the clock is watched instead of sleeping.
 const MAX_WATCH_NS: u64 = 100_000;
+/// Nothing that the emulator does takes so long: who did not run for this time was stopped [ns].
+const STOPPED_NS: u64 = 20_000_000;
 /// A wait that takes longer than this was a sleep.
 const SLEPT_NS: u64 = 5_000;
 /// The largest IPv4 packet.
@@ -75,12 +78,18 @@ pub struct EmulatorReport {
     pub realtime: bool,
     /// How late packets left.
     pub late: Late,
-    /// Packets that were not whole IPv4.
+    /// Packets that were not whole IP.
     pub foreign_pkts: u64,
     /// Packets that a device did not take.
     pub refused_pkts: u64,
     /// Packets handed to devices.
     pub forwarded_pkts: u64,
+    /// How often the system did not let the emulator run for more than 20 ms.
+    pub stops: u64,
+    /// For how long in all.
+    pub stopped_s: f64,
+    /// For how long the clock was watched.
+    pub watched_s: f64,
     /// Processor time over the whole life.
     pub cpu_s: f64,
     /// Real time over the whole life.
@@ -121,15 +130,21 @@ pub fn emulate(plan: &EmulatorPlan, out: &mut impl Write) -> Result<EmulatorRepo
     }
     let devices: Rc<[OwnedFd]> = plan.devices.iter().map(open_device).collect::<Result<_, _>>()?;
     sys::catch_signals();
-    let realtime = sys::be_punctual(plan.realtime.then_some(PRIORITY)) == Scheduling::Realtime;
+    let scheduling = sys::be_punctual(plan.realtime.then_some(PRIORITY));
+    let realtime = scheduling == Scheduling::Realtime;
+    let budget = match plan.watch {
+        Watch::Budget => Some(Budget::of_system(scheduling)),
+        Watch::Always => Some(Budget::new(1.0)),
+        Watch::Never => None,
+    };
     sys::set_nonblocking(&io::stdin()).map_err(system("stdin"))?;
     let ready = serde_json::to_string(&Ready { ready: true, realtime });
     let ready = ready.map_err(|error| Failed::Plan(error.to_string()))?;
     writeln!(out, "{ready}").and_then(|()| out.flush()).map_err(system("stdout"))?;
-    let mut emulator = Emulator::new(network, devices, plan.endless);
+    let mut emulator = Emulator::new(network, devices, budget, plan.endless);
     let born = sys::monotonic_ns();
     emulator.run()?;
-    let Emulator { network, late, refused_pkts, forwarded_pkts, now, .. } = emulator;
+    let Emulator { network, late, refused_pkts, forwarded_pkts, now, clock, .. } = emulator;
     let foreign_pkts = network.foreign_pkts;
     let end = network.end().min(now);
     let network = network.finish(end).map_err(system("a capture"))?;
@@ -140,6 +155,9 @@ pub fn emulate(plan: &EmulatorPlan, out: &mut impl Write) -> Result<EmulatorRepo
         foreign_pkts,
         refused_pkts,
         forwarded_pkts,
+        stops: clock.stops,
+        stopped_s: clock.stopped_ns as f64 * 1e-9,
+        watched_s: clock.watched_ns as f64 * 1e-9,
         cpu_s: sys::cpu_ns() as f64 * 1e-9,
         wall_s: (sys::monotonic_ns() - born) as f64 * 1e-9,
     })
@@ -178,14 +196,69 @@ struct Emulator {
     line: Vec<u8>,
     told_to_stop: bool,
     now: Wall,
-    /// How much later than asked the system wakes us [ns].
-    early_ns: u64,
+    clock: Clock,
     buffer: Vec<u8>,
 }
 
+/// Waiting, and what is known of how the system lets us.
+struct Clock {
+    /// None: the clock is never watched.
+    budget: Option<Budget>,
+    /// How much later than asked the system wakes us [ns].
+    early_ns: u64,
+    /// When the last wait ended [ns].
+    woken_ns: u64,
+    watched_ns: u64,
+    stops: u64,
+    stopped_ns: u64,
+}
+
+impl Clock {
+    fn new(budget: Option<Budget>, now_ns: u64) -> Clock {
+        Clock { budget, early_ns: 0, woken_ns: now_ns, watched_ns: 0, stops: 0, stopped_ns: 0 }
+    }
+
+    /// How much earlier than needed to ask to be woken [ns].
+    fn early(&self) -> u64 {
+        let allowed = self.budget.as_ref().is_some_and(|budget| budget.allows(self.early_ns));
+        if allowed { self.early_ns } else { 0 }
+    }
+
+    /// A wait from `now` until `woken`, which was to end at `asked` at the latest.
+    fn waited(&mut self, now: u64, asked: u64, woken: u64) {
+        let busy = now - self.woken_ns;
+        for ns in [busy, woken.saturating_sub(asked.max(now))] {
+            if ns > STOPPED_NS {
+                self.stops += 1;
+                self.stopped_ns += ns;
+            }
+        }
+        if let Some(budget) = &mut self.budget {
+            budget.passed(woken - now, busy);
+        }
+        self.woken_ns = woken;
+    }
+
+    fn watch_until(&mut self, due: u64) {
+        let from = sys::monotonic_ns();
+        let mut now = from;
+        while now < due {
+            std::hint::spin_loop();
+            now = sys::monotonic_ns();
+        }
+        self.watched_ns += now - from;
+    }
+}
+
 impl Emulator {
-    fn new(mut network: Network, devices: Rc<[OwnedFd]>, endless: bool) -> Emulator {
-        let now = Wall::from_ns(sys::monotonic_ns());
+    fn new(
+        mut network: Network,
+        devices: Rc<[OwnedFd]>,
+        budget: Option<Budget>,
+        endless: bool,
+    ) -> Emulator {
+        let now_ns = sys::monotonic_ns();
+        let now = Wall::from_ns(now_ns);
         if endless {
             network.start(now);
         }
@@ -199,7 +272,7 @@ impl Emulator {
             line: Vec::new(),
             told_to_stop: false,
             now,
-            early_ns: 0,
+            clock: Clock::new(budget, now_ns),
             buffer: vec![0; MAX_PACKET],
         }
     }
@@ -234,19 +307,22 @@ impl Emulator {
     }
 
     /// Waits for what is due next or for what comes. The system wakes us late, by much the same
-    /// each time. So it is asked to do so earlier, and the rest is spent watching the clock; and
-    /// what woke us came that much earlier: at the instant that is given.
+    /// each time. So it is asked to do so earlier, and the rest is spent watching the clock, where
+    /// there is time for that; and what woke us came that much earlier: at the instant that is
+    /// given.
     fn sleep(&mut self, waiting: &mut [PollFd<'_>]) -> Result<Option<u64>, Failed> {
         let due = self.network.next().0 / 1000;
         let now = sys::monotonic_ns();
         // A second is soon enough to see a signal that came just before the wait.
         let until = due.min(now + 1_000_000_000);
-        let asked = until.saturating_sub(self.early_ns).max(now);
+        let early = self.clock.early();
+        let asked = until.saturating_sub(early).max(now);
         let timeout = Duration::from_nanos(asked - now);
         sys::wait(waiting, timeout).map_err(system("waiting"))?;
         let woken = sys::monotonic_ns();
+        self.clock.waited(now, asked, woken);
         if waiting.iter().any(|one| !one.revents().is_empty()) {
-            let came = woken.saturating_sub(self.early_ns).max(now);
+            let came = woken.saturating_sub(self.clock.early_ns).max(now);
             return Ok((woken > now + SLEPT_NS).then_some(came));
         }
         if asked == now && until <= now {
@@ -255,10 +331,10 @@ impl Emulator {
         if asked > now {
             // A moving average over eight times.
             let late = woken.saturating_sub(asked).min(MAX_WATCH_NS);
-            self.early_ns = (7 * self.early_ns + late) / 8;
+            self.clock.early_ns = (7 * self.clock.early_ns + late) / 8;
         }
-        while due == until && sys::monotonic_ns() < due {
-            std::hint::spin_loop();
+        if due == until && early > 0 {
+            self.clock.watch_until(due);
         }
         Ok(None)
     }

@@ -1,13 +1,15 @@
-//! Real packets as the protocols' routers see them, and back: what is read of an IPv4 packet, and
-//! which of its bytes a router's decisions change, with both checksums.
+//! Real packets as the protocols' routers see them, and back: what is read of an IPv4 or IPv6
+//! packet, and which of its bytes a router's decisions change, with the checksums over them.
 //!
-//! Nothing here believes a packet. What is not whole IPv4 is refused; what is, but holds no whole
-//! TCP segment, passes as data without a header.
+//! Nothing here believes a packet. What is not whole IP is refused, and so are IPv6's multicasts,
+//! by which a host looks for neighbours that no line has; what is whole, but holds no whole TCP
+//! segment, passes as data without a header.
 
 use cc::registry::{AnyHeader, AnyRouterParams};
 use cc::roles::{Ecn, Fields, PacketKind, TcpFields};
 
 const IP_MIN: usize = 20;
+const IPV6_HEADER: usize = 40;
 const TCP_MIN: usize = 20;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -19,8 +21,8 @@ const MAX_HEADER: usize = 40;
 /// Both ends of a packet's connection, the same whichever way it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ends {
-    /// The lesser address and port, and the greater.
-    pub ends: [(u32, u16); 2],
+    /// The lesser address and port, and the greater; IPv4's addresses are the lowest 32 bits.
+    pub ends: [(u128, u16); 2],
     /// IP's protocol number.
     pub protocol: u8,
 }
@@ -40,25 +42,24 @@ pub struct Seen {
     pub ecn: Ecn,
     /// The protocol's header.
     pub header: AnyHeader,
+    /// Where what IP carries begins.
+    start: usize,
     /// Where an option with a header begins and how long the header is.
     option: Option<(usize, usize)>,
 }
 
-/// Reads a packet; `None` when it is not whole IPv4. Without an option its header is what `queue`
+/// Reads a packet; `None` when it is not whole IP. Without an option its header is what `queue`
 /// reads in the fields that every packet has.
 pub fn read(packet: &[u8], queue: Option<&AnyRouterParams>) -> Option<Seen> {
-    let (start, end) = ip_bounds(packet)?;
-    let ecn = ecn(packet[1]);
-    let protocol = packet[9];
-    let address = |at: usize| u32_at(packet, at).unwrap_or(0);
+    let ip = if packet.first()? >> 4 == 6 { ipv6(packet)? } else { ipv4(packet)? };
+    let Ip { start, protocol, ecn, .. } = ip;
     // Only the first fragment has ports.
-    let first = u16_at(packet, 6)? & 0x1fff == 0;
-    let body = if first { &packet[start..end] } else { &[] };
+    let body = if ip.first { &packet[start..ip.end] } else { &[] };
     let ports = match protocol {
         TCP | UDP => (u16_at(body, 0).unwrap_or(0), u16_at(body, 2).unwrap_or(0)),
         _ => (0, 0),
     };
-    let (a, b) = ((address(12), ports.0), (address(16), ports.1));
+    let (a, b) = ((ip.addresses[0], ports.0), (ip.addresses[1], ports.1));
     let ends = Ends { ends: [a.min(b), a.max(b)], protocol };
     let mut seen = Seen {
         ends,
@@ -67,16 +68,16 @@ pub fn read(packet: &[u8], queue: Option<&AnyRouterParams>) -> Option<Seen> {
         kind: PacketKind::Data,
         ecn,
         header: AnyHeader::None,
+        start,
         option: None,
     };
-    let mut fields = Fields { tcp: None, ip_id: u16_at(packet, 4)? };
+    let mut fields = Fields { tcp: None, ip_id: ip.id.unwrap_or(0) };
     let tcp_bytes = if protocol == TCP { tcp_header(body) } else { None };
     if let Some(header) = tcp_bytes {
         let (seq, ack) = (u32_at(header, 4)?, u32_at(header, 8)?);
         fields.tcp = Some(TcpFields { seq, ack, stale: false });
-        let whole = u16_at(packet, 6)? & 0x2000 == 0;
         seen.payload = (body.len() - header.len()) as u32;
-        if seen.payload == 0 && whole {
+        if seen.payload == 0 && ip.last {
             seen.kind = PacketKind::Ack;
         }
         if let Some((at, length, found)) = find_option(header) {
@@ -84,7 +85,11 @@ pub fn read(packet: &[u8], queue: Option<&AnyRouterParams>) -> Option<Seen> {
         }
     }
     if let (Some(queue), None) = (queue, seen.option) {
-        seen.header = queue.read(&fields).unwrap_or_default();
+        let header = queue.read(&fields).unwrap_or_default();
+        // What is read of a field that IPv6 has not got was never written.
+        if ip.id.is_some() || header.ip_id().is_none() {
+            seen.header = header;
+        }
     }
     Some(seen)
 }
@@ -93,7 +98,11 @@ pub fn read(packet: &[u8], queue: Option<&AnyRouterParams>) -> Option<Seen> {
 /// True when a byte changed.
 pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bool {
     let mut changed = false;
-    if ecn != seen.ecn {
+    if ecn != seen.ecn && packet[0] >> 4 == 6 {
+        // The two lowest bits of the traffic class; IPv6 has no checksum.
+        packet[1] = packet[1] & !0x30 | (ecn as u8) << 4;
+        changed = true;
+    } else if ecn != seen.ecn {
         let before = u16::from_be_bytes([packet[0], packet[1]]);
         packet[1] = packet[1] & !3 | ecn as u8;
         let after = u16::from_be_bytes([packet[0], packet[1]]);
@@ -107,14 +116,13 @@ pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bo
     {
         let mut bytes = [0; MAX_HEADER];
         header.encode(&mut bytes[..length]);
-        changed |= patch_tcp(packet, at, &bytes[..length]);
+        changed |= patch_tcp(packet, seen.start, at, &bytes[..length]);
     }
     changed
 }
 
-/// Replaces bytes of the TCP header of a packet that [`read`] understood.
-fn patch_tcp(packet: &mut [u8], at: usize, bytes: &[u8]) -> bool {
-    let start = usize::from(packet[0] & 15) * 4;
+/// Replaces bytes of the TCP header, which begins at `start`, of a packet that [`read`] understood.
+fn patch_tcp(packet: &mut [u8], start: usize, at: usize, bytes: &[u8]) -> bool {
     // Words of the checksum begin at even distances from the TCP header.
     let from = at - (at - start) % 2;
     let to = at + bytes.len() + (at + bytes.len() - start) % 2;
@@ -142,15 +150,89 @@ pub fn replaced(sum: u16, before: u16, after: u16) -> u16 {
     !(total as u16)
 }
 
-/// Where what IPv4 carries begins and ends.
-fn ip_bounds(packet: &[u8]) -> Option<(usize, usize)> {
+/// What an IP header says.
+struct Ip {
+    /// Where what it carries begins and ends.
+    start: usize,
+    end: usize,
+    protocol: u8,
+    addresses: [u128; 2],
+    ecn: Ecn,
+    /// The identification, which only IPv4 has in every packet.
+    id: Option<u16>,
+    /// Is it the first fragment, and is it the last? What is not cut is both.
+    first: bool,
+    last: bool,
+}
+
+fn ipv4(packet: &[u8]) -> Option<Ip> {
     let first = *packet.first()?;
-    let header = usize::from(first & 15) * 4;
-    if first >> 4 != 4 || header < IP_MIN {
+    let start = usize::from(first & 15) * 4;
+    if first >> 4 != 4 || start < IP_MIN {
         return None;
     }
-    let total = usize::from(u16_at(packet, 2)?);
-    (header <= total && total <= packet.len()).then_some((header, total))
+    let end = usize::from(u16_at(packet, 2)?);
+    if !(start..=packet.len()).contains(&end) {
+        return None;
+    }
+    let fragment = u16_at(packet, 6)?;
+    let address = |at: usize| u32_at(packet, at).map_or(0, u128::from);
+    Some(Ip {
+        start,
+        end,
+        protocol: packet[9],
+        addresses: [address(12), address(16)],
+        ecn: ecn(packet[1]),
+        id: u16_at(packet, 4),
+        first: fragment & 0x1fff == 0,
+        last: fragment & 0x2000 == 0,
+    })
+}
+
+/// Hop-by-hop options, routing, destination options: a next header, and a length in 8 bytes less 1.
+const EXTENSIONS: [u8; 3] = [0, 43, 60];
+const FRAGMENT: u8 = 44;
+const MULTICAST: u8 = 0xff;
+
+fn ipv6(packet: &[u8]) -> Option<Ip> {
+    let header = packet.get(..IPV6_HEADER)?;
+    let end = IPV6_HEADER + usize::from(u16_at(header, 4)?);
+    if end == IPV6_HEADER || end > packet.len() || header[24] == MULTICAST {
+        return None;
+    }
+    let address =
+        |at: usize| header[at..at + 16].iter().fold(0, |sum, &b| sum << 8 | u128::from(b));
+    let mut ip = Ip {
+        start: IPV6_HEADER,
+        end,
+        protocol: header[6],
+        addresses: [address(8), address(24)],
+        ecn: ecn(header[1] >> 4),
+        id: None,
+        first: true,
+        last: true,
+    };
+    loop {
+        let extension = packet.get(ip.start..ip.start + 8).filter(|_| ip.start + 8 <= end);
+        let length = match ip.protocol {
+            FRAGMENT => {
+                let fragment = u16_at(extension?, 2)?;
+                (ip.first, ip.last) = (fragment & 0xfff8 == 0, fragment & 1 == 0);
+                8
+            }
+            other if EXTENSIONS.contains(&other) => 8 + 8 * usize::from(extension?[1]),
+            _ => return Some(ip),
+        };
+        ip.protocol = extension?[0];
+        ip.start += length;
+        if ip.start > end {
+            return None;
+        }
+        // The rest of a packet that was cut has no header of its own.
+        if !ip.first {
+            return Some(ip);
+        }
+    }
 }
 
 /// The TCP header with its options; `None` when it is cut off or makes no sense.

@@ -9,13 +9,14 @@ import typer
 
 from clearpipe.exits import reports_errors
 from clearpipe.linux import hosts_cli
-from clearpipe.options import group
+from clearpipe.options import Quiet, group
 
 app = group("linux", "Real kernels: commands behind emulated links, end hosts in eBPF.")
 
 EPILOG = (
     "The command is at 10.77.0.1 in a network namespace of its own; the other end of the link is "
     "at 10.77.0.2 ($CLEARPIPE_PEER), where only --server runs: there is no way to the internet. "
+    "IPv6's are fd77::1 and fd77::2 ($CLEARPIPE_PEER6). How late packets were is said at the end. "
     "Exit codes are the command's; 127: there is no such command; 3 and 5 before it runs: the link "
     "is not valid, the system lacks something."
 )
@@ -29,11 +30,34 @@ EPILOG = (
 def shell(  # noqa: PLR0913 - one for each option
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run.")],
     *,
-    rate: Annotated[str, typer.Option(metavar="RATE", help="Capacity, such as 20Mbps.")],
     rtt: Annotated[str, typer.Option(metavar="TIME", help="Two-way delay, such as 600ms.")],
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Capacity both ways, such as 20Mbps.")
+    ] = None,
+    up: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE|FILE",
+            help="Capacity from the command to the other end: a rate, or a trace as scenarios "
+            "have it (mahimahi's format).",
+            show_default="--rate",
+        ),
+    ] = None,
+    down: Annotated[
+        str | None,
+        typer.Option(metavar="RATE|FILE", help="The other way.", show_default="--rate"),
+    ] = None,
     buffer: Annotated[
         str, typer.Option(metavar="SIZE", help="The buffer: 1bdp, 1bdp-pkt, 100pkt, 1MB.")
     ] = "1bdp",
+    up_buffer: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The buffer of --up.", show_default="--buffer"),
+    ] = None,
+    down_buffer: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The buffer of --down.", show_default="--buffer"),
+    ] = None,
     queue: Annotated[
         str, typer.Option(metavar="NAME", help="Any queue of `clearpipe list queues`.")
     ] = "droptail",
@@ -52,6 +76,7 @@ def shell(  # noqa: PLR0913 - one for each option
         Path | None,
         typer.Option(metavar="FILE", help="Write what the links counted (JSON)."),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Run a command behind a link with any rate, delay, buffer and queue.
 
@@ -60,8 +85,11 @@ def shell(  # noqa: PLR0913 - one for each option
     """
     from clearpipe.linux import shell as shells
 
-    link = shells.Link(rate, rtt, buffer, queue, loss)
-    raise typer.Exit(shells.run(link, command, server=server, capture=capture, report=report))
+    link = shells.Link(
+        rate, rtt, buffer, queue, loss, up, down, up_buffer=up_buffer, down_buffer=down_buffer
+    )
+    code = shells.run(link, command, server=server, capture=capture, report=report, quiet=quiet)
+    raise typer.Exit(code)
 
 
 @app.command()

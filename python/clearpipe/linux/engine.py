@@ -33,6 +33,8 @@ BASE_PORT = 20_000
 """The sinks' first port; a flow's is this and its number in its group."""
 HEAD_START_S = 0.3
 """Flows connect two RTTs and this before they send."""
+WATCH = "budget"
+"""When the emulator watches the clock instead of sleeping: budget, always or never."""
 LOOK_S = 0.1
 """How often the progress is told."""
 PATIENCE_S = 20.0
@@ -182,7 +184,18 @@ def _result(
 
 def _warnings(emulator: dict[str, Any], traffic: dict[str, Any]) -> list[str]:
     """What a reader of the numbers should know."""
+    told = lateness(emulator)
+    for number, flow in enumerate(traffic["flows"]):
+        if flow["error"] is not None:
+            told.append(f"flow {number} failed: {flow['error']}")
+    return told
+
+
+def lateness(emulator: dict[str, Any]) -> list[str]:
+    """How exact the emulator was; the first line always, others where it was not."""
     late = emulator["late"]
+    if not late["packets"]:
+        return ["no packet came through the emulator"]
     told = [
         f"linux {platform.release()}; packets left the emulator {late['p50_s'] * 1e6:.0f} us late "
         f"at the median, {late['p99_s'] * 1e6:.0f} us at the 99th percentile, "
@@ -191,13 +204,15 @@ def _warnings(emulator: dict[str, Any], traffic: dict[str, Any]) -> list[str]:
     ]
     if not emulator["realtime"]:
         told.append("the emulator ran without SCHED_FIFO: delays are those of a busy machine")
+    if emulator["stops"]:
+        told.append(
+            f"the system did not let the emulator run for over 20 ms {emulator['stops']} times, "
+            f"{emulator['stopped_s']:.2f} s in all"
+        )
     if late["p99_s"] > 1e-3:
         told.append("more than 1 % of the packets were late by over 1 ms: the machine is too slow")
     if emulator["refused_pkts"]:
         told.append(f"{emulator['refused_pkts']} packets were not taken by the kernel")
-    for number, flow in enumerate(traffic["flows"]):
-        if flow["error"] is not None:
-            told.append(f"flow {number} failed: {flow['error']}")
     return told
 
 
@@ -357,6 +372,7 @@ def _emulator_plan(
         "groups": [[2 * number, 2 * number + 1] for number in range(len(pairs))],
         "numbering": {"port": BASE_PORT},
         "captures": about["captures"],
+        "watch": WATCH,
     }
 
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearpipe import api, interrupts
+from clearpipe import api, interrupts, units
 from clearpipe.errors import ClearpipeError, ConfigError
 from clearpipe.linux import namespaces
-from clearpipe.linux.engine import DEVICE, collect, device_commands
+from clearpipe.linux.engine import DEVICE, collect, device_commands, lateness
 from clearpipe.linux.process import Process
 from clearpipe.terminal import note
 
-INSIDE, PEER = "10.77.0.1", "10.77.0.2"
+ADDRESSES, ADDRESSES6 = ("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")
 """The command's address, and that of the other end of the link."""
 MTU = 1500
 SERVER_S = 5.0
@@ -33,33 +33,54 @@ ENDS_S = 1.0
 
 @dataclass(frozen=True)
 class Link:
-    """The link, in a scenario file's words."""
+    """The link, in a scenario file's words; `up` is the way from the command to the other end.
 
-    rate: str
+    A way has the rate and buffer of both unless it has its own. Its rate may be a file: the
+    capacity as a trace.
+    """
+
+    rate: str | None
     rtt: str
     buffer: str = "1bdp"
     queue: str = "droptail"
     loss: float = 0.0
+    up: str | None = None
+    down: str | None = None
+    up_buffer: str | None = None
+    down_buffer: str | None = None
 
 
 def scenario(link: Link) -> str:
-    """The link as a scenario: a dumbbell that ends when it is told so."""
-    values = {"rate": link.rate, "rtt": link.rtt, "buffer": link.buffer, "queue": link.queue}
-    if link.loss:
-        values["loss"] = f"{100 * link.loss:g}%"
-    lines = [
-        "schema = 1",
-        'name = "shell"',
-        'duration = "1000h"',
-        "[packets]",
-        f'data = "{MTU}B"',
-        "[topology]",
-        'kind = "dumbbell"',
-        *(f'{key} = "{_text(value)}"' for key, value in values.items()),
-        "[flows.command]",
-        'protocol = "sack"',
-    ]
+    """The link as a scenario that ends when it is told so: a line each way."""
+    delay = units.quantity(link.rtt)
+    if delay is None:
+        raise ConfigError(f"--rtt: {link.rtt!r} is no time such as 600ms", key="--rtt")
+    ways = {"up": (link.up, link.up_buffer), "down": (link.down, link.down_buffer)}
+    lines = ["schema = 1", 'name = "shell"', 'duration = "1000h"', "[packets]", f'data = "{MTU}B"']
+    for way, (rate, buffer) in ways.items():
+        capacity = rate or link.rate
+        if capacity is None:
+            raise ConfigError(f"--{way} or --rate: the link needs a rate each way", key=f"--{way}")
+        values = {
+            "from": way,
+            "to": "down" if way == "up" else "up",
+            **_capacity(capacity),
+            "owd": f"{delay / 2:.9f}s",
+            "buffer": buffer or link.buffer,
+            "queue": link.queue,
+        }
+        if link.loss:
+            values["loss"] = f"{100 * link.loss:g}%"
+        lines += [f"[links.{way}]", *(f'{key} = "{_text(v)}"' for key, v in values.items())]
+    lines += ["[flows.command]", 'protocol = "sack"', 'path = ["up"]', 'reverse_path = ["down"]']
     return "\n".join([*lines, ""])
+
+
+def _capacity(text: str) -> dict[str, str]:
+    """A rate, or the file with a trace."""
+    if not Path(text).is_file():
+        return {"rate": text}
+    return {"trace": os.fspath(Path(text).absolute())}
 
 
 def _text(value: str) -> str:
@@ -75,6 +96,7 @@ def run(
     server: str | None = None,
     capture: Path | None = None,
     report: Path | None = None,
+    quiet: bool = False,
 ) -> int:
     """Run a command behind the link; its exit code, or 128 and the signal that ended it."""
     text = scenario(link)
@@ -89,17 +111,15 @@ def run(
         emulator = stack.enter_context(Process("emulate", _plan(toml, names, capture)))
         emulator.start()
         emulator.ready()
-        for name, own, peer in ((names[0], INSIDE, PEER), (names[1], PEER, INSIDE)):
-            routes = [f"route add {peer}/32 dev {DEVICE} src {own}"]
-            commands = [*device_commands(own, MTU), *routes]
-            namespaces.configure(name, commands, {"ipv6/conf/all/disable_ipv6": "1"})
+        for name, own, peer in ((names[0], 0, 1), (names[1], 1, 0)):
+            namespaces.configure(name, _device(own, peer), {})
         if server is not None:
             _serve(stack, server, names[1])
         code = _run(command, names[0])
         if emulator.running():
             emulator.tell("stop")
             measured = emulator.finish(10.0)
-            _tell(measured, report)
+            _tell(measured, report, quiet)
         else:
             note(f"clearpipe: the emulator ended early: {emulator.errors()}")
             return code or 1
@@ -123,7 +143,10 @@ def _plan(toml: str, names: Sequence[str], capture: Path | None) -> dict[str, An
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "CLEARPIPE_PEER": PEER, "CLEARPIPE_INSIDE": INSIDE}
+    names = ("CLEARPIPE_INSIDE", "CLEARPIPE_PEER")
+    own = dict(zip(names, ADDRESSES, strict=True))
+    own6 = {f"{name}6": address for name, address in zip(names, ADDRESSES6, strict=True)}
+    return {**os.environ, **own, **own6}
 
 
 def _serve(stack: contextlib.ExitStack, server: str, name: str) -> None:
@@ -199,7 +222,24 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         os.close(ended)
 
 
-def _tell(measured: dict[str, Any], report: Path | None) -> None:
+def _device(own: int, peer: int) -> list[str]:
+    """What sets up an end of the link; IPv6 where the kernel has it."""
+    commands = device_commands(ADDRESSES[own], MTU)
+    commands.append(f"route add {ADDRESSES[peer]}/32 dev {DEVICE} src {ADDRESSES[own]}")
+    if not Path("/proc/sys/net/ipv6").exists():
+        return commands
+    # Without an address of the line's own there is no chatter about neighbours.
+    return [
+        f"link set {DEVICE} addrgenmode none",
+        *commands,
+        f"addr add {ADDRESSES6[own]}/128 dev {DEVICE} nodad",
+        f"route add {ADDRESSES6[peer]}/128 dev {DEVICE} src {ADDRESSES6[own]}",
+    ]
+
+
+def _tell(measured: dict[str, Any], report: Path | None, quiet: bool) -> None:
+    for line in lateness(measured):
+        note(f"clearpipe: {line}", quiet)
     if report is not None:
         import json
 

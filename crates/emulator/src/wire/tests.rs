@@ -275,3 +275,92 @@ mod random {
         }
     }
 }
+
+/// [2001:db8::1]:1000 to [2001:db8::2]:2000 with these TCP options and payload, behind `before`,
+/// extension headers of which the first is of this kind.
+fn tcp6(class: u8, (kind, before): (u8, &[u8]), options: &[u8], payload: &[u8]) -> Vec<u8> {
+    let header = 20 + options.len();
+    let mut packet = vec![0x60 | class >> 4, class << 4, 0, 0];
+    packet.extend(((before.len() + header + payload.len()) as u16).to_be_bytes());
+    packet.extend([kind, 64]);
+    for last in [1, 2] {
+        packet.extend([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+    }
+    packet.extend_from_slice(before);
+    packet.extend([0x03, 0xe8, 0x07, 0xd0, 0, 0, 0, 9, 0, 0, 0, 5]);
+    packet.extend([(header as u8 / 4) << 4, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
+    packet.extend_from_slice(options);
+    packet.extend_from_slice(payload);
+    let at = 40 + before.len();
+    let tcp = tcp6_sum(&packet, at).to_be_bytes();
+    packet[at + 16..at + 18].copy_from_slice(&tcp);
+    packet
+}
+
+/// RFC 8200 section 8.1: both addresses, a length of 32 bits, three zeros and the next header.
+fn tcp6_sum(packet: &[u8], at: usize) -> u16 {
+    let length = ((packet.len() - at) as u32).to_be_bytes();
+    sum(&[&packet[8..40], &length, &[0, 0, 0, 6], &packet[at..]])
+}
+
+#[test]
+fn ipv6_is_read_and_written() {
+    let asked = XcpHeader { rtt: 0.08, cwnd: 15_000.0, feedback: 3000.0 };
+    // Nothing; eight bytes of hop-by-hop options (RFC 8200 section 4.3: PadN of 4).
+    for (kind, before) in [(6, &[][..]), (0, &[6, 0, 1, 4, 0, 0, 0, 0][..])] {
+        let mut packet = tcp6(0xb9, (kind, before), &xcp_option(1, &asked), b"data");
+        let at = 40 + before.len();
+        let seen = read(&packet, None).expect("an IPv6 packet");
+        assert_eq!((seen.ports, seen.payload, seen.kind), ((1000, 2000), 4, PacketKind::Data));
+        // The class is 0b101110_01: ECT(1).
+        assert_eq!((seen.ecn, seen.header), (Ecn::Ect1, AnyHeader::Xcp(asked)));
+        let given = AnyHeader::Xcp(XcpHeader { feedback: -1500.0, ..asked });
+        assert!(write(&mut packet, &seen, Ecn::Ce, &given));
+        assert_eq!(packet[..2], [0x6b, 0xb0]);
+        // A segment with its own checksum in it sums up to zero.
+        assert_eq!(tcp6_sum(&packet, at), 0);
+        let again = read(&packet, None).expect("still one");
+        assert_eq!((again.ecn, again.header, again.ends), (Ecn::Ce, given, seen.ends));
+    }
+    let ack = tcp6(0, (6, &[]), &[], &[]);
+    assert_eq!(read(&ack, None).map(|seen| seen.kind), Some(PacketKind::Ack));
+}
+
+#[test]
+fn ipv6_that_is_cut_or_not_for_us() {
+    let whole = tcp6(0, (6, &[]), &[], b"data");
+    for length in 0..whole.len() {
+        assert_eq!(read(&whole[..length], None), None, "{length} bytes");
+    }
+    // To ff02::1, as a host that looks for neighbours.
+    let mut neighbours = whole.clone();
+    neighbours[24..26].copy_from_slice(&[0xff, 0x02]);
+    assert_eq!(read(&neighbours, None), None);
+    // The second fragment, at 8 bytes: data without ports. The first has them.
+    let rest = tcp6(0, (44, &[6, 0, 0, 8, 0, 0, 0, 1]), &[], b"data");
+    let seen = read(&rest, None).expect("a fragment");
+    assert_eq!((seen.ports, seen.kind), ((0, 0), PacketKind::Data));
+    let first = tcp6(0, (44, &[6, 0, 0, 1, 0, 0, 0, 1]), &[], &[]);
+    let seen = read(&first, None).expect("a fragment");
+    assert_eq!((seen.ports, seen.kind), ((1000, 2000), PacketKind::Data));
+    // Options that say to be longer than the packet.
+    let beyond = tcp6(0, (60, &[6, 9, 1, 4, 0, 0, 0, 0]), &[], &[]);
+    assert_eq!(read(&beyond, None), None);
+}
+
+/// DPCP reads TCP's numbers, which IPv6 carries as well; BMCC IPv4's identification, which it does
+/// not.
+#[test]
+fn ipv6_has_no_identification() {
+    let packet = tcp6(1, (6, &[]), &[], b"data");
+    let of = |queue: &str| {
+        read(&packet, AnyRouterParams::named(queue).as_ref()).expect("an IPv6 packet").header
+    };
+    assert_eq!(of("bmcc"), AnyHeader::None);
+    // seq 9 and ack 5: the greater first.
+    let four = read(&tcp(1, &[], b"data"), AnyRouterParams::named("dpcp").as_ref())
+        .expect("an IPv4 packet")
+        .header;
+    assert_eq!(of("dpcp"), four);
+    assert_ne!(four, AnyHeader::None);
+}
