@@ -88,6 +88,8 @@ pub struct EmulatorReport {
     pub stops: u64,
     /// For how long in all.
     pub stopped_s: f64,
+    /// How often it rested by itself, not to be stopped.
+    pub rests: u64,
     /// For how long the clock was watched.
     pub watched_s: f64,
     /// Processor time over the whole life.
@@ -157,6 +159,7 @@ pub fn emulate(plan: &EmulatorPlan, out: &mut impl Write) -> Result<EmulatorRepo
         forwarded_pkts,
         stops: clock.stops,
         stopped_s: clock.stopped_ns as f64 * 1e-9,
+        rests: clock.rests,
         watched_s: clock.watched_ns as f64 * 1e-9,
         cpu_s: sys::cpu_ns() as f64 * 1e-9,
         wall_s: (sys::monotonic_ns() - born) as f64 * 1e-9,
@@ -211,11 +214,20 @@ struct Clock {
     watched_ns: u64,
     stops: u64,
     stopped_ns: u64,
+    rests: u64,
 }
 
 impl Clock {
     fn new(budget: Option<Budget>, now_ns: u64) -> Clock {
-        Clock { budget, early_ns: 0, woken_ns: now_ns, watched_ns: 0, stops: 0, stopped_ns: 0 }
+        Clock {
+            budget,
+            early_ns: 0,
+            woken_ns: now_ns,
+            watched_ns: 0,
+            stops: 0,
+            stopped_ns: 0,
+            rests: 0,
+        }
     }
 
     /// How much earlier than needed to ask to be woken [ns].
@@ -237,6 +249,19 @@ impl Clock {
             budget.passed(woken - now, busy);
         }
         self.woken_ns = woken;
+    }
+
+    /// Rests if work has taken more of the core than the system gives for long.
+    fn rest(&mut self) {
+        let Some(budget) = &mut self.budget else { return };
+        let ns = budget.rest();
+        if ns > 0 {
+            let from = sys::monotonic_ns();
+            std::thread::sleep(Duration::from_nanos(ns));
+            let now = sys::monotonic_ns();
+            budget.passed(now - from, from - self.woken_ns);
+            (self.woken_ns, self.rests) = (now, self.rests + 1);
+        }
     }
 
     fn watch_until(&mut self, due: u64) {
@@ -289,6 +314,7 @@ impl Emulator {
             inputs.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         let control = devices.len();
         while !self.over() {
+            self.clock.rest();
             let now = match self.sleep(&mut waiting)? {
                 Some(earlier) => Wall::from_ns(earlier),
                 None => Wall::from_ns(sys::monotonic_ns()),
