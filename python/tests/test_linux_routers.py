@@ -64,7 +64,7 @@ class Program:
 def checksum(*parts: bytes) -> int:
     """RFC 1071."""
     words = b"".join(parts)
-    total = sum(struct.unpack(f"!{len(words) // 2}H", words))
+    total: int = sum(struct.unpack(f"!{len(words) // 2}H", words))
     total = (total & 0xFFFF) + (total >> 16)
     return ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
 
