@@ -67,8 +67,8 @@ void host_ixcp_header(u8 *bytes, u32 rtt_us, u64 cwnd, s64 feedback, u32 bottlen
 	memcpy(bytes, &header, sizeof(header));
 }
 
-/* A packet at a router; `now` and `arrived` as the BPF programs have them. True when the load factor
- * is new. */
+/* A packet at a router; `now` and `arrived` as the BPF programs have them. True when the load
+ * factor is new. */
 int host_load_measure(struct load_meter *meter, u64 capacity, u64 now, u64 arrived, u64 waiting)
 {
 	return load_is_due(meter, now) &&

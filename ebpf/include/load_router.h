@@ -2,9 +2,10 @@
  * crates/cc/src/explicit/load/factor.rs; and what VCP's and DPCP's routers make of it: vcp.rs and
  * dpcp/mod.rs beside it. Parameters are the papers' defaults.
  *
- * Bound, tested against those files: rho within a unit (2^-20) and a microsecond of the period (5e-6
- * of 200 ms) of theirs from 1 Mb/s on, so that codes differ only where a load factor is that near to
- * an edge. Timers are looked at when a packet comes: a period is as long as it really was. */
+ * Bound, tested against those files: rho within a unit (2^-20) and a microsecond of the period
+ * (5e-6 of 200 ms) of theirs from 1 Mb/s on, so that codes differ only where a load factor is that
+ * near to an edge. Timers are looked at when a packet comes: a period is as long as it really
+ * was. */
 #ifndef CLEARPIPE_LOAD_ROUTER_H
 #define CLEARPIPE_LOAD_ROUTER_H
 

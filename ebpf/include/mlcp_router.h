@@ -1,5 +1,5 @@
-/* MLCP's router in integers: crates/cc/src/explicit/load/mlcp.rs and mlcp/gauge.rs with their default
- * parameters.
+/* MLCP's router in integers: crates/cc/src/explicit/load/mlcp.rs and mlcp/gauge.rs with their
+ * default parameters.
  *
  * Bound, tested against those files: that of load_router.h, and t_c within 1e-6 of theirs, so that
  * codes differ only where the load factor is that near to an edge, and t_p where t_c is. */

@@ -1,7 +1,7 @@
 /* A router on a stock kernel: a program at the egress of the bottleneck's device,
- * before its queueing discipline (TBF or HTB, of the same rate). Arrivals are counted here, whatever
- * becomes of them, on each processor by itself; who finds a timer due sums them up. The queue is
- * the root qdisc's backlog. IPv4 and IPv6. The file that includes this defines
+ * before its queueing discipline (TBF or HTB, of the same rate). Arrivals are counted here,
+ * whatever becomes of them, on each processor by itself; who finds a timer due sums them up. The
+ * queue is the root qdisc's backlog. IPv4 and IPv6. The file that includes this defines
  *   struct router                                     what it keeps
  *   is_due(router, now), measure(router, capacity, now, sums, waiting)
  *                                                     its timers; measure is true after a period
@@ -54,8 +54,8 @@ struct {
 	__type(value, u64);
 } gauges SEC(".maps");
 
-/* And of each processor: packets by what they left with (nothing, low load, high load, overload), all
- * bytes, and what a protocol's packets say of their RTTs. */
+/* And of each processor: packets by what they left with (nothing, low load, high load, overload),
+ * all bytes, and what a protocol's packets say of their RTTs. */
 struct counted {
 	u64 packets[4];
 	struct mlcp_sums sums;

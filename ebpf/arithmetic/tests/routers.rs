@@ -192,8 +192,8 @@ fn dpcp_marks_as_the_simulator() {
     }
 }
 
-/// Every header leaves with the same load, t_p and RTT. RTTs have one mean for a few thousand packets,
-/// so that T_c rises through several lengths of t_p, and falls.
+/// Every header leaves with the same load, t_p and RTT. RTTs have one mean for a few thousand
+/// packets, so that T_c rises through several lengths of t_p, and falls.
 #[test]
 fn mlcp_marks_as_the_simulator() {
     let edges = [0.16, 0.32, 0.48, 0.64, 0.8, 0.95].into_iter();
