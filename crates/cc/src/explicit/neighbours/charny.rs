@@ -231,12 +231,12 @@ impl Sender for CharnySender {
         CharnySender { told: Rated::new(context.packet_bytes), stamp: f64::INFINITY }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, _: &Departing) -> RmCell {
         RmCell { ccr: self.told.rate, er: self.stamp, laf: 0.0 }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<RmCell>) {
         self.told.hear(ack.srtt);
         let RmCell { er, laf, .. } = ack.header;
