@@ -327,9 +327,9 @@ mod tests {
         let mut stamps = [f64::INFINITY; 4];
         let mut rates = [0.0; 4];
         for _ in 0..8 {
-            for flow in 0..4 {
+            for (flow, path) in paths.into_iter().enumerate() {
                 let (mut er, mut held) = (stamps[flow], false);
-                for &link in paths[flow] {
+                for &link in path {
                     let mu = links[link].take(&mut records[link][flow], er);
                     if er >= mu * EXACT {
                         (er, held) = (mu.min(er), true);
