@@ -412,10 +412,8 @@ mod tests {
             while dpcp.next_timer() <= now {
                 assert_eq!(dpcp.next_timer(), mpcp.next_timer());
                 let backlog = Backlog { packets: 1, bytes };
-                (
-                    dpcp.on_timer(dpcp.next_timer(), backlog),
-                    mpcp.on_timer(mpcp.next_timer(), backlog),
-                );
+                dpcp.on_timer(dpcp.next_timer(), backlog);
+                mpcp.on_timer(mpcp.next_timer(), backlog);
             }
             let flow = (stream.bits() % 7) as u32;
             let (seq, ack) = if stream.chance(0.5) { (9, 4) } else { (4, 9) };
@@ -461,10 +459,12 @@ mod tests {
             let code = [Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::Ect0][stream.bits() as usize % 4];
             let rtt = Span::from_millis(150 + stream.bits() % 100);
             let ack = Ack { header, code, ..ack_after(ms(step), rtt) };
-            (dpcp.on_ack(&ack), mpcp.on_ack(&ack));
+            dpcp.on_ack(&ack);
+            mpcp.on_ack(&ack);
             if stream.chance(0.01) {
                 let kind = if stream.chance(0.2) { LossKind::Timeout } else { LossKind::DupAcks };
-                (dpcp.on_loss(&loss(kind, 9)), mpcp.on_loss(&loss(kind, 9)));
+                dpcp.on_loss(&loss(kind, 9));
+                mpcp.on_loss(&loss(kind, 9));
             }
             assert_eq!((dpcp.cwnd(), dpcp.pacing()), (mpcp.cwnd(), mpcp.pacing()), "{step}");
         }
