@@ -991,6 +991,9 @@ protocols! {
         router: Some("ixcp-plus"),
         summary: "EXPERIMENTAL: iXCP with fractional windows and a bottleneck by majority",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
+    Prague { name: "prague", sender: Boxed<tcp::prague::Prague>, recovery: Sack, router: None,
+        summary: "Prague: L4S's scalable control, by the share of marks, the same at any RTT up to 25 ms",
+        source: "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control; RFC 9331" }
 }
 
 queues! {

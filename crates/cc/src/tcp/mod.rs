@@ -16,6 +16,7 @@ pub mod htcp;
 pub mod illinois;
 pub mod ltcp;
 pub mod model;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod slow_start;
