@@ -994,6 +994,9 @@ protocols! {
     Prague { name: "prague", sender: Boxed<tcp::prague::Prague>, recovery: Sack, router: None,
         summary: "Prague: L4S's scalable control, by the share of marks, the same at any RTT up to 25 ms",
         source: "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control; RFC 9331" }
+    Copa { name: "copa", sender: Boxed<tcp::copa::Copa>, recovery: Sack, router: None,
+        summary: "Copa: a target rate by the queueing delay; competes where others fill the buffer",
+        source: "Arun, Balakrishnan, NSDI 2018" }
 }
 
 queues! {

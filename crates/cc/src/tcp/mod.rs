@@ -5,6 +5,7 @@ pub mod bbr3;
 pub mod bic;
 pub mod binomial;
 pub mod compound;
+pub mod copa;
 pub mod cubic;
 pub mod cubic_2005;
 pub mod dctcp;

@@ -7,6 +7,7 @@ mod arrivals;
 mod bbr;
 mod claims;
 mod common;
+mod copa;
 mod delay_based;
 mod dpcp;
 mod dualpi2;
