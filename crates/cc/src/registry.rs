@@ -997,6 +997,10 @@ protocols! {
     Copa { name: "copa", sender: Boxed<tcp::copa::Copa>, recovery: Sack, router: None,
         summary: "Copa: a target rate by the queueing delay; competes where others fill the buffer",
         source: "Arun, Balakrishnan, NSDI 2018" }
+    Abc { name: "abc", sender: Boxed<neighbours::abc::AbcSender>, recovery: Sack,
+        router: Some("abc"),
+        summary: "ABC: each packet accelerates or brakes; a window of CUBIC for other bottlenecks",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020" }
 }
 
 queues! {
@@ -1122,4 +1126,7 @@ queues! {
     DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
         summary: "L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'",
         source: "RFC 9332; Linux's sch_dualpi2.c" }
+    Abc { name: "abc", router: neighbours::abc::AbcRouter, role: Feedback,
+        summary: "ABC's accelerates and brakes, one bit per packet",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020, section 3" }
 }

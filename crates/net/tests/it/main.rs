@@ -1,6 +1,7 @@
 //! Runs of whole scenarios: what comes of them beside theory, books that must balance, and papers'
 //! claims.
 
+mod abc;
 mod accecn;
 mod aqm;
 mod arrivals;

@@ -1,6 +1,7 @@
 //! Other explicit protocols, to compare the two families with: routers that tell flows a rate, or a
 //! price that stands for one.
 
+pub mod abc;
 pub mod jetmax;
 pub mod maxnet;
 pub mod quickstart;
