@@ -1001,6 +1001,9 @@ protocols! {
         router: Some("abc"),
         summary: "ABC: each packet accelerates or brakes; a window of CUBIC for other bottlenecks",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020" }
+    Xcpw { name: "xcpw", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("xcpw"),
+        summary: "XCPw: XCP's sender, for routers that compute the feedback anew for every packet",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
 }
 
 queues! {
@@ -1129,4 +1132,7 @@ queues! {
     Abc { name: "abc", router: neighbours::abc::AbcRouter, role: Feedback,
         summary: "ABC's accelerates and brakes, one bit per packet",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020, section 3" }
+    Xcpw { name: "xcpw", router: xcp::xcpw::XcpwRouter, role: Feedback,
+        summary: "XCP's feedback at every departure, over a sliding window; efficiency alone",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
 }

@@ -11,3 +11,4 @@ pub mod xcp_division_free;
 pub mod xcp_friendly;
 pub mod xcp_law;
 pub mod xcp_police;
+pub mod xcpw;
