@@ -845,6 +845,7 @@ headers! {
     Dpcp(load::dpcp::DpcpHeader);
     Bmcc(load::bmcc::BmccHeader);
     Stamp(tcp::delivery::Stamp);
+    Scone(neighbours::scone::SconeHeader) = 0x534e; // "SN"
 }
 
 protocols! {
@@ -1004,6 +1005,10 @@ protocols! {
     Xcpw { name: "xcpw", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("xcpw"),
         summary: "XCPw: XCP's sender, for routers that compute the feedback anew for every packet",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
+    Scone { name: "scone", sender: Boxed<neighbours::scone::SconeSender>, recovery: Sack,
+        router: Some("scone"),
+        summary: "CUBIC that asks the network for a rate to keep to, and may obey",
+        source: "draft-ietf-scone-protocol; RFC 9438" }
 }
 
 queues! {
@@ -1135,4 +1140,7 @@ queues! {
     Xcpw { name: "xcpw", router: xcp::xcpw::XcpwRouter, role: Feedback,
         summary: "XCP's feedback at every departure, over a sliding window; efficiency alone",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
+    Scone { name: "scone", scheduler: neighbours::scone::SconeRouter, role: Policy,
+        summary: "SCONE: advises each flow of a rate, and may police it; first in, first out",
+        source: "draft-ietf-scone-protocol" }
 }

@@ -23,6 +23,7 @@ mod rate_based;
 mod recording;
 mod responses;
 mod schedulers;
+mod scone;
 mod timeouts;
 mod xcp_edge;
 mod xcp_family;

@@ -7,3 +7,4 @@ pub mod maxnet;
 pub mod quickstart;
 mod rated;
 pub mod rcp;
+pub mod scone;
