@@ -73,7 +73,7 @@ impl Header for SconeHeader {
 
     fn encode(&self, wire: &mut [u8]) {
         if let Some(byte) = wire.first_mut() {
-            *byte = u8::from(self.asks) << 7 | self.signal & NONE;
+            *byte = (u8::from(self.asks) << 7) | (self.signal & NONE);
         }
     }
 

@@ -135,7 +135,7 @@ fn nearest(a: u64, b: u64) -> u64 {
 
 /// What alpha/2 is of an amount.
 fn half_alpha(amount: u64, alpha: i64) -> u64 {
-    (u128::from(amount) * u128::from(alpha.max(0) as u64) >> (PROB_SHIFT + 1)) as u64
+    ((u128::from(amount) * u128::from(alpha.max(0) as u64)) >> (PROB_SHIFT + 1)) as u64
 }
 
 fn rounds_at(rate: u64) -> i64 {
