@@ -19,7 +19,7 @@ NEARLY = 0.8
 """The share of a capacity that counts as all of it: ours, no text has one."""
 
 DELTA = 0.2
-"""RFC 5166, 2.3.4: two flows are delta-fair when the lesser has (1 - delta)/2 of what both have."""
+"""RFC 5166, 2.3.3: two flows are delta-fair when the lesser has (1 - delta)/2 of what both have."""
 
 
 def queueing_delay(result: cp.Result) -> float:
