@@ -349,8 +349,7 @@ fn unsupported_of(scenario: &Scenario, group: &Group, no: &mut impl FnMut(String
     if explicit && !whole {
         no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
     }
-    if !kernel_recovers(recovery)
-    {
+    if !kernel_recovers(recovery) {
         no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
     }
     if group.count > MAX_COUNT {

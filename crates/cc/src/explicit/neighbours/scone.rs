@@ -68,8 +68,10 @@ impl Default for SconeHeader {
 
 impl Header for SconeHeader {
     const WIRE_BYTES: usize = 1;
-    const VARIABLES: &'static [Variable] =
-        &[Variable::new("h_scone", "", "signal: 20 lg(rate/100 kb/s), 127 for none")];
+    const VARIABLES: &'static [Variable] = &[
+        Variable::new("h_asks", "", "1 in a packet that asks and in an ACK that tells"),
+        Variable::new("h_scone", "", "signal: 20 lg(rate/100 kb/s), 127 for none"),
+    ];
 
     fn encode(&self, wire: &mut [u8]) {
         if let Some(byte) = wire.first_mut() {
@@ -83,6 +85,7 @@ impl Header for SconeHeader {
     }
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("h_asks", f64::from(u8::from(self.asks)));
         sink("h_scone", f64::from(self.signal));
     }
 }
