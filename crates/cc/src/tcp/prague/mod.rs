@@ -39,7 +39,7 @@
 //!   rounds after slow start), and reductions wait for a round of 25 ms at least as there.
 //! - D7: the draft was not at hand; what is above is from the two programs.
 
-use units::{Rate, Span, Time};
+use units::{Rate, Time};
 
 use crate::roles::{
     Ack, Departing, Echo, Ecn, EcnUse, Loss, LossKind, Sender, SenderContext, Variable,
@@ -145,7 +145,7 @@ impl Sender for Prague {
 
     fn next_timer(&self) -> Time {
         let half = self.law.half_round();
-        if half > self.now { Time::ZERO + Span::from_micros(half as u64) } else { Time::NEVER }
+        if half > self.now { Time((half as u64).saturating_mul(1_000_000)) } else { Time::NEVER }
     }
 
     fn on_timer(&mut self, now: Time) {

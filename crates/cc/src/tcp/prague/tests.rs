@@ -1,5 +1,7 @@
 use super::law::State;
 use super::*;
+use units::Span;
+
 use crate::tests::{ack_after, loss, ms, sender_context};
 
 /// udp_prague's own.
