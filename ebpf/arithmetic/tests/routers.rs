@@ -192,6 +192,26 @@ fn dpcp_marks_as_the_simulator() {
     }
 }
 
+/// A data packet arrives at the router and departs.
+fn pass(router: &mut MlcpRouter, now: Time, size: u32, header: &mut MlcpHeader, backlog: Backlog) {
+    let mut ecn = CODES[0];
+    for arrives in [true, false] {
+        let passing = Passing {
+            flow: 0,
+            size,
+            kind: PacketKind::Data,
+            queued_for: Span::ZERO,
+            ecn: &mut ecn,
+            header: Some(&mut *header),
+        };
+        if arrives {
+            router.on_arrival(now, passing, backlog);
+        } else {
+            router.on_departure(now, passing, backlog);
+        }
+    }
+}
+
 /// Every header leaves with the same load, t_p and RTT. RTTs have one mean for a few thousand
 /// packets, so that T_c rises through several lengths of t_p, and falls.
 #[test]
@@ -228,22 +248,7 @@ fn mlcp_marks_as_the_simulator() {
         let (load, t_p) = (draw(&mut arrivals.stream, 16) as u8, packet.theirs as u8);
         let mut header = MlcpHeader::new(load, t_p, Some(Span::from_micros(rtt_us.into())));
         let word = Mlcp::word(load.into(), t_p.into(), rtt_us);
-        let mut ecn = CODES[0];
-        for arrives in [true, false] {
-            let passing = Passing {
-                flow: 0,
-                size: packet.size,
-                kind: PacketKind::Data,
-                queued_for: Span::ZERO,
-                ecn: &mut ecn,
-                header: Some(&mut header),
-            };
-            if arrives {
-                router.on_arrival(now, passing, backlog);
-            } else {
-                router.on_departure(now, passing, backlog);
-            }
-        }
+        pass(&mut router, now, packet.size, &mut header, backlog);
         sums.bytes += u64::from(packet.size);
         sums.rtts += u64::from(rtt_us > 0);
         sums.rtt_us += u64::from(rtt_us);
