@@ -35,9 +35,9 @@ pub enum Recovery {
     /// SACK, and lost retransmissions are found like other losses; the controller hears of
     /// timeouts only (MLCP section 3.6, DPCP section III-C).
     Decoupled,
-    /// SACK, and a segment is lost when one sent later has arrived and a round trip and a reordering
-    /// window have passed since it went out; a probe takes the timer's place where the last
-    /// segments are lost (RACK-TLP, RFC 8985). A window that a loss reduces is come down to by
+    /// SACK, and a segment is lost when one sent later has arrived and a round trip and a
+    /// reordering window have passed since it went out; a probe takes the timer's place where the
+    /// last segments are lost (RACK-TLP, RFC 8985). A window that a loss reduces is come down to by
     /// proportional rate reduction (PRR, RFC 9937).
     Rack,
     /// RFC 4340 and RFC 4341: losses are found as by SACK and told to the controller, and nothing

@@ -208,7 +208,9 @@ impl Inbound {
     #[cold]
     #[inline(never)]
     fn forget_gaps(&mut self) {
-        let Some(out_of_order) = &self.out_of_order else { return };
+        let Some(out_of_order) = self.out_of_order.as_ref().filter(|_| self.waiting > 0) else {
+            return; // there is no gap
+        };
         if out_of_order.blocks < RECENT && out_of_order.end - self.cumulative < REMEMBERED {
             return;
         }

@@ -5,30 +5,31 @@
 //! of the last 10 s. The target rate 1/(delta d_q) is that of a flow which weighs delay with delta,
 //! and the window goes towards it:
 //!
-//! > per ACK: cwnd/RTTstanding <= 1/(delta d_q): cwnd += v/(delta cwnd); else cwnd -= v/(delta cwnd)
+//! > per ACK: cwnd/RTTstanding <= 1/(delta d_q): cwnd += v/(delta cwnd); else cwnd -= v/(delta
+//! cwnd)
 //!
 //! so that a flow keeps about 1/delta packets in the queue. The velocity v is 1, and doubles each
-//! RTT once the window has gone one way for three. Packets are paced at two windows per RTTstanding.
-//! It starts by doubling the window per RTT until the target rate is exceeded.
+//! RTT once the window has gone one way for three. Packets are paced at two windows per
+//! RTTstanding. It starts by doubling the window per RTT until the target rate is exceeded.
 //!
-//! Buffer-fillers keep the queue from emptying. So where d_q has not been below a tenth of its range
-//! for five RTTs, Copa competes: 1/delta grows by 1 per RTT and is halved at a loss, and delta is 1/2
-//! at most (`mode = "auto"`). Once the queue empties delta is 1/2 again.
+//! Buffer-fillers keep the queue from emptying. So where d_q has not been below a tenth of its
+//! range for five RTTs, Copa competes: 1/delta grows by 1 per RTT and is halved at a loss, and
+//! delta is 1/2 at most (`mode = "auto"`). Once the queue empties delta is 1/2 again.
 //!
 //! Deviations:
 //! - D1: smallest and largest RTTs over a time are by Nichols's filter of three samples (Linux's
 //!   win_minmax), which may forget the extreme a quarter of the time early; genericCC keeps all.
 //! - D2: srtt is the transport's (gain 1/8; genericCC 1/16).
-//! - D3: RTTs of five srtt tell whether the queue was nearly empty, the paper's five RTTs (genericCC:
-//!   four srtt); they are not asked in slow start, whose queue is its own.
+//! - D3: RTTs of five srtt tell whether the queue was nearly empty, the paper's five RTTs
+//!   (genericCC: four srtt); they are not asked in slow start, whose queue is its own.
 //! - D4: v doubles by the paper's rule, and is bounded by genericCC's: v <= delta cwnd, so that the
 //!   window at most doubles.
 //! - D5: outside the competitive mode losses change nothing (genericCC cuts by 0.7 above a rate of
 //!   losses). A timeout starts anew from two packets.
 //! - D6: the first two RTTs are not for probing, as in genericCC, which needs them to measure.
 //! - D7: five flows that start within 2 s (20 Mb/s, 40 ms, a deep buffer) take each other for
-//!   buffer-fillers and go on competing, with hundreds of packets waiting, where the paper has flows
-//!   that empty the queue together. One or two behave. What of D1 to D4 it is, is open.
+//!   buffer-fillers and go on competing, with hundreds of packets waiting, where the paper has
+//!   flows that empty the queue together. One or two behave. What of D1 to D4 it is, is open.
 
 use units::{Rate, Span, Time};
 
@@ -298,8 +299,8 @@ mod tests {
         Copa::new(&params, &sender_context(10.0))
     }
 
-    /// RTTmin 40 ms, RTTstanding 50: the target is 50/(0.5*10) = 10 packets. Slow start adds one per
-    /// ACK while the window is below it: 11 ends it; then v/(delta w) = 2/11 down.
+    /// RTTmin 40 ms, RTTstanding 50: the target is 50/(0.5*10) = 10 packets. Slow start adds one
+    /// per ACK while the window is below it: 11 ends it; then v/(delta w) = 2/11 down.
     #[test]
     fn the_window_goes_towards_the_target() {
         let mut copa = copa(&[("mode", Value::Choice("default"))]);
@@ -333,8 +334,8 @@ mod tests {
         assert_eq!(copa.velocity, 1.0);
     }
 
-    /// 1/delta goes 2, 3, 4 while the queue stays above a tenth of its range; a loss halves it to 2;
-    /// an empty queue ends it.
+    /// 1/delta goes 2, 3, 4 while the queue stays above a tenth of its range; a loss halves it to
+    /// 2; an empty queue ends it.
     #[test]
     fn it_competes_while_the_queue_does_not_empty() {
         let mut copa = copa(&[]);

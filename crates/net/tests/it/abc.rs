@@ -46,10 +46,10 @@ fn it_settles_at_its_fixed_point() {
     }
 }
 
-/// Theorem 3.1: delta > 2/3 tau. The round trip with its 50 ms of queue is 150 ms: delta = 150 ms is
-/// stable, delta = 50 ms, a third, is not. In equilibrium x is above d_t by delta (eta - 1 + N/(mu T)),
-/// delta times 0.033. A stable loop keeps within that; the other swings through d_t, where nothing
-/// holds the rate back, by more than its whole distance from it.
+/// Theorem 3.1: delta > 2/3 tau. The round trip with its 50 ms of queue is 150 ms: delta = 150 ms
+/// is stable, delta = 50 ms, a third, is not. In equilibrium x is above d_t by delta (eta - 1 +
+/// N/(mu T)), delta times 0.033. A stable loop keeps within that; the other swings through d_t,
+/// where nothing holds the rate back, by more than its whole distance from it.
 #[test]
 fn it_is_stable_above_two_thirds_of_the_round_trip() {
     let swing = |delta_ms: u32| {

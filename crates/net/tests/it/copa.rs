@@ -13,8 +13,8 @@ fn run(buffer: &str, flows: &str) -> Outcome {
 }
 
 /// Section 2.1: a flow keeps about 1/delta = 2 packets in the queue, and the oscillation that finds
-/// RTTmin takes it to 0 and to 2.5/delta = 5; so between half and three times of N/delta in the mean,
-/// with the link busy and rates alike. Not so with five and more: D7.
+/// RTTmin takes it to 0 and to 2.5/delta = 5; so between half and three times of N/delta in the
+/// mean, with the link busy and rates alike. Not so with five and more: D7.
 #[test]
 fn flows_keep_a_few_packets_each_in_the_queue() {
     for flows in [1, 2] {

@@ -11,32 +11,33 @@
 //! > x = (packets waiting + 1)/mu
 //! > tr = eta mu - mu/delta max(0, x - d_t), f = min(1, tr/(2 cr)), from 0 up
 //!
-//! and tokens pick the packets: each that leaves adds f, an accelerate takes one, and one that finds
-//! no more than one token is a brake. In between senders add one packet per RTT, for fairness.
-//! Then N flows of the round trip T, with mu in packets/s, have f = 1/2 - N/(2 cr T), and so use
+//! and tokens pick the packets: each that leaves adds f, an accelerate takes one, and one that
+//! finds no more than one token is a brake. In between senders add one packet per RTT, for
+//! fairness. Then N flows of the round trip T, with mu in packets/s, have f = 1/2 - N/(2 cr T), and
+//! so use
 //!
 //! > eta + N/(mu T) of the link, or, where that is above 1, x = d_t + delta (eta - 1 + N/(mu T))
 //!
 //! of delay. The loop is stable for delta > 2/3 T (Theorem 3.1).
 //!
 //! At other bottlenecks an accelerate means nothing. So there are two windows, ABC's and one of
-//! CUBIC, of which losses reduce the second only; the smaller holds, and neither is above twice what
-//! is in flight and five packets.
+//! CUBIC, of which losses reduce the second only; the smaller holds, and neither is above twice
+//! what is in flight and five packets.
 //!
 //! Deviations:
-//! - D1: `target = "code"` is the released program's, which has the dequeue rate where the paper has
-//!   the capacity in tr: 0.98 cr. What then lets the rate grow are the tokens, 0.49 each, of
+//! - D1: `target = "code"` is the released program's, which has the dequeue rate where the paper
+//!   has the capacity in tr: 0.98 cr. What then lets the rate grow are the tokens, 0.49 each, of
 //!   opportunities that nobody uses.
 //! - D2: mu is what the link tells its routers ([`crate::roles::Router::on_capacity`]): exact on a
 //!   constant line, the mean of 100 ms on a trace, where the program counts opportunities of 20 ms.
 //!   cr is over T_w in 100 steps.
-//! - D3: a brake is CE, as in the program. The paper has ECT(0) for it (`brake = "ect0"`), so that CE
-//!   stays RFC 3168's: then it reduces CUBIC's window. That reading is from general knowledge of the
-//!   paper and was not checked against its text, nor was the Theorem's number.
+//! - D3: a brake is CE, as in the program. The paper has ECT(0) for it (`brake = "ect0"`), so that
+//!   CE stays RFC 3168's: then it reduces CUBIC's window. That reading is from general knowledge of
+//!   the paper and was not checked against its text, nor was the Theorem's number.
 //! - D4: ACKs pass as they are: they are not ECN-capable.
 //! - D5: the paper's router with two classes, by max-min of the largest flows, is not here.
-//! - D6: pacing goes by the smoothed RTT; CUBIC is [`crate::tcp::cubic`], with HyStart++ for HyStart
-//!   and 0.7 for 717/1024.
+//! - D6: pacing goes by the smoothed RTT; CUBIC is [`crate::tcp::cubic`], with HyStart++ for
+//!   HyStart and 0.7 for 717/1024.
 
 use units::{Rate, Span, Time};
 
@@ -101,8 +102,8 @@ struct Departures {
 }
 
 impl Departures {
-    /// One more: the rate of those that the window still holds [packets/s]. As the window ends with a
-    /// packet it holds half a one too many.
+    /// One more: the rate of those that the window still holds [packets/s]. As the window ends with
+    /// a packet it holds half a one too many.
     fn count(&mut self, now: Time, window: Span) -> f64 {
         let length = (window.0 / STEPS as u64).max(1);
         let step = now.0 / length;
@@ -217,8 +218,8 @@ impl Router for AbcRouter {
 params! {
     /// The sender's parameters.
     pub struct AbcParams {
-        /// Is there a second window, CUBIC's, for other bottlenecks (section 5.1)? Without it losses
-        /// change nothing but what is sent again.
+        /// Is there a second window, CUBIC's, for other bottlenecks (section 5.1)? Without it
+        /// losses change nothing but what is sent again.
         dual: bool = true;
         /// Packets added per RTT, for fairness (section 3.1.3).
         additive: f64 = 1.0 => (0.0, 100.0);
@@ -342,8 +343,8 @@ mod tests {
     }
 
     /// Nothing waits: x = 1 ms, tr = 980. At cr = 1000, f = 0.49; at cr = 500, 0.98, by the code's
-    /// target 0.49. With 99 behind: x = 100 ms, 50 above d_t: 980 - 1000*50/133 = 604.06, f = 0.302.
-    /// With 199: 200 ms: 980 - 1127.8 < 0.
+    /// target 0.49. With 99 behind: x = 100 ms, 50 above d_t: 980 - 1000*50/133 = 604.06, f =
+    /// 0.302. With 199: 200 ms: 980 - 1127.8 < 0.
     #[test]
     fn the_share_follows_rate_and_delay() {
         let paper = router(Target::Paper);
@@ -354,8 +355,8 @@ mod tests {
         assert!(near(router(Target::Code).share(0, 500.0), 0.49));
     }
 
-    /// A packet each ms at 1000/s: f is 0.49 to the half packet of 20 that cr may be off, and as many
-    /// accelerate as f adds up to, less the tokens that are left. A brake is never made an
+    /// A packet each ms at 1000/s: f is 0.49 to the half packet of 20 that cr may be off, and as
+    /// many accelerate as f adds up to, less the tokens that are left. A brake is never made an
     /// accelerate, takes no token, and what is not ECN-capable passes.
     #[test]
     fn tokens_pick_the_share() {
@@ -391,8 +392,8 @@ mod tests {
         assert_eq!(router.tokens, 5.0);
     }
 
-    /// One packet each 1.37 ms is 729.9/s, by 20 ms with 14 or 15 packets to half a packet; then one
-    /// each 0.2 ms.
+    /// One packet each 1.37 ms is 729.9/s, by 20 ms with 14 or 15 packets to half a packet; then
+    /// one each 0.2 ms.
     #[test]
     fn departures_are_counted_over_a_sliding_window() {
         let mut departures = Departures { counts: [0; STEPS], step: 0 };

@@ -15,10 +15,10 @@
 //! flow sends beyond it if it polices.
 //!
 //! Deviations:
-//! - D1: the draft is for QUIC, where advice is in a packet of its own; here it is in a TCP option of
-//!   a data packet, and the receiver's answer in the ACK.
-//! - D2: a policer is a token bucket of two periods of the advised rate, where the draft's sample has
-//!   a sliding window; it begins full.
+//! - D1: the draft is for QUIC, where advice is in a packet of its own; here it is in a TCP option
+//!   of a data packet, and the receiver's answer in the ACK.
+//! - D2: a policer is a token bucket of two periods of the advised rate, where the draft's sample
+//!   has a sliding window; it begins full.
 //! - D3: the period is the element's, the sender's and the receiver's parameter alike; shorter ones
 //!   make shorter runs.
 //! - D4: the draft's text was not at hand, but for notes on the copy named above.
@@ -362,8 +362,8 @@ mod tests {
         assert_eq!(tell(false, NONE), NONE);
     }
 
-    /// 100 kb/s with a period of 1 s: 25,000 bytes in two periods. Of 30 packets of 1000 B at once 25
-    /// pass; a second later 12.5 more.
+    /// 100 kb/s with a period of 1 s: 25,000 bytes in two periods. Of 30 packets of 1000 B at once
+    /// 25 pass; a second later 12.5 more.
     #[test]
     fn a_policer_lets_two_periods_through() {
         let params = SconeRouterParams { advice: 1e5, police: true, period: Span::from_secs(1) };

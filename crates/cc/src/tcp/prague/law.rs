@@ -1,5 +1,5 @@
-//! Prague's law in udp_prague's integers: bytes, microseconds and millionths of a byte, so that each
-//! step comes out as it does there.
+//! Prague's law in udp_prague's integers: bytes, microseconds and millionths of a byte, so that
+//! each step comes out as it does there.
 
 /// RTT at which a flow has the rate that others are to be like [us].
 const REF_RTT: u64 = 25_000;

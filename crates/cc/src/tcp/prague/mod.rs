@@ -14,23 +14,23 @@
 //!
 //! so that flows below the reference RTT of 25 ms grow as one at it. After 7 rounds without a mark,
 //! and one more per 15.36 Mb/s, the step is not a packet but 1 ms of the rate. At an srtt of 2 ms
-//! or less, or less than a packet takes at the rate, the rate is governed in place of the window, by
-//! the same law. It always paces at W/srtt, 3 % above in the first half of a round, 3 % below in the
-//! second; the window lets 3 % more through.
+//! or less, or less than a packet takes at the rate, the rate is governed in place of the window,
+//! by the same law. It always paces at W/srtt, 3 % above in the first half of a round, 3 % below in
+//! the second; the window lets 3 % more through.
 //!
-//! [`law`] is that, step by step in udp_prague's integers; window, pace, burst, packet size and alpha
-//! equal that program's after every ACK of 10^6 random sequences.
+//! [`law`] is that, step by step in udp_prague's integers; window, pace, burst, packet size and
+//! alpha equal that program's after every ACK of 10^6 random sequences.
 //!
 //! tcp_prague (L4STeam/linux, net/ipv4/tcp_prague.c, version 0.6) differs where the preset
-//! `tcp-prague` says: alpha starts at 1, the step stays a packet, and there is a slow start, which the
-//! first mark or loss ends.
+//! `tcp-prague` says: alpha starts at 1, the step stays a packet, and there is a slow start, which
+//! the first mark or loss ends.
 //!
 //! Deviations:
 //! - D1: packets have one size, where udp_prague's shrink so that two fit into 25 ms. The window
 //!   counts the packets' whole bytes.
 //! - D2: packets leave one by one, not in bursts of 250 us; so does RFC 9331 have it at best.
-//! - D3: products of 64 bits that udp_prague lets wrap saturate (from windows of 17 MB on at alpha =
-//!   1); an RTT of 0 us counts as 1.
+//! - D3: products of 64 bits that udp_prague lets wrap saturate (from windows of 17 MB on at
+//!   alpha = 1); an RTT of 0 us counts as 1.
 //! - D4: marks are told by AccECN, or, without it, by each ACK's own packet. There is no fallback
 //!   to classic ECN (tcp_prague has one, off by default), and bleached marks are not looked for.
 //! - D5: the transport does not detect reordering after it has declared a loss, so nothing is given

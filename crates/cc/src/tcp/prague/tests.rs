@@ -138,8 +138,8 @@ fn an_ack_adds_a_packet_over_the_window() {
     assert_eq!((law.rate, law.window), (404_000, 4_040_000_000));
 }
 
-/// By hand: a quarter of a round's packets marked with alpha = 0 is alpha = 1/64, 16,384/2^20, which
-/// takes 1/128 off 400,000: 396,875 bytes/s; not again in that round. A loss halves.
+/// By hand: a quarter of a round's packets marked with alpha = 0 is alpha = 1/64, 16,384/2^20,
+/// which takes 1/128 off 400,000: 396,875 bytes/s; not again in that round. A loss halves.
 #[test]
 fn marks_reduce_by_half_of_alpha_and_losses_by_half() {
     let mut law = at_20_packets();
