@@ -158,10 +158,12 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and
 
 SPHINX := PYTHONPATH=$(CURDIR)/python $(SITE)/bin/python -m sphinx
 RUSTDOC := docs/_extra/rust
+# What stands in brackets is a unit, such as [packets], and no link.
+UNITS := -A rustdoc::broken_intra_doc_links
 
 # Protocols' and queues' pages, commands and metrics are written from the sources by docs/conf.py.
 docs: $(DEV)/installed $(SITE)/installed ## the documentation site, in docs/_build/html
-	cargo doc --locked --quiet --no-deps --target-dir target/docs -p clearpipe-cc
+	RUSTDOCFLAGS="$(UNITS)" cargo doc --locked --quiet --no-deps --target-dir target/docs -p clearpipe-cc
 	rm -rf $(RUSTDOC) && mkdir -p docs/_extra && cp -r target/docs/doc $(RUSTDOC)
 	$(SPHINX) --quiet --fail-on-warning --keep-going --nitpicky -b html docs docs/_build/html
 	$(SITE)/bin/python python/tools/docsite/check.py docs/_build/html
@@ -208,8 +210,8 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 workflows: ## lint .github/workflows, which cannot run here; skips without actionlint or Go
 	@if command -v actionlint >/dev/null; then actionlint; \
-	elif command -v go >/dev/null; then go run $(ACTIONLINT); \
-	else echo "actionlint is missing, and Go to fetch it: workflows are not linted"; fi
+	elif GOBIN=$(CURDIR)/target/tools go install $(ACTIONLINT) 2>/dev/null; then target/tools/actionlint; \
+	else echo "actionlint is missing, and no Go fetches it: workflows are not linted"; fi
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference

@@ -150,6 +150,5 @@ struct tcp_congestion_ops cc = {
 	.cong_avoid = (void *)cc_cong_avoid,
 	.ssthresh = (void *)cc_ssthresh,
 	.undo_cwnd = (void *)cc_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "mlcp",
 };

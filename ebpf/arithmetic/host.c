@@ -1,7 +1,9 @@
 /* The inline functions of ebpf/include as functions to call. */
 #include <string.h>
 #include "dpcp_math.h"
+#include "load_router.h"
 #include "mlcp_math.h"
+#include "mlcp_router.h"
 #include "xcp_math.h"
 
 void host_vcp(struct vcp_state *vcp, u64 now_us, u32 srtt_us, u32 code, u32 acked)
@@ -63,6 +65,35 @@ void host_ixcp_header(u8 *bytes, u32 rtt_us, u64 cwnd, s64 feedback, u32 bottlen
 	header.bottleneck = big32(bottleneck);
 	header.next_bottleneck = 0;
 	memcpy(bytes, &header, sizeof(header));
+}
+
+/* A packet at a router; `now` and `arrived` as the BPF programs have them. True when the load
+ * factor is new. */
+int host_load_measure(struct load_meter *meter, u64 capacity, u64 now, u64 arrived, u64 waiting)
+{
+	return load_is_due(meter, now) &&
+	       load_measure(meter, load_vcp, capacity, now, arrived, waiting);
+}
+
+int host_mlcp_measure(struct mlcp_gauge *gauge, u64 capacity, u64 now, const struct mlcp_sums *sums,
+		      u64 waiting)
+{
+	return mlcp_is_due(gauge, now) && mlcp_measure(gauge, capacity, now, sums, waiting);
+}
+
+u32 host_mlcp_router(const struct mlcp_gauge *gauge, u32 word)
+{
+	return mlcp_router_mark(gauge->load, gauge->told, word);
+}
+
+u32 host_vcp_router(u64 rho, u32 theirs)
+{
+	return vcp_router_mark(vcp_router_code(rho), theirs);
+}
+
+u32 host_dpcp_router(u64 rho, u8 *flag, u32 part, u32 theirs)
+{
+	return dpcp_router_mark(dpcp_router_level(rho), flag, part, theirs);
 }
 
 int host_mlcp_near(u32 word, u32 srtt_us)

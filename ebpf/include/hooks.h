@@ -73,5 +73,4 @@ struct tcp_congestion_ops cc = {
 	.ssthresh = (void *)cc_ssthresh,
 	.undo_cwnd = (void *)cc_undo_cwnd,
 	.min_tso_segs = (void *)cc_min_tso_segs,
-	.flags = TCP_CONG_NON_RESTRICTED,
 };

@@ -23,6 +23,7 @@ typedef __s64 s64;
 
 #define AF_INET 2
 #define ETH_P_IP 0x0800
+#define ETH_P_IPV6 0x86dd
 #define IPPROTO_TCP 6
 #define TC_ACT_OK 0
 #define TC_ACT_UNSPEC (-1)
@@ -105,7 +106,8 @@ struct sk_buff {
 
 #pragma clang attribute pop
 
-/* The members that are set; libbpf finds them by name. */
+/* The members that are set; libbpf finds them by name. Without flags a congestion control is for
+ * processes with CAP_NET_ADMIN; the loader allows it to others where it is asked to. */
 struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
@@ -119,8 +121,6 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
-/* A child network namespace may choose it. */
-#define TCP_CONG_NON_RESTRICTED 1
 /* ECN or AccECN was negotiated. */
 #define TCP_ECN_MODES (1 | 16)
 #define TCP_INFINITE_SSTHRESH 0x7fffffff

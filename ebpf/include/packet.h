@@ -1,4 +1,4 @@
-/* IPv4/TCP packets at TC. */
+/* TCP packets at TC: IPv4 for end hosts, which answer in its bits; IPv6 too for routers. */
 #ifndef CLEARPIPE_PACKET_H
 #define CLEARPIPE_PACKET_H
 
@@ -15,8 +15,16 @@ struct segment {
 	u32 saddr, daddr; /* network order, as the ports */
 	u16 sport, dport;
 	u32 seq, ack;
-	u8 tos;
+	u8 tos; /* IPv6's traffic class */
 	u8 flags;
+	u8 v6; /* then the addresses are the sums of their words */
+};
+
+struct ipv6 {
+	u8 version_class, class_flow;
+	u16 flow, length;
+	u8 next, hops;
+	u32 saddr[4], daddr[4];
 };
 
 struct ipv4 {
@@ -70,6 +78,52 @@ static __always_inline int parse(struct __sk_buff *skb, u32 ip, struct segment *
 	return 1;
 }
 
+/* The same of IPv6 without extension headers. */
+static __always_inline int parse6(struct __sk_buff *skb, u32 ip, struct segment *segment)
+{
+	struct ipv6 ip6;
+	struct tcp tcp;
+	u32 headers;
+
+	if (skb->protocol != bpf_htons(ETH_P_IPV6) || bpf_skb_load_bytes(skb, ip, &ip6, sizeof(ip6)))
+		return 0;
+	if (ip6.version_class >> 4 != 6 || ip6.next != IPPROTO_TCP ||
+	    bpf_skb_load_bytes(skb, ip + sizeof(ip6), &tcp, sizeof(tcp)))
+		return 0;
+	segment->v6 = 1;
+	segment->ip = ip;
+	segment->tcp = ip + sizeof(ip6);
+	segment->tcp_len = (tcp.offset >> 4) * 4;
+	headers = segment->tcp + segment->tcp_len;
+	if (segment->tcp_len < sizeof(tcp) || headers > skb->len)
+		return 0;
+	segment->payload = skb->len - headers;
+	segment->saddr = ip6.saddr[0] + ip6.saddr[1] + ip6.saddr[2] + ip6.saddr[3];
+	segment->daddr = ip6.daddr[0] + ip6.daddr[1] + ip6.daddr[2] + ip6.daddr[3];
+	segment->sport = tcp.sport;
+	segment->dport = tcp.dport;
+	segment->seq = bpf_ntohl(tcp.seq);
+	segment->ack = bpf_ntohl(tcp.ack);
+	segment->tos = ip6.version_class << 4 | ip6.class_flow >> 4;
+	segment->flags = tcp.flags;
+	return 1;
+}
+
+static __always_inline int parse_any(struct __sk_buff *skb, u32 ip, struct segment *segment)
+{
+	return parse(skb, ip, segment) || parse6(skb, ip, segment);
+}
+
+/* A number for a flow's one way. */
+static __always_inline u32 flow_of(const struct segment *segment)
+{
+	u64 mixed = ((u64)segment->saddr << 32 | segment->daddr) ^
+		    ((u64)segment->sport << 16 | segment->dport) * 0x9e3779b97f4a7c15ULL;
+
+	/* The middle of a product has all of its factor. */
+	return mixed * 0xd6e8feb86659fd93ULL >> 32;
+}
+
 /* Writes the two ECN bits; both are from 0 to 3. */
 static __always_inline void set_ecn(struct __sk_buff *skb, struct segment *segment, u32 code)
 {
@@ -80,6 +134,49 @@ static __always_inline void set_ecn(struct __sk_buff *skb, struct segment *segme
 	bpf_l3_csum_replace(skb, segment->ip + 10, bpf_htons(segment->tos), bpf_htons(tos), 2);
 	bpf_skb_store_bytes(skb, segment->ip + 1, &tos, 1, 0);
 	segment->tos = tos;
+}
+
+/* The same of either version; IPv6 has no checksum over them, but the device may have summed up. */
+static __always_inline void set_ecn_any(struct __sk_buff *skb, struct segment *segment, u32 code)
+{
+	u8 byte;
+
+	if (!segment->v6) {
+		set_ecn(skb, segment, code);
+		return;
+	}
+	if (code == (segment->tos & 3) || bpf_skb_load_bytes(skb, segment->ip + 1, &byte, 1))
+		return;
+	byte = (byte & 0xcf) | (code & 3) << 4;
+	bpf_skb_store_bytes(skb, segment->ip + 1, &byte, 1, BPF_F_RECOMPUTE_CSUM);
+	segment->tos = (segment->tos & 0xfc) | (code & 3);
+}
+
+/* Where the header begins in the TCP option (kind 253) of a protocol with this ExID; 0 if there is
+ * none of this length, or not at an even distance, as checksums want it. */
+static __always_inline u32 option_at(struct __sk_buff *skb, const struct segment *segment,
+				       u16 exid, u32 header)
+{
+	u8 bytes[68] = {};
+	u32 at = 0, have = segment->tcp_len - sizeof(struct tcp);
+
+	if (!have || have > 40 || bpf_skb_load_bytes(skb, segment->tcp + sizeof(struct tcp), bytes, have))
+		return 0;
+	for (int i = 0; i < 40 && at + 4 + header <= have; i++) {
+		u8 kind = bytes[at & 63], length = bytes[(at & 63) + 1];
+
+		if (kind == 0)
+			return 0;
+		if (kind == 253 && bytes[(at & 63) + 2] == exid >> 8 &&
+		    bytes[(at & 63) + 3] == (exid & 255))
+			return length == 4 + header && !(at & 1) ?
+				       segment->tcp + sizeof(struct tcp) + at + 4 :
+				       0;
+		if (kind != 1 && length < 2)
+			return 0;
+		at += kind == 1 ? 1 : length;
+	}
+	return 0;
 }
 
 /* Writes a code into CWR (the higher bit) and ECE. */

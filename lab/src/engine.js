@@ -26,26 +26,45 @@ export class Engine {
   #watch;
   #busy = false;
   #seen = 0;
+  #started;
+  #ready = false;
 
-  /** `onSlice` hears of runs that go on, `onEnded` why the worker was ended. */
+  /**
+   * `onSlice` hears of runs that go on, `onEnded` why the worker was ended, and whether it had
+   * worked at all.
+   */
   constructor({ source, attached, onSlice, onEnded }) {
     Object.assign(this, { source, attached, onSlice, onEnded });
     this.#bytes = unpacked(globalThis.CLEARPIPE_MODULE);
   }
 
-  async start() {
+  /** Starts a worker, and gives what the engine says of itself. */
+  start() {
+    this.#ready = false;
+    this.#started = this.#begin();
+    return this.#started;
+  }
+
+  async #begin() {
     const url = URL.createObjectURL(new Blob([this.source], { type: "text/javascript" }));
     const worker = new Worker(trusted(url));
     this.#worker = worker;
     worker.onmessage = ({ data }) => worker === this.#worker && this.#heard(data);
     worker.onerror = (event) => this.end(`the worker failed: ${event.message ?? "no reason given"}`);
     const bytes = await this.#bytes;
-    const about = await this.ask("start", { bytes, attached: this.attached });
+    const about = await this.#send("start", { bytes, attached: this.attached });
     URL.revokeObjectURL(url);
+    this.#ready = true;
     return about;
   }
 
-  ask(what, options = {}) {
+  /** Asks the worker, once it has started. */
+  async ask(what, options = {}) {
+    await this.#started;
+    return this.#send(what, options);
+  }
+
+  #send(what, options) {
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
@@ -89,12 +108,13 @@ export class Engine {
 
   /** Ends the worker; the next one knows nothing of its runs. */
   end(reason) {
+    const worked = this.#ready;
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#busy = false;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
     for (const { reject } of pending) reject(new Error(reason));
-    this.onEnded(reason);
+    this.onEnded(reason, worked);
   }
 }

@@ -72,12 +72,13 @@ const engine = new Engine({
   source: WORKER,
   attached: files,
   onSlice: heard,
-  onEnded: async (reason) => {
-    complain(`${reason}. A new worker was started; run again, or change the scenario first.`);
+  onEnded: async (reason, worked) => {
+    complain(worked ? `${reason}. A new worker was started; run again, or change the scenario first.` : reason);
     state.playing = false;
     showPlaying();
     for (const lane of state.lanes) lane.over = lane.gone = true;
-    if (!/no luck twice/.test(reason)) await start().catch((error) => complain(error.message));
+    // One that cannot even start would not start again either.
+    if (worked) await start().catch((error) => complain(error.message));
   },
 });
 

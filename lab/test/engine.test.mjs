@@ -68,7 +68,10 @@ test("the fluid engine has a curve for XCP and says why it has none for others",
   assert.equal(lane.about.fluid, null);
   const queue = lane.lab.fluid().find((series) => series.name === "queue_pkts");
   assert.ok(queue.t.length > 100);
-  const other = new Lane(engine, files, { toml: example("dpcp-fig05") });
+  const other = new Lane(engine, files, {
+    toml: example("xcp-fig10"),
+    sets: ["flows.fwd.protocol=bbr", "topology.queue=droptail"],
+  });
   assert.match(other.about.fluid, /has no fluid form/);
 });
 

@@ -15,6 +15,8 @@ from typing import Any, Literal, TypeAlias
 from clearpipe.values import Model
 
 __all__ = [
+    "AbcProtocol",
+    "AbcQueue",
     "AimdQueueProtocol",
     "AredQueue",
     "AvqQueue",
@@ -33,6 +35,7 @@ __all__ = [
     "ChokeQueue",
     "CodelQueue",
     "CompoundProtocol",
+    "CopaProtocol",
     "CsfqEdgeQueue",
     "CsfqQueue",
     "Cubic2005Protocol",
@@ -89,6 +92,7 @@ __all__ = [
     "ParkingLot",
     "PiQueue",
     "PieQueue",
+    "PragueProtocol",
     "PriorityQueue",
     "Probe",
     "ProtocolTable",
@@ -111,6 +115,8 @@ __all__ = [
     "SackProtocol",
     "ScalableProtocol",
     "Scenario",
+    "SconeProtocol",
+    "SconeQueue",
     "Share",
     "Step",
     "TahoeProtocol",
@@ -142,7 +148,51 @@ __all__ = [
     "XcpProtocol",
     "XcpQueue",
     "XcpRProtocol",
+    "XcpwProtocol",
+    "XcpwQueue",
 ]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AbcProtocol(Model):
+    """ABC: each packet accelerates or brakes; a window of CUBIC for other bottlenecks."""
+
+    kind: Literal["abc"] = "abc"
+    additive: float | None = None
+    """Packets added per RTT, for fairness (section 3.1.3). 0.0 to 100.0."""
+    brake: Literal["ce", "ect0"] | None = None
+    """How a brake is written; as the routers have it."""
+    dual: bool | None = None
+    """Is there a second window, CUBIC's, for other bottlenecks (section 5.1)? Without it losses
+    change nothing but what is sent again.
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AbcQueue(Model):
+    """ABC's accelerates and brakes, one bit per packet."""
+
+    kind: Literal["abc"] = "abc"
+    brake: Literal["ce", "ect0"] | None = None
+    """How a brake is written."""
+    d_t: Time | None = None
+    """d_t, the delay that is accepted (exp.sh's qdelay_ref)."""
+    delta: Time | None = None
+    """delta, the time in which delay above d_t is to go (exp.sh, for an RTT of 100 ms)."""
+    eta: float | None = None
+    """eta, the share of the capacity that is aimed at. 0.5 to 1.0."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    target: Literal["paper", "code"] | None = None
+    """What the target rate starts from."""
+    token_limit: float | None = None
+    """Most tokens. 1.0 to 1000.0."""
+    window: Time | None = None
+    """T_w, over which the rate of departures is measured."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -547,6 +597,25 @@ class CompoundProtocol(Model):
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
     zeta: float | None = None
     """zeta, how fast it falls with the backlog. 0.0 to 100.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CopaProtocol(Model):
+    """Copa: a target rate by the queueing delay; competes where others fill the buffer."""
+
+    kind: Literal["copa"] = "copa"
+    delta: float | None = None
+    """delta of the default mode: 1/delta packets are kept in the queue (section 2.1). 0.004 to
+    100.0.
+    """
+    min_window: Time | None = None
+    """Time over which RTTmin is the smallest."""
+    mode: Literal["auto", "default"] | None = None
+    """Does it compete with flows that fill buffers (section 2.2)?"""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2062,6 +2131,33 @@ class PieQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class PragueProtocol(Model):
+    """Prague: L4S's scalable control, by the share of marks, the same at any RTT up to 25 ms."""
+
+    kind: Literal["prague"] = "prague"
+    alpha_0: float | None = None
+    """alpha at the start. 0.0 to 1.0."""
+    gain: int | None = None
+    """1/g, what a round's share of marks is divided by in alpha. 1.0 to 1024.0."""
+    growth: bool | None = None
+    """Does the step become 1 ms of the rate after rounds without a mark?"""
+    init_rate: int | None = None
+    """Rate before the first RTT is known, and after a timeout [bit/s]; not with a slow start.
+    100000.0 to 100000000000.0.
+    """
+    preset: Literal["tcp-prague"] | None = None
+    """Named values of the parameters; other keys override them. tcp-prague: What differs in
+    tcp_prague.
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    slow_start: bool | None = None
+    """Does the window double per RTT until the first mark or loss?"""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PriorityQueue(Model):
     """Strict priority: ACKs before data, or one group before the next."""
 
@@ -2526,6 +2622,36 @@ class Scenario(Model):
     """Measurements start here: a share of the duration or a time. Examples: "20%", "24s". Left out:
     "0s".
     """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SconeProtocol(Model):
+    """CUBIC that asks the network for a rate to keep to, and may obey."""
+
+    kind: Literal["scone"] = "scone"
+    obeys: bool | None = None
+    """Does it keep to the advice?"""
+    period: Time | None = None
+    """The monitoring period."""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SconeQueue(Model):
+    """SCONE: advises each flow of a rate, and may police it; first in, first out."""
+
+    kind: Literal["scone"] = "scone"
+    advice: float | None = None
+    """Rate that each flow is advised of [bit/s]; told by the largest signal not above it. 100000.0
+    to 200000000000.0.
+    """
+    period: Time | None = None
+    """The monitoring period."""
+    police: bool | None = None
+    """Is what a flow sends beyond it dropped?"""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -3382,6 +3508,46 @@ class XcpRProtocol(Model):
     ) = None
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpwProtocol(Model):
+    """XCPw: XCP's sender, for routers that compute the feedback anew for every packet."""
+
+    kind: Literal["xcpw"] = "xcpw"
+    header_cwnd: Literal["real", "floor"] | None = None
+    """H_cwnd: the real-valued window or the one rounded down to whole packets (section 3.2)."""
+    losses: Literal["congestion", "explicit"] | None = None
+    """Is a loss between two increases taken for one of the line (section 1)?"""
+    price: float | None = None
+    """The sender writes cwnd/price; rates become proportional to the price (section 6). 0.001 to
+    1000.0.
+    """
+    rate: float | None = None
+    """r, the rate the application wants [bit/s]; 0 is an unlimited source (section 3.3). 0.0 to
+    1000000000000000.0.
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class XcpwQueue(Model):
+    """XCP's feedback at every departure, over a sliding window; efficiency alone."""
+
+    kind: Literal["xcpw"] = "xcpw"
+    alpha: float | None = None
+    """alpha, what of the spare bandwidth is handed out. 0.0 to 2.0."""
+    beta: float | None = None
+    """beta, what of the queue is drained. 0.0 to 2.0."""
+    first_rtt: Time | None = None
+    """Mean RTT before any header told one."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    queue_window: Time | None = None
+    """Time over which Q is the least queue."""
+
+
 Buffer: TypeAlias = str
 """bytes, packets, or multiples of capacity times the longest two-way propagation time of a flow
 over the link, in bytes (bdp) or full packets (bdp-pkt), such as "1bdp", "1bdp-pkt", "1.5MB",
@@ -3445,6 +3611,11 @@ ProtocolTable: TypeAlias = (
     | JerseyProtocol
     | AimdQueueProtocol
     | UnoProtocol
+    | PragueProtocol
+    | CopaProtocol
+    | AbcProtocol
+    | XcpwProtocol
+    | SconeProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -3495,6 +3666,9 @@ QueueTable: TypeAlias = (
     | XcpIntegerQueue
     | UnoQueue
     | Dualpi2Queue
+    | AbcQueue
+    | XcpwQueue
+    | SconeQueue
 )
 
 Rate: TypeAlias = str

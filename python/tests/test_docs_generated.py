@@ -63,7 +63,6 @@ def test_every_protocol_and_queue_has_a_page(site: Any, kind: str) -> None:
     for name, file in files.items():
         head = site.sources.header(file)
         assert head.title, name
-        assert head.family in site.write.FAMILIES, name
         with_laws += bool(site.laws.rows(head.laws))
         scenario = site.pictures.scenario(kind, name)
         assert (scenario is None) == (name in site.pictures.NONE)

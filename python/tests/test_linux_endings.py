@@ -209,7 +209,10 @@ class Ending:
     def faults(self) -> list[str]:
         """What is wrong about it."""
         found = [f"left: {what}" for what in sorted(self.left)]
-        if "Traceback" in self.errors or "RuntimeError" in self.errors:
+        # Python says itself where it was when Ctrl-C comes before the command has begun.
+        if "RuntimeError" in self.errors or (
+            "Traceback" in self.errors and "in main" in self.errors
+        ):
             found.append(self.errors)
         if self.took_s > ENDS_S:
             found.append("it hung")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -19,9 +21,10 @@ from pathlib import Path
 import garbling
 import pytest
 
+import clearpipe as cp
 from clearpipe import api
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
-from clearpipe.linux import hosts, namespaces, shell
+from clearpipe.linux import cgroups, hosts, namespaces, shell
 from clearpipe.linux.engine import DEVICE, device_commands
 from clearpipe.linux.process import Process
 
@@ -220,9 +223,9 @@ def own_counters(pair: Pair) -> dict[str, int] | None:
     return dict(status["counters"]) if ours and pair.fresh else None
 
 
-def load_overloaded_router(netns: str) -> None:
+def load_overloaded_router(netns: str, name: str = "vcp-router") -> None:
     """A router that believes in 80 bit/s: after its first period every packet is overload."""
-    hosts.load("vcp-router", dev="v0", netns=netns, rate_bps=80)
+    hosts.load(name, dev="v0", netns=netns, rate_bps=80)
 
 
 def gso_max_segs(pair: Pair, netns: str) -> int:
@@ -512,37 +515,137 @@ def test_without_privileges_it_says_so() -> None:
         assert (done.returncode, told in done.stderr) == (5, True), done.stderr
 
 
+CHOOSE = (
+    "import socket; "
+    "socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'{name}')"
+)
+
+
+def test_only_who_is_allowed_to_may_choose_a_protocol(pair: Pair) -> None:
+    def choose(user: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["python3", "-c", CHOOSE.format(name="vcp")],
+            user=user,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    if any(each["name"] == "vcp" for each in hosts.status()):
+        pytest.skip("vcp is loaded already")
+    pair.load("vcp", pair.left)
+    assert choose(0).returncode == 0
+    assert "PermissionError" in choose(65534).stderr
+    hosts.load("vcp", dev="v0", netns=pair.right, for_all=True)
+    assert choose(65534).returncode == 0
+    for netns in (pair.left, pair.right):
+        hosts.unload("vcp", dev="v0", netns=netns)
+    allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+    until = time.monotonic() + 10
+    # The kernel ends a registration a moment after its link.
+    while "vcp" in allowed.read_text(encoding="ascii").split() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert "vcp" not in allowed.read_text(encoding="ascii").split()
+
+
+def test_a_runs_options_are_its_own_cgroups(tmp_path: Path) -> None:
+    """While an XCP run goes on, the kernel calls its programs for the run's sockets only."""
+    if any(each["name"] == "xcp" for each in hosts.status()):
+        pytest.skip("xcp is loaded already")
+    seen = []
+
+    def look(_: cp.Progress) -> bool:
+        pin = hosts.PINS[0] / "xcp" / "cgroup"
+        shared = cgroups.shared()
+        assert shared is not None
+        own = shared / namespaces.owner()
+        seen.append((link_cgroup(pin), shared.stat().st_ino, (own / "cgroup.procs").read_text()))
+        return len(seen) < 5
+
+    text = """
+schema = 1
+name = "own"
+duration = "3s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "40ms"
+buffer = "1bdp"
+queue = "xcp"
+[flows.all]
+protocol = "xcp"
+"""
+    cp.run(text, engine="linux", progress=look)
+    *_, (link, shared, processes) = seen
+    assert link == shared
+    assert len(processes.split()) == 1
+    folder = cgroups.shared()
+    assert folder is not None
+    assert not (folder / namespaces.owner()).exists()
+
+
+def link_cgroup(pin: Path) -> int:
+    """The number of the cgroup that a pinned link is on."""
+    fd = bpf_get(pin)
+    try:
+        told = Path(f"/proc/self/fdinfo/{fd}").read_text(encoding="ascii")
+    finally:
+        os.close(fd)
+    return int(told.split("cgroup_id:")[1].split()[0])
+
+
+def bpf_get(pin: Path) -> int:
+    """BPF_OBJ_GET."""
+    number = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine)
+    if number is None:
+        pytest.skip("the number of bpf(2) on this machine is not known here")
+    path = ctypes.create_string_buffer(os.fspath(pin).encode())
+    attr = ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(path), 0, 0), 128)
+    fd: int = ctypes.CDLL(None).syscall(number, 7, attr, len(attr))
+    assert fd >= 0
+    return fd
+
+
 def test_without_the_loader_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CLEARPIPE_BPF", str(tmp_path / "nothing"))
     with pytest.raises(UnsupportedError, match="nothing: No such file"):
         hosts.status()
 
 
-def test_the_router_in_the_kernel_counts_and_marks(pair: Pair) -> None:
+@pytest.mark.parametrize("first", ["router", "end host"])
+@pytest.mark.parametrize("protocol", ["vcp", "dpcp", "mlcp"])
+def test_the_router_in_the_kernel_counts_and_marks(pair: Pair, protocol: str, first: str) -> None:
+    """Whichever is loaded first: the router reads what the end host writes."""
+    router = f"{protocol}-router"
+
     def counters() -> dict[str, int]:
         own = {"netns": pair.left, "dev": "v0", "direction": "egress", "gone": False}
         for each in hosts.status():
-            if each["name"] == "vcp-router" and own in each["devices"]:
+            if each["name"] == router and own in each["devices"]:
                 return dict(each["counters"])
         raise AssertionError("no router")
 
-    pair.load("vcp", pair.left, pair.right)
-    # Behind the end host, which writes the first code.
-    load_overloaded_router(pair.left)
-    pair.transfer("vcp")
+    if first == "router":
+        load_overloaded_router(pair.left, router)
+    pair.load(protocol, pair.left, pair.right)
+    if first != "router":
+        load_overloaded_router(pair.left, router)
+    pair.transfer(protocol)
     # A period of 200 ms ends with the first packet after it: those of the second transfer meet the
     # load of the first.
     time.sleep(0.25)
-    pair.transfer("vcp")
+    pair.transfer(protocol)
     counts = counters()
-    assert counts["periods"] >= 2
+    assert counts["periods"] >= 1
     assert counts["overload"] > 0
     # Large packets are 64 kB at most; each byte passed once.
     data = counts["low"] + counts["high"] + counts["overload"]
     assert data >= 2 * SIZE / 65536
     assert counts["rho_milli"] > 1000
-    hosts.unload("vcp-router", dev="v0", netns=pair.left)
-    assert "vcp-router" not in loaded(pair)
+    assert counts["bytes"] > 2 * SIZE
+    hosts.unload(router, dev="v0", netns=pair.left)
+    assert router not in loaded(pair)
 
 
 @pytest.mark.parametrize("protocol", ["vcp", "dpcp", *hosts.DECOUPLED])

@@ -87,6 +87,17 @@ def tfrc(header: bytes) -> Fields:
     return {"h_rtt": rtt / 1e6, "h_x_recv": rate, "h_p": p / (2**32 - 1)}
 
 
+def abr(header: bytes) -> Fields:
+    ccr, er, laf = struct.unpack(">QQI", header)
+    granted = math.inf if er == 2**64 - 1 else er
+    return {"h_ccr": ccr, "h_er": granted, "h_laf": laf / 65536}
+
+
+def scone(header: bytes) -> Fields:
+    (byte,) = header
+    return {"h_asks": byte >> 7, "h_scone": byte & 127}
+
+
 HEADERS: dict[int, tuple[str, int, Callable[[bytes], Fields | None]]] = {
     0x5843: ("xcp", 16, xcp),
     0x4958: ("ixcp", 24, ixcp),
@@ -99,6 +110,8 @@ HEADERS: dict[int, tuple[str, int, Callable[[bytes], Fields | None]]] = {
     0x4A4D: ("jetmax", 24, jetmax),
     0x5153: ("quickstart", 1, quickstart),
     0x5446: ("tfrc", 12, tfrc),
+    0x4142: ("abr", 20, abr),
+    0x534E: ("scone", 1, scone),
     0x5059: ("python", 24, doubles("h_0", "h_1", "h_2")),
 }
 

@@ -37,6 +37,9 @@ make_root() { # DEBIAN'S ARCHITECTURE, FOLDER
     for package in "$2"/var/cache/apt/archives/*.deb; do
         dpkg-deb --fsys-tarfile "$package" | tar -C "$2" -xf - --keep-directory-symlink --skip-old-files
     done
+    # Where it may not mount, debootstrap leaves a link to the /proc outside.
+    [ ! -L "$2/proc" ] || rm "$2/proc"
+    mkdir -p "$2/proc" "$2/dev"
     for tool in gcc cc clang rustc cargo make; do
         [ ! -e "$2/usr/bin/$tool" ] || { echo "$2 has $tool" >&2; exit 1; }
     done
@@ -84,11 +87,14 @@ try x86_64
 make_root arm64 "$roots/aarch64"
 try aarch64
 
-# Without installing, from a folder as the index.
-(cd "$roots" && rm -rf uvx && mkdir uvx && cd uvx && UV_CACHE_DIR=$roots/uvx/cache \
-    "$(dirname "$python")/uvx" --python python3 --no-index --find-links "$dist" \
-    --find-links "$roots/needs" clearpipe demo --quiet >demo.txt && test -s demo/report.html)
-echo "uvx clearpipe demo: works from a folder of wheels"
+# Without installing; what it needs comes from the index that is set, Clearpipe from the folder.
+version=$(basename "$dist"/clearpipe-*.tar.gz .tar.gz)
+rm -rf "$roots/uvx"
+mkdir -p "$roots/uvx"
+(cd "$roots/uvx" && UV_CACHE_DIR=$roots/uvx/cache "$(dirname "$python")/uvx" --python "$python" \
+    --find-links "$dist" --from "clearpipe==${version#clearpipe-}" clearpipe demo --quiet >demo.txt)
+test -s "$roots/uvx/demo/report.html"
+echo "uvx clearpipe demo: works, with a folder as its index"
 
 # The sdist: crates are fetched first, then there is no network.
 rm -rf "$roots/sdist"

@@ -200,7 +200,8 @@ def main() -> None:
     parser.add_argument("--fingerprints", type=Path, help="check these, too (some minutes)")
     options = parser.parse_args()
 
-    wheel, fingerprints = options.wheel.resolve(), options.fingerprints
+    wheel = options.wheel.resolve()
+    fingerprints = options.fingerprints and options.fingerprints.resolve()
     with tempfile.TemporaryDirectory(prefix="clearpipe-wheel-") as place:
         cwd = Path(place).resolve() / "work"
         cwd.mkdir()
@@ -214,7 +215,8 @@ def main() -> None:
             a_first_day(trial)
             if fingerprints is not None:
                 tool = Path(__file__).with_name("check_fingerprints.py").resolve()
-                trial.run("fingerprints", trial.program("python"), tool, fingerprints.resolve())
+                told = trial.run("fingerprints", trial.program("python"), tool, fingerprints)
+                print(told, end="")
         except WrongError as error:
             sys.exit(f"{wheel.name}: {error}")
     print(f"{wheel.name}: works on {platform.platform()}, Python {platform.python_version()}")

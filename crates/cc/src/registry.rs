@@ -35,9 +35,9 @@ pub enum Recovery {
     /// SACK, and lost retransmissions are found like other losses; the controller hears of
     /// timeouts only (MLCP section 3.6, DPCP section III-C).
     Decoupled,
-    /// SACK, and a segment is lost when one sent later has arrived and a round trip and a reordering
-    /// window have passed since it went out; a probe takes the timer's place where the last
-    /// segments are lost (RACK-TLP, RFC 8985). A window that a loss reduces is come down to by
+    /// SACK, and a segment is lost when one sent later has arrived and a round trip and a
+    /// reordering window have passed since it went out; a probe takes the timer's place where the
+    /// last segments are lost (RACK-TLP, RFC 8985). A window that a loss reduces is come down to by
     /// proportional rate reduction (PRR, RFC 9937).
     Rack,
     /// RFC 4340 and RFC 4341: losses are found as by SACK and told to the controller, and nothing
@@ -863,6 +863,7 @@ headers! {
     Stamp(tcp::delivery::Stamp);
     Abr(neighbours::abr::RmCell) = 0x4142; // "AB"
     Uno(load::uno::UnoHeader);
+    Scone(neighbours::scone::SconeHeader) = 0x534e; // "SN"
 }
 
 protocols! {
@@ -1041,6 +1042,23 @@ protocols! {
     Uno { name: "uno", sender: load::uno::UnoSender, recovery: Decoupled, router: Some("uno"),
         summary: "EXPERIMENTAL: UNO: MLCP whose load factor takes one bit of each of sixteen packets",
         source: "after Vasic, Kuntimaddi, Kostic, COMSNETS 2009" }
+    Prague { name: "prague", sender: Boxed<tcp::prague::Prague>, recovery: Sack, router: None,
+        summary: "Prague: L4S's scalable control, by the share of marks, the same at any RTT up to 25 ms",
+        source: "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control; RFC 9331" }
+    Copa { name: "copa", sender: Boxed<tcp::copa::Copa>, recovery: Sack, router: None,
+        summary: "Copa: a target rate by the queueing delay; competes where others fill the buffer",
+        source: "Arun, Balakrishnan, NSDI 2018" }
+    Abc { name: "abc", sender: Boxed<neighbours::abc::AbcSender>, recovery: Sack,
+        router: Some("abc"),
+        summary: "ABC: each packet accelerates or brakes; a window of CUBIC for other bottlenecks",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020" }
+    Xcpw { name: "xcpw", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("xcpw"),
+        summary: "XCPw: XCP's sender, for routers that compute the feedback anew for every packet",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
+    Scone { name: "scone", sender: Boxed<neighbours::scone::SconeSender>, recovery: Sack,
+        router: Some("scone"),
+        summary: "CUBIC that asks the network for a rate to keep to, and may obey",
+        source: "draft-ietf-scone-protocol; RFC 9438" }
 }
 
 queues! {
@@ -1190,4 +1208,13 @@ queues! {
     DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
         summary: "L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'",
         source: "RFC 9332; Linux's sch_dualpi2.c" }
+    Abc { name: "abc", router: neighbours::abc::AbcRouter, role: Feedback,
+        summary: "ABC's accelerates and brakes, one bit per packet",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020, section 3" }
+    Xcpw { name: "xcpw", router: xcp::xcpw::XcpwRouter, role: Feedback,
+        summary: "XCP's feedback at every departure, over a sliding window; efficiency alone",
+        source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
+    Scone { name: "scone", scheduler: neighbours::scone::SconeRouter, role: Policy,
+        summary: "SCONE: advises each flow of a rate, and may police it; first in, first out",
+        source: "draft-ietf-scone-protocol" }
 }

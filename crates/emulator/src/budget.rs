@@ -11,10 +11,11 @@ use std::fs;
 
 use crate::sys::Scheduling;
 
-/// Of the kernel's share, left to others while the clock is watched.
-const RESERVE: f64 = 0.1;
+/// Of the kernel's share, left to others while the clock is watched. Measured on 6.18: at 0.80 of a
+/// core nothing is stopped, at 0.86 it is.
+const RESERVE: f64 = 0.2;
 /// And while there is nothing but work.
-const WORKING_RESERVE: f64 = 0.02;
+const WORKING_RESERVE: f64 = 0.1;
 /// Of a core without SCHED_FIFO: watching takes time from processes that have the same right.
 const ORDINARY: f64 = 0.5;
 /// What is saved up at most [ns]: a burst of watching is not to be noticed in the kernel's period.
@@ -70,7 +71,7 @@ impl Budget {
 
     fn limited(limit: f64) -> Budget {
         let mut budget = Budget::new(limit - RESERVE);
-        if limit < 1.0 {
+        if limit > 2.0 * WORKING_RESERVE && limit < 1.0 {
             budget.working = Some(Account::new(limit - WORKING_RESERVE));
         }
         budget
@@ -142,8 +143,9 @@ mod tests {
     fn watching_fills_the_share_and_no_more() {
         for work in [100_000, 800_000] {
             let (all, most) = used(0.95, work);
-            // A round of 1 ms is 0.01 of 100 ms, and 1 ms that was saved pays for 6.7 ms.
-            assert!((all - 0.85).abs() < 0.01 && most < 0.93, "{work}: {all} {most}");
+            // A round of 1 ms is 0.01 of 100 ms, and 1 ms that was saved pays for 4 ms.
+            let share = 0.75_f64.max(work as f64 / 1e6);
+            assert!((all - share).abs() < 0.01 && most < share + 0.06, "{work}: {all} {most}");
         }
         // Work that needs more has it, and nothing is watched.
         assert!((used(0.95, 900_000).0 - 0.9).abs() < 1e-9);
@@ -161,7 +163,7 @@ mod tests {
             (rested, longest) = (rested + rest, longest.max(rest));
         }
         let share = worked as f64 / (worked + rested) as f64;
-        assert!((share - 0.93).abs() < 0.005, "{share}");
+        assert!((share - 0.85).abs() < 0.005, "{share}");
         assert!((200_000..=400_000).contains(&longest), "{longest}");
         // Nobody stops a process without SCHED_FIFO, or without a limit.
         let mut free = [Budget::new(0.5), Budget::limited(1.0)];

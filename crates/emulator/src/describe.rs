@@ -232,6 +232,12 @@ fn changed(protocol: &Protocol) -> Vec<(String, String)> {
     values.map(|(spec, value)| (spec.name.to_owned(), text(value))).collect()
 }
 
+/// Has a kernel this recovery, or an end host in eBPF?
+fn kernel_recovers(recovery: Recovery) -> bool {
+    use Recovery::{Dccp, None, RateHalving, Tahoe};
+    !matches!(recovery, Tahoe | RateHalving | Dccp | None)
+}
+
 /// Is a parameter with this value what a kernel does, or can be told to do?
 fn kernel_does(kind: &str, name: &str, value: &str) -> bool {
     // tcp_ecn is set as the protocol wants it; the kernel's CUBIC has HyStart.
@@ -343,8 +349,7 @@ fn unsupported_of(scenario: &Scenario, group: &Group, no: &mut impl FnMut(String
     if explicit && !whole {
         no(key("protocol"), "pacing: a kernel spaces by whole per cent of a window");
     }
-    if matches!(recovery, Recovery::Tahoe | Recovery::RateHalving | Recovery::Dccp | Recovery::None)
-    {
+    if !kernel_recovers(recovery) {
         no(key("protocol"), &format!("recovery {}: no kernel has it", recovery.name()));
     }
     if group.count > MAX_COUNT {

@@ -81,6 +81,9 @@ pub struct CaptureTo {
 pub struct TrafficPlan {
     /// The flows, in the order of their numbers.
     pub flows: Vec<FlowPlan>,
+    /// The directory of the cgroup (v2) that the sockets are to be in.
+    #[serde(default)]
+    pub cgroup: Option<PathBuf>,
     /// When the run starts [ns of CLOCK_MONOTONIC].
     pub zero_ns: u64,
     /// How long it runs.

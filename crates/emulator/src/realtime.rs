@@ -24,6 +24,8 @@ pub const PRIORITY: i32 = 10;
 const MAX_WATCH_NS: u64 = 100_000;
 /// Nothing that the emulator does takes so long: who did not run for this time was stopped [ns].
 const STOPPED_NS: u64 = 20_000_000;
+/// The budget is looked at this often, as the processor's clock is a system call [ns].
+const COUNT_NS: u64 = 200_000;
 /// A wait that takes longer than this was a sleep.
 const SLEPT_NS: u64 = 5_000;
 /// The largest IPv4 packet.
@@ -211,6 +213,8 @@ struct Clock {
     early_ns: u64,
     /// When the last wait ended [ns].
     woken_ns: u64,
+    /// When the budget was looked at last: by the clock, and by the processor's [ns].
+    counted_ns: (u64, u64),
     watched_ns: u64,
     stops: u64,
     stopped_ns: u64,
@@ -223,6 +227,7 @@ impl Clock {
             budget,
             early_ns: 0,
             woken_ns: now_ns,
+            counted_ns: (now_ns, sys::thread_cpu_ns()),
             watched_ns: 0,
             stops: 0,
             stopped_ns: 0,
@@ -245,22 +250,29 @@ impl Clock {
                 self.stopped_ns += ns;
             }
         }
-        if let Some(budget) = &mut self.budget {
-            budget.passed(woken - now, busy);
-        }
         self.woken_ns = woken;
+        if woken - self.counted_ns.0 >= COUNT_NS {
+            self.count(woken);
+        }
+    }
+
+    /// Tells the budget what has passed: a wait that did not sleep took processor time, too.
+    fn count(&mut self, now: u64) {
+        let Some(budget) = &mut self.budget else { return };
+        let cpu = sys::thread_cpu_ns();
+        let (passed, busy) = (now - self.counted_ns.0, cpu - self.counted_ns.1);
+        budget.passed(passed.saturating_sub(busy), busy);
+        self.counted_ns = (now, cpu);
     }
 
     /// Rests if work has taken more of the core than the system gives for long.
     fn rest(&mut self) {
-        let Some(budget) = &mut self.budget else { return };
-        let ns = budget.rest();
+        let ns = self.budget.as_ref().map_or(0, Budget::rest);
         if ns > 0 {
-            let from = sys::monotonic_ns();
             std::thread::sleep(Duration::from_nanos(ns));
             let now = sys::monotonic_ns();
-            budget.passed(now - from, from - self.woken_ns);
             (self.woken_ns, self.rests) = (now, self.rests + 1);
+            self.count(now);
         }
     }
 

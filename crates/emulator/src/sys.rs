@@ -37,6 +37,11 @@ pub fn realtime_ns() -> u64 {
     nanoseconds(ClockId::Realtime)
 }
 
+/// Processor time of this thread so far [ns].
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime)
+}
+
 /// Processor time of this process so far [ns].
 pub fn cpu_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime)

@@ -1,8 +1,8 @@
 //! Golden runs: short ones whose numbers are written down, each with the versions of the parts that
 //! it uses. Some are near a claim of a paper; besides there is one of each protocol, each queue and
-//! each recovery that the registry has, with its defaults and losses. The fingerprints must come out equal in
-//! every build (`make fingerprints` runs debug, release and native code); if one moves, so must the
-//! version of one of its parts.
+//! each recovery that the registry has, with its defaults and losses. The fingerprints must come
+//! out equal in every build (`make fingerprints` runs debug, release and native code); if one
+//! moves, so must the version of one of its parts.
 //!
 //! With a new version, `CLEARPIPE_GOLDEN=write` writes the file anew.
 
@@ -61,8 +61,8 @@ start = "1s"
     scenario::parse("small.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}")).scenario
 }
 
-/// One run of each protocol over the queue that it needs, of each queue that none of them needs, and
-/// of each recovery.
+/// One run of each protocol over the queue that it needs, of each queue that none of them needs,
+/// and of each recovery.
 fn each_part() -> Vec<(String, Scenario)> {
     let ends = || protocols().filter(|info| info.name != "python");
     let mut runs: Vec<(String, Scenario)> = ends()

@@ -95,8 +95,8 @@ impl Told {
         Told { option, ..Told::default() }
     }
 
-    /// A data packet of so many bytes arrives: is an ACK due at once (section 3.2.2.5.1)? Because CE
-    /// follows another code, or because two marks have come since the last ACK.
+    /// A data packet of so many bytes arrives: is an ACK due at once (section 3.2.2.5.1)? Because
+    /// CE follows another code, or because two marks have come since the last ACK.
     pub fn on_data(&mut self, ecn: Ecn, bytes: u32) -> bool {
         let changed = ecn == Ecn::Ce && self.last != Ecn::Ce;
         self.last = ecn;
@@ -226,8 +226,8 @@ mod tests {
         assert_eq!(heard.counters.cep, 15);
     }
 
-    /// The three examples of appendix A.2.2, MSS = 1460: s infinite, 730 and 1457; sSafer 182.5, 146
-    /// and 680.
+    /// The three examples of appendix A.2.2, MSS = 1460: s infinite, 730 and 1457; sSafer 182.5,
+    /// 146 and 680.
     #[test]
     fn marked_bytes_tell_whether_ace_wrapped() {
         assert_eq!(with_option(0, 8, 1460, 1460), 8);

@@ -205,8 +205,12 @@ impl Inbound {
 
     /// Where nothing is sent again gaps stay. The oldest is given up when an ACK could not tell of
     /// it any more.
+    #[cold]
+    #[inline(never)]
     fn forget_gaps(&mut self) {
-        let Some(out_of_order) = &self.out_of_order else { return };
+        let Some(out_of_order) = self.out_of_order.as_ref().filter(|_| self.waiting > 0) else {
+            return; // there is no gap
+        };
         if out_of_order.blocks < RECENT && out_of_order.end - self.cumulative < REMEMBERED {
             return;
         }

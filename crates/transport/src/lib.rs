@@ -14,8 +14,8 @@
 //!
 //! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno),
 //!   RFC 2018 and RFC 6675 (SACK), SACK with rate halving, SACK decoupled from congestion control,
-//!   RACK-TLP (RFC 8985) with PRR (RFC 9937), or no recovery at all, with the timer of RFC 6298, the reaction to ECN of RFC 3168 and, if
-//!   asked for, the limited transmit of RFC 3042.
+//!   RACK-TLP (RFC 8985) with PRR (RFC 9937), or no recovery at all, with the timer of RFC 6298,
+//!   the reaction to ECN of RFC 3168 and, if asked for, the limited transmit of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
 //! - [`accecn`], the counters of RFC 9768 of both halves.

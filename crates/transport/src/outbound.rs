@@ -497,6 +497,8 @@ impl Outbound {
     /// the ACK vector. What is lost is done with as what has arrived is, and is told once per
     /// window of data. A gap that the receiver has forgotten before any ACK of it came through
     /// counts as delivered, where DCCP's vector would still tell.
+    #[cold]
+    #[inline(never)]
     fn on_vector(&mut self, now: Time, cumulative: u64, sack: &[Range], ece: bool) -> AckOutcome {
         let (una, nxt, dup_thresh) = (self.una, self.nxt, u64::from(self.dup_thresh));
         let mut delivered = 0;

@@ -1,6 +1,6 @@
-//! Proportional Rate Reduction (RFC 9937, which replaces RFC 6937): in fast recovery the window goes
-//! down to the controller's new one over a round trip, in proportion to what arrives, and not by
-//! half a round trip's silence.
+//! Proportional Rate Reduction (RFC 9937, which replaces RFC 6937): in fast recovery the window
+//! goes down to the controller's new one over a round trip, in proportion to what arrives, and not
+//! by half a round trip's silence.
 //!
 //! The controller has its new window, RFC 9937's ssthresh, at once; what may be sent meanwhile is
 //! counted here. An ACK is *safe* where it moves the cumulative number and shows no further loss.
@@ -29,8 +29,8 @@ impl Prr {
         Prr { start: start.max(1), delivered: 0, out: 0, sent: 0, last: 0, safe: false, pipe: 0 }
     }
 
-    /// An ACK that delivers something, or a timer that has found a loss, which counts as one segment
-    /// delivered: there may be no ACK to wait for. `pipe` is what is in flight now.
+    /// An ACK that delivers something, or a timer that has found a loss, which counts as one
+    /// segment delivered: there may be no ACK to wait for. `pipe` is what is in flight now.
     pub(crate) fn on_ack(&mut self, delivered: u64, safe: bool, pipe: u64) {
         self.delivered += delivered;
         self.out += core::mem::take(&mut self.sent);
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     /// One segment of twenty is lost and the window is halved to ten: the third duplicate ACK finds
-    /// it, with the two segments that limited transmit has sent out as well. RecoverFS is 22 - 3 + 1
-    /// = 20; each ACK delivers one, and ceil(k/2) may be out after k of them, until ten are in
+    /// it, with the two segments that limited transmit has sent out as well. RecoverFS is 22 - 3 +
+    /// 1 = 20; each ACK delivers one, and ceil(k/2) may be out after k of them, until ten are in
     /// flight.
     #[test]
     fn a_single_loss_lets_out_every_second_segment() {
@@ -88,7 +88,8 @@ mod tests {
     }
 
     /// Fifteen of twenty are lost, 22 - 3 - 15 = 4 are in flight below a window of ten: one for one
-    /// while the cumulative number stands still, two for one when it moves and nothing else is lost.
+    /// while the cumulative number stands still, two for one when it moves and nothing else is
+    /// lost.
     #[test]
     fn many_losses_are_mended_by_slow_start_as_long_as_acks_are_safe() {
         let mut prr = Prr::new(20);
@@ -107,8 +108,8 @@ mod tests {
         assert_eq!(prr.room(10), 1);
     }
 
-    /// Whatever the numbers say, recovery begins with one segment; and what was not sent when it was
-    /// allowed is not lost: 4 delivered, 1 out.
+    /// Whatever the numbers say, recovery begins with one segment; and what was not sent when it
+    /// was allowed is not lost: 4 delivered, 1 out.
     #[test]
     fn the_first_retransmission_is_forced_and_what_is_banked_stays() {
         let mut prr = Prr::new(20);

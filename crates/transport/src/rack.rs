@@ -5,12 +5,14 @@
 //! *reordering window* have passed since it went out. That holds for retransmissions as well, which
 //! no count of segments above a hole can say.
 //!
-//! - Segments in flight are on a list by the time they went out last, as section 6.2 advises: a look
-//!   for losses walks over what was sent before the latest arrival and is still out, and no more.
-//! - The segments that an ACK delivers are taken in ascending order of number. Step 2 of section 6.2
-//!   takes them in the order in which they were sent, which is to say that `RACK.rtt` is that of the
-//!   one sent last.
-//! - `RACK.min_RTT` is the least of all samples, not of a window of minutes (step 1 leaves that open).
+//! - Segments in flight are on a list by the time they went out last, as section 6.2 advises: a
+//!   look for losses walks over what was sent before the latest arrival and is still out, and no
+//!   more.
+//! - The segments that an ACK delivers are taken in ascending order of number. Step 2 of section
+//!   6.2 takes them in the order in which they were sent, which is to say that `RACK.rtt` is that
+//!   of the one sent last.
+//! - `RACK.min_RTT` is the least of all samples, not of a window of minutes (step 1 leaves that
+//!   open).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -142,6 +142,7 @@ impl Scoreboard {
         self.edge
     }
 
+    #[inline(always)] // the two callers differ in a constant
     fn update_above(&mut self, (una, least): (u64, u64), nxt: u64, blocks: &[Range]) -> u64 {
         // Both may have stayed behind while nothing was missing.
         self.edge = self.edge.max(una);

@@ -59,11 +59,103 @@ pub struct Xcp {
     pub cwnd: u64,
 }
 
+/// `struct load_meter`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LoadMeter {
+    /// The persistent queue [bytes/256].
+    pub q: u64,
+    /// Of all arrivals, those of earlier periods [bytes].
+    pub counted: u64,
+    /// [ns]
+    pub next_sample: u64,
+    /// [ns]
+    pub period_start: u64,
+    /// The length of the running period [ns].
+    pub period: u64,
+    /// The last period's load factor [2^-20].
+    pub rho: u64,
+    /// How many have ended.
+    pub periods: u64,
+}
+
+/// `struct mlcp_sums`: of all packets so far.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MlcpSums {
+    /// Bytes.
+    pub bytes: u64,
+    /// Packets with an RTT.
+    pub rtts: u64,
+    /// The sum of those [us].
+    pub rtt_us: u64,
+}
+
+/// `struct mlcp_gauge`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MlcpGauge {
+    /// The load factor's.
+    pub meter: LoadMeter,
+    /// What of the RTTs earlier Ts had: how many.
+    pub rtts: u64,
+    /// And their sum [us].
+    pub rtt_us: u64,
+    /// [ns]
+    pub next_mean: u64,
+    /// T_d [ns]; 0: T_c has taken it.
+    pub t_d: u64,
+    /// T_c [ns]
+    pub t_c: u64,
+    /// The code of the running period's length.
+    pub t_p: u32,
+    /// And of the last one's.
+    pub told: u32,
+    /// The load's code.
+    pub load: u32,
+    /// Nothing.
+    pub pad: u32,
+}
+
+impl MlcpGauge {
+    /// What is due when a packet comes; true when the load factor is new.
+    pub fn measure(&mut self, capacity: u64, now: u64, sums: &MlcpSums, waiting: u64) -> bool {
+        // SAFETY: the layouts are equal, and C only writes into the gauge.
+        unsafe { c::host_mlcp_measure(self, capacity, now, sums, waiting) != 0 }
+    }
+
+    /// What a data packet's header leaves as.
+    pub fn mark(&self, word: u32) -> u32 {
+        // SAFETY: C only reads.
+        unsafe { c::host_mlcp_router(self, word) }
+    }
+}
+
+impl LoadMeter {
+    /// What is due when a packet comes; true when the load factor is new.
+    pub fn measure(&mut self, capacity: u64, now: u64, arrived: u64, waiting: u64) -> bool {
+        // SAFETY: the layouts are equal, and C only writes into the state.
+        unsafe { c::host_load_measure(self, capacity, now, arrived, waiting) != 0 }
+    }
+
+    /// What VCP's router makes of a data packet's code.
+    pub fn vcp(&self, theirs: u32) -> u32 {
+        // SAFETY: numbers only.
+        unsafe { c::host_vcp_router(self.rho, theirs) }
+    }
+
+    /// What DPCP's router makes of the code of a data packet of a part, and its flow's flag.
+    pub fn dpcp(&self, flag: &mut u8, part: u32, theirs: u32) -> u32 {
+        // SAFETY: C only writes into the flag.
+        unsafe { c::host_dpcp_router(self.rho, flag, part, theirs) }
+    }
+}
+
 /// `MAX_CWND` [packets].
 pub const MAX_CWND: u64 = 1 << 20;
 
 mod c {
-    use super::{Dpcp, Mlcp, Vcp, Xcp};
+    use super::{Dpcp, LoadMeter, Mlcp, MlcpGauge, MlcpSums, Vcp, Xcp};
 
     unsafe extern "C" {
         pub fn host_vcp(vcp: &mut Vcp, now_us: u64, srtt_us: u32, code: u32, acked: u32);
@@ -76,6 +168,23 @@ mod c {
             code: u32,
             acked: u32,
         );
+        pub fn host_load_measure(
+            meter: &mut LoadMeter,
+            capacity: u64,
+            now: u64,
+            arrived: u64,
+            waiting: u64,
+        ) -> i32;
+        pub fn host_mlcp_measure(
+            gauge: &mut MlcpGauge,
+            capacity: u64,
+            now: u64,
+            sums: &MlcpSums,
+            waiting: u64,
+        ) -> i32;
+        pub fn host_mlcp_router(gauge: &MlcpGauge, word: u32) -> u32;
+        pub fn host_vcp_router(rho: u64, theirs: u32) -> u32;
+        pub fn host_dpcp_router(rho: u64, flag: &mut u8, part: u32, theirs: u32) -> u32;
         pub fn host_dpcp_switched(seq: u32, ack: u32, from: u32, to: u32, expected: u32) -> u32;
         pub fn host_dpcp_part(seq: u32, ack: u32) -> u32;
         pub fn host_mlcp(mlcp: &mut Mlcp, now_us: u64, srtt_us: u32, word: u32, acked: u32);

@@ -5,15 +5,15 @@ use crate::{Error, Result};
 /// How it is used.
 pub const USAGE: &str = "\
 usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-window N]
-                     [--rate BITS_PER_SECOND]
+                     [--rate BITS_PER_SECOND] [--for-all]
        clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS]
        clearpipe-bpf status
        clearpipe-bpf cleanup
        clearpipe-bpf check
        clearpipe-bpf names
-NAME is a protocol (an end host on that device) or vcp-router (needs --rate). --cgroup: a cgroup v2
+NAME is a protocol (an end host on that device) or PROTOCOL-router (vcp, dpcp, mlcp; needs --rate). --cgroup: a cgroup v2
 directory whose sockets may use a TCP option (mlcp, xcp, ixcp); default: the root. --initial-window:
-packets. Both hold for the whole kernel, so that a further device has to be loaded with the same.
+packets. --for-all: every user may choose the protocol, not only CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
 cleanup removes what has lost its device, or was left half loaded, and says what it was; check says
 what the kernel lacks.";
 
@@ -59,6 +59,8 @@ pub struct Load {
     pub cgroup: Option<String>,
     /// Packets; 0 leaves the kernel's.
     pub initial_window: u32,
+    /// May every user choose it?
+    pub for_all: bool,
     /// A router's capacity [bit/s].
     pub rate: Option<u64>,
 }
@@ -67,7 +69,7 @@ pub struct Load {
 pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     let mut words = Vec::new();
     let (mut netns, mut dev, mut cgroup, mut rate) = (None, None, None, None);
-    let mut initial_window = 0;
+    let (mut initial_window, mut for_all) = (0, false);
     let mut args = args;
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| usage(format!("{arg} needs a value")));
@@ -76,6 +78,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--dev" => dev = Some(name(value()?, "--dev")?),
             "--cgroup" => cgroup = Some(value()?),
             "--initial-window" => initial_window = number(&value()?, "--initial-window", 1 << 20)?,
+            "--for-all" => for_all = true,
             "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
             _ if arg.starts_with('-') => return Err(usage(format!("unknown option {arg}"))),
             _ => words.push(arg),
@@ -91,6 +94,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             place: place.ok_or_else(|| usage("load needs --dev".to_owned()))?,
             cgroup,
             initial_window: initial_window as u32,
+            for_all,
             rate,
         })),
         ["unload"] => Ok(Command::Unload { name: None, place }),

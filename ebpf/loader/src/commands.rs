@@ -6,21 +6,15 @@ use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, ProgramMut};
 
 use crate::args::{Command, Load, Place};
+use crate::devices::is_router;
 use crate::pins::{Attached, Directory};
 use crate::{Error, Result, devices, gso, registration, system};
 
 /// The compiled programs by name.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Where the counters begin in `struct state` of vcp_router.bpf.c.
-const ROUTER_COUNTERS: usize = 40;
-
 /// The protocols that use the two ECN bits, and so share no device.
 const ECN_BITS: [&str; 4] = ["vcp", "dpcp", "vcp-decoupled", "dpcp-decoupled"];
-
-fn is_router(name: &str) -> bool {
-    name.ends_with("-router")
-}
 
 /// Does the protocol need one packet per buffer at TC? VCP's packets may all carry the same.
 fn is_per_packet(name: &str) -> bool {
@@ -68,6 +62,9 @@ fn load(load: &Load) -> Result<()> {
     if is_router(&load.name) != load.rate.is_some() {
         return Err(Error::Usage("--rate is what a router needs, and only a router".to_owned()));
     }
+    if load.for_all && is_router(&load.name) {
+        return Err(Error::Usage("--for-all is for protocols, which sockets choose".to_owned()));
+    }
     if load.cgroup.is_some() && !has_option(&load.name) {
         let name = &load.name;
         return Err(Error::Usage(format!("--cgroup is for TCP options, and {name} has none")));
@@ -86,7 +83,8 @@ fn load(load: &Load) -> Result<()> {
         check_same(load, &directory)?;
     }
     let done = if there { Ok(()) } else { make(load, object, &directory) };
-    let done = done.and_then(|()| attach(load, &directory));
+    let allowed = || if load.for_all { system::allow(&load.name) } else { Ok(()) };
+    let done = done.and_then(|()| allowed()).and_then(|()| attach(load, &directory));
     if done.is_err() && directory.attached().is_empty() {
         registration::remove(&directory)?;
     }
@@ -129,9 +127,10 @@ fn check_same(load: &Load, directory: &Directory) -> Result<()> {
     }
     let info = Link::open(&path).and_then(|link| link.info());
     let info = info.map_err(|error| Error::Failed(format!("{}: {error:#}", path.display())))?;
-    let (_, number) = system::cgroup(load.cgroup.as_deref())?;
+    // One that is above the wanted one has its sockets, too.
+    let covers = system::cgroups_from(load.cgroup.as_deref())?;
     match info.info {
-        LinkTypeInfo::Cgroup(cgroup) if cgroup.cgroup_id != number => {
+        LinkTypeInfo::Cgroup(cgroup) if !covers.contains(&cgroup.cgroup_id) => {
             differs(format!("another --cgroup (its inode is {})", cgroup.cgroup_id))
         }
         _ => Ok(()),
@@ -179,7 +178,7 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
         let name = map.name().to_string_lossy().into_owned();
         if map.map_type() == MapType::StructOps {
             registration::register(&mut map, directory, linked)?;
-        } else if ["config", "state", "counters"].contains(&name.as_str()) {
+        } else if ["config", "gauges", "counters"].contains(&name.as_str()) {
             map.pin(directory.pin(&name)).map_err(|error| whats_wrong(&name, error))?;
         }
     }
@@ -187,7 +186,7 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
 }
 
 fn attach_cgroup(load: &Load, program: &ProgramMut<'_>, directory: &Directory) -> Result<()> {
-    let (cgroup, _) = system::cgroup(load.cgroup.as_deref())?;
+    let cgroup = system::cgroup(load.cgroup.as_deref())?;
     let mut link = program
         .attach_cgroup(cgroup.as_raw_fd())
         .map_err(|error| Error::Failed(format!("{}: cgroup: {error:#}", load.name)))?;
@@ -347,16 +346,33 @@ fn status() -> String {
 
 /// What an object counts, in its own order; empty if it counts nothing.
 fn counters(directory: &Directory) -> Vec<String> {
-    let map = ["counters", "state"].map(|name| MapHandle::from_pinned_path(directory.pin(name)));
-    let value = |map: &MapHandle, key: u32| {
-        map.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default()
-    };
-    let bytes: Vec<u8> = match &map {
-        [Ok(map), _] => (0..map.max_entries()).flat_map(|key| value(map, key)).collect(),
-        // A router's `struct state`, from `rho_milli` on.
-        [_, Ok(map)] => value(map, 0).into_iter().skip(ROUTER_COUNTERS).collect(),
-        _ => Vec::new(),
-    };
-    let words = bytes.chunks_exact(8).filter_map(<[u8]>::first_chunk);
-    words.map(|word| u64::from_ne_bytes(*word).to_string()).collect()
+    // A router has gauges, and counters on each processor.
+    let maps = ["gauges", "counters"].map(|name| MapHandle::from_pinned_path(directory.pin(name)));
+    let words = maps.iter().flatten().flat_map(|map| {
+        (0..map.max_entries()).flat_map(|key| sum(&values(map, key))).collect::<Vec<u64>>()
+    });
+    words.map(|word| word.to_string()).collect()
+}
+
+/// What a map has under a key; of each processor if it has one there.
+fn values(map: &MapHandle, key: u32) -> Vec<Vec<u8>> {
+    let key = key.to_ne_bytes();
+    match map.map_type() {
+        MapType::PercpuArray => map.lookup_percpu(&key, MapFlags::ANY).ok().flatten(),
+        _ => map.lookup(&key, MapFlags::ANY).ok().flatten().map(|value| vec![value]),
+    }
+    .unwrap_or_default()
+}
+
+/// The sums of their words.
+fn sum(values: &[Vec<u8>]) -> Vec<u64> {
+    let mut sums = Vec::new();
+    for value in values {
+        let words = value.chunks_exact(8).filter_map(<[u8]>::first_chunk);
+        for (at, word) in words.enumerate() {
+            sums.resize(sums.len().max(at + 1), 0_u64);
+            sums[at] = sums[at].wrapping_add(u64::from_ne_bytes(*word));
+        }
+    }
+    sums
 }

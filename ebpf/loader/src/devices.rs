@@ -29,7 +29,12 @@ pub fn inside(place: &Place, act: impl FnOnce(&Device) -> Result<()> + Send) -> 
     there.unwrap_or_else(|_| Err(Error::Failed("a thread failed".to_owned())))
 }
 
-/// Puts the program of a direction last on a device of this namespace, and pins what holds it.
+/// Is it a router, and no end host?
+pub fn is_router(name: &str) -> bool {
+    name.ends_with("-router")
+}
+
+/// Puts the program of a direction on a device of this namespace, and pins what holds it.
 pub fn attach(
     directory: &Directory,
     place: &Place,
@@ -51,10 +56,21 @@ pub fn attach(
         "ingress" => libbpf_sys::BPF_TCX_INGRESS,
         _ => libbpf_sys::BPF_TCX_EGRESS,
     };
-    // SAFETY: open descriptors and no options; the link is closed by its owner.
+    // A router reads what end hosts write, whichever is loaded first: they are before all else.
+    let router = is_router(&directory.object());
+    let options = libbpf_sys::bpf_link_create_opts {
+        sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
+        flags: if router { libbpf_sys::BPF_F_AFTER } else { libbpf_sys::BPF_F_BEFORE },
+        ..Default::default()
+    };
+    // SAFETY: open descriptors, and options that outlive the call; the link is closed by its owner.
     let link = unsafe {
-        let link =
-            libbpf_sys::bpf_link_create(program.as_raw_fd(), device.index, kind, std::ptr::null());
+        let link = libbpf_sys::bpf_link_create(
+            program.as_raw_fd(),
+            device.index,
+            kind,
+            &raw const options,
+        );
         if link < 0 {
             return Err(failed(format!("{} {direction}", place.dev)));
         }
@@ -74,8 +90,18 @@ fn pin_fd(fd: &OwnedFd, pin: &std::path::Path) -> Result<()> {
 
 fn hook(fd: &OwnedFd, device: &Device, object: &str, direction: &str) -> TcHook {
     // Names are few, and their order is that of the objects: a router comes after its host.
-    let names =
-        ["dpcp", "ixcp", "mlcp", "vcp", "xcp", "dpcp-decoupled", "vcp-decoupled", "vcp-router"];
+    let names = [
+        "dpcp",
+        "ixcp",
+        "mlcp",
+        "vcp",
+        "xcp",
+        "dpcp-decoupled",
+        "vcp-decoupled",
+        "vcp-router",
+        "dpcp-router",
+        "mlcp-router",
+    ];
     let place = names.iter().position(|&name| name == object).unwrap_or(names.len());
     TcHookBuilder::new(fd.as_fd())
         .ifindex(device.index)

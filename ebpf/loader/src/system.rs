@@ -164,8 +164,17 @@ fn mount_bpffs() -> Result<()> {
     if status == 0 { Ok(()) } else { Err(failed(format!("mounting {BPFFS}"))) }
 }
 
-/// The cgroup v2 whose sockets may use a protocol with TCP options, and its number.
-pub fn cgroup(given: Option<&str>) -> Result<(OwnedFd, u64)> {
+/// Lets every user choose a protocol that is registered; that ends with its registration.
+pub fn allow(name: &str) -> Result<()> {
+    let path = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+    let wrong = |error: io::Error| Error::Failed(format!("{path}: {error}"));
+    let allowed = fs::read_to_string(path).map_err(wrong)?;
+    let more = format!("{} {}\n", allowed.trim(), name.replace('-', "_"));
+    fs::write(path, more).map_err(wrong)
+}
+
+/// The directory of a cgroup v2; the root if none is given.
+fn cgroup_path(given: Option<&str>) -> Result<PathBuf> {
     let root = || {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let mounted = mounts.lines().find_map(|line| {
@@ -174,11 +183,24 @@ pub fn cgroup(given: Option<&str>) -> Result<(OwnedFd, u64)> {
         });
         mounted.ok_or_else(|| Error::Missing("no cgroup v2 is mounted".to_owned()))
     };
-    let path = given.map_or_else(root, |path| Ok(PathBuf::from(path)))?;
-    let wrong = |error: io::Error| Error::Failed(format!("{}: {error}", path.display()));
-    let directory = File::open(&path).map_err(wrong)?;
-    let number = directory.metadata().map_err(wrong)?.ino();
-    Ok((directory.into(), number))
+    given.map_or_else(root, |path| Ok(PathBuf::from(path)))
+}
+
+/// The cgroup v2 whose sockets may use a protocol with TCP options.
+pub fn cgroup(given: Option<&str>) -> Result<OwnedFd> {
+    let path = cgroup_path(given)?;
+    let directory = File::open(&path);
+    directory
+        .map(OwnedFd::from)
+        .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))
+}
+
+/// The numbers of that cgroup and of all above it.
+pub fn cgroups_from(given: Option<&str>) -> Result<Vec<u64>> {
+    let path = cgroup_path(given)?;
+    let path = fs::canonicalize(&path)
+        .map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+    Ok(path.ancestors().filter_map(|each| Some(fs::metadata(each).ok()?.ino())).collect())
 }
 
 /// A C string of a name without zeros.

@@ -21,7 +21,12 @@ fn main() -> ExitCode {
 
 fn bind(module: &str, folder: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(module).out_name("engine").web(true)?.typescript(false).remove_name_section(true);
+    bindgen
+        .input_path(module)
+        .out_name("engine")
+        .web(true)?
+        .typescript(false)
+        .remove_name_section(true);
     bindgen.remove_producers_section(true).omit_default_module_path(true).generate(folder)?;
     Ok(())
 }

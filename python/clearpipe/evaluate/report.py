@@ -191,9 +191,10 @@ def text(reading: Reading, unit: str) -> str:
     mean = units.tell(interval.mean, unit)
     if reading.censored:
         return f"> {mean}: the run ended first"
-    if interval.n < FEW or not interval.half:
+    # Replications that are one run but for the last bit have no interval either.
+    if interval.n < FEW or interval.half <= 1e-9 * abs(interval.mean):
         return mean
-    return f"{mean} ± {units.tell(interval.half, unit, digits=2)}"
+    return units.spread(interval.mean, interval.half, unit)
 
 
 def values(reading: Reading, unit: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearpipe import _core, interrupts
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
-from clearpipe.linux import hosts, namespaces
+from clearpipe.linux import cgroups, hosts, namespaces
 from clearpipe.linux.process import Process
 from clearpipe.recording import NOTHING, Recording
 from clearpipe.result import Result
@@ -231,10 +231,12 @@ def _measure(
         emulator.ready()
         for number, (pair, group) in enumerate(zip(pairs, about["groups"], strict=True)):
             _configure(about, group, number, pair)
-        controls = _end_hosts(stack, about, pairs)
+        cgroup = stack.enter_context(cgroups.own())
+        controls = _end_hosts(stack, about, pairs, cgroup)
         zero = time.monotonic_ns() + int((_head_start(about) + HEAD_START_S) * 1e9)
         emulator.tell(f"start {zero}")
         plan = _traffic_plan(about, pairs, controls, zero)
+        plan["cgroup"] = None if cgroup is None else str(cgroup)
         traffic = stack.enter_context(Process("traffic", plan))
         traffic.start()
         complete = _watch(about, zero, (emulator, traffic), progress)
@@ -284,6 +286,7 @@ def _end_hosts(
     stack: contextlib.ExitStack,
     about: dict[str, Any],
     pairs: Sequence[tuple[str, str]],
+    cgroup: Path | None,
 ) -> list[str]:
     """The kernel's name of each group's congestion control; loads those that are eBPF programs."""
     names: dict[str, str] = {}
@@ -300,7 +303,8 @@ def _end_hosts(
             if group["end_host"] == kind
             for name in pair
         ]
-        names[kind] = stack.enter_context(hosts.attached(kind, attach, own))
+        all_runs = None if cgroup is None else cgroup.parent
+        names[kind] = stack.enter_context(hosts.attached(kind, attach, own, cgroup=all_runs))
     return [names.get(group["end_host"]) or group["kernel"] for group in about["groups"]]
 
 

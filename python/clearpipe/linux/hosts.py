@@ -25,15 +25,19 @@ if TYPE_CHECKING:
     from clearpipe.doctor import Check
 
 PROTOCOLS = ("vcp", "dpcp", "mlcp", "xcp", "ixcp")
+WITH_OPTION = ("mlcp", "xcp", "ixcp")
+"""Their feedback is in a TCP option, which programs of a cgroup write."""
 DECOUPLED = ("vcp-decoupled", "dpcp-decoupled")
 """Losses are repaired and move no window: the recovery `decoupled`."""
-ROUTERS = ("vcp-router",)
+ROUTERS = ("vcp-router", "dpcp-router", "mlcp-router")
 PROGRAM = "clearpipe-bpf"
 # What programs count, in their order; a router's packets by the code they left with.
 COUNTERS = {
     "dpcp": ("switched", "undone", "exceptions", "downgrades"),
     "dpcp-decoupled": ("switched", "undone", "exceptions", "downgrades"),
-    "vcp-router": ("rho_milli", "periods", "uncoded", "low", "high", "overload"),
+    **dict.fromkeys(
+        ROUTERS, ("rho_milli", "periods", "uncoded", "low", "high", "overload", "bytes")
+    ),
 }
 PINS = (Path("/sys/fs/bpf/clearpipe"), Path("/sys/fs/bpf/clearpipe-gso"))
 UNSUPPORTED = 5
@@ -62,7 +66,7 @@ def missing() -> str | None:
     return None
 
 
-def load(
+def load(  # noqa: PLR0913 - one for each option
     name: str,
     *,
     dev: str,
@@ -70,11 +74,13 @@ def load(
     cgroup: Path | None = None,
     initial_window: int = 0,
     rate_bps: int | None = None,
+    for_all: bool = False,
 ) -> None:
     """Load a protocol's end host, or a router, onto a device.
 
     `initial_window` is in packets; 0 leaves the kernel's. It and `cgroup` hold for the whole
     kernel: a further device with others is a RunError. A router needs `rate_bps`, its capacity.
+    Only processes with CAP_NET_ADMIN may choose the protocol, or with `for_all` every user.
     """
     options = [*_place(dev, netns)]
     if cgroup is not None:
@@ -83,6 +89,8 @@ def load(
         options += ["--initial-window", str(initial_window)]
     if rate_bps is not None:
         options += ["--rate", str(rate_bps)]
+    if for_all:
+        options.append("--for-all")
     _run("load", name, *options)
 
 
@@ -120,12 +128,13 @@ def attached(
     attach: Sequence[tuple[str | None, str]],
     params: Mapping[str, object] | None = None,
     initial_window: int = 0,
+    cgroup: Path | None = None,
 ) -> Iterator[str]:
     """Have a protocol on devices (network namespace, name) for a while; gives the name of its
     congestion control.
 
-    A protocol's programs do nothing for sockets that do not use it, so that they are in the root
-    cgroup. Parameters are the papers': others are refused.
+    `cgroup` is where the sockets are that use it, for protocols with a TCP option; else the root.
+    Parameters are the papers': others are refused.
     """
     if params:
         kind = protocol.removesuffix("-decoupled")
@@ -137,7 +146,8 @@ def attached(
             interrupts.check()
             # Before it is there: a loader that is killed leaves a part.
             stack.callback(_unload_surely, protocol, dev, netns)
-            load(protocol, dev=dev, netns=netns, initial_window=initial_window)
+            own = cgroup if protocol in WITH_OPTION else None
+            load(protocol, dev=dev, netns=netns, cgroup=own, initial_window=initial_window)
         # The kernel's names have no hyphens.
         yield protocol.replace("-", "_")
 

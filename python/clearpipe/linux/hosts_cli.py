@@ -14,7 +14,8 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="vcp, dpcp, mlcp, xcp, ixcp, vcp-decoupled, dpcp-decoupled, or vcp-router.",
+        help="vcp, dpcp, mlcp, xcp, ixcp, vcp-decoupled, dpcp-decoupled, vcp-router, "
+        "dpcp-router or mlcp-router.",
     ),
 ]
 Dev = Annotated[str, typer.Option(metavar="DEV", help="The network device.")]
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 @reports_errors()
-def load(
+def load(  # noqa: PLR0913 - one for each option
     name: Name,
     *,
     dev: Dev,
@@ -48,6 +49,12 @@ def load(
     initial_window: Annotated[
         int, typer.Option(min=0, metavar="N", help="Packets; 0 leaves the kernel's 10.")
     ] = 0,
+    for_all: Annotated[
+        bool,
+        typer.Option(
+            "--for-all", help="Every user may choose the protocol, not only CAP_NET_ADMIN."
+        ),
+    ] = False,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="A router's capacity, such as 20Mbps.")
     ] = None,
@@ -67,6 +74,7 @@ def load(
         cgroup=cgroup,
         initial_window=initial_window,
         rate_bps=rate_bps,
+        for_all=for_all,
     )
 
 

@@ -221,6 +221,9 @@ def remove_stale() -> tuple[list[str], list[str]]:
     left: list[tuple[str, Path, Callable[[], object]]] = [
         (f"network namespace {name}", Path(path(name)), partial(remove, name)) for name in stale()
     ]
+    from clearpipe.linux import cgroups
+
+    left += [(f"cgroup {each}", each, partial(cgroups.remove, each)) for each in cgroups.stale()]
     for folder in sorted(Path(tempfile.gettempdir()).glob("clearpipe-*")):
         if is_abandoned(folder.name):
             left.append((f"directory {folder}", folder, partial(shutil.rmtree, folder)))

@@ -46,7 +46,7 @@ def all_pages() -> None:
         for one in entries:
             name = one["name"]
             if pictures.stale(kind, name):
-                pictures.draw(kind, name)
+                _draw(kind, name)
             page(REFERENCE / kind / f"{name}.md", "\n".join(_about(kind, one)) + "\n")
         page(REFERENCE / kind / "table.txt", "\n".join(_table(kind, entries)) + "\n")
         names = {one["name"] for one in entries}
@@ -58,10 +58,20 @@ def all_pages() -> None:
     page(REFERENCE / "metrics.md", metrics.page())
 
 
+def _draw(kind: str, name: str) -> None:
+    try:
+        pictures.draw(kind, name)
+    except cp.ConfigError as error:
+        message = f"{kind} {name}: {error}; docsite/pictures.py can give it what it needs"
+        raise SystemExit(message) from error
+
+
 def _table(kind: str, entries: Sequence[Any]) -> Iterator[str]:
     files = sources.entries(kind)
-    for family, title in FAMILIES.items():
-        chosen = [one for one in entries if sources.header(files[one["name"]]).family == family]
+    found = {one["name"]: sources.header(files[one["name"]]).family for one in entries}
+    others = {family: family for family in sorted({*found.values()} - {*FAMILIES})}
+    for family, title in {**FAMILIES, **others}.items():
+        chosen = [one for one in entries if found[one["name"]] == family]
         if not chosen:
             continue
         yield f"\n## {title}\n"

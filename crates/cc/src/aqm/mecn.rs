@@ -67,6 +67,7 @@ impl Router for Mecn {
         }
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_arrival(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) -> Verdict {
         self.average.update(now, f64::from(backlog.packets), backlog.packets == 0);
         let avg = self.average.value;
@@ -83,6 +84,7 @@ impl Router for Mecn {
         Verdict::Forward
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         if backlog.packets == 0 {
             self.average.emptied(now + self.average.time(packet.size));

@@ -52,6 +52,7 @@ impl Avoidance for AimdQueue {
         AimdQueue { bounds, rtt_min: Span::ZERO, rtt_max: Span::ZERO, beta: bounds.0 }
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn measure(&mut self, ack: &Ack<()>, _: &mut Frame) {
         self.rtt_min = ack.min_rtt.unwrap_or(self.rtt_min);
         self.rtt_max = self.rtt_max.max(ack.rtt.unwrap_or(Span::ZERO));

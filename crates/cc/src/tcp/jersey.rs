@@ -71,6 +71,7 @@ impl Avoidance for Jersey {
         Jersey { rate: 0.0, last, rtt_min, cut: 0, warned: 0 }
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         self.rtt_min = ack.min_rtt.unwrap_or(self.rtt_min);
         if let Some(srtt) = ack.srtt

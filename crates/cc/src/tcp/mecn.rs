@@ -38,7 +38,7 @@ pub struct MecnReceiver;
 impl Receiver for MecnReceiver {
     type Header = ();
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_data(&mut self, data: &Arrived<()>) -> Feedback<()> {
         let code = data.pending.map_or(data.ecn, |pending| pending.code.max(data.ecn));
         Feedback { header: (), code }
@@ -71,6 +71,7 @@ impl Avoidance for Mecn {
         Mecn { betas: [beta_1, beta_2, beta_3], left: 1.0, cut: 0, level: 0 }
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         self.level = ack.code as u8;
         let beta = match ack.code {

@@ -206,6 +206,7 @@ pub struct AckTrain {
 }
 
 impl AckTrain {
+    #[inline(never)]
     fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         frame.cwnd += 1.0;
         if self.round.is_over(frame) {

@@ -847,7 +847,8 @@ fn every_protocol_is_described() {
         );
         if let Some(router) = info.router {
             let queue = queues().find(|q| q.name == router);
-            // A switch with a state for each flow is a scheduler, and so a policy of its own.
+            // A switch with a state for each flow is a scheduler, and so a policy of its own; so is
+            // SCONE's element.
             let names = |q: QueueInfo| q.role == Role::Feedback || q.name == info.name;
             assert!(queue.is_some_and(names), "{} on {router}", info.name);
         }

@@ -86,3 +86,69 @@ fn unresponsive_traffic_is_dropped() {
     assert!((p - f64::sqrt(1.0 / 3.0)).abs() < 0.02, "{p}");
     assert!(link.utilization_ratio > 0.99);
 }
+
+/// Rates of one Prague and one CUBIC flow [Mb/s] over this link and queue.
+fn beside(rate_mbps: u32, rtt_ms: u32, queue: &str) -> (f64, f64) {
+    let rate = format!("topology.rate={rate_mbps}Mbps");
+    let rtt = format!("topology.rtt={rtt_ms}ms");
+    let queue = format!("topology.queue={queue}");
+    let outcome = common::run(&common::example("l4s-coexistence", &[&rate, &rtt, &queue]), 1, 0);
+    (common::mean_mbps(&outcome, "prague"), common::mean_mbps(&outcome, "cubic"))
+}
+
+/// Prints the tables of docs/evidence/l4s-coexistence.md; the two fill the link.
+#[test]
+#[ignore = "a minute: prints a table"]
+fn coexistence() {
+    for queue in ["\"dualpi2\"", "{ kind = \"dualpi2\", preset = \"rfc9332\" }"] {
+        println!("| {queue} |");
+        for rate in [4, 12, 40, 120, 200] {
+            let row = [5, 10, 20, 50, 100].map(|rtt| {
+                let (prague, cubic) = beside(rate, rtt, queue);
+                assert!(prague + cubic > 0.9 * f64::from(rate), "{rate}, {rtt}");
+                format!("{prague:.2}, {cubic:.2} ({:.2})", prague / cubic)
+            });
+            println!("| {rate} | {} |", row.join(" | "));
+        }
+    }
+}
+
+/// Prints the table of docs/evidence/wide-area.md: utilization, mean queueing delay [ms] and Jain's
+/// index of ten flows, means of three replications.
+#[test]
+#[ignore = "a minute: prints a table"]
+fn wide_area() {
+    for (protocol, queue) in [
+        ("vcp", "vcp"),
+        ("mlcp", "mlcp"),
+        ("dpcp", "dpcp"),
+        ("xcp", "xcp"),
+        ("prague", "dualpi2"),
+        ("abc", "abc-slow"),
+        ("cubic", "droptail"),
+    ] {
+        let cells = ["20ms", "80ms", "200ms"].map(|rtt| {
+            let keys = [
+                format!("flows.long.protocol={protocol}"),
+                format!("topology.queue={queue}"),
+                format!("topology.rtt={rtt}"),
+            ];
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let scenario = common::example("wide-area", &keys);
+            let mut sums = [0.0; 3];
+            for rep in 0..3 {
+                let outcome = common::run(&scenario, 1, rep);
+                let link = common::link(&outcome, "bottleneck");
+                let rates: Vec<f64> =
+                    common::group(&outcome, "long").map(|flow| flow.goodput_bps).collect();
+                let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+                sums[0] += link.utilization_ratio / 3.0;
+                sums[1] += link.queue_mean_bytes * 8.0 / 1e8 * 1e3 / 3.0;
+                sums[2] += rates.iter().sum::<f64>().powi(2) / squares / 10.0 / 3.0;
+            }
+            assert!((0.5..1.001).contains(&sums[0]), "{protocol}, {rtt}");
+            format!("{:.3}, {:.1} ms, {:.2}", sums[0], sums[1], sums[2])
+        });
+        println!("| {protocol} over {queue} | {} |", cells.join(" | "));
+    }
+}

@@ -1,12 +1,14 @@
 //! Runs of whole scenarios: what comes of them beside theory, books that must balance, and papers'
 //! claims.
 
+mod abc;
 mod accecn;
 mod aqm;
 mod arrivals;
 mod bbr;
 mod claims;
 mod common;
+mod copa;
 mod delay_based;
 mod dpcp;
 mod dualpi2;
@@ -23,6 +25,7 @@ mod recording;
 mod relays;
 mod responses;
 mod schedulers;
+mod scone;
 mod systems;
 mod timeouts;
 mod xcp_edge;

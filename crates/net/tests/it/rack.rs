@@ -33,9 +33,9 @@ fn a_lost_tail_takes_five_round_trips_more() {
     assert!(row.finish_s.expect("it ends") > 1.1);
 }
 
-/// Section 1.2: a retransmission is lost. 100 are out and the first is lost: the first two duplicate
-/// ACKs let out one new segment each, the third the retransmission, which is the line's 103rd
-/// packet. SACK waits for the timer, RACK for the arrival of what was sent after it.
+/// Section 1.2: a retransmission is lost. 100 are out and the first is lost: the first two
+/// duplicate ACKs let out one new segment each, the third the retransmission, which is the line's
+/// 103rd packet. SACK waits for the timer, RACK for the arrival of what was sent after it.
 #[test]
 fn a_lost_retransmission_needs_no_timeout() {
     for (recovery, timeouts) in [("sack", 1), ("rack", 0)] {

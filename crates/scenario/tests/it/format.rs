@@ -292,8 +292,8 @@ fn an_era_is_below_what_the_file_says() {
     assert_eq!(cubic(&["flows.fwd.protocol=bbr", "era=linux-6.1"]), Some("Flag(true)".to_owned()));
 }
 
-/// Linux mends by time what SACK mends here; a recovery that a protocol has by its name, and one that
-/// the file says, stay.
+/// Linux mends by time what SACK mends here; a recovery that a protocol has by its name, and one
+/// that the file says, stay.
 #[test]
 fn hosts_of_linux_recover_by_rack() {
     let recovery = |flows: &str, era: &str| {

@@ -155,9 +155,9 @@ fn losses_of_what_recovery_has_sent_begin_another() {
     assert_eq!(tcp.fast_retransmits(), 2);
 }
 
-/// Section 3.2's example in small: of ten segments the last three are lost. Two SRTTs after the last
-/// ACK the highest goes out again; its SACK shows the two before it lost, and they are mended in
-/// fast recovery, without a timeout.
+/// Section 3.2's example in small: of ten segments the last three are lost. Two SRTTs after the
+/// last ACK the highest goes out again; its SACK shows the two before it lost, and they are mended
+/// in fast recovery, without a timeout.
 #[test]
 fn the_tail_is_probed_and_mended() {
     let mut tcp = warmed(Some(11), false);
@@ -179,8 +179,8 @@ fn the_tail_is_probed_and_mended() {
     assert_eq!((tcp.timeouts(), tcp.deadline()), (0, Time::NEVER));
 }
 
-/// Where there is new data, that is the probe; it goes out beyond the window. No second probe before
-/// an RTT sample: the next thing is the retransmission timer.
+/// Where there is new data, that is the probe; it goes out beyond the window. No second probe
+/// before an RTT sample: the next thing is the retransmission timer.
 #[test]
 fn new_data_is_the_probe_if_there_is_any() {
     let mut tcp = warmed(None, false);
@@ -240,8 +240,8 @@ fn dsack_widens_the_reordering_window() {
     let outcome = ack(&mut tcp, at(300), 11, &[(1, 2)], Some(100));
     assert!(!outcome.recovering);
     assert_eq!(send(&mut tcp, at(300), 10), (14..=20).collect::<Vec<_>>());
-    // 20 arrives before all others. 11 to 13 left at 200 ms: lost at 350; 14 to 19 at 300: they have
-    // until 450.
+    // 20 arrives before all others. 11 to 13 left at 200 ms: lost at 350; 14 to 19 at 300: they
+    // have until 450.
     let outcome = ack(&mut tcp, at(400), 11, &[(20, 21)], Some(100));
     assert_eq!(outcome.loss, dup_acks(10, 3));
     assert_eq!(tcp.deadline(), at(450));

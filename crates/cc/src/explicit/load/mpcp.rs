@@ -175,13 +175,13 @@ impl Router for MpcpRouter {
         params.dpcp.priority
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, DpcpHeader>, _: Backlog) -> Verdict {
         self.meter.arrive(packet.size);
         Verdict::Forward
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, DpcpHeader>, _: Backlog) {
         if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
             let part = packet.header.map_or(Part::Msp, |header| header.part()); // DPCP's D9
@@ -267,12 +267,12 @@ impl Sender for MpcpSender {
         self.dpcp.first_byte()
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, segment: &Departing) -> DpcpHeader {
         self.dpcp.on_send(segment)
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<DpcpHeader>) {
         self.dpcp.on_ack(ack);
     }

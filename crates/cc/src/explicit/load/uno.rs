@@ -119,13 +119,13 @@ impl Router for UnoRouter {
         UnoRouter { meter, load: LOWEST }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, UnoHeader>, _: Backlog) -> Verdict {
         self.meter.arrive(packet.size);
         Verdict::Forward
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_departure(&mut self, _now: Time, packet: Passing<'_, UnoHeader>, _: Backlog) {
         if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
             let level = packet.header.map_or(OVERLOAD, |header| header.level());
@@ -190,13 +190,13 @@ impl Sender for UnoSender {
         EcnUse::Codes(Ecn::Ect0)
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, _: &Departing) -> UnoHeader {
         self.id = self.id.wrapping_add(1);
         UnoHeader { id: self.id }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<UnoHeader>) {
         let level = ack.header.level();
         match ack.code {

@@ -231,12 +231,12 @@ impl Sender for CharnySender {
         CharnySender { told: Rated::new(context.packet_bytes), stamp: f64::INFINITY }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, _: &Departing) -> RmCell {
         RmCell { ccr: self.told.rate, er: self.stamp, laf: 0.0 }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<RmCell>) {
         self.told.hear(ack.srtt);
         let RmCell { er, laf, .. } = ack.header;
@@ -327,9 +327,9 @@ mod tests {
         let mut stamps = [f64::INFINITY; 4];
         let mut rates = [0.0; 4];
         for _ in 0..8 {
-            for flow in 0..4 {
+            for (flow, path) in paths.into_iter().enumerate() {
                 let (mut er, mut held) = (stamps[flow], false);
-                for &link in paths[flow] {
+                for &link in path {
                     let mu = links[link].take(&mut records[link][flow], er);
                     if er >= mu * EXACT {
                         (er, held) = (mu.min(er), true);

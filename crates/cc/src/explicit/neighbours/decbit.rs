@@ -106,6 +106,7 @@ impl Router for DecbitRouter {
         }
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_arrival(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) -> Verdict {
         self.pass(now);
         let serving = f64::from(u8::from(now < self.done));
@@ -125,6 +126,7 @@ impl Router for DecbitRouter {
         Verdict::Forward
     }
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
         self.pass(now);
         self.here = f64::from(backlog.packets) + 1.0;
@@ -154,7 +156,7 @@ pub struct DecbitReceiver;
 impl Receiver for DecbitReceiver {
     type Header = ();
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_data(&mut self, data: &Arrived<()>) -> Feedback<()> {
         let code = data.pending.map_or(data.ecn, |pending| pending.code.max(data.ecn));
         Feedback { header: (), code }
@@ -189,6 +191,7 @@ impl Sender for DecbitSender {
 
     fn on_send(&mut self, _: &Departing) {}
 
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<()>) {
         let window = math::floor(self.cwnd).max(1.0);
         let packets = f64::from(ack.delivered).min(1e6);

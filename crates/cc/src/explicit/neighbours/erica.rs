@@ -171,12 +171,12 @@ impl Sender for EricaSender {
         EricaSender { told: Rated::new(context.packet_bytes) }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, _: &Departing) -> RmCell {
         RmCell { ccr: self.told.rate, er: f64::INFINITY, laf: 0.0 }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<RmCell>) {
         // Without a switch on the way nobody has answered.
         if (1e-3..=1e15).contains(&ack.header.er) {

@@ -167,12 +167,12 @@ impl Sender for OsuSender {
         }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, _: &Departing) -> RmCell {
         RmCell { ccr: self.told.rate, er: f64::INFINITY, laf: 0.0 }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<RmCell>) {
         self.told.hear(ack.srtt);
         let RmCell { ccr, er, laf } = ack.header;

@@ -13,3 +13,4 @@ pub mod xcp_integer;
 pub mod xcp_law;
 pub mod xcp_police;
 pub mod xcp_r;
+pub mod xcpw;

@@ -56,7 +56,7 @@ impl Law for Whole {
         (self.lost, self.losing) = (self.losing, 0.0);
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn answer(&mut self, params: &XcpIntegerRouterParams, header: &mut XcpHeader, stated: &Stated) {
         let offer = self.xcp.shares.offer(stated.terms(), params.xcp.overdraw);
         let exact = self.xcp.shares.answer(stated.rtt, header.feedback, offer);

@@ -47,7 +47,7 @@ pub struct Adding {
 impl Receiver for Adding {
     type Header = XcpHeader;
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_data(&mut self, data: &Arrived<XcpHeader>) -> Feedback<XcpHeader> {
         let mut header = data.header;
         // The largest value says that no router was on the path (XCP's D2).
@@ -70,12 +70,12 @@ impl Sender for XcpRSender {
         XcpRSender { xcp: XcpSender::new(params, context), seen: 0.0 }
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_send(&mut self, segment: &Departing) -> XcpHeader {
         self.xcp.on_send(segment)
     }
 
-    #[inline]
+    #[inline(never)] // the hot path has the dispatch alone
     fn on_ack(&mut self, ack: &Ack<XcpHeader>) {
         let sum = ack.header.feedback;
         if sum.abs() < LARGEST_FEEDBACK {

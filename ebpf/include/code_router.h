@@ -1,0 +1,51 @@
+/* A router that writes codes into the two ECN bits: VCP's and DPCP's. The file that includes this
+ * defines struct router with its meter, end_period() and code_for(). */
+#ifndef CLEARPIPE_CODE_ROUTER_H
+#define CLEARPIPE_CODE_ROUTER_H
+
+#include "packet.h"
+#include "mlcp_router.h"
+
+struct counted;
+
+static __always_inline int is_due(const struct router *router, u64 now)
+{
+	return load_is_due(&router->meter, now);
+}
+
+static __always_inline int measure(struct router *router, u64 capacity, u64 now,
+				   const struct mlcp_sums *sums, u64 waiting)
+{
+	/* Another processor may have summed up more, a moment ago. */
+	if (sums->bytes < router->meter.counted ||
+	    !load_measure(&router->meter, load_vcp, capacity, now, sums->bytes, waiting))
+		return 0;
+	end_period(router);
+	return 1;
+}
+
+static __always_inline u64 rho_of(const struct router *router)
+{
+	return router->meter.rho;
+}
+
+static __always_inline u64 periods_of(const struct router *router)
+{
+	return router->meter.periods;
+}
+
+static __always_inline u32 mark(struct __sk_buff *skb, struct router *router,
+				struct segment *segment, struct counted *counted)
+{
+	u32 code, theirs = segment->tos & 3;
+
+	if (!theirs)
+		return 0;
+	code = code_for(router, flow_of(segment), segment->seq, segment->ack, theirs);
+	set_ecn_any(skb, segment, code);
+	return code;
+}
+
+#include "router.h"
+
+#endif
