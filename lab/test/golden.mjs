@@ -59,6 +59,11 @@ function scenario(name, protocols, example) {
   if (name in RUNS) return { toml: example(RUNS[name][0]), sets: RUNS[name][1] };
   const queue = /^small-queue-(.*)/.exec(name)?.[1];
   if (queue) return { toml: queueRun(queue), sets: [] };
+  const recovery = /^small-recovery-(.*)/.exec(name)?.[1];
+  if (recovery) {
+    const cubic = `{ kind = "cubic", recovery = "${recovery}" }`;
+    return { toml: small(cubic, "", '"droptail"'), sets: [] };
+  }
   const info = protocols.find((one) => `small-${one.name}` === name);
   if (!info) throw new Error(`${name}: not a run that this test knows`);
   const rate = info.open_loop ? 'rate = "4Mbps"' : "";

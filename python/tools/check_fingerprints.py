@@ -91,6 +91,9 @@ def rows(text: str) -> Iterator[tuple[str, int, str, cp.Result]]:
             scenario, sets = EXAMPLES[name]
         elif name.startswith("small-queue-"):
             scenario = of_queue(name.removeprefix("small-queue-"))
+        elif name.startswith("small-recovery-"):
+            cubic = {"kind": "cubic", "recovery": name.removeprefix("small-recovery-")}
+            scenario = small(cubic, "droptail")
         else:
             scenario = of_protocol(name.removeprefix("small-"))
         yield name, int(seed), fingerprint, cp.run(scenario, seed=int(seed), set=sets)
