@@ -12,7 +12,11 @@ from typing import TypeVar
 
 from clearpipe.exits import Terminated
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING = tuple(
+    signal.Signals[name]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)  # Windows has no SIGHUP
+)
 LOOK_S = 0.1
 """How often somebody who waits looks for a signal."""
 

@@ -475,7 +475,7 @@ def test_a_killed_loader_leaves_nothing_that_cleanup_does_not_find(pair: Pair) -
 def test_what_cannot_be_is_refused(pair: Pair) -> None:
     with pytest.raises(RunError, match="no device nowhere in netns"):
         hosts.load("vcp", dev="nowhere", netns=pair.left)
-    with pytest.raises(RunError, match="there are dpcp, dpcp-decoupled, ixcp, mlcp, vcp"):
+    with pytest.raises(RunError, match="there are dpcp, dpcp-decoupled, dpcp-router, ixcp, mlcp, mlcp-router, vcp"):
         hosts.load("vegas", dev="v0", netns=pair.left)
     with pytest.raises(RunError, match="--rate is what a router needs"):
         hosts.load("vcp-router", dev="v0", netns=pair.left)
@@ -712,10 +712,16 @@ def test_settings_that_differ_are_refused(pair: Pair) -> None:
     group = root / f"cphosts{os.getpid()}"
     group.mkdir()
     try:
+        # What the root's programs see is seen; a cgroup's do not see the others' sockets.
+        hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2, cgroup=group)
+        hosts.unload("xcp")
+        hosts.load("xcp", dev="v0", netns=pair.left, initial_window=2, cgroup=group)
         with pytest.raises(RunError, match="xcp is loaded with another --cgroup"):
-            hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2, cgroup=group)
+            hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2, cgroup=root)
+        hosts.unload("xcp")
     finally:
         group.rmdir()
+    hosts.load("xcp", dev="v0", netns=pair.left, initial_window=2)
     hosts.load("xcp", dev="v0", netns=pair.right, initial_window=2, cgroup=root)
     assert loaded(pair) == {"xcp": {pair.left, pair.right}}
     with pytest.raises(RunError, match="--cgroup is for TCP options, and vcp has none"):

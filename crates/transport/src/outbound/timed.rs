@@ -15,9 +15,6 @@ use crate::sack::Range;
 /// TLP.max_ack_delay: how late the ACK of a lone segment may be (Linux's TCP_RTO_MIN).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
 
-/// The probe's timeout before the first RTT sample (RFC 8985, section 7.2).
-const FIRST_PROBE: Span = Span::from_secs(1);
-
 /// The next segment's reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
@@ -147,17 +144,20 @@ impl Outbound {
         self.set_timed_deadline();
     }
 
-    /// Schedules a probe, if there may be one (section 7.2).
+    /// Schedules a probe, if there may be one (section 7.2). One that section 7.3 would not let go
+    /// out is not scheduled: it would only put the retransmission timer off, which at the start of
+    /// a transfer, where no handshake has measured the RTT, is a second.
     fn schedule_probe(&mut self, now: Time) {
         let (srtt, outstanding) = (self.rto.srtt(), self.outstanding());
         let open = self.phase == Phase::Timed;
         let Some(timed) = &mut self.timed else { return };
-        timed.probe_at = if open && outstanding > 0 && timed.rack.sacked() == 0 {
-            let lone = if outstanding == 1 { MAX_ACK_DELAY } else { Span::ZERO };
-            let pto = srtt.map_or(FIRST_PROBE, |srtt| srtt * 2 + lone);
-            (now + pto).min(timed.rto_at)
-        } else {
-            Time::NEVER
+        let may = open && timed.probe.is_none() && timed.sampled && timed.rack.sacked() == 0;
+        timed.probe_at = match srtt {
+            Some(srtt) if may && outstanding > 0 => {
+                let lone = if outstanding == 1 { MAX_ACK_DELAY } else { Span::ZERO };
+                (now + srtt * 2 + lone).min(timed.rto_at)
+            }
+            _ => Time::NEVER,
         };
     }
 
@@ -311,7 +311,7 @@ impl Outbound {
             }
             loss
         } else if timed.probe_at <= now {
-            timed.probing = timed.probe.is_none() && timed.sampled;
+            timed.probing = true;
             timed.probe_at = Time::NEVER;
             timed.rto_at = now + rto;
             None

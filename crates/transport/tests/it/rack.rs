@@ -200,11 +200,20 @@ fn new_data_is_the_probe_if_there_is_any() {
 fn a_lone_segments_ack_may_be_delayed() {
     let mut tcp = sender(Some(2), false);
     send(&mut tcp, at(0), 1);
-    // Before the first sample: 1 s, and no later than the retransmission timer.
-    assert_eq!(tcp.deadline(), at(1000));
     ack(&mut tcp, at(100), 1, &[], Some(100));
     send(&mut tcp, at(100), 1);
     assert_eq!(tcp.deadline(), at(100 + 2 * 100 + 200));
+}
+
+/// Before the first RTT sample there is no probe, and nothing puts the retransmission timer off.
+#[test]
+fn a_first_flight_that_is_lost_waits_for_the_first_timeout() {
+    let mut tcp = sender(Some(2), false);
+    assert_eq!(send(&mut tcp, at(0), 10), [0, 1]);
+    assert_eq!(tcp.deadline(), at(1000));
+    let event = tcp.on_timer(at(1000)).expect("the retransmission timer");
+    assert_eq!((event.kind, event.lost), (LossKind::Timeout, 2));
+    assert_eq!(send(&mut tcp, at(1000), 1), [0]);
 }
 
 /// The probe repairs the only loss: its ACK covers the probe with no sign that the segment came
