@@ -16,7 +16,8 @@ python=$(realpath -s "$3")
 here=$(realpath "$(dirname "$0")")
 source=$(realpath "$here/../..")
 release=bookworm
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# Without DEBIAN_MIRROR it is the one that debootstrap has.
+mirror=${DEBIAN_MIRROR:-}
 qemu=$(command -v qemu-aarch64-static || true)
 
 lacks() {
@@ -33,7 +34,7 @@ make_root() { # DEBIAN'S ARCHITECTURE, FOLDER
     rm -rf "$2"
     echo "making a bare Debian root for $1 in $2"
     debootstrap --foreign --arch="$1" --variant=minbase --include=python3,python3-venv \
-        "$release" "$2" "$mirror" >"$2.log" 2>&1 || { tail "$2.log" >&2; exit 1; }
+        "$release" "$2" ${mirror:+"$mirror"} >"$2.log" 2>&1 || { tail "$2.log" >&2; exit 1; }
     for package in "$2"/var/cache/apt/archives/*.deb; do
         dpkg-deb --fsys-tarfile "$package" | tar -C "$2" -xf - --keep-directory-symlink --skip-old-files
     done
