@@ -6,7 +6,7 @@
 //! and the window goes towards it:
 //!
 //! > per ACK: cwnd/RTTstanding <= 1/(delta d_q): cwnd += v/(delta cwnd); else cwnd -= v/(delta
-//! cwnd)
+//! > cwnd)
 //!
 //! so that a flow keeps about 1/delta packets in the queue. The velocity v is 1, and doubles each
 //! RTT once the window has gone one way for three. Packets are paced at two windows per
