@@ -82,6 +82,7 @@ const calls = {
   define: ({ source }) => define(source),
   read: ({ toml }) => JSON.parse(engine.Lab.read("scenario.toml", toml, [], files, 1e6)),
   open({ lane, toml }) {
+    stop(lane);
     close(lane);
     host.reset();
     const opened = new Lane(engine, files, { toml });
@@ -90,6 +91,7 @@ const calls = {
   },
   branch({ lane, from, at, sets }) {
     const opened = of(from).branch(at, sets);
+    stop(lane);
     close(lane);
     lanes.set(lane, opened);
     return { about: opened.about, toml: opened.lab.resolved() };
@@ -118,6 +120,11 @@ function of(name) {
   const lane = lanes.get(name);
   if (!lane) throw new Error("that run is not there any more");
   return lane;
+}
+
+/** Holds a lane still until the page, which has to hear of the new run first, says `run`. */
+function stop(name) {
+  wanted = wanted.filter((other) => other !== name);
 }
 
 function close(name) {

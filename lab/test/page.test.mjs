@@ -86,6 +86,25 @@ check("a student changes the RTT and sees another queue", async (open) => {
   assert.match(await page.locator("#toml .cm-content").innerText(), /rtt = "3\d\dms"/);
 });
 
+check("a page that is slow to hear of a new run misses nothing of it", async (open) => {
+  const page = await open("#base-case-sack-red");
+  // The page stands still between asking for a run and hearing that it is there.
+  await page.evaluate(() => {
+    const { postMessage } = Worker.prototype;
+    Worker.prototype.postMessage = function (data, ...rest) {
+      postMessage.call(this, data, ...rest);
+      const until = performance.now() + (data.do === "open" ? 3000 : 0);
+      while (performance.now() < until);
+    };
+  });
+  await write(page, `${example("xcp-fig10")}\n`);
+  await ready(page);
+  const row = golden(root, protocols, example).find((one) => one.name === "fig10" && one.seed === "1");
+  assert.deepEqual(await fingerprints(page), [row.fingerprint]);
+  await slide(page, "#scrub", 1000);
+  await page.waitForFunction(() => /\d % busy/.test(document.querySelector(".now").textContent));
+});
+
 check("run, pause, scrub back, step and branch", async (open) => {
   const page = await open("#xcp-fig10");
   await ready(page);
