@@ -31,6 +31,7 @@ from clearpipe.reproduce.data import (
     Printed,
 )
 from clearpipe.reproduce.runs import Cell, Censored, Data
+from clearpipe.statistics import Interval
 from clearpipe.sweep.store import Store
 
 FIGURES = data.every()
@@ -501,6 +502,65 @@ def test_the_worst_reading_is_told() -> None:
     assert worst is not None
     assert worst.label == "40Mbps"
     assert report.reading_text(worst).startswith("0.6 ± 1.3 (40 Mb/s)")
+
+
+def test_an_infinite_value_is_not_the_worst() -> None:
+    """Both are below 0, which -1 is nearer to."""
+    found = [
+        claims.Reading(label, Interval(mean, mean, mean, 1, "exact"), -math.inf, 0.0)
+        for label, mean in (("infinite", -math.inf), ("far", -5.0), ("near", -1.0))
+    ]
+    judged = claims.Judged(Assertion(check="c"), WITHIN, [claims.Group(found)])
+    assert judged.worst is not None
+    assert judged.worst.label == "near"
+
+
+def test_what_holds_as_printed_is_sure_by_the_printed_bound() -> None:
+    """40 Mb/s has 0.6 with an interval from -0.67 to 1.87, 20 Mb/s 0.8 without a width."""
+    for lo, printed, told in (
+        (-1.0, Printed(lo=0.5), "not sure: the interval crosses the printed bound"),
+        (0.5, Printed(), "not sure: the interval crosses the bound"),
+        (-1.0, Printed(), ""),
+        (-1.0, Printed(lo=0.7), ""),
+    ):
+        claim = claim_with(Measure("m", ("vcp",), x=(40e6, 40e6), lo=lo), printed=printed)
+        (one,) = claims.judge(claim, hand_made(VALUES, claim), "full").judged
+        assert one.verdict == (WITHIN if printed.lo == 0.7 else HOLDS)
+        assert report.unsure_text(one) == told
+    # The printed range has a point more, and it is the one that leaves it open.
+    measure = Measure("m", ("vcp",), x=(20e6, 20e6), lo=0.5)
+    claim = claim_with(measure, printed=Printed(x=(20e6, 40e6)))
+    (one,) = claims.judge(claim, hand_made(VALUES, claim), "full").judged
+    assert report.unsure_text(one).endswith("crosses the printed bound (1 of 2)")
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "told"),
+    [
+        (1.0625, 1.0625, "= 1.0625"),
+        (12.055, 12.065, "12.055 to 12.065"),
+        (9.648, 14.472, "9.648 to 14.47"),
+        (0.999999, 1.000001, "0.999999 to 1.000001"),
+        (1.087499999, 1.087500001, "= 1.0875"),
+        (0.0, 1 - 1e-9, "0 to 1"),
+        (1 / 3, math.inf, "≥ 0.3333"),
+        (-math.inf, 0.00005, "≤ 0.00005"),
+    ],
+)
+def test_a_bound_is_told_as_exactly_as_its_range_needs(lo: float, hi: float, told: str) -> None:
+    assert report.range_text(lo, hi) == told
+
+
+def test_a_value_is_told_as_exactly_as_its_bounds() -> None:
+    for value, lo, hi, told in (
+        (1.0625, 1.0625, 1.0625, "1.0625"),
+        (0.226274, 0.2255, 0.2265, "0.22627"),
+        (0.226274, 0.0, 1.0, "0.2263"),
+        (2 / 3, 1.0, 1.0, "0.6667"),
+        (43286.4, 0.0, math.inf, f"43{units.THIN}286"),
+    ):
+        reading = claims.Reading("", Interval(value, value, value, 1, "exact"), lo, hi)
+        assert report.interval_text(reading) == told
 
 
 def test_an_interval_is_written_as_elsewhere() -> None:

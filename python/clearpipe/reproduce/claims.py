@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clearpipe.errors import ConfigError
@@ -105,7 +105,9 @@ class Reading:
         """How far it is outside."""
         if self.lacking:
             return math.inf
-        return max(self.lo - self.interval.mean, self.interval.mean - self.hi, 0.0)
+        if self.lo <= self.interval.mean <= self.hi:
+            return 0.0
+        return max(self.lo - self.interval.mean, self.interval.mean - self.hi)
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class Judged:
     """Those that have none."""
     beyond: Sequence[Reading] = ()
     """The readings of that range that are not among those accepted, within the paper's bounds."""
+    strict: Sequence[Reading] = ()
+    """If it holds as printed: all readings of that range, within the paper's bounds."""
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -205,8 +209,10 @@ class Outcome:
 
 
 def _room(reading: Reading) -> float:
+    """How far it is inside of the nearer bound; an infinite value is near to none."""
     mean = reading.interval.mean
-    return min(mean - reading.lo, reading.hi - mean)
+    ends = [mean - reading.lo, reading.hi - mean]
+    return min((end for end in ends if not math.isnan(end)), default=math.inf)
 
 
 def judge(claim: Claim, data: Data, scale: str) -> Outcome:
@@ -225,15 +231,19 @@ def judge_assertion(
     if isinstance(groups, str):
         return Judged(assertion, NOT_RUN, reason=groups)
     ran, left_out = ([], []) if computed and assertion.check else _points(assertion, data)
+    strict: list[Reading] = []
     if lack := _lack(assertion, groups, data, scale):
         verdict, reason = NOT_RUN, lack
     elif all(group.holds for group in groups):
-        whole = not left_out and _as_printed(assertion, groups, data)
+        printed = _as_printed(assertion, groups, data)
+        whole = not left_out and printed and all(one.readings and one.holds for one in printed)
         verdict, reason = HOLDS if whole else WITHIN, ""
+        strict = [reading for one in printed for reading in one.readings] if whole else []
     else:
         verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
         reason = assertion.reason(scale)
-    return Judged(assertion, verdict, groups, reason, ran, left_out, _beyond(assertion, data))
+    beyond = _beyond(assertion, data)
+    return Judged(assertion, verdict, groups, reason, ran, left_out, beyond, strict)
 
 
 def _beyond(assertion: Assertion, data: Data) -> list[Reading]:
@@ -322,24 +332,24 @@ def _without(assertion: Assertion, groups: Sequence[Group], data: Data) -> str:
     return f"not all runs have a value for it ({'; '.join(told)})" if told else ""
 
 
-def _as_printed(assertion: Assertion, groups: Sequence[Group], data: Data) -> bool:
-    """Does what the paper prints hold, with its bounds and over its range?"""
+def _as_printed(assertion: Assertion, groups: Sequence[Group], data: Data) -> list[Group]:
+    """The readings within what the paper prints, with its bounds and over its range; none if it
+    prints no number."""
     own = assertion.printed
     if own is None:
-        return False
+        return []
     if assertion.check:
-        return all(_in_print(reading, own) for group in groups for reading in group.readings)
+        return [Group([_in_print(one, own) for one in group.readings]) for group in groups]
     strict = [measure.as_printed(own) for measure in assertion.measures]
-    found = [Group(readings(measure, data), measure.need) for measure in strict]
-    return all(group.readings and group.holds for group in found)
+    return [Group(readings(measure, data), measure.need) for measure in strict]
 
 
-def _in_print(reading: Reading, own: Printed) -> bool:
+def _in_print(reading: Reading, own: Printed) -> Reading:
     lo, hi = reading.printed or (
         reading.lo if own.lo is None else own.lo,
         reading.hi if own.hi is None else own.hi,
     )
-    return not reading.censored and lo <= reading.interval.mean <= hi
+    return replace(reading, lo=lo, hi=hi)
 
 
 def _contradicted(assertion: Assertion, groups: Sequence[Group], data: Data) -> bool:

@@ -254,12 +254,16 @@ def _part(judged: Judged) -> dict[str, Any]:
 
 
 def unsure_text(judged: Judged) -> str:
-    """How many intervals leave open on which side of the bound they are, or nothing."""
-    crossing = sum(reading.crosses for reading in judged.readings)
+    """How many intervals leave open on which side of the bound they are, or nothing; of what holds
+    as printed the bound is the printed one."""
+    held = judged.verdict == claims.HOLDS
+    readings = judged.strict if held else judged.readings
+    crossing = sum(reading.crosses for reading in readings)
     if not crossing or judged.verdict == claims.NOT_RUN:
         return ""
-    some = f" ({crossing} of {len(judged.readings)})" if len(judged.readings) > 1 else ""
-    return f"{UNSURE}{some}"
+    words = UNSURE_IN_PRINT if held and printed_text(judged) != accepted_text(judged) else UNSURE
+    some = f" ({crossing} of {len(readings)})" if len(readings) > 1 else ""
+    return f"{words}{some}"
 
 
 def accepted_text(judged: Judged) -> str:
@@ -310,6 +314,7 @@ def _bounds_text(measure: Measure, unit: str) -> str:
 
 
 UNSURE = "not sure: the interval crosses the bound"
+UNSURE_IN_PRINT = "not sure: the interval crosses the printed bound"
 
 
 def reading_text(reading: Reading) -> str:
@@ -334,7 +339,7 @@ def interval_text(reading: Reading) -> str:
         known = {1: f"> {number(interval.mean)}", -1: f"< {number(interval.mean)}"}
         return f"{known.get(reading.side, 'unknown')}: the run ended first{some}"
     if interval.n < 2 or not math.isfinite(interval.half):
-        return number(interval.mean)
+        return bound(interval.mean, reading.hi - reading.lo)
     return units.spread(interval.mean, interval.half)
 
 
@@ -401,15 +406,27 @@ def together(labels: Iterable[str]) -> str:
 def range_text(lo: float, hi: float) -> str:
     """What is accepted."""
     if lo == hi:
-        return f"= {number(lo)}"
+        return f"= {bound(lo, 0.0)}"
     if math.isfinite(lo) and math.isfinite(hi):
         middle = (lo + hi) / 2
         if middle and (hi - lo) / abs(middle) < 1e-6:
-            return f"= {number(middle)}"
-        return f"{number(lo)} to {number(hi)}"
+            return f"= {bound(middle, hi - lo)}"
+        return f"{bound(lo, hi - lo)} to {bound(hi, hi - lo)}"
     if math.isfinite(lo):
-        return f"≥ {number(lo)}"
-    return f"≤ {number(hi)}" if math.isfinite(hi) else ""
+        return f"≥ {bound(lo, 0.0)}"
+    return f"≤ {bound(hi, 0.0)}" if math.isfinite(hi) else ""
+
+
+def bound(value: float, width: float) -> str:
+    """A bound, or a value beside it, with four digits, or as many up to seven as tell it to a
+    hundredth of the range's width."""
+    if math.isfinite(width):
+        for digits in range(4, 8):
+            if abs(float(f"{value:.{digits - 1}e}") - value) <= max(
+                width / 100, 1e-12 * abs(value)
+            ):
+                return units.number(value, digits)
+    return number(value)
 
 
 def number(value: float) -> str:
