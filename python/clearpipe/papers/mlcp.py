@@ -48,11 +48,11 @@ def fig01_c1(_: Data) -> dict[str, float]:
 
 
 def fig01_c2(_: Data) -> dict[str, float]:
-    printed = (2.8375, 1.7437, 1.3792, 1.1969, 1.0875)
+    expected = (2.8375, 1.7437, 1.3792, 1.1969, 1.0875)
     found = mlcp.factor(mlcp.edges(3), 3)
     return {
         f"up to {edge:.0%}": float(value) - told
-        for edge, value, told in zip(mlcp.edges(3), found, printed, strict=True)
+        for edge, value, told in zip(mlcp.edges(3), found, expected, strict=True)
     }
 
 
