@@ -31,11 +31,15 @@ def of(claim: Claim, data: runs.Data) -> list[str]:
 
 
 def _schemes(claim: Claim, part: Part, data: runs.Data) -> list[str]:
-    """Those of the part that the claim is about: all if a check or a measure of it names none."""
+    """Those of the part that the claim is about: all if a check is of it or a measure of it names
+    none."""
     measures = [one for one in claim.measures if data.means(one.part, part.name)]
     named = [name for one in measures for name in (*one.scheme, *one.minus, *one.over)]
     real = "linux" if part.real else "packet"
-    checked = any(one.check and one.engine == real for one in claim.assertions)
+    checked = any(
+        one.check and one.engine == real and one.reads in ("", part.name)
+        for one in claim.assertions
+    )
     if checked or not all(measure.scheme for measure in measures):
         return list(part.schemes)
     members = data.paper.members(named)
