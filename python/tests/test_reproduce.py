@@ -749,11 +749,15 @@ def test_publishing(tmp_path: Path) -> None:
 
 
 def publish_by_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **more: Any
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    values: dict[str, dict[str, list[float]]] = VALUES,
+    settings: tuple[str, ...] = POINTS,
+    **more: Any,
 ) -> tuple[str, Any]:
     """What the paper's page and the file say of the claim of a figure made by hand."""
     claim = replace(claim_with(Measure("m", ("vcp",), **more.pop("measure")), **more), note="noted")
-    made = hand_made(VALUES, claim)
+    made = hand_made(values, claim, settings)
     outcomes = [claims.judge(claim, made, "full")]
     done = work.Done(made.figure, "full", made, outcomes)
     whole = data.paper
@@ -805,6 +809,16 @@ def test_the_printed_range_is_published_beyond_what_is_accepted(
         "In the printed range besides: 0.6 ± 1.3 at 40Mbps (outside, not sure). "
         "Run at 10, 20, 40 Mb/s."
     ) in text
+
+
+def test_what_was_left_out_stands_beside_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thin = {"vcp": {"10Mbps": [0.9, 0.94]}}
+    text, _ = publish_by_hand(tmp_path, monkeypatch, thin, POINTS[:1], measure={"lo": 0.5})
+    row = next(line for line in text.splitlines() if line.startswith(f"- **{WITHIN}**: "))
+    assert "Run at 10 Mb/s; not run: 20, 40 Mb/s. <details>" in row
+    assert row.count("not run") == 1
 
 
 def test_what_is_computed_asks_for_no_runs() -> None:

@@ -208,6 +208,9 @@ def _part(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
         )
         words += [_why(claim, part)] if part["verdict"] in FAILING else []
     words += [_sentence(part[key]) for key in ("tolerance", "note") if part.get(key)]
+    if part["verdict"] != claims.NOT_RUN and part.get("points_left_out"):
+        # What a verdict is not of stands beside it, and not only with its values.
+        words.append(_sentence(part["range_run"]))
     return f"{' '.join(words)}{_values(part)}"
 
 
@@ -349,7 +352,8 @@ def _values(part: Mapping[str, Any]) -> str:
     words = [f"{'; '.join(told)}."]
     if beyond := part["readings_beyond"]:
         words.append(f"In the printed range besides: {'; '.join(map(_value, beyond))}.")
-    words += [_sentence(part["range_run"])] if part["range_run"] else []
+    if part["range_run"] and not part["points_left_out"]:
+        words.append(_sentence(part["range_run"]))
     return f" <details><summary>{title}</summary>{' '.join(words)}</details>"
 
 
