@@ -753,6 +753,7 @@ def publish_by_hand(
     monkeypatch: pytest.MonkeyPatch,
     values: dict[str, dict[str, list[float]]] = VALUES,
     settings: tuple[str, ...] = POINTS,
+    /,
     **more: Any,
 ) -> tuple[str, Any]:
     """What the paper's page and the file say of the claim of a figure made by hand."""
