@@ -215,8 +215,7 @@ workflows: ## lint .github/workflows, which cannot run here; skips without actio
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
-	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference \
-		> docs/reference/scenario.md
+	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference docs/reference
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example schema \
 		> python/clearpipe/scenario.schema.json
 
