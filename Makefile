@@ -215,8 +215,7 @@ workflows: ## lint .github/workflows, which cannot run here; skips without actio
 
 docs-reference: ## regenerate docs/reference
 	mkdir -p docs/reference
-	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference \
-		> docs/reference/scenario.md
+	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example reference docs/reference
 	cargo run --locked --quiet --profile ci -p clearpipe-scenario --example schema \
 		> python/clearpipe/scenario.schema.json
 
@@ -291,7 +290,7 @@ KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd
 linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
 	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
 
-linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/howto/linux-hosts.md's figures on this kernel (root, 25 minutes)
+linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 25 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
 

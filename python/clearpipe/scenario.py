@@ -938,29 +938,31 @@ class Dualpi2Queue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dumbbell(Model):
-    """Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in all
-    that stands here: what the line does holds for both, with dice of their own.
+    """`kind = "dumbbell"`: two links, `bottleneck` from left to right and `bottleneck.reverse`
+    back. Both have the same settings; their random numbers are independent.
     """
 
     kind: Literal["dumbbell"] = "dumbbell"
     rtt: Time
-    """Two-way propagation time of the flows that have no `rtt` of their own."""
+    """Two-way propagation time of flows without an `rtt` of their own."""
     buffer: Buffer | None = None
-    """The buffers' limit. Left out: "1bdp"."""
+    """Size of each buffer. Left out: "1bdp"."""
     buffer_per_flow: str | None = None
-    """The buffers hold at least this for every flow that crosses them in either direction.
-    Examples: "2pkt", "2kB".
+    """Lower bound on each buffer, for every flow that crosses it in either direction. Examples:
+    "2pkt", "2kB".
     """
     down: Sequence[Sequence[Time]] | None = None
-    """Outages, in order and apart."""
+    """Outages, in order of time and not adjacent."""
     down_drops: bool | None = None
-    """Are packets that arrive in an outage lost? Otherwise the buffer holds them. Left out: False.
+    """Whether packets that arrive during an outage are lost; otherwise they wait in the buffer.
+    Left out: False.
     """
     jitter: TimeLaw | Jitter | None = None
-    """A delay added to each packet. Packets overtake one another unless the table says otherwise.
+    """A delay added to each packet. Packets may overtake one another unless the table sets
+    `in_order`.
     """
     loss: Share | RandomLoss | GilbertElliottLoss | EveryLoss | ListLoss | None = None
-    """Packets lost on the line, after they were served: the probability, or see below."""
+    """Packets lost on the line, after service: a probability, or a table with a `kind`."""
     owd: Time | None = None
     """One-way delay of each of the two links."""
     queue: str | QueueTable | None = None
@@ -970,12 +972,12 @@ class Dumbbell(Model):
     rate: Rate | None = None
     """Capacity."""
     reorder: Reorder | None = None
-    """Packets that are held up, so that later ones overtake them."""
+    """Packets that are held up so that later ones overtake them."""
     steps: Sequence[Step] | None = None
-    """New capacities, ascending in time."""
+    """Changes of the capacity, in order of time."""
     trace: str | Sequence[int] | None = None
-    """Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that is
-    listed, one per line of a file. After the last it starts again.
+    """Instead of `rate`: a trace in mahimahi's format. 1500 bytes may leave in each millisecond
+    that it lists, one to a line; after the last it starts again.
     """
 
 
@@ -1005,13 +1007,13 @@ class EricaQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EveryLoss(Model):
-    """Every n-th packet is lost."""
+    """Every nth packet is lost."""
 
     kind: Literal["every"] = "every"
     n: int
-    """From one loss to the next. 1 to 9223372036854775807."""
+    """Packets from one loss to the next. 1 to 9223372036854775807."""
     data_only: bool | None = None
-    """Are only data packets counted and lost? Left out: False."""
+    """Whether only data packets are counted and lost. Left out: False."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1042,61 +1044,61 @@ class Flows(Model):
     access_owd: str | Sequence[Time] | None = None
     """Instead of `rtt`: one-way delay of every access hop."""
     access_rate: str | Sequence[Rate] | None = None
-    """Rate of the access hops; `2x` is twice that of the fastest link on the way, steps included.
+    """Rate of the access hops; `2x` is twice the rate of the fastest link on the path, `steps`
+    included.
     """
     arrivals: str | None = None
-    """Flows that come one after another from `start` to `stop`, each a transfer of its own: a
-    Poisson process with a rate (`300/s`) or a mean gap (`2ms`), one every so often, or as many as
-    offer a share of the slowest link on the data's way. Examples: "poisson(300/s)", "poisson(2ms)",
-    "every(10ms)", "load(60%)".
+    """Flows that arrive one after another from `start` to `stop`, each a transfer of its own: as a
+    Poisson process with a rate (`300/s`) or a mean gap (`2ms`), at fixed intervals, or often enough
+    to offer a share of the slowest link that the data crosses. Examples: "poisson(300/s)",
+    "poisson(2ms)", "every(10ms)", "load(60%)".
     """
     count: int | None = None
-    """How many flows; with `arrivals` the most that come. 1 to 1000000."""
+    """Number of flows; with `arrivals` the most that arrive. 1 to 1000000."""
     direction: Literal["forward", "reverse"] | None = None
-    """With `topology`: the data's direction."""
+    """With `topology`: the direction of the data."""
     from_: str | None = field(default=None, metadata={"key": "from"})
-    """With `links` and no `path`: the first node. Routes have the least sum of delays, then the
-    fewest links, then the links named first.
+    """With `links` and no `path`: the first node. The route has the least total delay; ties go to
+    the fewest links, then to the links named first.
     """
     gaps: Literal["even", "poisson"] | None = None
-    """With `rate`: is the time between two packets always the same, or that of a Poisson process?
-    """
+    """With `rate`: whether packets are evenly spaced or a Poisson process."""
     layer_time: Time | None = None
-    """With `layers`: the time between two choices."""
+    """With `layers`: how often the application chooses."""
     layers: Sequence[Rate] | None = None
-    """Video in layers: the rate of each, the base first; at most 8. The application offers data at
-    the rate of as many as the flow's pace, or its window over the smoothed RTT, has room for, and
-    of the base at least.
+    """Layered video: the rate of each layer, the base first, at most 8. The application offers as
+    many layers as fit the flow's pacing rate, or else its window over the smoothed RTT, and always
+    the base.
     """
     off: TimeLaw | None = None
-    """With `rate`: how long a break is."""
+    """With `rate`: how long each pause is."""
     on: TimeLaw | None = None
-    """With `rate`: how long the application offers data before a break. It starts with this."""
+    """With `rate`: how long the application offers data before each pause. It starts on."""
     path: str | Sequence[str] | None = None
     """In a parking lot: `long`, `cross(LINK)`, `cross(FIRST, LAST)` or `each` (one group `NAME.1`,
     `NAME.2`, ... for every link). With `links`: the links the data crosses.
     """
     rate: Rate | None = None
-    """Rate at which the application offers data, a packet at a time."""
+    """Rate at which the application offers data, one packet at a time."""
     relay: str | None = None
-    """A group before this one, with as many flows: what arrives at the sink of each of them is what
-    the flow of the same number here has to send, as at a proxy that ends one connection and begins
-    another (split TCP, a PEP).
+    """An earlier group with as many flows. Each flow sends what arrives at the sink of the flow
+    with the same number there, as a proxy does that ends one connection and begins another (split
+    TCP, a PEP).
     """
     relay_buffer: str | None = None
-    """With `relay`: what the proxy holds of each flow, from its arrival to its acknowledgement; the
-    source before sends no more than fits. Examples: "2pkt", "2kB".
+    """With `relay`: how much of each flow the proxy stores, from arrival to acknowledgement. The
+    first connection's source sends no more than fits. Examples: "2pkt", "2kB".
     """
     reverse_path: Sequence[str] | None = None
     """With `links`: the links the ACKs cross."""
     rtt: str | Sequence[Time] | None = None
-    """Two-way propagation time. What the links do not take is split equally over the four access
-    hops.
+    """Two-way propagation time. What the links do not account for is split equally over the four
+    access hops.
     """
     sink_owd: str | Sequence[Time] | None = None
     """Instead of `rtt`: one-way delay between the network and the sink."""
     size: str | CdfSize | None = None
-    """How much each of them sends. A distribution is drawn from for each flow. Left out:
+    """How much each flow sends; from a distribution, each flow draws its own size. Left out:
     "unlimited".
     """
     source_owd: str | Sequence[Time] | None = None
@@ -1104,36 +1106,36 @@ class Flows(Model):
     start: str | Sequence[Time] | None = None
     """When the flows start. Left out: "0s"."""
     stop: Time | None = None
-    """When they stop sending new data; with `arrivals` when no more come."""
+    """When flows stop sending new data; with `arrivals`, when flows stop arriving."""
     to: str | None = None
     """With `links` and no `path`: the last node."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fluid(Model):
-    """How the fluid engine solves its equations; no other engine reads it."""
+    """How the fluid engine solves its equations; other engines ignore it."""
 
     sending: Literal["rates", "acks"] | None = None
-    """Sources send a window per RTT evenly, or whole packets as ACKs let them. Left out: "rates".
+    """Sources send a window evenly over each RTT, or whole packets as ACKs allow. Left out:
+    "rates".
     """
     step: str | None = None
-    """The length of a step. `auto` chooses it again and again so that the tolerance is kept, and a
-    fixed one for more than 20,000 crossings of a link by a class of flows. With `sending = "acks"`
-    all steps have one length: `auto` is an eightieth of the shortest RTT and at most 0.5 ms, a step
-    that is given is at most a quarter of the shortest RTT, and `tolerance` is not used. Examples:
-    "auto", "1ms". Left out: "auto".
+    """Length of a step. `auto` adapts it to meet the tolerance, or fixes it if classes of flows
+    cross links more than 20,000 times. With `sending = "acks"` all steps have one length: `auto` is
+    an eightieth of the shortest RTT and at most 0.5 ms, a given step is at most a quarter of the
+    shortest RTT, and `tolerance` is not used. Examples: "auto", "1ms". Left out: "auto".
     """
     tolerance: float | None = None
-    """What a step may add to the error of a window, as a part of the window. Steps of one length do
-    not heed it. 1e-09 to 0.1. Left out: 0.0001.
+    """Error that one step may add to a window, relative to the window. Steps of fixed length ignore
+    it. 1e-09 to 0.1. Left out: 0.0001.
     """
     vcp: Literal["switching", "miaimd"] | None = None
-    """VCP as the protocol (codes that switch) or as the paper's MIAIMD model. Left out:
+    """VCP as the protocol, with codes that switch, or as the paper's MIAIMD model. Left out:
     "switching".
     """
     xcp: Literal["intervals", "continuous"] | None = None
-    """XCP's and iXCP's routers as in the protocol (control intervals) or as in its analysis. Left
-    out: "intervals".
+    """XCP's and iXCP's routers as in the protocol, with control intervals, or as in its analysis.
+    Left out: "intervals".
     """
 
 
@@ -1181,15 +1183,17 @@ class GaimdProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GilbertElliottLoss(Model):
-    """Bursts: a chain of two states, good at the start, that takes a step with each packet."""
+    """Bursts of losses: a two-state Markov chain that starts in the good state and takes one step
+    per packet.
+    """
 
     kind: Literal["gilbert-elliott"] = "gilbert-elliott"
     to_bad: Share
-    """Probability of the step from good to bad."""
+    """Probability of a step from good to bad."""
     to_good: Share
-    """Probability of the step from bad to good."""
+    """Probability of a step from bad to good."""
     data_only: bool | None = None
-    """Are only data packets counted and lost? Left out: False."""
+    """Whether only data packets are counted and lost. Left out: False."""
     loss_bad: Share | None = None
     """Probability of a loss in the bad state. Left out: "100%"."""
     loss_good: Share | None = None
@@ -1304,23 +1308,25 @@ class IllinoisProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Island(Model):
-    """Links between border routers: all packets that cross them from one ingress to one egress are
-    those of one macro-flow. They wait at the ingress in a queue of their own, leave it as the
-    macro-flow's window lets them, and have an outer header inside.
+    """A set of links. All packets that cross it from one ingress to one egress belong to one macro-
+    flow: they wait at the ingress in its queue, leave as its window allows, and carry an outer
+    header on the way.
     """
 
     buffer: str
-    """The limit of each macro-flow's queue at its ingress. Examples: "2pkt", "2kB"."""
+    """Size of each macro-flow's queue at its ingress. Examples: "2pkt", "2kB"."""
     links: Sequence[str]
-    """Its links, in both directions if it is to work in both; no link has two islands."""
+    """The island's links, in both directions if it is to serve both. A link belongs to at most one
+    island.
+    """
     protocol: str | ProtocolTable
-    """The macro-flows' protocol, one with a window: a registered protocol, a name under `protocols`
-    or a table.
+    """The macro-flows' protocol, which must have a window: a registered protocol, a name under
+    `protocols` or a table.
     """
     native: Sequence[str] | None = None
-    """The groups that cross it as they are, since they speak its protocol themselves."""
+    """Groups that cross the island unchanged, because they speak its protocol themselves."""
     outer: Bytes | None = None
-    """The outer header. Left out: "20B"."""
+    """Size of the outer header. Left out: "20B"."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1551,10 +1557,10 @@ class Jitter(Model):
     """A delay added to each packet."""
 
     delay: TimeLaw
-    """How long."""
+    """The delay."""
     in_order: bool | None = None
-    """Does a packet wait for those that entered before it? Otherwise it overtakes them. Left out:
-    False.
+    """Whether a packet waits for those that entered before it; otherwise it may overtake them. Left
+    out: False.
     """
 
 
@@ -1569,23 +1575,27 @@ class Link(Model):
     to: str
     """The node it reaches."""
     buffer: Buffer | None = None
-    """The buffer's limit. Left out: "1bdp"."""
+    """Size of the buffer. Left out: "1bdp"."""
     buffer_per_flow: str | None = None
-    """The buffer holds at least this for every flow that crosses it in either direction. Examples:
+    """Lower bound on the buffer, for every flow that crosses it in either direction. Examples:
     "2pkt", "2kB".
     """
     down: Sequence[Sequence[Time]] | None = None
-    """Outages, in order and apart."""
+    """Outages, in order of time and not adjacent."""
     down_drops: bool | None = None
-    """Are packets that arrive in an outage lost? Otherwise the buffer holds them. Left out: False.
+    """Whether packets that arrive during an outage are lost; otherwise they wait in the buffer.
+    Left out: False.
     """
     duplex: bool | None = None
-    """Is there the same link back, called `NAME.reverse`, with dice of its own? Left out: False."""
+    """Whether the same link exists in the other direction, as `NAME.reverse`, with random numbers
+    of its own. Left out: False.
+    """
     jitter: TimeLaw | Jitter | None = None
-    """A delay added to each packet. Packets overtake one another unless the table says otherwise.
+    """A delay added to each packet. Packets may overtake one another unless the table sets
+    `in_order`.
     """
     loss: Share | RandomLoss | GilbertElliottLoss | EveryLoss | ListLoss | None = None
-    """Packets lost on the line, after they were served: the probability, or see below."""
+    """Packets lost on the line, after service: a probability, or a table with a `kind`."""
     queue: str | QueueTable | None = None
     """The queue in the buffer: a registered kind, a name under `queues` or a table. Left out:
     "droptail".
@@ -1593,24 +1603,24 @@ class Link(Model):
     rate: Rate | None = None
     """Capacity, 1bps to 100Tbps."""
     reorder: Reorder | None = None
-    """Packets that are held up, so that later ones overtake them."""
+    """Packets that are held up so that later ones overtake them."""
     steps: Sequence[Step] | None = None
-    """New capacities, ascending in time."""
+    """Changes of the capacity, in order of time."""
     trace: str | Sequence[int] | None = None
-    """Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that is
-    listed, one per line of a file. After the last it starts again.
+    """Instead of `rate`: a trace in mahimahi's format. 1500 bytes may leave in each millisecond
+    that it lists, one to a line; after the last it starts again.
     """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ListLoss(Model):
-    """Certain packets are lost."""
+    """Named packets are lost."""
 
     kind: Literal["list"] = "list"
     packets: Sequence[int]
-    """Their numbers in ascending order, counted from 1."""
+    """Their numbers, from 1, in ascending order."""
     data_only: bool | None = None
-    """Are only data packets counted and lost? Left out: False."""
+    """Whether only data packets are counted and lost. Left out: False."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1640,24 +1650,25 @@ class LtcpProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Map(Model):
-    """A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by
-    their `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and the
-    same back, `FROM-TO.reverse`, whether the graph is directed or not; characters that names cannot
-    have become `_`, and parallel edges a number. Flows use `from` and `to`, or `path`.
+    """`kind = "graphml"`: a map of a network in GraphML, as the Internet Topology Zoo publishes
+    them. A node's name is its `label` if that is unique, otherwise its id. Every edge becomes a
+    link `FROM-TO` and its reverse, `FROM-TO.reverse`, whether or not the graph is directed.
+    Characters that a name cannot contain become `_`, and parallel edges are numbered. Flows use
+    `from` and `to`, or `path`.
     """
 
     kind: Literal["graphml"] = "graphml"
     file: str
     """The map."""
     buffer: Buffer | None = None
-    """The buffers' limit. Left out: "1bdp"."""
+    """Size of each buffer. Left out: "1bdp"."""
     buffer_per_flow: str | None = None
-    """The buffers hold at least this for every flow that crosses them in either direction.
-    Examples: "2pkt", "2kB".
+    """Lower bound on each buffer, for every flow that crosses it in either direction. Examples:
+    "2pkt", "2kB".
     """
     owd: Time | None = None
-    """One-way delay of the edges whose ends lack `Latitude` or `Longitude`; the others have that of
-    light in fibre, 200,000 km/s, along the great circle.
+    """One-way delay of edges whose ends lack `Latitude` or `Longitude`. For all others it is that
+    of light in fibre, 200,000 km/s, along the great circle.
     """
     queue: str | QueueTable | None = None
     """The queue in all buffers: a registered kind, a name under `queues` or a table. Left out:
@@ -2002,7 +2013,7 @@ class OsuQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Packets(Model):
-    """Sizes on the wire, headers inside."""
+    """Sizes on the wire, including headers."""
 
     ack: Bytes | None = None
     """A pure acknowledgement, 1B to 65535B. Left out: "40B"."""
@@ -2012,31 +2023,33 @@ class Packets(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ParkingLot(Model):
-    """A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same: what
-    the line does holds for each of them, with dice of their own.
+    """`kind = "parking-lot"`: a chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`,
+    .... All have the same settings; their random numbers are independent.
     """
 
     kind: Literal["parking-lot"] = "parking-lot"
     links: int
     """Links in each direction. 1 to 1000."""
     buffer: Buffer | None = None
-    """The buffers' limit. Left out: "1bdp"."""
+    """Size of each buffer. Left out: "1bdp"."""
     buffer_per_flow: str | None = None
-    """The buffers hold at least this for every flow that crosses them in either direction.
-    Examples: "2pkt", "2kB".
+    """Lower bound on each buffer, for every flow that crosses it in either direction. Examples:
+    "2pkt", "2kB".
     """
     down: Sequence[Sequence[Time]] | None = None
-    """Outages, in order and apart."""
+    """Outages, in order of time and not adjacent."""
     down_drops: bool | None = None
-    """Are packets that arrive in an outage lost? Otherwise the buffer holds them. Left out: False.
+    """Whether packets that arrive during an outage are lost; otherwise they wait in the buffer.
+    Left out: False.
     """
     jitter: TimeLaw | Jitter | None = None
-    """A delay added to each packet. Packets overtake one another unless the table says otherwise.
+    """A delay added to each packet. Packets may overtake one another unless the table sets
+    `in_order`.
     """
     link_rtt: Time | None = None
     """There and back over one link."""
     loss: Share | RandomLoss | GilbertElliottLoss | EveryLoss | ListLoss | None = None
-    """Packets lost on the line, after they were served: the probability, or see below."""
+    """Packets lost on the line, after service: a probability, or a table with a `kind`."""
     owd: Time | None = None
     """One-way delay of each link."""
     queue: str | QueueTable | None = None
@@ -2046,14 +2059,14 @@ class ParkingLot(Model):
     rate: Rate | None = None
     """Capacity."""
     reorder: Reorder | None = None
-    """Packets that are held up, so that later ones overtake them."""
+    """Packets that are held up so that later ones overtake them."""
     rtt: Time | None = None
-    """Two-way propagation time of the flows that have no `rtt` of their own."""
+    """Two-way propagation time of flows without an `rtt` of their own."""
     steps: Sequence[Step] | None = None
-    """New capacities, ascending in time."""
+    """Changes of the capacity, in order of time."""
     trace: str | Sequence[int] | None = None
-    """Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond that is
-    listed, one per line of a file. After the last it starts again.
+    """Instead of `rate`: a trace in mahimahi's format. 1500 bytes may leave in each millisecond
+    that it lists, one to a line; after the last it starts again.
     """
 
 
@@ -2173,21 +2186,21 @@ class PriorityQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Probe(Model):
-    """What is recorded over time."""
+    """What to record over time."""
 
     every: str | None = None
-    """From one sample to the next, or `change`: whenever a value changes. Examples: "100ms",
+    """Time between samples, or `change`: a sample whenever a value changes. Examples: "100ms",
     "change". Left out: "100ms".
     """
     flows: Sequence[str] | None = None
-    """The groups whose flows are recorded."""
+    """Groups whose flows are recorded."""
     links: Sequence[str] | None = None
-    """The links that are recorded."""
+    """Links that are recorded."""
     series: (
         Sequence[Literal["cwnd", "srtt", "goodput", "rate", "sender", "queue", "utilization", "drops", "losses", "router"]]
         | None
     ) = None
-    """The series."""
+    """The series to record."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2321,13 +2334,13 @@ class QuickstartQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RandomLoss(Model):
-    """Every packet is lost with the same probability, independently of the others."""
+    """Each packet is lost with the same probability, independently of the others."""
 
     kind: Literal["random"] = "random"
     p: Share
     """The probability."""
     data_only: bool | None = None
-    """Are only data packets counted and lost? Left out: False."""
+    """Whether only data packets are counted and lost. Left out: False."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2482,12 +2495,12 @@ class RenoProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Reorder(Model):
-    """Packets that are held up, so that later ones overtake them."""
+    """Packets that are held up so that later ones overtake them."""
 
     delay: Time
-    """For how long, at most 1h."""
+    """How long it is held up, at most 1h."""
     p: Share
-    """The probability that a packet is held up, independently of the others."""
+    """Probability that a packet is held up, independently of the others."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2576,36 +2589,34 @@ class ScalableProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Scenario(Model):
-    """A scenario."""
+    """The keys outside every table."""
 
     schema: Literal[1] = 1
     """Version of this format."""
     duration: Time
-    """How long it runs, at most 4800h (200 days)."""
+    """Length of the run, at most 4800h (200 days)."""
     flows: Mapping[str, Flows]
     """Groups of flows."""
     name: str
-    """What reports and result directories call the scenario."""
+    """The scenario's name in reports and result directories."""
     bottleneck: str | None = None
-    """The link that a run's numbers are of where they name none, such as `utilization_ratio`. It
-    changes nothing in a run.
+    """The link that stands for the whole network in measures that name no link, such as
+    `utilization_ratio`. It does not affect the run.
     """
     era: Literal["papers", "rfc", "ns2", "linux-6.1"] | None = None
-    """What end hosts are like where the file does not say: the defaults of an era. Left out:
-    "papers".
-    """
+    """The era whose defaults apply to end hosts where the file sets nothing. Left out: "papers"."""
     fluid: Fluid | None = None
-    """How the fluid engine solves its equations; no other engine reads it."""
+    """How the fluid engine solves its equations; other engines ignore it."""
     islands: Mapping[str, Island] | None = None
-    """Parts of the network whose border routers map what passes onto flows of their own."""
+    """Parts of the network whose border routers map the traffic onto flows of their own."""
     links: Mapping[str, Link] | None = None
-    """A network of named links; the alternative is `topology`."""
+    """A network link by link; the alternative is `topology`."""
     packets: Packets | None = None
     """Sizes on the wire."""
     plot: Mapping[str, Any] | None = None
-    """Reserved for the sweep runner; a single run does not read it."""
+    """What a sweep's figures show; a single run does not read it."""
     probe: Probe | None = None
-    """What is recorded over time."""
+    """What to record over time."""
     protocols: Mapping[str, str | ProtocolTable] | None = None
     """Protocols with parameters, to be used by name."""
     queues: Mapping[str, str | QueueTable] | None = None
@@ -2613,14 +2624,14 @@ class Scenario(Model):
     seed: int | None = None
     """Seed of all random streams. 0 to 9223372036854775807. Left out: 1."""
     sweep: Mapping[str, Any] | None = None
-    """Reserved for the sweep runner; a single run does not read it."""
+    """What a sweep varies; a single run does not read it."""
     topology: Dumbbell | ParkingLot | Map | None = None
-    """A network in short; the alternative is `links`."""
+    """A network in a few keys; the alternative is `links`."""
     transport: Transport | None = None
-    """What every flow's transport shares."""
+    """Settings that every flow's transport shares."""
     warmup: str | None = None
-    """Measurements start here: a share of the duration or a time. Examples: "20%", "24s". Left out:
-    "0s".
+    """When measurement starts: a share of the duration, or a time. Examples: "20%", "24s". Left
+    out: "0s".
     """
 
 
@@ -2656,12 +2667,12 @@ class SconeQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Step(Model):
-    """A new capacity."""
+    """A change of the capacity."""
 
     at: Time
-    """From then on."""
+    """When it happens."""
     rate: Rate
-    """The capacity, 1bps to 100Tbps."""
+    """The new capacity, 1bps to 100Tbps."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2708,30 +2719,34 @@ class TfrcProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Transport(Model):
-    """The settings of the reliability machinery, the same for every flow."""
+    """Settings of loss recovery and timers, the same for every flow."""
 
     accecn: Literal["off", "ace", "option"] | None = None
     """AccECN (RFC 9768) in place of RFC 3168's echo and of ideal feedback, for all protocols that
-    use ECN: "off", "ace" (three bits) or "option" (and the option's counts of bytes).
+    use ECN: "off", "ace" (three bits) or "option" (the bits and the option's byte counts).
     """
     delayed_ack: str | None = None
-    """How long an ACK may wait for a second packet. Examples: "off", "200ms"."""
+    """How long an ACK may wait for a second packet; "off" acknowledges every packet. Examples:
+    "off", "200ms".
+    """
     dup_thresh: int | None = None
-    """Duplicate ACKs that make a fast retransmit. 1 to 1000."""
+    """Duplicate ACKs that trigger a fast retransmit. 1 to 1000."""
     initial_rto: Time | None = None
     """Retransmission timeout before the first RTT sample."""
     initial_window: str | None = None
-    """Window at the start, in packets. Examples: "1pkt", "10pkt"."""
+    """First window, in packets. Examples: "1pkt", "10pkt"."""
     limited_transmit: bool | None = None
     """RFC 3042: the first two duplicate ACKs let new data out."""
     max_rto: Time | None = None
-    """Largest retransmission timeout."""
+    """Longest retransmission timeout."""
     min_rto: Time | None = None
-    """Least retransmission timeout."""
+    """Shortest retransmission timeout."""
     rto_granularity: Time | None = None
-    """G of RFC 6298: the timeout is at least this above the smoothed RTT."""
+    """G of RFC 6298: the timeout exceeds the smoothed RTT by at least this."""
     rttvar: Literal["rtt", "ack"] | None = None
-    """When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack" (each)."""
+    """How often the RTT's variation may fall: "rtt" (with one sample per RTT) or "ack" (with every
+    sample).
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

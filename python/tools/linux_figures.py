@@ -1,4 +1,4 @@
-"""The figures of real kernels in docs/howto/linux-hosts.md: the eBPF end hosts through the
+"""The figures of real kernels in docs/evidence/linux.md: the eBPF end hosts through the
 emulator, and the packet engine on the same scenario. A minute for each row, in real time: nothing
 else should run. Needs root and clearpipe-bpf."""
 

@@ -1,5 +1,13 @@
-//! Prints the reference page of the scenario file.
+//! Writes the reference of the scenario file into a folder: `reference docs/reference`.
 
-fn main() {
-    print!("{}", clearpipe_scenario::reference_markdown());
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = PathBuf::from(env::args().nth(1).unwrap_or_else(|| "docs/reference".to_owned()));
+    fs::create_dir_all(folder.join("scenario"))?;
+    for (path, text) in clearpipe_scenario::reference_pages() {
+        fs::write(folder.join(path), text)?;
+    }
+    Ok(())
 }

@@ -30,53 +30,53 @@ use crate::values::{
 };
 
 table! {
-    /// A scenario.
+    /// The keys outside every table.
     pub(crate) struct File {
         /// Version of this format.
         schema: SchemaVersion = required;
-        /// What reports and result directories call the scenario.
+        /// The scenario's name in reports and result directories.
         name: String = required;
-        /// How long it runs, at most 4800h (200 days).
+        /// Length of the run, at most 4800h (200 days).
         duration: Span = required;
-        /// Measurements start here: a share of the duration or a time.
+        /// When measurement starts: a share of the duration, or a time.
         warmup: Warmup = default("0s");
         /// Seed of all random streams.
         seed: Count<0, MAX_INTEGER> = default(1);
-        /// The link that a run's numbers are of where they name none, such as `utilization_ratio`.
-        /// It changes nothing in a run.
-        bottleneck: String = optional("of one link there and back: that link, or its reverse if all \
-                                       data goes back; else none");
-        /// What end hosts are like where the file does not say: the defaults of an era.
+        /// The link that stands for the whole network in measures that name no link, such as
+        /// `utilization_ratio`. It does not affect the run.
+        bottleneck: String = optional("a single link and its reverse: that link, or the reverse if \
+                                       all data goes back; otherwise none");
+        /// The era whose defaults apply to end hosts where the file sets nothing.
         era: Era = default("papers");
         /// Sizes on the wire.
         packets: PacketsFile = section;
-        /// What every flow's transport shares.
+        /// Settings that every flow's transport shares.
         transport: TransportFile = section;
-        /// A network in short; the alternative is `links`.
-        topology: Topology = optional("`links` must be there");
-        /// A network of named links; the alternative is `topology`.
-        links: Named<LinkFile> = optional("`topology` must be there");
+        /// A network in a few keys; the alternative is `links`.
+        topology: Topology = optional("`links` is required");
+        /// A network link by link; the alternative is `topology`.
+        links: Named<LinkFile> = optional("`topology` is required");
         /// Groups of flows.
         flows: Named<FlowFile> = required;
-        /// Parts of the network whose border routers map what passes onto flows of their own.
+        /// Parts of the network whose border routers map the traffic onto flows of their own.
         islands: Named<IslandFile> = optional("none");
         /// Queues with parameters, to be used by name.
         queues: Named<QueueRef> = optional("registered kinds only");
         /// Protocols with parameters, to be used by name.
         protocols: Named<ProtocolRef> = optional("registered kinds only");
-        /// What is recorded over time.
+        /// What to record over time.
         probe: ProbeFile = section;
-        /// How the fluid engine solves its equations; no other engine reads it.
+        /// How the fluid engine solves its equations; other engines ignore it.
         fluid: FluidFile = section;
-        /// Reserved for the sweep runner; a single run does not read it.
+        /// What a sweep varies; a single run does not read it.
         sweep: Opaque = optional("no sweep");
-        /// Reserved for the sweep runner; a single run does not read it.
+        /// What a sweep's figures show; a single run does not read it.
         plot: Opaque = optional("no plot");
     }
 }
 
 table! {
-    /// Sizes on the wire, headers inside.
+    /// Sizes on the wire, including headers.
     pub(crate) struct PacketsFile {
         /// A full data packet, 1B to 65535B.
         data: ByteCount = default("1000B");
@@ -86,29 +86,30 @@ table! {
 }
 
 table! {
-    /// The settings of the reliability machinery, the same for every flow.
+    /// Settings of loss recovery and timers, the same for every flow.
     pub(crate) struct TransportFile {
-        /// Least retransmission timeout.
+        /// Shortest retransmission timeout.
         min_rto: Span = optional("the era's; papers 1s");
-        /// Largest retransmission timeout.
+        /// Longest retransmission timeout.
         max_rto: Span = optional("the era's; papers 60s");
         /// Retransmission timeout before the first RTT sample.
         initial_rto: Span = optional("the era's; papers 1s");
-        /// G of RFC 6298: the timeout is at least this above the smoothed RTT.
+        /// G of RFC 6298: the timeout exceeds the smoothed RTT by at least this.
         rto_granularity: Span = optional("the era's, at most min_rto; papers 100ms");
-        /// When a sample that lowers the RTT's variation counts: "rtt" (one per RTT) or "ack"
-        /// (each).
+        /// How often the RTT's variation may fall: "rtt" (with one sample per RTT) or "ack" (with
+        /// every sample).
         rttvar: Rttvar = optional("the era's; papers \"rtt\"");
-        /// Window at the start, in packets.
+        /// First window, in packets.
         initial_window: Window = optional("the era's; papers 1pkt");
-        /// Duplicate ACKs that make a fast retransmit.
+        /// Duplicate ACKs that trigger a fast retransmit.
         dup_thresh: Count<1, 1000> = optional("the era's; papers 3");
-        /// How long an ACK may wait for a second packet.
+        /// How long an ACK may wait for a second packet; "off" acknowledges every packet.
         delayed_ack: OffOrTime = optional("the era's; papers \"off\"");
         /// RFC 3042: the first two duplicate ACKs let new data out.
         limited_transmit: bool = optional("the era's; papers true");
         /// AccECN (RFC 9768) in place of RFC 3168's echo and of ideal feedback, for all protocols
-        /// that use ECN: "off", "ace" (three bits) or "option" (and the option's counts of bytes).
+        /// that use ECN: "off", "ace" (three bits) or "option" (the bits and the option's byte
+        /// counts).
         accecn: AccEcn = optional("\"off\"");
     }
 }
@@ -141,103 +142,105 @@ pub(crate) enum Topology {
 }
 
 table! {
-    /// Two links, `bottleneck` from left to right and `bottleneck.reverse` back, the same in all
-    /// that stands here: what the line does holds for both, with dice of their own.
+    /// `kind = "dumbbell"`: two links, `bottleneck` from left to right and `bottleneck.reverse`
+    /// back. Both have the same settings; their random numbers are independent.
     pub(crate) struct Dumbbell {
         /// "dumbbell".
         kind: TopologyKind = required;
         /// Capacity.
-        rate: Rate = optional("`trace` must be there");
-        /// Two-way propagation time of the flows that have no `rtt` of their own.
+        rate: Rate = optional("`trace` is required");
+        /// Two-way propagation time of flows without an `rtt` of their own.
         rtt: Span = required;
         /// One-way delay of each of the two links.
         owd: Span = optional("rtt / 4");
-        /// The buffers' limit.
+        /// Size of each buffer.
         buffer: Buffer = default("1bdp");
-        /// The buffers hold at least this for every flow that crosses them in either direction.
-        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// Lower bound on each buffer, for every flow that crosses it in either direction.
+        buffer_per_flow: PlainAmount = optional("no lower bound");
         /// The queue in both buffers: a registered kind, a name under `queues` or a table.
         queue: QueueRef = default("droptail");
-        /// New capacities, ascending in time.
+        /// Changes of the capacity, in order of time.
         steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
-        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond
-        /// that is listed, one per line of a file. After the last it starts again.
+        /// Instead of `rate`: a trace in mahimahi's format. 1500 bytes may leave in each
+        /// millisecond that it lists, one to a line; after the last it starts again.
         trace: TraceForm = optional("the capacity is `rate`");
-        /// Outages, in order and apart.
+        /// Outages, in order of time and not adjacent.
         down: Vec<At<Between>> = optional("never");
-        /// Are packets that arrive in an outage lost? Otherwise the buffer holds them.
+        /// Whether packets that arrive during an outage are lost; otherwise they wait in the
+        /// buffer.
         down_drops: bool = default(false);
-        /// Packets lost on the line, after they were served: the probability, or see below.
+        /// Packets lost on the line, after service: a probability, or a table with a `kind`.
         loss: LossForm = optional("none");
-        /// A delay added to each packet. Packets overtake one another unless the table says
-        /// otherwise.
+        /// A delay added to each packet. Packets may overtake one another unless the table sets
+        /// `in_order`.
         jitter: JitterForm = optional("none");
-        /// Packets that are held up, so that later ones overtake them.
+        /// Packets that are held up so that later ones overtake them.
         reorder: ReorderFile = optional("none");
     }
 }
 
 table! {
-    /// A chain of links `l1`, `l2`, ... and back `l1.reverse`, `l2.reverse`, ..., all the same:
-    /// what the line does holds for each of them, with dice of their own.
+    /// `kind = "parking-lot"`: a chain of links `l1`, `l2`, ... and back `l1.reverse`,
+    /// `l2.reverse`, .... All have the same settings; their random numbers are independent.
     pub(crate) struct ParkingLot {
         /// "parking-lot".
         kind: TopologyKind = required;
         /// Links in each direction.
         links: Count<1, 1000> = required;
         /// Capacity.
-        rate: Rate = optional("`trace` must be there");
+        rate: Rate = optional("`trace` is required");
         /// One-way delay of each link.
-        owd: Span = optional("link_rtt / 2; one of the two must be there");
+        owd: Span = optional("link_rtt / 2; one of the two is required");
         /// There and back over one link.
         link_rtt: Span = optional("2 * owd");
-        /// Two-way propagation time of the flows that have no `rtt` of their own.
+        /// Two-way propagation time of flows without an `rtt` of their own.
         rtt: Span = optional("the links' delays alone");
-        /// The buffers' limit.
+        /// Size of each buffer.
         buffer: Buffer = default("1bdp");
-        /// The buffers hold at least this for every flow that crosses them in either direction.
-        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// Lower bound on each buffer, for every flow that crosses it in either direction.
+        buffer_per_flow: PlainAmount = optional("no lower bound");
         /// The queue in all buffers: a registered kind, a name under `queues` or a table.
         queue: QueueRef = default("droptail");
-        /// New capacities, ascending in time.
+        /// Changes of the capacity, in order of time.
         steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
-        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond
-        /// that is listed, one per line of a file. After the last it starts again.
+        /// Instead of `rate`: a trace in mahimahi's format. 1500 bytes may leave in each
+        /// millisecond that it lists, one to a line; after the last it starts again.
         trace: TraceForm = optional("the capacity is `rate`");
-        /// Outages, in order and apart.
+        /// Outages, in order of time and not adjacent.
         down: Vec<At<Between>> = optional("never");
-        /// Are packets that arrive in an outage lost? Otherwise the buffer holds them.
+        /// Whether packets that arrive during an outage are lost; otherwise they wait in the
+        /// buffer.
         down_drops: bool = default(false);
-        /// Packets lost on the line, after they were served: the probability, or see below.
+        /// Packets lost on the line, after service: a probability, or a table with a `kind`.
         loss: LossForm = optional("none");
-        /// A delay added to each packet. Packets overtake one another unless the table says
-        /// otherwise.
+        /// A delay added to each packet. Packets may overtake one another unless the table sets
+        /// `in_order`.
         jitter: JitterForm = optional("none");
-        /// Packets that are held up, so that later ones overtake them.
+        /// Packets that are held up so that later ones overtake them.
         reorder: ReorderFile = optional("none");
     }
 }
 
 table! {
-    /// A map of a network in GraphML, as the Internet Topology Zoo has them. Nodes are called by
-    /// their `label` where it is the only one, else by their id. Every edge is a link `FROM-TO` and
-    /// the same back, `FROM-TO.reverse`, whether the graph is directed or not; characters that
-    /// names cannot have become `_`, and parallel edges a number. Flows use `from` and `to`, or
-    /// `path`.
+    /// `kind = "graphml"`: a map of a network in GraphML, as the Internet Topology Zoo publishes
+    /// them. A node's name is its `label` if that is unique, otherwise its id. Every edge becomes a
+    /// link `FROM-TO` and its reverse, `FROM-TO.reverse`, whether or not the graph is directed.
+    /// Characters that a name cannot contain become `_`, and parallel edges are numbered. Flows use
+    /// `from` and `to`, or `path`.
     pub(crate) struct MapFile {
         /// "graphml".
         kind: TopologyKind = required;
         /// The map.
         file: FileName = required;
         /// Capacity of the edges without `LinkSpeedRaw` (in bits per second).
-        rate: Rate = optional("all edges must have one");
-        /// One-way delay of the edges whose ends lack `Latitude` or `Longitude`; the others have
+        rate: Rate = optional("every edge must have one");
+        /// One-way delay of edges whose ends lack `Latitude` or `Longitude`. For all others it is
         /// that of light in fibre, 200,000 km/s, along the great circle.
-        owd: Span = optional("all nodes must have both");
-        /// The buffers' limit.
+        owd: Span = optional("every node must have both");
+        /// Size of each buffer.
         buffer: Buffer = default("1bdp");
-        /// The buffers hold at least this for every flow that crosses them in either direction.
-        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// Lower bound on each buffer, for every flow that crosses it in either direction.
+        buffer_per_flow: PlainAmount = optional("no lower bound");
         /// The queue in all buffers: a registered kind, a name under `queues` or a table.
         queue: QueueRef = default("droptail");
     }
@@ -251,32 +254,34 @@ table! {
         /// The node it reaches.
         to: String = required;
         /// Capacity, 1bps to 100Tbps.
-        rate: Rate = optional("`trace` must be there");
+        rate: Rate = optional("`trace` is required");
         /// One-way propagation delay, at most 1h.
         owd: Span = required;
-        /// The buffer's limit.
+        /// Size of the buffer.
         buffer: Buffer = default("1bdp");
-        /// The buffer holds at least this for every flow that crosses it in either direction.
-        buffer_per_flow: PlainAmount = optional("no such rule");
+        /// Lower bound on the buffer, for every flow that crosses it in either direction.
+        buffer_per_flow: PlainAmount = optional("no lower bound");
         /// The queue in the buffer: a registered kind, a name under `queues` or a table.
         queue: QueueRef = default("droptail");
-        /// New capacities, ascending in time.
+        /// Changes of the capacity, in order of time.
         steps: Vec<At<StepFile>> = optional("the capacity is always `rate`");
-        /// Instead of `rate`: what mahimahi's trace lets through, 1500 bytes in each millisecond
-        /// that is listed, one per line of a file. After the last it starts again.
+        /// Instead of `rate`: a trace in mahimahi's format. 1500 bytes may leave in each
+        /// millisecond that it lists, one to a line; after the last it starts again.
         trace: TraceForm = optional("the capacity is `rate`");
-        /// Outages, in order and apart.
+        /// Outages, in order of time and not adjacent.
         down: Vec<At<Between>> = optional("never");
-        /// Are packets that arrive in an outage lost? Otherwise the buffer holds them.
+        /// Whether packets that arrive during an outage are lost; otherwise they wait in the
+        /// buffer.
         down_drops: bool = default(false);
-        /// Packets lost on the line, after they were served: the probability, or see below.
+        /// Packets lost on the line, after service: a probability, or a table with a `kind`.
         loss: LossForm = optional("none");
-        /// A delay added to each packet. Packets overtake one another unless the table says
-        /// otherwise.
+        /// A delay added to each packet. Packets may overtake one another unless the table sets
+        /// `in_order`.
         jitter: JitterForm = optional("none");
-        /// Packets that are held up, so that later ones overtake them.
+        /// Packets that are held up so that later ones overtake them.
         reorder: ReorderFile = optional("none");
-        /// Is there the same link back, called `NAME.reverse`, with dice of its own?
+        /// Whether the same link exists in the other direction, as `NAME.reverse`, with random
+        /// numbers of its own.
         duplex: bool = default(false);
     }
 }
@@ -286,26 +291,26 @@ table! {
     pub(crate) struct FlowFile {
         /// A registered protocol, a name under `protocols` or a table.
         protocol: ProtocolRef = required;
-        /// How many flows; with `arrivals` the most that come.
+        /// Number of flows; with `arrivals` the most that arrive.
         count: Count<1, 1_000_000> = optional("1; with `arrivals` no limit");
-        /// Flows that come one after another from `start` to `stop`, each a transfer of its own: a
-        /// Poisson process with a rate (`300/s`) or a mean gap (`2ms`), one every so often, or as
-        /// many as offer a share of the slowest link on the data's way.
-        arrivals: ArrivalsForm = optional("all flows are there from the start");
-        /// With `topology`: the data's direction.
+        /// Flows that arrive one after another from `start` to `stop`, each a transfer of its own:
+        /// as a Poisson process with a rate (`300/s`) or a mean gap (`2ms`), at fixed intervals, or
+        /// often enough to offer a share of the slowest link that the data crosses.
+        arrivals: ArrivalsForm = optional("all flows exist from the start");
+        /// With `topology`: the direction of the data.
         direction: Direction = optional("forward");
         /// In a parking lot: `long`, `cross(LINK)`, `cross(FIRST, LAST)` or `each` (one group
         /// `NAME.1`, `NAME.2`, ... for every link). With `links`: the links the data crosses.
         path: Way = optional("parking lot: long; with links: routed from `from` to `to`");
         /// With `links`: the links the ACKs cross.
         reverse_path: Vec<At<String>> = optional("routed back");
-        /// With `links` and no `path`: the first node. Routes have the least sum of delays, then
-        /// the fewest links, then the links named first.
-        from: String = optional("`path` must be there");
+        /// With `links` and no `path`: the first node. The route has the least total delay; ties go
+        /// to the fewest links, then to the links named first.
+        from: String = optional("`path` is required");
         /// With `links` and no `path`: the last node.
-        to: String = optional("`path` must be there");
-        /// Two-way propagation time. What the links do not take is split equally over the four
-        /// access hops.
+        to: String = optional("`path` is required");
+        /// Two-way propagation time. What the links do not account for is split equally over the
+        /// four access hops.
         rtt: Spread<Span> = optional("the topology's, or `access_owd` = 0s");
         /// Instead of `rtt`: one-way delay of every access hop.
         access_owd: Spread<Span> = optional("see `rtt`");
@@ -313,69 +318,69 @@ table! {
         source_owd: Spread<Span> = optional("see `rtt`; 0s if `sink_owd` is there");
         /// Instead of `rtt`: one-way delay between the network and the sink.
         sink_owd: Spread<Span> = optional("see `rtt`; 0s if `source_owd` is there");
-        /// Rate of the access hops; `2x` is twice that of the fastest link on the way, steps
+        /// Rate of the access hops; `2x` is twice the rate of the fastest link on the path, `steps`
         /// included.
         access_rate: LineRate = optional("10x");
         /// When the flows start.
         start: Start = default("0s");
-        /// When they stop sending new data; with `arrivals` when no more come.
+        /// When flows stop sending new data; with `arrivals`, when flows stop arriving.
         stop: Span = optional("never");
-        /// How much each of them sends. A distribution is drawn from for each flow.
+        /// How much each flow sends; from a distribution, each flow draws its own size.
         size: SizeForm = default("unlimited");
-        /// Rate at which the application offers data, a packet at a time.
+        /// Rate at which the application offers data, one packet at a time.
         rate: Rate = optional("all at once");
-        /// With `rate`: is the time between two packets always the same, or that of a Poisson
-        /// process?
+        /// With `rate`: whether packets are evenly spaced or a Poisson process.
         gaps: Gaps = optional("even");
-        /// With `rate`: how long the application offers data before a break. It starts with this.
+        /// With `rate`: how long the application offers data before each pause. It starts on.
         on: DelayLaw = optional("always");
-        /// With `rate`: how long a break is.
-        off: DelayLaw = optional("no breaks");
-        /// Video in layers: the rate of each, the base first; at most 8. The application offers
-        /// data at the rate of as many as the flow's pace, or its window over the smoothed RTT, has
-        /// room for, and of the base at least.
+        /// With `rate`: how long each pause is.
+        off: DelayLaw = optional("no pauses");
+        /// Layered video: the rate of each layer, the base first, at most 8. The application offers
+        /// as many layers as fit the flow's pacing rate, or else its window over the smoothed RTT,
+        /// and always the base.
         layers: Vec<At<Rate>> = optional("no layers");
-        /// With `layers`: the time between two choices.
+        /// With `layers`: how often the application chooses.
         layer_time: Span = optional("1s");
-        /// A group before this one, with as many flows: what arrives at the sink of each of them
-        /// is what the flow of the same number here has to send, as at a proxy that ends one
-        /// connection and begins another (split TCP, a PEP).
-        relay: String = optional("data of its own");
-        /// With `relay`: what the proxy holds of each flow, from its arrival to its
-        /// acknowledgement; the source before sends no more than fits.
+        /// An earlier group with as many flows. Each flow sends what arrives at the sink of the
+        /// flow with the same number there, as a proxy does that ends one connection and begins
+        /// another (split TCP, a PEP).
+        relay: String = optional("data of their own");
+        /// With `relay`: how much of each flow the proxy stores, from arrival to acknowledgement.
+        /// The first connection's source sends no more than fits.
         relay_buffer: PlainAmount = optional("no limit");
     }
 }
 
 table! {
-    /// Links between border routers: all packets that cross them from one ingress to one egress are
-    /// those of one macro-flow. They wait at the ingress in a queue of their own, leave it as the
-    /// macro-flow's window lets them, and have an outer header inside.
+    /// A set of links. All packets that cross it from one ingress to one egress belong to one
+    /// macro-flow: they wait at the ingress in its queue, leave as its window allows, and carry an
+    /// outer header on the way.
     pub(crate) struct IslandFile {
-        /// Its links, in both directions if it is to work in both; no link has two islands.
+        /// The island's links, in both directions if it is to serve both. A link belongs to at most
+        /// one island.
         links: Vec<At<String>> = required;
-        /// The macro-flows' protocol, one with a window: a registered protocol, a name under
+        /// The macro-flows' protocol, which must have a window: a registered protocol, a name under
         /// `protocols` or a table.
         protocol: ProtocolRef = required;
-        /// The outer header.
+        /// Size of the outer header.
         outer: ByteCount = default("20B");
-        /// The limit of each macro-flow's queue at its ingress.
+        /// Size of each macro-flow's queue at its ingress.
         buffer: PlainAmount = required;
-        /// The groups that cross it as they are, since they speak its protocol themselves.
+        /// Groups that cross the island unchanged, because they speak its protocol themselves.
         native: Vec<At<String>> = optional("none");
     }
 }
 
 table! {
-    /// What is recorded over time.
+    /// What to record over time.
     pub(crate) struct ProbeFile {
-        /// The series.
+        /// The series to record.
         series: Vec<At<Series>> = optional("none");
-        /// From one sample to the next, or `change`: whenever a value changes.
+        /// Time between samples, or `change`: a sample whenever a value changes.
         every: EveryForm = default("100ms");
-        /// The groups whose flows are recorded.
+        /// Groups whose flows are recorded.
         flows: Vec<At<String>> = optional("all");
-        /// The links that are recorded.
+        /// Links that are recorded.
         links: Vec<At<String>> = optional("all");
     }
 }

@@ -37,7 +37,7 @@ pub use model::{
     RouterPart, Rttvar, Scenario, Series, Start, Transport,
 };
 pub use output::listing::{protocols_json, queues_json};
-pub use output::reference::reference_markdown;
+pub use output::reference::reference_pages;
 pub use output::schema::json_schema;
 pub use resolve::warnings::Warning;
 pub use syntax::declaration::shows;

@@ -446,12 +446,12 @@ impl Series {
             Series::Rate => {
                 "bits sent per second, retransmissions included, mean since the last sample"
             }
-            Series::Sender => "the sender's inner variables by the paper's names",
-            Series::Queue => "what waits at the link, the packet in service not counted",
-            Series::Utilization => "bits that left over capacity, mean since the last sample",
+            Series::Sender => "the sender's inner variables, by the paper's names",
+            Series::Queue => "what waits at the link, without the packet in service",
+            Series::Utilization => "bits sent over capacity, mean since the last sample",
             Series::Drops => "packets dropped since the last sample",
             Series::Losses => "packets lost on the line since the last sample",
-            Series::Router => "the router's inner variables by the paper's names",
+            Series::Router => "the router's inner variables, by the paper's names",
         }
     }
 

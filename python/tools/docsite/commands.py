@@ -11,6 +11,8 @@ import typer
 from clearpipe.cli import app
 
 SKIPPED = {"--install-completion", "--show-completion", "--help"}
+LONGEST = 250
+"""Lines of a page."""
 
 
 def _text(said: str | None) -> str:
@@ -32,10 +34,29 @@ def pages() -> Iterator[tuple[str, str]]:
     for name in names:
         command = root.commands[name]
         lines.append(f"| [{name}]({name}.md) | {_text(command.help).partition('. ')[0]} |")
-    lines += ["", "```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"]
+    lines += ["", _toctree(names)]
     yield "index", "\n".join(lines)
     for name in names:
-        yield name, "\n".join(_page(f"clearpipe {name}", root.commands[name], 1)) + "\n"
+        yield from _pages(f"clearpipe {name}", name, root.commands[name])
+
+
+def _pages(path: str, file: str, command: Any) -> Iterator[tuple[str, str]]:
+    """A page; or one for each command of a group, if together they would be longer than a page."""
+    whole = "\n".join(_page(path, command, 1)) + "\n"
+    if whole.count("\n") <= LONGEST or not hasattr(command, "commands"):
+        yield file, whole
+        return
+    lines = [f"# {path}\n", f"{_paragraphs(command.help)}\n", "| command | what it does |\n|---|---|"]
+    parts = {f"{file}-{name}": (name, sub) for name, sub in command.commands.items()}
+    for part, (name, sub) in parts.items():
+        lines.append(f"| [{path} {name}]({part}.md) | {_text(sub.help).partition('. ')[0]} |")
+    yield file, "\n".join([*lines, "", _toctree(list(parts))])
+    for part, (name, sub) in parts.items():
+        yield from _pages(f"{path} {name}", part, sub)
+
+
+def _toctree(names: list[str]) -> str:
+    return "```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n"
 
 
 def _page(path: str, command: Any, level: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ when it applies:
     cwnd <- cwnd*(1 + xi)^(rtt/t_rho)    low load (eqs. 2 and 6)
 
 The notation is that of the sources: `<-` sets, `^` raises, what follows `_` is an index, Greek
-letters have their names (`lam` for lambda), and `a if b else c` gives two cases.
+letters have their names (`lam` for lambda), `p_prime` is p', and `a if b else c` gives two cases.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ def name(word: str) -> str:
         made = rf"\{symbol}"
     else:
         made = symbol if len(symbol) == 1 else rf"\mathit{{{symbol}}}"
+    if index == "prime":
+        return f"{made}'"
     return f"{made}_{{{name(index)}}}" if index else made
 
 

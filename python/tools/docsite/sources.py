@@ -67,6 +67,13 @@ def header(file: Path) -> Header:
     laws = "\n".join(re.findall(r"^```math\n(.*?)^```$", text, re.M | re.S))
     text = re.sub(r"^```math\n.*?^```$", "", text, flags=re.M | re.S)
     text = plain(text)
+    # What is shared with others stands behind the heading; it is the list's first entry.
+    text = re.sub(
+        r"^Deviations: ((?:.+\n?)(?:(?!- ).+\n?)*)",
+        lambda found: f"Deviations:\n- {_entry(found[1])}\n",
+        text,
+        flags=re.M,
+    )
     lists: dict[str, str] = {}
 
     def take(found: re.Match[str]) -> str:
@@ -79,6 +86,13 @@ def header(file: Path) -> Header:
     )
     title, *prose = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
     return Header(file, title, prose, laws, lists)
+
+
+def _entry(text: str) -> str:
+    """`F1 to F6 of that, and` as an entry of a list."""
+    whole = " ".join(text.split())
+    whole = re.sub(r"(,| and|, and)$", "", whole).rstrip(".")
+    return f"{whole[0].upper()}{whole[1:]}."
 
 
 def plain(text: str) -> str:

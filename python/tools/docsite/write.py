@@ -53,8 +53,12 @@ def all_pages() -> None:
         for old in (REFERENCE / kind).glob("*.md"):
             if old.stem not in names:
                 old.unlink()
-    for name, text in commands.pages():
+    texts = dict(commands.pages())
+    for name, text in texts.items():
         page(REFERENCE / "commands" / f"{name}.md", text)
+    for old in (REFERENCE / "commands").glob("*.md"):
+        if old.stem not in texts:
+            old.unlink()
     page(REFERENCE / "metrics.md", metrics.page())
 
 

@@ -6,8 +6,15 @@
 //! always above. A flow that does not respond fills more of the queue than others and so is hit
 //! more often.
 //!
-//! Deviations: D1: the draw is from what waits; the packet in service is not part of the queue
-//! here. D2: one packet is drawn (the paper's m of section 3.3 is 1).
+//! ```math
+//! avg <- (1 - w_q)*avg + w_q*q                  at each arrival
+//! p_b = max_p*(avg - min_th)/(max_th - min_th)  if the drawn packet is of another flow
+//! p_a = p_b/(1 - count*p_b)                     the drop, spread as RED's
+//! ```
+//!
+//! Deviations:
+//! - D1: the draw is from what waits; the packet in service is not part of the queue here.
+//! - D2: one packet is drawn (the paper's m of section 3.3 is 1).
 
 use units::random::Stream;
 use units::{Rate, Time};

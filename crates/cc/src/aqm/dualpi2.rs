@@ -2,17 +2,20 @@
 //! A; Linux's net/sched/sch_dualpi2.c (6.17, version 1.0), whose arithmetic this is.
 //!
 //! Packets with ECT(1) or CE wait in the L queue, all others in the C queue. A PI controller turns
-//! the time that the older of the two heads has waited into a base probability p':
+//! the time that the older of the two heads has waited into a base probability p'.
 //!
-//! > each t_update: q = max(age of L's head, age of C's head) (Figure 8);
-//! > p' += alpha (q - target) + beta (q - q before)
+//! ```math
+//! q = max(age_L, age_C)        ages of the two heads, each t_update (RFC 9332, Figure 8)
+//! p_prime <- p_prime + alpha*(q - target) + beta*(q - q_before)
+//! p_C = p_prime^2              of a classic packet: both of two draws below p'
+//! p_L = max(k*p_prime, p_own)  of a scalable one; p_own is what the L queue says by itself
+//! ```
 //!
-//! Classic packets are marked, or dropped, with p_C = p'^2 (both of two draws below p'), scalable
-//! ones marked with p_L = max(k p', what the L queue says by itself). As Reno's rate goes with
-//! 1/sqrt(p_C) and a scalable one's with 1/p_L, k = 2 gives both about the same window. By itself
-//! the L queue marks all that have waited longer than a step (Linux), or with a probability that
-//! rises over a ramp (RFC 9332, `l_aqm = "ramp"`). When k p' is above 1, nothing is marked instead
-//! of dropped in the C queue, and the L queue drops with p'^2 as well and marks the rest.
+//! Classic packets are marked or dropped with p_C, scalable ones marked with p_L. As Reno's rate
+//! goes with 1/sqrt(p_C) and a scalable one's with 1/p_L, k = 2 gives both about the same window.
+//! By itself the L queue marks all that have waited longer than a step (Linux), or with a
+//! probability that rises over a ramp (RFC 9332, `l_aqm = "ramp"`). When k p' is above 1, the C
+//! queue drops where it would mark, and the L queue drops with p'^2 as well and marks the rest.
 //!
 //! The L queue goes first unless the C queue has a credit (weighted round robin, `wc` per cent for
 //! C), or its head is older by more than a shift (`scheduler = "ts-fifo"`).

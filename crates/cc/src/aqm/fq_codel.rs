@@ -5,6 +5,12 @@
 //! their share wait for nobody. Each queue has CoDel's state of its own. When the limit is reached,
 //! the queue with the most bytes loses half its packets from the front, 64 at most.
 //!
+//! ```math
+//! deficit <- deficit + quantum  of a queue whose turn finds it at 0 or below; it goes to the end
+//! deficit <- deficit - s                   for each packet of s bytes that it sends
+//! t_next <- t_next + interval/sqrt(count)  CoDel's next drop in that queue
+//! ```
+//!
 //! Deviations:
 //! - D1: the hash is over the flow's number and a random salt, where the RFC hashes the 5-tuple.
 //! - D2: the limit is the link's buffer (the RFC's default is 10240 packets).

@@ -7,6 +7,12 @@
 //! not learn of moderate congestion (11) instead, with a probability that rises to max_p2; above
 //! max_th, which is severe congestion, packets are dropped.
 //!
+//! ```math
+//! p_1 = max_p*(avg - min_th)/(max_th - min_th)   of 10, from min_th to max_th
+//! p_2 = max_p2*(avg - mid_th)/(max_th - mid_th)  of 11, from mid_th to max_th
+//! p_a = p_b/(1 - count*p_b)                      each spread as RED's, with p_b of p_1 or p_2
+//! ```
+//!
 //! Deviations:
 //! - D1: both choices are spread as RED's are ([`super::early`]), each by itself.
 //! - D2: a packet that is not ECN-capable is dropped where it would be marked.

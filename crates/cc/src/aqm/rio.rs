@@ -5,6 +5,14 @@
 //! others out. Routers run two REDs: for in packets with the average of the in packets that wait,
 //! for out packets with the average of all, and with lower thresholds.
 //!
+//! ```math
+//! tokens <- min(tokens + profile*t, bucket)  t after the last packet; s bytes are in if they fit
+//! avg_in <- (1 - w_q)*avg_in + w_q*q_in                        at the arrival of an in packet
+//! avg_total <- (1 - w_q)*avg_total + w_q*q                     at each arrival
+//! p_in = max_p_in*(avg_in - min_in)/(max_in - min_in)          of an in packet, spread as RED's
+//! p_out = max_p_out*(avg_total - min_out)/(max_out - min_out)  of an out packet
+//! ```
+//!
 //! Deviations:
 //! - D1: the tagger is a token bucket per flow (the paper's is a time-sliding-window estimator, and
 //!   names the bucket as the other choice). It tags packets that carry no tag; so the first such

@@ -3,12 +3,16 @@
 //!
 //! The queueing delay is d_q = RTTstanding - RTTmin, the smallest RTT of the last srtt/2 less that
 //! of the last 10 s. The target rate 1/(delta d_q) is that of a flow which weighs delay with delta,
-//! and the window goes towards it:
+//! and the window goes towards it. So a flow keeps about 1/delta packets in the queue.
 //!
-//! > per ACK: cwnd/RTTstanding <= 1/(delta d_q): cwnd += v/(delta cwnd); else cwnd -= v/(delta
-//! > cwnd)
+//! ```math
+//! d_q = RTT_standing - RTT_min
+//! rate = 1/(delta*d_q)           the target
+//! cwnd <- cwnd + v/(delta*cwnd)  per ACK while cwnd/RTT_standing <= rate
+//! cwnd <- cwnd - v/(delta*cwnd)  per ACK above
+//! ```
 //!
-//! so that a flow keeps about 1/delta packets in the queue. The velocity v is 1, and doubles each
+//! The velocity v is 1, and doubles each
 //! RTT once the window has gone one way for three. Packets are paced at two windows per
 //! RTTstanding. It starts by doubling the window per RTT until the target rate is exceeded.
 //!

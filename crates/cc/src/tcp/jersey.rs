@@ -5,8 +5,10 @@
 //! makes the window what the estimate needs; three duplicate ACKs make it so only if they come with
 //! a mark, and are else taken for losses of the line, which are repaired and change nothing.
 //!
-//! ```text
-//! R_n = (RTT R_(n-1) + L_n)/((t_n - t_(n-1)) + RTT)      ownd = RTT R_n
+//! ```math
+//! R <- (RTT*R + L)/((t - t_before) + RTT)  at an ACK of L packets
+//! ownd = RTT*R
+//! cwnd <- min(cwnd, ownd)                  at a mark, and at duplicate ACKs that come with one
 //! ```
 //!
 //! A router of it is `red` with `min_th` = `max_th`, `wait = false` and `gentle = true`, as for

@@ -125,22 +125,22 @@ impl Word for Sending {
 word_values!(Sending);
 
 table! {
-    /// How the fluid engine solves its equations; no other engine reads it.
+    /// How the fluid engine solves its equations; other engines ignore it.
     pub(crate) struct FluidFile {
-        /// The length of a step. `auto` chooses it again and again so that the tolerance is kept,
-        /// and a fixed one for more than 20,000 crossings of a link by a class of flows. With
-        /// `sending = "acks"` all steps have one length: `auto` is an eightieth of the shortest RTT
-        /// and at most 0.5 ms, a step that is given is at most a quarter of the shortest RTT, and
-        /// `tolerance` is not used.
+        /// Length of a step. `auto` adapts it to meet the tolerance, or fixes it if classes of
+        /// flows cross links more than 20,000 times. With `sending = "acks"` all steps have one
+        /// length: `auto` is an eightieth of the shortest RTT and at most 0.5 ms, a given step is
+        /// at most a quarter of the shortest RTT, and `tolerance` is not used.
         step: StepForm = default("auto");
-        /// What a step may add to the error of a window, as a part of the window. Steps of one
-        /// length do not heed it.
+        /// Error that one step may add to a window, relative to the window. Steps of fixed length
+        /// ignore it.
         tolerance: Tolerance = default(0.0001);
-        /// VCP as the protocol (codes that switch) or as the paper's MIAIMD model.
+        /// VCP as the protocol, with codes that switch, or as the paper's MIAIMD model.
         vcp: VcpForm = default("switching");
-        /// XCP's and iXCP's routers as in the protocol (control intervals) or as in its analysis.
+        /// XCP's and iXCP's routers as in the protocol, with control intervals, or as in its
+        /// analysis.
         xcp: XcpForm = default("intervals");
-        /// Sources send a window per RTT evenly, or whole packets as ACKs let them.
+        /// Sources send a window evenly over each RTT, or whole packets as ACKs allow.
         sending: Sending = default("rates");
     }
 }

@@ -18,11 +18,11 @@ use crate::values::laws::{Share, is_never};
 use crate::values::quantity::TIME;
 
 table! {
-    /// A new capacity.
+    /// A change of the capacity.
     pub(crate) struct StepFile {
-        /// From then on.
+        /// When it happens.
         at: Span = required;
-        /// The capacity, 1bps to 100Tbps.
+        /// The new capacity, 1bps to 100Tbps.
         rate: Rate = required;
     }
 }
@@ -73,55 +73,56 @@ impl Word for LossKind {
 word_values!(LossKind);
 
 table! {
-    /// Every packet is lost with the same probability, independently of the others.
+    /// Each packet is lost with the same probability, independently of the others.
     pub(crate) struct RandomLoss {
         /// "random".
         kind: LossKind = required;
         /// The probability.
         p: Share = required;
-        /// Are only data packets counted and lost?
+        /// Whether only data packets are counted and lost.
         data_only: bool = default(false);
     }
 }
 
 table! {
-    /// Bursts: a chain of two states, good at the start, that takes a step with each packet.
+    /// Bursts of losses: a two-state Markov chain that starts in the good state and takes one step
+    /// per packet.
     pub(crate) struct GilbertElliottLoss {
         /// "gilbert-elliott".
         kind: LossKind = required;
-        /// Probability of the step from good to bad.
+        /// Probability of a step from good to bad.
         to_bad: Share = required;
-        /// Probability of the step from bad to good.
+        /// Probability of a step from bad to good.
         to_good: Share = required;
         /// Probability of a loss in the good state.
         loss_good: Share = default("0%");
         /// Probability of a loss in the bad state.
         loss_bad: Share = default("100%");
-        /// Are only data packets counted and lost?
+        /// Whether only data packets are counted and lost.
         data_only: bool = default(false);
     }
 }
 
 table! {
-    /// Every n-th packet is lost.
+    /// Every nth packet is lost.
     pub(crate) struct EveryLoss {
         /// "every".
         kind: LossKind = required;
-        /// From one loss to the next.
+        /// Packets from one loss to the next.
         n: Count<1, MAX_INTEGER> = required;
-        /// Are only data packets counted and lost?
+        /// Whether only data packets are counted and lost.
         data_only: bool = default(false);
     }
 }
 
 table! {
-    /// Certain packets are lost.
+    /// Named packets are lost.
     pub(crate) struct ListLoss {
         /// "list".
         kind: LossKind = required;
-        /// Their numbers in ascending order, counted from 1.
+        /// Their numbers, from 1, in ascending order.
         packets: Vec<At<Count<1, MAX_INTEGER>>> = required;
-        /// Are only data packets counted and lost?
+        /// Whether only data packets are counted and lost.
         data_only: bool = default(false);
     }
 }
@@ -208,9 +209,9 @@ impl At<LossForm> {
 table! {
     /// A delay added to each packet.
     pub(crate) struct JitterFile {
-        /// How long.
+        /// The delay.
         delay: DelayLaw = required;
-        /// Does a packet wait for those that entered before it? Otherwise it overtakes them.
+        /// Whether a packet waits for those that entered before it; otherwise it may overtake them.
         in_order: bool = default(false);
     }
 }
@@ -238,11 +239,11 @@ impl FileValue for JitterForm {
 }
 
 table! {
-    /// Packets that are held up, so that later ones overtake them.
+    /// Packets that are held up so that later ones overtake them.
     pub(crate) struct ReorderFile {
-        /// The probability that a packet is held up, independently of the others.
+        /// Probability that a packet is held up, independently of the others.
         p: Share = required;
-        /// For how long, at most 1h.
+        /// How long it is held up, at most 1h.
         delay: Span = required;
     }
 }

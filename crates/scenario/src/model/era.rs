@@ -67,18 +67,18 @@ impl Era {
                  an ACK for every packet"
             }
             Era::Rfc => {
-                "the RFCs of 2025: timer of RFC 6298, first window of RFC 6928, delayed ACKs below \
-                 the 500 ms of RFC 9293 (200 ms is ours), HyStart++ for CUBIC"
+                "the RFCs of 2025: RFC 6298's timer, RFC 6928's first window, ACKs delayed by less than \
+                 RFC 9293's 500 ms (200 ms is our choice), HyStart++ for CUBIC"
             }
             Era::Ns2 => {
                 "ns-2.35's defaults: `minrto_ 0.2`, first timeout of 3 s, `windowInit_ 2`, a clock \
                  of 10 ms ticks"
             }
             Era::Linux61 => {
-                "Linux 6.1's defaults: TCP_RTO_MIN (200 ms, which is the least of four variances as \
-                 well), TCP_TIMEOUT_INIT, TCP_RTO_MAX, TCP_INIT_CWND and TCP_DELACK_MIN of \
+                "Linux 6.1's defaults: TCP_RTO_MIN (200 ms, also the minimum of four times the RTT's \
+                 variation), TCP_TIMEOUT_INIT, TCP_RTO_MAX, TCP_INIT_CWND and TCP_DELACK_MIN of \
                  include/net/tcp.h; RACK-TLP and PRR for every protocol whose recovery is `sack`, \
-                 without the undo of what was not lost"
+                 without undoing spurious reductions"
             }
         }
     }

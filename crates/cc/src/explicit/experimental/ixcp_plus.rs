@@ -3,7 +3,18 @@
 //! [`crate::explicit::xcp::ixcp`] is; the paper stops at the losses of section IV-A (many flows)
 //! and IV-E (web traffic), and nothing here is in it.
 //!
-//! Header and most of the rest are iXCP's, its deviations with it. What differs, and why:
+//! ```math
+//! phi_1 = alpha*d*(C - y) - beta*Q        iXCP's, each mean RTT d
+//! e <- max(0, e + g*phi_1/d)              at most a part of C (S5)
+//! phi = phi_1 + alpha*d*e                 spare bandwidth that is handed out
+//! xi_p = max(phi, 0)/(d*sum(rtt*s/cwnd))  over the own flows' packets alone (S1)
+//! h = max(0, gamma*y_own*d - abs(phi))    shuffled, among packets that name this link
+//! sent = floor(w + u)                     packets of a window of w, u moving over 0 to 1 (S6)
+//! ```
+//!
+//! Header and most of the rest are iXCP's, its deviations with it.
+//!
+//! What differs, and why:
 //! - S1: spare bandwidth is handed out so that the link's own flows together get all of it. In iXCP
 //!   each of n + 1 flows gets a part, and those that another link holds back leave theirs unused,
 //!   so that one own flow among n takes (n + 1)d/alpha to get what is there, 39 s with 256. Other

@@ -6,6 +6,14 @@
 //! is above the smallest RTT ever seen by more than a margin, a queue has stood all the time and
 //! the load is high; otherwise it is low. A loss is overload. What the codes do is VCP's.
 //!
+//! ```math
+//! q = rtt_period - rtt_min                  the least RTT of a period t_rho over the least ever
+//! m = max(margin_ratio*rtt_min, margin)     low load while q <= m, high load above (C1)
+//! cwnd <- cwnd + (1 + xi)^(srtt/t_rho) - 1  per ACK of low load
+//! cwnd <- cwnd + alpha*(srtt/t_rho)^2/cwnd  per ACK of high load
+//! cwnd <- max(beta*cwnd, 1)                 at a loss, once, then t_rho of freeze
+//! ```
+//!
 //! Everything but these two sentences of the paper is ours:
 //! - C1: the margin, the larger of 5 % of the smallest RTT and 2 ms. A queue begins at a load of
 //!   100 %, not of 80 %, so multiplicative increase lasts longer than VCP's and a queue stands in

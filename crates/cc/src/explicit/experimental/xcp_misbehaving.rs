@@ -2,6 +2,12 @@
 //! to catch. After Katabi, Handley, Rohrs, SIGCOMM 2002, section 7, which says that there may be
 //! such and not what they do.
 //!
+//! ```math
+//! feedback = xi_p*H_rtt^2*s/H_cwnd - xi_n*H_rtt*s  what a router gives for what the header states
+//! H_cwnd = c*cwnd                                  with the parameter cwnd_factor, 1 for the truth
+//! H_rtt = r*srtt                                   with the parameter rtt_factor
+//! ```
+//!
 //! What a lie is worth follows from eq. (4): a packet's increase grows with H_rtt^2/H_cwnd. So a
 //! smaller H_cwnd and a larger H_rtt both get more than the fair share. Everything else is XCP's
 //! ([`crate::explicit::xcp::xcp`]).

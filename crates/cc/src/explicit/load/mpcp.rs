@@ -7,6 +7,14 @@
 //! this is DPCP bit for bit. EXPERIMENTAL beyond: of the article its abstract alone is used, so
 //! what follows is a reconstruction from DPCP's text.
 //!
+//! ```math
+//! rho = (lam + kappa_q*q)/(gamma*C*t_rho)                             load factor, each t_rho
+//! levels = 3^n  that a chain of n packets tells apart (R1)
+//! xi = kappa*(1 - rho)/rho  at the level's upper edge, finer with each digit (R2)
+//! cwnd <- cwnd + (1 + xi)^(srtt/t_rho) - 1 + alpha*(srtt/t_d)^2/cwnd  per ACK below 100 %
+//! cwnd <- beta*cwnd_before  overload, once; beta falls with the level (R3)
+//! ```
+//!
 //! The carrier of the order is DPCP's, TCP's numbers and nothing else: the first packet of a chain
 //! has seq > ack (MSP), all others seq < ack (LSP), and an LSP's place is how many have come since
 //! the MSP. Routers count by flow, with two bits more than DPCP's flag; the sender of the ACKs'

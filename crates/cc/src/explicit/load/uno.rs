@@ -7,6 +7,12 @@
 //! the IP header stand for bits that the header does not have, in a way similar to schemes that
 //! encode a link's load in marks. With a second bit it carries the RTT as well, which is not here.
 //!
+//! ```math
+//! sigma = (lam + kappa_q*q)/(gamma*C*t_p)  load factor, each t_p; its level is MLCP's code
+//! load <- max(load, k)                     an ACK of a marked packet that asked about level k
+//! load <- min(load, k - 1)                 of an unmarked one
+//! ```
+//!
 //! EXPERIMENTAL, a reconstruction:
 //! - R1: a packet's identification says which of MLCP's levels it asks about, the second to the
 //!   fifteenth: a host counts its packets, and the count modulo 16, with its four bits reversed,

@@ -6,19 +6,19 @@
 //! Every packet says "accelerate" until a router makes it a "brake". Of the packets that leave at
 //! the rate cr a router lets the share f accelerate, and a sender sends two packets for an
 //! accelerate and none for a brake, so that in a round trip it sends at 2 f cr. That is to be the
-//! target rate:
+//! target rate tr.
 //!
-//! > x = (packets waiting + 1)/mu
-//! > tr = eta mu - mu/delta max(0, x - d_t), f = min(1, tr/(2 cr)), from 0 up
+//! ```math
+//! x = (n + 1)/mu                          the delay behind n waiting packets
+//! tr = eta*mu - mu*max(0, x - d_t)/delta  the target rate
+//! f = max(0, min(1, tr/(2*cr)))           the share of accelerates
+//! ```
 //!
-//! and tokens pick the packets: each that leaves adds f, an accelerate takes one, and one that
-//! finds no more than one token is a brake. In between senders add one packet per RTT, for
-//! fairness. Then N flows of the round trip T, with mu in packets/s, have f = 1/2 - N/(2 cr T), and
-//! so use
-//!
-//! > eta + N/(mu T) of the link, or, where that is above 1, x = d_t + delta (eta - 1 + N/(mu T))
-//!
-//! of delay. The loop is stable for delta > 2/3 T (Theorem 3.1).
+//! Tokens pick the packets: each that leaves adds f, an accelerate takes one, and one that finds no
+//! more than one token is a brake. In between senders add one packet per RTT, for fairness. N flows
+//! of the round trip T, with mu in packets/s, then have f = 1/2 - N/(2 cr T) and use eta + N/(mu T)
+//! of the link. Where that is above 1, the delay is x = d_t + delta (eta - 1 + N/(mu T)). The loop
+//! is stable for delta > 2/3 T (Theorem 3.1).
 //!
 //! At other bottlenecks an accelerate means nothing. So there are two windows, ABC's and one of
 //! CUBIC, of which losses reduce the second only; the smaller holds, and neither is above twice

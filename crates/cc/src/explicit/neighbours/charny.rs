@@ -4,11 +4,11 @@
 //!
 //! A packet carries a stamped rate and a bit. A switch records the stamped rate of every flow, and
 //! whether the flow is held elsewhere (marked), which it is if its recorded rate is below what the
-//! switch advertises. What marked flows leave is shared equally by the others:
+//! switch advertises. What marked flows leave is shared equally by the others.
 //!
-//! ```text
-//! mu = (C - sum of the marked flows' rates)/(f - f_marked)
-//! all marked:  mu = C - sum of the rates + the largest of them
+//! ```math
+//! mu = (C - sum(r_marked))/(f - f_marked)  the rate that is advertised, with f flows
+//! mu = C - sum(r) + max(r)                 where all are marked
 //! ```
 //!
 //! A stamped rate that is not below mu becomes mu, and the bit is set. A source sends at the rate

@@ -8,6 +8,13 @@
 //! of the second, and adds 1 to its window if fewer than half of them are set, or multiplies it by
 //! 0.875.
 //!
+//! ```math
+//! avg = (A_last + A)/(t - t_last)  A: the queue's integral over this cycle, A_last the last one's
+//! avg >= 1                         the bit is set
+//! cwnd <- cwnd + 1                 fewer than half of the bits are set
+//! cwnd <- 0.875*cwnd               otherwise
+//! ```
+//!
 //! The bit is CE here, and packets go out as ECT(0).
 //!
 //! Deviations:

@@ -6,13 +6,14 @@
 //! counts the active flows N. A flow is granted the larger of a fair share, target/N, which brings
 //! fairness, and of what it has over z, which brings the load to the target; where the load is not
 //! above the target, at least what the most favoured flow had in the interval before, so that all
-//! rise to the largest of them:
+//! rise to the largest of them.
 //!
-//! ```text
-//! FairShare = target*C/N     VCShare = CCR/z
-//! z > 1 + delta:   ER = max(FairShare, VCShare)
-//! else:            ER = max(FairShare, VCShare, MaxAllocPrevious)
-//! CCR < FairShare < ER:  ER = FairShare
+//! ```math
+//! FairShare = target*C/N
+//! VCShare = CCR/z
+//! ER = max(FairShare, VCShare)                    if z > 1 + delta
+//! ER = max(FairShare, VCShare, MaxAllocPrevious)  otherwise
+//! ER = FairShare                                  if CCR < FairShare < ER
 //! ```
 //!
 //! The source sends at the ER that comes back, the least of the path.

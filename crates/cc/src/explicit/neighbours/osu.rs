@@ -7,11 +7,12 @@
 //! Outside of a target utilization band around 1 every flow is told to divide its rate by z, which
 //! brings the load into the band at once and leaves the rates' proportions alone. Within the band
 //! flows below the fair share, target/N, and those above it are told different factors, which keep
-//! the load in the band and bring the rates together:
+//! the load in the band and bring the rates together.
 //!
-//! ```text
-//! |z - 1| > delta:   LAF = z
-//! else:  rate < FairShare:  LAF = z/(1 + delta)     else:  LAF = z/(1 - delta)
+//! ```math
+//! LAF = z              outside of the band, abs(z - 1) > delta
+//! LAF = z/(1 + delta)  within it, of flows below the fair share
+//! LAF = z/(1 - delta)  of flows above it
 //! ```
 //!
 //! A cell carries the largest LAF of its way. The source's new rate is the cell's rate over LAF; it

@@ -2,13 +2,14 @@
 //! (editor's copy a8772ea, August 2026).
 //!
 //! It is no congestion control. Twice per monitoring period of 67 s a sender lets a packet ask; a
-//! network element writes into it the number n of a rate,
-//!
-//! > rate = 100 kb/s * 10^(n/20), n from 0 to 126; 127: no advice
-//!
+//! network element writes into it the number n of a rate
 //! where what an element before it wrote is not lower. The receiver tells the lowest of a period,
 //! and a sender that obeys does not exceed it. After a period without advice it is void. An element
 //! may police what it has advised, over two periods.
+//!
+//! ```math
+//! rate = 100*10^(n/20)  [kb/s], n from 0 to 126; 127: no advice
+//! ```
 //!
 //! The end host here is CUBIC ([`crate::tcp::cubic`]), which paces at the advice if it obeys. The
 //! element is a first-in first-out queue that advises each flow of the same rate, and drops what a

@@ -17,7 +17,7 @@
 //! cwnd <- max(cwnd + feedback, s)       at each ACK, as XCP
 //! ```
 //!
-//! The rest is XCP's, its deviations D1 to D6 and R1 with it. Besides:
+//! Deviations: D1 to D6 and R1 of [`super::xcp`], whose the rest is, and
 //! - D1: as the appendix is printed, routers would keep the larger feedback, forget all scales with
 //!   the first packet, never reset the sum of squares, shuffle negative amounts, and compare
 //!   gamma*y with phi, a rate with bytes. The text and XCP's appendix say otherwise, and so it is

@@ -12,7 +12,7 @@
 //! phi <- phi*N/N_b       where XCP's phi is positive
 //! ```
 //!
-//! The rest is XCP's, its deviations and R1 with it. Besides:
+//! Deviations: those of [`super::xcp`] and its R1, as the rest is XCP's, and
 //! - D1: N and N_b are sums of s*rtt/(cwnd*d), N over the arrivals, N_b over the departures of the
 //!   interval just ended whose header's feedback was larger than this router's. Without such a
 //!   departure the factor is 1.

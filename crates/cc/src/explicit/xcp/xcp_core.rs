@@ -8,6 +8,14 @@
 //! formulas ([`super::xcp`]). The ingress writes its window over the number of flows that the
 //! macro-flow carries, so that macro-flows get rates in proportion to that number (section 6).
 //!
+//! ```math
+//! H_cwnd = cwnd/n                                 stated by a macro-flow of n flows, once per RTT
+//! xi_p = (h + max(phi, 0))/(d*sum(rtt*b/H_cwnd))  b: the bytes that a control packet speaks of
+//! xi_n = (h + max(-phi, 0))/(d*sum(b))            D3; phi and h are XCP's
+//! feedback = xi_p*rtt^2*b/H_cwnd - xi_n*rtt*b     of a control packet
+//! cwnd <- max(cwnd + feedback, s)                 when it comes back
+//! ```
+//!
 //! Deviations, besides XCP's D1 to D6 and R1:
 //! - D1: a control packet is a data packet with a header, not one of its own; it costs no more than
 //!   its place in the outer header, which every packet has.

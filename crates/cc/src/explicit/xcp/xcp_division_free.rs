@@ -6,6 +6,14 @@
 //! multiplications per packet: rtt*a on arrival, xi_p*a and xi_n*s on departure. Everything else is
 //! XCP's, its deviations and R1 with it; the two forms do not read each other.
 //!
+//! ```math
+//! a = s*rtt/cwnd                        what the sender writes in place of its window
+//! xi_p = (h + max(phi, 0))/(d*sum(a))   over the packets of an interval; phi, h and xi_n are XCP's
+//! feedback = xi_p*a - xi_n*s            of a packet of s bytes, over the flow's RTT
+//! cwnd <- max(cwnd + feedback*srtt, s)  at each ACK
+//! ```
+//!
+//! Deviations:
 //! - D1: the paper returns feedback*H_rtt to a sender that divides. Only feedback/H_rtt and a
 //!   sender that multiplies by its smoothed RTT give what the other form gives.
 

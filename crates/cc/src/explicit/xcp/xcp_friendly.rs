@@ -7,6 +7,14 @@
 //! one that XCP has; each control interval moves the weights towards the smaller of the two (eqs.
 //! 11 and 12), and XCP's spare bandwidth is that of its part of the link (eqs. 13 and 14).
 //!
+//! ```math
+//! cwnd_TCP = 1/(sqrt(2*p/3) + 12*p*sqrt(3*p/8)*(1 + 32*p^2))  p: T's drop rate (eq. 10)
+//! cwnd_XCP = sum(rtt*s)/sum(rtt*s/cwnd)  over the headers of a control interval (R1)
+//! w_T <- w_T + k*(cwnd_XCP - cwnd_TCP)/(cwnd_XCP + cwnd_TCP)  each interval (eqs. 11 and 12)
+//! w_X = 1 - w_T
+//! phi = alpha*d*(w_X*C - y_X) - beta*Q_X  XCP's part of the link (eqs. 13 and 14)
+//! ```
+//!
 //! A sender asks at its start whether all routers and the receiver speak XCP. Its first packets are
 //! offers, headers in which H_cwnd is 0: each router that speaks XCP adds one unit to H_rtt, the
 //! receiver one byte to H_feedback, and the sender compares with the number of routers, which the

@@ -3,10 +3,16 @@
 //! found that a header without fractions and integer divisions keep a link from being filled.
 //!
 //! The router is XCP's ([`super::xcp`]), its deviations and R1 with it, but that the feedback which
-//! it writes is a whole number of units, rounded down. A packet so loses half a unit on average,
-//! and the efficiency controller makes up for it with spare bandwidth: alpha d (C - y) = u/2 y d/s,
-//! so that u/(2 alpha s) of the link stays unused, u being the unit and s the size of a packet.
+//! it writes is a whole number of units u, rounded down. A packet of s bytes so loses half a unit
+//! on average, and the efficiency controller makes up for it with spare bandwidth: u/(2 alpha s) of
+//! the link stays unused.
 //!
+//! ```math
+//! feedback <- u*floor(feedback/u)  what XCP gives, in whole units u
+//! alpha*d*(C - y) = u*y*d/(2*s)  at rest: the spare bandwidth makes up for half a unit per packet
+//! ```
+//!
+//! Deviations:
 //! - D1: the interval's sums, phi and the scales xi stay real: what is lost is lost packet by
 //!   packet, in the last step, as in a header without fractions.
 

@@ -6,17 +6,20 @@
 //! rate x increases in proportion to x^-k and decreases in proportion to x^l. XCP's AIMD is k = 0,
 //! l = 1; IIAD is k = 1, l = 0, SQRT is k = l = 1/2. With k + l > 0 rates become equal; how fast,
 //! and what a new flow gets at first, is what differs. From dx_i ~ x_i^-k, as eq. (4) follows from
-//! dx_i equal for all:
+//! dx_i equal for all.
 //!
-//! ```text
-//! p_i = xi_p rtt_i s_i x_i^-(k+1)    xi_p = (h + max(phi, 0)) / (d sum s_i x_i^-(k+1))
-//! n_i = xi_n rtt_i s_i x_i^(l-1)     xi_n = (h + max(-phi, 0)) / (d sum s_i x_i^(l-1))
+//! ```math
+//! x = cwnd/rtt                                      the rate that a packet of s bytes states
+//! p_i = xi_p*rtt*s*x^(-(k + 1))                     what it is given
+//! n_i = xi_n*rtt*s*x^(l - 1)                        what is taken from it
+//! xi_p = (h + max(phi, 0))/(d*sum(s*x^(-(k + 1))))  over the packets of an interval
+//! xi_n = (h + max(-phi, 0))/(d*sum(s*x^(l - 1)))
 //! ```
 //!
-//! with x_i = cwnd_i/rtt_i. Everything else is XCP's ([`super::xcp`]), its deviations, R1 and
-//! its header and sender with it. With k = 0 and l = 1 the two are the same but for the sum of the
-//! bytes, which here is of packets with an RTT:
+//! Everything else is XCP's ([`super::xcp`]), its deviations, R1, its header and its sender with
+//! it. With k = 0 and l = 1 the two are the same but for D1.
 //!
+//! Deviations:
 //! - D1: packets without an RTT have no x and no part in the sum of eq. (9).
 
 use units::math;

@@ -15,6 +15,13 @@
 //! - it sends too much for three RTTs that it states, the window being too small for a test;
 //! - it never states an RTT, which no test could wait for.
 //!
+//! ```math
+//! take = theta*cwnd                  what a test takes from the stated window
+//! H_cwnd <= peak - take/2            the response; peak is the largest window stated since
+//! sent > (1 + ahead)*peak + 2*s      no response in time: the flow ignores feedback
+//! sent_rtt > (1 + slack)*cwnd + 2*s  in each of three stated RTTs: it sends too much
+//! ```
+//!
 //! A flagged flow is isolated: it is let in at the mean rate of the flows that are not flagged, or
 //! not at all.
 //!

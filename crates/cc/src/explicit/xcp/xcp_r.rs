@@ -5,10 +5,12 @@
 //!
 //! With XCP every ACK brings the feedback of its own packet, which is lost with it. XCP-r's
 //! receiver keeps the sum of all feedback that has come to it, and every ACK brings that sum. The
-//! sender adds what the sum has grown by since the last ACK that it saw:
+//! sender adds what the sum has grown by since the last ACK that it saw.
 //!
-//! ```text
-//! receiver:  F <- F + H_feedback        sender:  cwnd <- max(cwnd + F - F_seen, s),  F_seen <- F
+//! ```math
+//! F <- F + H_feedback                the receiver, at each packet
+//! cwnd <- max(cwnd + F - F_seen, s)  the sender, at each ACK
+//! F_seen <- F                        then
 //! ```
 //!
 //! Routers, header and the answer to losses are XCP's ([`super::xcp`]), its deviations and R1 with

@@ -3,11 +3,14 @@
 //!
 //! XCP's router ([`super::xcp`]) computes its feedback once per mean RTT, which is long where the
 //! capacity changes within it. This one does so at every departure, over what came and went in the
-//! last d, the mean RTT:
+//! last d, the mean RTT.
 //!
-//! > phi = alpha d (mu - y) - beta Q, feedback = phi/(packets that left in the last d)
+//! ```math
+//! phi = alpha*d*(mu - y) - beta*Q  at each departure
+//! feedback = phi/n                 of the packet that leaves; n left in the last d
+//! ```
 //!
-//! with Q the least queue of the last 100 ms. Every packet is given the same, so that there is
+//! Q is the least queue of the last 100 ms. Every packet is given the same, so that there is
 //! efficiency control and no fairness controller. Sender and header are XCP's; a packet leaves with
 //! the least feedback of its way.
 //!

@@ -3,20 +3,22 @@
 //! such a control must do.
 //!
 //! Packets are ECT(1). alpha is the share of marked packets, averaged over rounds of a window and a
-//! virtual RTT, max(srtt, 25 ms):
+//! virtual RTT, max(srtt, 25 ms).
 //!
-//! > alpha += (marked/received - alpha)/16
+//! ```math
+//! vrtt = max(srtt, 25)                           [ms]
+//! alpha <- alpha + (marked/received - alpha)/16  each round
+//! W <- (1 - alpha/2)*W                           at a mark, once per round
+//! W <- W/2                                       at a loss
+//! W <- W + s^2*(srtt/vrtt)^2/W                   per unmarked packet of s bytes
+//! ```
 //!
-//! A mark reduces the window by alpha/2 of it, once per round; a loss halves it, and what was
-//! reordered only is given back. Every other packet that is acknowledged adds
-//!
-//! > W += packet^2/W (srtt/vrtt)^2
-//!
-//! so that flows below the reference RTT of 25 ms grow as one at it. After 7 rounds without a mark,
-//! and one more per 15.36 Mb/s, the step is not a packet but 1 ms of the rate. At an srtt of 2 ms
-//! or less, or less than a packet takes at the rate, the rate is governed in place of the window,
-//! by the same law. It always paces at W/srtt, 3 % above in the first half of a round, 3 % below in
-//! the second; the window lets 3 % more through.
+//! What a loss took is given back if packets were only reordered. Below the reference RTT of 25 ms
+//! flows grow as one at 25 ms. After 7 rounds without a mark, and one more per 15.36 Mb/s, the step
+//! is not a packet but 1 ms of the rate. At an srtt of 2 ms or less, or less than a packet takes at
+//! the rate, the rate is governed in place of the window, by the same law. It always paces at
+//! W/srtt, 3 % above in the first half of a round, 3 % below in the second; the window lets 3 %
+//! more through.
 //!
 //! [`law`] is that, step by step in udp_prague's integers; window, pace, burst, packet size and
 //! alpha equal that program's after every ACK of 10^6 random sequences.
