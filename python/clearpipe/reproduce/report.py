@@ -192,7 +192,7 @@ def _in_lab(done: Done) -> str:
     if found is None or part is None or part.engine != "packet":
         return ""
     toml = runs.scenario(done.figure, part)
-    here = [c for c in done.data.of(part.name) if c.x == found.x and c.rep == 0]
+    here = [c for c in done.data.of(part.name) if c.label == found.label and c.rep == 0]
     lanes = [lab.Lane(toml, cell.scheme, cell.sets) for cell in here]
     return lab.of(lanes[: lab.MOST_LANES])
 
