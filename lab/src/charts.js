@@ -93,7 +93,7 @@ export class Chart {
         ...this.#size(),
         legend: { show: false },
         cursor: { show: false },
-        padding: [8, 10, 0, 0],
+        padding: [8, 18, 0, 0],
         scales: { x: { time: false, range: () => [0, store.about.duration_s] }, y: { range: (_, low, high) => this.#range(low, high) } },
         axes: [
           { ...axis, size: 28, values: (_, all) => all.map((t) => `${+t.toPrecision(6)} s`) },

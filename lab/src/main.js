@@ -4,6 +4,7 @@ import { editor } from "./editor.js";
 import { Engine, trusted } from "./engine.js";
 import { guide } from "./guide.js";
 import { knobs } from "./knobs.js";
+import { HOPS_PER_S, refusal } from "./limits.js";
 import { Network } from "./network.js";
 import { download, pack, unpack } from "./share.js";
 import { Store } from "./store.js";
@@ -17,15 +18,11 @@ const make = (name, properties = {}, ...children) => {
   return element;
 };
 
-/** What a run may take here; a longer one is refused with its estimate. */
-const MOST_SECONDS = 90;
-const MOST_FLOWS = 20_000;
-const MOST_LINKS = 2_000;
-const MOST_ROWS = 5_000_000;
 /** Scenario text [characters]. */
 const MOST_TEXT = 150_000;
 const MOST_PACKETS_SHOWN = 12_000;
-const LANES = ["a", "b", "c"];
+/** Packet-hops of a run that the fluid engine is asked for, too. */
+const MOST_FLUID_HOPS = 1e8;
 const DEFAULT_CHARTS = ["queue_pkts", "cwnd_pkts", "goodput_bps", "utilization_ratio"];
 
 const state = {
@@ -35,7 +32,7 @@ const state = {
   seen: 0,
   playing: false,
   speed: 1,
-  hops_per_s: 8e6,
+  hops_per_s: HOPS_PER_S,
   controller: undefined,
   explorable: undefined,
 };
@@ -100,6 +97,7 @@ function heard({ lane: name, error, now, series, work, result }) {
   lane.store.now = now;
   lane.hops = work[1];
   lane.dirty = true;
+  remember();
   if (result) {
     lane.store.result = result;
     lane.store.now = lane.store.about.duration_s;
@@ -112,72 +110,89 @@ function heard({ lane: name, error, now, series, work, result }) {
   }
 }
 
+/** What a branch was before it is its trunk's, as soon as that has come so far. */
+function remember() {
+  const [trunk] = state.lanes;
+  for (const lane of state.lanes) {
+    if (!lane.branch || lane.remembers || trunk.store.now < lane.branch.at) continue;
+    lane.store.take(trunk.store, lane.branch.at);
+    lane.remembers = lane.dirty = true;
+  }
+}
+
 /** Are all lanes at their ends? */
 function settle() {
   if (!state.lanes.every((lane) => lane.over)) return;
   engine.idle();
+  tell();
+}
+
+/** Says how far the runs are, unless somebody has asked for others and is to hear of those. */
+function tell() {
+  if (waiting > 0 || state.lanes.some((lane) => lane.gone)) return;
   const done = state.lanes.filter((lane) => lane.store.result);
-  if (done.length > 0) say(`Ready: ${done.map((lane) => lane.label).join(" and ")} computed to the end.`);
+  if (!state.lanes.every((lane) => lane.over)) say("Computing ahead of what is shown.");
+  else if (done.length > 0) say(`Ready: ${done.map((lane) => lane.label).join(" and ")} computed to the end.`);
 }
 
 // Runs.
 
-function estimate(about) {
-  const seconds = about.packet_hops_about / state.hops_per_s;
-  const much = `about ${about.packet_hops_about.toExponential(1)} packet-hops`;
-  const advice = "Make duration, rate or flows smaller, or run it with the command: clearpipe run.";
-  if (seconds > MOST_SECONDS) {
-    return `This run is too large for the page: ${much}, some ${Math.round(seconds)} s here, and ${MOST_SECONDS} s are allowed. ${advice}`;
-  }
-  if (about.flows > MOST_FLOWS || about.links.length > MOST_LINKS) {
-    return `This run is too large for the page: ${about.flows} flows and ${about.links.length} links, and ${MOST_FLOWS} and ${MOST_LINKS} are allowed. ${advice}`;
-  }
-  if (about.rows_about > MOST_ROWS) {
-    return `This run is too large for the page: some ${about.rows_about.toExponential(1)} values of curves, and ${MOST_ROWS.toExponential(0)} are allowed. ${advice}`;
-  }
-  return null;
-}
-
 let opening = Promise.resolve();
-/** Opens runs for these `{ toml, label, branch }`; one after another, the last call wins. */
-function open(wanted, options = {}) {
-  const turn = opening.then(() => opened(wanted, options));
+let waiting = 0;
+let newest = 0;
+/** Does this after all that was begun before it. */
+function inTurn(work) {
+  waiting += 1;
+  say("Reading the scenario.");
+  const turn = opening.then(work).finally(() => {
+    waiting -= 1;
+    tell();
+  });
   opening = turn.catch(() => {});
   return turn;
 }
 
+/**
+ * Opens runs for these `{ toml, label, rep, branch }`, in place of those that are shown. When it is
+ * called again before its turn has come, only the last call counts.
+ */
+function open(wanted, options = {}) {
+  const mine = ++newest;
+  return inTurn(() => (mine === newest ? opened(wanted, options) : false));
+}
+
+let serial = 0;
+/** No two runs have one name: what the worker still says of an old one is no other's. */
+const laneName = () => `run ${++serial}`;
+
 async function opened(wanted, { at = 0, play = false } = {}) {
   const long = wanted.find(({ toml }) => toml.length > MOST_TEXT);
+  const lanes = [];
   try {
     if (long) throw new Error(`a scenario has at most ${MOST_TEXT} characters here`);
     for (const { toml, branch } of wanted) {
       if (branch) continue;
-      const refused = estimate(await engine.ask("read", { toml }));
+      const refused = refusal(await engine.ask("read", { toml }), state.hops_per_s);
       if (refused) throw new Error(refused);
     }
-    const lanes = [];
-    for (const [place, one] of wanted.entries()) {
-      const name = LANES[place];
-      const lane = { name, toml: one.toml, label: one.label, branch: one.branch, began: performance.now() };
-      if (one.branch) {
-        const { about, toml } = await engine.ask("branch", { lane: name, from: "a", ...one.branch });
-        lane.store = new Store(about);
-        lane.resolved = toml;
-        if (lanes[0].store.now >= one.branch.at) lane.store.copy(lanes[0].store, one.branch.at);
-      } else {
-        lane.store = new Store(await engine.ask("open", { lane: name, toml: one.toml }));
-      }
-      lane.over = false;
+    for (const { toml, label, rep = 0, branch } of wanted) {
+      const lane = { name: laneName(), toml, label, rep, branch, over: false, began: performance.now() };
       lanes.push(lane);
+      if (branch) {
+        const trunk = lanes[0];
+        if (trunk === lane) throw new Error("a branch needs the run that it goes on from");
+        lane.store = new Store((await engine.ask("branch", { lane: lane.name, from: trunk.name, ...branch })).about);
+      } else {
+        lane.store = new Store(await engine.ask("open", { lane: lane.name, toml, rep }));
+      }
     }
-    for (const name of LANES.slice(wanted.length)) await engine.ask("close", { lane: name });
-    show(lanes, at, play);
-    await engine.run(lanes.map((lane) => lane.name));
+    await put(lanes, at, play);
     complain("");
     tomlEditor?.mark("");
     $("text-error").textContent = "";
     return true;
   } catch (error) {
+    for (const lane of lanes) if (!state.lanes.includes(lane)) engine.ask("close", { lane: lane.name }).catch(() => {});
     complain(error.message);
     tomlEditor?.mark(error.message);
     $("text-error").textContent = error.message;
@@ -187,6 +202,15 @@ async function opened(wanted, { at = 0, play = false } = {}) {
   }
 }
 
+/** Shows these runs in place of the others, and lets them go on. */
+async function put(lanes, at, play) {
+  const names = lanes.map((lane) => lane.name);
+  const gone = state.lanes.filter((lane) => !names.includes(lane.name));
+  show(lanes, at, play);
+  for (const { name } of gone) await engine.ask("close", { lane: name });
+  await engine.run(names);
+}
+
 function show(lanes, at, play) {
   for (const lane of state.lanes) lane.charts?.forEach((chart) => chart.destroy());
   state.lanes = lanes;
@@ -194,11 +218,11 @@ function show(lanes, at, play) {
   state.playhead = Math.min(at, duration);
   state.seen = state.playhead;
   state.playing = play;
-  draw();
   build();
+  remember();
+  draw();
   showPlaying();
-  warn();
-  for (const lane of lanes) if (lanes.length === 1) fluid(lane);
+  for (const lane of lanes) fluid(lane);
   tomlEditor.text = lanes[0].toml;
   const listed = Object.keys(examples).find((name) => examples[name] === lanes[0].toml);
   $("example").value = listed?.replace(/\.toml$/, "") ?? "";
@@ -206,28 +230,45 @@ function show(lanes, at, play) {
   branchKeys();
 }
 
-function warn() {
-  const all = state.lanes.flatMap((lane) => lane.store.about.warnings);
-  say(all.length > 0 ? `Note: ${all.join("; ")}` : "Computing ahead of what is shown.");
-}
-
 const longest = () => Math.max(...state.lanes.map((lane) => lane.store.about.duration_s), 1e-9);
 const computed = () => Math.min(...state.lanes.map((lane) => (lane.over ? Infinity : lane.store.now)), longest());
 
-/** The fluid engine's curves, where it has a form of all that is in the scenario. */
+/** The fluid engine's curves, where it has a form of all that is in the scenario; else the reason. */
 async function fluid(lane) {
   const { about } = lane.store;
-  if (about.fluid !== null || about.packet_hops_about > 1e8) return;
-  const curves = await engine.ask("fluid", { lane: lane.name }).catch((error) => (say(error.message), null));
-  if (!curves || !state.lanes.includes(lane)) return;
-  const store = new Store(about);
-  store.add(curves);
-  const found = new Map([...store.series].map(([name, { columns }]) => [name, columns]));
-  lane.charts.forEach((chart, slot) => {
-    chart.fluid = found;
-    chart.show(lane.store, state.charts[slot], shownLinks(lane));
+  if (!lane.fluid) {
+    lane.fluid = { series: new Map(), said: "" };
+    try {
+      if (about.fluid !== null) throw new Error(about.fluid);
+      if (about.packet_hops_about > MOST_FLUID_HOPS) throw new Error("the run is too large for it here");
+      const { series, until } = await engine.ask("fluid", { lane: lane.name });
+      const store = new Store(about);
+      store.add(series, until ?? Infinity);
+      lane.fluid.series = new Map([...store.series].map(([name, { columns }]) => [name, columns]));
+      lane.fluid.said =
+        until === null
+          ? "Dashed: the fluid engine."
+          : `Dashed: the fluid engine, up to the branch; what changes there has one value in a fluid run.`;
+    } catch (error) {
+      // The rest of the sentence lists what it has.
+      lane.fluid.said = `No fluid curve: ${error.message.split("; the fluid engine has")[0]}.`;
+    }
+  }
+  // A branch may have been made of it meanwhile.
+  const now = state.lanes.find((one) => one.name === lane.name);
+  if (!now) return;
+  notes(now);
+  now.charts.forEach((chart, slot) => {
+    chart.fluid = now.fluid.series;
+    chart.show(now.store, state.charts[slot], shownLinks(now));
     chart.draw(state.playhead, state.seen);
   });
+}
+
+/** What else there is to say of a lane. */
+function notes(lane) {
+  const all = [...lane.store.about.warnings.map((text) => `Note: ${text}.`), lane.fluid?.said, lane.unseen];
+  lane.notes.replaceChildren(...all.filter(Boolean).map((textContent) => make("p", { className: "hint", textContent })));
 }
 
 /** The links whose curves are drawn: the bottleneck, else those that data crosses. */
@@ -246,14 +287,18 @@ function build() {
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `Network of ${lane.label}: packets on their lines and queues before them. The line below says the same in words.`);
     lane.now = make("p", { className: "now" });
+    lane.header = make("p", { className: "now header" });
+    lane.notes = make("div", {});
     lane.numbers = make("div", { className: "numbers" });
-    const box = make("section", { className: "lane" }, make("h2", { textContent: lane.label }), canvas, lane.now);
+    const box = make("section", { className: "lane" }, make("h2", { textContent: lane.label }), canvas, lane.now, lane.header);
     box.setAttribute("aria-label", lane.label);
     lane.network = new Network(canvas, palette);
     lane.network.open(lane.store.about);
     $("lanes").append(box);
     lane.charts = state.charts.map((name, slot) => chart(lane, box, name, slot));
-    box.append(lane.numbers);
+    box.append(lane.notes, lane.numbers);
+    notes(lane);
+    if (lane.store.result) numbers(lane);
   }
 }
 
@@ -298,9 +343,11 @@ function top(slot) {
     if (!series) continue;
     const links = series.of === "link" ? shownLinks(lane) : null;
     const until = Math.min(Math.floor(state.seen / lane.store.every) + 1, lane.store.samples);
-    for (const [id, column] of series.columns) {
-      if (links && !links.includes(id)) continue;
-      for (let k = 0; k < until; k++) if (column[k] > most) most = column[k];
+    for (const columns of [series.columns, lane.fluid?.series.get(name) ?? []]) {
+      for (const [id, column] of columns) {
+        if (links && !links.includes(id)) continue;
+        for (let k = 0; k < until; k++) if (column[k] > most) most = column[k];
+      }
     }
   }
   return most * unit(name).scale;
@@ -336,7 +383,7 @@ function numbers(lane) {
     const jain = group.jain_index_ratio !== null && group.flows > 1 ? `, Jain's index ${shown(group.jain_index_ratio)}` : "";
     rows.push(`${group.group}: ${group.flows} ${group.flows === 1 ? "flow" : "flows"} of ${group.protocol}${each}${jain}`);
   }
-  const span = `from ${shown(about.warmup_s)} s to ${shown(result.simulated_s)} s, seed ${about.seed}`;
+  const span = `from ${shown(about.warmup_s)} s to ${shown(result.simulated_s)} s, seed ${about.seed}${about.rep > 0 ? `, replication ${about.rep}` : ""}`;
   const list = make("ul", {}, ...rows.map((text) => make("li", { textContent: text })));
   const fingerprint = make("p", {}, "Fingerprint ", make("code", { className: "fingerprint", textContent: result.fingerprint }));
   const took = make("p", {
@@ -435,17 +482,30 @@ function words() {
     const link = shownLinks(lane)[0];
     const queue = store.at("queue_pkts", link, state.playhead);
     const busy = store.at("utilization_ratio", link, state.playhead);
-    const text = `${store.about.links[link].name}: ${shown(queue)} packets wait, ${busy === null ? "–" : Math.round(100 * busy)} % busy`;
+    const load = store.at("router_rho", link, state.playhead);
+    const loaded = load === null ? "" : `, load factor ${shown(load)}`;
+    const text = `${store.about.links[link].name}: ${shown(queue)} packets wait, ${busy === null ? "–" : Math.round(100 * busy)} % busy${loaded}`;
     if (lane.now.textContent !== text) lane.now.textContent = text;
+    const header = headerOf(lane, link);
+    if (header !== null && lane.header.textContent !== header) lane.header.textContent = header;
     lane.charts.forEach((chart) => chart.say());
   }
+}
+
+/** What the last packet says that left a link; null where the drawing has none. */
+function headerOf({ network }, link) {
+  const i = network.last(state.playhead, link);
+  if (i === null) return null;
+  const { flow, group, ecn, fields } = network.packet(i, registry.protocols);
+  const said = fields.map(({ name, value, unit: of }) => `${name} ${shown(value)} ${of}`.trimEnd());
+  return `Its last packet: flow ${flow} (${group}), ${[`ECN ${ecn.toString(2).padStart(2, "0")}`, ...said].join(", ")}`;
 }
 
 /** Asks for the packets round the playhead when what is there does not hold it. */
 function look(lane) {
   const { network, store } = lane;
   const t = state.playhead;
-  if (lane.looking || lane.gone || network.holds(t) || t > store.now) return;
+  if (lane.looking || lane.gone || lane.unseen || network.holds(t) || t > store.now) return;
   const now = performance.now();
   if (now - (lane.looked ?? -1e9) < 120) return;
   const { about } = store;
@@ -455,14 +515,20 @@ function look(lane) {
   const ahead = Math.min(Math.max(state.speed * 2, 1e-3), MOST_PACKETS_SHOWN / 2 / packets, about.duration_s);
   const [from, to] = [Math.max(t - owd - 0.002, 0), Math.min(t + ahead, store.now)];
   lane.looking = true;
+  const mine = (lane.views = (lane.views ?? 0) + 1);
   engine
     .ask("packets", { lane: lane.name, from, to, most: MOST_PACKETS_SHOWN })
     .then((view) => {
-      if (!state.lanes.includes(lane)) return;
+      // Another view has been asked for since, or other runs.
+      if (mine !== lane.views || !state.lanes.includes(lane)) return;
       view.first = from > 0 ? from + owd : 0;
       network.view = view;
     })
-    .catch((error) => say(error.message))
+    .catch((error) => {
+      if (!state.lanes.includes(lane) || lane.gone) return;
+      lane.unseen = `No packets are drawn: ${error.message}`;
+      notes(lane);
+    })
     .finally(() => {
       lane.looking = false;
       lane.looked = performance.now();
@@ -474,14 +540,18 @@ async function nextPacket() {
   state.playing = false;
   showPlaying();
   const [lane] = state.lanes;
+  if (!lane || lane.gone) return;
   const link = shownLinks(lane)[0];
   const t = state.playhead;
   const { about } = lane.store;
+  const mine = (lane.views = (lane.views ?? 0) + 1);
   const owd = Math.max(...about.links.map((one) => one.owd_s));
   let found = lane.network.holds(t) ? lane.network.next(t, link) : null;
   for (let span = 0.02; found === null && span < about.duration_s * 4; span *= 8) {
     const [from, to] = [Math.max(t - owd - 0.002, 0), Math.min(t + span, about.duration_s, lane.store.now)];
     const view = await engine.ask("packets", { lane: lane.name, from, to, most: 50_000 });
+    // Somebody has gone elsewhere meanwhile.
+    if (mine !== lane.views || !state.lanes.includes(lane) || state.playhead !== t) return;
     view.first = from > 0 ? from + owd : 0;
     lane.network.view = view;
     found = lane.network.next(t, link);
@@ -532,9 +602,9 @@ const labelOf = (toml) => {
 };
 
 function compare(name) {
-  const { toml } = first();
-  const lanes = [{ toml, label: labelOf(toml) }];
-  if (name) lanes.push({ toml: withProtocol(toml, name), label: name });
+  const { toml, rep } = first();
+  const lanes = [{ toml, label: labelOf(toml), rep }];
+  if (name) lanes.push({ toml: withProtocol(toml, name), label: name, rep });
   return open(lanes, { at: 0, play: true });
 }
 
@@ -550,30 +620,29 @@ function branchKeys() {
   }
 }
 
-async function branch() {
-  const lane = first();
+function branch() {
   const key = $("branch-key").value;
   const value = $("branch-value").value.trim();
   const set = key === "key=value" ? value : `${key}=${value}`;
   const at = state.playhead;
   complain("");
-  try {
-    if (lane.gone) throw new Error("run it again first");
-    const { about, toml } = await engine.ask("branch", { lane: "b", from: "a", at, sets: [set] });
-    await engine.ask("close", { lane: "c" });
-    const store = new Store(about);
-    store.copy(lane.store, at);
-    store.now = at;
-    const label = `from ${shown(at)} s: ${set}`;
-    const other = { name: "b", toml: lane.toml, resolved: toml, label, branch: { at, sets: [set] }, store, over: false, began: performance.now() };
-    const trunk = { ...lane, label: labelOf(lane.toml) };
-    show([trunk, other], at, true);
-    if (trunk.store.result) numbers(trunk);
-    await engine.run(["a", "b"]);
-    say(`A second run goes on from ${shown(at)} s with ${set}.`);
-  } catch (error) {
-    complain(error.message);
-  }
+  return inTurn(async () => {
+    const lane = first();
+    try {
+      if (!lane.store || lane.gone) throw new Error("run it again first");
+      const from = { at, sets: [set] };
+      const name = laneName();
+      const { about } = await engine.ask("branch", { lane: name, from: lane.name, ...from });
+      const store = new Store(about);
+      store.now = at;
+      const label = `from ${shown(at)} s: ${set}`;
+      const other = { name, toml: lane.toml, label, rep: lane.rep, branch: from, store, over: false, began: performance.now() };
+      const trunk = { ...lane, label: labelOf(lane.toml), looking: false };
+      await put([trunk, other], at, true);
+    } catch (error) {
+      complain(error.message);
+    }
+  });
 }
 
 const OWN = `class Mine extends Sender {
@@ -601,15 +670,15 @@ async function race() {
     if (source.length > 20_000) throw new Error("a controller has at most 20000 characters");
     const name = await engine.ask("define", { source });
     state.controller = source;
-    const { toml } = state.lanes.find((lane) => !/"page:/.test(lane.toml)) ?? first();
+    const { toml, rep } = state.lanes.find((lane) => !/"page:/.test(lane.toml)) ?? first();
     let mine = setKey(toml, "protocols.lab-own", "kind", '"python"');
     mine = setKey(mine, "protocols.lab-own", "code", `"page:${name}"`);
     for (const group of tables(mine, "flows")) mine = setKey(mine, `flows.${group}`, "protocol", '"lab-own"');
     mine = setKey(mine, "topology", "queue", '"droptail"');
     const lanes = [
-      { toml: mine, label: `${name} (yours)` },
-      { toml: withProtocol(toml, "cubic"), label: "cubic" },
-      { toml: withProtocol(toml, "xcp"), label: "xcp" },
+      { toml: mine, label: `${name} (yours)`, rep },
+      { toml: withProtocol(toml, "cubic"), label: "cubic", rep },
+      { toml: withProtocol(toml, "xcp"), label: "xcp", rep },
     ];
     await open(lanes, { play: true });
     if (!$("error").hidden) $("own-error").textContent = $("error").textContent;
@@ -620,10 +689,12 @@ async function race() {
 
 // Links and files.
 
+/** What opens the runs that are shown once more. */
+const again = () => state.lanes.map(({ toml, label, rep, branch: from }) => ({ toml, label, rep: rep || undefined, branch: from }));
+
 async function link() {
-  const lanes = state.lanes.map(({ toml, label, branch: from }) => ({ toml, label, branch: from }));
   const packed = await pack({
-    lanes,
+    lanes: again(),
     at: +state.playhead.toFixed(6),
     charts: state.charts,
     controller: state.controller,
@@ -659,6 +730,9 @@ async function fromLink() {
   }
   try {
     const { lanes, at, charts, controller, explorable } = await unpack(fragment);
+    const runs = await Promise.all(lanes.filter(({ toml }) => !/code\s*=\s*"page:/.test(toml)).map(written));
+    // Another link was followed meanwhile.
+    if (location.hash.slice(1) !== fragment) return true;
     if (charts.length === 4) state.charts = charts;
     if (explorable) guidePanel.select(explorable);
     if (controller !== undefined) {
@@ -666,9 +740,8 @@ async function fromLink() {
       ownEditor.text = controller;
       tab("tab-own");
     }
-    const runs = lanes.filter(({ toml }) => !/code\s*=\s*"page:/.test(toml));
     if (controller !== undefined && runs.length < lanes.length) {
-      say("This link brings a controller: read it, and race it if you like.");
+      $("own-error").textContent = "This link brings a controller: read it, and race it if you like.";
       runs.length = Math.min(runs.length, 1);
     }
     if (runs.length === 0) return false;
@@ -678,6 +751,12 @@ async function fromLink() {
     complain(`This link cannot be opened: ${error.message}`);
     return false;
   }
+}
+
+/** A link's run as the editor has it. */
+async function written({ toml, label, rep, branch: from, sets }) {
+  const text = sets.length > 0 ? await engine.ask("changed", { toml, sets }) : toml;
+  return { toml: text, label: label || labelOf(text), rep, branch: from };
 }
 
 async function example(name) {
@@ -750,7 +829,7 @@ function wire() {
   $("play").addEventListener("click", () => {
     if (state.lanes.length === 0) return;
     if (state.lanes.some((lane) => lane.gone)) {
-      open(state.lanes.map(({ toml, label, branch: from }) => ({ toml, label, branch: from })), { play: true });
+      open(again(), { play: true });
       return;
     }
     if (!state.playing && state.playhead >= longest() - 1e-9) state.playhead = 0;
@@ -795,7 +874,7 @@ function wire() {
 
 function apply() {
   const toml = tomlEditor.text;
-  return open([{ toml, label: labelOf(toml) }], { play: true });
+  return open([{ toml, label: labelOf(toml), rep: first().rep }], { play: true });
 }
 
 let checking;
@@ -805,6 +884,7 @@ function check(toml) {
   checking = setTimeout(async () => {
     if (toml === first().toml) return;
     const fault = await engine.ask("read", { toml }).then(() => "", (error) => error.message);
+    if (tomlEditor.text !== toml) return;
     tomlEditor.mark(fault);
     $("text-error").textContent = fault;
   }, 400);
@@ -821,7 +901,7 @@ async function main() {
   ownEditor = editor($("own"), { label: "Controller in JavaScript", language: "javascript", apply: race });
   ownEditor.text = OWN;
   knobPanel = knobs($("knobs"), registry, {
-    changed: (toml) => open([{ toml, label: labelOf(toml) }], { at: state.playhead, play: state.playing }),
+    changed: (toml) => open([{ toml, label: labelOf(toml), rep: first().rep }], { at: state.playhead, play: state.playing }),
   });
   guidePanel = guide({ select: $("explorable"), box: $("guide") }, explorables, {
     open: (lanes, options, charts, id) => {
@@ -848,7 +928,7 @@ async function main() {
   globalThis.clearpipeLab = { run: (toml, sets = []) => engine.ask("whole", { toml, sets }) };
   document.body.dataset.ready = "true";
   if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
-    navigator.serviceWorker.register(trusted("sw.js")).catch(() => say("Without its service worker the lab needs the network next time."));
+    navigator.serviceWorker.register(trusted("sw.js")).catch(() => ($("version").textContent += " Here it needs the network every time."));
   }
 }
 

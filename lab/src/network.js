@@ -55,6 +55,19 @@ export class Network {
     return i === undefined ? null : i;
   }
 
+  /** The packet that left a link last, up to `t`; null where no view holds that instant. */
+  last(t, link) {
+    if (!this.holds(t)) return null;
+    const mine = this.byLink[link];
+    let [low, high] = [0, mine.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#view.start[mine[middle]] <= t) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 ? mine[low - 1] : null;
+  }
+
   mark(i) {
     this.#marked = i;
   }

@@ -49,13 +49,15 @@ export async function unpack(fragment) {
   const lanes = Array.isArray(state?.lanes) ? state.lanes.slice(0, 3) : [];
   const good = lanes.filter((lane) => text(lane?.toml) && text(lane.label, 60));
   if (good.length === 0) throw new Error("it has no scenario");
-  const branch = ({ at, sets }) =>
-    number(at) && Array.isArray(sets) && sets.every((one) => text(one, 500)) ? { at, sets } : undefined;
+  const options = (sets) => Array.isArray(sets) && sets.length <= 100 && sets.every((one) => text(one, 500));
+  const branch = ({ at, sets }) => (number(at) && options(sets) ? { at, sets } : undefined);
   return {
-    lanes: good.map(({ toml, label, branch: from }) => ({
+    lanes: good.map(({ toml, label, branch: from, sets, rep }) => ({
       toml,
       label,
       branch: from ? branch(from) : undefined,
+      sets: options(sets) ? sets : [],
+      rep: number(rep) && rep < 2 ** 32 ? Math.floor(rep) : 0,
     })),
     at: number(state.at) ? state.at : 0,
     charts: Array.isArray(state.charts) ? state.charts.filter((name) => text(name, 80)).slice(0, 4) : [],

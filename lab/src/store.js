@@ -12,30 +12,32 @@ export class Store {
     this.result = null;
   }
 
-  add(all) {
+  /** More rows, as far as they are not later than `until` [s]. */
+  add(all, until = Infinity) {
     for (const { name, of, t, id, value } of all) {
-      let known = this.series.get(name);
-      if (!known) this.series.set(name, (known = { of, columns: new Map() }));
       for (let row = 0; row < t.length; row++) {
-        let column = known.columns.get(id[row]);
-        if (!column) known.columns.set(id[row], (column = new Array(this.samples).fill(null)));
-        column[Math.round(t[row] / this.every)] = value[row];
+        if (t[row] <= until) this.#column(name, of, id[row])[Math.round(t[row] / this.every)] = value[row];
       }
     }
   }
 
-  /** Takes over what another run had recorded up to `at`. */
-  copy(other, at) {
-    const last = Math.floor(at / other.every + 1e-9);
-    const same = Math.abs(other.every - this.every) < 1e-12;
-    if (!same) return;
+  #column(name, of, id) {
+    let known = this.series.get(name);
+    if (!known) this.series.set(name, (known = { of, columns: new Map() }));
+    let column = known.columns.get(id);
+    if (!column) known.columns.set(id, (column = new Array(this.samples).fill(null)));
+    return column;
+  }
+
+  /** Takes over what another run had recorded up to `at`, where both are sampled alike. */
+  take(other, at) {
+    if (Math.abs(other.every - this.every) > 1e-12) return;
+    const last = Math.min(Math.floor(at / other.every + 1e-9), this.samples - 1);
     for (const [name, { of, columns }] of other.series) {
-      const copies = [...columns].map(([id, column]) => {
-        const copy = new Array(this.samples).fill(null);
-        for (let k = 0; k <= last && k < this.samples; k++) copy[k] = column[k];
-        return [id, copy];
-      });
-      this.series.set(name, { of, columns: new Map(copies) });
+      for (const [id, column] of columns) {
+        const mine = this.#column(name, of, id);
+        for (let k = 0; k <= last; k++) mine[k] ??= column[k] ?? null;
+      }
     }
   }
 

@@ -51,3 +51,14 @@ export function setPath(text, path, written) {
   const dot = path.lastIndexOf(".");
   return setKey(text, path.slice(0, Math.max(dot, 0)), path.slice(dot + 1), written);
 }
+
+const literal = /^(?:true|false|[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|"[^"\\]*"|\[.*\]|\{.*\})$/s;
+
+/** The text with each `KEY=VALUE`: a value that is no TOML is a string, as for the command. */
+export function withSets(text, sets) {
+  return sets.reduce((all, set) => {
+    const split = set.indexOf("=");
+    const value = set.slice(split + 1).trim();
+    return setPath(all, set.slice(0, split).trim(), literal.test(value) ? value : JSON.stringify(value));
+  }, text);
+}

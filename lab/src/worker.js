@@ -7,6 +7,7 @@
 import * as engine from "clearpipe-engine";
 import { Sender, makeHost } from "./host.js";
 import { Lane } from "./lane.js";
+import { withSets } from "./toml.js";
 
 const post = self.postMessage.bind(self);
 const later = self.setTimeout.bind(self);
@@ -22,6 +23,8 @@ globalThis.clearpipeHost = host.engine;
 
 /** How long a slice takes [ms]: messages are answered between two of them. */
 const SLICE_MS = 12;
+/** What the fluid engine may take for its curves [ms]. */
+const FLUID_MS = 3000;
 
 const lanes = new Map();
 let files;
@@ -80,12 +83,23 @@ const calls = {
     };
   },
   define: ({ source }) => define(source),
-  read: ({ toml }) => JSON.parse(engine.Lab.read("scenario.toml", toml, [], files, 1e6)),
-  open({ lane, toml }) {
+  read: ({ toml }) => read(toml),
+  /** The text with options as `--set` has them: in its lines if that says the same, else resolved. */
+  changed({ toml, sets }) {
+    const resolved = engine.Lab.resolve("scenario.toml", toml, sets, files);
+    try {
+      const text = withSets(toml, sets);
+      if (read(text).identity === read(resolved).identity) return text;
+    } catch {
+      // The lines of this text are not to be changed one by one.
+    }
+    return resolved;
+  },
+  open({ lane, toml, rep }) {
     stop(lane);
     close(lane);
     host.reset();
-    const opened = new Lane(engine, files, { toml });
+    const opened = new Lane(engine, files, { toml, rep });
     lanes.set(lane, opened);
     return opened.about;
   },
@@ -103,18 +117,23 @@ const calls = {
     schedule();
   },
   /** A run by itself, from its start to its end. */
-  whole({ toml, sets }) {
+  whole({ toml, sets, rep }) {
     host.reset();
-    const lane = new Lane(engine, files, { toml, sets });
+    const lane = new Lane(engine, files, { toml, sets, rep });
     let result = null;
     while (!result) ({ result } = lane.advance(SLICE_MS, clock));
     lane.free();
     return result;
   },
   packets: ({ lane, from, to, most }) => of(lane).lab.packets(from, to, most),
-  fluid: ({ lane }) => of(lane).lab.fluid(),
+  fluid({ lane }) {
+    const until = clock() + FLUID_MS;
+    return of(lane).lab.fluid(() => clock() < until);
+  },
   resolved: ({ lane }) => of(lane).lab.resolved(),
 };
+
+const read = (toml) => JSON.parse(engine.Lab.read("scenario.toml", toml, [], files, 1e6));
 
 function of(name) {
   const lane = lanes.get(name);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Lane } from "../src/lane.js";
 import { Sender } from "../src/host.js";
+import { withSets } from "../src/toml.js";
 import { engine, example, files, host, root } from "./engine.mjs";
 import { golden } from "./golden.mjs";
 
@@ -66,13 +67,50 @@ test("a link's packets add up to what its table says", () => {
 test("the fluid engine has a curve for XCP and says why it has none for others", () => {
   const lane = new Lane(engine, files, { toml: example("xcp-fig10") });
   assert.equal(lane.about.fluid, null);
-  const queue = lane.lab.fluid().find((series) => series.name === "queue_pkts");
-  assert.ok(queue.t.length > 100);
+  const { series, until } = lane.lab.fluid(() => true);
+  assert.equal(until, null);
+  assert.ok(series.find(({ name }) => name === "queue_pkts").t.length > 100);
+  assert.throws(() => lane.lab.fluid(() => false), /takes too long here/);
   const other = new Lane(engine, files, {
     toml: example("xcp-fig10"),
     sets: ["flows.fwd.protocol=bbr", "topology.queue=droptail"],
   });
   assert.match(other.about.fluid, /has no fluid form/);
+});
+
+/** A series' value at an instant that was sampled. */
+const value = (all, name, id, at) => {
+  const { t, id: ids, value: values } = all.find((one) => one.name === name);
+  const row = t.findIndex((time, k) => ids[k] === id && Math.abs(time - at) < 1e-9);
+  assert.ok(row >= 0, `${name} of ${id} at ${at} s`);
+  return values[row];
+};
+
+test("the fluid engine goes along with a branch to another rate, and with others up to it", () => {
+  const lane = new Lane(engine, files, { toml: example("xcp-fig10") });
+  const trunk = lane.lab.fluid(() => true).series;
+  const half = lane.branch(7, ["links.bottleneck.rate=22.5Mbps"]).lab.fluid(() => true);
+  assert.equal(half.until, null);
+  // Four flows at 45 Mb/s, five at half of that from 8 s on: the windows of an XCP flow follow the
+  // rate, and its shares are equal after 50 RTTs. A window is a share times 40 ms, in 1000 bytes.
+  assert.equal(value(half.series, "cwnd_pkts", 0, 6.9), value(trunk, "cwnd_pkts", 0, 6.9));
+  const share = (rate, flows) => (rate * 0.04) / 8000 / flows;
+  const at = (series) => value(series, "cwnd_pkts", 0, 9.9);
+  assert.ok(Math.abs(at(trunk) / share(45e6, 5) - 1) < 0.1, `${at(trunk)}`);
+  assert.ok(Math.abs(at(half.series) / share(22.5e6, 5) - 1) < 0.1, `${at(half.series)}`);
+  const buffer = lane.branch(7, ["links.bottleneck.buffer=20pkt"]).lab.fluid(() => true);
+  assert.equal(buffer.until, 7);
+  assert.deepEqual(at(buffer.series), at(trunk));
+});
+
+test("options are written into the text's lines where that says the same", () => {
+  const toml = example("xcp-fig10");
+  const sets = ["topology.rate=20Mbps", "flows.fwd.count=3", "seed=7", 'probe.series=["queue"]'];
+  const text = withSets(toml, sets);
+  assert.match(text, /^rate = "20Mbps"$/m);
+  assert.match(text, /^count = 3$/m);
+  const resolved = (one, options) => engine.Lab.resolve("scenario.toml", one, options, files);
+  assert.equal(resolved(text, []), resolved(toml, sets));
 });
 
 class Reno extends Sender {

@@ -60,9 +60,15 @@ class Run:
 def software() -> Software:
     """This installation."""
     about = importlib.metadata.metadata("clearpipe")
-    urls = dict(line.split(", ", 1) for line in about.get_all("Project-URL") or ())
     title = f"Clearpipe: {about['Summary'].partition(':')[0].lower()}"
-    return Software(about["Author"], title, cp.version(), urls.get("Homepage", ""))
+    return Software(about["Author"], title, cp.version(), url("Homepage"))
+
+
+def url(name: str) -> str:
+    """An address of the project, as the package's metadata call it; empty if they have none."""
+    lines = importlib.metadata.metadata("clearpipe").get_all("Project-URL") or ()
+    known: dict[str, str] = dict(line.split(", ", 1) for line in lines)
+    return known.get(name, "")
 
 
 def results(path: Path) -> list[Result]:

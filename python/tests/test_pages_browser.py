@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_lab_links
 import test_report_browser as browser
 from sweeping import BASE, call, write
 
@@ -107,7 +108,7 @@ READ = """
     head: drill.querySelector("h3").firstChild.textContent,
     rows: all("table tr", drill).map((tr) => all("th, td", tr).map((c) => c.textContent)),
     commands: all("code", drill).map((c) => c.textContent),
-    links: all("a", drill).map((a) => a.getAttribute("href")),
+    links: all("a:not(.lab)", drill).map((a) => a.getAttribute("href")),
     points: all("table.sortable tbody tr").map((tr) => all("th, td", tr).map((c) => c.textContent)),
   });
 """
@@ -137,6 +138,26 @@ def test_the_sweeps_page_tells_what_the_csv_has(swept: Path) -> None:
         of = [float(r["goodput_mean_bps"]) for r in runs(swept, rtt=rtt, protocol=row[1])]
         assert row[2] == "3"
         assert spread(of, "bps") in row
+
+
+LABS = """
+  all("#points tbody tr")[1].click();
+  setTimeout(() => tell({ labs: all("#drill a.lab").map((a) => a.href) }), 500);
+"""
+
+
+def test_a_points_runs_are_linked_to_the_lab(swept: Path) -> None:
+    links = look(swept / "report.html", LABS)["labs"]
+    rtt, protocol = "10ms", "cubic"
+    mine = runs(swept, rtt=rtt, protocol=protocol)
+    found = test_lab_links.unpacked(*(link.partition("#")[2] for link in links))
+    again = [
+        cp.run(lane["toml"], set=lane["sets"], rep=lane["rep"])
+        for one in found
+        for lane in one["lanes"]
+    ]
+    assert [one.fingerprint for one in again] == [row["fingerprint"] for row in mine]
+    assert len(again) == 3
 
 
 ROWS = """

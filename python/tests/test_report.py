@@ -84,6 +84,8 @@ def outline(text: str) -> Outline:
 
 
 def test_fetches_nothing(text: str) -> None:
+    # A link to the lab is followed by whoever presses it, and by nobody else.
+    text = re.sub(r'<a class="lab" href="https://[^"]*" rel="noopener">', "", text)
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!data:|#)""", text)
     assert not re.findall(r"url\((?!#)|@import|fetch\(|XMLHttpRequest|<link\b|<iframe", text)
 

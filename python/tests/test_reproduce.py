@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_lab_links
 import test_report_browser as browser
 from sweeping import call
 
@@ -609,6 +610,12 @@ def test_one_figure_end_to_end(tmp_path: Path) -> None:
     page = first["report.html"].decode()
     assert "clearpipe reproduce vcp:fig01 --scale quick" in page
     assert 'id="vcp-fig01-c1"' in page
+    # Its link to the lab holds the run of its first point.
+    (link,) = test_lab_links.links(page)
+    (linked,) = test_lab_links.unpacked(link.partition("#")[2])
+    ran = {cp.run(one["toml"], set=one["sets"]).fingerprint for one in linked["lanes"]}
+    metas = (tmp_path / "store").rglob("meta.json")
+    assert ran < {json.loads(meta.read_text("utf-8"))["fingerprint"] for meta in metas}
     rows = json.loads(call("reproduce", "--json", cwd=tmp_path).stdout)
     assert next(row["state"] for row in rows if row["id"] == "vcp-fig01").endswith("(quick)")
     # The scenario is one that `run` takes.

@@ -6,6 +6,8 @@ use scenario::{Every, Link, Of, Probe, Scenario, Series};
 use serde_json::{Value as Json, json};
 use units::Span;
 
+use crate::beside;
+
 /// What the lab records: inner variables only where flows are few.
 const FEW_FLOWS: u64 = 120;
 
@@ -45,13 +47,6 @@ pub fn probed(written: &Scenario, rows: u32) -> (&'static Scenario, Budget) {
     (Box::leak(Box::new(scenario)), budget)
 }
 
-/// The same for the fluid engine, which has no packets' inner variables.
-pub fn fluid(scenario: &Scenario) -> Scenario {
-    let mut scenario = scenario.clone();
-    scenario.probe.series.retain(|series| *series != Series::Sender);
-    scenario
-}
-
 /// The next longer of 1, 2 and 5 times a power of ten.
 fn nice(least: Span) -> Span {
     let mut decade = 1;
@@ -73,7 +68,7 @@ fn hops(scenario: &Scenario) -> f64 {
 }
 
 /// Network, flows, name and size of a run.
-pub fn described(scenario: &Scenario, budget: &Budget, warnings: &[String]) -> String {
+pub fn described(scenario: &Scenario, rep: u64, budget: &Budget, warnings: &[String]) -> String {
     let mut first_flow = 0;
     let mut groups = Vec::new();
     for group in &scenario.groups {
@@ -98,6 +93,7 @@ pub fn described(scenario: &Scenario, budget: &Budget, warnings: &[String]) -> S
         "duration_s": scenario.duration.as_secs(),
         "warmup_s": scenario.warmup.as_secs(),
         "seed": scenario.seed,
+        "rep": rep,
         "bottleneck": scenario.bottleneck,
         "data_bytes": scenario.packets.data_bytes,
         "links": scenario.links.iter().map(link).collect::<Vec<_>>(),
@@ -106,8 +102,8 @@ pub fn described(scenario: &Scenario, budget: &Budget, warnings: &[String]) -> S
         "prototypes": prototypes,
         "warnings": warnings,
         "parts": parts,
-        "identity": scenario::identity(scenario, &parts, scenario.seed, 0),
-        "fluid": fluid::check(&fluid(scenario)).map_or_else(|e| Json::from(e.to_string()), |()| Json::Null),
+        "identity": scenario::identity(scenario, &parts, scenario.seed, rep),
+        "fluid": fluid::check(&beside::formed(scenario)).map_or_else(|e| Json::from(e.to_string()), |()| Json::Null),
         "every_s": budget.every.as_secs(),
         "packet_hops_about": budget.packet_hops,
         "rows_about": budget.rows,

@@ -9,19 +9,21 @@
 //! JavaScript cannot.
 
 mod about;
+mod beside;
 mod host;
 mod packets;
 mod series;
 
 use std::path::Path;
 
-use js_sys::Array;
+use js_sys::{Array, Function, Object};
 use net::Run;
 use scenario::{Parsed, Scenario};
 use units::{Span, Time};
 use wasm_bindgen::prelude::*;
 
 use crate::about::Budget;
+use crate::beside::Past;
 
 /// Copies of a run that are kept: when there are more, every other one goes.
 const MOST_KEPT: usize = 40;
@@ -106,8 +108,8 @@ fn instant(at_s: f64) -> Time {
     Time::ZERO + Span::from_secs_f64(at_s.clamp(0.0, 1e7))
 }
 
-fn start_of(scenario: &'static Scenario) -> Run<'static> {
-    let mut run = Run::new(scenario, scenario.seed, 0);
+fn start_of(scenario: &'static Scenario, rep: u64) -> Run<'static> {
+    let mut run = Run::new(scenario, scenario.seed, rep);
     run.limit_packets(MOST_PACKETS);
     run
 }
@@ -119,6 +121,10 @@ pub struct Lab {
     written: &'static Scenario,
     /// The same with the lab's probes.
     scenario: &'static Scenario,
+    /// Which replication of the scenario's seed it is.
+    rep: u64,
+    /// Of a branch: what it was before.
+    past: Option<Past>,
     warnings: Vec<String>,
     budget: Budget,
     run: Run<'static>,
@@ -130,8 +136,8 @@ pub struct Lab {
 
 #[wasm_bindgen]
 impl Lab {
-    /// A run of the scenario in `text`, at time zero, that records about `rows` values of series at
-    /// most.
+    /// Replication `rep` of the scenario in `text`, at time zero, that records about `rows` values
+    /// of series at most.
     ///
     /// # Errors
     /// What is wrong with the scenario, with its line.
@@ -142,13 +148,15 @@ impl Lab {
         sets: Vec<String>,
         files: &Files,
         rows: u32,
+        rep: u32,
     ) -> Result<Lab, JsError> {
         let (written, warnings) = read(file_name, text, &sets, files)?;
         let (scenario, budget) = about::probed(written, rows);
-        let run = host::with(|| start_of(scenario));
+        let rep = u64::from(rep);
+        let run = host::with(|| start_of(scenario, rep));
         host::failure()?;
-        let kept = Vec::new();
-        Ok(Lab { written, scenario, warnings, budget, run, target: None, paused: true, kept })
+        let (target, paused, kept) = (None, true, Vec::new());
+        Ok(Lab { written, scenario, rep, past: None, warnings, budget, run, target, paused, kept })
     }
 
     /// Reads a scenario as [`Lab::new`] does, and says what a run of it would be; runs nothing.
@@ -164,12 +172,25 @@ impl Lab {
     ) -> Result<String, JsError> {
         let (written, warnings) = read(file_name, text, &sets, files)?;
         let (_, budget) = about::probed(written, rows);
-        Ok(about::described(written, &budget, &warnings))
+        Ok(about::described(written, 0, &budget, &warnings))
+    }
+
+    /// The text of a scenario with the options in `sets`, as TOML with nothing left to decide.
+    ///
+    /// # Errors
+    /// As [`Lab::new`].
+    pub fn resolve(
+        file_name: &str,
+        text: &str,
+        sets: Vec<String>,
+        files: &Files,
+    ) -> Result<String, JsError> {
+        Ok(read(file_name, text, &sets, files)?.0.to_toml())
     }
 
     /// Network, flows, name and size of the run, as JSON.
     pub fn described(&self) -> String {
-        about::described(self.written, &self.budget, &self.warnings)
+        about::described(self.written, self.rep, &self.budget, &self.warnings)
     }
 
     /// The scenario with nothing left to decide, as TOML.
@@ -243,7 +264,7 @@ impl Lab {
     ///
     /// # Errors
     /// Why the run was given up.
-    pub fn packets(&self, from_s: f64, to_s: f64, most: u32) -> Result<js_sys::Object, JsError> {
+    pub fn packets(&self, from_s: f64, to_s: f64, most: u32) -> Result<Object, JsError> {
         let (from, to) = (instant(from_s), instant(to_s));
         let seen = host::with(|| packets::between(self.at(from), self.scenario, (from, to), most));
         host::failure()?;
@@ -261,7 +282,8 @@ impl Lab {
             read("the branch", &self.written.to_toml(), &sets, &Files::default())?;
         let (scenario, budget) = about::probed(written, rows);
         let refused = |refused: net::Refused| said(format!("{}: {}", refused.key, refused.reason));
-        Run::check_branch((self.scenario, scenario), (scenario.seed, 0), at).map_err(refused)?;
+        Run::check_branch((self.scenario, scenario), (scenario.seed, self.rep), at)
+            .map_err(refused)?;
         let (run, copy) = host::with(|| {
             let mut run = self.at(at).branch(scenario).map_err(refused)?;
             run.pause_at(at);
@@ -271,17 +293,18 @@ impl Lab {
         })?;
         host::failure()?;
         let kept = vec![(at, copy)];
-        Ok(Lab { written, scenario, warnings, budget, run, target: Some(at), paused: true, kept })
+        let past = Some(Past { scenario: self.scenario, at });
+        let (rep, target) = (self.rep, Some(at));
+        Ok(Lab { written, scenario, rep, past, warnings, budget, run, target, paused: true, kept })
     }
 
-    /// The run of the fluid engine of the same scenario: its series.
+    /// What the fluid engine has beside this run, while `more` says true: `series`, and `until`
+    /// where they end before the run does [s].
     ///
     /// # Errors
-    /// What has no fluid form.
-    pub fn fluid(&self) -> Result<Array, JsError> {
-        let scenario = about::fluid(self.scenario);
-        let outcome = fluid::simulate(&scenario, scenario.seed, 0, &mut |_| true).map_err(said)?;
-        Ok(series::objects(outcome.tables.series))
+    /// What has no fluid form, and that `more` said false.
+    pub fn fluid(&self, more: &Function) -> Result<Object, JsError> {
+        beside::fluid(self.scenario, self.rep, self.past.as_ref(), more)
     }
 }
 
@@ -291,7 +314,7 @@ impl Lab {
         let before = self.kept.iter().rev().find(|(kept, _)| *kept <= at);
         let mut run = match before {
             Some((_, run)) => run.clone(),
-            None => start_of(self.scenario),
+            None => start_of(self.scenario, self.rep),
         };
         run.pause_at(at);
         while run.advance(net::WATCH_EVENTS) {}

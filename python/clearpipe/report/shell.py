@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import clearpipe as cp
 from clearpipe import units, whole
+from clearpipe.report import lab
 
 UPLOT = "uPlot.iife.min.js"
 
@@ -38,6 +39,7 @@ def page(template: str, title: str, scripts: Sequence[str], **context: Any) -> s
         script="\n".join(map(_asset, [*vendored, "page.js", *scripts])),
         with_uplot=with_uplot,
         units=units,
+        lab=lab,
         version=cp.version(),
         model=cp.model_version(),
         **context,

@@ -210,6 +210,15 @@
     const p = runs.point[run];
     return [study.command, ...axes.map((axis, i) => axis.sets[points[p][i]]), `--seed ${study.seed}`, `--rep ${runs.rep[run]}`].join(" ");
   }
+  // The run's link to the lab, which lab/src/share.js reads; a browser that cannot compress has none.
+  async function link(run) {
+    const { href, toml, sets, of } = study.lab, p = points[runs.point[run]];
+    const lane = { toml, label: "", sets: [...of.flatMap((axis, i) => axis[p[i]]), ...sets], rep: runs.rep[run] };
+    const stream = new Blob([JSON.stringify({ lanes: [lane] })]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const text = btoa(bytes.reduce((all, byte) => all + String.fromCharCode(byte), ""));
+    return `${href}#v1.${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  }
   function open(p) {
     hush();
     drill.textContent = "";
@@ -235,6 +244,11 @@
       one.append(" ", node("button", { type: "button", class: "copy", "data-copy": command(run) }, "Copy"), node("br"));
       const path = `${runs.id[run].slice(0, 2)}/${runs.id[run]}`;
       one.append(node("a", { href: `${study.href}/${path}/` }, `${study.store}/${path}`));
+      if (study.lab && "CompressionStream" in window) {
+        const lab = node("a", { class: "lab", rel: "noopener" }, "Open in the lab");
+        link(run).then((href) => { lab.href = href; });
+        one.append(" ", lab);
+      }
     }
     drill.append(node("p", { class: "note" }, "With --report behind, the command writes the run's own report; the directory has its tables and series."));
     head.focus();

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from clearpipe import statistics, units
-from clearpipe.report import shell
-from clearpipe.reproduce import claims, data, settings, work
+from clearpipe.report import lab, shell
+from clearpipe.reproduce import claims, data, runs, settings, work
 from clearpipe.reproduce.claims import Judged, Outcome, Reading
 from clearpipe.reproduce.data import Figure, Measure, Paper
 from clearpipe.reproduce.runs import Point
@@ -134,6 +134,8 @@ class Entry:
     errors: list[str]
     command: str
     only: str
+    lab: str
+    """The link that opens the first point of its first part, or nothing."""
     path: str
     ambiguities: Mapping[str, str]
 
@@ -163,6 +165,7 @@ def _entry(done: Done, base: str, figures: list[dict[str, Any]], drawn: bool) ->
         sorted(set(done.data.errors))[:5],
         command_of(done),
         _first_point(done),
+        _in_lab(done) if drawn else "",
         f"{base}/{figure.id}/{work.scenario_file(parts[0].name)}" if parts else "",
         {key: open_ones[key] for key in figure.ambiguities if key in open_ones},
     )
@@ -180,6 +183,18 @@ def _first_point(done: Done) -> str:
         if part.axis is not None:
             return _only(done, part.axis.name, str(part.axis.values[0]))
     return ""
+
+
+def _in_lab(done: Done) -> str:
+    """The link to the first point that was run, with as many schemes as the lab has room for."""
+    found = next((cell for cell in done.data.cells if cell.rep == 0), None)
+    part = next((one for one in done.data.parts if found and one.name == found.part), None)
+    if found is None or part is None or part.engine != "packet":
+        return ""
+    toml = runs.scenario(done.figure, part)
+    here = [c for c in done.data.of(part.name) if c.label == found.label and c.rep == 0]
+    lanes = [lab.Lane(toml, cell.scheme, cell.sets) for cell in here]
+    return lab.of(lanes[: lab.MOST_LANES])
 
 
 def _only(done: Done, axis: str, value: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clearpipe import measures, statistics, units
-from clearpipe.report import shell
+from clearpipe.report import lab, shell
 from clearpipe.sweep import metrics
 from clearpipe.sweep.results import Table
 from clearpipe.sweep.spec import Axis, Plot, Spec
@@ -55,6 +55,7 @@ def study(table: Table, shown: Sequence[str], folder: Path) -> dict[str, Any]:
         "t": {n: statistics.t_quantile(n - 1) for n in range(statistics.FEW, most + 1)},
         "seed": spec.seed,
         "command": command(spec),
+        "lab": _in_lab(spec),
         "store": table.store,
         "href": _way(table.store, folder),
     }
@@ -65,6 +66,26 @@ def command(spec: Spec) -> str:
     engine = "" if spec.engine == "packet" else f" --engine {spec.engine}"
     sets = "".join(f" --set {shlex.quote(one)}" for one in spec.sets)
     return f"clearpipe run {shlex.quote(spec.source.name)}{engine}{sets}"
+
+
+def _in_lab(spec: Spec) -> dict[str, Any] | None:
+    """What `report/study.js` makes links to the lab of, where that can run the scenario."""
+    if spec.engine != "packet" or not lab.address() or not lab.can_run(spec.source.text):
+        return None
+    return {
+        "href": lab.address(),
+        "toml": spec.source.text,
+        "sets": [*spec.sets, f"seed={spec.seed}"],
+        "of": [[_settings(axis, one) for one in axis.values] for axis in spec.axes],
+    }
+
+
+def _settings(axis: Axis, setting: Sequence[Any]) -> list[str]:
+    """What `run --set` takes for one setting of an axis."""
+    from clearpipe.sweep.spec import toml_value
+
+    pairs = zip(axis.keys, setting, strict=True)
+    return [f"{key}={toml_value(value)}" for key, value in pairs]
 
 
 def _way(store: str, folder: Path) -> str:
@@ -124,14 +145,9 @@ def _nothing(spec: Spec) -> Axis:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    from clearpipe.sweep.spec import toml_value
-
     found = axis.numbers()
     sets = [
-        " ".join(
-            f"--set {shlex.quote(f'{key}={toml_value(value)}')}"
-            for key, value in zip(axis.keys, setting, strict=True)
-        )
+        " ".join(f"--set {shlex.quote(one)}" for one in _settings(axis, setting))
         for setting in axis.values
     ]
     return {
