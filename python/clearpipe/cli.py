@@ -15,26 +15,23 @@ import typer
 
 from clearpipe import complete, terminal, units
 from clearpipe.attack.cli import attack
+from clearpipe.commands import App, InGroups
 from clearpipe.evaluate.cli import evaluate
 from clearpipe.exits import Terminated, reports_errors
 from clearpipe.linux.cli import app as linux
 from clearpipe.new_cli import new, schema
-from clearpipe.options import File, InGroups, Json, Quiet, Rep, Seed, Set, instant
+from clearpipe.options import File, Json, Quiet, Rep, Seed, Set, instant
 from clearpipe.reproduce.cli import reproduce
 from clearpipe.run_cli import run, say_stored
 from clearpipe.sweep.cli import app as sweeps
 from clearpipe.theory.cli import app as theory
 
-app = typer.Typer(
-    name="clearpipe",
-    help="Keep the pipe full and the queue empty: congestion control, simulated and compared.",
+app = App(
+    "clearpipe",
+    "Keep the pipe full and the queue empty: congestion control, simulated and compared.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 invalid scenario, 4 outside tolerance, "
     "5 the system lacks something, 75 stopped by --max-wall (a partial result), 130 interrupted, "
     "143 terminated.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 app.add_typer(sweeps, name="sweep")

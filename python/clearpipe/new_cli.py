@@ -20,7 +20,7 @@ from clearpipe.terminal import note, show
 if TYPE_CHECKING:
     from clearpipe.new import Wanted
 
-NewFile = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The file to write.")]
+NewFile = Annotated[Path | None, typer.Argument(metavar="FILE", help="The file to write.")]
 Protocols = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from clearpipe import complete, terminal
 from clearpipe.api import MAX_REP, MAX_SEED
+from clearpipe.commands import App
 
 KEPT = "finished runs are kept, and the same command continues"
 STORE = Path("results/store")
@@ -53,6 +53,7 @@ Seed = Annotated[
     typer.Option(
         min=0,
         max=MAX_SEED,
+        metavar="N",
         help="The seed of the experiment; default: the scenario's own.",
         rich_help_panel=WHICH,
     ),
@@ -120,7 +121,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progre
 # Of commands that do many runs into a store.
 StoreDir = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where all runs are kept.")]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: one per core.")
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Runs at a time; default: one per core."),
 ]
 Shard = Annotated[
     str | None,
@@ -152,33 +154,9 @@ SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**
 RATES = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 
 
-def group(name: str, about: str) -> typer.Typer:
-    """A command with commands of its own, with the house's settings."""
-    return typer.Typer(
-        name=name,
-        help=about,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-
-class InGroups(TyperCommand):
-    """A command whose help has its options in groups, those of their `rich_help_panel`."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Groups stand as their first options do; what has none is with `--help`, at the end."""
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            if record := param.get_help_record(ctx):
-                of_argument = "Arguments" if param.param_type_name == "argument" else "Options"
-                name = getattr(param, "rich_help_panel", None) or of_argument
-                groups.setdefault(name, []).append(record)
-        groups["Options"] = groups.pop("Options")
-        for name, records in groups.items():
-            with formatter.section(name):
-                formatter.write_dl(records)
+def group(name: str, about: str) -> App:
+    """A command with commands of its own."""
+    return App(name, about)
 
 
 def check_figure(figure: Path | None) -> None:

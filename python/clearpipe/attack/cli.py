@@ -55,7 +55,9 @@ def attack(  # noqa: PLR0913 - one for each option
         str | None,
         typer.Option(metavar="FILE:CLASS", help="Attack this class in Python; its code is run."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search and of its scenarios.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Of the search and of its scenarios.")
+    ] = 1,
     evaluations: Annotated[
         int, typer.Option(min=1, metavar="N", help="Scenarios to look at for each goal.")
     ] = 600,

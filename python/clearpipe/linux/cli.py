@@ -28,7 +28,7 @@ EPILOG = (
 )
 @reports_errors("what was made is removed")
 def shell(  # noqa: PLR0913 - one for each option
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run.")],
     *,
     rtt: Annotated[str, typer.Option(metavar="TIME", help="Two-way delay, such as 600ms.")],
     rate: Annotated[

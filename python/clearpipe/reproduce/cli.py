@@ -49,7 +49,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WHAT]...",
+            metavar="WHAT",
             help="all, papers (vcp) or figures (vcp:fig03). Omit it for a list.",
             show_default=False,
             autocompletion=complete.figures,

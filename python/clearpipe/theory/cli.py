@@ -133,9 +133,15 @@ def mlcp_feedback(  # noqa: PLR0913 - one for each option
     *,
     capacity: Capacity = "1Gbps",
     rtt: Rtt = "200ms",
-    kappa: Annotated[float, typer.Option(help="The stability coefficient.")] = 0.35,
-    additive: Annotated[int, typer.Option(min=0, help="Rounds of AI between cuts.")] = 5,
-    inverse: Annotated[int, typer.Option(min=0, help="Rounds of II between cuts.")] = 20,
+    kappa: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The stability coefficient.")
+    ] = 0.35,
+    additive: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Rounds of AI between cuts.")
+    ] = 5,
+    inverse: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Rounds of II between cuts.")
+    ] = 20,
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:

@@ -33,8 +33,12 @@ vcp_app = group("vcp", "VCP: its fluid model, and its equilibrium on a network."
 @reports_errors()
 def xcp_stability(  # noqa: PLR0913 - one for each option
     *,
-    alpha: Annotated[float, typer.Option(help="The gain of spare bandwidth.")] = 0.4,
-    beta: Annotated[float, typer.Option(help="The gain of the persistent queue.")] = 0.226,
+    alpha: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The gain of spare bandwidth.")
+    ] = 0.4,
+    beta: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The gain of the persistent queue.")
+    ] = 0.226,
     rtt: Rtt = "80ms",
     capacity_error: Annotated[
         float | None,
@@ -115,9 +119,13 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
     capacity: Capacity = "150Mbps",
     rtt: Rtt = "80ms",
     flows: Flows = 50,
-    kappa: Annotated[float, typer.Option(help="The stability coefficient.")] = 0.25,
-    alpha: Annotated[float, typer.Option(help="The additive increase per RTT, in packets.")] = 1.0,
-    gamma: Annotated[float, typer.Option(help="The target utilization.")] = 0.98,
+    kappa: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The stability coefficient.")
+    ] = 0.25,
+    alpha: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The additive increase per RTT, in packets.")
+    ] = 1.0,
+    gamma: Annotated[float, typer.Option(metavar="NUMBER", help="The target utilization.")] = 0.98,
     packet: Packet = "1000B",
     rtts: Rtts = None,
     t_rho: Annotated[
