@@ -71,11 +71,17 @@ def test_shuffling_and_rounds() -> None:
 
 
 def test_a_gain_margin_is_where_the_phase_margin_ends() -> None:
-    path = aqm.Path(3750.0, 0.246, 60)
-    for name in ("red", "rem", "pi"):
-        margin = edges.queue_gain_margin(name, path)
-        stable = aqm.margin(name, path).stable
-        assert (margin > 1) == stable, name
+    for path in (aqm.Path(3750.0, 0.246, 60), aqm.Path(300.0, 0.05, 20)):
+        for name in ("red", "rem", "pi", "vq", "avq"):
+            margin = edges.queue_gain_margin(name, path)
+            stable = aqm.margin(name, path).stable
+            assert (margin > 1) == stable, name
+    # A virtual queue is one pole and a delay, K12/(s + K11) exp(-s d): its phase is -180 degrees
+    # where w d + atan(w/K11) = pi. 750 packets/s per flow and 100 ms: K12 = 2/3 * 735 = 490,
+    # K11 = 1/(735 * 0.01) = 0.13605, so w = (pi/2 + 0.13605/w)/0.1 = 15.794 within a step of the
+    # grid, and the margin w/490.
+    margin = edges.queue_gain_margin("vq", aqm.Path(7500.0, 0.1, 10))
+    assert margin == pytest.approx(15.794 / 490, rel=1e-3)
 
 
 def test_the_command_prints_them() -> None:

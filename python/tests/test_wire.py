@@ -135,6 +135,8 @@ def carried(area: bytes) -> tuple[str, Fields] | None:
     for kind, contents in options(area):
         if kind == 253 and len(contents) >= 2:
             name, length, read = HEADERS.get(int.from_bytes(contents[:2], "big"), ("", -1, tfrc))
+            if length < 0:
+                continue  # another experiment's
             if length != len(contents) - 2:
                 return None
             fields = read(contents[2:])

@@ -128,7 +128,8 @@ pub struct ProtocolInfo {
     pub variables: &'static [Variable],
     /// The fields of its header.
     pub header: &'static [Variable],
-    /// The type of its header; `None` where the ECN bits or TCP's fields are all.
+    /// The type of its header, which tells the queues that can stand in for its own; `None` where
+    /// the ECN bits or TCP's fields are all, and of a header that is [`Header::COMMON`].
     pub reads: Option<TypeId>,
 }
 
@@ -151,13 +152,13 @@ pub struct QueueInfo {
     pub presets: &'static [Preset],
     /// Its inner variables that a probe shows.
     pub variables: &'static [Variable],
-    /// The type of the header that it reads, if it reads one.
+    /// The type of the header that it reads, as [`ProtocolInfo::reads`].
     pub reads: Option<TypeId>,
 }
 
-/// The type of a header that has fields.
+/// The type of a header that has fields, which mean the same to all that have it.
 fn kind_of<H: Header + 'static>() -> Option<TypeId> {
-    (!H::VARIABLES.is_empty()).then(TypeId::of::<H>)
+    (!H::VARIABLES.is_empty() && !H::COMMON).then(TypeId::of::<H>)
 }
 
 /// Is a header with fields in those of TCP and IP?

@@ -91,6 +91,9 @@ pub trait Header: Copy + Default + Debug + PartialEq {
     const WIRE_BYTES: usize;
     /// What [`Header::probe`] shows, in its order.
     const VARIABLES: &'static [Variable] = &[];
+    /// Have schemes it in common that mean different things by its fields? Then no scheme's queue
+    /// can stand in for another's.
+    const COMMON: bool = false;
     /// Writes the wire form into the first [`Header::WIRE_BYTES`] bytes of `wire`.
     fn encode(&self, wire: &mut [u8]);
     /// Reads the wire form; `None` when it is too short or makes no sense.

@@ -242,6 +242,7 @@ fn tcp_header(body: &[u8]) -> Option<&[u8]> {
 }
 
 /// The first option with a protocol's header: where the header is, its length and what it says.
+/// Options of other experiments are passed over (RFC 6994, section 3).
 fn find_option(header: &[u8]) -> Option<(usize, usize, AnyHeader)> {
     let mut at = TCP_MIN;
     loop {
@@ -260,12 +261,11 @@ fn find_option(header: &[u8]) -> Option<(usize, usize, AnyHeader)> {
         if option[0] == KIND_EXPERIMENT && length >= 4 {
             let exid = u16::from_be_bytes([option[2], option[3]]);
             let wire = &option[4..];
-            return match AnyHeader::decode(exid, wire) {
-                Some(found) if found.wire_bytes() == wire.len() => {
-                    Some((at + 4, wire.len(), found))
-                }
-                _ => None,
-            };
+            if AnyHeader::EXIDS.contains(&exid) {
+                return AnyHeader::decode(exid, wire)
+                    .filter(|found| found.wire_bytes() == wire.len())
+                    .map(|found| (at + 4, wire.len(), found));
+            }
         }
         at += length;
     }

@@ -88,7 +88,11 @@ def margin(aqm: Aqm, path: Path, tuning: Tuning = Tuning()) -> Margin:
 
 
 def open_loop(aqm: Aqm, omega: Array, path: Path, tuning: Tuning = Tuning()) -> Complex:
-    """The loop of TCP with RED, REM or PI at j omega [1/s], without its delay."""
+    """The loop of TCP with this AQM at j omega [1/s], without its delay."""
+    if aqm in ("vq", "avq"):
+        k, s = rates(path, tuning.gamma), 1j * omega
+        alpha = tuning.avq_alpha if aqm == "avq" else 0.0
+        return np.asarray((k.k12 * s + alpha * k.k2) / (s * (s + k.k11)))
     return np.asarray(_window(omega, path) * _controller(aqm, omega, path, tuning))
 
 

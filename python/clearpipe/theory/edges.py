@@ -120,7 +120,7 @@ def scalable_edge(alpha: float = 1.0, count: int = 3) -> Edge:
 
 
 def queue_gain_margin(name: aqm.Aqm, path: aqm.Path) -> float:
-    """What the loop of TCP with RED, REM or PI may be multiplied with before the edge.
+    """What the loop of TCP with this AQM may be multiplied with before the edge.
 
     1 / |L| where its phase is -180 degrees the first time.
     """

@@ -315,7 +315,7 @@ def edges(
         "root2": "root 2",
         "root3": "root 3",
     }
-    names: tuple[queues.Aqm, ...] = ("red", "rem", "pi")
+    names: tuple[queues.Aqm, ...] = ("red", "rem", "pi", "vq", "avq")
     beside = [
         [one.upper(), told.stable, told.phase_rad, loops.queue_gain_margin(one, path)]
         for one in names

@@ -162,6 +162,31 @@ fn options_that_make_no_sense_are_no_header() {
     }
 }
 
+/// Options of other experiments (RFC 6994) may stand before a header; of two headers the first
+/// counts, and is the one written to.
+#[test]
+fn the_first_header_counts_and_other_experiments_are_passed_over() {
+    let header = |feedback| XcpHeader { cwnd: 1.0, rtt: 0.1, feedback };
+    let (one, two) = (xcp_option(0, &header(1.0)), xcp_option(0, &header(2.0)));
+    let foreign = [253, 6, 0x12, 0x34, 7, 7, 1, 1];
+    let short = [253, 4, 0x58, 0x43];
+    let granted = |options: &[u8]| match read(&tcp(0, options, b"x"), None).expect("IPv4").header {
+        AnyHeader::Xcp(header) => Some(header.feedback),
+        _ => None,
+    };
+    assert_eq!(granted(&foreign), None);
+    assert_eq!(granted(&[&foreign[..], &one].concat()), Some(1.0));
+    // An ExID of ours without a header's length: the packet counts as one without.
+    assert_eq!(granted(&[&short[..], &two].concat()), None);
+    let both = tcp(0, &[&one[..], &two].concat(), b"x");
+    let mut packet = both.clone();
+    let seen = read(&packet, None).expect("IPv4");
+    assert!(write(&mut packet, &seen, Ecn::NotCapable, &AnyHeader::Xcp(header(0.5))));
+    assert!(tcp_sum_right(&packet));
+    // The second one, behind the IP header, TCP's 20 bytes and the first, is as it was.
+    assert_eq!((granted(&packet[40..80]), &packet[60..80]), (Some(0.5), &both[60..80]));
+}
+
 #[test]
 fn dpcps_numbers_and_bmccs_identification_are_read_where_a_queue_wants_them() {
     let packet = tcp(1, &[], b"x");

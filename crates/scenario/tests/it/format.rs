@@ -398,6 +398,27 @@ fn odd_scenarios_are_warned_of() {
         warn("xcp-fig10", &["topology.queue=red"]),
         ["flows.fwd: protocol \"xcp\" needs queue \"xcp\", which is not on link \"bottleneck\""]
     );
+    // Schemes that have a header in common do not read each other's.
+    for (host, queue) in
+        [("erica", "osu"), ("osu", "charny"), ("charny", "erica"), ("dpcp", "mpcp")]
+    {
+        let kinds = [host, queue].map(|kind| format!("kind='{kind}'"));
+        let (own, other) = (&kinds[0], &kinds[1]);
+        let host_is = format!("protocols.host={{ {own} }}");
+        let pair = |queue: &str| {
+            warn("any-protocol", &[&host_is, &format!("queues.router={{ {queue} }}")])
+        };
+        assert_eq!(
+            pair(other),
+            [format!(
+                "flows.ftp: protocol \"{host}\" needs queue \"{host}\", which is not on link \"bottleneck\""
+            )]
+        );
+        assert_eq!(pair(own), [""; 0]);
+    }
+    // A variant of XCP's router serves XCP.
+    let variant = ["protocols.host.kind=xcp", "queues.router.kind=xcp-integer"];
+    assert_eq!(warn("any-protocol", &variant), [""; 0]);
     assert_eq!(
         warn("xcp-fig10", &["flows.fwd.access_rate=10Mbps"]),
         ["flows.fwd: the access rate of 10Mbps is below the 45Mbps of link \"bottleneck\""]

@@ -40,6 +40,7 @@ impl Header for RmCell {
         Variable::new("h_er", "bytes/s", "ER, the rate asked for, then granted"),
         Variable::new("h_laf", "", "load adjustment factor (OSU) or mark (Charny)"),
     ];
+    const COMMON: bool = true;
 
     fn encode(&self, wire: &mut [u8]) {
         // Float-to-integer casts saturate.

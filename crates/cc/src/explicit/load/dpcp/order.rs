@@ -111,6 +111,8 @@ impl Header for DpcpHeader {
         Variable::new("h_ack", "", "TCP's acknowledgment number field; above h_seq in an LSP"),
         Variable::new("h_stale", "", "1 where a tie made the checksum wrong"),
     ];
+    /// MPCP's chains may be longer than DPCP's pairs.
+    const COMMON: bool = true;
 
     fn encode(&self, _: &mut [u8]) {}
 
