@@ -121,7 +121,7 @@ def test_figures_are_drawn(command: str) -> None:
         ("theory response --packet 0B", 2, "--packet: 0B is not allowed (allowed: above 0)"),
         ("theory response --loss 2", 3, "loss: allowed is above 0 and below 1"),
         ("theory maxmin nowhere.toml", 3, "nowhere.toml: no such scenario file"),
-        ("theory aqm --figure a.bmp", 3, "a.bmp: a figure ends in .png, .svg, .pdf"),
+        ("theory aqm --figure a.bmp", 3, "a.bmp: a figure's name ends in .png, .svg, .pdf"),
     ],
 )
 def test_bad_input_gets_one_clear_error(command: str, expected: int, told: str) -> None:
