@@ -170,7 +170,7 @@ def test_a_file_that_changes_ends_the_sweep(tmp_path: Path) -> None:
         runner.Options(),
         Changing(),
     )
-    with pytest.raises(RunError, match="the scenario or a file that it names changed"):
+    with pytest.raises(RunError, match="the scenario or a file that it names has changed"):
         again.run()
     assert seals(tmp_path / "store") == {}
 
@@ -409,7 +409,7 @@ def test_jobs_are_no_option_of_dask(tmp_path: Path) -> None:
     file = write(tmp_path, SMALL)
     options = ["--executor", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", 2]
     out = call("sweep", "run", file, *options, cwd=tmp_path, expect=2)
-    assert "--jobs goes with --executor local" in out.stderr
+    assert "--jobs needs --executor local" in out.stderr
 
 
 def edit(path: Path, old: str, new: str) -> None:
