@@ -243,9 +243,9 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
 
 def _check_reps(rep: int, reps: int | None, until: str | None) -> None:
     if reps is not None and until is not None:
-        raise ConfigError("reps, until: give one of them", key="reps")
+        raise ConfigError("reps, until: give only one of them", key="reps")
     if rep:
-        raise ConfigError("rep: goes with neither reps nor until, which begin at 0", key="rep")
+        raise ConfigError("rep: cannot be combined with reps or until, which start at 0", key="rep")
     if reps is not None and not 1 <= reps <= MAX_REPS:
         raise ConfigError(f"reps: {reps} is out of range (allowed: 1 to {MAX_REPS})", key="reps")
 
@@ -268,10 +268,10 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     check_engine(engine)
     if recording.wanted and engine == "fluid":
         key = "capture" if recording.capture else "trace"
-        raise ConfigError(f"{key}: the {engine} engine has no packets to write down", key=key)
+        raise ConfigError(f"{key}: the {engine} engine has no packets to record", key=key)
     if recording.wanted and out is None:
         key = "capture" if recording.capture else "trace"
-        raise ConfigError(f"{key}: needs out, the directory that the files go to", key=key)
+        raise ConfigError(f"{key}: needs out, the directory for the files", key=key)
     if engine == "linux":
         from clearpipe.linux import engine as linux
 
@@ -308,7 +308,7 @@ def check_engine(engine: str) -> None:
     """Raise ConfigError unless there is an engine of that name."""
     if engine not in ENGINES:
         known = ", ".join(ENGINES[:-1]) + f" and {ENGINES[-1]}"
-        raise ConfigError(f"no engine is called {engine}; there are {known}", key="engine")
+        raise ConfigError(f"unknown engine {engine} (allowed: {known})", key="engine")
 
 
 def _check(name: str, value: int, most: int) -> None:
@@ -419,9 +419,7 @@ def source(scenario: Scenario | Source) -> Source:
             return Source(f"<{type(scenario).__name__}>", scenario.to_toml())
         if not isinstance(scenario, Mapping):
             kind = type(scenario).__name__
-            raise ConfigError(
-                f"a scenario is a file, a text, a mapping or a Scenario; {kind} is none of them"
-            )
+            raise ConfigError(f"a scenario is a file, a text, a mapping or a Scenario; not {kind}")
         return Source("<mapping>", values.toml(scenario))
     if isinstance(scenario, str) and "\n" in scenario:
         return Source("<text>", scenario)

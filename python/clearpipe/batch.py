@@ -228,13 +228,13 @@ def _find(job: Job) -> Done | None:
         return None
     result = cp.load(job.out)
     if not same_run(result, job):
-        raise RunError(f"{job.out}: holds the result of another run; --force replaces it")
+        raise RunError(f"{job.out}: contains the result of another run; --force replaces it")
     if job.recording.wanted:
         there = recorded(job.out)
         if there is None or there["wanted"] != job.recording.check(job.source, job.sets):
             raise RunError(
-                f"{job.out}: holds this run's result without these captures or this trace; "
-                "--force runs it again"
+                f"{job.out}: contains this run's result without these captures or this "
+                "trace; --force runs it again"
             )
     # The run is the same whichever link its numbers are of.
     named = _document(job.toml).get("bottleneck")

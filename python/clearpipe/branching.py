@@ -41,7 +41,7 @@ def branch(  # noqa: PLR0913 - keywords
     Raises ConfigError, with the key, for a change that would have made the past another one.
     """
     if not variants:
-        raise ConfigError("variants: there is none to go on with", key="variants")
+        raise ConfigError("variants: none given; name at least one", key="variants")
     if not 0 <= at < 1e7:
         raise ConfigError(f"branch_at: {at:g} s is not within a run", key="branch_at")
     names = list(variants)
@@ -74,7 +74,7 @@ def branch(  # noqa: PLR0913 - keywords
 
 def _check_name(name: str) -> None:
     if re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", name) is None:
-        raise ConfigError(f"variant {name!r}: a name has letters, digits and . _ + - only")
+        raise ConfigError(f"variant {name!r}: a name may contain only letters, digits and . _ + -")
 
 
 def _texts(changes: Changes) -> list[str]:

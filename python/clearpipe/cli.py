@@ -103,8 +103,8 @@ def explain(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Show what a flow's sender and the routers on its path knew and did at an instant.
 
-    The run is repeated up to that instant. A result directory knows its own seed and replication; a
-    scenario file takes --set, --seed and --rep as `run` does.
+    The run is repeated up to that instant. A result directory has its own seed and replication; a
+    scenario file takes --set, --seed and --rep, as for `run`.
     """
     from clearpipe import explain as telling
 
@@ -222,12 +222,12 @@ def compare(
 ) -> None:
     """Compare two results or two sets of replications.
 
-    Runs are paired by seed and replication, and from three pairs on the 95 % interval of the
-    difference is shown (paired t). Sides without a common seed and replication are compared as two
-    samples (Welch's t), and --tol is then refused. The columns are those of the links table, and
+    Runs are paired by seed and replication; three or more pairs give the 95 % interval of the
+    difference (paired t). Sides without a common seed and replication are compared as two samples
+    (Welch's t), which does not allow --tol. The columns are those of the links table, and
     for groups goodput_min_bps, goodput_mean_bps, goodput_max_bps, jain_index_ratio, fct_mean_s,
     timeouts and so on. `abs` bounds |B - A|, `rel` bounds |B - A| / |A|; with both, either may
-    hold. Every pair must be within.
+    hold. Every pair must be within the tolerance.
     """
     from clearpipe import compare as comparing
     from clearpipe.errors import ToleranceError
@@ -258,8 +258,8 @@ def cite(
 ) -> None:
     """Say how to cite Clearpipe, and a result with its fingerprint.
 
-    With RESULT: the run, what makes it again and shows that it is the same, and the sources of the
-    protocols and queues that it uses.
+    With RESULT: the run, the command that repeats it, the fingerprint that proves it is the same,
+    and the sources of the protocols and queues that it uses.
     """
     from clearpipe import cite as citing
 
@@ -279,7 +279,7 @@ def doctor(
         bool,
         typer.Option(
             "--measure",
-            help="Also measure the emulator: how exact its delays are, and how fast it is.",
+            help="Also measure the emulator: how accurate its delays are, and how fast it is.",
         ),
     ] = False,
 ) -> None:

@@ -14,7 +14,8 @@ A tolerance file is TOML with a table for each result table and a line for each 
     goodput_mean_bps = { rel = 0.05 }
     jain_index_ratio = { abs = 0.01 }
 
-`abs` bounds |B - A| in the column's unit, `rel` bounds |B - A| / |A|. Every pair must be within.
+`abs` bounds |B - A| in the column's unit, `rel` bounds |B - A| / |A|. Every pair
+must be within the tolerance.
 """
 
 from __future__ import annotations
@@ -151,14 +152,14 @@ def load_side(path: Path) -> Side:
     else:
         found = sorted(p.parent for p in path.glob("*/meta.json") if p.parent.name[0] != ".")
     if not found:
-        raise ConfigError(f"{path}: holds no result", file=str(path))
+        raise ConfigError(f"{path}: no result in it", file=str(path))
     side: Side = {}
     for directory in found:
         result = cp.load(directory)
         meta = result.meta
         key = (meta["name"], meta["seed"], meta["rep"])
         if key in side:
-            raise ConfigError(f"{directory}: {_told(key)} is there twice", file=str(directory))
+            raise ConfigError(f"{directory}: {_told(key)} appears twice", file=str(directory))
         side[key] = result
     return side
 
@@ -350,7 +351,9 @@ def read_bounds(path: Path) -> Bounds:
     bounds: Bounds = {}
     for table, columns in content.items():
         if table not in SHOWN or not isinstance(columns, dict):
-            raise ConfigError(f"{path}: {table}: the tables are links and groups", file=str(path))
+            raise ConfigError(
+                f"{path}: {table}: unknown table (allowed: links, groups)", file=str(path)
+            )
         for column, bound in columns.items():
             bounds[table, column] = _bound(path, f"{table}.{column}", bound)
     return bounds

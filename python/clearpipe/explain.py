@@ -39,7 +39,7 @@ def explain(  # noqa: PLR0913 - keywords
     """
     if isinstance(run, str | PathLike) and "\n" not in fspath(run) and Path(run).is_dir():
         if seed is not None or rep or set:
-            raise ConfigError(f"{run}: a result has its own seed, rep and keys")
+            raise ConfigError(f"{run}: a result has its own seed, replication and keys")
         source, seed, rep = stored(Path(run), at)
         code = _named_code(source.text)
         if code and not run_code:
@@ -49,7 +49,7 @@ def explain(  # noqa: PLR0913 - keywords
                 key="run_code",
             )
         if code and api.parts(source) != cp.load(run).meta["parts"]:
-            raise RunError(f"{run}: its code was another one: {', '.join(code)}")
+            raise RunError(f"{run}: its code has changed since: {', '.join(code)}")
     else:
         source = api.source(run)
     if not 0 <= flow < 2**32:
@@ -76,7 +76,7 @@ def stored(directory: Path, at: float) -> tuple[api.Source, int, int]:
         )
     if other := api.outdated(meta):
         raise RunError(
-            f"{directory}: made by {other}, and what is here now gives other numbers; run the "
+            f"{directory}: made by {other}, and this version gives other numbers; run the "
             "scenario again"
         )
     if "branched_from" in meta:

@@ -64,7 +64,7 @@ def new(  # noqa: PLR0913 - one for each option
         str | None, typer.Option(metavar="SIZE", help="The link's buffer: 1bdp, 100pkt, 1MB.")
     ] = None,
     flows: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many flows, such as 10.")
+        int | None, typer.Option(min=1, metavar="N", help="The number of flows, such as 10.")
     ] = None,
     duration: Annotated[
         str | None, typer.Option(metavar="TIME", help="The simulated time, such as 60s.")
@@ -115,14 +115,14 @@ def new(  # noqa: PLR0913 - one for each option
     if asks and file is None:
         path = Path(typer.prompt("File", default="mine.toml", err=True))
     if path.exists() and not force:
-        raise typer.BadParameter(f"{path} is there already; --force replaces it")
+        raise typer.BadParameter(f"{path} already exists; --force replaces it")
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem) or "mine"
     wanted = replace(making.Wanted(), name=stem, **said)
     if asks:
         wanted = _asked(wanted)
     if reps is not None and not wanted.sweeps:
         raise typer.BadParameter(
-            "--reps is of a sweep's points, and nothing varies here: give --vary or several "
+            "--reps applies to a sweep, and nothing varies here: give --vary or several "
             f"--protocol, or run the scenario with clearpipe run {path} --reps {reps}"
         )
     text = making.text(wanted, str(path), schema)
@@ -193,7 +193,7 @@ def _place_schema(path: Path, force: bool) -> None:
     """Writes the schema, over an older one, too, but over nothing else."""
     own = _schema()
     if path.exists() and not force and _title(path.read_text(encoding="utf-8")) != _title(own):
-        raise typer.BadParameter(f"{path} is there already, and no schema of Clearpipe's")
+        raise typer.BadParameter(f"{path} already exists and is not a schema of Clearpipe's")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(own, encoding="utf-8")
 

@@ -128,7 +128,7 @@ Shard = Annotated[
     str | None,
     typer.Option(
         metavar="I/N",
-        help="Only the I-th of N equal parts, I from 0: one for each task of a Slurm array or an "
+        help="Only the Ith of N equal parts, I from 0: one for each task of a Slurm array or an "
         "indexed job.",
     ),
 ]

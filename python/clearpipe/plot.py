@@ -177,7 +177,7 @@ class Plot:
             return self._result.series(name)
         asked = tomllib.loads(self._result.scenario_toml).get("probe", {}).get("series", [])
         if probe in asked:
-            raise ConfigError(f"the run has no value of {probe}: nothing was there to record")
+            raise ConfigError(f"the run has no value of {probe}: there was nothing to record")
         wanted = ", ".join(f'"{entry}"' for entry in [*asked, probe])
         raise ConfigError(
             f"the run did not record {probe}: add it to the scenario's [probe], "

@@ -57,8 +57,8 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="The result directory (with --reps: the one that holds them). HASH identifies the "
-        "resolved scenario, so each gets its own directory.",
+        help="The result directory (with --reps: the directory of all replications). HASH "
+        "identifies the resolved scenario, so each scenario gets its own directory.",
         show_default="results/NAME-HASH/seedS-repR",
         rich_help_panel=RESULT,
     ),
@@ -184,7 +184,7 @@ def run(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Run a scenario and print its results; with several replications, means and intervals.
 
-    A result that is already there is shown instead of being computed again.
+    An existing result is shown instead of being computed again.
     """
     from clearpipe import batch
 

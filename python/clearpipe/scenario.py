@@ -155,7 +155,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AbcProtocol(Model):
-    """ABC: each packet accelerates or brakes; a window of CUBIC for other bottlenecks."""
+    """ABC: each packet says accelerate or brake; CUBIC's window for other bottlenecks."""
 
     kind: Literal["abc"] = "abc"
     additive: float | None = None
@@ -197,7 +197,7 @@ class AbcQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AimdQueueProtocol(Model):
-    """AIMD whose cut is RTTmin/RTTmax, so that small buffers keep the link full."""
+    """AIMD that decreases to RTTmin/RTTmax, so that small buffers keep the link full."""
 
     kind: Literal["aimd-queue"] = "aimd-queue"
     beta_max: float | None = None
@@ -306,7 +306,7 @@ class AvqQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Bbr3Protocol(Model):
-    """BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s."""
+    """BBR version 3: bounded by losses above 2 %, leaves headroom, probes every 2 to 3 s."""
 
     kind: Literal["bbr3"] = "bbr3"
     beta: float | None = None
@@ -341,7 +341,7 @@ class Bbr3Protocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BbrProtocol(Model):
-    """BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most."""
+    """BBR version 1: paces at the bottleneck's rate, with at most two BDPs in flight."""
 
     kind: Literal["bbr"] = "bbr"
     aggregation: bool | None = None
@@ -458,7 +458,7 @@ class BlueQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class BmccProtocol(Model):
-    """BMCC: a load factor told bit by bit, each packet's IP identification being a threshold."""
+    """BMCC: a load factor sent bit by bit, with each packet's IP identification as threshold."""
 
     kind: Literal["bmcc"] = "bmcc"
     alpha: float | None = None
@@ -516,7 +516,7 @@ class CdfSize(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CharnyProtocol(Model):
-    """Explicit rates by consistent marking: what flows held elsewhere leave, in equal parts."""
+    """Explicit rates by consistent marking: equal parts of what flows limited elsewhere leave."""
 
     kind: Literal["charny"] = "charny"
     recovery: (
@@ -538,7 +538,7 @@ class CharnyQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChokeQueue(Model):
-    """CHOKe: an arrival and a random waiting packet of its flow are dropped."""
+    """CHOKe: drops an arrival and a random waiting packet if both are of one flow."""
 
     kind: Literal["choke"] = "choke"
     max_p: float | None = None
@@ -601,7 +601,7 @@ class CompoundProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CopaProtocol(Model):
-    """Copa: a target rate by the queueing delay; competes where others fill the buffer."""
+    """Copa: a target rate from the queueing delay; competes if others fill the buffer."""
 
     kind: Literal["copa"] = "copa"
     delta: float | None = None
@@ -717,7 +717,7 @@ class CubicProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DctcpProtocol(Model):
-    """DCTCP: a cut in proportion to the share of marked packets."""
+    """DCTCP: a decrease in proportion to the share of marked packets."""
 
     kind: Literal["dctcp"] = "dctcp"
     alpha_0: float | None = None
@@ -745,7 +745,7 @@ class DctcpProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DecbitProtocol(Model):
-    """DECbit: half of the bits of every second window decide."""
+    """DECbit: the majority of the bits in every second window decides."""
 
     kind: Literal["decbit"] = "decbit"
     cutoff: float | None = None
@@ -830,9 +830,7 @@ class DpcpProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DpcpQueue(Model):
-    """DPCP's load factor in nine levels, two bits to the first packet of a pair and two to the
-    second.
-    """
+    """DPCP's load factor in nine levels, two bits in each packet of a pair."""
 
     kind: Literal["dpcp"] = "dpcp"
     a: float | None = None
@@ -857,21 +855,21 @@ class DpcpQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DropfrontQueue(Model):
-    """First in first out, an arrival beyond the limit drops from the front."""
+    """First in, first out; an arrival beyond the limit drops from the front."""
 
     kind: Literal["dropfront"] = "dropfront"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DroptailQueue(Model):
-    """First in first out, arrivals beyond the limit are dropped."""
+    """First in, first out; arrivals beyond the limit are dropped."""
 
     kind: Literal["droptail"] = "droptail"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DrrQueue(Model):
-    """Deficit round robin over flows or groups, drops from the longest queue."""
+    """Deficit round robin over flows or groups; drops from the longest queue."""
 
     kind: Literal["drr"] = "drr"
     by: Literal["flow", "group", "acks"] | None = None
@@ -892,7 +890,7 @@ class DrrQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dualpi2Queue(Model):
-    """L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'."""
+    """L4S's coupled dual queue: classic packets picked with p'^2, scalable ones with k p'."""
 
     kind: Literal["dualpi2"] = "dualpi2"
     alpha: float | None = None
@@ -983,7 +981,7 @@ class Dumbbell(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EricaProtocol(Model):
-    """ERICA: the larger of a fair share and of the rate over the load."""
+    """ERICA: the larger of the fair share and the rate over the load."""
 
     kind: Literal["erica"] = "erica"
     recovery: (
@@ -994,7 +992,7 @@ class EricaProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EricaQueue(Model):
-    """ERICA's switch: load, active flows, and the largest grant of the interval before."""
+    """ERICA's switch: load, active flows, and the largest grant of the previous interval."""
 
     kind: Literal["erica"] = "erica"
     delta: float | None = None
@@ -1018,7 +1016,7 @@ class EveryLoss(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FastProtocol(Model):
-    """FAST TCP: keeps alpha packets of its own in the queues."""
+    """FAST TCP: keeps alpha packets in the queues."""
 
     kind: Literal["fast"] = "fast"
     alpha: float | None = None
@@ -1235,7 +1233,7 @@ class HstcpProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HtcpProtocol(Model):
-    """H-TCP: an increase that grows with the time since the last loss, adaptive backoff."""
+    """H-TCP: the increase grows with the time since the last loss; adaptive backoff."""
 
     kind: Literal["htcp"] = "htcp"
     bandwidth_switch: bool | None = None
@@ -1509,7 +1507,7 @@ class IxcpQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class JerseyProtocol(Model):
-    """TCP-Jersey: a window by the estimated bandwidth where routers warn, no cut where not."""
+    """TCP-Jersey: the estimated bandwidth sets the window if routers warn; other losses do not."""
 
     kind: Literal["jersey"] = "jersey"
     max_ssthresh: float | None = None
@@ -1528,7 +1526,7 @@ class JerseyProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class JetmaxProtocol(Model):
-    """JetMax: the bottleneck shares what others leave among its own."""
+    """JetMax: the bottleneck shares what other flows leave among its own."""
 
     kind: Literal["jetmax"] = "jetmax"
     recovery: (
@@ -1680,7 +1678,7 @@ class Map(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MaxnetProtocol(Model):
-    """MaxNet: a rate by the largest price of the way."""
+    """MaxNet: a rate set by the largest price on the path."""
 
     kind: Literal["maxnet"] = "maxnet"
     recovery: (
@@ -1710,7 +1708,7 @@ class MaxnetQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MecnProtocol(Model):
-    """Multi-level ECN: a cut for each level of congestion."""
+    """Multi-level ECN: a different decrease for each level of congestion."""
 
     kind: Literal["mecn"] = "mecn"
     beta_1: float | None = None
@@ -1761,8 +1759,7 @@ class MecnQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MlcpProtocol(Model):
-    """MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing.
-    """
+    """MLCP: four bits of load factor over a period that follows the mean RTT; ignores losses."""
 
     kind: Literal["mlcp"] = "mlcp"
     alpha: float | None = None
@@ -1876,7 +1873,7 @@ class MpcpProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MpcpQueue(Model):
-    """EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits to each packet of a chain."""
+    """EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits in each packet of a chain."""
 
     kind: Literal["mpcp"] = "mpcp"
     a: float | None = None
@@ -1903,7 +1900,7 @@ class MpcpQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NbitProtocol(Model):
-    """MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease."""
+    """MLCP's relatives: 2, 3, 4, 15 or infinitely many bits, four decrease schemes."""
 
     kind: Literal["nbit"] = "nbit"
     alpha: float | None = None
@@ -1966,7 +1963,7 @@ class NbitQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NewrenoProtocol(Model):
-    """TCP NewReno: Reno's window with recovery from several losses per window."""
+    """TCP NewReno: Reno's window, with recovery from several losses per window."""
 
     kind: Literal["newreno"] = "newreno"
     ecn: bool | None = None
@@ -2000,7 +1997,7 @@ class OsuProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OsuQueue(Model):
-    """OSU scheme's switch: the load of an interval, and a band around its target."""
+    """OSU scheme's switch: measures the load of an interval against a band around its target."""
 
     kind: Literal["osu"] = "osu"
     delta: float | None = None
@@ -2145,7 +2142,7 @@ class PieQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PragueProtocol(Model):
-    """Prague: L4S's scalable control, by the share of marks, the same at any RTT up to 25 ms."""
+    """Prague: L4S's scalable control by the share of marks, independent of RTTs up to 25 ms."""
 
     kind: Literal["prague"] = "prague"
     alpha_0: float | None = None
@@ -2435,7 +2432,7 @@ class RedQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RemQueue(Model):
-    """Random exponential marking: a price from queue and input."""
+    """Random exponential marking: a price from the queue and the input rate."""
 
     kind: Literal["rem"] = "rem"
     alpha: float | None = None
@@ -2505,7 +2502,7 @@ class Reorder(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RioQueue(Model):
-    """RIO: RED for packets in and out of their flow's profile."""
+    """RIO: two REDs, for packets within and beyond their flow's profile."""
 
     kind: Literal["rio"] = "rio"
     bucket: float | None = None
@@ -2561,7 +2558,7 @@ class SackProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ScalableProtocol(Model):
-    """Scalable TCP: a constant increase per ACK, an eighth lost."""
+    """Scalable TCP: a constant increase per ACK, a decrease by an eighth."""
 
     kind: Literal["scalable"] = "scalable"
     a: float | None = None
@@ -2637,7 +2634,7 @@ class Scenario(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SconeProtocol(Model):
-    """CUBIC that asks the network for a rate to keep to, and may obey."""
+    """SCONE: CUBIC that asks the network for rate advice, and may follow it."""
 
     kind: Literal["scone"] = "scone"
     obeys: bool | None = None
@@ -2652,7 +2649,7 @@ class SconeProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SconeQueue(Model):
-    """SCONE: advises each flow of a rate, and may police it; first in, first out."""
+    """SCONE: advises each flow of a rate and may police it; first in, first out."""
 
     kind: Literal["scone"] = "scone"
     advice: float | None = None
@@ -2698,7 +2695,7 @@ class TahoeProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TfrcProtocol(Model):
-    """TFRC: TCP's rate by an equation, smoothly, with nothing sent again."""
+    """TFRC: TCP's rate by an equation, smoothly and without retransmission."""
 
     kind: Literal["tfrc"] = "tfrc"
     damping: bool | None = None
@@ -2751,7 +2748,7 @@ class Transport(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UdpProtocol(Model):
-    """UDP: what the application offers, with no ACK and no control."""
+    """UDP: sends what the application offers, without ACKs or congestion control."""
 
     kind: Literal["udp"] = "udp"
     recovery: (
@@ -2762,7 +2759,7 @@ class UdpProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UnoProtocol(Model):
-    """EXPERIMENTAL: UNO: MLCP whose load factor takes one bit of each of sixteen packets."""
+    """EXPERIMENTAL: UNO: MLCP with its load factor spread over one bit of sixteen packets."""
 
     kind: Literal["uno"] = "uno"
     alpha: float | None = None
@@ -2787,7 +2784,7 @@ class UnoProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class UnoQueue(Model):
-    """EXPERIMENTAL: UNO's marks: is MLCP's load code at or above the packet's level?"""
+    """EXPERIMENTAL: UNO: marks if MLCP's load code is at or above the packet's level."""
 
     kind: Literal["uno"] = "uno"
     a: float | None = None
@@ -2806,7 +2803,7 @@ class UnoQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VcpEndhostProtocol(Model):
-    """EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses."""
+    """EXPERIMENTAL: VCP without routers: load from RTT variation, overload from losses."""
 
     kind: Literal["vcp-endhost"] = "vcp-endhost"
     alpha: float | None = None
@@ -2831,7 +2828,7 @@ class VcpEndhostProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VcpFriendlyProtocol(Model):
-    """TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = "red"."""
+    """TCP-friendly VCP: alpha follows TCP's throughput; needs marking = "red" at the router."""
 
     kind: Literal["vcp-friendly"] = "vcp-friendly"
     ai_scaling: Literal["rate", "window", "none"] | None = None
@@ -2856,7 +2853,7 @@ class VcpFriendlyProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VcpProtocol(Model):
-    """VCP: two bits of load factor, MI, AI or MD at the end host."""
+    """VCP: two bits of load factor; MI, AI or MD at the end host."""
 
     kind: Literal["vcp"] = "vcp"
     ai_limit_high: Time | None = None
@@ -2945,7 +2942,7 @@ class VcpQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VegasProtocol(Model):
-    """TCP Vegas: one packet up or down per RTT by what waits in the queues."""
+    """TCP Vegas: one packet more or less per RTT, by its backlog in the queues."""
 
     kind: Literal["vegas"] = "vegas"
     alpha: float | None = None
@@ -2966,7 +2963,7 @@ class VegasProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class VqQueue(Model):
-    """Virtual queue at a fixed part of the capacity."""
+    """Virtual queue at a fixed fraction of the capacity."""
 
     kind: Literal["vq"] = "vq"
     buffer_ratio: float | None = None
@@ -2983,7 +2980,7 @@ class VqQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class WestwoodProtocol(Model):
-    """TCP Westwood+: a loss leaves what the measured rate needs."""
+    """TCP Westwood+: a loss reduces the window to what the measured rate needs."""
 
     kind: Literal["westwood"] = "westwood"
     alpha: float | None = None
@@ -3026,7 +3023,7 @@ class WfqQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpCoreProtocol(Model):
-    """XCP between border routers: a header per RTT, windows weighted by the flows they carry."""
+    """XCP between border routers: one header per RTT, windows weighted by the flows carried."""
 
     kind: Literal["xcp-core"] = "xcp-core"
     header_cwnd: Literal["real", "floor"] | None = None
@@ -3106,7 +3103,7 @@ class XcpCoreQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpDivisionFreeProtocol(Model):
-    """XCP with the header that spares routers the division."""
+    """XCP with a header that spares routers the division."""
 
     kind: Literal["xcp-division-free"] = "xcp-division-free"
     header_cwnd: Literal["real", "floor"] | None = None
@@ -3181,7 +3178,7 @@ class XcpDivisionFreeQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpFriendlyProtocol(Model):
-    """XCP that asks whether the way speaks it, and is TCP Reno where it does not."""
+    """XCP that falls back to TCP Reno on paths without XCP routers."""
 
     kind: Literal["xcp-friendly"] = "xcp-friendly"
     header_cwnd: Literal["real", "floor"] | None = None
@@ -3206,7 +3203,7 @@ class XcpFriendlyProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpFriendlyQueue(Model):
-    """A queue for XCP and one with RED for others, with weights that make their rates equal."""
+    """A queue for XCP and a RED queue for all others, weighted to make their rates equal."""
 
     kind: Literal["xcp-friendly"] = "xcp-friendly"
     alpha: float | None = None
@@ -3291,7 +3288,7 @@ class XcpIntegerQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpLawQueue(Model):
-    """XCP with a binomial law in place of AIMD in its fairness controller."""
+    """XCP with a binomial law in place of AIMD in the fairness controller."""
 
     kind: Literal["xcp-law"] = "xcp-law"
     acks_first: bool | None = None
@@ -3381,7 +3378,7 @@ class XcpMisbehavingProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpPoliceQueue(Model):
-    """Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave."""
+    """Tests XCP flows at the edge with feedback; flags and isolates those that misbehave."""
 
     kind: Literal["xcp-police"] = "xcp-police"
     again: float | None = None
@@ -3427,7 +3424,7 @@ class XcpPoliceQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpProtocol(Model):
-    """XCP: the router writes each packet's change of window."""
+    """XCP: routers write each packet's window change into its header."""
 
     kind: Literal["xcp"] = "xcp"
     header_cwnd: Literal["real", "floor"] | None = None
@@ -3502,7 +3499,7 @@ class XcpQueue(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpRProtocol(Model):
-    """XCP-r: the receiver adds up the feedback, so that lost ACKs lose none."""
+    """XCP-r: the receiver adds up the feedback, so that none is lost with an ACK."""
 
     kind: Literal["xcp-r"] = "xcp-r"
     header_cwnd: Literal["real", "floor"] | None = None
@@ -3525,7 +3522,7 @@ class XcpRProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpwProtocol(Model):
-    """XCPw: XCP's sender, for routers that compute the feedback anew for every packet."""
+    """XCPw: XCP's sender, for routers that recompute the feedback for every packet."""
 
     kind: Literal["xcpw"] = "xcpw"
     header_cwnd: Literal["real", "floor"] | None = None
@@ -3548,7 +3545,7 @@ class XcpwProtocol(Model):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class XcpwQueue(Model):
-    """XCP's feedback at every departure, over a sliding window; efficiency alone."""
+    """XCP's feedback at every departure over a sliding window, without fairness control."""
 
     kind: Literal["xcpw"] = "xcpw"
     alpha: float | None = None

@@ -70,7 +70,7 @@ PAD = 6.0
 def check(path: str | os.PathLike[str]) -> None:
     """Raise ConfigError for a format that cannot be drawn, UnsupportedError without matplotlib."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise ConfigError(f"{os.fspath(path)}: a figure ends in {', '.join(FORMATS)}")
+        raise ConfigError(f"{os.fspath(path)}: a figure's name ends in {', '.join(FORMATS)}")
     if lack := lacking():
         raise UnsupportedError(lack)
 

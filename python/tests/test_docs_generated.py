@@ -120,6 +120,17 @@ def test_verdicts_are_those_that_are_published(site: Any) -> None:
     ]
 
 
+def test_generated_pages_are_short(site: Any) -> None:
+    """As those that are written: test_docs_snippets.py."""
+    import docsite.commands
+
+    texts = {"metrics": site.metrics.page(), **dict(docsite.commands.pages())}
+    for kind, known in (("protocols", cp.protocols()), ("queues", cp.queues())):
+        for one in known:
+            texts[f"{kind}/{one['name']}"] = "\n".join(site.write._about(kind, one))
+    assert {name for name, text in texts.items() if len(text.splitlines()) > 250} == set()
+
+
 def test_exit_codes_are_all_there() -> None:
     page = (ROOT / "docs/reference/exit-codes.md").read_text(encoding="utf-8")
     for error in (cp.RunError, cp.ConfigError, cp.ToleranceError, cp.UnsupportedError):

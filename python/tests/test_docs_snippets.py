@@ -1,7 +1,8 @@
 """Every command, scenario and program that the documentation shows is one.
 
-Commands of tutorials are run, one after the other, as a reader would. Elsewhere a command's options
-must be those of its parser, a scenario must resolve, and a program must compile.
+Commands are run page by page, one after the other, as a reader would, over shorter runs than the
+page has; those that are not stand in `ELSEWHERE` with the reason. All of them must have options of
+the parser, scenarios and sweeps must resolve, and programs must run or at least compile.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ import typer
 from typer.testing import CliRunner
 
 import clearpipe as cp
+from clearpipe import sweep, values
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError
+from clearpipe.reproduce import data as papers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BUILT = ("_build", "_extra", "evidence/reproduction")
 GENERATED = ("reference/protocols", "reference/queues", "reference/commands")
 LONGEST = 250
-"""Lines of a page that is written by hand."""
+"""Lines of a page."""
 
 
 class Block(NamedTuple):
@@ -50,8 +53,9 @@ def pages() -> list[Path]:
 
 def blocks(path: Path) -> list[Block]:
     text = path.read_text(encoding="utf-8")
-    found = re.finditer(r"([^\n]*)\n+^```(\w+)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [Block(one[2], one[3], one[1]) for one in found]
+    fence = r"([^\n]*)\n+^( *)```(\w+)[^\n]*\n(.*?)^\2```$"
+    found = re.finditer(fence, text, re.MULTILINE | re.DOTALL)
+    return [Block(one[3], re.sub(rf"^{one[2]}", "", one[4], flags=re.M), one[1]) for one in found]
 
 
 def commands(text: str) -> list[tuple[str, str]]:
@@ -160,18 +164,54 @@ def whole(part: dict[str, Any]) -> dict[str, Any]:
 TOYS = ("toy", "dial")
 """What the pages about adding something add."""
 
+OTHER_KEYS = {
+    "adding-a-figure.md": "a paper's keys: test_reproduce.py reads whole papers",
+    "evaluate.md": "the statements' keys: test_evaluate.py reads all of them",
+}
+"""Pages whose TOML is no scenario, and what tests such files."""
+
+
+def with_island(part: dict[str, Any]) -> dict[str, Any]:
+    """A chain of the island's links, and flows across it."""
+    island = next(iter(part["islands"].values()))
+    names = [name for name in island["links"] if not name.endswith(".reverse")]
+    link = {"rate": "10Mbps", "owd": "5ms", "queue": "vcp", "duplex": True}
+    ends = {"from": "n0", "to": f"n{len(names)}", "protocol": "sack"}
+    return {
+        **part,
+        "links": {
+            name: {"from": f"n{i}", "to": f"n{i + 1}", **link} for i, name in enumerate(names)
+        },
+        "flows": dict.fromkeys(["fwd", *island.get("native", [])], ends),
+    }
+
+
+def check_sweep(part: dict[str, Any]) -> None:
+    """Are axes, metrics and plots right, over flows of the groups that the axes name?"""
+    named = re.findall(r"flows\.(\w+)\.", str(part["sweep"]))
+    flows = {name: {"protocol": "sack"} for name in named} or BASE["flows"]
+    resolved = cp.resolve({**BASE, "flows": flows}).toml
+    tables = values.toml({key: part[key] for key in ("sweep", "plot") if key in part})
+    text = resolved + "\n" + tables
+    Path("sweep.toml").write_text(text, encoding="utf-8")
+    assert sweep.load(Path("sweep.toml")).points
+
 
 @pytest.mark.parametrize(("path", "block"), of("toml"))
 def test_scenarios_resolve(path: Path, block: Block) -> None:
     part = tomllib.loads(block.text)
-    if path.name in ("adding-a-figure.md", "evaluate.md", "islands.md"):
-        return  # A paper's keys, and evaluate's; and an island of links that are elsewhere.
+    if path.name in OTHER_KEYS:
+        return
     shutil.copytree(ROOT / "python/clearpipe/examples", ".", dirs_exist_ok=True)
     for other in blocks(path):
         if other.language == "python" and (name := re.search(r"`(\w+\.py)`", other.before)):
             Path(name[1]).write_text(other.text, encoding="utf-8")
+    if "sweep" in part:
+        check_sweep(part)
     part.pop("sweep", None)
     part.pop("plot", None)
+    if "islands" in part:
+        part = with_island(part)
     try:
         cp.resolve(whole(part))
     except ConfigError as error:
@@ -218,15 +258,140 @@ def test_a_tutorial_can_be_followed(name: str) -> None:
     assert done > 0
 
 
-def test_pages_are_short_and_say_what_they_are_for() -> None:
-    for path in pages():
-        text = path.read_text(encoding="utf-8")
-        if "<!-- Generated" in text or path.name == "metrics.md":
+ELSEWHERE = {
+    r"sudo |iperf3 ": "as root, on a kernel: test_linux*.py",
+    r"make ": "builds; its targets are looked up above",
+    r"pip |source |jupyter |wireshark ": "other people's programs",
+    r"lua=|tshark ": "test_capture.py reads captures with tshark and the dissector",
+    r"python -m clearpipe\.teaching ": "test_teaching.py",
+    r"clearpipe compare packet linux": "the second is a kernel's",
+    r"clearpipe run results/": "a result of the reader's own",
+    r"clearpipe demo": "test_cli.py",
+    r"clearpipe evaluate ": "minutes: test_evaluate.py",
+    r"clearpipe attack ": "minutes: test_attack.py",
+    r"clearpipe reproduce \w": "minutes to hours: test_reproduce*.py",
+    r"clearpipe sweep run .*--scheduler": "a cluster: test_sweep_cluster.py",
+    r"from clearpipe import reproduce": "minutes: test_reproduce.py",
+}
+"""Commands and programs that are not run here: how they begin, and why."""
+
+
+def elsewhere_tested(text: str) -> bool:
+    return any(re.match(start, text) for start in ELSEWHERE)
+
+
+def shorter(words: list[str]) -> list[str]:
+    """The same command over less simulated time: as much as its options speak of."""
+    match words:
+        case ["run", *_]:
+            times = re.findall(r"(?:--branch-at|--capture-to) (\d+)s", " ".join(words))
+            return [*words, "--set", f"duration={max([11, *map(int, times)]) + 1}s", "--quiet"]
+        case ["sweep", "run" | "status" | "report" | "export", *_]:
+            return [*words, "--set", "duration=2s", "--set", "warmup=0s", "--reps", "1"]
+    return words
+
+
+class Shorter:
+    """`cp` of a page's programs, whose runs are shorter."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(cp, name)
+
+    def run(self, scenario: str, **options: Any) -> Any:
+        return cp.run(scenario, set=["duration=12s"], **options)
+
+    def branch(self, scenario: str, at: float, **options: Any) -> Any:
+        return cp.branch(scenario, at=at, set=[f"duration={at + 1}s"], **options)
+
+
+GUIDES = [
+    path
+    for path in pages()
+    if path.stem not in FOLLOWED
+    # test_theory_docs.py and test_gallery.py run all that is there.
+    and not path.is_relative_to(DOCS / "reference/theory")
+    and not path.is_relative_to(DOCS / "gallery")
+    and any(
+        block.language in ("console", "python")
+        and not all(
+            elsewhere_tested(line) for line, _ in commands(block.text) or [(block.text, "")]
+        )
+        for block in blocks(path)
+    )
+]
+
+
+def program(text: str, names: dict[str, Any]) -> None:
+    """Run a page's program; sweeps and runs in it are shorter."""
+    names["SHORT"] = ["duration=2s", "warmup=0s"]
+    if "sweep.load" in text:
+        text = text.replace('"sweep-rtt")', 'Path("sweep-rtt"), sets=SHORT, reps=1)')
+    exec(compile(text, "page", "exec"), names)
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_guide_can_be_followed(path: Path) -> None:
+    """Each command of the page ends well, in order, and so does each program behind it."""
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    names: dict[str, Any] = {"cp": Shorter(), "polars": polars, "Path": Path}
+    done = 0
+    for block in blocks(path):
+        if block.language == "toml" and "schema" in (table := tomllib.loads(block.text)):
+            Path(f"{table['name']}.toml").write_text(block.text, encoding="utf-8")
+        if block.language == "python" and not elsewhere_tested(block.text):
+            program(block.text, names)
+            done += 1
+        for line, _ in commands(block.text) if block.language == "console" else ():
+            if elsewhere_tested(line):
+                continue
+            words = shlex.split(line, comments=True)
+            assert words[0] == "clearpipe", f"{line}: neither run nor in ELSEWHERE"
+            found = CliRunner().invoke(app, shorter(words[1:]))
+            assert found.exit_code in (0, 5 if words[1] == "doctor" else 0), (line, found.stderr)
+            done += 1
+    assert done > 0
+
+
+def test_every_command_is_run_somewhere() -> None:
+    """What is neither ours nor in ELSEWHERE would be run by nothing."""
+    for path, block in ALL:
+        if block.language == "console":
+            for line, _ in commands(block.text):
+                assert line.startswith("clearpipe ") or elsewhere_tested(line), f"{path}: {line}"
+
+
+def test_reasons_are_not_left_behind() -> None:
+    """Each entry of ELSEWHERE stands for something that a page has."""
+    texts = [block.text for _, block in ALL if block.language == "python"]
+    texts += [line for _, block in ALL for line, _ in commands(block.text)]
+    for start in ELSEWHERE:
+        for one in start.split("|"):
+            assert any(re.match(one, text) for text in texts), one
+
+
+ONE_PAPER = "all claims of one paper, which links reach by PAPER.md#CLAIM; `reproduce --publish`"
+LONG_PAGES = {f"evidence/reproduction/{paper}.md": ONE_PAPER for paper in papers.PAPERS}
+"""Pages that may be longer, and why."""
+
+
+def test_pages_are_short() -> None:
+    """Those that are written by programs, too; test_docs_generated.py has those of the site."""
+    found = set()
+    for path in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        name = path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else path.name
+        if name.startswith(("_", *(f"{one}/" for one in GENERATED))):
             continue
-        lines = text.splitlines()
-        assert len(lines) <= LONGEST, path
+        if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST:
+            found.add(name)
+    assert found == set(LONG_PAGES)
+
+
+def test_pages_say_what_they_are_for() -> None:
+    for path in pages():
+        lines = path.read_text(encoding="utf-8").splitlines()
         start = next(i for i, line in enumerate(lines) if line.startswith("# "))
-        first = next((line for line in lines[start + 1 :] if line.strip()), "")
+        text = (line for line in lines[start + 1 :] if line.strip())
+        first = next((line for line in text if not line.startswith("<!--")), "")
         assert first, path
         assert not first.startswith(("#", "```", "|", "- ")), f"{path}: what is it for?"
 

@@ -94,7 +94,7 @@ def test_what_has_no_fluid_form_exits_with_3(small: str, tmp_path: Path) -> None
         cp.run(small, engine="fluid", set=[protocol])
     with pytest.raises(cp.ConfigError, match="no packets to write down"):
         cp.run(small, engine="fluid", capture="all", out=tmp_path / "x")
-    with pytest.raises(cp.ConfigError, match="no engine is called magic"):
+    with pytest.raises(cp.ConfigError, match="unknown engine magic"):
         cp.run(small, engine="magic")  # type: ignore[call-overload]
 
 

@@ -97,7 +97,7 @@ def test_until_stops_where_the_interval_is_narrow_or_at_the_most() -> None:
         ({"until": "2%"}, "ci=2%"),
         ({"until": "ci=2%", "reps": 3}, "give one of them"),
         ({"reps": 0}, "reps: 0 is out of range"),
-        ({"reps": 2, "rep": 1}, "rep: goes with neither"),
+        ({"reps": 2, "rep": 1}, "rep: cannot be combined"),
     ],
 )
 def test_what_is_refused(options: dict[str, object], told: str) -> None:

@@ -635,7 +635,7 @@ def test_one_point_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("vcp:fig99",), 3, "no paper or figure is called that"),
+        (("vcp:fig99",), 3, "unknown paper or figure"),
         (("vcp:fig04", "--only", "rtt"), 3, "AXIS=VALUE"),
         (("vcp:fig04", "--shard", "2/2"), 2, "I/N"),
         (("vcp:fig04", "--scale", "tiny"), 2, "tiny"),

@@ -121,7 +121,7 @@ def test_access_links_and_timeouts() -> None:
         "initial_rto": "6s",
         "min_rto": "1s",
     }
-    with pytest.raises(ConfigError, match="no reading is called that; there are starts-300ms"):
+    with pytest.raises(ConfigError, match=r"unknown reading \(allowed: starts-300ms"):
         readings.by_name("starts")
 
 

@@ -170,7 +170,7 @@ def test_a_file_that_changes_ends_the_sweep(tmp_path: Path) -> None:
         runner.Options(),
         Changing(),
     )
-    with pytest.raises(RunError, match="the scenario or a file that it names changed"):
+    with pytest.raises(RunError, match="the scenario or a file that it names has changed"):
         again.run()
     assert seals(tmp_path / "store") == {}
 
@@ -281,7 +281,7 @@ def test_a_metric_that_no_run_can_have_is_refused_before_the_first(
     text = text.replace("queue_mean_pkts", metric).replace("{}", metric)
     file = write(tmp_path, text)
     file = write(tmp_path, text)
-    told = f"{file}: {key}: no metric is called {metric!r}; did you mean {meant}?"
+    told = f"{file}: {key}: unknown metric {metric!r}; did you mean {meant}?"
     with pytest.raises(ConfigError) as refused:
         sweep.load(file, until=until.format(metric) if until else None)
     assert str(refused.value) == told
@@ -289,7 +289,7 @@ def test_a_metric_that_no_run_can_have_is_refused_before_the_first(
 
 def test_every_command_refuses_it(tmp_path: Path) -> None:
     file = write(tmp_path, SMALL + '[plot]\nx = "topology.rtt"\ny = "jain_index"\n')
-    told = f"clearpipe: {file}: plot.y: no metric is called 'jain_index'; did you mean jain_index_"
+    told = f"clearpipe: {file}: plot.y: unknown metric 'jain_index'; did you mean jain_index_"
     for one in ("sweep run", "sweep run --dry-run", "sweep status", "sweep report", "show"):
         assert call(*one.split(), file, cwd=tmp_path, expect=3).stderr == f"{told}ratio?\n"
     assert not (tmp_path / "results").exists()
@@ -409,7 +409,7 @@ def test_jobs_are_no_option_of_dask(tmp_path: Path) -> None:
     file = write(tmp_path, SMALL)
     options = ["--executor", "dask", "--scheduler", "tcp://127.0.0.1:1", "--jobs", 2]
     out = call("sweep", "run", file, *options, cwd=tmp_path, expect=2)
-    assert "--jobs goes with --executor local" in out.stderr
+    assert "--jobs needs --executor local" in out.stderr
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -127,7 +127,7 @@ BAD = {
         '"topology.rtt"',
     ),
     "empty list": ('[sweep]\nvary."a.b" = []\n', "sweep.vary.a.b: the list is empty"),
-    "twice": ('[sweep]\nvary."a.b" = [1, 1]\n', "sweep.vary.a.b: 1 is there twice"),
+    "twice": ('[sweep]\nvary."a.b" = [1, 1]\n', "sweep.vary.a.b: 1 appears twice"),
     "units": (
         '[sweep]\nvary."a.b" = "linspace(1ms, 2Mbps, 3)"\n',
         "sweep.vary.a.b: linspace(1ms, 2Mbps, 3): expected two quantities of one kind",
@@ -209,7 +209,7 @@ BAD = {
     ),
     "plot of no axis": (
         f'[sweep]\n{AXIS}[plot]\nx = "topology.rrt"\ny = "utilization_ratio"\n',
-        "plot.x: 'topology.rrt' is no axis; did you mean topology.rtt?",
+        "plot.x: 'topology.rrt' is not an axis; did you mean topology.rtt?",
     ),
     "plot without y": (f'[sweep]\n{AXIS}[plot]\nx = "topology.rtt"\n', "plot.y: missing key"),
     "plot's scale": (

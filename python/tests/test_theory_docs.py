@@ -107,7 +107,7 @@ def test_figures_are_drawn(command: str) -> None:
         ("theory xcp stability --alpha 0", 3, "alpha: 0 is not allowed (allowed: above 0)"),
         ("theory xcp stability --capacity-error -1", 3, "capacity error -1 is not allowed"),
         ("theory vcp fluid --kappa 0", 3, "kappa: 0 is not allowed (allowed: above 0)"),
-        ("theory vcp fluid --t-rho 1s", 2, "--t-rho goes with --rtts"),
+        ("theory vcp fluid --t-rho 1s", 2, "--t-rho needs --rtts"),
         ("theory vcp fluid --capacity 3", 2, "--capacity: '3' is not one such as 45Mbps"),
         ("theory vcp fluid --capacity 1bps", 3, "(allowed: at least one packet of 1000B per RTT)"),
         ("theory vcp fluid --kappa 1e300", 3, "kappa: 1e+300 is not allowed (allowed: above 0,"),
@@ -121,7 +121,7 @@ def test_figures_are_drawn(command: str) -> None:
         ("theory response --packet 0B", 2, "--packet: 0B is not allowed (allowed: above 0)"),
         ("theory response --loss 2", 3, "loss: allowed is above 0 and below 1"),
         ("theory maxmin nowhere.toml", 3, "nowhere.toml: no such scenario file"),
-        ("theory aqm --figure a.bmp", 3, "a.bmp: a figure ends in .png, .svg, .pdf"),
+        ("theory aqm --figure a.bmp", 3, "a.bmp: a figure's name ends in .png, .svg, .pdf"),
     ],
 )
 def test_bad_input_gets_one_clear_error(command: str, expected: int, told: str) -> None:

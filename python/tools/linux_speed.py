@@ -1,4 +1,5 @@
-"""How fast the emulator is, and what watching the clock does: the speed table of docs/evidence/linux.md.
+"""How fast the emulator is, and what watching the clock does: a table of
+docs/evidence/linux.md.
 
 Four flows of the kernel's CUBIC over 20 ms at each rate, with each way of watching the clock, in
 turn, so that all ways meet the same machine; and the packet engine once. Needs root, and a machine

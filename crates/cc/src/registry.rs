@@ -872,27 +872,27 @@ protocols! {
         summary: "TCP Reno: slow start, congestion avoidance, fast recovery",
         source: "RFC 5681" }
     NewReno { name: "newreno", sender: tcp::reno::RenoSender, recovery: NewReno, router: None,
-        summary: "TCP NewReno: Reno's window with recovery from several losses per window",
+        summary: "TCP NewReno: Reno's window, with recovery from several losses per window",
         source: "RFC 5681, RFC 6582" }
     Sack { name: "sack", sender: tcp::reno::RenoSender, recovery: Sack, router: None,
         summary: "TCP SACK: Reno's window with selective acknowledgements",
         source: "RFC 5681, RFC 2018, RFC 6675" }
     Xcp { name: "xcp", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("xcp"),
-        summary: "XCP: the router writes each packet's change of window",
+        summary: "XCP: routers write each packet's window change into its header",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002" }
     Vcp { name: "vcp", sender: load::vcp::VcpSender, recovery: Reno, router: Some("vcp"),
-        summary: "VCP: two bits of load factor, MI, AI or MD at the end host",
+        summary: "VCP: two bits of load factor; MI, AI or MD at the end host",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
     Foreign { name: "python", sender: foreign::ForeignSender, recovery: Sack, router: None,
         summary: "A prototype: a Python class, a subclass of clearpipe.Sender",
         source: "the class that the parameter names" }
     Bbr { name: "bbr", sender: Boxed<tcp::bbr::Bbr>, recovery: Sack, router: None,
-        summary: "BBR version 1: paces at the bottleneck's rate, with two BDPs in flight at most",
+        summary: "BBR version 1: paces at the bottleneck's rate, with at most two BDPs in flight",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
     // 2: double precision, and instants exact where they were whole milliseconds.
     Bbr3 { name: "bbr3", version: 2, sender: Boxed<tcp::bbr3::Bbr3>, recovery: Sack,
         router: None,
-        summary: "BBR version 3: bounded by losses beyond 2 %, leaves headroom, probes each 2 to 3 s",
+        summary: "BBR version 3: bounded by losses above 2 %, leaves headroom, probes every 2 to 3 s",
         source: "draft-ietf-ccwg-bbr-05" }
     Dpcp { name: "dpcp", sender: Boxed<load::dpcp::DpcpSender>, recovery: Reno,
         router: Some("dpcp"),
@@ -902,10 +902,10 @@ protocols! {
         summary: "HighSpeed TCP: increase and decrease that depend on the window",
         source: "RFC 3649" }
     Scalable { name: "scalable", sender: Boxed<tcp::scalable::ScalableSender>, recovery: Sack, router: None,
-        summary: "Scalable TCP: a constant increase per ACK, an eighth lost",
+        summary: "Scalable TCP: a constant increase per ACK, a decrease by an eighth",
         source: "Kelly, CCR 33(2), 2003" }
     Htcp { name: "htcp", sender: Boxed<tcp::htcp::HtcpSender>, recovery: Sack, router: None,
-        summary: "H-TCP: an increase that grows with the time since the last loss, adaptive backoff",
+        summary: "H-TCP: the increase grows with the time since the last loss; adaptive backoff",
         source: "Leith, Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06" }
     Bic { name: "bic", version: 2, sender: Boxed<tcp::bic::BicSender>, recovery: Sack, router: None,
         summary: "BIC: binary search for the window of the last loss",
@@ -920,10 +920,10 @@ protocols! {
         summary: "TCP Tahoe: every loss starts again from one packet",
         source: "Jacobson, SIGCOMM 1988" }
     Dctcp { name: "dctcp", sender: Boxed<tcp::dctcp::DctcpSender>, recovery: Sack, router: None,
-        summary: "DCTCP: a cut in proportion to the share of marked packets",
+        summary: "DCTCP: a decrease in proportion to the share of marked packets",
         source: "RFC 8257" }
     Westwood { name: "westwood", sender: Boxed<tcp::westwood::WestwoodSender>, recovery: Sack, router: None,
-        summary: "TCP Westwood+: a loss leaves what the measured rate needs",
+        summary: "TCP Westwood+: a loss reduces the window to what the measured rate needs",
         source: "Grieco, Mascolo, CCR 34(2), 2004" }
     Illinois { name: "illinois", sender: Boxed<tcp::illinois::IllinoisSender>, recovery: Sack, router: None,
         summary: "TCP-Illinois: AIMD whose parameters follow the queueing delay",
@@ -941,18 +941,18 @@ protocols! {
         summary: "Binomial congestion control: SQRT, IIAD, or k and l",
         source: "Bansal, Balakrishnan, INFOCOM 2001" }
     Fast { name: "fast", sender: tcp::fast::Fast, recovery: Sack, router: None,
-        summary: "FAST TCP: keeps alpha packets of its own in the queues",
+        summary: "FAST TCP: keeps alpha packets in the queues",
         source: "Wei, Jin, Low, Hegde, ToN 2006" }
     Vegas { name: "vegas", sender: tcp::vegas::Vegas, recovery: Reno, router: None,
-        summary: "TCP Vegas: one packet up or down per RTT by what waits in the queues",
+        summary: "TCP Vegas: one packet more or less per RTT, by its backlog in the queues",
         source: "Brakmo, Peterson, JSAC 1995" }
     Udp { name: "udp", sender: rate::udp::Udp, reporter: rate::udp::UdpReporter,
         recovery: None, router: None,
-        summary: "UDP: what the application offers, with no ACK and no control",
+        summary: "UDP: sends what the application offers, without ACKs or congestion control",
         source: "RFC 768" }
     Tfrc { name: "tfrc", sender: Boxed<rate::tfrc::Tfrc>,
         reporter: rate::tfrc::TfrcReporter, recovery: None, router: None,
-        summary: "TFRC: TCP's rate by an equation, smoothly, with nothing sent again",
+        summary: "TFRC: TCP's rate by an equation, smoothly and without retransmission",
         source: "RFC 5348" }
     Rcp { name: "rcp", sender: neighbours::rcp::RcpSender, recovery: Sack,
         router: Some("rcp"), summary: "RCP: every flow paces at the one rate that its links offer",
@@ -962,35 +962,35 @@ protocols! {
         summary: "Quick-Start: SACK whose first packet asks the routers for a rate",
         source: "RFC 4782" }
     MaxNet { name: "maxnet", sender: neighbours::maxnet::MaxNetSender, recovery: Sack,
-        router: Some("maxnet"), summary: "MaxNet: a rate by the largest price of the way",
+        router: Some("maxnet"), summary: "MaxNet: a rate set by the largest price on the path",
         source: "Wydrowski, Zukerman, IEEE Communications Letters 2002" }
     JetMax { name: "jetmax", sender: neighbours::jetmax::JetMaxSender, recovery: Sack,
-        router: Some("jetmax"), summary: "JetMax: the bottleneck shares what others leave among its own",
+        router: Some("jetmax"), summary: "JetMax: the bottleneck shares what other flows leave among its own",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
     VcpFriendly { name: "vcp-friendly", sender: load::vcp_friendly::VcpFriendlySender,
         recovery: Reno, router: Some("vcp"),
-        summary: "TCP-friendly VCP: alpha by TCP's throughput; for a router with marking = \"red\"",
+        summary: "TCP-friendly VCP: alpha follows TCP's throughput; needs marking = \"red\" at the router",
         source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VI-C" }
     VcpEndhost { name: "vcp-endhost", sender: Boxed<experimental::vcp_endhost::VcpEndhostSender>,
         recovery: Sack, router: None,
-        summary: "EXPERIMENTAL: VCP without routers, load from the RTT's variation, overload from losses",
+        summary: "EXPERIMENTAL: VCP without routers: load from RTT variation, overload from losses",
         source: "after Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section VIII: future work" }
     Mlcp { name: "mlcp", sender: load::mlcp::MlcpSender, recovery: Decoupled, router: Some("mlcp"),
-        summary: "MLCP: four bits of load factor over a period that follows the mean RTT; losses cut nothing",
+        summary: "MLCP: four bits of load factor over a period that follows the mean RTT; ignores losses",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols" }
     Nbit { name: "nbit", sender: load::nbit::NbitSender, recovery: Decoupled, router: Some("nbit"),
-        summary: "MLCP's relatives with 2, 3, 4, 15 or infinitely many bits and four schemes of decrease",
+        summary: "MLCP's relatives: 2, 3, 4, 15 or infinitely many bits, four decrease schemes",
         source: "Qazi, Znati, On the design of load factor based congestion control protocols, section 2" }
     Bmcc { name: "bmcc", sender: Boxed<load::bmcc::BmccSender>, recovery: Sack,
         router: Some("bmcc"),
-        summary: "BMCC: a load factor told bit by bit, each packet's IP identification being a threshold",
+        summary: "BMCC: a load factor sent bit by bit, with each packet's IP identification as threshold",
         source: "Qazi, Andrew, Znati, ToN 2012; ADPM: Andrew, Hanly, Chan, Cui, Comm. Letters 2006" }
     Ixcp { name: "ixcp", sender: xcp::ixcp::IxcpSender, recovery: Reno, router: Some("ixcp"),
         summary: "iXCP: XCP whose packets name their bottleneck, the only link that shuffles them",
         source: "Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation, section III" }
     DivisionFree { name: "xcp-division-free", sender: xcp::xcp_division_free::DivisionFreeSender,
         recovery: Reno, router: Some("xcp-division-free"),
-        summary: "XCP with the header that spares routers the division",
+        summary: "XCP with a header that spares routers the division",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, appendix A" }
     Pxcp { name: "pxcp", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("pxcp"),
         summary: "P-XCP: XCP's sender, for routers that scale spare bandwidth by N/N_b",
@@ -1001,11 +1001,11 @@ protocols! {
         source: "after Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
     XcpFriendly { name: "xcp-friendly", sender: Boxed<xcp::xcp_friendly::XcpFriendlySender>,
         recovery: Reno, router: None,
-        summary: "XCP that asks whether the way speaks it, and is TCP Reno where it does not",
+        summary: "XCP that falls back to TCP Reno on paths without XCP routers",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2; RFC 5681" }
     XcpCore { name: "xcp-core", sender: xcp::xcp_core::XcpCoreSender, recovery: Reno,
         router: Some("xcp-core"),
-        summary: "XCP between border routers: a header per RTT, windows weighted by the flows they carry",
+        summary: "XCP between border routers: one header per RTT, windows weighted by the flows carried",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.1" }
     IxcpPlus { name: "ixcp-plus", sender: experimental::ixcp_plus::IxcpPlusSender, recovery: Reno,
         router: Some("ixcp-plus"),
@@ -1016,55 +1016,55 @@ protocols! {
         summary: "EXPERIMENTAL: DPCP with chains of up to four packets, two bits of the load factor in each",
         source: "after Li, Yousefi'zadeh, Distributed ECN-based congestion control, section V; CCR 39(5), 2009" }
     XcpR { name: "xcp-r", sender: xcp::xcp_r::XcpRSender, recovery: Reno, router: Some("xcp"),
-        summary: "XCP-r: the receiver adds up the feedback, so that lost ACKs lose none",
+        summary: "XCP-r: the receiver adds up the feedback, so that none is lost with an ACK",
         source: "Lopez-Pacheco, Pham, MICC-ICON 2005, as Zan and Yang cite it (section VI)" }
     Osu { name: "osu", sender: neighbours::osu::OsuSender, recovery: Sack, router: Some("osu"),
         summary: "OSU scheme: every flow divides its rate by the load, and by a little more or less",
         source: "Jain, Kalyanaraman, Viswanathan, ATM Forum 94-0883; Performance Evaluation 31, 1997" }
     Erica { name: "erica", sender: neighbours::erica::EricaSender, recovery: Sack,
-        router: Some("erica"), summary: "ERICA: the larger of a fair share and of the rate over the load",
+        router: Some("erica"), summary: "ERICA: the larger of the fair share and the rate over the load",
         source: "Jain, Kalyanaraman, Goyal, Fahmy, Viswanathan, ATM Forum 96-1172" }
     Charny { name: "charny", sender: neighbours::charny::CharnySender, recovery: Sack,
         router: Some("charny"),
-        summary: "Explicit rates by consistent marking: what flows held elsewhere leave, in equal parts",
+        summary: "Explicit rates by consistent marking: equal parts of what flows limited elsewhere leave",
         source: "Charny, MIT/LCS/TR-601, 1994; Charny, Clark, Jain, ICC 1995" }
     Decbit { name: "decbit", sender: neighbours::decbit::DecbitSender, recovery: Sack,
-        router: Some("decbit"), summary: "DECbit: half of the bits of every second window decide",
+        router: Some("decbit"), summary: "DECbit: the majority of the bits in every second window decides",
         source: "Ramakrishnan, Jain, TOCS 8(2), 1990" }
     Mecn { name: "mecn", sender: Boxed<tcp::mecn::MecnSender>, recovery: Sack,
-        router: Some("mecn"), summary: "Multi-level ECN: a cut for each level of congestion",
+        router: Some("mecn"), summary: "Multi-level ECN: a different decrease for each level of congestion",
         source: "Durresi, Sridharan, Liu, Goyal, Jain, SCI 2001" }
     Jersey { name: "jersey", sender: Boxed<tcp::jersey::JerseySender>, recovery: Sack, router: None,
-        summary: "TCP-Jersey: a window by the estimated bandwidth where routers warn, no cut where not",
+        summary: "TCP-Jersey: the estimated bandwidth sets the window if routers warn; other losses do not",
         source: "Xu, Tian, Ansari, JSAC 22(4), 2004" }
     AimdQueue { name: "aimd-queue", sender: Boxed<tcp::aimd_queue::AimdQueueSender>, recovery: Sack,
-        router: None, summary: "AIMD whose cut is RTTmin/RTTmax, so that small buffers keep the link full",
+        router: None, summary: "AIMD that decreases to RTTmin/RTTmax, so that small buffers keep the link full",
         source: "Shorten, Leith, ToN 15(4), 2007" }
     Uno { name: "uno", sender: load::uno::UnoSender, recovery: Decoupled, router: Some("uno"),
-        summary: "EXPERIMENTAL: UNO: MLCP whose load factor takes one bit of each of sixteen packets",
+        summary: "EXPERIMENTAL: UNO: MLCP with its load factor spread over one bit of sixteen packets",
         source: "after Vasic, Kuntimaddi, Kostic, COMSNETS 2009" }
     Prague { name: "prague", sender: Boxed<tcp::prague::Prague>, recovery: Sack, router: None,
-        summary: "Prague: L4S's scalable control, by the share of marks, the same at any RTT up to 25 ms",
+        summary: "Prague: L4S's scalable control by the share of marks, independent of RTTs up to 25 ms",
         source: "L4STeam/udp_prague; draft-briscoe-iccrg-prague-congestion-control; RFC 9331" }
     Copa { name: "copa", sender: Boxed<tcp::copa::Copa>, recovery: Sack, router: None,
-        summary: "Copa: a target rate by the queueing delay; competes where others fill the buffer",
+        summary: "Copa: a target rate from the queueing delay; competes if others fill the buffer",
         source: "Arun, Balakrishnan, NSDI 2018" }
     Abc { name: "abc", sender: Boxed<neighbours::abc::AbcSender>, recovery: Sack,
         router: Some("abc"),
-        summary: "ABC: each packet accelerates or brakes; a window of CUBIC for other bottlenecks",
+        summary: "ABC: each packet says accelerate or brake; CUBIC's window for other bottlenecks",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020" }
     Xcpw { name: "xcpw", sender: xcp::xcp::XcpSender, recovery: Reno, router: Some("xcpw"),
-        summary: "XCPw: XCP's sender, for routers that compute the feedback anew for every packet",
+        summary: "XCPw: XCP's sender, for routers that recompute the feedback for every packet",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
     Scone { name: "scone", sender: Boxed<neighbours::scone::SconeSender>, recovery: Sack,
         router: Some("scone"),
-        summary: "CUBIC that asks the network for a rate to keep to, and may obey",
+        summary: "SCONE: CUBIC that asks the network for rate advice, and may follow it",
         source: "draft-ietf-scone-protocol; RFC 9438" }
 }
 
 queues! {
     DropTail { name: "droptail", router: aqm::droptail::DropTail, role: Policy,
-        summary: "First in first out, arrivals beyond the limit are dropped",
+        summary: "First in, first out; arrivals beyond the limit are dropped",
         source: "RFC 7567" }
     Red { name: "red", router: aqm::red::Red, role: Policy,
         summary: "Random early detection, gentle, with ECN",
@@ -1082,13 +1082,13 @@ queues! {
         summary: "Adaptive RED: max_p follows the average queue",
         source: "Floyd, Gummadi, Shenker 2001" }
     Rem { name: "rem", router: aqm::rem::Rem, role: Policy,
-        summary: "Random exponential marking: a price from queue and input",
+        summary: "Random exponential marking: a price from the queue and the input rate",
         source: "Athuraliya, Li, Low, Yin, IEEE Network 2001" }
     Avq { name: "avq", router: aqm::avq::Avq, role: Policy,
         summary: "Adaptive virtual queue: marks what a slower queue would drop",
         source: "Kunniyur, Srikant, SIGCOMM 2001" }
     Vq { name: "vq", router: aqm::vq::Vq, role: Policy,
-        summary: "Virtual queue at a fixed part of the capacity",
+        summary: "Virtual queue at a fixed fraction of the capacity",
         source: "Gibbens, Kelly, Automatica 1999; ns-2's Vq" }
     Pi { name: "pi", router: aqm::pi::Pi, role: Policy,
         summary: "Proportional-integral controller of the queue",
@@ -1100,8 +1100,7 @@ queues! {
         summary: "Blue: a probability from losses and idle times",
         source: "Feng, Shin, Kandlur, Saha, ToN 2002" }
     Dpcp { name: "dpcp", router: load::dpcp::DpcpRouter, role: Feedback,
-        summary: "DPCP's load factor in nine levels, two bits to the first packet of a pair and two to \
-            the second",
+        summary: "DPCP's load factor in nine levels, two bits in each packet of a pair",
         source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III-C" }
     Rcp { name: "rcp", router: neighbours::rcp::RcpRouter, role: Feedback,
         summary: "RCP's rate, the same for all flows",
@@ -1116,13 +1115,13 @@ queues! {
         summary: "JetMax's count of a link's own flows, and its offer to them",
         source: "Zhang, Leonard, Loguinov, INFOCOM 2006" }
     DropFront { name: "dropfront", scheduler: aqm::dropfront::DropFront, role: Policy,
-        summary: "First in first out, an arrival beyond the limit drops from the front",
+        summary: "First in, first out; an arrival beyond the limit drops from the front",
         source: "Lakshman, Neidhardt, Ott, INFOCOM 1996" }
     Choke { name: "choke", scheduler: aqm::choke::Choke, role: Policy,
-        summary: "CHOKe: an arrival and a random waiting packet of its flow are dropped",
+        summary: "CHOKe: drops an arrival and a random waiting packet if both are of one flow",
         source: "Pan, Prabhakar, Psounis, INFOCOM 2000" }
     Rio { name: "rio", scheduler: aqm::rio::Rio, role: Policy,
-        summary: "RIO: RED for packets in and out of their flow's profile",
+        summary: "RIO: two REDs, for packets within and beyond their flow's profile",
         source: "Clark, Fang, ToN 1998" }
     Csfq { name: "csfq", scheduler: aqm::csfq::Csfq, role: Policy,
         summary: "CSFQ core: drops by the packet's label and the estimated fair rate",
@@ -1131,7 +1130,7 @@ queues! {
         summary: "CSFQ edge: labels packets with their flow's rate, then acts as a core",
         source: "Stoica, Shenker, Zhang, SIGCOMM 1998" }
     Drr { name: "drr", scheduler: aqm::drr::Drr, role: Policy,
-        summary: "Deficit round robin over flows or groups, drops from the longest queue",
+        summary: "Deficit round robin over flows or groups; drops from the longest queue",
         source: "Shreedhar, Varghese, SIGCOMM 1995" }
     Wfq { name: "wfq", scheduler: aqm::wfq::Wfq, role: Policy,
         summary: "Weighted fair queueing by start tags, over flows or groups",
@@ -1167,10 +1166,10 @@ queues! {
         summary: "P-XCP: XCP's controllers with the spare bandwidth scaled by N/N_b",
         source: "Zhou, Yeung, Li, GLOBECOM 2004, as Zan and Yang describe it (sections IV-H and VI)" }
     XcpPolice { name: "xcp-police", scheduler: xcp::xcp_police::XcpPolice, role: Policy,
-        summary: "Tests XCP's flows with feedback at the edge, flags and isolates those that misbehave",
+        summary: "Tests XCP flows at the edge with feedback; flags and isolates those that misbehave",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 7" }
     XcpFriendly { name: "xcp-friendly", scheduler: xcp::xcp_friendly::XcpFriendlyRouter,
-        role: Policy, summary: "A queue for XCP and one with RED for others, with weights that make their rates equal",
+        role: Policy, summary: "A queue for XCP and a RED queue for all others, weighted to make their rates equal",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 8.2" }
     XcpCore { name: "xcp-core", router: xcp::xcp_core::XcpCoreRouter, role: Feedback,
         summary: "XCP's controllers for the control packets of macro-flows",
@@ -1180,16 +1179,16 @@ queues! {
         summary: "EXPERIMENTAL: iXCP whose links give spare bandwidth to the flows they hold back",
         source: "after Zan, Yang, Improving XCP to achieve max-min fair bandwidth allocation" }
     XcpLaw { name: "xcp-law", router: xcp::xcp_law::XcpLawRouter, role: Feedback,
-        summary: "XCP with a binomial law in place of AIMD in its fairness controller",
+        summary: "XCP with a binomial law in place of AIMD in the fairness controller",
         source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5.2; Bansal, Balakrishnan, INFOCOM 2001" }
     Mpcp { name: "mpcp", router: load::mpcp::MpcpRouter, role: Feedback,
-        summary: "EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits to each packet of a chain",
+        summary: "EXPERIMENTAL: DPCP's load factor in up to 81 levels, two bits in each packet of a chain",
         source: "after Li, Yousefi'zadeh, Distributed ECN-based congestion control, section V; CCR 39(5), 2009" }
     Osu { name: "osu", scheduler: neighbours::osu::OsuRouter, role: Policy,
-        summary: "OSU scheme's switch: the load of an interval, and a band around its target",
+        summary: "OSU scheme's switch: measures the load of an interval against a band around its target",
         source: "Jain, Kalyanaraman, Viswanathan, ATM Forum 94-0883; Performance Evaluation 31, 1997" }
     Erica { name: "erica", scheduler: neighbours::erica::EricaRouter, role: Policy,
-        summary: "ERICA's switch: load, active flows, and the largest grant of the interval before",
+        summary: "ERICA's switch: load, active flows, and the largest grant of the previous interval",
         source: "Jain, Kalyanaraman, Goyal, Fahmy, Viswanathan, ATM Forum 96-1172" }
     Charny { name: "charny", scheduler: neighbours::charny::CharnyRouter, role: Policy,
         summary: "Charny's switch: records every flow's rate and advertises what is left for the others",
@@ -1204,18 +1203,18 @@ queues! {
         summary: "XCP whose feedback is in whole units, as in a router without fractions",
         source: "after Zhang, Henderson, INFOCOM 2005" }
     Uno { name: "uno", router: load::uno::UnoRouter, role: Feedback,
-        summary: "EXPERIMENTAL: UNO's marks: is MLCP's load code at or above the packet's level?",
+        summary: "EXPERIMENTAL: UNO: marks if MLCP's load code is at or above the packet's level",
         source: "after Vasic, Kuntimaddi, Kostic, COMSNETS 2009" }
     DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
-        summary: "L4S's coupled dual queue: classic packets by p'^2, scalable ones marked by k p'",
+        summary: "L4S's coupled dual queue: classic packets picked with p'^2, scalable ones with k p'",
         source: "RFC 9332; Linux's sch_dualpi2.c" }
     Abc { name: "abc", router: neighbours::abc::AbcRouter, role: Feedback,
         summary: "ABC's accelerates and brakes, one bit per packet",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020, section 3" }
     Xcpw { name: "xcpw", router: xcp::xcpw::XcpwRouter, role: Feedback,
-        summary: "XCP's feedback at every departure, over a sliding window; efficiency alone",
+        summary: "XCP's feedback at every departure over a sliding window, without fairness control",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020: their code" }
     Scone { name: "scone", scheduler: neighbours::scone::SconeRouter, role: Policy,
-        summary: "SCONE: advises each flow of a rate, and may police it; first in, first out",
+        summary: "SCONE: advises each flow of a rate and may police it; first in, first out",
         source: "draft-ietf-scone-protocol" }
 }

@@ -244,7 +244,7 @@ impl Engine {
             "packet" => Ok(Engine::Packet),
             "fluid" => Ok(Engine::Fluid),
             _ => {
-                let message = format!("no engine is called {name:?}; there are packet and fluid");
+                let message = format!("unknown engine {name:?} (allowed: packet, fluid)");
                 Err(PyValueError::new_err(message))
             }
         }

@@ -35,8 +35,8 @@ def attack(  # noqa: PLR0913 - one for each option
         str,
         typer.Argument(
             metavar="PROTOCOL",
-            help="A registered protocol, or a table in TOML, as of `evaluate`; `known` runs what "
-            "others have published.",
+            help="A registered protocol, or a table in TOML, as for `evaluate`; `known` runs "
+            "published weaknesses.",
             autocompletion=complete.protocols,
         ),
     ],
@@ -44,42 +44,43 @@ def attack(  # noqa: PLR0913 - one for each option
     goal: Annotated[
         Goal,
         typer.Option(
-            help="What to look for: a flow that starves, a link that idles, a queue that bloats, "
-            "or each."
+            help="What to look for: a starving flow, an idle link, a bloated queue, or all three."
         ),
     ] = "all",
     queue: Annotated[
-        str | None, typer.Option(metavar="QUEUE", help="The bottleneck's queue, as of `evaluate`.")
+        str | None, typer.Option(metavar="QUEUE", help="The bottleneck's queue, as for `evaluate`.")
     ] = None,
     code: Annotated[
         str | None,
-        typer.Option(metavar="FILE:CLASS", help="Attack this class in Python; its code is run."),
+        typer.Option(metavar="FILE:CLASS", help="Attack this Python class; its code is run."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Of the search and of its scenarios.")
+        int, typer.Option(min=0, metavar="N", help="The seed of the search and its scenarios.")
     ] = 1,
     evaluations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Scenarios to look at for each goal.")
+        int, typer.Option(min=1, metavar="N", help="Scenarios to try for each goal.")
     ] = 600,
     fix: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A dimension that stays harmless. Repeatable."),
+        typer.Option(metavar="NAME", help="Keep this dimension harmless. Repeatable."),
     ] = None,
     bound: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=FROM..TO", help="Other bounds of a dimension: rtt=5ms..2s. Repeatable."
+            metavar="NAME=FROM..TO", help="Set the bounds of a dimension: rtt=5ms..2s. Repeatable."
         ),
     ] = None,
     label: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the results are called.")
+        str | None, typer.Option(metavar="NAME", help="The name of the results.")
     ] = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Results go to DIR/NAME-GOAL-SEED.")
     ] = OUT,
     publish: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write scenario, figure and a page there, too."),
+        typer.Option(
+            metavar="DIR", help="Also write the scenario, a figure and a page to this directory."
+        ),
     ] = None,
     jobs: Jobs = None,
     max_time: MaxTime = None,
@@ -87,11 +88,11 @@ def attack(  # noqa: PLR0913 - one for each option
     log_format: LogFormat = "text",
     quiet: Quiet = False,
 ) -> None:
-    """Search for the scenario that harms a congestion control most, and shrink it.
+    """Search for the scenario that harms a congestion control most, and reduce it.
 
-    The space is bounded (docs/howto/attack.md): rate, round trips, buffer, flows, jitter, losses,
-    bunched ACKs, cross traffic, and a capacity that varies. With the same seed it finds the same.
-    Interrupt it at will: the same command goes on.
+    The search space (docs/howto/attack.md) has rate, round trips, buffer, flows, jitter, losses,
+    bunched ACKs, cross traffic and a varying capacity. The same seed finds the same scenario. You
+    may interrupt it: the same command continues.
     """
     from clearpipe.attack import report, search
     from clearpipe.attack.space import GOALS

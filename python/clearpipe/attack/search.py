@@ -77,7 +77,7 @@ class Job:
 
     def __post_init__(self) -> None:
         if self.goal not in GOALS:
-            raise ConfigError(f"{self.goal}: no goal is called that; there are {', '.join(GOALS)}")
+            raise ConfigError(f"{self.goal}: unknown goal (allowed: {', '.join(GOALS)})")
 
     def settings(self) -> dict[str, Any]:
         """What decides about the search, as its journal is known by."""

@@ -109,7 +109,7 @@ def space(
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise ConfigError(f"{name}: no dimension is called that; {hint}", key=name)
+            raise ConfigError(f"{name}: unknown dimension; {hint}", key=name)
     for name, (lo, hi) in (bounds or {}).items():
         one = known[name]
         if not one.lo <= lo <= hi:

@@ -195,7 +195,7 @@ def _named(text: str, option: str) -> Control:
         hint = f"did you mean {near[0]}?" if near else "`clearpipe list protocols` has them"
         if kind == "python":
             hint = "--code FILE:CLASS names a class"
-        raise ConfigError(f"{option}: no protocol to evaluate is called {kind!r}; {hint}")
+        raise ConfigError(f"{option}: unknown protocol {kind!r}; {hint}")
     more = ", ".join(f"{key} = {value}" for key, value in table.items() if key != "kind")
     return Control(text if text == kind else kind, f"{kind} ({more})" if more else kind, table)
 
@@ -209,7 +209,7 @@ def _table(text: str, option: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{option}: {text}: {error}") from None
     if "kind" not in table:
-        raise ConfigError(f'{option}: {text}: kind = "NAME" is wanted')
+        raise ConfigError(f'{option}: {text}: missing kind = "NAME"')
     found: dict[str, Any] = table
     return found
 
@@ -224,7 +224,7 @@ def _queue(subject: Control, queue: str | None, declared: Sheet) -> tuple[Table,
         if table["kind"] not in known:
             near = difflib.get_close_matches(str(table["kind"]), known, n=1)
             hint = f"did you mean {near[0]}?" if near else "`clearpipe list queues` has them"
-            raise ConfigError(f"--queue: no queue is called {table['kind']!r}; {hint}")
+            raise ConfigError(f"--queue: unknown queue {table['kind']!r}; {hint}")
         return table, table["kind"] == asked, "--queue"
     if asked is not None:
         return {"kind": asked}, True, f"the routers of {kind}"

@@ -28,7 +28,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
         typer.Argument(
             metavar="PROTOCOL",
             help='A registered protocol, or a table in TOML: { kind = "bbr", offload = false }. '
-            "With --code, what reports call the class.",
+            "With --code, the class's name in reports.",
             autocompletion=complete.protocols,
         ),
     ],
@@ -37,51 +37,56 @@ def evaluate(  # noqa: PLR0913 - one for each option
         str | None,
         typer.Option(
             metavar="QUEUE",
-            help="The bottleneck's queue, a name or a table; without it that of the protocol's "
-            "own routers, or tail drop.",
+            help="The bottleneck's queue, a name or a table; default: the protocol's own routers, "
+            "or drop-tail.",
         ),
     ] = None,
     against: Annotated[
-        str, typer.Option(metavar="NAMES", help="What it is set against, with commas between.")
+        str,
+        typer.Option(
+            metavar="NAMES", help="The controllers to compare it with, separated by commas."
+        ),
     ] = "cubic,bbr3,reno",
     code: Annotated[
         str | None,
         typer.Option(
             metavar="FILE:CLASS",
-            help="Evaluate this class in Python (docs/prototypes.md); its code is run.",
+            help="Evaluate this Python class (docs/tutorials/prototypes.md); its code is run.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer places and two runs of each: a minute or two.")
+        bool, typer.Option("--quick", help="Fewer places and two replications: a minute or two.")
     ] = False,
     area: Annotated[
         list[str] | None,
-        typer.Option(metavar="AREA", help="This area alone, such as beside. Repeatable."),
+        typer.Option(metavar="AREA", help="Only this area, such as beside. Repeatable."),
     ] = None,
     store: StoreDir = STORE,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The report goes to DIR/NAME.")] = OUT,
     publish: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write a page in Markdown and compact JSON there, too."),
+        typer.Option(
+            metavar="DIR", help="Also write a Markdown page and compact JSON to this directory."
+        ),
     ] = None,
     jobs: Jobs = None,
     max_time: MaxTime = None,
     retry: Retry = False,
     no_run: Annotated[
-        bool, typer.Option("--no-run", help="Run nothing; judge what the store has.")
+        bool, typer.Option("--no-run", help="Run nothing; judge the runs in the store.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit code 4 if a statement fails.")
+        bool, typer.Option("--check", help="Exit with code 4 if a statement fails.")
     ] = False,
     as_json: Json = False,
     log_format: LogFormat = "text",
     quiet: Quiet = False,
 ) -> None:
-    """Say how a congestion control stands against what the community asks of one.
+    """Judge a congestion control by what the community asks of one.
 
-    RFC 9743, RFC 5166, RFC 7928 and the tcpeval draft as statements, each measured and, where there
-    is a bound, judged; beside it what others get in the same place. Interrupt it at will: the same
-    command goes on.
+    RFC 9743, RFC 5166, RFC 7928 and the tcpeval draft become statements. Each is measured beside
+    other controllers in the same place and, if there is a bound, judged. You may interrupt it: the
+    same command continues.
     """
     from clearpipe.evaluate import report, work
     from clearpipe.evaluate.cast import cast
@@ -135,7 +140,9 @@ def _check_areas(job: Job, wanted: list[str]) -> None:
     known = [area.id for area in areas(job.cast.book())]
     for name in wanted:
         if name not in known:
-            raise ConfigError(f"--area: {name}: there are {', '.join(known)}", key="area")
+            raise ConfigError(
+                f"--area: {name}: unknown area (allowed: {', '.join(known)})", key="area"
+            )
 
 
 def _run(job: Job, quiet: bool) -> None:

@@ -130,7 +130,7 @@ def areas(book: Book) -> tuple[Area, ...]:
     ids = [one.id for area in found for one in area.statements]
     for one in ids:
         if ids.count(one) > 1:
-            raise reader.fail(one, "the id is there twice")
+            raise reader.fail(one, "the id appears twice")
     return found
 
 

@@ -11,7 +11,7 @@ from clearpipe.exits import reports_errors
 from clearpipe.linux import hosts_cli
 from clearpipe.options import Quiet, group
 
-app = group("linux", "Real kernels: commands behind emulated links, end hosts in eBPF.")
+app = group("linux", "The Linux kernel: commands behind emulated links, end hosts in eBPF.")
 
 EPILOG = (
     "The command is at 10.77.0.1 in a network namespace of its own; the other end of the link is "
@@ -38,14 +38,16 @@ def shell(  # noqa: PLR0913 - one for each option
         str | None,
         typer.Option(
             metavar="RATE|FILE",
-            help="Capacity from the command to the other end: a rate, or a trace as scenarios "
-            "have it (mahimahi's format).",
+            help="Capacity from the command to the other end: a rate, or a trace in "
+            "mahimahi's format.",
             show_default="--rate",
         ),
     ] = None,
     down: Annotated[
         str | None,
-        typer.Option(metavar="RATE|FILE", help="The other way.", show_default="--rate"),
+        typer.Option(
+            metavar="RATE|FILE", help="Capacity towards the command.", show_default="--rate"
+        ),
     ] = None,
     buffer: Annotated[
         str, typer.Option(metavar="SIZE", help="The buffer: 1bdp, 1bdp-pkt, 100pkt, 1MB.")
@@ -62,15 +64,19 @@ def shell(  # noqa: PLR0913 - one for each option
         str, typer.Option(metavar="NAME", help="Any queue of `clearpipe list queues`.")
     ] = "droptail",
     loss: Annotated[
-        float, typer.Option(min=0.0, max=1.0, metavar="P", help="Packets lost on the line.")
+        float, typer.Option(min=0.0, max=1.0, metavar="P", help="The probability of a random loss.")
     ] = 0.0,
     server: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="A shell command to run at the other end, until the end."),
+        typer.Option(
+            metavar="CMD", help="A shell command to run at the other end until yours ends."
+        ),
     ] = None,
     capture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the packets of the way there to a pcapng file."),
+        typer.Option(
+            metavar="FILE", help="Write the packets that leave the link `up` to a pcapng file."
+        ),
     ] = None,
     report: Annotated[
         Path | None,
@@ -95,7 +101,7 @@ def shell(  # noqa: PLR0913 - one for each option
 @app.command()
 @reports_errors()
 def cleanup() -> None:
-    """Remove what runs that were killed have left: namespaces, programs, files."""
+    """Remove what killed runs left behind: namespaces, programs, files."""
     from clearpipe.errors import RunError
     from clearpipe.linux import hosts, namespaces
 

@@ -47,19 +47,22 @@ def load(  # noqa: PLR0913 - one for each option
         ),
     ] = None,
     initial_window: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Packets; 0 leaves the kernel's 10.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="The first window in packets; 0 leaves the kernel's 10."
+        ),
     ] = 0,
     for_all: Annotated[
         bool,
         typer.Option(
-            "--for-all", help="Every user may choose the protocol, not only CAP_NET_ADMIN."
+            "--for-all", help="Let every user choose the protocol, not only CAP_NET_ADMIN."
         ),
     ] = False,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="A router's capacity, such as 20Mbps.")
     ] = None,
 ) -> None:
-    """Put a protocol's end host (or a router) on a device, until `unload`.
+    """Load a protocol's end host (or a router) onto a device, until `unload`.
 
     Both ends of a connection need it. A socket then chooses the protocol: `iperf3 -C vcp`,
     setsockopt(TCP_CONGESTION), or `ip route change ... congctl vcp`. Needs root.
@@ -81,15 +84,16 @@ def load(  # noqa: PLR0913 - one for each option
 @reports_errors()
 def unload(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default="all", help="What to take off.")
+        str | None, typer.Argument(metavar="NAME", show_default="all", help="What to remove.")
     ] = None,
     *,
     dev: Annotated[
-        str | None, typer.Option(metavar="DEV", help="Off this device.", show_default="all")
+        str | None,
+        typer.Option(metavar="DEV", help="Remove it from this device only.", show_default="all"),
     ] = None,
     netns: Netns = None,
 ) -> None:
-    """Take protocols and routers off their devices."""
+    """Remove protocols and routers from their devices."""
     from clearpipe.linux import hosts
 
     hosts.unload(name, dev=dev, netns=netns)

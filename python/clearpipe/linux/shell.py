@@ -54,7 +54,7 @@ def scenario(link: Link) -> str:
     """The link as a scenario that ends when it is told so: a line each way."""
     delay = units.quantity(link.rtt)
     if delay is None:
-        raise ConfigError(f"--rtt: {link.rtt!r} is no time such as 600ms", key="--rtt")
+        raise ConfigError(f"--rtt: {link.rtt!r} is not a time such as 600ms", key="--rtt")
     ways = {"up": (link.up, link.up_buffer), "down": (link.down, link.down_buffer)}
     lines = ["schema = 1", 'name = "shell"', 'duration = "1000h"', "[packets]", f'data = "{MTU}B"']
     for way, (rate, buffer) in ways.items():
@@ -85,7 +85,7 @@ def _capacity(text: str) -> dict[str, str]:
 
 def _text(value: str) -> str:
     if '"' in value or "\n" in value or "\\" in value:
-        raise ConfigError(f"{value!r} is not a value that a scenario may have")
+        raise ConfigError(f"{value!r} is not a value that a scenario can have")
     return value
 
 

@@ -88,7 +88,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
         bool,
         typer.Option(
             "--linux",
-            help="Also do the runs on this machine's kernel, where a figure has any: in real "
+            help="Also do the runs on this machine's kernel, for figures that have any: in real "
             "time, one after another, as root. Without it, such runs are judged from the store.",
         ),
     ] = False,
@@ -146,7 +146,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
     _check_only(job, figures)
     _check_linux(job, figures)
     if readings and (only or shard):
-        raise typer.BadParameter("--readings goes with neither --only nor --shard")
+        raise typer.BadParameter("--readings cannot be combined with --only or --shard")
     missing = 0 if no_run else _run(job, figures)
     if part is not None:
         return
@@ -183,7 +183,7 @@ def _check_linux(job: Job, figures: Sequence[Figure]) -> None:
         told = ", ".join(figure.id for figure in data.every() if real(figure))
         raise ConfigError(f"--linux: only {told} have runs on a real kernel", key="linux")
     if job.lacking:
-        note(f"clearpipe: nothing is run on a real kernel: {job.lacking}")
+        note(f"clearpipe: nothing runs on a real kernel: {job.lacking}")
 
 
 def _run(job: Job, figures: Sequence[Figure]) -> int:

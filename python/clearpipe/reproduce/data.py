@@ -385,7 +385,7 @@ def chosen(target: str) -> list[Figure]:
         names = ["all", *PAPERS, *(figure.id for figure in every())]
         near = difflib.get_close_matches(wanted, names, n=1)
         hint = f"did you mean {near[0]}?" if near else "`clearpipe reproduce` lists them"
-        raise ConfigError(f"{target}: no paper or figure is called that; {hint}")
+        raise ConfigError(f"{target}: unknown paper or figure; {hint}")
     return found
 
 
@@ -440,7 +440,7 @@ class Reader:
         ids = [figure.id for figure in figures] + [c.id for f in figures for c in f.claims]
         for one in ids:
             if ids.count(one) > 1:
-                raise self.fail(one, "the id is there twice")
+                raise self.fail(one, "the id appears twice")
         own = {entry.name: getattr(book, entry.name) for entry in fields(Book)}
         return Paper(**own, title=document["title"], cite=document["cite"], figures=figures)
 

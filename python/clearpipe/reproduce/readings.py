@@ -160,7 +160,7 @@ def by_name(name: str) -> Reading:
     found = next((one for one in READINGS if one.name == name), None)
     if found is None:
         raise ConfigError(
-            f"{name}: no reading is called that; there are {', '.join(r.name for r in READINGS)}",
+            f"{name}: unknown reading (allowed: {', '.join(r.name for r in READINGS)})",
             key="reading",
         )
     return found

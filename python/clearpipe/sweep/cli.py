@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from clearpipe.sweep.spec import Spec
     from clearpipe.sweep.store import Store
 
-app = group("sweep", "Run a scenario many times, as [sweep] in its file says.")
+app = group("sweep", "Run a scenario many times, as its file's [sweep] says.")
 
 Reps = Annotated[
     int | None,
@@ -79,7 +79,7 @@ def _spec(
     api.check_engine(engine)
     used = cast("api.Engine", engine)
     if reps is not None and until is not None:
-        raise typer.BadParameter("give either --reps or --until")
+        raise typer.BadParameter("use either --reps or --until")
     return spec.load(file, sets=set_ or [], seed=seed, reps=reps, until=until, engine=used)
 
 
@@ -379,7 +379,7 @@ def _check_some(table: Table, place: Path) -> None:
     from clearpipe.errors import RunError
 
     if not any(row.state == "done" for row in table.rows):
-        raise RunError(f"{place}: holds no run of this sweep; `clearpipe sweep run` does them")
+        raise RunError(f"{place}: no run of this sweep yet; do them with `clearpipe sweep run`")
 
 
 def _plain(name: str) -> str:

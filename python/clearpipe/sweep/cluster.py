@@ -225,7 +225,7 @@ def _on_worker(
     end = time.monotonic() + left_s
     store = _stores.setdefault(path, Store(Path(path)))
     if store.identify() != name:
-        raise RunError(f"{path}: another store than the one that the sweep was started with")
+        raise RunError(f"{path}: not the store that the sweep was started with")
     used = cp.parts(api.Source(*source), set=run.sets, engine=run.engine)
     for part, own in used.items():
         if own != versions.get(part):

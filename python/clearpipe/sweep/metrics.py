@@ -133,4 +133,4 @@ def check(metric: str, known: Iterable[str], where: str) -> None:
         near = [columns[name] for name in found]
     short = ", ".join(sorted({name for name in names if "." not in name}))
     hint = f"did you mean {near[0]}?" if near else f"there are {short}"
-    raise ConfigError(f"{where}: no metric is called {metric!r}; {hint}", key=where)
+    raise ConfigError(f"{where}: unknown metric {metric!r}; {hint}", key=where)

@@ -30,10 +30,10 @@ class Place:
 
         if self.kind == "local":
             if self.scheduler is not None:
-                raise typer.BadParameter("--scheduler goes with --executor dask")
+                raise typer.BadParameter("--scheduler needs --executor dask")
             return runner.Threads(self.jobs, deadline)
         if self.jobs is not None:
-            raise typer.BadParameter("--jobs goes with --executor local; workers have their own")
+            raise typer.BadParameter("--jobs needs --executor local; workers have their own")
         if self.scheduler is None:
             raise typer.BadParameter("--executor dask needs --scheduler ADDR")
         from clearpipe.sweep import cluster

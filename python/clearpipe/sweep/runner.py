@@ -342,8 +342,8 @@ def do(
             return "stopped"
         if result.meta["identity"] != run.identity:
             raise RunError(
-                f"{spec_source.name}: {run.label} is another run than when the sweep began: "
-                "the scenario or a file that it names changed; start the sweep again"
+                f"{spec_source.name}: {run.label} is no longer the run that the sweep "
+                "planned: the scenario or a file that it names has changed; start the sweep again"
             )
         return "done" if store.add(run.identity, result, keep) else "there"
 

@@ -336,7 +336,7 @@ class _Reader:
         for value in values:
             label = value if isinstance(value, str) else json.dumps(value)
             if label in seen:
-                raise self.fail(path, f"{label} is there twice")
+                raise self.fail(path, f"{label} appears twice")
             seen.add(label)
             yield label
 
@@ -441,7 +441,7 @@ class _Reader:
             if key in table and table[key] not in names:
                 near = difflib.get_close_matches(str(table[key]), names, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"the axes are {', '.join(names)}"
-                raise self.fail(f"{where}.{key}", f"{table[key]!r} is no axis; {hint}")
+                raise self.fail(f"{where}.{key}", f"{table[key]!r} is not an axis; {hint}")
         for key in ("x", "y"):
             if key not in table:
                 raise self.fail(f"{where}.{key}", "missing key")

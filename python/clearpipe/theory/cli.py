@@ -70,7 +70,7 @@ def vcp_equilibrium(
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
-    """Rates of VCP's MIAIMD model on a network, all RTTs being equal (VCP, Theorem 2)."""
+    """Rates of VCP's MIAIMD model on a network with equal RTTs (VCP, Theorem 2)."""
     from clearpipe.theory import lowmodel, vcp
 
     increment = vcp.ALPHA * 8 * size("--packet", packet) / time("--rtt", rtt)
@@ -145,7 +145,7 @@ def mlcp_feedback(  # noqa: PLR0913 - one for each option
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
-    """What 2, 3, 4 and 15 bits of feedback give (MLCP, section 2), and RTT fairness (3.1.2)."""
+    """What 2, 3, 4 and 15 bits of feedback achieve (MLCP, section 2), and RTT fairness (3.1.2)."""
     from clearpipe.theory import mlcp, output
 
     check_figure(figure)

@@ -43,7 +43,7 @@ def xcp_stability(  # noqa: PLR0913 - one for each option
     capacity_error: Annotated[
         float | None,
         typer.Option(
-            metavar="E", help="The router believes its capacity to be (1 + E) times the true one."
+            metavar="E", help="The router's idea of its capacity is (1 + E) times the true one."
         ),
     ] = None,
     rtts: Rtts = None,
@@ -175,7 +175,7 @@ def vcp_fluid(  # noqa: PLR0913 - one for each option
     if rtts is not None:
         sheets.append(_mixed(rtts, t_rho, link, octets))
     elif t_rho is not None:
-        raise typer.BadParameter("--t-rho goes with --rtts")
+        raise typer.BadParameter("--t-rho needs --rtts")
     output.show(f"MIAIMD, {flows} flows, {capacity}, {rtt}", facts, sheets, as_json)
     if figure is not None:
         from clearpipe.theory import figures

@@ -133,7 +133,7 @@ def of_scenario(scenario: Scenario, *, set: Sequence[str] = ()) -> Network:
                 notes.append(f"group {name}: its slowest access line")
             groups.append((name, group))
     if not groups:
-        raise ConfigError("no group of flows without end: an equilibrium needs one", key="flows")
+        raise ConfigError("an equilibrium needs a group of flows without an end", key="flows")
     paths = [[number[link] for link in group["path"]] for _, group in groups]
     queues = [resolved["queues"].get(link["queue"], {}) for link in links.values()]
     plain = of_paths(

@@ -47,7 +47,11 @@ def _pages(path: str, file: str, command: Any) -> Iterator[tuple[str, str]]:
     if whole.count("\n") <= LONGEST or not hasattr(command, "commands"):
         yield file, whole
         return
-    lines = [f"# {path}\n", f"{_paragraphs(command.help)}\n", "| command | what it does |\n|---|---|"]
+    lines = [
+        f"# {path}\n",
+        f"{_paragraphs(command.help)}\n",
+        "| command | what it does |\n|---|---|",
+    ]
     parts = {f"{file}-{name}": (name, sub) for name, sub in command.commands.items()}
     for part, (name, sub) in parts.items():
         lines.append(f"| [{path} {name}]({part}.md) | {_text(sub.help).partition('. ')[0]} |")

@@ -201,8 +201,8 @@ impl Catalog {
             && matches!(policy.params.service(), Service::Classes(_))
         {
             return Err(spot.rule(format!(
-                "{} is to serve ACKs first, but {} has an order of its own; switch the former off or \
-                 take another policy",
+                "{} serves ACKs first, but {} has its own order of service; set priority = false or \
+                 choose another policy",
                 part.kind, policy.kind,
             )));
         }
@@ -276,7 +276,7 @@ fn protocol_of(
         && Recovery::read(node)? != Recovery::None
     {
         let kind = info.name;
-        return Err(node.spot.rule(format!("\"{kind}\" sends nothing again: it must be \"none\"")));
+        return Err(node.spot.rule(format!("\"{kind}\" does not retransmit: it must be \"none\"")));
     }
     let recovery = recovery.map(|(_, node)| Recovery::read(node)).transpose()?;
     if entries.iter().any(|(key, _)| key == "recovery") {

@@ -380,10 +380,7 @@ impl LineKeys<'_> {
     fn outage_drops(&self) -> Result<bool, Fault> {
         let down = self.down.as_ref().is_some_and(|list| !list.value.is_empty());
         if self.down_drops.value && !down {
-            return Err(self
-                .down_drops
-                .spot
-                .rule("down_drops belongs to down, which is not there"));
+            return Err(self.down_drops.spot.rule("down_drops needs down"));
         }
         Ok(self.down_drops.value)
     }

@@ -306,9 +306,7 @@ pub(crate) fn expected(arrivals: &Arrivals, start: Span, end: Span) -> u64 {
 
 /// What the applications of the flows of `file` offer.
 pub(crate) fn app(file: &FlowFile) -> Result<App, Fault> {
-    let wants = |spot: &Spot, key: &str, other: &str| {
-        spot.rule(format!("{key} belongs to {other}, which is not there"))
-    };
+    let wants = |spot: &Spot, key: &str, other: &str| spot.rule(format!("{key} needs {other}"));
     let poisson = file.gaps.as_ref().filter(|gaps| gaps.value == Gaps::Poisson);
     if let Some(layers) = &file.layers {
         return layered(file, layers);
@@ -322,7 +320,7 @@ pub(crate) fn app(file: &FlowFile) -> Result<App, Fault> {
     if let (Some(gaps), Some(rate)) = (poisson, &file.rate) {
         return match (&file.on, &file.off) {
             (None, None) => app_rate(rate).map(App::Poisson),
-            _ => Err(gaps.spot.rule("\"poisson\" goes without on and off")),
+            _ => Err(gaps.spot.rule("\"poisson\" cannot be combined with on and off")),
         };
     }
     match (&file.rate, &file.on, &file.off) {

@@ -123,9 +123,7 @@ impl Context<'_> {
         let (app, size) = match &file.relay {
             None => {
                 if let Some(buffer) = &file.relay_buffer {
-                    return Err(buffer
-                        .spot
-                        .rule("relay_buffer belongs to relay, which is not there"));
+                    return Err(buffer.spot.rule("relay_buffer needs relay"));
                 }
                 (app(file)?, size)
             }
@@ -134,7 +132,7 @@ impl Context<'_> {
         let open_loop = |kind| protocols().any(|info| info.name == kind && info.open_loop);
         if app == App::Greedy && open_loop(protocol.kind) {
             let kind = protocol.kind;
-            let text = format!("\"{kind}\" sends what its application offers: rate must be there");
+            let text = format!("\"{kind}\" sends what its application offers, so it needs a rate");
             return Err(file.protocol.spot.rule(text));
         }
         Ok(Group {
@@ -185,7 +183,7 @@ impl Context<'_> {
             return Err(relay.spot.rule(text));
         }
         if matches!(before[of].protocol.recovery, Recovery::None | Recovery::Dccp) {
-            let text = "a relay carries on what arrives in order, and that recovery leaves gaps";
+            let text = "a relay needs data that arrives in order, and this recovery leaves gaps";
             return Err(relay.spot.rule(text));
         }
         let held = match &file.relay_buffer {
@@ -206,7 +204,9 @@ impl Context<'_> {
             return Err(buffer.spot.rule("it must hold a packet at least"));
         }
         if !matches!(source.app, App::Greedy | App::Relay { .. }) {
-            return Err(buffer.spot.rule("it bounds a source that sends all at once, not a rate"));
+            return Err(buffer
+                .spot
+                .rule("it limits a source that sends all at once, not one with a rate"));
         }
         Ok(packets)
     }
@@ -449,9 +449,7 @@ fn refuse_general_keys(file: &FlowFile) -> Result<(), Fault> {
     let reverse = file.reverse_path.as_ref().map(|names| &names.spot);
     let nodes = [&file.from, &file.to].into_iter().flatten().map(|node| &node.spot);
     match nodes.chain(reverse).next() {
-        Some(spot) => {
-            Err(spot.rule("from, to and reverse_path belong to links and to maps of them"))
-        }
+        Some(spot) => Err(spot.rule("from, to and reverse_path need [links] or a map")),
         None => Ok(()),
     }
 }

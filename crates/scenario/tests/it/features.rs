@@ -211,9 +211,9 @@ fn applications_have_rates_and_breaks() {
         clearpipe_scenario::parse("f.toml", &text("", flows), &[]).expect_err("refused").to_string()
     };
     let said = refused("gaps = \"poisson\"");
-    assert!(said.contains("gaps belongs to rate"), "{said}");
+    assert!(said.contains("gaps needs rate"), "{said}");
     let said = refused(&format!("{poisson}\non = \"1s\"\noff = \"1s\""));
-    assert!(said.contains("\"poisson\" goes without on and off"), "{said}");
+    assert!(said.contains("\"poisson\" cannot be combined with on and off"), "{said}");
 }
 
 #[test]
