@@ -57,7 +57,7 @@ html_show_sphinx = False
 html_copy_source = True
 html_show_sourcelink = True
 html_extra_path = ["_extra"] if (DOCS / "_extra").is_dir() else []
-# The lab is a folder of its own in the site; `make docs` puts it there if node and npm can build it.
+# The lab is a folder of its own in the site; `make docs` puts it there where node can build it.
 HAS_LAB = (DOCS / "_extra/lab/index.html").is_file()
 templates_path = ["_templates"]
 html_context = {"has_lab": HAS_LAB}
