@@ -165,6 +165,9 @@ UNITS := -A rustdoc::broken_intra_doc_links
 docs: $(DEV)/installed $(SITE)/installed ## the documentation site, in docs/_build/html
 	RUSTDOCFLAGS="$(UNITS)" cargo doc --locked --quiet --no-deps --target-dir target/docs -p clearpipe-cc
 	rm -rf $(RUSTDOC) && mkdir -p docs/_extra && cp -r target/docs/doc $(RUSTDOC)
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+		$(MAKE) --no-print-directory lab-docs; \
+	else rm -rf docs/_extra/lab; echo "the site has no lab: that needs node 20 or newer and npm"; fi
 	$(SPHINX) --quiet --fail-on-warning --keep-going --nitpicky -b html docs docs/_build/html
 	$(SITE)/bin/python python/tools/docsite/check.py docs/_build/html
 

@@ -57,6 +57,20 @@ html_show_sphinx = False
 html_copy_source = True
 html_show_sourcelink = True
 html_extra_path = ["_extra"] if (DOCS / "_extra").is_dir() else []
+# The lab is a folder of its own in the site; `make docs` puts it there where node can build it.
+HAS_LAB = (DOCS / "_extra/lab/index.html").is_file()
+templates_path = ["_templates"]
+html_context = {"has_lab": HAS_LAB}
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "lab.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
@@ -74,9 +88,18 @@ def _published(_app: object, page: str, source: list[str]) -> None:
     source[0] = text
 
 
+def _without_lab(_app: object, _page: str, source: list[str]) -> None:
+    """Links to a lab that is not there would lead nowhere."""
+    if not HAS_LAB:
+        source[0] = re.sub(r'<a class="lab" href="[^"]*">([^<]*)</a>', "", source[0])
+
+
 def setup(app: object) -> None:
     """Sphinx calls this."""
     app.connect("source-read", _published)  # type: ignore[attr-defined]
+    app.connect("source-read", _without_lab)  # type: ignore[attr-defined]
+    # Pages are read again when the lab comes or goes.
+    app.add_config_value("has_lab", HAS_LAB, "env")  # type: ignore[attr-defined]
     # The last lines of some tables of contents take in pages that may come later.
     log = logging.getLogger("sphinx.sphinx.directives.other")
     log.addFilter(lambda record: "didn't match any documents" not in record.getMessage())

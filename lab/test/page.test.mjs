@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import explorables from "../explorables.js";
+import { pack } from "../src/share.js";
 import { browse, missing, site } from "./browser.mjs";
 import { engine, example, root } from "./engine.mjs";
 import { golden } from "./golden.mjs";
@@ -153,7 +154,50 @@ check("a branch in a link is the same branch when it is opened", async (open) =>
   const other = await open(hash);
   await other.waitForFunction(() => document.querySelectorAll(".fingerprint").length === 2);
   assert.deepEqual(await fingerprints(other), shared);
+  // Its past is there, too, and the fluid engine's curve goes on through the branch.
+  await slide(other, "#scrub", 300);
+  await other.waitForFunction(() => [...document.querySelectorAll(".lane .now:not(.header)")].every((one) => /\d % busy/.test(one.textContent)));
+  assert.match(await other.locator(".lane").nth(1).textContent(), /Dashed: the fluid engine\./);
+  await slide(other, "#scrub", 600);
   assert.match(await other.locator("#time").textContent(), /^[6-9]/);
+});
+
+check("a report's link opens the run it was made of, in the words of its scenario", async (open) => {
+  const row = golden(root, protocols, example).find((one) => one.name === "red" && one.seed === "1");
+  const page = await open(`#${await pack({ lanes: [{ toml: row.toml, label: "", sets: row.sets, rep: 0 }] })}`);
+  await ready(page);
+  assert.deepEqual(await fingerprints(page), [row.fingerprint]);
+  // The knobs have their lines: the text was changed, not written anew.
+  assert.equal(await page.locator("#knob-rtt").isVisible(), true);
+  await tab(page, "Text");
+  assert.match(await page.locator("#toml .cm-content").innerText(), /duration = "12s"/);
+});
+
+check("a run that is refused leaves the one that is shown as it is", async (open) => {
+  const page = await open("#xcp-fig10");
+  await ready(page);
+  const before_ = await fingerprints(page);
+  await write(page, example("xcp-fig10").replace('"45Mbps"', '"100Gbps"').replace('"10s"', '"10000s"'));
+  await page.waitForFunction(() => /too large/.test(document.querySelector("#error").textContent));
+  await page.waitForFunction(() => /^Ready/.test(document.querySelector("#status").textContent));
+  assert.deepEqual(await fingerprints(page), before_);
+  await slide(page, "#scrub", 450);
+  await page.locator("#step").click();
+  await page.locator("#inspect").waitFor();
+});
+
+check("of links that are followed one upon another the last is shown", async (open) => {
+  const page = await open("#xcp-fig10");
+  await ready(page);
+  const slow = await pack({ lanes: [{ toml: example("two-paths"), label: "slow", sets: ["seed=2"] }] });
+  await page.evaluate((hash) => {
+    location.hash = hash;
+    setTimeout(() => (location.hash = "xcp-fig12"), 0);
+  }, slow);
+  await page.waitForFunction(() => document.querySelector("#example").value === "xcp-fig12");
+  await ready(page);
+  await page.waitForTimeout(500);
+  assert.equal(await page.locator("#example").inputValue(), "xcp-fig12");
 });
 
 check("two schemes stand side by side and keep step", async (open) => {
@@ -166,6 +210,9 @@ check("two schemes stand side by side and keep step", async (open) => {
   assert.deepEqual(labels, ["xcp", "vcp"]);
   const [xcp, vcp] = await fingerprints(page);
   assert.notEqual(xcp, vcp);
+  assert.equal(await page.getByText("Dashed: the fluid engine.").count(), 2);
+  await page.locator("#compare").selectOption("bbr");
+  await page.getByText(/^No fluid curve: .*"bbr" has no fluid form\.$/).waitFor();
 });
 
 check("an explorable from beginning to end", async (open) => {

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from clearpipe import examples
 from clearpipe.cli import app
+from clearpipe.report import lab
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GALLERY = REPOSITORY / "docs" / "gallery"
@@ -40,6 +41,18 @@ class Card(NamedTuple):
     """As `run --draw`."""
     set: tuple[str, ...] = ()
     """As `run --set`."""
+
+    @property
+    def link(self) -> str:
+        """Into the lab of the documentation site; empty where that cannot run it."""
+        toml = examples.path(self.name).read_text(encoding="utf-8")
+        if not lab.can_run(toml):
+            return ""
+        # The lab has probes of its own.
+        sets = [change for change in self.set if not change.startswith("probe.")]
+        # Level 0: the page is the same whatever zlib is here.
+        packed = lab.fragment([lab.Lane(toml, sets=sets)], level=0)
+        return f"../lab/index.html#{packed if sets else self.name}"
 
     def arguments(self, figure: str) -> list[str]:
         """Of `clearpipe`, to draw the picture to a file."""
@@ -81,7 +94,8 @@ def pages() -> dict[str, str]:
         *_wrapped(
             f"{count} scenarios with a picture, a sentence and the file. All of them come with "
             "Clearpipe and run in seconds: `clearpipe run NAME` is enough, and the command on a "
-            "card draws its picture. Change what you like with `--set`."
+            "card draws its picture. Change what you like with `--set`, or open it in the lab and "
+            "look inside."
         ),
         "",
         "```{toctree}",
@@ -112,7 +126,10 @@ def _page(group: Group) -> str:
         lines += ["", f"({card.name})=", f"## {card.title}", "", *_wrapped(card.text), ""]
         lines += [f"![{card.alt}](images/{card.name}.svg)", ""]
         lines += ["```console", f"$ {command}", "```", ""]
-        lines += [f"{{download}}`{file.name} <{place.as_posix()}>`", ""]
+        lines += [f"{{download}}`{file.name} <{place.as_posix()}>`"]
+        # As HTML: the lab is no page of the documentation's own (docs/conf.py).
+        lines += [f'<a class="lab" href="{card.link}">Open in the lab</a>'] * bool(card.link)
+        lines += [""]
         lines += ["<details><summary>The scenario</summary>", ""]
         lines += [f"```{{literalinclude}} {place.as_posix()}", ":language: toml", "```", ""]
         lines += ["</details>"]

@@ -9,11 +9,17 @@ site's own.
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+LAB = "lab"
+"""The folder of the lab, whose script reads the fragment of a link to its page: a scenario's name,
+or one of these."""
+NAMED = re.compile(r"explore-[\w-]+|v1\.[\w-]+")
 
 NEEDED = {"script": "src", "img": "src", "link": "href", "source": "src", "iframe": "src"}
 FETCHED = ("stylesheet", "icon", "preload", "preconnect", "shortcut icon")
@@ -28,6 +34,12 @@ class Page(HTMLParser):
     needs: list[str] = field(default_factory=list)
     unnamed: int = 0
     """Pictures without an `alt`."""
+    is_lab: bool = False
+
+    def has(self, anchor: str) -> bool:
+        """Does a link to this place lead somewhere?"""
+        named = self.is_lab and NAMED.fullmatch(anchor) is not None
+        return named or not self.anchors or anchor in self.anchors
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -52,6 +64,10 @@ def read(folder: Path) -> dict[Path, Page]:
         if path.relative_to(folder).parts[0] != "rust":
             page.feed(path.read_text(encoding="utf-8"))
         pages[path.resolve()] = page
+    if lab := pages.get((folder / LAB / "index.html").resolve()):
+        lab.is_lab = True
+        script = (folder / LAB / "lab.js").read_text(encoding="utf-8")
+        lab.anchors.update(re.findall(r'"([\w-]+)\.toml":', script))
     return pages
 
 
@@ -73,10 +89,8 @@ def broken(folder: Path) -> list[str]:
             anchor = unquote(parts.fragment)
             if not target.exists():
                 found.append(f"{here}: {link} is not there")
-            elif anchor and target in pages:
-                places = pages[target].anchors
-                if places and anchor not in places:
-                    found.append(f"{here}: {link} has no such place")
+            elif anchor and target in pages and not pages[target].has(anchor):
+                found.append(f"{here}: {link} has no such place")
     return found
 
 
