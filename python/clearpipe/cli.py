@@ -195,8 +195,7 @@ def list_(
         presets = ", ".join(preset["name"] for preset in entry.get("presets", ()))
         cells = {**entry, "presets": presets}
         rows.append([str(cells.get(column) or units.DASH) for column in columns])
-    listing = overview.Listing(columns, rows)
-    terminal.show(*([listing] if sys.stdout.isatty() else listing.lines()))
+    terminal.show(overview.Listing(columns, rows))
 
 
 @app.command()

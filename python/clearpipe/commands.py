@@ -123,8 +123,8 @@ class App(typer.Typer):
             **more,
         )
 
-    def command(
-        self, name: str | None = None, **settings: Any
+    def command(  # type: ignore[override]
+        self, name: str | None = None, *, cls: type[TyperCommand] = Command, **settings: Any
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """As Typer's, of the class `Command`."""
-        return super().command(name, **{"cls": Command, **settings})
+        return super().command(name, cls=cls, **settings)

@@ -131,6 +131,8 @@ def _keys() -> Iterator[tuple[str, str]]:
 
     schema = cp.schema()
     for name, about in schema["properties"].items():
+        if name in ("sweep", "plot"):
+            continue  # read from the file alone
         told = _about(about)
         inner = _table(about, schema)
         if inner is None:

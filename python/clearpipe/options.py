@@ -87,7 +87,9 @@ Draw = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Watch = Annotated[
     bool,
-    typer.Option("--watch", help="Show queue, utilization and windows live (on a terminal)."),
+    typer.Option(
+        "--watch", help="Show queue, utilization and windows live (packet engine, on a terminal)."
+    ),
 ]
 
 
@@ -165,6 +167,16 @@ def check_figure(figure: Path | None) -> None:
         from clearpipe import style
 
         style.check(figure)
+
+
+def check_watch(watch: bool, engine: str) -> None:
+    """Before any work: can this engine be watched?"""
+    if watch and engine != "packet":
+        raise _refused(
+            "--watch",
+            f"the {engine} engine tells its links and windows when a run is over, and nothing "
+            "before; the packet engine can be watched",
+        )
 
 
 def quantity(option: str, text: str, units: Mapping[str, float], example: str) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from clearpipe import units
+from clearpipe import terminal, units
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -306,6 +306,10 @@ class Grid:
             lines = [[text.replace("\n", " "), *cells] for text, *cells in columns[1:]]
             table = self._table(columns[0], lines, 1)
         yield table
+
+    def lines(self) -> Iterator[str]:
+        """For a pipe, which has room for all columns."""
+        return terminal.columns(self._table(self.headings, self.rows, self.left))
 
     def _table(
         self, headings: Sequence[str], rows: Sequence[Sequence[str]], left: int

@@ -25,6 +25,7 @@ from clearpipe.options import (
     UntilOption,
     Watch,
     check_figure,
+    check_watch,
     instant,
 )
 from clearpipe.terminal import note, show, show_json
@@ -210,6 +211,7 @@ def run(  # noqa: PLR0913 - one for each option
     _check_recording(written, engine, nowhere=as_json and out is None)
     _check_replications(rep, reps, until)
     used = _engine(engine)
+    check_watch(watch, engine)
     check_figure(figure)
     (first,), warnings = batch.plan(file, set_ or [], seed, (rep or 0,), used)
     wanted = _until(until, first)

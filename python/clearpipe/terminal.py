@@ -6,24 +6,80 @@ import codecs
 import json
 import sys
 import unicodedata
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
-# A table that is piped somewhere is not folded to the width of a terminal.
-PIPED_WIDTH = 220
+# A pipe has no width: what is no table there is never folded.
+PIPED_WIDTH = 100_000
+
+
+@runtime_checkable
+class Piped(Protocol):
+    """What has lines of its own for a pipe."""
+
+    def lines(self) -> Iterable[str]:
+        """One for each entry, whole."""
 
 
 def show(*parts: RenderableType) -> None:
-    """Prints tables and lines."""
+    """Prints tables and lines. A pipe gets columns two blanks apart, without rules and as narrow as
+    what is in them: nothing is folded or cut, however long a line gets."""
     from rich.console import Console
+    from rich.table import Table
 
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    terminal = sys.stdout.isatty()
+    width = None if terminal else PIPED_WIDTH
     console = Console(markup=False, highlight=False, emoji=False, width=width)
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        if not terminal and isinstance(part, Table | Piped):
+            lines = columns(part) if isinstance(part, Table) else part.lines()
+            # Rich's own printing would end lines at its width, however large.
+            sys.stdout.writelines(f"{line}\n" for line in lines)
+        else:
+            console.print(part, soft_wrap=isinstance(part, str))
+
+
+def columns(table: Table) -> Iterator[str]:
+    """A table's lines for a pipe: title, headings, rows and what stands below; a blank line after
+    it, as the next table begins with its title."""
+    from rich.cells import cell_len
+
+    heads = [_told(column.header).split("\n") for column in table.columns]
+    height = max(map(len, heads), default=0)
+    # Headings stand on the rows.
+    upper = [[*[""] * (height - len(head)), *head] for head in heads]
+    cells = [[_told(cell).replace("\n", " ") for cell in column.cells] for column in table.columns]
+    whole = [[*head, *rest] for head, rest in zip(upper, cells, strict=True)]
+    widths = [_width(map(cell_len, column)) for column in whole]
+    right = [column.justify == "right" for column in table.columns]
+    if table.title:
+        yield _told(table.title)
+    for row in zip(*whole, strict=True):
+        padded = []
+        for text, width, is_number in zip(row, widths, right, strict=True):
+            blanks = " " * (width - cell_len(text))
+            padded.append(blanks + text if is_number else text + blanks)
+        yield "  ".join(padded).rstrip()
+    if table.caption:
+        yield _told(table.caption)
+    yield ""
+
+
+# A longer cell makes its own line longer, and not its column wider.
+WIDEST = 40
+
+
+def _width(lengths: Iterable[int]) -> int:
+    return max((length for length in lengths if length <= WIDEST), default=0)
+
+
+def _told(part: RenderableType) -> str:
+    return part if isinstance(part, str) else str(part)
 
 
 # What consoles and pipes without UTF-8 (cp1252, cp437, ASCII) get for signs that they have not.

@@ -194,16 +194,42 @@ def test_an_error_names_the_file() -> None:
     assert "mine.toml:" in result.stderr
 
 
-def test_tables_that_a_run_ignores_are_noted() -> None:
-    result = invoke(*RUN, "--set", "sweep.rate=[1, 2]", "--json")
-    assert result.exit_code == 0, result.output
-    assert "note: sweep: a run ignores this table" in result.stderr
+SWEPT = """
+[sweep]
+reps = 2
+vary."topology.rtt" = ["20ms", "40ms"]
+[plot]
+x = "topology.rtt"
+y = "utilization_ratio"
+"""
+
+
+def test_a_run_of_a_sweeps_file_says_what_it_does_not_vary() -> None:
+    """Where it may be taken for the sweep, and nowhere else."""
+    text = Path(XCP).read_text().replace("120s", "3s").replace("uniform(0s, 10s)", "0s")
+    Path("mine.toml").write_text(text + SWEPT)
+    told = "note: sweep: this is the file as it stands; `clearpipe sweep run` varies topology.rtt\n"
+    for command in ("run", "show"):
+        done = invoke(command, "mine.toml")
+        assert done.exit_code == 0, done.output
+        assert told in done.stderr
+        assert "plot" not in done.stderr, "it belongs to the sweep"
+    assert invoke("run", "mine.toml", "--set", "topology.rtt=20ms").stderr.count("sweep") == 0
+    assert invoke("sweep", "run", "mine.toml", "-q").exit_code == 0
+    stored = [cp.load(seal.parent) for seal in Path("results/store/runs").rglob("meta.json")]
+    assert [list(run.warnings) for run in stored] == [[]] * 4
+    alone = Path(stored[0].meta["name"] + ".toml")
+    alone.write_text(stored[0].scenario_toml)
+    assert "sweep" not in invoke("run", str(alone)).stderr
+    Path("mine.toml").write_text(text + SWEPT[SWEPT.index("[plot]") :])
+    told = "note: plot: it draws a sweep, and there is no [sweep]\n"
+    assert told in invoke("show", "mine.toml").stderr
 
 
 def test_transfers_show_when_they_finished() -> None:
     sized = [*RUN, "--set", "flows.fwd.size=10kB"]
     result = invoke(*sized, "--out", "x")
-    cells = next(line.split() for line in result.stdout.splitlines() if line.startswith("  fwd"))
+    cells = next(line.split() for line in result.stdout.splitlines() if line.startswith("fwd "))
     # All of them finish within the warm-up: no goodput, no index, but times.
     assert cells[2:5] == ["2", "(0", "active)"]
     assert cells[5:7] == ["\N{EN DASH}"] * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -90,6 +91,20 @@ def test_a_sweep_runs_as_it_is() -> None:
     assert spec.points[1].values["topology.queue"] == "droptail"
     done = invoke("sweep", "run", "s.toml", "-q")
     assert done.stdout.startswith("12 of 12 runs done"), done.output
+
+
+def test_what_comments_name_is_there_wherever_clearpipe_is() -> None:
+    """An installed wheel has no docs, and no file but those that were written."""
+    swept = ["--vary", "topology.rtt=10ms,40ms", "--protocol", "xcp", "--protocol", "cubic"]
+    for name, options in (("one.toml", []), ("many.toml", swept)):
+        assert invoke("new", name, *options, "--force").exit_code == 0
+        text = Path(name).read_text()
+        assert "docs/" not in text
+        for file in re.findall(r"[\w./-]+\.(?:md|toml|json)\b", text):
+            assert Path(file).exists(), file
+        named = set(re.findall(r"clearpipe ([a-z]+)", text))
+        assert {"show", "run", "list"} <= named if name == "one.toml" else "schema" in named
+        assert all(invoke(command, "--help").exit_code == 0 for command in named)
 
 
 def test_values_of_all_kinds() -> None:

@@ -101,6 +101,23 @@ def test_a_run_tells_a_log_how_far_it_is(tmp_path: Path, monkeypatch: pytest.Mon
     assert "simulated" not in quiet.stderr
 
 
+@pytest.mark.parametrize("engine", ["fluid", "linux"])
+def test_what_cannot_be_watched_is_refused_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path, SWEEP)
+    calls = [["run", str(file)], ["sweep", "run", str(file)]]
+    for call in calls if engine == "fluid" else calls[:1]:
+        done = CliRunner().invoke(app, [*call, "--engine", engine, "--watch"])
+        assert done.exit_code == 2
+        told = " ".join(done.stderr.replace("│", " ").split())
+        assert (
+            f"--watch: the {engine} engine tells its links and windows when a run is over" in told
+        )
+    assert not Path("results").exists()
+
+
 def test_errors_are_json_where_it_is_asked_for() -> None:
     done = CliRunner().invoke(app, ["run", "no-such.toml", "--log-format", "json"])
     assert done.exit_code == 3

@@ -207,6 +207,45 @@ def test_partial_results_and_warnings_come_first(results: list[cp.Result]) -> No
     assert "Stopped early" not in report.html(results)
 
 
+def bands(text: str) -> int:
+    """Curves with a band, in all charts over time."""
+    curves = [one for chart in data(text) for one in chart.get("curves", [])]
+    assert curves
+    return sum(one.get("low") is not None for one in curves)
+
+
+def test_replications_of_other_times_have_no_intervals() -> None:
+    """As in `compare`: --max-wall ends replications where it does, and no two at the same time."""
+    start = ["flows.fwd.start=uniform(0s, 1s)", "probe.every=500ms"]
+    whole = [cp.run(examples.path("base-case-xcp"), set=[*SMALL, *start], rep=n) for n in range(4)]
+    text = report.html(whole)
+    assert "±" in text
+    assert "bar: 95 % interval" in text
+    assert 'class="interval"' in text
+    assert bands(text) > 0
+    meta = whole[3].meta | {"state": "partial", "simulated_s": 2.5}
+    text = report.html([*whole[:3], changed(whole[3], meta=meta, complete=False)])
+    why = "No interval: 1 run was stopped before the end, and the numbers are of other times."
+    assert text.count(why) >= 2, "of the dots and of the curves"
+    assert "seed 1 rep 3: partial result: stopped at 2.5 s of 4 s." in text
+    shown = text[text.index("<main>") : text.index('id="charts"')]
+    for sign in ("±", "95 %", 'class="interval"'):
+        assert sign not in shown, sign
+    assert bands(text) == 0
+
+
+def test_a_figure_of_stopped_replications_has_no_interval(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from clearpipe.report import static
+
+    whole = [run("base-case-xcp") for _ in range(3)]
+    stopped = changed(whole[2], complete=False)
+    for results, told in ((whole, "line: 95 % interval"), ([*whole[:2], stopped], "no interval")):
+        path = tmp_path / "queue.svg"
+        static.draw(results, path, ["queue_mean_pkts"])
+        assert told in path.read_text(encoding="utf-8")
+
+
 def changed(result: cp.Result, **other: Any) -> Any:
     """A result with other attributes."""
     names = ("flows", "links", "series_names", "series", "meta", "summary", "fingerprint")

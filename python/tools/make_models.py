@@ -31,6 +31,7 @@ TAKEN = {
     *("Param", "Progress", "Protocol", "Queue", "Resolved", "Source"),
 }
 WIDTH = 100
+MOST_WORDS = 12
 
 HEAD = '''\
 """Scenarios in Python: a frozen class for each table of a scenario file.
@@ -67,7 +68,8 @@ class Module:
         self.names = {name: self.free(_called(name)) for name in sorted(self.definitions)}
         self.write_class(self.free(ROOT), root)
         for name in sorted(self.definitions):
-            self.define(name)
+            if not _is_part(self.definitions[name]):
+                self.define(name)
         public = sorted([*self.bodies, *self.aliases])
         listed = "".join(f'    "{name}",\n' for name in public)
         classes = "\n\n".join(self.bodies[name] for name in sorted(self.bodies))
@@ -125,14 +127,19 @@ class Module:
             return f"Literal[{', '.join(map(_literal, choices))}]"
         if _is_table(schema):
             return self.variant(schema, owner, family)
-        for key in ("oneOf", "anyOf", "allOf"):
-            if any(_says_a_type(part) for part in schema.get(key, ())):
-                return self.either(schema[key], owner, family)
+        every: list[Schema] = next(
+            (schema[key] for key in ("oneOf", "anyOf", "allOf") if key in schema), []
+        )
+        if any(map(_says_a_type, every)) and not _is_open(schema):
+            return self.either(every, owner, family)
         kinds = schema.get("type", ())
         parts = [self.simple(kind, schema, owner) for kind in _listed(kinds)]
         return " | ".join(dict.fromkeys(part for part in parts if part != "None")) or "Any"
 
     def either(self, parts: list[Schema], owner: str, family: str) -> str:
+        # Where any text is allowed, many words are no help in an annotation.
+        if any(part.get("type") == "string" for part in parts):
+            parts = [part for part in parts if len(part.get("enum", ())) <= MOST_WORDS]
         types = [self.type_of(part, owner, family or owner) for part in parts]
         return " | ".join(dict.fromkeys(name for text in types for name in _split(text)))
 
@@ -211,7 +218,18 @@ def _family(definition: str) -> str:
 
 
 def _is_table(schema: Schema) -> bool:
-    return bool(schema.get("properties"))
+    """Has it these keys and no others?"""
+    return bool(schema.get("properties")) and not _is_open(schema)
+
+
+def _is_open(schema: Schema) -> bool:
+    """May it have keys of any name?"""
+    return isinstance(schema.get("additionalProperties"), dict)
+
+
+def _is_part(schema: Schema) -> bool:
+    """Does it say more of some keys of tables that have any, and is none by itself?"""
+    return "patternProperties" in schema
 
 
 def _says_a_type(part: Schema | bool) -> bool:

@@ -5,6 +5,7 @@ pub mod definitions;
 pub mod fluid;
 pub mod line_keys;
 pub mod sources;
+pub mod sweep;
 
 use cc::registry::Recovery;
 use serde_json::{Value as Json, json};
@@ -17,11 +18,12 @@ use crate::file::definitions::{ProtocolRef, QueueRef};
 use crate::file::fluid::FluidFile;
 use crate::file::line_keys::{Between, JitterForm, LossForm, ReorderFile, StepFile};
 use crate::file::sources::{ArrivalsForm, SizeForm};
+use crate::file::sweep::{Plot, Sweep};
 use crate::model::era::Era;
 use crate::model::line::DelayLaw;
 use crate::model::{AccEcn, Rttvar, Series, Start};
 use crate::syntax::declaration::{
-    At, Count, Definitions, FileValue, MAX_INTEGER, Named, Opaque, Word, table, word_values,
+    At, Count, Definitions, FileValue, MAX_INTEGER, Named, Word, table, word_values,
 };
 use crate::syntax::document::Node;
 use crate::values::spread::{LineRate, Spread};
@@ -68,10 +70,10 @@ table! {
         probe: ProbeFile = section;
         /// How the fluid engine solves its equations; other engines ignore it.
         fluid: FluidFile = section;
-        /// What a sweep varies; a single run does not read it.
-        sweep: Opaque = optional("no sweep");
-        /// What a sweep's figures show; a single run does not read it.
-        plot: Opaque = optional("no plot");
+        /// What `clearpipe sweep run` varies; a single run has the file's own values.
+        sweep: Sweep = optional("no sweep");
+        /// What `clearpipe sweep report` draws.
+        plot: Plot = optional("no plot");
     }
 }
 

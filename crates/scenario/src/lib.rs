@@ -82,6 +82,6 @@ fn parsed(text: &str, sets: &[String], load: &Load<'_>) -> Result<Parsed, error:
     }
     let file = <file::File as syntax::declaration::FileValue>::read(&root)?;
     let scenario = resolve::resolve(&file, load)?;
-    let warnings = resolve::warnings::warnings(&file, &scenario);
+    let warnings = resolve::warnings::warnings(&root, &file, &scenario);
     Ok(Parsed { scenario, warnings })
 }

@@ -51,7 +51,7 @@ def html_of_sides(sides: Sequence[Side], title: str, differences: Differences | 
         for number, side in enumerate(sides)
     ]
     every = [
-        Scheme(result, f"{side.name} {run}", number, 0.0, not several)
+        Scheme(result, f"{side.name} {run}" if several else run, number, 0.0, False)
         for number, side in enumerate(sides)
         for result, run in zip(side.results, runs(side), strict=True)
     ]
@@ -72,6 +72,7 @@ def html_of_sides(sides: Sequence[Side], title: str, differences: Differences | 
         drawings=page.drawings(made),
         plots=aggregate.plots(sides),
         note=aggregate.note(sides),
+        intervals=any(side.has_intervals for side in sides),
         drawn=together,
         data=shell.script_json(together.numbers),
     )

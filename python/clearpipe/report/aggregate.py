@@ -13,7 +13,7 @@ from clearpipe.replications import OF_GROUPS, OF_LINKS
 from clearpipe.report import charts, svg
 from clearpipe.report.charts import Curve, Panel, Section
 from clearpipe.report.dots import Plot, Row
-from clearpipe.report.sides import Side
+from clearpipe.report.sides import Side, no_intervals
 from clearpipe.report.thin import Array
 
 MOST_LINKS = 4
@@ -78,7 +78,7 @@ def _plot(
             name = f"{side.name} {item}" if several else side.name
             color = svg.color(number)
         interval = statistics.t_interval(values)
-        few = interval.n < statistics.FEW
+        few = interval.n < statistics.FEW or not side.has_intervals
         text = units.spread(interval.mean, math.inf if few else interval.half, by=by)
         ends = (min(values), max(values))
         told = (
@@ -111,9 +111,10 @@ def _plot(
 def note(sides: Sequence[Side]) -> str:
     """What the marks of all dot plots are."""
     counts = sorted({len(side.results) for side in sides})
-    bars = "; bar: 95 % interval" if counts[-1] >= statistics.FEW else ""
-    few = f" {statistics.few()}" if counts[0] < statistics.FEW else ""
-    return f"Large: mean; small: single runs{bars}; n = {', '.join(map(str, counts))}.{few}"
+    bars = "; bar: 95 % interval" if any(side.has_intervals for side in sides) else ""
+    none = no_intervals(sides)
+    told = f"Large: mean; small: single runs{bars}; n = {', '.join(map(str, counts))}."
+    return f"{told} {none}".rstrip()
 
 
 def _fairness(column: str, values: Sequence[float]) -> tuple[float, float | None]:
@@ -155,16 +156,16 @@ def _texts(side: Side, table: str, item: str, columns: Sequence[str]) -> list[st
         [run[key] for run in found if (key := (table, item, column)) in run] for column in columns
     ]
     return [
-        _text(column, mine, len(found)) if mine else units.DASH
+        _text(column, mine, side) if mine else units.DASH
         for column, mine in zip(columns, values, strict=True)
     ]
 
 
-def _text(column: str, values: Sequence[float], runs: int) -> str:
+def _text(column: str, values: Sequence[float], side: Side) -> str:
     interval = statistics.t_interval(values)
-    some = f" (n = {interval.n})" if interval.n < runs else ""
+    some = f" (n = {interval.n})" if interval.n < len(side.results) else ""
     unit = measures.of(column).unit
-    if interval.n < statistics.FEW:
+    if interval.n < statistics.FEW or not side.has_intervals:
         return units.tell(interval.mean, unit) + some
     return units.spread(interval.mean, interval.half, unit) + some
 
@@ -205,9 +206,9 @@ def _note(quantity: charts.Quantity, sides: Sequence[Side]) -> str:
         if quantity.of == "flow"
         else ("the mean over the runs")
     )
-    bars = "; band: its 95 % interval" if counts[-1] >= statistics.FEW else ""
-    few = f" {statistics.few()}" if counts[0] < statistics.FEW else ""
-    return f"Line: {what}{bars}; n = {', '.join(map(str, counts))}.{few}"
+    bars = "; band: its 95 % interval" if any(side.has_intervals for side in sides) else ""
+    told = f"Line: {what}{bars}; n = {', '.join(map(str, counts))}."
+    return f"{told} {no_intervals(sides)}".rstrip()
 
 
 def _together(
@@ -222,7 +223,7 @@ def _together(
     for number, (side, mine) in enumerate(zip(sides, runs, strict=True)):
         if mine:
             values = np.stack([_at(x, grid, curve) for grid, curve in mine])
-            panel.curves.append(_mean(side.name, number, values))
+            panel.curves.append(_mean(side, number, values))
     return panel
 
 
@@ -234,13 +235,13 @@ def _at(x: Array, grid: Array, curve: Curve) -> Array:
     return np.asarray(out, dtype=np.float64)
 
 
-def _mean(label: str, color: int, values: Array) -> Curve:
+def _mean(side: Side, color: int, values: Array) -> Curve:
     known = np.isfinite(values)
     n = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
     mean = np.where(n > 0, total / np.maximum(n, 1), np.nan)
-    curve = Curve(label, color, mean)
-    if values.shape[0] < statistics.FEW:
+    curve = Curve(side.name, color, mean)
+    if values.shape[0] < statistics.FEW or not side.has_intervals:
         return curve
     off = np.where(known, values - mean, 0.0)
     deviation = np.sqrt((off * off).sum(axis=0) / np.maximum(n - 1, 1))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clearpipe import measures, overview, units
+from clearpipe import measures, overview, statistics, units
 
 if TYPE_CHECKING:
     from clearpipe.result import Result
@@ -28,6 +28,27 @@ class Side:
     def first(self) -> Result:
         """The one that stands for all where they are the same: in the network."""
         return self.results[0]
+
+    @property
+    def stopped(self) -> int:
+        """Its runs that ended before their time."""
+        return sum(not result.complete for result in self.results)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Is there enough to tell an interval? Numbers of other times are no replications."""
+        return len(self.results) >= statistics.FEW and not self.stopped
+
+
+def no_intervals(sides: Sequence[Side]) -> str:
+    """Why some side has no intervals, in sentences; nothing if all have them."""
+    told = []
+    if stopped := sum(side.stopped for side in sides):
+        runs = units.counted(stopped, "run was stopped", "runs were stopped")
+        told.append(f"No interval: {runs} before the end, and the numbers are of other times.")
+    if any(len(side.results) < statistics.FEW for side in sides):
+        told.append(statistics.few())
+    return " ".join(told)
 
 
 def of(results: Sequence[Result]) -> list[Side]:

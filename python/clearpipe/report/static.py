@@ -91,7 +91,7 @@ def draw(
             elif subject.kind == "fct":
                 first.plot.fct(ax=place)
             else:
-                _numbers(place, subject.name, row)
+                _numbers(place, subject.name, row, all(one.complete for one in results))
         _share_time(places, chosen, first.meta["simulated_s"])
         figure.suptitle(title(*results), x=0.01, ha="left", fontsize=9, fontweight="bold")
         figure.align_ylabels()
@@ -267,8 +267,9 @@ def _rows(name: str, results: Sequence[Result]) -> list[Row]:
     return [Row(item, values) for item, values in found.items()][:MOST_ROWS]
 
 
-def _numbers(axes: Any, name: str, rows: Sequence[Row]) -> None:
-    """A row for each link or group: the mean, every replication, and the mean's interval."""
+def _numbers(axes: Any, name: str, rows: Sequence[Row], whole: bool) -> None:
+    """A row for each link or group: the mean, every replication, and the mean's interval if the
+    runs came to their end."""
     measure = measures.of(name)
     scale = units.scale((value for row in rows for value in row.values), measure.unit)
     axes.set_xlabel(measure.heading(scale.unit))
@@ -286,7 +287,7 @@ def _numbers(axes: Any, name: str, rows: Sequence[Row]) -> None:
             axes.plot(
                 values, [number] * len(values), "o", color=COLORS[0], alpha=0.35, markersize=3
             )
-        if len(values) >= FEW:
+        if len(values) >= FEW and whole:
             half = t_interval(values).half
             axes.errorbar([mean], [number], xerr=half, color=COLORS[0], capsize=2, linewidth=1)
         axes.plot([mean], [number], "o", color=COLORS[0], markersize=5)
@@ -299,5 +300,6 @@ def _numbers(axes: Any, name: str, rows: Sequence[Row]) -> None:
     least = min(len(row.values) for row in rows)
     if least > 1:
         bars = f"line: {100 * LEVEL:.0f} % interval" if least >= FEW else "too few for intervals"
+        bars = bars if whole else "no interval: some were stopped before their end"
         note = f"large: mean; small: each of {least} replications; {bars}"
         axes.text(0.995, 1.0, note, transform=axes.transAxes, ha="right", va="bottom", **SMALL)

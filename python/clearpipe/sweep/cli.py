@@ -31,6 +31,7 @@ from clearpipe.options import (
     SweepFile,
     UntilOption,
     Watch,
+    check_watch,
     group,
 )
 from clearpipe.options import shard as read_shard
@@ -113,6 +114,7 @@ def run(  # noqa: PLR0913 - one for each option
     from clearpipe.sweep.runner import Options
 
     wanted = _spec(file, set_, seed, reps, until, engine)
+    check_watch(watch, engine)
     place = Place(executor, scheduler, jobs)
     options = Options(read_shard(shard), retry)
     limit = None if max_time is None else time_of("--max-time", max_time, "50min")

@@ -8,6 +8,7 @@ use crate::file::sources::{mean_gap_s, mean_size};
 use crate::file::{File, Topology};
 use crate::model::line::{Capacity, LossModel};
 use crate::model::{Group, Link, Of, Scenario};
+use crate::syntax::document::Node;
 use crate::values::laws::percent;
 use crate::values::quantity::{RATE, TIME};
 
@@ -25,12 +26,8 @@ impl fmt::Display for Warning {
 }
 
 /// What is allowed but probably not meant.
-pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
-    let mut messages = Vec::new();
-    let unread = [("sweep", file.sweep.is_some()), ("plot", file.plot.is_some())];
-    for (table, _) in unread.iter().filter(|(_, is_there)| *is_there) {
-        messages.push(format!("{table}: a run ignores this table"));
-    }
+pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<Warning> {
+    let mut messages: Vec<String> = not_varied(root, file).into_iter().collect();
     let is_map = file.topology.as_ref().is_some_and(|t| matches!(t.value, Topology::Map(_)));
     let mut crossed = vec![false; scenario.links.len()];
     for link in scenario.groups.iter().flat_map(|group| group.path.iter().chain(&group.reverse)) {
@@ -77,6 +74,29 @@ pub(crate) fn warnings(file: &File, scenario: &Scenario) -> Vec<Warning> {
         }
     }
     messages.into_iter().map(|message| Warning { message }).collect()
+}
+
+/// More keys are not named one by one.
+const MOST_KEYS: usize = 5;
+
+/// A run with the file's own values may be meant, and may be taken for the sweep. One whose varying
+/// keys are all set is a point of the sweep: nothing is to be said.
+fn not_varied(root: &Node, file: &File) -> Option<String> {
+    let Some(sweep) = &file.sweep else {
+        let text = "plot: it draws a sweep, and there is no [sweep]";
+        return file.plot.is_some().then(|| text.to_owned());
+    };
+    let mut left: Vec<String> = sweep.value.left(root).map(str::to_owned).collect();
+    if left.len() > MOST_KEYS {
+        let more = left.len() - (MOST_KEYS - 1);
+        left.truncate(MOST_KEYS - 1);
+        left.push(format!("{more} more"));
+    }
+    let (last, others) = left.split_last()?;
+    let shown = if others.is_empty() { String::new() } else { others.join(", ") + " and " };
+    Some(format!(
+        "sweep: this is the file as it stands; `clearpipe sweep run` varies {shown}{last}"
+    ))
 }
 
 /// What a link's line does too late, always or never.

@@ -387,19 +387,3 @@ impl<T: FileValue> FileValue for Vec<At<T>> {
         }
     }
 }
-
-/// A table that this crate does not look into.
-#[derive(Clone, Debug)]
-pub(crate) struct Opaque;
-
-impl FileValue for Opaque {
-    fn form() -> String {
-        "table, not read here".to_owned()
-    }
-    fn schema(_: &mut Definitions) -> Json {
-        json!({ "type": "object" })
-    }
-    fn read(node: &Node) -> Result<Opaque, Fault> {
-        node.entries().map(|_| Opaque)
-    }
-}

@@ -213,7 +213,7 @@ fn descend<'a>(node: &'a mut Node, name: &str, origin: Origin) -> Result<&'a mut
 }
 
 /// The names of a dotted key, at most eight.
-fn key_path(text: &str) -> Option<Vec<String>> {
+pub(crate) fn key_path(text: &str) -> Option<Vec<String>> {
     if text.chars().any(|c| c.is_control() || c == '[' || c == '#') {
         return None;
     }

@@ -123,15 +123,65 @@ fn presets_are_listed_where_they_exist() {
     assert!(queues.lines().any(|row| row.starts_with("| [pi]") && row.contains("`hollot-2001`")));
 }
 
+/// What `text` with these options is warned of.
+fn warned(text: &str, sets: &[&str]) -> Vec<String> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let parsed = parse("sweep.toml", text, &sets).unwrap_or_else(|error| panic!("{error}"));
+    parsed.warnings.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn the_runners_tables_are_left_alone() {
     let text = example("xcp-fig10") + "\n[sweep]\nrates = [1, 2]\n[plot]\nx = \"rate\"\n";
     let parsed = parse("sweep.toml", &text, &[]).unwrap();
     assert_eq!(parsed.scenario, scenario("xcp-fig10", &[]));
-    let said: Vec<String> = parsed.warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(said, ["sweep: a run ignores this table", "plot: a run ignores this table"]);
-    let set = parse("set.toml", &example("xcp-fig10"), &["sweep.x=1".to_owned()]).unwrap();
-    assert_eq!(set.warnings[0].message, "sweep: a run ignores this table");
+    assert!(parsed.warnings.is_empty(), "nothing varies");
+    let alone = example("xcp-fig10") + "\n[plot]\nx = \"rate\"\n";
+    assert_eq!(warned(&alone, &[]), ["plot: it draws a sweep, and there is no [sweep]"]);
+}
+
+/// A run with the file's own values may be taken for the sweep; a point of it, all of whose keys
+/// are set, as the sweep and its report's commands do, may not.
+#[test]
+fn a_run_of_a_sweeps_file_says_what_it_does_not_vary() {
+    let sweep = "\n[sweep]\nvary.\"topology.rtt\" = [\"40ms\", \"80ms\"]\n[[sweep.zip]]\n\
+                 name = \"scheme\"\nlabels = [\"a\", \"b\"]\n\
+                 \"flows.fwd.protocol\" = [\"xcp\", \"sack\"]\n\
+                 \"topology.queue\" = [\"xcp\", \"droptail\"]\n";
+    let text = example("base-case-xcp") + sweep;
+    let said = |keys: &str| {
+        format!("sweep: this is the file as it stands; `clearpipe sweep run` varies {keys}")
+    };
+    let keys = "topology.rtt, flows.fwd.protocol and topology.queue";
+    assert_eq!(warned(&text, &[]), [said(keys)]);
+    let scheme = ["flows.fwd.protocol=\"xcp\"", "topology.queue=\"xcp\""];
+    assert_eq!(warned(&text, &scheme), [said("topology.rtt")]);
+    assert_eq!(warned(&text, &["topology.rtt=40ms", scheme[0], scheme[1]]), [""; 0]);
+    // A table that holds the key as the file has it does not set it.
+    let other = warned(&text, &["topology.rate=100Mbps", scheme[0], scheme[1]]);
+    assert_eq!(other, [said("topology.rtt")]);
+    let many: Vec<String> = (0..9).map(|i| format!("vary.\"flows.f{i}.count\" = [1]\n")).collect();
+    let many = example("base-case-xcp") + "\n[sweep]\n" + &many.concat();
+    let few = "flows.f0.count, flows.f1.count, flows.f2.count, flows.f3.count and 5 more";
+    assert_eq!(warned(&many, &[]), [said(few)]);
+}
+
+/// An editor that has the schema completes and checks both tables; what it refuses and takes is
+/// tried with real validators in `python/tests/test_schema.py`.
+#[test]
+fn the_schema_knows_the_sweeps_tables() {
+    let schema = json_schema();
+    let sweep = &schema["$defs"]["SweepFile"];
+    assert_eq!(schema["properties"]["sweep"]["$ref"], "#/$defs/SweepFile");
+    assert_eq!(sweep["additionalProperties"], false);
+    let pattern = sweep["properties"]["vary"]["propertyNames"]["pattern"].as_str().unwrap();
+    for key in ["topology", "flows", "probe", "duration", "bottleneck"] {
+        assert!(pattern.contains(key), "{pattern}");
+    }
+    assert!(!pattern.contains("seed") && !pattern.contains("sweep"), "{pattern}");
+    // A link's capacity in a dumbbell, a parking lot and a map: one kind of value.
+    let rate = &schema["$defs"]["Varying"]["properties"]["topology.rate"]["anyOf"];
+    assert_eq!(rate.as_array().unwrap().len(), 2, "{rate}");
 }
 
 /// The names of all queues and of all protocols.
