@@ -92,7 +92,7 @@ def test_what_has_no_fluid_form_exits_with_3(small: str, tmp_path: Path) -> None
     protocol = 'flows.long.protocol={kind="dpcp", gap=5.0}'
     with pytest.raises(cp.ConfigError, match="gap: has no fluid form"):
         cp.run(small, engine="fluid", set=[protocol])
-    with pytest.raises(cp.ConfigError, match="no packets to write down"):
+    with pytest.raises(cp.ConfigError, match="no packets to record"):
         cp.run(small, engine="fluid", capture="all", out=tmp_path / "x")
     with pytest.raises(cp.ConfigError, match="unknown engine magic"):
         cp.run(small, engine="magic")  # type: ignore[call-overload]

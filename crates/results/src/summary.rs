@@ -37,7 +37,7 @@ pub struct GroupSummary {
     pub group: String,
     /// Its protocol.
     pub protocol: String,
-    /// Do its flows come while the run goes on? Then there is no goodput per flow.
+    /// Whether its flows arrive during the run; then there is no goodput per flow.
     pub arriving: bool,
     /// Number of flows; of arriving ones those that have come.
     pub flows: u64,

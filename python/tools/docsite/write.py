@@ -102,7 +102,7 @@ def _about(kind: str, one: Any) -> Iterator[str]:
     yield "\n\n".join(md(part) for part in head.prose) + "\n"
     if head.laws:
         yield "## The law\n"
-        yield "| law | when, and what it is |\n|---|---|"
+        yield "| law | when it applies, what it means |\n|---|---|"
         for formula, when in laws.rows(head.laws):
             yield f"| $\\displaystyle {formula}$ | {md(when)} |"
         yield ""
@@ -129,8 +129,8 @@ def _facts(kind: str, one: Any, file: Path) -> Iterator[str]:
         yield f"| Needs | {needs} |"
         yield f"| Lost packets | recovery `{one['recovery']}` |"
     else:
-        role = "a policy: it drops, marks or orders packets"
-        over = 'a feedback queue: it stands over a policy, `over = "droptail"`'
+        role = "a policy: drops, marks or orders packets"
+        over = 'a feedback queue: stands over a policy, `over = "droptail"`'
         yield f"| Role | {role if one['role'] == 'policy' else over} |"
         served = [p["name"] for p in cp.protocols() if p["router"] == one["name"]]
         if served:
@@ -145,8 +145,8 @@ def _example(kind: str, name: str) -> Iterator[str]:
     text = pictures.scenario(kind, name)
     if text is None:
         yield (
-            "It is a Python class of your own: [the tutorial](../../tutorials/prototypes.md) shows "
-            "one, and `clearpipe.Sender` and `clearpipe.Router` are its [bases](../python.md).\n"
+            "This is a Python class of your own. [The tutorial](../../tutorials/prototypes.md) has "
+            "one; `clearpipe.Sender` and `clearpipe.Router` are the [base classes](../python.md).\n"
         )
         return
     yield "## What it does\n"
@@ -164,7 +164,7 @@ def _example(kind: str, name: str) -> Iterator[str]:
 def _params(kind: str, one: Any) -> Iterator[str]:
     yield "## Parameters\n"
     if not one["params"]:
-        yield "It has none.\n"
+        yield f"This {kind[:-1]} has no parameters.\n"
         return
     table = f"{kind}.mine"
     first = one["params"][0]
@@ -208,7 +208,7 @@ def _value(param: Any) -> str:
 def _lists(head: sources.Header) -> Iterator[str]:
     for title, items in head.lists.items():
         if title == "Deviations":
-            yield "## Deviations\n\nWhere it departs from its source, on purpose:\n"
+            yield "## Deviations\n\nWhere it deliberately departs from its source:\n"
         else:
             yield f"## {md(title)}\n"
         yield md_list(items) + "\n"
@@ -228,13 +228,13 @@ def _inside(kind: str, one: Any) -> Iterator[str]:
     who, series = ("sender", "sender") if kind == "protocols" else ("router", "router")
     if variables:
         yield "## Inner variables\n"
-        yield f'What `series = ["{series}"]` records, each with `{who}_` before its name.\n'
+        yield f'`series = ["{series}"]` records these, with `{who}_` before each name.\n'
         yield "| name | unit | meaning |\n|---|---|---|"
         for var in variables:
             yield f"| `{var['name']}` | {var['unit'] or '1'} | {md(cell(var['doc']))} |"
         yield ""
     if one.get("header"):
-        yield "## Header\n\nWhat its packets carry.\n"
+        yield "## Header\n\nThe fields that its packets carry.\n"
         yield "| field | unit | meaning |\n|---|---|---|"
         for var in one["header"]:
             yield f"| `{var['name']}` | {var['unit'] or '1'} | {md(cell(var['doc']))} |"
@@ -247,13 +247,13 @@ def _claims(kind: str, name: str) -> Iterator[str]:
     if not chosen:
         return
     counts = published.counted(chosen)
-    yield "## What was claimed, and what holds\n"
+    yield "## Published claims\n"
     whose = (
-        f"The claims of its paper, in {len(chosen)} figures, tables and sections"
+        f"The paper's claims, from {len(chosen)} figures, tables and sections, are"
         if name in published.TITLES
-        else f"It is among the schemes of {len(chosen)} published figures, whose claims are"
+        else f"It is one of the schemes in {len(chosen)} published figures, whose claims are"
     )
-    yield f"{whose}, [judged by runs](../../evidence/reproduction/README.md):\n"
+    yield f"{whose} [judged by runs](../../evidence/reproduction/README.md):\n"
     yield "| verdict | claims |\n|---|---|"
     for verdict in published.ORDER:
         if counts[verdict]:
@@ -266,7 +266,7 @@ def _claims(kind: str, name: str) -> Iterator[str]:
         if claim["verdict"] in ("deviates", "contradicted by the paper itself")
     ]
     if bad and name in published.TITLES:
-        yield "Those that do not hold, with what was measured and why behind each link:\n"
+        yield "These do not hold. Each link leads to the measurement and the reason:\n"
         for figure, claim in bad:
             target = f"../../evidence/reproduction/{figure.paper}.html#{claim['id']}"
             said = html.escape(claim["statement"])
