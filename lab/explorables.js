@@ -1,7 +1,8 @@
 // The guided explorables: data, no code. `sets` are keys of the scenario (`table.key`) and values as
 // TOML. `facts` are what the text claims, by the engine: `value` is a path in a run's result or
-// `series.NAME.ID.max|min|last`, of the run with that choice in that lane; test/explorables.test.mjs
-// checks them. Bounds are worked out from the source that `bound` names, not from a run.
+// `series.NAME.ID.max|min|last` (`max@T`: from T seconds on), of the run with that choice in that
+// lane; test/explorables.test.mjs checks them. Bounds are worked out from the source that `bound`
+// names, not from a run.
 const head = (name, duration, warmup = "25%") => `schema = 1
 name = "${name}"
 duration = "${duration}"
@@ -51,6 +52,7 @@ protocol = "newreno"
       "More buffer than that never empties: a standing queue, and delay for nothing.",
     ],
     equation: ["W ← W + 1 each RTT;  W ← W/2 at a loss", "always busy:  (C·T + B)/2 ≥ C·T,  so  B ≥ C·T"],
+    where: "W is the window, C the link's rate, T the round-trip time without a queue, B the buffer. C·T is the BDP.",
     source: "Chiu and Jain 1989; RFC 5681; Appenzeller, Keslassy, McKeown 2004",
     facts: [
       // Below the BDP 0.45 BDP of rounds at a mean of 0.775, then 0.1 BDP of rounds of 1.05 T at 1.
@@ -100,6 +102,7 @@ protocol = "sack"
       "When the buffer is full, the window is BDP + B. The sender hears of the first loss a round trip later, and until then its window grows to twice that. What came too much is lost.",
     ],
     equation: ["W ← W + 1 for each ACK", "lost ≈ 2(C·T + B) − (C·T + B) = C·T + B"],
+    where: "W is the window, C the link's rate, T the round-trip time without a queue, B the buffer.",
     source: "Jacobson 1988; RFC 5681 section 3.1",
     facts: [
       { choice: 0, value: "links.bottleneck.total_drops_pkts", above: 150, below: 250, bound: "C·T + B = 200, a quarter either way" },
@@ -149,6 +152,7 @@ start = "uniform(0s, 1s)"
       "CoDel looks at how long packets have waited, not at how many wait. When even the shortest wait in 100 ms stays above 5 ms, it drops, and then at shorter and shorter intervals until the queue is good again.",
     ],
     equation: ["delay = q·P/C", "next drop:  t ← t + interval/√count"],
+    where: "q packets of P bits wait for a link of rate C. interval is 100 ms; count is how many CoDel has dropped since the wait became too long.",
     source: "Nichols and Jacobson 2012; RFC 8289",
     facts: [
       { choice: 0, value: "links.bottleneck.queue_mean_pkts", above: 250, bound: "CUBIC cuts to 0.7 of (50 + 500), which leaves 335 waiting" },
@@ -207,6 +211,7 @@ start = "uniform(0s, 2s)"
       "The weight says how long is long. At 2500 packets a second, 500 arrivals are a fifth of a second, some round trips.",
     ],
     equation: ["avg ← (1 − w_q)·avg + w_q·q", "p_b = max_p·(avg − min_th)/(max_th − min_th)"],
+    where: "q is the queue that an arriving packet finds, avg its average. Between min_th and max_th a packet is dropped with probability p_b, which RED then spreads so that drops do not come in clumps.",
     source: "Floyd and Jacobson, ToN 1993, sections 4 and 6",
     facts: [
       { choice: 0, value: "links.bottleneck.queue_mean_pkts", below: 90, bound: "max_th is 90 packets" },
@@ -252,14 +257,24 @@ start = "every(2s)"
       text: "The link is full, φ = 0, and a sixth flow comes. Which controller gives it bandwidth?",
       options: ["the efficiency controller", "the fairness controller", "neither: it waits for a loss"],
       right: 1,
-      because: "The efficiency controller sees a full link and is content. The fairness controller moves bandwidth between flows.",
+      because: "The efficiency controller sees a full link and is content. The fairness controller takes from all flows in proportion to what they have, and gives the same amount back in equal parts.",
     },
     why: [
-      "XCP takes the two questions apart. The efficiency controller looks at the link only: spare bandwidth S and the standing queue Q make φ, how many bytes all flows together should send more. It multiplies, so it is quick at any rate.",
-      "The fairness controller deals φ out. If φ > 0, everybody gets the same; if φ < 0, everybody gives in proportion to what it has: AIMD, so shares become equal. Packets bring the answer back in their header.",
+      "The two controllers are in the router. Every data packet has a header with its sender's window and round-trip time, and with a field for the answer. A router lowers that field to its own answer if it asks for less than routers before it did; the ACK takes it back, and the sender adds it to its window, packet by packet. The router keeps nothing about single flows.",
+      "The efficiency controller asks how much more all flows together should send. Once in a mean round trip it looks at the link, not at flows: the spare bandwidth S, less what drains the standing queue Q, is φ, the change of the whole traffic in bytes. φ is proportional to S, where TCP adds one packet a round trip for each flow: so a fast link is filled in as many round trips as a slow one.",
+      "The fairness controller asks who shall have it. If φ > 0, the throughput of every flow grows by the same amount; if φ < 0, each falls in proportion to what it has. That is AIMD, as in TCP, and makes shares equal.",
+      "At a full link φ is 0, and there would be nothing to deal out. So at least a tenth of the traffic is dealt out in each round trip anyway: what is taken by the second rule is given by the first. The sum stays, the shares move. This is shuffling, the next explorable.",
+      "One law for each: multiplicative for the sum (MIMD), which is quick, AIMD for the shares, which is fair. TCP's single law has to be both.",
     ],
-    equation: ["φ = α·d·S − β·Q", "feedback of packet i:  H_feedback = p_i − n_i", "p_i = ξ_p·rtt_i²·s_i/cwnd_i,   n_i = ξ_n·rtt_i·s_i"],
-    source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5, eqs. (1), (6), (9)",
+    equation: [
+      "φ = α·d·S − β·Q",
+      "feedback of packet i:  H_feedback = p_i − n_i",
+      "p_i = ξ_p·rtt_i²·s_i/cwnd_i,   n_i = ξ_n·rtt_i·s_i",
+      "at each ACK:  cwnd ← cwnd + H_feedback",
+    ],
+    where:
+      "d is the mean round-trip time, S the capacity less what arrives (below 0 if too much arrives), Q the queue that did not drain within a round trip. cwnd_i, rtt_i and s_i are the window, the round-trip time and the size of packet i. The router chooses ξ_p and ξ_n so that the p_i of all packets add up to what is given, h + max(φ, 0), and the n_i to what is taken, h + max(−φ, 0), where h is what is shuffled.",
+    source: "Katabi, Handley, Rohrs, SIGCOMM 2002, sections 3.1 to 3.5, eqs. (1), (3), (4), (6), (7), (9)",
     facts: [
       { choice: 0, value: "links.bottleneck.utilization_ratio", above: 0.95, bound: "XCP section 5.2: utilization near 1" },
       { choice: 0, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "XCP section 5.2: no drops with this buffer" },
@@ -314,6 +329,7 @@ start = "10s"
       "In each round trip the difference between two flows shrinks by about the factor 1 − γ.",
     ],
     equation: ["h = max(0, γ·y − |φ|)", "difference after n round trips ≈ (1 − γ)ⁿ"],
+    where: "h is what is taken and given in a round trip, y the traffic that arrives in one, φ what the efficiency controller wants changed. If φ is larger than γ·y, there is enough to deal out, and h is 0.",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5, eq. (2)",
     facts: [
       { choice: 0, value: "groups.newcomer.goodput_bps.mean", above: 8.5e6, below: 10.5e6, bound: "300 round trips: (1 - 0.1)^300 is nothing, each has 10 Mb/s" },
@@ -348,9 +364,10 @@ start = "every(15s)"
     },
     charts: ["cwnd_pkts", "sender_mode", "router_rho", "queue_pkts"],
     see: [
-      "Mode 1, multiply: while the load factor is below 0.8 the window grows by a factor.",
-      "Mode 2, add: between 0.8 and 1 it grows slowly.",
-      "Mode 3, cut: above 1 it is multiplied by 0.875 once, and then nothing is done for a while.",
+      "Mode 1, multiply: while the load factor is below 0.8 the window grows by a factor, faster and faster.",
+      "Mode 2, add: between 0.8 and 1 it grows slowly, in a straight line.",
+      "Mode 3, cut: from 1 on it is multiplied by 0.875 once, then stands still for 200 ms.",
+      "After the first cut there is mode 2 and 3 only: the load never falls below 0.8 again.",
       "There is no loss, and hardly a queue.",
     ],
     ask: {
@@ -360,20 +377,25 @@ start = "every(15s)"
       because: "High load, 0.8 to 1: additive increase, which keeps on moving shares towards fairness.",
     },
     why: [
-      "A router measures its load factor each 200 ms and says with the two ECN bits only: low load, high load or overload.",
-      "At low load fairness does not matter yet: multiply, to be quick. At high load add, at overload cut by a factor: AIMD, which is fair.",
-      "0.875 is enough, since a load code says how far one is from the edge; half, as for a loss, would waste the link.",
+      "Each 200 ms a router compares what arrived, and a part of its queue, with what it can carry: the load factor ρ. It writes the region of ρ into the two ECN bits of data packets, unless a router before it wrote a higher one: 01 for low load, below 0.8; 10 for high load, up to 1; 11 for overload. The receiver copies the bits into the ACK. The router does no more; which law is right for a region the sender knows.",
+      "Low load, multiplicative increase: the window grows by a sixteenth in each 200 ms, whatever the round-trip time. How long that takes grows only with the logarithm of the rate. It leaves shares as they are, which does not matter while there is enough for all.",
+      "High load, additive increase; overload, multiplicative decrease: AIMD, which makes shares equal. A sender cuts at once, then holds its window for 200 ms, since no router has measured the smaller load before, and then adds for a round trip.",
+      "Why 0.8 and 0.875? A cut at full load leaves 0.875 of it, which is above the border of 0.8: so flows stay in AIMD, and multiply again only when bandwidth becomes free. If a cut were a half, as TCP's is, the border would have to be below 0.5, and much of the link would be idle after each cut; with hardly a cut, flows would give way too slowly.",
     ],
     equation: [
       "ρ = (λ + κ_q·q)/(γ·C·t_ρ)",
       "MI: w ← w·(1 + ξ)    AI: w ← w + α    MD: w ← w·β",
-      "ξ = 0.0625, α = 1, β = 0.875 for RTT = t_ρ = 200 ms",
+      "ξ = κ·(1 − 0.8)/0.8 = 0.0625,  α = 1,  β = 0.875",
     ],
-    source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III, eqs. (1) to (5)",
+    where:
+      "λ is the bytes that arrived in t_ρ = 200 ms, q the average of the queue, κ_q = 0.5, γ = 0.98 the wanted utilization, C the rate. w changes once a round trip by MI and AI. As written they are for a round-trip time of t_ρ; at others senders scale ξ so that the growth in t_ρ is the same, and α so that all rates grow alike. κ = 0.25 keeps the loop stable; a sender does not know ρ and takes 0.8 for it.",
+    source: "Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008, section III, eqs. (1) to (8)",
     facts: [
       { choice: 1, value: "links.bottleneck.total_drops_pkts", below: 1, bound: "VCP section IV-A: no drops" },
       { choice: 1, value: "links.bottleneck.utilization_ratio", above: 0.8, bound: "a cut to 0.875 of full load, less half a step" },
       { choice: 0, value: "series.sender_mode.0.max", above: 2.5, bound: "overload is met" },
+      { choice: 0, value: "series.router_rho.0.min@40", above: 0.8, bound: "section III-B: an MD leaves at least 0.875 of full load, and AI follows" },
+      { choice: 2, value: "series.router_rho.0.min@40", above: 0.8, bound: "the same with three flows" },
     ],
   },
   {
@@ -419,6 +441,7 @@ start = "every(10s)"
       "With AIMD, the difference of two flows shrinks only at a cut, to 0.875 of what it was; between two cuts windows grow for seconds. The question of the paper is whether that is slow enough to mind.",
     ],
     equation: ["VCP: after k cuts the difference is 0.875ᵏ", "XCP: after n round trips it is about 0.9ⁿ"],
+    where: "The difference is that of two flows' rates, as a part of what it was at first.",
     source: "Xia and others, ToN 2008, sections III and IV-D; Katabi and others, SIGCOMM 2002, section 5",
     facts: [
       { choice: 0, lane: 1, value: "groups.fwd.jain_index_ratio", above: 0.99, bound: "20 s are 250 round trips after the last start" },
@@ -470,6 +493,7 @@ start = "every(10s)"
       "Two bits a packet, two packets: four bits. A router writes the zone into one and the level into the other.",
     ],
     equation: ["lf = 4·msp + lsp", "msp: 1 low, 2 high, 3 overload;  lsp: 1 to 3 within it"],
+    where: "msp is what the first packet of a pair carries, the most significant packet, lsp what the second does, the least significant packet; lf is both together.",
     source: "Li, Yousefi'zadeh, Distributed ECN-based congestion control, section III",
     facts: [
       { choice: 0, lane: 0, value: "series.sender_lf.0.max", above: 11.9, below: 15.1, bound: "section III: 5 to 15, and overload is met: 4·3 + 1 or more, or the last high level" },
@@ -526,6 +550,7 @@ rtt = "80ms"
       "XCP's feedback is the smallest over the path, so the tightest link decides. Losses add up over a path, so TCP punishes who crosses more of them.",
     ],
     equation: ["share of the long flow = C/(n + 1)", "H_feedback ← min(H_feedback, feedback of this router)"],
+    where: "C is the rate of each link, n the number of flows that cross it besides the long one. H_feedback is the field in XCP's header.",
     source: "Bertsekas and Gallager, section 6.5; Katabi and others 2002, section 5.2; Low, Andrew, Wydrowski 2005 for where XCP departs from it",
     facts: [
       { choice: 0, value: "groups.long.goodput_bps.mean", above: 3.6e6, below: 4.8e6, bound: "4.5 Mb/s; Low, Andrew, Wydrowski: utilization is at least 0.8" },

@@ -54,6 +54,7 @@ export function guide({ select, box }, explorables, { open, label }) {
       ...one.why.map((textContent) => make("p", { textContent })),
       make("h2", { textContent: "The equation" }),
       ...one.equation.map((textContent) => make("p", { className: "equation", textContent })),
+      make("p", { textContent: one.where }),
       make("p", { className: "hint", textContent: `From ${one.source}.` }),
     );
     const place = explorables.indexOf(one);

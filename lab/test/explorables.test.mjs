@@ -13,11 +13,11 @@ function run(toml) {
   const series = new Map();
   for (;;) {
     const step = lane.advance(5, () => performance.now());
-    for (const { name, id, value } of step.series) {
+    for (const { name, t, id, value } of step.series) {
       id.forEach((one, row) => {
         const key = `${name}.${one}`;
         if (!series.has(key)) series.set(key, []);
-        series.get(key).push(value[row]);
+        series.get(key).push({ t: t[row], value: value[row] });
       });
     }
     if (step.result) {
@@ -31,9 +31,11 @@ function run(toml) {
 function valueOf({ result, series }, path) {
   const [kind, name, ...rest] = path.split(".");
   if (kind === "series") {
-    const all = series.get(`${name}.${rest[0]}`);
-    assert.ok(all, `no ${path}`);
-    return { max: Math.max(...all), min: Math.min(...all), last: all.at(-1) }[rest[1]];
+    const rows = series.get(`${name}.${rest[0]}`);
+    assert.ok(rows, `no ${path}`);
+    const [what, from = 0] = rest[1].split("@");
+    const all = rows.filter(({ t }) => t >= Number(from)).map(({ value }) => value);
+    return { max: Math.max(...all), min: Math.min(...all), last: all.at(-1) }[what];
   }
   const rows = kind === "links" ? result.links : result.summary.groups;
   const row = rows.find((one) => one.name === name || one.group === name);
@@ -44,7 +46,7 @@ test("there are ten, each data alone, with all that a lesson has", () => {
   assert.equal(explorables.length, 10);
   for (const one of explorables) {
     assert.deepEqual(JSON.parse(JSON.stringify(one)), one, one.id);
-    assert.ok(one.charts.length === 4 && one.facts.length > 0 && one.why.length > 0, one.id);
+    assert.ok(one.charts.length === 4 && one.facts.length > 0 && one.why.length > 0 && one.where, one.id);
     assert.ok(one.ask.options[one.ask.right], one.id);
   }
 });
