@@ -234,7 +234,7 @@ def test_transfers_show_when_they_finished() -> None:
     assert cells[2:5] == ["2", "(0", "active)"]
     assert cells[5:7] == ["\N{EN DASH}"] * 2
     assert cells[8:11] == ["2", "of", "2"]
-    back = next(line.split() for line in result.stdout.splitlines() if line.startswith("  rev"))
+    back = next(line.split() for line in result.stdout.splitlines() if line.startswith("rev "))
     assert back[-2:] == ["\N{EN DASH}"] * 2
     shown = json.loads(invoke(*sized, "--json").stdout)
     (fwd, rev) = shown["groups"]

@@ -244,6 +244,16 @@ def test_a_figure_of_stopped_replications_has_no_interval(tmp_path: Path) -> Non
         assert told in path.read_text(encoding="utf-8")
 
 
+def test_what_holds_for_all_runs_is_said_once(results: list[cp.Result]) -> None:
+    first, second = (
+        changed(one, meta=one.meta | {"warnings": ["all", name]})
+        for one, name in zip(results, ("one", "other"), strict=True)
+    )
+    told = [text for kind, text in page.alerts(page.schemes([first, second])) if kind == "warning"]
+    labels = [scheme.label for scheme in page.schemes([first, second])]
+    assert told == ["all", f"{labels[0]}: one", f"{labels[1]}: other"]
+
+
 def changed(result: cp.Result, **other: Any) -> Any:
     """A result with other attributes."""
     names = ("flows", "links", "series_names", "series", "meta", "summary", "fingerprint")
