@@ -271,7 +271,9 @@ def test_replications_with_report() -> None:
 
 def test_figure_is_the_same_file_every_time() -> None:
     pytest.importorskip("matplotlib")
-    assert invoke(*RUN, "--figure", "a.svg", "--out", "x").exit_code == 0
+    first = invoke(*RUN, "--figure", "a.svg", "--out", "x")
+    assert first.exit_code == 0
+    assert "figure: a.svg\n" in first.stderr
     assert invoke(*RUN, "--figure", "b.svg", "--out", "x").exit_code == 0
     assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
 
