@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -260,6 +262,21 @@ def set_up(result: Result) -> str:
 def _link_sentence(link: LinkSummary) -> str:
     buffer = units.size(link["buffer_bytes"])
     return f"{link['name']} {units.rate(link['rate_bps'])}, buffer {buffer}, queue {link['queue']}"
+
+
+def saved_name(result: Result) -> str:
+    """What a page calls the scenario that it saves, for the commands beside it.
+
+    The file that was run may have had `--set` options, and others of its name stand about: the name
+    is one that only this scenario has. An example is there anyway.
+    """
+    from clearpipe import examples
+
+    if example := examples.name_of(result.scenario_toml):
+        return example
+    digest = hashlib.sha256(result.scenario_toml.encode()).hexdigest()
+    name = re.sub(r"[^A-Za-z0-9_.+-]+", "-", result.meta["name"]).lstrip("-")
+    return f"{name or 'scenario'}-{digest[:8]}.toml"
 
 
 def repeat_command(result: Result, file: str | None = None) -> str:

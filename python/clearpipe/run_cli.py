@@ -235,6 +235,7 @@ def run(  # noqa: PLR0913 - one for each option
         note(f"report: {_render(done, root)}", quiet)
     if figure is not None:
         _draw(done, figure, draw or [])
+        note(f"figure: {figure}", quiet)
     _show_runs(done, wanted, as_json)
     _end_partial(done)
 

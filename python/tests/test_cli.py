@@ -234,7 +234,7 @@ def test_transfers_show_when_they_finished() -> None:
     assert cells[2:5] == ["2", "(0", "active)"]
     assert cells[5:7] == ["\N{EN DASH}"] * 2
     assert cells[8:11] == ["2", "of", "2"]
-    back = next(line.split() for line in result.stdout.splitlines() if line.startswith("  rev"))
+    back = next(line.split() for line in result.stdout.splitlines() if line.startswith("rev "))
     assert back[-2:] == ["\N{EN DASH}"] * 2
     shown = json.loads(invoke(*sized, "--json").stdout)
     (fwd, rev) = shown["groups"]
@@ -271,7 +271,9 @@ def test_replications_with_report() -> None:
 
 def test_figure_is_the_same_file_every_time() -> None:
     pytest.importorskip("matplotlib")
-    assert invoke(*RUN, "--figure", "a.svg", "--out", "x").exit_code == 0
+    first = invoke(*RUN, "--figure", "a.svg", "--out", "x")
+    assert first.exit_code == 0
+    assert "figure: a.svg\n" in first.stderr
     assert invoke(*RUN, "--figure", "b.svg", "--out", "x").exit_code == 0
     assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
 

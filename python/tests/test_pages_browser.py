@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import test_lab_links
 import test_report_browser as browser
@@ -366,6 +367,62 @@ def test_no_page_is_wider_than_the_window(swept: Path, compared: Path, width: in
         content, window = seen["width"]
         assert window <= width
         assert content <= window, page
+
+
+def test_the_reproductions_page_tells_what_the_runs_have(tmp_path: Path) -> None:
+    """Measured numbers are those of the verdicts, a panel's CSV those of the run's own series."""
+    call("reproduce", "vcp:fig01", "-q", cwd=tmp_path)
+    folder = tmp_path / "results/reproduce/quick/vcp-fig01"
+    script = SAVE.replace("#views .save", "figure.chart .save").replace(
+        "tell({ names",
+        "tell({ measured: all('td[data-of=measured]').map((c) => c.textContent), names",
+    )
+    seen = look(folder / "report.html", script)
+    claims = json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))["claims"]
+    assert len(seen["measured"]) == len(claims) == 2
+    for told, claim in zip(seen["measured"], claims, strict=True):
+        means = [one["mean"] for part in claim["parts"] for one in part["readings"]]
+        # 0.2697 (40): of the point that is farthest outside, to four figures.
+        assert float(told.split()[0]) == pytest.approx(max(means), rel=5e-4)
+    text = next(text for text in seen["texts"] if text.startswith("panel,"))
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["curve"] == "first"]
+    assert len(rows) == 320  # 160 s in steps of 500 ms
+    found = [cp.load(meta.parent) for meta in tmp_path.glob("results/store/runs/*/*/meta.json")]
+    run = next(one for one in found if 'start = "20s"' in one.scenario_toml)
+    series = run.series("goodput_bps")
+    flow, time, rate = (np.asarray(series[name]) for name in ("flow", "t_s", "goodput_bps"))
+    times, values = time[flow == 0], rate[flow == 0]
+    for row in (rows[0], rows[100], rows[319]):
+        end = float(row["Time (s)"])
+        within = (times > end - 0.5 + 1e-9) & (times <= end + 1e-9)
+        assert float(row["Mb/s"]) == pytest.approx(values[within].mean() / 1e6, rel=1e-3)
+
+
+def test_words_stand_left_and_numbers_right(swept: Path) -> None:
+    script = """
+      const cells = ["td.words", "tbody td:last-child"].map((q) => all(`#points ${q}`)[0]);
+      const align = cells.map((cell) => getComputedStyle(cell).textAlign);
+      tell({ word: cells[0].textContent, align });"""
+    seen = look(swept / "report.html", script)
+    assert seen["word"] == "reno"
+    assert seen["align"] == ["left", "right"]
+
+
+def test_the_axis_of_a_share_ends_at_one(swept: Path) -> None:
+    """0.5, 0.99 and 0.98 have the interval 0.8 ± 0.7."""
+    text = (swept / "report.html").read_text(encoding="utf-8")
+    data = re.search(r'<script type="application/json" id="study">(.*?)</script>', text, re.DOTALL)
+    assert data
+    study = json.loads(data[1])
+    assert study["measures"][0]["unit"] == "ratio"
+    study["values"][0] = [0.5, 0.99, 0.98] * (len(study["values"][0]) // 3)
+    page = swept / "wide.html"
+    page.write_text(text.replace(data[1], json.dumps(study)), encoding="utf-8")
+    script = """
+      const ticks = all("text", document.querySelector("#views .panel"));
+      tell({ ticks: ticks.map((t) => t.textContent).filter((t) => /^[0-9.]+$/.test(t)) });"""
+    ticks = [float(tick) for tick in look(page, script)["ticks"]]
+    assert 90 < max(ticks) <= 100
 
 
 def test_a_measure_that_some_runs_lack_has_its_interval(tmp_path: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -94,8 +97,26 @@ def test_holds_every_run(text: str, results: list[cp.Result]) -> None:
     for result in results:
         assert result.fingerprint in text
         assert str(escape(result.scenario_toml)) in text
-        assert f"clearpipe run {result.meta['name']}.toml --seed 1 --rep 0" in text
+        name = f"{result.meta['name']}-{sha256(result.scenario_toml.encode()).hexdigest()[:8]}.toml"
+        assert f"clearpipe run {name} --seed 1 --rep 0" in text
+    # A file of the scenario's name may be another one.
+    assert not re.search(rf"clearpipe run {results[0].meta['name']}(?:\.toml)? ", text)
     assert "Two &lt;schemes&gt;" in text
+
+
+def test_what_a_page_saves_is_what_its_commands_run(tmp_path: Path) -> None:
+    """Two scenarios of one name, as --set makes them, are two files."""
+    pair = [run("base-case-xcp", f"topology.rtt={rtt}") for rtt in ("40ms", "80ms")]
+    text = unescape(report.html([*pair, cp.run(pair[1].scenario_toml, rep=1)]))
+    saved = re.findall(r'download="(base-case-xcp-\w{8}\.toml)" href="data:([^"]*)"', text)
+    assert len({name for name, _ in saved}) == 2
+    for name, content in saved:
+        path = tmp_path / name
+        path.write_text(unquote(content.partition(",")[2]), encoding="utf-8")
+    for result in pair:
+        commands = re.findall(r"<code[^>]*>clearpipe run (\S+) --seed 1 --rep 0</code>", text)
+        again = {name: cp.run(tmp_path / name, seed=1, rep=0).fingerprint for name in commands}
+        assert result.fingerprint in again.values()
 
 
 def test_the_page_is_well_formed_and_every_figure_has_its_table(text: str) -> None:
@@ -244,6 +265,16 @@ def test_a_figure_of_stopped_replications_has_no_interval(tmp_path: Path) -> Non
         path = tmp_path / "queue.svg"
         static.draw(results, path, ["queue_mean_pkts"])
         assert told in path.read_text(encoding="utf-8")
+
+
+def test_what_holds_for_all_runs_is_said_once(results: list[cp.Result]) -> None:
+    first, second = (
+        changed(one, meta=one.meta | {"warnings": ["all", name]})
+        for one, name in zip(results, ("one", "other"), strict=True)
+    )
+    told = [text for kind, text in page.alerts(page.schemes([first, second])) if kind == "warning"]
+    labels = [scheme.label for scheme in page.schemes([first, second])]
+    assert told == ["all", f"{labels[0]}: one", f"{labels[1]}: other"]
 
 
 def changed(result: cp.Result, **other: Any) -> Any:

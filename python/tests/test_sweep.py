@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,6 +56,35 @@ def test_a_runs_result_is_that_of_a_single_run(tmp_path: Path) -> None:
         row["links.bottleneck.utilization_ratio"] == alone.summary["links"][0]["utilization_ratio"]
     )
     assert cp.load(Store(store).directory(row["run"])).fingerprint == alone.fingerprint
+
+
+def test_points_have_means_and_intervals(tmp_path: Path) -> None:
+    """As scipy tells them, for a sweep that was made in Python and has no file."""
+    from scipy import stats
+
+    base = tomllib.loads(BASE)
+    made = {**base, "sweep": {"reps": 3, "vary": {"topology.rtt": ["10ms", "20ms"]}}}
+    spec, store = sweep.load(made), str(tmp_path / "store")
+    sweep.run(spec, store)
+    rows = sweep.table(spec, store).to_pylist()
+    points = sweep.points(spec, store).to_pylist()
+    assert [(one["topology.rtt"], one["runs"]) for one in points] == [("10ms", 3), ("20ms", 3)]
+    for one in points:
+        mine = [row for row in rows if row["topology.rtt"] == one["topology.rtt"]]
+        values = [row["queue_mean_pkts"] for row in mine]
+        assert one["queue_mean_pkts"] == pytest.approx(sum(values) / 3, rel=1e-12)
+        half = stats.t.ppf(0.975, 2) * stats.sem(values)
+        assert one["queue_mean_pkts_half"] == pytest.approx(half, rel=1e-9)
+        assert (one["queue_mean_pkts_min"], one["queue_mean_pkts_max"]) == (
+            min(values),
+            max(values),
+        )
+        assert one["queue_mean_pkts_n"] == 3
+        assert cp.load(Store(store).directory(mine[0]["run"])).fingerprint == mine[0]["fingerprint"]
+    few = sweep.points(sweep.load(made, reps=2), store).to_pylist()
+    assert [one["queue_mean_pkts_half"] for one in few] == [None, None]
+    page = sweep.report(spec, store, tmp_path / "page").read_text(encoding="utf-8")
+    assert f'"command":"clearpipe run {base["name"]}.toml"' in page, "which the page saves"
 
 
 def test_schemes_share_their_random_numbers(tmp_path: Path) -> None:

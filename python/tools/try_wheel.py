@@ -165,7 +165,7 @@ def a_first_day(trial: Trial) -> None:
         ours = [word for word in OURS if word in line.lower()]
         demand(not ours, f"doctor speaks of {ours}: {line}")
 
-    has(trial.clearpipe("demo"), "  xcp  ", "  vcp  ", "  sack-red  ", "report.html")
+    has(trial.clearpipe("demo"), "\nxcp  ", "\nvcp  ", "\nsack-red  ", "report.html")
     trial.page("demo/report.html")
 
     (trial.cwd / "tried.toml").write_text(SWEEP, encoding="utf-8")

@@ -130,8 +130,11 @@ def drawings(made: Sequence[Scheme]) -> list[Drawing]:
 
 
 def alerts(made: Sequence[Scheme]) -> list[tuple[str, str]]:
-    """What a reader must know before the first number: (kind, text)."""
+    """What a reader must know before the first number: (kind, text). What holds for all is said
+    once, and of none of them."""
     told = []
+    every = [set(scheme.result.meta["warnings"]) for scheme in made]
+    common = set.intersection(*every) if every else set()
     for scheme in made:
         result = scheme.result
         prefix = "" if scheme.alone else f"{scheme.label}: "
@@ -140,7 +143,8 @@ def alerts(made: Sequence[Scheme]) -> list[tuple[str, str]]:
             of = f" of {units.seconds(duration)}" if duration else ""
             at = units.seconds(result.meta["simulated_s"])
             told.append(("partial", f"{prefix}partial result: stopped at {at}{of}."))
-        told += [("warning", prefix + warning) for warning in result.meta["warnings"]]
+        for warning in result.meta["warnings"]:
+            told.append(("warning", warning if warning in common else prefix + warning))
     return list(dict.fromkeys(told))
 
 

@@ -60,6 +60,8 @@ const panels = (() => {
       if (!given.tight && low > 0 && low < 0.6 * high) low = 0;
       // An interval may go below 0 where no value can.
       if (low < 0 && given.least >= 0) low = 0;
+      // And a share's above 1.
+      if (high > 1 && given.unit === "ratio" && given.most <= 1) high = 1;
       const room = given.tight ? 0 : (high - low || Math.abs(high) || 1) * 0.06;
       low = given.low ?? (low === 0 ? 0 : low - room);
       high = given.high ?? (high + room);
@@ -82,8 +84,8 @@ const panels = (() => {
   const everyY = (c, dots) => [...c.y, ...(c.low || []), ...(c.high || []), ...(dots ? (c.dots || []).flat() : [])];
 
   function yAxis(figures, given, about, dots) {
-    const least = ends(figures.flatMap((f) => valuesOf(f, (c) => [...c.y, ...(c.dots || []).flat()])))[0];
-    return axis({ least, ...given }, figures.flatMap((f) => valuesOf(f, (c) => everyY(c, dots))), about);
+    const [least, most] = ends(figures.flatMap((f) => valuesOf(f, (c) => [...c.y, ...(c.dots || []).flat()])));
+    return axis({ least, most, ...given }, figures.flatMap((f) => valuesOf(f, (c) => everyY(c, dots))), about);
   }
 
   // A figure: { title, x, y, curves }. A curve: { label, c, y, x or the figure's x, low, high, dots,

@@ -29,6 +29,7 @@ def page(template: str, title: str, scripts: Sequence[str], **context: Any) -> s
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["toml_name"] = lambda name: name.removesuffix(".toml") + ".toml"
     environment.filters["data_uri"] = lambda text: "data:text/plain;charset=utf-8," + quote(text)
     with_uplot = "report.js" in scripts
     vendored = [f"vendor/uplot/{UPLOT}"] * with_uplot

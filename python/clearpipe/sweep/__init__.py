@@ -5,6 +5,7 @@ from clearpipe import sweep
 spec = sweep.load("sweep-rtt")
 sweep.run(spec, "results/store")
 table = sweep.table(spec, "results/store")   # an Arrow table, one row per run
+table = sweep.points(spec, "results/store")  # one row per point: means and 95 % intervals
 sweep.report(spec, "results/store", "page")  # report.html, runs.csv, the figures of [plot]
 sweep.figure(spec, "results/store", "page")  # the figures alone: PNG, SVG, PDF
 sweep.export(spec, "results/store", "data")  # Parquet files of runs, groups, flows, links
@@ -29,6 +30,7 @@ __all__ = [
     "export",
     "figure",
     "load",
+    "points",
     "report",
     "run",
     "table",
@@ -39,7 +41,7 @@ def run(spec: Spec, store: str | PathLike[str], *, jobs: int | None = None) -> T
     """Do what is missing of a sweep, `jobs` runs at a time."""
     from clearpipe.sweep.progress import Watching
 
-    return Sweep(spec, Store(Path(store)), Threads(jobs), Options(), Watching()).run()
+    return Sweep(spec, Store(store), Threads(jobs), Options(), Watching()).run()
 
 
 def table(spec: Spec, store: str | PathLike[str]) -> Any:
@@ -51,7 +53,19 @@ def table(spec: Spec, store: str | PathLike[str]) -> Any:
     """
     from clearpipe.sweep import results
 
-    return results.arrow(results.read(spec, Store(Path(store))))
+    return results.arrow(results.read(spec, Store(store)).columns())
+
+
+def points(spec: Spec, store: str | PathLike[str]) -> Any:
+    """The points of a sweep as one pyarrow.Table, a row for each, with means and intervals.
+
+    Columns: each axis, `runs`, and of every metric its mean under its own name, `NAME_half` (half
+    of the 95 % interval; null for fewer than three runs), `NAME_min`, `NAME_max`, and `NAME_n`, the
+    runs that have it. Raises UnsupportedError without pyarrow.
+    """
+    from clearpipe.sweep import results
+
+    return results.arrow(results.points(results.read(spec, Store(store))))
 
 
 def report(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) -> Path:
@@ -62,7 +76,7 @@ def report(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) 
     """
     from clearpipe.sweep import page, results
 
-    return page.render(results.read(spec, Store(Path(store))), Path(folder))[0]
+    return page.render(results.read(spec, Store(store)), Path(folder))[0]
 
 
 def figure(
@@ -87,7 +101,7 @@ def figure(
         raise ConfigError(
             f"{where}: plot: {called} is wanted; the file has: {known}", file=where, key="plot"
         )
-    table = results.read(spec, Store(Path(store)))
+    table = results.read(spec, Store(store))
     return [path for plot in wanted for path in drawing.draw(table, plot, Path(folder))]
 
 
@@ -100,5 +114,5 @@ def export(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) 
     """
     from clearpipe.sweep import dataset, results
 
-    place = Store(Path(store))
+    place = Store(store)
     return dataset.export(results.read(spec, place), place, Path(folder))

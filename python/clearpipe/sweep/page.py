@@ -44,6 +44,8 @@ def page(table: Table, folder: Path) -> str:
     spec = table.spec
     shown = list(dict.fromkeys([*shown_metrics(table), *_by_link(table)]))
     failed = [row for row in table.rows if row.state == "failed"]
+    rows = [_row(table, point, shown) for point in spec.points[:MOST_ROWS]]
+    settings = range(len(coordinates(table)))
     return shell.page(
         "sweep.html.j2",
         spec.name,
@@ -52,7 +54,8 @@ def page(table: Table, folder: Path) -> str:
         headline=headline(table),
         notes=list(notes(table)),
         headings=headings(table, shown),
-        rows=[_row(table, point, shown) for point in spec.points[:MOST_ROWS]],
+        rows=rows,
+        words=[i for i in settings if all(row[i][1] is None for row in rows)],
         left_out=max(len(spec.points) - MOST_ROWS, 0),
         of_links=of_links(table, shown),
         failures=len(failed),

@@ -154,8 +154,8 @@ def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[
     return Row(run, "missing", "", {})
 
 
-def arrow(table: Table) -> Any:
-    """The table as a pyarrow.Table; anything that takes Arrow takes that.
+def arrow(columns: Mapping[str, list[Any]]) -> Any:
+    """Columns as a pyarrow.Table; anything that takes Arrow takes that.
 
     Raises UnsupportedError without pyarrow.
     """
@@ -165,7 +165,31 @@ def arrow(table: Table) -> Any:
         raise cp.UnsupportedError("Arrow tables of a sweep need pyarrow: pip install pyarrow")
     import pyarrow
 
-    return pyarrow.table(table.columns())
+    return pyarrow.table(dict(columns))
+
+
+def points(table: Table) -> dict[str, list[Any]]:
+    """A row for each point: the axes' labels, `runs`, and of each metric mean, half of the 95 %
+    interval (None for fewer than three runs), least, most and `n`, the runs that have it."""
+    out: dict[str, list[Any]] = {
+        axis.name: [point.coordinates[axis.name] for point in table.spec.points]
+        for axis in table.spec.axes
+    }
+    out["runs"] = [len(table.of_point(point)) for point in table.spec.points]
+    for metric in table.metric_names():
+        found = [
+            [row.metrics[metric] for row in table.of_point(point) if metric in row.metrics]
+            for point in table.spec.points
+        ]
+        means = [statistics.t_interval(values) if values else None for values in found]
+        out[metric] = [None if one is None else one.mean for one in means]
+        out[f"{metric}_half"] = [
+            None if one is None or one.n < statistics.FEW else one.half for one in means
+        ]
+        out[f"{metric}_min"] = [min(values, default=None) for values in found]
+        out[f"{metric}_max"] = [max(values, default=None) for values in found]
+        out[f"{metric}_n"] = [len(values) for values in found]
+    return out
 
 
 def csv(table: Table) -> str:

@@ -16,7 +16,6 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from clearpipe import api
@@ -146,7 +145,7 @@ class Spec:
 
 
 def load(
-    file: Path,
+    file: api.Scenario | api.Source,
     *,
     sets: Sequence[str] = (),
     seed: int | None = None,
@@ -154,7 +153,7 @@ def load(
     until: str | None = None,
     engine: api.Engine = "packet",
 ) -> Spec:
-    """Read the sweep in `file`; options come before what the file says.
+    """Read the sweep of a file or of a `Scenario`; options come before what it says.
 
     Raises ConfigError, also for a point that is not a valid scenario only if all of them are not:
     a single one that is wrong is a failed run.

@@ -56,11 +56,11 @@ class Damage:
 class Store:
     """A directory of runs."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.runs = path / "runs"
-        self.failures = path / "failed"
-        self.plans = path / "plans"
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.runs = self.path / "runs"
+        self.failures = self.path / "failed"
+        self.plans = self.path / "plans"
 
     def open(self) -> None:
         """Make the store if there is none, and remove what runners that died left behind.

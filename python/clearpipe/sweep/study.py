@@ -65,7 +65,9 @@ def command(spec: Spec) -> str:
     """The start of the command that does a run of the sweep by itself."""
     engine = "" if spec.engine == "packet" else f" --engine {spec.engine}"
     sets = "".join(f" --set {shlex.quote(one)}" for one in spec.sets)
-    return f"clearpipe run {shlex.quote(spec.source.name)}{engine}{sets}"
+    # What was made in Python has no file; the page saves it as one of this name.
+    file = f"{spec.name}.toml" if spec.source.name.startswith("<") else spec.source.name
+    return f"clearpipe run {shlex.quote(file)}{engine}{sets}"
 
 
 def _in_lab(spec: Spec) -> dict[str, Any] | None:
