@@ -9,6 +9,9 @@
 //! R_n = (RTT R_(n-1) + L_n)/((t_n - t_(n-1)) + RTT)      ownd = RTT R_n
 //! ```
 //!
+//! The filter and the rule are as remembered of the paper: no public text was found to compare them
+//! with.
+//!
 //! A router of it is `red` with `min_th` = `max_th`, `wait = false` and `gentle = true`, as for
 //! DCTCP.
 //!

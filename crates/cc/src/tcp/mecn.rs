@@ -6,6 +6,8 @@
 //! any (01) the window grows as Reno's, at incipient congestion (10) it loses beta_1, at moderate
 //! (11) beta_2, and at a loss, which is severe, beta_3.
 //!
+//! The betas are as remembered of the paper: no public text was found to compare them with.
+//!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
 //! - D1: each ACK carries its packet's level back in the two bits; the paper has CWR and ECE for
 //!   it, which leave no acknowledgement of the cut.
