@@ -29,12 +29,13 @@
 //!   it keeps the mean rate at the base.
 //! - R3: q is the largest of a round trip's delays less the smallest ever. A round trip after a
 //!   compensation is left to its work.
-//! - R4: the least increase is a packet per RTT, the same for all, so that senders compete alike for
-//!   what is free: with a part of the base, those that have more win. A failure at it doubles the
-//!   time to the next probe, from one RTT up to 100 (as remembered of the paper); after a failure
-//!   the probe leaves at a random time within it. The text has a back-off without its numbers.
-//! - R5: a compensation has no effect if the smallest delay of the next round trip that is looked at
-//!   is not below that before it; "several" of them are three.
+//! - R4: the least increase is a packet per RTT, the same for all, so that senders compete alike
+//!   for what is free: with a part of the base, those that have more win. A failure at it doubles
+//!   the time to the next probe, from one RTT up to 100 (as remembered of the paper); after a
+//!   failure the probe leaves at a random time within it. The text has a back-off without its
+//!   numbers.
+//! - R5: a compensation has no effect if the smallest delay of the next round trip that is looked
+//!   at is not below that before it; "several" of them are three.
 //! - R6: the base is never below a packet per RTT.
 //!
 //! Deviations:
@@ -386,8 +387,8 @@ impl Sender for Pcp {
         }
     }
 
-    /// At the base rate as many as twice the bandwidth-delay product, so that a path that has fallen
-    /// silent is not filled for ever; before, a probe and nothing behind it.
+    /// At the base rate as many as twice the bandwidth-delay product, so that a path that has
+    /// fallen silent is not filled for ever; before, a probe and nothing behind it.
     #[inline]
     fn cwnd(&self) -> f64 {
         let probe = self.params.length as f64;
@@ -466,9 +467,9 @@ mod tests {
         s.pace
     }
 
-    /// Section 3.3: the first test is a packet in half an RTT, 20,000 bytes/s; what it asks for more
-    /// doubles. The packets of a burst are paced at the rate under test and the one behind it so
-    /// that they take as long as at the base rate.
+    /// Section 3.3: the first test is a packet in half an RTT, 20,000 bytes/s; what it asks for
+    /// more doubles. The packets of a burst are paced at the rate under test and the one behind it
+    /// so that they take as long as at the base rate.
     #[test]
     fn a_probe_is_a_burst_at_the_rate_under_test() {
         let mut s = pcp();
@@ -480,8 +481,8 @@ mod tests {
         hear(&mut s, 200, 100);
         hear(&mut s, 250, 100);
         assert_eq!((s.base, s.increase, s.pace), (20_000.0, 40_000.0, 60_000.0));
-        // 60,000 bytes/s: five packets in gaps of 16.7 ms, and 5 * 50 - 4 * 16.7 ms behind. A pace is
-        // that behind the next packet.
+        // 60,000 bytes/s: five packets in gaps of 16.7 ms, and 5 * 50 - 4 * 16.7 ms behind. A pace
+        // is that behind the next packet.
         for at in [300, 317, 333] {
             assert_eq!(send(&mut s, at), 60_000.0);
         }
@@ -490,8 +491,8 @@ mod tests {
         assert!(matches!(s.phase, Phase::Answer { of: 5, .. }));
     }
 
-    /// 100 ms and 1 ms more for each packet: the rate is not there. The increase is halved, down to a
-    /// packet per RTT, 10,000 bytes/s, and failures there double the time between probes.
+    /// 100 ms and 1 ms more for each packet: the rate is not there. The increase is halved, down to
+    /// a packet per RTT, 10,000 bytes/s, and failures there double the time between probes.
     #[test]
     fn growing_delays_are_a_failure() {
         let mut s = pcp();
@@ -537,8 +538,8 @@ mod tests {
         assert_eq!((s.base, s.increase, s.cwnd()), (0.0, 20_000.0, 2.0));
     }
 
-    /// A round trip of delays from 105 to 110 ms, 5 ms in 50 ms: q = 10 ms, g = 0.1. What is left is
-    /// 0.9/1.1 of the base. Then nothing for a round trip.
+    /// A round trip of delays from 105 to 110 ms, 5 ms in 50 ms: q = 10 ms, g = 0.1. What is left
+    /// is 0.9/1.1 of the base. Then nothing for a round trip.
     #[test]
     fn a_queue_is_emptied_within_a_round_trip() {
         let mut s = pcp();

@@ -150,10 +150,10 @@ fn osu_and_erica_rest_at_their_target() {
     }
 }
 
-/// ERICA's upstream configuration (Kalyanaraman, thesis, Ohio State University, 1997, chapter 6): of
-/// fifteen flows on the first link one goes on to the second, where it leaves 14 fifteenths to two
-/// others. "Less than 1/15 the link rate" and "a little less than 7/15" there; here a load of 1 to
-/// 1.1 times the target of 0.9, at which ERICA lets all flows rise to the largest grant.
+/// ERICA's upstream configuration (Kalyanaraman, thesis, Ohio State University, 1997, chapter 6):
+/// of fifteen flows on the first link one goes on to the second, where it leaves 14 fifteenths to
+/// two others. "Less than 1/15 the link rate" and "a little less than 7/15" there; here a load of 1
+/// to 1.1 times the target of 0.9, at which ERICA lets all flows rise to the largest grant.
 #[test]
 fn erica_is_fair_in_its_upstream_configuration() {
     let outcome = common::run(&common::example("erica", &[]), 1, 0);
