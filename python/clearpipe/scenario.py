@@ -90,6 +90,7 @@ __all__ = [
     "OsuQueue",
     "Packets",
     "ParkingLot",
+    "PcpProtocol",
     "PiQueue",
     "PieQueue",
     "PragueProtocol",
@@ -2068,6 +2069,33 @@ class ParkingLot(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class PcpProtocol(Model):
+    """EXPERIMENTAL: PCP: bursts at the rate it would like, taken where no delay grows."""
+
+    kind: Literal["pcp"] = "pcp"
+    backoff: float | None = None
+    """The longest time between two probes [RTTs] (R4). 1.0 to 1000000.0."""
+    history: float | None = None
+    """The base rate of an earlier flow to the same host, whose third is tested first; 0: none
+    [bytes/s] (section 3.4). 0.0 to 1000000000000000.0.
+    """
+    least: float | None = None
+    """The least increase that is asked for [packets per RTT] (R4). 0.001 to 1000000.0."""
+    length: int | None = None
+    """Packets of a probe (R2). 2.0 to 1000.0."""
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    resolution: Time | None = None
+    """A change of delay below this is none: what the clock cannot tell."""
+    several: int | None = None
+    """So many round trips without effect make the compensation a tenth (R5, section 3.5). 1.0 to
+    1000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PiQueue(Model):
     """Proportional-integral controller of the queue."""
 
@@ -3628,6 +3656,7 @@ ProtocolTable: TypeAlias = (
     | AbcProtocol
     | XcpwProtocol
     | SconeProtocol
+    | PcpProtocol
 )
 
 QueueTable: TypeAlias = (

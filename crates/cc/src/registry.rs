@@ -1060,6 +1060,9 @@ protocols! {
         router: Some("scone"),
         summary: "SCONE: CUBIC that asks the network for rate advice, and may follow it",
         source: "draft-ietf-scone-protocol; RFC 9438" }
+    Pcp { name: "pcp", sender: Boxed<rate::pcp::Pcp>, recovery: Sack, router: None,
+        summary: "EXPERIMENTAL: PCP: bursts at the rate it would like, taken where no delay grows",
+        source: "after Anderson, Collins, Krishnamurthy, Zahorjan, NSDI 2006" }
 }
 
 queues! {

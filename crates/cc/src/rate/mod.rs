@@ -1,5 +1,6 @@
 //! Protocols that set a rate rather than a window.
 
+pub mod pcp;
 pub mod tfrc;
 mod tfrc_history;
 pub mod udp;

@@ -14,6 +14,8 @@
 //! cwnd <- cwnd + 2*(1 - beta)/cwnd  per ACK
 //! ```
 //!
+//! Both formulas are H-TCP's, too (draft-leith-tcp-htcp); no public text of the article was found.
+//!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: RTT_max is the largest since the loss before, RTT_min the smallest of the flow.
 //! - D2: beta is at most `beta_max`, so that flows still become equal where there is no queue.

@@ -11,6 +11,9 @@
 //! cwnd <- min(cwnd, ownd)                  at a mark, and at duplicate ACKs that come with one
 //! ```
 //!
+//! The filter and the rule are as remembered of the paper: no public text was found to compare them
+//! with.
+//!
 //! A router of it is `red` with `min_th` = `max_th`, `wait = false` and `gentle = true`, as for
 //! DCTCP.
 //!

@@ -13,6 +13,8 @@
 //! cwnd <- (1 - beta_3)*cwnd  a loss
 //! ```
 //!
+//! The betas are as remembered of the paper: no public text was found to compare them with.
+//!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
 //! - D1: each ACK carries its packet's level back in the two bits; the paper has CWR and ECE for
 //!   it, which leave no acknowledgement of the cut.

@@ -150,6 +150,22 @@ fn osu_and_erica_rest_at_their_target() {
     }
 }
 
+/// ERICA's upstream configuration (Kalyanaraman, thesis, Ohio State University, 1997, chapter 6):
+/// of fifteen flows on the first link one goes on to the second, where it leaves 14 fifteenths to
+/// two others. "Less than 1/15 the link rate" and "a little less than 7/15" there; here a load of 1
+/// to 1.1 times the target of 0.9, at which ERICA lets all flows rise to the largest grant.
+#[test]
+fn erica_is_fair_in_its_upstream_configuration() {
+    let outcome = common::run(&common::example("erica", &[]), 1, 0);
+    for (name, part) in [("held", 1.0 / 15.0), ("through", 1.0 / 15.0), ("free", 7.0 / 15.0)] {
+        for flow in common::group(&outcome, name) {
+            let ratio = flow.goodput_bps / (30e6 * part);
+            assert!((ratio / 0.9 - 1.0).abs() < 0.1 && ratio < 1.0, "{name}: {ratio}");
+        }
+        println!("    {name}: {:.3} of a full link's", mean_mbps(&outcome, name) / 30.0 / part);
+    }
+}
+
 /// 20 and 60 Mb/s in a row, two flows over both, one over the first and three over the second.
 /// Max-min of 0.95 and 0.9 of the capacities: a third of the first, and a third of what is left.
 #[test]
@@ -246,6 +262,41 @@ fn jersey_tells_losses_of_the_line_from_congestion() {
     let (jersey, reno) = (used("jersey"), used("sack"));
     println!("    Jersey {jersey:.2} Mb/s, Reno with SACK {reno:.2}");
     assert!((reno / 1.225 - 1.0).abs() < 0.1 && jersey > 5.0 * reno, "{jersey} {reno}");
+}
+
+/// PCP alone on 100 packets per RTT. Its tests succeed from 2 packets per RTT on, with increases of
+/// 2, 4, 8, 16 and 32; from 62 one of 64 fails and one of 32 does not, and so on, by halves: the
+/// first eight base rates are these whatever the times of the probes. Once it has what there is,
+/// the least increase, a packet per RTT, is the most that is left free.
+#[test]
+fn pcp_finds_the_rate_by_halves() {
+    let sets = ["flows.ftp.count=1", "probe.series=['sender']", "probe.every='change'"];
+    let outcome = three("pcp", "droptail", &sets);
+    let mut bases: Vec<f64> =
+        rows_of(&outcome, "sender_base", 0).into_iter().map(|(_, base)| base).collect();
+    bases.retain(|base| *base > 0.0);
+    bases.dedup();
+    let per_rtt: Vec<f64> = bases.iter().take(8).map(|base| 2.0 * base / bases[0]).collect();
+    let (used, link) = (utilization(&outcome), common::link(&outcome, "bottleneck"));
+    println!("    {per_rtt:.3?}, utilization {used:.3}, queue {:.2}", link.queue_mean_pkts);
+    for (rate, expected) in per_rtt.iter().zip([2.0, 6.0, 14.0, 30.0, 62.0, 94.0, 98.0, 100.0]) {
+        assert!((rate / expected - 1.0).abs() < 1e-6, "{per_rtt:?}");
+    }
+    assert!((used - 0.99).abs() < 0.01 && link.queue_mean_pkts < 1.0, "{used}");
+    assert_eq!(link.total_drops_pkts, 0);
+}
+
+/// Three of them that come one after another have nearly all of the link, in parts that are near
+/// each other, with a queue of a few packets and hardly a loss.
+#[test]
+fn pcp_shares_a_link_with_a_short_queue() {
+    let outcome = three("pcp", "droptail", &["duration=200s", "warmup=50%"]);
+    let (shares, used) = (shares(&outcome, 10.0 / 3.0), utilization(&outcome));
+    let link = common::link(&outcome, "bottleneck");
+    let (queue, drops) = (link.queue_mean_pkts, link.total_drops_pkts);
+    println!("    shares {shares:.3?}, utilization {used:.3}, queue {queue:.2}, {drops} drops");
+    assert!(used > 0.9 && queue < 10.0 && drops < 50, "{used} {queue} {drops}");
+    assert!(all_within(&shares, 0.25), "{shares:?}");
 }
 
 /// Hybrid Slow Start ends before the buffer overflows, which slow start itself does.

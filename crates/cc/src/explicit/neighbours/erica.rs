@@ -21,6 +21,10 @@
 //! Deviations: A1 to A3 of [`super::abr`], and
 //! - D1: the source takes ER as it comes (rate increase factor 1), with no peak rate besides.
 //! - D2: neither queue control (ERICA+) nor the averaging of z and N over intervals is there.
+//!
+//! Between z = 1 and 1 + delta a queue drains by what the target leaves, and flows that join at
+//! once ask for several times the capacity first: with a buffer that is too small for that, losses
+//! and their timeouts, which ATM's sources have not, keep it from coming to rest.
 
 use units::{Rate, Time};
 

@@ -24,6 +24,9 @@
 //!   averaging interval.
 //! - D2: the answer to the first packet is the fair share, which ER brings back. The paper
 //!   negotiates the first rate.
+//! - D3: a rate that is the fair share to the bit is one above it. The scheme's pseudo-code, as
+//!   Kalyanaraman's thesis prints it (Ohio State University, 1997, appendix), counts it as one
+//!   below.
 
 use units::{Rate, Span, Time};
 
