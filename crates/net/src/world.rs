@@ -517,12 +517,10 @@ impl World {
     pub(crate) fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
-        if packet.sack() != NONE && source.accecn.is_some() {
-            return self.acknowledged_accurately(now, flow, id);
-        }
         source.acks_arrived += 1;
         let sack = match packet.sack() {
             NONE => &[][..],
+            _ if source.accecn.is_some() => return self.acknowledged_accurately(now, flow, id),
             blocks => self.pool.sack(blocks).as_slice(),
         };
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
@@ -552,7 +550,6 @@ impl World {
     fn acknowledged_accurately(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
-        source.acks_arrived += 1;
         let sack = self.pool.sack(packet.sack()).as_slice();
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
         let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: false };

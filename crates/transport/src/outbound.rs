@@ -219,7 +219,7 @@ impl Outbound {
     }
 
     /// An ACK arrives.
-    #[inline]
+    #[inline(always)] // for the hot path, which is not the only caller
     pub fn on_ack(&mut self, now: Time, ack: &AckIn<'_>) -> AckOutcome {
         if let Some(rtt) = ack.rtt {
             self.rto.sample(now, rtt);
