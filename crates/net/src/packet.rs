@@ -257,12 +257,6 @@ impl Pipe {
         self.head
     }
 
-    /// Is nothing in it?
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.head == NONE
-    }
-
     /// The packets in the line.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let mut id = self.head;
@@ -271,5 +265,50 @@ impl Pipe {
             id = packet.next;
             Some(packet)
         })
+    }
+}
+
+/// The line to a host, of packets that have events. It knows when its first one is due, as it may
+/// be emptied before: what event is left then is of no account.
+#[derive(Clone, Copy, Debug)]
+pub struct Inlet {
+    packets: Pipe,
+    /// [`Time::NEVER`] when nothing is in it.
+    due: Time,
+}
+
+impl Inlet {
+    /// An empty line.
+    pub const EMPTY: Inlet = Inlet { packets: Pipe::EMPTY, due: Time::NEVER };
+
+    /// As [`Pipe::push`].
+    #[inline]
+    pub fn push(&mut self, pool: &mut Pool, id: u32, due: Time) -> bool {
+        let first = self.packets.push(pool, id, due);
+        if first {
+            self.due = due;
+        }
+        first
+    }
+
+    /// As [`Pipe::pop`], of what is due `now`; `None` when another event took this one's place.
+    #[inline]
+    pub fn pop(&mut self, pool: &Pool, now: Time) -> Option<(u32, Option<Time>)> {
+        if self.due != now {
+            return None;
+        }
+        let (id, next) = self.packets.pop(pool)?;
+        self.due = next.unwrap_or(Time::NEVER);
+        Some((id, next))
+    }
+
+    /// When the first packet is due; [`Time::NEVER`] when there is none.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The packets in the line.
+    pub fn packets(&self) -> &Pipe {
+        &self.packets
     }
 }

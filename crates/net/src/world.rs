@@ -427,7 +427,7 @@ impl World {
 
     /// Handles the source's own timers that are due before `until`.
     #[inline]
-    fn settle_source(&mut self, until: Time, flow: u32) {
+    pub(crate) fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
             // No timer is due before its event.
@@ -489,7 +489,7 @@ impl World {
 
     fn on_ack_down(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
-        let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
+        let Some((id, next)) = source.ack_down.pop(&self.pool, now) else { return };
         source.end_hold(next);
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckDown, flow));
@@ -594,7 +594,7 @@ impl World {
 
     fn on_down(&mut self, now: Time, flow: u32) {
         let sink = &mut self.sinks[flow as usize];
-        let Some((id, next)) = sink.down.pop(&self.pool) else { return };
+        let Some((id, next)) = sink.down.pop(&self.pool, now) else { return };
         sink.end_hold(next);
         if let Some(next) = next {
             self.agenda.again(next, event(Due::Down, flow));

@@ -67,7 +67,7 @@ fn a_look_by_hand() {
 
 #[test]
 fn looking_changes_nothing() {
-    let scenario = base("xcp", &["duration=2s"]);
+    let scenario = base("xcp", &["duration=4s"]);
     let mut looks = 0;
     let seen = clearpipe_net::simulate(&scenario, 1, 0, &mut |run| {
         let look = run.look();
