@@ -128,17 +128,28 @@ impl Pool {
     /// Takes a place for `packet`.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
-        match self.free {
-            NONE => {
-                self.packets.push(packet);
-                (self.packets.len() - 1) as u32
-            }
-            id => {
-                self.free = self.packets[id as usize].next;
-                self.packets[id as usize] = packet;
-                id
-            }
-        }
+        self.place(packet).0
+    }
+
+    /// The same, and the packet in its place: what is yet to be written into it need not be copied
+    /// there.
+    #[inline(always)] // for the hot path, which is not the only caller
+    pub fn place(&mut self, packet: Packet) -> (u32, &mut Packet) {
+        let id = match self.free {
+            NONE => self.add_place(),
+            id => id,
+        };
+        let place = &mut self.packets[id as usize];
+        self.free = place.next;
+        *place = packet;
+        (id, place)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) -> u32 {
+        self.packets.push(Packet::data(0, 0, 0, Time::ZERO));
+        (self.packets.len() - 1) as u32
     }
 
     /// Gives the place of a packet back, and that of its SACK blocks.
