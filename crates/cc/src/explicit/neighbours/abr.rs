@@ -15,7 +15,7 @@
 
 use units::{Rate, Span, Time};
 
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::params::Params;
 use crate::roles::{
     Backlog, Header, PacketKind, Passing, Router, RouterContext, Variable, Verdict,
@@ -228,10 +228,6 @@ impl<G: Grant> Router for Switch<G> {
 
 impl<G: Grant> Scheduler for Switch<G> {
     type Cell = Seen;
-
-    fn plan(_: &G::Params) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow

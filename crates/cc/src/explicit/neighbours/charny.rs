@@ -31,7 +31,7 @@ use units::{Rate, Span, Time};
 
 use super::abr::RmCell;
 use super::rated::{Pace, RATES, Rated, Told};
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Ack, Backlog, Departing, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
@@ -185,10 +185,6 @@ impl Router for CharnyRouter {
 
 impl Scheduler for CharnyRouter {
     type Cell = Record;
-
-    fn plan(_: &CharnyRouterParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow
