@@ -45,7 +45,7 @@ use units::{Span, Time};
 
 use super::controlled::Congestion;
 use super::xcp::XcpHeader;
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Passing, Router, RouterContext, Variable, Verdict};
 
 choice! {
@@ -441,10 +441,6 @@ impl Router for XcpPolice {
 
 impl Scheduler for XcpPolice {
     type Cell = Watched;
-
-    fn plan(_: &XcpPoliceParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow
