@@ -111,7 +111,9 @@ pub trait Scheduler: Router {
     type Cell: Copy + Default + Debug;
 
     /// What its link does by itself.
-    fn plan(params: &Self::Params) -> Plan;
+    fn plan(_params: &Self::Params) -> Plan {
+        Plan::FIFO
+    }
     /// Which cell ([`Place::cell`]) belongs to a flow.
     fn cell(&self, _flow: u32) -> u32 {
         0

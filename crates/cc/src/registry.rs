@@ -294,6 +294,7 @@ macro_rules! protocols {
         }
 
         #[derive(Clone, Debug)]
+        #[repr(u8)] // as AnyRouter
         enum SenderKind {
             $( $variant($type), )*
         }

@@ -12,8 +12,6 @@ use units::random::Stream;
 const MIN_PACKET: u32 = 128;
 /// The largest packet of a device.
 const MAX_PACKET: u32 = 65_535;
-/// Sinks' ports are this and the flow's number in its group.
-pub const BASE_PORT: u16 = 20_000;
 const MAX_COUNT: u32 = 40_000;
 
 /// A scenario for the linux engine.

@@ -19,7 +19,7 @@ use transport::{AckOutcome, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
 
 use crate::flow::events::{Echoed, Heard};
-use crate::packet::{Pipe, Pool};
+use crate::packet::{Inlet, Pipe, Pool};
 
 /// One access hop.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ pub struct Source {
     /// To the first named link.
     pub up: Pipe,
     /// From the last named link back.
-    pub ack_down: Pipe,
+    pub ack_down: Inlet,
     pub group: u32,
     pub access: u32,
     /// Of its data.
@@ -131,7 +131,7 @@ pub struct Sink {
     /// To the first named link back.
     pub ack_up: Pipe,
     /// From the last named link.
-    pub down: Pipe,
+    pub down: Inlet,
     pub group: u32,
     pub access: u32,
     /// Of its ACKs.

@@ -222,7 +222,7 @@ impl Link {
         span
     }
 
-    #[inline]
+    #[inline(always)] // for the hot path, which is not the only caller
     pub(crate) fn note_queue(&mut self, now: Time) {
         let Backlog { packets, bytes } = self.queue.backlog();
         self.occupancy.change(now, u64::from(packets), bytes);

@@ -128,17 +128,28 @@ impl Pool {
     /// Takes a place for `packet`.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
-        match self.free {
-            NONE => {
-                self.packets.push(packet);
-                (self.packets.len() - 1) as u32
-            }
-            id => {
-                self.free = self.packets[id as usize].next;
-                self.packets[id as usize] = packet;
-                id
-            }
-        }
+        self.place(packet).0
+    }
+
+    /// The same, and the packet in its place: what is yet to be written into it need not be copied
+    /// there.
+    #[inline(always)] // for the hot path, which is not the only caller
+    pub fn place(&mut self, packet: Packet) -> (u32, &mut Packet) {
+        let id = match self.free {
+            NONE => self.add_place(),
+            id => id,
+        };
+        let place = &mut self.packets[id as usize];
+        self.free = place.next;
+        *place = packet;
+        (id, place)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_place(&mut self) -> u32 {
+        self.packets.push(Packet::data(0, 0, 0, Time::ZERO));
+        (self.packets.len() - 1) as u32
     }
 
     /// Gives the place of a packet back, and that of its SACK blocks.
@@ -257,12 +268,6 @@ impl Pipe {
         self.head
     }
 
-    /// Is nothing in it?
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.head == NONE
-    }
-
     /// The packets in the line.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let mut id = self.head;
@@ -271,5 +276,50 @@ impl Pipe {
             id = packet.next;
             Some(packet)
         })
+    }
+}
+
+/// The line to a host, of packets that have events. It knows when its first one is due, as it may
+/// be emptied before: what event is left then is of no account.
+#[derive(Clone, Copy, Debug)]
+pub struct Inlet {
+    packets: Pipe,
+    /// [`Time::NEVER`] when nothing is in it.
+    due: Time,
+}
+
+impl Inlet {
+    /// An empty line.
+    pub const EMPTY: Inlet = Inlet { packets: Pipe::EMPTY, due: Time::NEVER };
+
+    /// As [`Pipe::push`].
+    #[inline]
+    pub fn push(&mut self, pool: &mut Pool, id: u32, due: Time) -> bool {
+        let first = self.packets.push(pool, id, due);
+        if first {
+            self.due = due;
+        }
+        first
+    }
+
+    /// As [`Pipe::pop`], of what is due `now`; `None` when another event took this one's place.
+    #[inline]
+    pub fn pop(&mut self, pool: &Pool, now: Time) -> Option<(u32, Option<Time>)> {
+        if self.due != now {
+            return None;
+        }
+        let (id, next) = self.packets.pop(pool)?;
+        self.due = next.unwrap_or(Time::NEVER);
+        Some((id, next))
+    }
+
+    /// When the first packet is due; [`Time::NEVER`] when there is none.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The packets in the line.
+    pub fn packets(&self) -> &Pipe {
+        &self.packets
     }
 }

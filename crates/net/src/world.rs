@@ -326,21 +326,20 @@ impl World {
                 self.agenda.at(out, event(Due::LinkPipe, link));
             }
         } else {
+            let (flow, size) = (packet.flow, packet.size);
             match packet.kind {
-                PacketKind::Data => self.leave_for_sink(out, id),
-                PacketKind::Ack => self.leave_for_source(out, id),
+                PacketKind::Data => self.leave_for_sink(out, id, (flow, size)),
+                PacketKind::Ack => self.leave_for_source(out, id, flow),
             }
         }
     }
 
     /// A data packet leaves the last named link for the access hop to its sink.
     #[inline]
-    fn leave_for_sink(&mut self, now: Time, id: u32) {
-        let packet = &self.pool[id];
-        let flow = packet.flow;
+    fn leave_for_sink(&mut self, now: Time, id: u32, (flow, size): (u32, u32)) {
         let sink = &mut self.sinks[flow as usize];
         let access = &self.accesses[sink.access as usize];
-        let time = serialization(access, packet.size, self.data_bytes);
+        let time = serialization(access, size, self.data_bytes);
         let due = sink.down_hop.cross(now, time, access.sink_owd);
         self.access_hops += 1;
         if sink.prompt && due <= self.sink_reach {
@@ -352,8 +351,7 @@ impl World {
 
     /// An ACK leaves the last named link for the access hop to its source.
     #[inline]
-    fn leave_for_source(&mut self, now: Time, id: u32) {
-        let flow = self.pool[id].flow;
+    fn leave_for_source(&mut self, now: Time, id: u32, flow: u32) {
         let source = &mut self.sources[flow as usize];
         let access = &self.accesses[source.access as usize];
         let due = source.down_hop.cross(now, access.ack_time, access.source_owd);
@@ -427,7 +425,7 @@ impl World {
 
     /// Handles the source's own timers that are due before `until`.
     #[inline]
-    fn settle_source(&mut self, until: Time, flow: u32) {
+    pub(crate) fn settle_source(&mut self, until: Time, flow: u32) {
         loop {
             let source = &mut self.sources[flow as usize];
             // No timer is due before its event.
@@ -448,8 +446,14 @@ impl World {
     }
 
     /// Sends what window and pacer allow, and sets the timers.
-    #[inline]
+    #[inline(never)]
     fn send(&mut self, now: Time, flow: u32) {
+        self.send_allowed(now, flow);
+    }
+
+    /// The same, for the hot path.
+    #[inline(always)]
+    fn send_allowed(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
         while source.started {
             let window = source.sender.window();
@@ -473,8 +477,8 @@ impl World {
                 source.pace_free = now + rate.serialization(size);
             }
             let due = source.up_hop.cross(now, time, access.source_owd);
-            let packet = Packet::data(flow, segment.seq, size, now);
-            let id = self.pool.insert(depart(packet, source, segment));
+            let (id, packet) = self.pool.place(Packet::data(flow, segment.seq, size, now));
+            depart(packet, source, segment);
             self.access_hops += 1;
             if source.up.push(&mut self.pool, id, due) {
                 set(&mut self.agenda, due, (Due::Up, flow));
@@ -489,7 +493,7 @@ impl World {
 
     fn on_ack_down(&mut self, now: Time, flow: u32) {
         let source = &mut self.sources[flow as usize];
-        let Some((id, next)) = source.ack_down.pop(&self.pool) else { return };
+        let Some((id, next)) = source.ack_down.pop(&self.pool, now) else { return };
         source.end_hold(next);
         if let Some(next) = next {
             self.agenda.again(next, event(Due::AckDown, flow));
@@ -517,47 +521,40 @@ impl World {
     pub(crate) fn acknowledged(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
-        if packet.sack() != NONE && source.accecn.is_some() {
-            return self.acknowledged_accurately(now, flow, id);
-        }
         source.acks_arrived += 1;
-        let sack = match packet.sack() {
-            NONE => &[][..],
-            blocks => self.pool.sack(blocks).as_slice(),
-        };
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
-        let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: packet.signal };
-        let seen = source.outbound.on_ack(now, &ack);
-        // A copy, so that the rest of the outcome need not lie in memory.
-        if let Some(loss) = seen.loss {
-            source.report_loss(now, &loss);
-            if !source.prompt {
-                self.probes.on_loss(now, flow, &loss);
-            }
-        }
-        if seen.delivered > 0 {
-            let Packet { header, ecn: code, signal: ece, .. } = *packet;
-            let echoed = Echoed { rtt, header, code, ece, marks: None };
-            source.report_ack(now, echoed, &seen);
-        }
+        let told = packet.sack() != NONE || packet.signal;
+        let seen = if told { None } else { source.outbound.on_plain_ack(now, packet.seq, rtt) };
+        let Some(seen) = seen else {
+            return self.acknowledged_with_more(now, flow, id);
+        };
+        let Packet { header, ecn: code, .. } = *packet;
+        source.report_ack(now, Echoed { rtt, header, code, ece: false, marks: None }, &seen);
         self.pool.remove(id);
         if seen.finished {
             self.finish(now, flow);
         }
-        self.send(now, flow);
+        self.send_allowed(now, flow);
     }
 
-    /// The same with AccECN's counters in place of an echo.
+    /// The same for an ACK that may do more than to acknowledge what was sent next.
     #[inline(never)]
-    fn acknowledged_accurately(&mut self, now: Time, flow: u32, id: u32) {
+    fn acknowledged_with_more(&mut self, now: Time, flow: u32, id: u32) {
         let source = &mut self.sources[flow as usize];
         let packet = &self.pool[id];
-        source.acks_arrived += 1;
-        let sack = self.pool.sack(packet.sack()).as_slice();
         let rtt = (!packet.retransmission).then(|| now.since(packet.sent_at));
-        let ack = AckIn { cumulative: packet.seq, sack, rtt, ece: false };
+        let accurate = source.accecn.is_some() && packet.sack() != NONE;
+        let (sack, field) = match packet.sack() {
+            NONE => (&[][..], None),
+            side => (self.pool.sack(side).as_slice(), accurate.then(|| self.pool.field(side))),
+        };
+        let (header, mut code, mut ece) = (packet.header, packet.ecn, packet.signal && !accurate);
+        let ack = AckIn { cumulative: packet.seq, sack, rtt, ece };
         let mut seen = source.outbound.on_ack(now, &ack);
-        let marks = source.count_marks(self.pool.field(packet.sack()), &mut seen);
+        let marks = field.map(|field| source.count_marks(field, &mut seen));
+        if let Some(marks) = marks {
+            (code, ece) = (if marks > 0 { Ecn::Ce } else { source.code }, marks > 0);
+        }
         if let Some(loss) = seen.loss {
             source.report_loss(now, &loss);
             if !source.prompt {
@@ -565,8 +562,6 @@ impl World {
             }
         }
         if seen.delivered > 0 {
-            let code = if marks > 0 { Ecn::Ce } else { source.code };
-            let (header, ece, marks) = (packet.header, marks > 0, Some(marks));
             source.report_ack(now, Echoed { rtt, header, code, ece, marks }, &seen);
         }
         self.pool.remove(id);
@@ -597,7 +592,7 @@ impl World {
 
     fn on_down(&mut self, now: Time, flow: u32) {
         let sink = &mut self.sinks[flow as usize];
-        let Some((id, next)) = sink.down.pop(&self.pool) else { return };
+        let Some((id, next)) = sink.down.pop(&self.pool, now) else { return };
         sink.end_hold(next);
         if let Some(next) = next {
             self.agenda.again(next, event(Due::Down, flow));
@@ -663,7 +658,7 @@ impl World {
     }
 
     /// Turns a data packet round as the ACK of what has arrived.
-    #[inline]
+    #[inline(always)] // for the hot path, which is not the only caller
     pub(crate) fn acknowledge(&mut self, now: Time, flow: u32, id: u32) {
         let sink = &mut self.sinks[flow as usize];
         if sink.unanswered != NONE && sink.unanswered != id {
@@ -762,8 +757,8 @@ pub(crate) fn serialization(access: &Access, size: u32, data_bytes: u32) -> Span
 }
 
 /// Fills in what the source's protocol and transport put into a packet.
-#[inline]
-fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
+#[inline(always)]
+fn depart(packet: &mut Packet, source: &mut Source, segment: Segment) {
     let Segment { retransmission, cwr, .. } = segment;
     let (now, size) = (packet.sent_at, packet.size);
     source.sent += 1;
@@ -775,7 +770,6 @@ fn depart(mut packet: Packet, source: &mut Source, segment: Segment) -> Packet {
     packet.links = source.way.links;
     packet.retransmission = retransmission;
     packet.signal = cwr;
-    packet
 }
 
 /// Sets an event, where that is seldom to be done.

@@ -218,18 +218,53 @@ impl Outbound {
         }
     }
 
-    /// An ACK arrives.
+    /// An ACK without blocks and without an echo arrives: what it changed, if it does no more than
+    /// to acknowledge what was sent next while nothing is being mended, as nearly all do. `None`:
+    /// nothing is changed, and the ACK is for [`Outbound::on_ack`].
     #[inline]
+    pub fn on_plain_ack(
+        &mut self,
+        now: Time,
+        cumulative: u64,
+        rtt: Option<Span>,
+    ) -> Option<AckOutcome> {
+        debug_assert!(cumulative <= self.nxt, "ACK of what was not sent");
+        let cumulative = cumulative.min(self.nxt);
+        if !self.quiet || cumulative <= self.una {
+            return None;
+        }
+        if let Some(rtt) = rtt {
+            self.rto.sample(now, rtt);
+        }
+        let acked = self.on_acked(now, cumulative);
+        let (loss, finished) = (None, self.finished());
+        Some(AckOutcome { delivered: acked, acked, lost: 0, loss, recovering: false, finished })
+    }
+
+    /// An ACK arrives.
     pub fn on_ack(&mut self, now: Time, ack: &AckIn<'_>) -> AckOutcome {
+        if ack.sack.is_empty()
+            && !ack.ece
+            && let Some(seen) = self.on_plain_ack(now, ack.cumulative, ack.rtt)
+        {
+            return seen;
+        }
         if let Some(rtt) = ack.rtt {
             self.rto.sample(now, rtt);
         }
         debug_assert!(ack.cumulative <= self.nxt, "ACK of what was not sent");
         let cumulative = ack.cumulative.min(self.nxt);
         if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
-            // Field by field, so that the outcome of the ACKs below need not lie in memory.
-            return AckOutcome { ..self.on_eventful_ack(now, cumulative, ack) };
+            return self.on_eventful_ack(now, cumulative, ack);
         }
+        let acked = self.on_acked(now, cumulative);
+        let loss = if ack.ece { self.on_ece() } else { None };
+        self.outcome(acked, acked, 0, loss)
+    }
+
+    /// The cumulative number moves while nothing is being mended; returns by how much.
+    #[inline]
+    fn on_acked(&mut self, now: Time, cumulative: u64) -> u32 {
         let acked = count(cumulative - self.una);
         self.una = cumulative;
         self.dupacks = 0;
@@ -237,10 +272,7 @@ impl Outbound {
         self.limited = 0;
         self.end_back_off();
         self.restart_timer(now);
-        if ack.ece {
-            return AckOutcome { ..self.on_echo(acked) };
-        }
-        self.outcome(acked, acked, 0, None)
+        acked
     }
 
     /// When [`Outbound::on_timer`] is due; [`Time::NEVER`] when nothing is outstanding.
@@ -426,14 +458,6 @@ impl Outbound {
         self.limited = 0;
         let (una, nxt) = (self.una, self.nxt);
         self.board().start_over(una, nxt);
-    }
-
-    /// An ACK without other events echoes congestion.
-    #[cold]
-    #[inline(never)]
-    fn on_echo(&mut self, acked: u32) -> AckOutcome {
-        let loss = self.on_ece();
-        self.outcome(acked, acked, 0, loss)
     }
 
     /// An ACK has told of marks by AccECN ([`crate::accecn`]) rather than ECE: what is to be

@@ -20,7 +20,7 @@ use units::random::Stream;
 use units::{Rate, Time};
 
 use crate::aqm::early::{Average, Early, threshold};
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
@@ -94,10 +94,6 @@ impl Router for Choke {
 
 impl Scheduler for Choke {
     type Cell = ();
-
-    fn plan(_: &ChokeParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn draw(&mut self, now: Time, backlog: Backlog) -> Option<u32> {
         self.average.update(now, f64::from(backlog.packets), backlog.packets == 0);

@@ -16,7 +16,7 @@
 
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Ecn, PacketKind, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
@@ -206,10 +206,6 @@ impl Router for CoDel {
 
 impl Scheduler for CoDel {
     type Cell = ();
-
-    fn plan(_: &CoDelParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn on_head(
         &mut self,

@@ -28,7 +28,7 @@
 use units::random::Stream;
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Limit, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
@@ -241,10 +241,6 @@ impl Router for Csfq {
 impl Scheduler for Csfq {
     type Cell = ();
 
-    fn plan(_: &CsfqParams) -> Plan {
-        Plan::FIFO
-    }
-
     fn admit(&mut self, now: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> Verdict {
         self.0.admit(now, packet.size, place)
     }
@@ -283,10 +279,6 @@ impl Router for CsfqEdge {
 
 impl Scheduler for CsfqEdge {
     type Cell = RateEstimate;
-
-    fn plan(_: &CsfqParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow

@@ -15,9 +15,8 @@
 //! - D2: a full buffer drops the last packet of the queue with the most bytes (the paper's buffer
 //!   stealing leaves the choice of the packet open).
 
-use crate::classes::{By, Order, Overflow, Place, Plan, Scheduler};
-use crate::roles::{Passing, Router, RouterContext};
-use units::Time;
+use super::weighted::{self, Weighted};
+use crate::classes::{By, Order, Overflow, Plan};
 
 params! {
     /// What makes a class, and what it gets.
@@ -39,27 +38,14 @@ params! {
 }
 
 /// The router's part.
+pub type Drr = Weighted<ByDrr>;
+
+/// Its order.
 #[derive(Clone, Debug)]
-pub struct Drr {
-    by: By,
-    weights: [f64; 4],
-}
+pub struct ByDrr;
 
-impl Router for Drr {
+impl weighted::Order for ByDrr {
     type Params = DrrParams;
-    type Header = ();
-
-    fn new(params: &DrrParams, _: &RouterContext) -> Drr {
-        Drr { by: params.by, weights: [params.w0, params.w1, params.w2, params.w3] }
-    }
-
-    fn retune(&mut self, params: &DrrParams, context: &RouterContext) {
-        *self = Drr::new(params, context);
-    }
-}
-
-impl Scheduler for Drr {
-    type Cell = ();
 
     fn plan(params: &DrrParams) -> Plan {
         Plan {
@@ -70,11 +56,7 @@ impl Scheduler for Drr {
         }
     }
 
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
-        self.by.class(packet.flow, packet.kind, place.group)
-    }
-
-    fn weight(&self, class: u32) -> f64 {
-        self.weights[class.min(3) as usize]
+    fn weights(params: &DrrParams) -> (By, [f64; 4]) {
+        (params.by, [params.w0, params.w1, params.w2, params.w3])
     }
 }

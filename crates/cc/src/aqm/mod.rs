@@ -23,4 +23,5 @@ pub mod red;
 pub mod rem;
 pub mod rio;
 pub mod vq;
+pub(crate) mod weighted;
 pub mod wfq;

@@ -25,7 +25,7 @@ use units::random::Stream;
 use units::{Rate, Time};
 
 use crate::aqm::early::{Average, Early};
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Backlog, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
@@ -161,10 +161,6 @@ impl Router for Rio {
 
 impl Scheduler for Rio {
     type Cell = Bucket;
-
-    fn plan(_: &RioParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow

@@ -19,9 +19,8 @@
 //!   once.
 //! - D2: a full buffer drops the last packet of the queue with the most bytes.
 
-use crate::classes::{By, Order, Overflow, Place, Plan, Scheduler};
-use crate::roles::{Passing, Router, RouterContext};
-use units::Time;
+use super::weighted::{self, Weighted};
+use crate::classes::{By, Order, Overflow, Plan};
 
 params! {
     /// What makes a class, and what it gets.
@@ -41,37 +40,20 @@ params! {
 }
 
 /// The router's part.
+pub type Wfq = Weighted<ByWfq>;
+
+/// Its order.
 #[derive(Clone, Debug)]
-pub struct Wfq {
-    by: By,
-    weights: [f64; 4],
-}
+pub struct ByWfq;
 
-impl Router for Wfq {
+impl weighted::Order for ByWfq {
     type Params = WfqParams;
-    type Header = ();
-
-    fn new(params: &WfqParams, _: &RouterContext) -> Wfq {
-        Wfq { by: params.by, weights: [params.w0, params.w1, params.w2, params.w3] }
-    }
-
-    fn retune(&mut self, params: &WfqParams, context: &RouterContext) {
-        *self = Wfq::new(params, context);
-    }
-}
-
-impl Scheduler for Wfq {
-    type Cell = ();
 
     fn plan(_: &WfqParams) -> Plan {
         Plan { order: Order::StartTags, overflow: Overflow::Longest, ..Plan::FIFO }
     }
 
-    fn classify(&mut self, _: Time, packet: Passing<'_, ()>, place: &mut Place<'_, ()>) -> u32 {
-        self.by.class(packet.flow, packet.kind, place.group)
-    }
-
-    fn weight(&self, class: u32) -> f64 {
-        self.weights[class.min(3) as usize]
+    fn weights(params: &WfqParams) -> (By, [f64; 4]) {
+        (params.by, [params.w0, params.w1, params.w2, params.w3])
     }
 }

@@ -141,7 +141,7 @@ impl World {
         }
         let (source, sink) = (&mut self.sources[flow as usize], &mut self.sinks[flow as usize]);
         let access = &self.accesses[sink.access as usize];
-        let (hop, pipe, time, owd, due) = match kind {
+        let (hop, line, time, owd, due) = match kind {
             PacketKind::Data => {
                 let time = match self.islands.owns(flow) {
                     true => Span::ZERO,
@@ -150,8 +150,8 @@ impl World {
                 (&mut sink.down_hop, &mut sink.down, time, access.sink_owd, Due::Down)
             }
             PacketKind::Ack => {
-                let (hop, pipe) = (&mut source.down_hop, &mut source.ack_down);
-                (hop, pipe, access.ack_time, access.source_owd, Due::AckDown)
+                let (hop, line) = (&mut source.down_hop, &mut source.ack_down);
+                (hop, line, access.ack_time, access.source_owd, Due::AckDown)
             }
         };
         let there = hop.cross(out, time, owd);
@@ -159,7 +159,7 @@ impl World {
         if kind == PacketKind::Data && sink.prompt && there <= self.sink_reach {
             return self.deliver(there, flow, id);
         }
-        if pipe.push(&mut self.pool, id, there) {
+        if line.push(&mut self.pool, id, there) {
             self.agenda.at(there, event(due, flow));
         }
     }

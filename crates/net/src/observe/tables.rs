@@ -159,7 +159,7 @@ fn in_flight(world: &World) -> Vec<(u64, u64)> {
         crossing.for_each(|line| line.iter().for_each(|id| count(&pool[id])));
     }
     for (source, sink) in world.sources.iter().zip(&world.sinks) {
-        for pipe in [&source.up, &source.ack_down, &sink.down, &sink.ack_up] {
+        for pipe in [&source.up, source.ack_down.packets(), sink.down.packets(), &sink.ack_up] {
             pipe.iter(pool).for_each(&mut count);
         }
     }

@@ -23,7 +23,7 @@ use crate::link::{Link, Routers};
 use crate::observe::fingerprint::Fingerprint;
 use crate::observe::probe::{self, Probes};
 use crate::observe::tap::Taps;
-use crate::packet::{NONE, Pipe, Pool};
+use crate::packet::{Inlet, NONE, Pipe, Pool};
 use crate::world::lookahead;
 use crate::world::prototypes;
 use crate::world::{Due, World, event};
@@ -391,7 +391,7 @@ impl Mould {
         let told = || Box::new(Told::new(self.accecn == AccEcn::Option));
         Sink {
             ack_up: Pipe::EMPTY,
-            down: Pipe::EMPTY,
+            down: Inlet::EMPTY,
             group: self.group,
             access,
             way: self.reverse,
@@ -426,7 +426,7 @@ impl Mould {
         let transfer = Transfer::of(bytes, packet_bytes);
         let source = Source {
             up: Pipe::EMPTY,
-            ack_down: Pipe::EMPTY,
+            ack_down: Inlet::EMPTY,
             group,
             access,
             way: self.forward,

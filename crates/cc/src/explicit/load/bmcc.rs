@@ -41,13 +41,14 @@
 //! - D2: a packet of another protocol has no identification here; where f >= 1 it is marked 11 if
 //!   it is ECN-capable, and otherwise left as it is.
 
-use units::{Rate, Span, Time, math};
+use units::{Rate, Span, math};
 
 use super::factor::{LoadMeter, LoadParams, xi};
+use super::marking::{Marking, Marks};
 use super::vcp::{VcpSender, VcpSenderParams};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
-    Passing, Receiver, Router, RouterContext, Sender, SenderContext, Variable, Verdict,
+    Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, Passing, Receiver,
+    Sender, SenderContext, Variable,
 };
 
 params! {
@@ -224,49 +225,37 @@ impl Header for BmccHeader {
 }
 
 /// The router's part.
+pub type BmccRouter = Marking<Compared>;
+
+/// Its marks: how the load and a packet's threshold compare.
 #[derive(Clone, Debug)]
-pub struct BmccRouter {
-    meter: LoadMeter,
+pub struct Compared {
     /// f, in steps.
     load: u16,
 }
 
-impl BmccRouter {
-    fn meter(params: &BmccRouterParams) -> LoadParams {
-        let BmccRouterParams { t_q, a, kappa_q, gamma, .. } = *params;
-        LoadParams { t_q, a, kappa_q, gamma }
-    }
-}
-
-impl Router for BmccRouter {
+impl Marks for Compared {
     type Params = BmccRouterParams;
     type Header = BmccHeader;
 
-    fn new(params: &BmccRouterParams, context: &RouterContext) -> BmccRouter {
-        let meter = LoadMeter::new(Self::meter(params), params.t_p, context.capacity);
-        BmccRouter { meter, load: 0 }
+    fn measure(params: &BmccRouterParams) -> (LoadParams, Span) {
+        let BmccRouterParams { t_q, a, kappa_q, gamma, t_p, .. } = *params;
+        (LoadParams { t_q, a, kappa_q, gamma }, t_p)
     }
 
     fn acks_first(params: &BmccRouterParams) -> bool {
         params.priority
     }
 
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, BmccHeader>,
-        _backlog: Backlog,
-    ) -> Verdict {
-        self.meter.arrive(packet.size);
-        Verdict::Forward
+    fn new(_: &BmccRouterParams) -> Compared {
+        Compared { load: 0 }
     }
 
-    #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, BmccHeader>, _backlog: Backlog) {
-        if packet.kind != PacketKind::Data || *packet.ecn == Ecn::NotCapable {
-            return;
-        }
+    fn hear(&mut self, rho: f64) {
+        self.load = steps(rho);
+    }
+
+    fn mark(&mut self, packet: Passing<'_, BmccHeader>) {
         match packet.header {
             Some(header) => {
                 *packet.ecn = code(self.load, threshold(header.id)).max(*packet.ecn);
@@ -274,26 +263,6 @@ impl Router for BmccRouter {
             None if self.load >= ONE => *packet.ecn = Ecn::Ce,
             None => {}
         }
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if self.meter.on_timer(now, backlog) {
-            self.load = steps(self.meter.rho());
-        }
-    }
-
-    /// The running period ends as planned; its load is taken over the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.set_capacity(capacity);
-    }
-
-    fn retune(&mut self, params: &BmccRouterParams, context: &RouterContext) {
-        self.meter.retune(Self::meter(params), context.capacity);
-        self.meter.set_period(params.t_p);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -305,9 +274,9 @@ impl Router for BmccRouter {
         Variable::new("q", "bytes", "persistent queue, an average of samples"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("f", self.meter.rho());
-        sink("q", self.meter.q());
+    fn probe(&self, meter: &LoadMeter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("f", meter.rho());
+        sink("q", meter.q());
     }
 }
 
@@ -418,6 +387,7 @@ impl Sender for BmccSender {
 mod tests {
     use super::*;
     use crate::roles::LossKind;
+    use crate::roles::{Backlog, PacketKind, Router};
     use crate::tests::{
         ack_after, departing, loss, ms, near, passing, router_context, sender_context,
     };
@@ -529,7 +499,7 @@ mod tests {
         for t in (10..=200).step_by(10) {
             router.on_timer(ms(t), Backlog::default());
         }
-        assert!(near(router.meter.rho(), 0.8) && router.load.abs_diff(steps(0.8)) <= 1);
+        assert!(near(router.meter.rho(), 0.8) && router.marks.load.abs_diff(steps(0.8)) <= 1);
         let depart = |router: &mut BmccRouter, id: Option<u16>, mut ecn, kind| {
             let mut header = id.map(|id| BmccHeader { id });
             let packet = Passing { kind, header: header.as_mut(), ..passing(&mut ecn) };
@@ -544,7 +514,7 @@ mod tests {
         assert_eq!(depart(&mut router, Some(1), Ecn::NotCapable, data), Ecn::NotCapable);
         assert_eq!(depart(&mut router, Some(1), Ecn::Ect1, PacketKind::Ack), Ecn::Ect1);
         assert_eq!(depart(&mut router, None, Ecn::Ect0, data), Ecn::Ect0);
-        router.load = ONE;
+        router.marks.load = ONE;
         assert_eq!(depart(&mut router, None, Ecn::Ect0, data), Ecn::Ce);
         // A queue of 8000 B at the last sample: q = 1000 B, of which 0.75 count: 750/245 000.
         for t in (210..=400).step_by(10) {

@@ -41,15 +41,14 @@
 //! - R6: T_c takes the mean RTT of the last T once per t_p, with which section 3.2.2 has the
 //!   control path run. Its gain theta is made for one sample per T (`mean_every = "T"`).
 
+pub(super) mod coded;
 pub(super) mod gauge;
 
 use units::{Rate, Span, Time, math};
 
 use super::factor::{Spacing, SpacingParams, growth, ratio, xi};
-use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, LossKind, PacketKind, Passing,
-    Receiver, Router, RouterContext, Sender, SenderContext, Variable, Verdict,
-};
+use crate::roles::{Ack, Departing, Header, Loss, LossKind, Sender, SenderContext, Variable};
+use coded::{Code, Coded, CodedRouter, Highest};
 pub(super) use gauge::FIRST_T_P;
 use gauge::{Gauge, GaugeParams, Timing, t_p};
 
@@ -234,62 +233,45 @@ impl Header for MlcpHeader {
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct MlcpRouter {
-    gauge: Gauge,
-    load: u8,
+impl Coded for MlcpHeader {
+    #[inline]
+    fn load(&self) -> u32 {
+        u32::from(self.load)
+    }
+
+    #[inline]
+    fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    #[inline]
+    fn tell(&mut self, load: u32, t_p: u8) {
+        self.load = load as u8; // a code of four bits
+        self.timing.set_t_p(t_p);
+    }
 }
 
-impl Router for MlcpRouter {
+/// The router's part.
+pub type MlcpRouter = CodedRouter<Mlcp>;
+
+/// Its codes: [`code`].
+#[derive(Clone, Debug)]
+pub struct Mlcp;
+
+impl Code for Mlcp {
     type Params = GaugeParams;
     type Header = MlcpHeader;
 
-    fn new(params: &GaugeParams, context: &RouterContext) -> MlcpRouter {
-        MlcpRouter { gauge: Gauge::new(params, context.capacity), load: LOWEST }
+    fn gauge(params: &GaugeParams) -> &GaugeParams {
+        params
     }
 
-    fn acks_first(params: &GaugeParams) -> bool {
-        params.priority
+    fn new(_: &GaugeParams) -> Mlcp {
+        Mlcp
     }
 
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, MlcpHeader>,
-        _backlog: Backlog,
-    ) -> Verdict {
-        self.gauge.arrive(packet.size, packet.header.map(|header| header.timing));
-        Verdict::Forward
-    }
-
-    #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, MlcpHeader>, _backlog: Backlog) {
-        let Some(header) = packet.header else { return };
-        if packet.kind == PacketKind::Data && header.load != 0 && self.load >= header.load {
-            header.load = self.load;
-            header.timing.set_t_p(self.gauge.told());
-        }
-    }
-
-    fn next_timer(&self) -> Time {
-        self.gauge.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if self.gauge.on_timer(now, backlog) {
-            self.load = code(self.gauge.sigma());
-        }
-    }
-
-    /// The running period ends as planned; its load is taken over the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.gauge.set_capacity(capacity);
-    }
-
-    fn retune(&mut self, params: &GaugeParams, context: &RouterContext) {
-        self.gauge.retune(params, context.capacity);
+    fn code(&self, sigma: f64) -> u32 {
+        u32::from(code(sigma))
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -299,26 +281,6 @@ impl Router for MlcpRouter {
         Gauge::VARIABLES[3],
         Variable::new("code", "", "load code: 1 to 5 MI, 6 AI, 7 II, 8 to 15 MD"),
     ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        self.gauge.probe(sink);
-        sink("code", f64::from(self.load));
-    }
-}
-
-/// The receiver's part: the header as it came, the one of the highest load where an ACK answers
-/// several packets (section 3.3).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MlcpReceiver;
-
-impl Receiver for MlcpReceiver {
-    type Header = MlcpHeader;
-
-    #[inline]
-    fn on_data(&mut self, data: &Arrived<MlcpHeader>) -> Feedback<MlcpHeader> {
-        let pending = data.pending.filter(|pending| pending.header.load > data.header.load);
-        Feedback { header: pending.map_or(data.header, |pending| pending.header), code: data.ecn }
-    }
 }
 
 /// The end host's part.
@@ -345,7 +307,7 @@ impl MlcpSender {
 impl Sender for MlcpSender {
     type Params = MlcpSenderParams;
     type Header = MlcpHeader;
-    type Receiver = MlcpReceiver;
+    type Receiver = Highest<MlcpHeader>;
 
     fn new(params: &MlcpSenderParams, context: &SenderContext) -> MlcpSender {
         let spacing = SpacingParams { pace_large_rtt: false, pacing: params.pacing };
@@ -418,6 +380,7 @@ impl Sender for MlcpSender {
 mod tests {
     use super::*;
     use crate::roles::Ecn;
+    use crate::roles::{Arrived, Backlog, PacketKind, Passing, Receiver, Router};
     use crate::tests::{
         ack_after, departing, loss, ms, near, passing, router_context, sender_context,
     };
@@ -577,10 +540,10 @@ mod tests {
             ecn: Ecn::NotCapable,
             pending,
         };
-        let first = MlcpReceiver.on_data(&arrived(header(9, 2, 80), None));
-        let both = MlcpReceiver.on_data(&arrived(header(5, 1, 80), Some(first)));
+        let first = Highest::default().on_data(&arrived(header(9, 2, 80), None));
+        let both = Highest::default().on_data(&arrived(header(5, 1, 80), Some(first)));
         assert_eq!(both.header, header(9, 2, 80));
-        let later = MlcpReceiver.on_data(&arrived(header(9, 3, 80), Some(first)));
+        let later = Highest::default().on_data(&arrived(header(9, 3, 80), Some(first)));
         assert_eq!(later.header, header(9, 3, 80));
     }
 

@@ -39,15 +39,15 @@
 
 use core::fmt;
 
-use units::{Rate, Time};
+use units::{Rate, Span};
 
 use super::dpcp::chain::{CHAIN, Digits, digits, edge};
-use super::dpcp::{DpcpHeader, DpcpReceiver, DpcpRouterParams, DpcpSender, DpcpSenderParams, Part};
-use super::factor::{LoadMeter, LoadParams};
-use crate::roles::{
-    Ack, Backlog, Departing, Ecn, EcnUse, Loss, PacketKind, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
+use super::dpcp::{
+    DpcpHeader, DpcpReceiver, DpcpRouterParams, DpcpSender, DpcpSenderParams, Pairs, Part,
 };
+use super::factor::{LoadMeter, LoadParams};
+use super::marking::{Marking, Marks};
+use crate::roles::{Ack, Departing, Ecn, EcnUse, Loss, Passing, Sender, SenderContext, Variable};
 
 params! {
     /// The router's parameters.
@@ -84,16 +84,16 @@ enum Path {
 
 /// A flow's [`Path`] and the place of its next LSP, two bits each; otherwise as DPCP's flags.
 #[derive(Clone, Debug)]
-struct Marks {
-    words: [u64; Marks::MAX / 16],
+struct Paths {
+    words: [u64; Paths::MAX / 16],
     slots: u32,
 }
 
-impl Marks {
+impl Paths {
     const MAX: usize = 4096;
 
-    fn new(slots: u64) -> Marks {
-        Marks { words: [0; Marks::MAX / 16], slots: slots.clamp(1, Marks::MAX as u64) as u32 }
+    fn new(slots: u64) -> Paths {
+        Paths { words: [0; Paths::MAX / 16], slots: slots.clamp(1, Paths::MAX as u64) as u32 }
     }
 
     /// Word and shift of a flow's mark.
@@ -131,96 +131,70 @@ fn encode(own: u8, theirs: u8, path: Path) -> (u8, Path) {
 }
 
 /// The router's part.
+pub type MpcpRouter = Marking<Chains>;
+
+/// Its marks: the level of its load, in chains of n packets.
 #[derive(Clone, Debug)]
-pub struct MpcpRouter {
-    params: MpcpRouterParams,
-    meter: LoadMeter,
+pub struct Chains {
+    packets: u8,
+    flag_slots: u64,
     level: Digits,
-    marks: Marks,
+    paths: Paths,
 }
 
-impl MpcpRouter {
-    fn meter(params: &MpcpRouterParams) -> LoadParams {
-        let DpcpRouterParams { t_q, a, kappa_q, gamma, .. } = params.dpcp;
-        LoadParams { t_q, a, kappa_q, gamma }
-    }
-
-    /// n.
-    fn packets(&self) -> u8 {
-        self.params.packets.clamp(2, CHAIN as u64) as u8
-    }
-
+impl Chains {
     /// What a packet of `flow` that carries `theirs` leaves with.
     #[inline]
-    fn mark(&mut self, flow: u32, part: Part, theirs: Ecn) -> Ecn {
-        let last = usize::from(self.packets()) - 1;
+    fn code(&mut self, flow: u32, part: Part, theirs: Ecn) -> Ecn {
+        let last = usize::from(self.packets) - 1;
         let (path, place) = match part {
             Part::Msp => (Path::Equal, 0),
-            Part::Lsp => self.marks.get(flow),
+            Part::Lsp => self.paths.get(flow),
         };
         let (digit, next) = encode(self.level[place], theirs as u8, path);
         if place < last {
-            self.marks.set(flow, (next, place + 1));
+            self.paths.set(flow, (next, place + 1));
         }
         [Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(digit.clamp(1, 3) - 1)]
     }
 }
 
-impl Router for MpcpRouter {
+impl Marks for Chains {
     type Params = MpcpRouterParams;
     type Header = DpcpHeader;
 
-    fn new(params: &MpcpRouterParams, context: &RouterContext) -> MpcpRouter {
-        MpcpRouter {
-            meter: LoadMeter::new(Self::meter(params), params.dpcp.t_rho, context.capacity),
-            level: [1; CHAIN],
-            marks: Marks::new(params.dpcp.flag_slots),
-            params: params.clone(),
-        }
+    fn measure(params: &MpcpRouterParams) -> (LoadParams, Span) {
+        Pairs::measure(&params.dpcp)
     }
 
     fn acks_first(params: &MpcpRouterParams) -> bool {
         params.dpcp.priority
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_arrival(&mut self, _now: Time, packet: Passing<'_, DpcpHeader>, _: Backlog) -> Verdict {
-        self.meter.arrive(packet.size);
-        Verdict::Forward
-    }
-
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, DpcpHeader>, _: Backlog) {
-        if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
-            let part = packet.header.map_or(Part::Msp, |header| header.part()); // DPCP's D9
-            *packet.ecn = self.mark(packet.flow, part, *packet.ecn);
+    fn new(params: &MpcpRouterParams) -> Chains {
+        let flag_slots = params.dpcp.flag_slots;
+        Chains {
+            packets: params.packets.clamp(2, CHAIN as u64) as u8,
+            flag_slots,
+            level: [1; CHAIN],
+            paths: Paths::new(flag_slots),
         }
     }
 
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
+    fn hear(&mut self, rho: f64) {
+        self.level = digits(rho, self.packets);
     }
 
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if self.meter.on_timer(now, backlog) {
-            self.level = digits(self.meter.rho(), self.packets());
-        }
+    fn mark(&mut self, packet: Passing<'_, DpcpHeader>) {
+        let part = packet.header.map_or(Part::Msp, |header| header.part()); // DPCP's D9
+        *packet.ecn = self.code(packet.flow, part, *packet.ecn);
     }
 
-    /// The running period ends as planned; its load is taken over the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.set_capacity(capacity);
-    }
-
-    fn retune(&mut self, params: &MpcpRouterParams, context: &RouterContext) {
-        let changed = params.packets != self.params.packets
-            || params.dpcp.flag_slots != self.params.dpcp.flag_slots;
-        self.params = params.clone();
-        self.meter.retune(Self::meter(params), context.capacity);
-        self.meter.set_period(params.dpcp.t_rho);
-        if changed {
-            self.marks = Marks::new(params.dpcp.flag_slots);
-            self.level = digits(self.meter.rho(), self.packets());
+    fn retune(&mut self, params: &MpcpRouterParams, rho: f64) {
+        let new = Chains::new(params);
+        if (new.packets, new.flag_slots) != (self.packets, self.flag_slots) {
+            *self = new;
+            self.hear(rho);
         }
     }
 
@@ -234,14 +208,14 @@ impl Router for MpcpRouter {
         Variable::new("upper", "", "upper edge of its level, which the chains bring"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rho", self.meter.rho());
-        sink("q", self.meter.q());
-        sink("upper", edge(&self.level, self.packets()));
+    fn probe(&self, meter: &LoadMeter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("rho", meter.rho());
+        sink("q", meter.q());
+        sink("upper", edge(&self.level, self.packets));
     }
 
-    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let (load, edge) = (100.0 * self.meter.rho(), 100.0 * edge(&self.level, self.packets()));
+    fn describe(&self, meter: &LoadMeter, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (load, edge) = (100.0 * meter.rho(), 100.0 * edge(&self.level, self.packets));
         writeln!(out, "MPCP measured {load:.2} % of its target load: the level below {edge:.2} %")
     }
 }
@@ -339,8 +313,11 @@ impl Sender for MpcpSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Time;
+
     use crate::explicit::load::dpcp::DpcpRouter;
     use crate::roles::{Arrived, Feedback, LossKind, Receiver};
+    use crate::roles::{Backlog, Router};
     use crate::tests::{
         ack_after, departing, loss, ms, near, passing, router_context, sender_context,
     };
@@ -350,7 +327,7 @@ mod tests {
     fn router(packets: u64, rho: f64) -> MpcpRouter {
         let params = MpcpRouterParams { packets, ..Default::default() };
         let mut router = MpcpRouter::new(&params, &router_context(Rate(10_000_000), 100));
-        router.level = digits(rho, router.packets());
+        router.marks.hear(rho);
         router
     }
 

@@ -28,15 +28,13 @@
 //!   decrease.
 //! - R8: scheme C changes from beta_max to beta_min at sigma_max = 120 % (footnote 5).
 
-use units::{Rate, Span, Time, math};
+use units::{Span, math};
 
 use super::factor::xi;
+use super::mlcp::coded::{Code, Coded, CodedRouter, Highest};
 use super::mlcp::gauge::{Gauge, GaugeParams, Timing, t_p};
 use super::mlcp::{INVERSE, LAST_MD, SIGMA_MAX, TARGET, Window, beta, md_level};
-use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Feedback, Header, Loss, PacketKind, Passing, Receiver,
-    Router, RouterContext, Sender, SenderContext, Variable, Verdict,
-};
+use crate::roles::{Ack, Departing, Header, Loss, Sender, SenderContext, Variable};
 
 choice! {
     /// How many bits tell the load below 100 % and that there is overload.
@@ -118,7 +116,7 @@ enum Action {
 
 /// What the codes of a scheme mean; 0 is not capable.
 #[derive(Clone, Copy, Debug)]
-struct Scheme {
+pub struct Scheme {
     /// l; `None` for infinitely many.
     levels: Option<u32>,
     md: Md,
@@ -263,67 +261,41 @@ impl Header for NbitHeader {
     }
 }
 
-/// The router's part.
-#[derive(Clone, Debug)]
-pub struct NbitRouter {
-    gauge: Gauge,
-    scheme: Scheme,
-    load: u32,
+impl Coded for NbitHeader {
+    #[inline]
+    fn load(&self) -> u32 {
+        self.load
+    }
+
+    #[inline]
+    fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    #[inline]
+    fn tell(&mut self, load: u32, t_p: u8) {
+        self.load = load;
+        self.timing.set_t_p(t_p);
+    }
 }
 
-impl Router for NbitRouter {
+/// The router's part.
+pub type NbitRouter = CodedRouter<Scheme>;
+
+impl Code for Scheme {
     type Params = NbitRouterParams;
     type Header = NbitHeader;
 
-    fn new(params: &NbitRouterParams, context: &RouterContext) -> NbitRouter {
-        let scheme = Scheme::new(params.bits, params.md, params.inverse);
-        let gauge = Gauge::new(&params.gauge, context.capacity);
-        NbitRouter { gauge, scheme, load: scheme.code(0.0) }
+    fn gauge(params: &NbitRouterParams) -> &GaugeParams {
+        &params.gauge
     }
 
-    fn acks_first(params: &NbitRouterParams) -> bool {
-        params.gauge.priority
+    fn new(params: &NbitRouterParams) -> Scheme {
+        Scheme::new(params.bits, params.md, params.inverse)
     }
 
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, NbitHeader>,
-        _backlog: Backlog,
-    ) -> Verdict {
-        self.gauge.arrive(packet.size, packet.header.map(|header| header.timing));
-        Verdict::Forward
-    }
-
-    #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, NbitHeader>, _backlog: Backlog) {
-        let Some(header) = packet.header else { return };
-        if packet.kind == PacketKind::Data && header.load != 0 && self.load >= header.load {
-            header.load = self.load;
-            header.timing.set_t_p(self.gauge.told());
-        }
-    }
-
-    fn next_timer(&self) -> Time {
-        self.gauge.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if self.gauge.on_timer(now, backlog) {
-            self.load = self.scheme.code(self.gauge.sigma());
-        }
-    }
-
-    /// The running period ends as planned; its load is taken over the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.gauge.set_capacity(capacity);
-    }
-
-    /// Another scheme speaks from the end of the running period on.
-    fn retune(&mut self, params: &NbitRouterParams, context: &RouterContext) {
-        self.scheme = Scheme::new(params.bits, params.md, params.inverse);
-        self.gauge.retune(&params.gauge, context.capacity);
+    fn code(&self, sigma: f64) -> u32 {
+        Scheme::code(self, sigma)
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -333,26 +305,6 @@ impl Router for NbitRouter {
         Gauge::VARIABLES[3],
         Variable::new("code", "", "code of the load; ideal: the bits of the load factor"),
     ];
-
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        self.gauge.probe(sink);
-        sink("code", f64::from(self.load));
-    }
-}
-
-/// The receiver's part: the header as it came, the one of the highest load where an ACK answers
-/// several packets (section 3.3).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NbitReceiver;
-
-impl Receiver for NbitReceiver {
-    type Header = NbitHeader;
-
-    #[inline]
-    fn on_data(&mut self, data: &Arrived<NbitHeader>) -> Feedback<NbitHeader> {
-        let pending = data.pending.filter(|pending| pending.header.load > data.header.load);
-        Feedback { header: pending.map_or(data.header, |pending| pending.header), code: data.ecn }
-    }
 }
 
 /// The end host's part.
@@ -383,7 +335,7 @@ impl NbitSender {
 impl Sender for NbitSender {
     type Params = NbitSenderParams;
     type Header = NbitHeader;
-    type Receiver = NbitReceiver;
+    type Receiver = Highest<NbitHeader>;
 
     fn new(params: &NbitSenderParams, context: &SenderContext) -> NbitSender {
         NbitSender {

@@ -27,15 +27,15 @@
 //! - D1: an ACK that answers several packets (delayed ACKs) tells of the last of them.
 //! - D2: packets of other protocols that are ECN-capable are marked in overload.
 
-use units::{Rate, Time};
+use units::{Rate, Span};
 
 use super::factor::{LoadMeter, LoadParams};
+use super::marking::{Marking, Marks};
 use super::mlcp::{self, MlcpHeader, MlcpSender, MlcpSenderParams};
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Ecn, EcnUse, Fields, Header, Loss, PacketKind, Passing, Router,
-    RouterContext, Sender, SenderContext, Variable, Verdict,
+    Ack, Departing, Echo, Ecn, EcnUse, Fields, Header, Loss, Passing, Sender, SenderContext,
+    Variable,
 };
-use units::Span;
 
 params! {
     /// The router's parameters.
@@ -103,62 +103,36 @@ impl Header for UnoHeader {
 }
 
 /// The router's part.
+pub type UnoRouter = Marking<Reached>;
+
+/// Its marks: is the load's code at or above the packet's level?
 #[derive(Clone, Debug)]
-pub struct UnoRouter {
-    meter: LoadMeter,
+pub struct Reached {
     load: u8,
 }
 
-impl UnoRouter {
-    fn meter(params: &UnoRouterParams) -> LoadParams {
-        let UnoRouterParams { t_q, a, kappa_q, gamma, .. } = *params;
-        LoadParams { t_q, a, kappa_q, gamma }
-    }
-}
-
-impl Router for UnoRouter {
+impl Marks for Reached {
     type Params = UnoRouterParams;
     type Header = UnoHeader;
 
-    fn new(params: &UnoRouterParams, context: &RouterContext) -> UnoRouter {
-        let meter = LoadMeter::new(Self::meter(params), params.t_p, context.capacity);
-        UnoRouter { meter, load: LOWEST }
+    fn measure(params: &UnoRouterParams) -> (LoadParams, Span) {
+        let UnoRouterParams { t_q, a, kappa_q, gamma, t_p } = *params;
+        (LoadParams { t_q, a, kappa_q, gamma }, t_p)
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_arrival(&mut self, _now: Time, packet: Passing<'_, UnoHeader>, _: Backlog) -> Verdict {
-        self.meter.arrive(packet.size);
-        Verdict::Forward
+    fn new(_: &UnoRouterParams) -> Reached {
+        Reached { load: LOWEST }
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, UnoHeader>, _: Backlog) {
-        if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
-            let level = packet.header.map_or(OVERLOAD, |header| header.level());
-            if self.load >= level {
-                *packet.ecn = Ecn::Ce;
-            }
+    fn hear(&mut self, rho: f64) {
+        self.load = mlcp::code(rho);
+    }
+
+    fn mark(&mut self, packet: Passing<'_, UnoHeader>) {
+        let level = packet.header.map_or(OVERLOAD, |header| header.level());
+        if self.load >= level {
+            *packet.ecn = Ecn::Ce;
         }
-    }
-
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
-    }
-
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if self.meter.on_timer(now, backlog) {
-            self.load = mlcp::code(self.meter.rho());
-        }
-    }
-
-    /// The running period ends as planned; its load is taken over the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.set_capacity(capacity);
-    }
-
-    fn retune(&mut self, params: &UnoRouterParams, context: &RouterContext) {
-        self.meter.retune(Self::meter(params), context.capacity);
-        self.meter.set_period(params.t_p);
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -167,9 +141,9 @@ impl Router for UnoRouter {
         Variable::new("code", "", "load code: 1 to 5 MI, 6 AI, 7 II, 8 to 15 MD"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("sigma", self.meter.rho());
-        sink("q", self.meter.q());
+    fn probe(&self, meter: &LoadMeter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("sigma", meter.rho());
+        sink("q", meter.q());
         sink("code", f64::from(self.load));
     }
 }
@@ -238,6 +212,7 @@ impl Sender for UnoSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roles::{Backlog, Router};
     use crate::tests::{ack_after, departing, ms, passing, router_context, sender_context};
 
     /// Numbers 0 to 15 ask about the levels 2, 10, 6, 14, 4, 12, 8, 15 (for 16), and so on: any two
@@ -258,7 +233,7 @@ mod tests {
         let mut routers = [0, 1].map(|_| UnoRouter::new(&UnoRouterParams::default(), &context));
         let mut s = UnoSender::new(&MlcpSenderParams::default(), &sender_context(10.0));
         for (first, second) in [(1, 7), (15, 3), (5, 5), (1, 1), (9, 14)] {
-            (routers[0].load, routers[1].load) = (first, second);
+            (routers[0].marks.load, routers[1].marks.load) = (first, second);
             for _ in 0..16 {
                 let mut header = s.on_send(&departing());
                 let mut ecn = Ecn::Ect0;

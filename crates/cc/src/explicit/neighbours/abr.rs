@@ -15,7 +15,11 @@
 
 use units::{Rate, Span, Time};
 
-use crate::roles::{Header, Variable};
+use crate::classes::{Place, Scheduler};
+use crate::params::Params;
+use crate::roles::{
+    Backlog, Header, PacketKind, Passing, Router, RouterContext, Variable, Verdict,
+};
 
 /// The fields of a resource management cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,7 +94,7 @@ pub struct Seen(u32);
 
 /// Load and active flows of an averaging interval.
 #[derive(Clone, Debug)]
-pub(super) struct Interval {
+pub struct Interval {
     /// The ABR capacity, target*C [bytes/s].
     pub capacity: f64,
     /// z, input rate over ABR capacity, of the last interval.
@@ -102,10 +106,12 @@ pub(super) struct Interval {
     bytes: u64,
     flows: u32,
     since: Time,
+    /// Its end.
     pub next: Time,
 }
 
 impl Interval {
+    /// Nothing measured yet.
     pub fn new(params: &SwitchParams, capacity: Rate) -> Interval {
         Interval {
             capacity: params.target * capacity.bytes_per_sec(),
@@ -119,6 +125,7 @@ impl Interval {
         }
     }
 
+    /// Another capacity from now on.
     pub fn set_capacity(&mut self, params: &SwitchParams, capacity: Rate) {
         self.capacity = params.target * capacity.bytes_per_sec();
     }
@@ -138,11 +145,17 @@ impl Interval {
         }
     }
 
+    /// The target over N [bytes/s].
+    pub fn fair_share(&self) -> f64 {
+        self.capacity / self.flows()
+    }
+
     /// The flows that share the link: those of the last interval, or of this one if they are more.
     pub fn flows(&self) -> f64 {
         self.n.max(f64::from(self.flows)).max(1.0)
     }
 
+    /// An interval ends, and the next one begins.
     pub fn end(&mut self, params: &SwitchParams, now: Time) {
         let length = now.since(self.since).as_secs();
         if length > 0.0 {
@@ -152,6 +165,89 @@ impl Interval {
         (self.bytes, self.flows, self.since) = (0, 0, now);
         self.number = self.number.wrapping_add(1).max(1);
         self.next = now + params.interval;
+    }
+}
+
+/// What a switch answers a cell.
+pub trait Grant: Default {
+    /// Its parameters.
+    type Params: Params;
+    /// What [`Grant::probe`] shows, in its order.
+    const VARIABLES: &'static [Variable];
+
+    /// Those of its parameters that all have.
+    fn switch(params: &Self::Params) -> &SwitchParams;
+    /// An averaging interval has ended.
+    fn end(&mut self, _interval: &Interval) {}
+    /// Writes into a cell.
+    fn answer(&mut self, params: &Self::Params, interval: &Interval, cell: &mut RmCell);
+    /// Its variables and the interval's by the paper's names.
+    fn probe(&self, interval: &Interval, sink: &mut impl FnMut(&'static str, f64));
+}
+
+/// A switch that measures load and active flows, and grants by the law `G`.
+#[derive(Clone, Debug)]
+pub struct Switch<G: Grant> {
+    pub(super) params: G::Params,
+    pub(super) interval: Interval,
+    pub(super) law: G,
+}
+
+impl<G: Grant> Router for Switch<G> {
+    type Params = G::Params;
+    type Header = RmCell;
+
+    const VARIABLES: &'static [Variable] = G::VARIABLES;
+
+    fn new(params: &G::Params, context: &RouterContext) -> Switch<G> {
+        let interval = Interval::new(G::switch(params), context.capacity);
+        Switch { params: params.clone(), interval, law: G::default() }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.interval.next
+    }
+
+    fn on_timer(&mut self, now: Time, _: Backlog) {
+        self.interval.end(G::switch(&self.params), now);
+        self.law.end(&self.interval);
+    }
+
+    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
+        self.interval.set_capacity(G::switch(&self.params), capacity);
+    }
+
+    fn retune(&mut self, params: &G::Params, context: &RouterContext) {
+        self.params = params.clone();
+        self.interval.set_capacity(G::switch(params), context.capacity);
+    }
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        self.law.probe(&self.interval, sink);
+    }
+}
+
+impl<G: Grant> Scheduler for Switch<G> {
+    type Cell = Seen;
+
+    fn cell(&self, flow: u32) -> u32 {
+        flow
+    }
+
+    fn admit(
+        &mut self,
+        _: Time,
+        packet: Passing<'_, RmCell>,
+        place: &mut Place<'_, Seen>,
+    ) -> Verdict {
+        self.interval.carry(packet.size);
+        if packet.kind == PacketKind::Data {
+            self.interval.count(place.cell);
+        }
+        if let Some(cell) = packet.header {
+            self.law.answer(&self.params, &self.interval, cell);
+        }
+        Verdict::Forward
     }
 }
 

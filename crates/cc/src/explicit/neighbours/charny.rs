@@ -30,12 +30,9 @@
 use units::{Rate, Span, Time};
 
 use super::abr::RmCell;
-use super::rated::Rated;
-use crate::classes::{Place, Plan, Scheduler};
-use crate::roles::{
-    Ack, Backlog, Departing, Echo, Loss, Passing, Router, RouterContext, Sender, SenderContext,
-    Variable, Verdict,
-};
+use super::rated::{Pace, RATES, Rated, Told};
+use crate::classes::{Place, Scheduler};
+use crate::roles::{Ack, Backlog, Departing, Passing, Router, RouterContext, Variable, Verdict};
 
 params! {
     /// The switch's parameters.
@@ -189,10 +186,6 @@ impl Router for CharnyRouter {
 impl Scheduler for CharnyRouter {
     type Cell = Record;
 
-    fn plan(_: &CharnyRouterParams) -> Plan {
-        Plan::FIFO
-    }
-
     fn cell(&self, flow: u32) -> u32 {
         flow
     }
@@ -215,54 +208,38 @@ impl Scheduler for CharnyRouter {
 }
 
 /// The end host's part.
+pub type CharnySender = Rated<Charny>;
+
+/// It sends at what comes back, and stamps that while a switch holds it there.
 #[derive(Clone, Debug)]
-pub struct CharnySender {
-    told: Rated,
+pub struct Charny {
     /// What it stamps [bytes/s].
     stamp: f64,
 }
 
-impl Sender for CharnySender {
+impl Told for Charny {
     type Params = CharnySenderParams;
     type Header = RmCell;
-    type Receiver = Echo<RmCell>;
 
-    fn new(_: &CharnySenderParams, context: &SenderContext) -> CharnySender {
-        CharnySender { told: Rated::new(context.packet_bytes), stamp: f64::INFINITY }
+    fn new(_: &CharnySenderParams) -> Charny {
+        Charny { stamp: f64::INFINITY }
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_send(&mut self, _: &Departing) -> RmCell {
-        RmCell { ccr: self.told.rate, er: self.stamp, laf: 0.0 }
+    fn ask(&self, pace: Pace, _: &Departing) -> RmCell {
+        RmCell { ccr: pace.rate, er: self.stamp, laf: 0.0 }
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_ack(&mut self, ack: &Ack<RmCell>) {
-        self.told.hear(ack.srtt);
+    fn answer(&mut self, _: Pace, ack: &Ack<RmCell>) -> Option<f64> {
         let RmCell { er, laf, .. } = ack.header;
-        // Without a switch on the way nobody has answered.
-        if !(1e-3..=1e15).contains(&er) {
-            return;
+        if !RATES.contains(&er) {
+            return None;
         }
-        self.told.rate = er;
         self.stamp = if laf > 0.0 { er } else { f64::INFINITY };
+        Some(er)
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        self.told.on_loss(loss);
-        if self.told.rate == 0.0 {
-            self.stamp = f64::INFINITY;
-        }
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.told.cwnd()
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        self.told.pacing()
+    fn begin_again(&mut self) {
+        self.stamp = f64::INFINITY;
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -270,8 +247,8 @@ impl Sender for CharnySender {
         Variable::new("held", "", "1 if a switch holds the flow at it"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rate", self.told.rate);
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("rate", rate);
         sink("held", f64::from(u8::from(self.stamp.is_finite())));
     }
 }
@@ -280,6 +257,7 @@ impl Sender for CharnySender {
 mod tests {
     use super::*;
     use crate::roles::LossKind;
+    use crate::roles::Sender;
     use crate::tests::{ack_after, loss, ms, near, router_context, sender_context};
 
     /// 8 Mb/s are 1,000,000 bytes/s, all of them C.
@@ -349,11 +327,11 @@ mod tests {
         let mut hear = |er, laf| {
             let header = RmCell { ccr: 0.0, er, laf };
             s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
-            (s.told.rate, s.stamp)
+            (s.pace.rate, s.told.stamp)
         };
         assert_eq!(hear(125_000.0, 1.0), (125_000.0, 125_000.0));
         assert_eq!(hear(125_000.0, 0.0), (125_000.0, f64::INFINITY));
         s.on_loss(&loss(LossKind::Timeout, 1));
-        assert_eq!((s.pacing(), s.stamp), (None, f64::INFINITY));
+        assert_eq!((s.pacing(), s.told.stamp), (None, f64::INFINITY));
     }
 }

@@ -26,15 +26,9 @@
 //! once ask for several times the capacity first: with a buffer that is too small for that, losses
 //! and their timeouts, which ATM's sources have not, keep it from coming to rest.
 
-use units::{Rate, Time};
-
-use super::abr::{Interval, RmCell, Seen, SwitchParams};
-use super::rated::Rated;
-use crate::classes::{Place, Plan, Scheduler};
-use crate::roles::{
-    Ack, Backlog, Departing, Echo, Loss, PacketKind, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
-};
+use super::abr::{Grant, Interval, RmCell, Switch, SwitchParams};
+use super::rated::{Pace, RATES, Rated, Told};
+use crate::roles::{Ack, Departing, Variable};
 
 params! {
     /// The switch's parameters.
@@ -52,70 +46,47 @@ params! {
 }
 
 /// The switch.
-#[derive(Clone, Debug)]
-pub struct EricaRouter {
-    params: EricaRouterParams,
-    interval: Interval,
-    /// MaxAllocPrevious and MaxAllocCurrent [bytes/s].
+pub type EricaRouter = Switch<Allocation>;
+
+/// Its law: MaxAllocPrevious and MaxAllocCurrent [bytes/s].
+#[derive(Clone, Debug, Default)]
+pub struct Allocation {
     max_previous: f64,
     max_current: f64,
 }
 
-impl EricaRouter {
-    fn fair_share(&self) -> f64 {
-        self.interval.capacity / self.interval.flows()
-    }
-
+impl Allocation {
     /// ER for a flow whose rate is `ccr` (appendix, "when a FRM is received").
-    fn grant(&mut self, ccr: f64) -> f64 {
-        let fair = self.fair_share();
-        let z = self.interval.z.max(1e-6); // nothing has come: all may have everything
+    fn grant(&mut self, delta: f64, interval: &Interval, ccr: f64) -> f64 {
+        let fair = interval.fair_share();
+        let z = interval.z.max(1e-6); // nothing has come: all may have everything
         let share = ccr / z;
-        let mut er = if z > 1.0 + self.params.delta {
-            fair.max(share)
-        } else {
-            fair.max(share).max(self.max_previous)
-        };
+        let mut er =
+            if z > 1.0 + delta { fair.max(share) } else { fair.max(share).max(self.max_previous) };
         // No sudden increase past the fair share.
         if er > fair && ccr < fair {
             er = fair;
         }
-        let er = er.min(self.interval.capacity);
+        let er = er.min(interval.capacity);
         self.max_current = self.max_current.max(er);
         er
     }
 }
 
-impl Router for EricaRouter {
+impl Grant for Allocation {
     type Params = EricaRouterParams;
-    type Header = RmCell;
 
-    fn new(params: &EricaRouterParams, context: &RouterContext) -> EricaRouter {
-        EricaRouter {
-            interval: Interval::new(&params.switch, context.capacity),
-            params: params.clone(),
-            max_previous: 0.0,
-            max_current: 0.0,
-        }
+    fn switch(params: &EricaRouterParams) -> &SwitchParams {
+        &params.switch
     }
 
-    fn next_timer(&self) -> Time {
-        self.interval.next
-    }
-
-    fn on_timer(&mut self, now: Time, _: Backlog) {
-        self.interval.end(&self.params.switch, now);
+    fn end(&mut self, interval: &Interval) {
         self.max_previous = self.max_current;
-        self.max_current = self.fair_share();
+        self.max_current = interval.fair_share();
     }
 
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.interval.set_capacity(&self.params.switch, capacity);
-    }
-
-    fn retune(&mut self, params: &EricaRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.interval.set_capacity(&params.switch, context.capacity);
+    fn answer(&mut self, params: &EricaRouterParams, interval: &Interval, cell: &mut RmCell) {
+        cell.er = cell.er.min(self.grant(params.delta, interval, cell.rate()));
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -125,98 +96,52 @@ impl Router for EricaRouter {
         Variable::new("max_alloc", "bytes/s", "MaxAllocPrevious, the largest grant before"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("z", self.interval.z);
-        sink("n", self.interval.n);
-        sink("fair_share", self.fair_share());
+    fn probe(&self, interval: &Interval, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("z", interval.z);
+        sink("n", interval.n);
+        sink("fair_share", interval.fair_share());
         sink("max_alloc", self.max_previous);
     }
 }
 
-impl Scheduler for EricaRouter {
-    type Cell = Seen;
+/// The end host's part.
+pub type EricaSender = Rated<Erica>;
 
-    fn plan(_: &EricaRouterParams) -> Plan {
-        Plan::FIFO
-    }
-
-    fn cell(&self, flow: u32) -> u32 {
-        flow
-    }
-
-    fn admit(
-        &mut self,
-        _: Time,
-        packet: Passing<'_, RmCell>,
-        place: &mut Place<'_, Seen>,
-    ) -> Verdict {
-        self.interval.carry(packet.size);
-        if packet.kind == PacketKind::Data {
-            self.interval.count(place.cell);
-        }
-        if let Some(cell) = packet.header {
-            cell.er = cell.er.min(self.grant(cell.rate()));
-        }
-        Verdict::Forward
-    }
-}
-
-/// The end host's part: the ABR source that takes what it is granted.
+/// It sends at the ER that comes back.
 #[derive(Clone, Debug)]
-pub struct EricaSender {
-    told: Rated,
-}
+pub struct Erica;
 
-impl Sender for EricaSender {
+impl Told for Erica {
     type Params = EricaSenderParams;
     type Header = RmCell;
-    type Receiver = Echo<RmCell>;
 
-    fn new(_: &EricaSenderParams, context: &SenderContext) -> EricaSender {
-        EricaSender { told: Rated::new(context.packet_bytes) }
+    fn new(_: &EricaSenderParams) -> Erica {
+        Erica
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_send(&mut self, _: &Departing) -> RmCell {
-        RmCell { ccr: self.told.rate, er: f64::INFINITY, laf: 0.0 }
+    fn ask(&self, pace: Pace, _: &Departing) -> RmCell {
+        RmCell { ccr: pace.rate, er: f64::INFINITY, laf: 0.0 }
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_ack(&mut self, ack: &Ack<RmCell>) {
-        // Without a switch on the way nobody has answered.
-        if (1e-3..=1e15).contains(&ack.header.er) {
-            self.told.rate = ack.header.er;
-        }
-        self.told.hear(ack.srtt);
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.told.on_loss(loss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.told.cwnd()
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        self.told.pacing()
+    fn answer(&mut self, _: Pace, ack: &Ack<RmCell>) -> Option<f64> {
+        Some(ack.header.er).filter(|er| RATES.contains(er))
     }
 
     const VARIABLES: &'static [Variable] =
         &[Variable::new("acr", "bytes/s", "allowed rate, the last ER; 0 before the first answer")];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("acr", self.told.rate);
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("acr", rate);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explicit::neighbours::abr::Seen;
+    use crate::roles::{Backlog, Router, Sender};
     use crate::tests::{ack_after, departing, ms, near, router_context, sender_context};
-    use units::Span;
+    use units::{Rate, Span};
 
     /// 10 Mb/s: the target is 1,125,000 bytes/s. `rates` are those of the flows, which send for an
     /// interval of 50 ms in packets of 1000 B or what is left.
@@ -229,6 +154,10 @@ mod tests {
         router.on_timer(now, Backlog::default());
     }
 
+    fn grant(router: &mut EricaRouter, ccr: f64) -> f64 {
+        router.law.grant(router.params.delta, &router.interval, ccr)
+    }
+
     fn router() -> EricaRouter {
         EricaRouter::new(&EricaRouterParams::default(), &router_context(Rate(10_000_000), 100))
     }
@@ -239,20 +168,20 @@ mod tests {
         let mut cells = [Seen::default(); 3];
         // 900,000 + 450,000 + 90,000 of 1,125,000 is 1.28: overload. FairShare 375,000.
         interval(&mut r, &mut cells, &[900_000.0, 450_000.0, 90_000.0]);
-        assert!(near(r.interval.z, 1.28) && near(r.fair_share(), 375_000.0));
-        assert!(near(r.grant(900_000.0), 703_125.0));
-        assert!(near(r.grant(450_000.0), 375_000.0));
-        assert!(near(r.grant(90_000.0), 375_000.0));
+        assert!(near(r.interval.z, 1.28) && near(r.interval.fair_share(), 375_000.0));
+        assert!(near(grant(&mut r, 900_000.0), 703_125.0));
+        assert!(near(grant(&mut r, 450_000.0), 375_000.0));
+        assert!(near(grant(&mut r, 90_000.0), 375_000.0));
         // 675,000 + 337,500 + 112,500 is the target itself, z = 1: all may have the largest grant
         // of before, 703,125, but for the one that comes from below the fair share.
         interval(&mut r, &mut cells, &[675_000.0, 337_500.0, 112_500.0]);
-        assert!(near(r.max_previous, 703_125.0));
-        assert!(near(r.grant(675_000.0), 703_125.0));
-        assert!(near(r.grant(400_000.0), 703_125.0));
-        assert!(near(r.grant(112_500.0), 375_000.0));
+        assert!(near(r.law.max_previous, 703_125.0));
+        assert!(near(grant(&mut r, 675_000.0), 703_125.0));
+        assert!(near(grant(&mut r, 400_000.0), 703_125.0));
+        assert!(near(grant(&mut r, 112_500.0), 375_000.0));
         // Nothing came: all of it, for who has the fair share.
         interval(&mut r, &mut cells, &[]);
-        assert!(near(r.grant(1_000_000.0), 1_000_000.0_f64.max(1_125_000.0)));
+        assert!(near(grant(&mut r, 1_000_000.0), 1_000_000.0_f64.max(1_125_000.0)));
     }
 
     /// A flow that another link holds at 100,000 bytes/s, and two greedy ones: at rest these have
@@ -264,7 +193,7 @@ mod tests {
         for _ in 0..200 {
             interval(&mut r, &mut cells, &rates);
             for (rate, limit) in rates.iter_mut().zip([100_000.0, f64::MAX, f64::MAX]) {
-                *rate = r.grant(*rate).min(limit);
+                *rate = grant(&mut r, *rate).min(limit);
             }
         }
         assert!((r.interval.z - 1.0).abs() < 0.1, "{}", r.interval.z);

@@ -28,9 +28,9 @@
 
 use units::{Rate, Span, Time};
 
+use super::rated::{Pace, RATES, Rated, Told};
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, LossKind, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
+    Ack, Backlog, Departing, Header, Passing, Router, RouterContext, Variable, Verdict,
 };
 
 params! {
@@ -219,66 +219,43 @@ impl Router for JetMaxRouter {
 }
 
 /// The end host's part.
+pub type JetMaxSender = Rated<JetMax>;
+
+/// It goes a part of the way to what its link offers.
 #[derive(Clone, Debug)]
-pub struct JetMaxSender {
-    /// x [bytes/s]; 0 before the first answer.
-    x: f64,
+pub struct JetMax {
     /// The link it belongs to; 0 is none yet.
     link: u32,
     tau: f64,
     /// No step before.
     next_step: Time,
-    /// [s]
-    srtt: f64,
-    /// s [bytes].
-    packet: f64,
 }
 
-impl Sender for JetMaxSender {
+impl Told for JetMax {
     type Params = JetMaxSenderParams;
     type Header = JetMaxHeader;
-    type Receiver = Echo<JetMaxHeader>;
 
-    fn new(params: &JetMaxSenderParams, context: &SenderContext) -> JetMaxSender {
-        let packet = f64::from(context.packet_bytes);
-        let (tau, next_step) = (params.tau, Time::ZERO);
-        JetMaxSender { x: 0.0, link: 0, tau, next_step, srtt: 0.0, packet }
+    fn new(params: &JetMaxSenderParams) -> JetMax {
+        JetMax { link: 0, tau: params.tau, next_step: Time::ZERO }
     }
 
-    #[inline]
-    fn on_send(&mut self, segment: &Departing) -> JetMaxHeader {
-        let gap = if self.x > 0.0 { f64::from(segment.size) / self.x } else { 0.0 };
+    fn ask(&self, pace: Pace, segment: &Departing) -> JetMaxHeader {
+        let gap = if pace.rate > 0.0 { f64::from(segment.size) / pace.rate } else { 0.0 };
         JetMaxHeader { link: self.link, proposed: 0, gap, offer: 0.0 }
     }
 
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<JetMaxHeader>) {
-        self.srtt = ack.srtt.map_or(self.srtt, |srtt| srtt.as_secs().min(1e4));
+    fn answer(&mut self, Pace { rate: x, srtt }: Pace, ack: &Ack<JetMaxHeader>) -> Option<f64> {
         let JetMaxHeader { proposed, offer, .. } = ack.header;
-        // Without a router on the way nobody has answered.
-        if proposed == 0 || !(1e-3..=1e15).contains(&offer) || ack.now < self.next_step {
-            return;
+        if proposed == 0 || !RATES.contains(&offer) || ack.now < self.next_step {
+            return None;
         }
         self.link = proposed;
-        self.x = (self.x - self.tau * (self.x - offer)).max(1e-3);
-        self.next_step = ack.now + Span::from_secs_f64(self.srtt);
+        self.next_step = ack.now + Span::from_secs_f64(srtt);
+        Some((x - self.tau * (x - offer)).max(1e-3))
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        if loss.kind == LossKind::Timeout {
-            (self.x, self.link) = (0.0, 0);
-        }
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        (2.0 * self.x * self.srtt / self.packet).clamp(1.0, 1e9)
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        // The cast saturates.
-        (self.x > 0.0).then(|| Rate(((self.x * 8.0) as u64).max(1)))
+    fn begin_again(&mut self) {
+        self.link = 0;
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -286,8 +263,8 @@ impl Sender for JetMaxSender {
         Variable::new("link", "", "number of the link that the flow belongs to; 0 is none"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("x", self.x);
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("x", rate);
         sink("link", f64::from(self.link));
     }
 }
@@ -296,6 +273,7 @@ impl Sender for JetMaxSender {
 mod tests {
     use super::*;
     use crate::roles::Ecn;
+    use crate::roles::{LossKind, Sender};
     use crate::tests::{
         ack_after, departing, loss, ms, near, passing, router_context, sender_context,
     };
@@ -358,12 +336,12 @@ mod tests {
         for (rate, at) in rates.iter_mut().zip([100, 150, 200, 300, 400]) {
             let header = JetMaxHeader { link: 0, proposed: 3, gap: 0.0, offer: 160_000.0 };
             s.on_ack(&Ack { header, ..ack_after(ms(at), Span::from_millis(100)) });
-            *rate = s.x;
+            *rate = s.pace.rate;
         }
         assert_eq!(rates, [80_000.0, 80_000.0, 120_000.0, 140_000.0, 150_000.0]);
         let header = s.on_send(&departing());
         assert!(header.link == 3 && near(header.gap, 1.0 / 150.0));
         s.on_loss(&loss(LossKind::Timeout, 10));
-        assert_eq!((s.cwnd(), s.pacing(), s.link), (1.0, None, 0));
+        assert_eq!((s.cwnd(), s.pacing(), s.told.link), (1.0, None, 0));
     }
 }

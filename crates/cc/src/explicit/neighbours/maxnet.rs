@@ -26,10 +26,9 @@
 
 use units::{Rate, Span, Time, math};
 
-use super::rated::Rated;
+use super::rated::{Arrivals, Pace, Rated, Told, seconds};
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
+    Ack, Backlog, Departing, Header, Passing, Router, RouterContext, Variable, Verdict,
 };
 
 params! {
@@ -106,9 +105,6 @@ impl Header for MaxNetHeader {
     }
 }
 
-/// The weight of a packet's RTT in d.
-const RTT_GAIN: f64 = 0.02;
-
 /// Flows that a link is made for (D3).
 const MOST_FLOWS: f64 = 1e6;
 
@@ -122,14 +118,8 @@ pub struct MaxNetRouter {
     /// The bounds of D3.
     least: f64,
     most: f64,
-    /// d [s].
-    d: f64,
-    /// y over the last T [bytes/s].
-    y: f64,
-    /// What has arrived in the running T [bytes].
-    arrived: u64,
-    since: Time,
-    next: Time,
+    /// d and y, over T.
+    arrivals: Arrivals,
 }
 
 impl MaxNetRouter {
@@ -151,11 +141,7 @@ impl Router for MaxNetRouter {
             price: 0.0,
             least: 0.0,
             most: 0.0,
-            d: params.initial_rtt.as_secs(),
-            y: 0.0,
-            arrived: 0,
-            since: Time::ZERO,
-            next: Time::ZERO + params.period,
+            arrivals: Arrivals::new(params.initial_rtt, Time::ZERO + params.period),
             params: params.clone(),
         };
         router.set_capacity(context.capacity);
@@ -164,12 +150,7 @@ impl Router for MaxNetRouter {
 
     #[inline]
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, MaxNetHeader>, _: Backlog) -> Verdict {
-        self.arrived += u64::from(packet.size);
-        if let Some(header) = packet.header
-            && (1e-9..=1e4).contains(&header.rtt)
-        {
-            self.d += RTT_GAIN * (header.rtt - self.d);
-        }
+        self.arrivals.arrive(packet.size, packet.header.map_or(0.0, |header| header.rtt));
         Verdict::Forward
     }
 
@@ -181,19 +162,17 @@ impl Router for MaxNetRouter {
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.arrivals.next
     }
 
     fn on_timer(&mut self, now: Time, _backlog: Backlog) {
-        let t = now.since(self.since).as_secs();
-        if t > 0.0 {
-            self.y = self.arrived as f64 / t;
-            let excess = (self.y - self.target) / self.target;
+        if let Some(t) = self.arrivals.end(now) {
+            let excess = (self.arrivals.y - self.target) / self.target;
             // A late timer counts as d at most.
-            let step = self.params.kappa * (t / self.d).min(1.0) * excess; // D2
+            let step = self.params.kappa * (t / self.arrivals.rtt).min(1.0) * excess; // D2
             self.price = (self.price + step).clamp(self.least, self.most);
         }
-        (self.arrived, self.since, self.next) = (0, now, now + self.params.period);
+        self.arrivals.next = now + self.params.period;
     }
 
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
@@ -214,60 +193,42 @@ impl Router for MaxNetRouter {
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("price", self.price);
         sink("demand", X_REF * math::exp(-self.price));
-        sink("y", self.y);
+        sink("y", self.arrivals.y);
     }
 }
 
 /// The end host's part.
+pub type MaxNetSender = Rated<MaxNet>;
+
+/// It sends at D of the largest price.
 #[derive(Clone, Debug)]
-pub struct MaxNetSender {
-    /// D of the price, and the pacing at it.
-    told: Rated,
+pub struct MaxNet {
     weight: f64,
 }
 
-impl Sender for MaxNetSender {
+impl Told for MaxNet {
     type Params = MaxNetSenderParams;
     type Header = MaxNetHeader;
-    type Receiver = Echo<MaxNetHeader>;
 
-    fn new(params: &MaxNetSenderParams, context: &SenderContext) -> MaxNetSender {
-        MaxNetSender { told: Rated::new(context.packet_bytes), weight: params.weight }
+    fn new(params: &MaxNetSenderParams) -> MaxNet {
+        MaxNet { weight: params.weight }
     }
 
-    #[inline]
-    fn on_send(&mut self, segment: &Departing) -> MaxNetHeader {
-        MaxNetHeader { price: 0.0, rtt: segment.srtt.map_or(0.0, Span::as_secs) }
+    fn ask(&self, _: Pace, segment: &Departing) -> MaxNetHeader {
+        MaxNetHeader { price: 0.0, rtt: seconds(segment.srtt) }
     }
 
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<MaxNetHeader>) {
+    fn answer(&mut self, _: Pace, ack: &Ack<MaxNetHeader>) -> Option<f64> {
+        let price = ack.header.price;
         // Without a router on the way nobody has answered.
-        if ack.header.price > 0.0 && ack.header.price < 700.0 {
-            self.told.rate = self.weight * X_REF * math::exp(-ack.header.price); // D1
-        }
-        self.told.hear(ack.srtt);
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.told.on_loss(loss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.told.cwnd()
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        self.told.pacing()
+        (price > 0.0 && price < 700.0).then(|| self.weight * X_REF * math::exp(-price)) // D1
     }
 
     const VARIABLES: &'static [Variable] =
         &[Variable::new("rate", "bytes/s", "D of the largest price; 0 before the first answer")];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rate", self.told.rate);
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("rate", rate);
     }
 }
 
@@ -276,6 +237,7 @@ mod tests {
     use super::*;
     use crate::roles::Ecn;
     use crate::roles::LossKind;
+    use crate::roles::Sender;
     use crate::tests::{ack_after, loss, ms, near, passing, router_context, sender_context};
 
     /// 10 Mb/s: mu*C = 1,200,000 bytes/s; d = 100 ms, T = 10 ms.
@@ -325,9 +287,9 @@ mod tests {
         // 2*1.25e11*exp(-ln(10^6)) = 250,000 bytes/s; 50 packets in two RTTs of 100 ms.
         let header = MaxNetHeader { price: 13.815_510_557_964_274, rtt: 0.0 };
         s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
-        assert!((s.told.rate - 250_000.0).abs() < 1e-3 && (s.cwnd() - 50.0).abs() < 1e-6);
+        assert!((s.pace.rate - 250_000.0).abs() < 1e-3 && (s.cwnd() - 50.0).abs() < 1e-6);
         s.on_loss(&loss(LossKind::DupAcks, 10));
-        assert!(s.told.rate > 0.0);
+        assert!(s.pace.rate > 0.0);
         s.on_loss(&loss(LossKind::Timeout, 10));
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
     }

@@ -28,15 +28,11 @@
 //!   Kalyanaraman's thesis prints it (Ohio State University, 1997, appendix), counts it as one
 //!   below.
 
-use units::{Rate, Span, Time};
+use units::{Span, Time};
 
-use super::abr::{Interval, RmCell, Seen, SwitchParams};
-use super::rated::Rated;
-use crate::classes::{Place, Plan, Scheduler};
-use crate::roles::{
-    Ack, Backlog, Departing, Echo, Loss, PacketKind, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
-};
+use super::abr::{Grant, Interval, RmCell, Switch, SwitchParams};
+use super::rated::{Pace, RATES, Rated, Told};
+use crate::roles::{Ack, Departing, Variable};
 
 params! {
     /// The switch's parameters.
@@ -57,54 +53,34 @@ params! {
 }
 
 /// The switch.
-#[derive(Clone, Debug)]
-pub struct OsuRouter {
-    params: OsuRouterParams,
-    interval: Interval,
-}
+pub type OsuRouter = Switch<Band>;
 
-impl OsuRouter {
-    fn fair_share(&self) -> f64 {
-        self.interval.capacity / self.interval.flows()
-    }
+/// Its law.
+#[derive(Clone, Debug, Default)]
+pub struct Band;
 
-    /// LAF for a flow of this rate.
-    fn factor(&self, rate: f64) -> f64 {
-        let (z, delta) = (self.interval.z.clamp(1e-3, 1e3), self.params.delta);
-        if (z - 1.0).abs() > delta {
-            z
-        } else if rate < self.fair_share() {
-            z / (1.0 + delta)
-        } else {
-            z / (1.0 - delta)
-        }
+/// LAF for a flow of this rate.
+fn factor(params: &OsuRouterParams, interval: &Interval, rate: f64) -> f64 {
+    let (z, delta) = (interval.z.clamp(1e-3, 1e3), params.delta);
+    if (z - 1.0).abs() > delta {
+        z
+    } else if rate < interval.fair_share() {
+        z / (1.0 + delta)
+    } else {
+        z / (1.0 - delta)
     }
 }
 
-impl Router for OsuRouter {
+impl Grant for Band {
     type Params = OsuRouterParams;
-    type Header = RmCell;
 
-    fn new(params: &OsuRouterParams, context: &RouterContext) -> OsuRouter {
-        let interval = Interval::new(&params.switch, context.capacity);
-        OsuRouter { params: params.clone(), interval }
+    fn switch(params: &OsuRouterParams) -> &SwitchParams {
+        &params.switch
     }
 
-    fn next_timer(&self) -> Time {
-        self.interval.next
-    }
-
-    fn on_timer(&mut self, now: Time, _: Backlog) {
-        self.interval.end(&self.params.switch, now);
-    }
-
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.interval.set_capacity(&self.params.switch, capacity);
-    }
-
-    fn retune(&mut self, params: &OsuRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.interval.set_capacity(&params.switch, context.capacity);
+    fn answer(&mut self, params: &OsuRouterParams, interval: &Interval, cell: &mut RmCell) {
+        cell.laf = cell.laf.max(factor(params, interval, cell.rate()));
+        cell.er = cell.er.min(interval.fair_share()); // D2
     }
 
     const VARIABLES: &'static [Variable] = &[
@@ -113,115 +89,66 @@ impl Router for OsuRouter {
         Variable::new("fair_share", "bytes/s", "the target over N"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("z", self.interval.z);
-        sink("n", self.interval.n);
-        sink("fair_share", self.fair_share());
-    }
-}
-
-impl Scheduler for OsuRouter {
-    type Cell = Seen;
-
-    fn plan(_: &OsuRouterParams) -> Plan {
-        Plan::FIFO
-    }
-
-    fn cell(&self, flow: u32) -> u32 {
-        flow
-    }
-
-    fn admit(
-        &mut self,
-        _: Time,
-        packet: Passing<'_, RmCell>,
-        place: &mut Place<'_, Seen>,
-    ) -> Verdict {
-        self.interval.carry(packet.size);
-        if packet.kind == PacketKind::Data {
-            self.interval.count(place.cell);
-        }
-        if let Some(cell) = packet.header {
-            cell.laf = cell.laf.max(self.factor(cell.rate()));
-            cell.er = cell.er.min(self.fair_share()); // D2
-        }
-        Verdict::Forward
+    fn probe(&self, interval: &Interval, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("z", interval.z);
+        sink("n", interval.n);
+        sink("fair_share", interval.fair_share());
     }
 }
 
 /// The end host's part.
+pub type OsuSender = Rated<Osu>;
+
+/// It divides its rate by LAF.
 #[derive(Clone, Debug)]
-pub struct OsuSender {
-    told: Rated,
+pub struct Osu {
     interval: Span,
     /// No change of the rate before.
     next_change: Time,
 }
 
-impl Sender for OsuSender {
+impl Told for Osu {
     type Params = OsuSenderParams;
     type Header = RmCell;
-    type Receiver = Echo<RmCell>;
 
-    fn new(params: &OsuSenderParams, context: &SenderContext) -> OsuSender {
-        OsuSender {
-            told: Rated::new(context.packet_bytes),
-            interval: params.interval,
-            next_change: Time::ZERO,
-        }
+    fn new(params: &OsuSenderParams) -> Osu {
+        Osu { interval: params.interval, next_change: Time::ZERO }
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_send(&mut self, _: &Departing) -> RmCell {
-        RmCell { ccr: self.told.rate, er: f64::INFINITY, laf: 0.0 }
+    fn ask(&self, pace: Pace, _: &Departing) -> RmCell {
+        RmCell { ccr: pace.rate, er: f64::INFINITY, laf: 0.0 }
     }
 
-    #[inline(never)] // the hot path has the dispatch alone
-    fn on_ack(&mut self, ack: &Ack<RmCell>) {
-        self.told.hear(ack.srtt);
+    fn answer(&mut self, pace: Pace, ack: &Ack<RmCell>) -> Option<f64> {
         let RmCell { ccr, er, laf } = ack.header;
-        // Without a switch on the way nobody has answered.
-        if !(1e-3..=1e15).contains(&er)
-            || !(1e-4..=1e4).contains(&laf)
-            || ack.now < self.next_change
-        {
-            return;
+        if !RATES.contains(&er) || !(1e-4..=1e4).contains(&laf) || ack.now < self.next_change {
+            return None;
         }
-        let rate = if self.told.rate == 0.0 { er } else { ccr / laf };
-        let (first, rises) = (self.told.rate == 0.0, rate > self.told.rate);
-        if !first && rises == (laf >= 1.0) || !(1e-3..=1e15).contains(&rate) {
-            return;
+        let first = pace.rate == 0.0;
+        let rate = if first { er } else { ccr / laf };
+        let rises = rate > pace.rate;
+        if !first && rises == (laf >= 1.0) || !RATES.contains(&rate) {
+            return None;
         }
-        self.told.rate = rate;
         let rtt = ack.srtt.unwrap_or(Span::ZERO);
         self.next_change = ack.now + rtt + self.interval + self.interval;
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.told.on_loss(loss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.told.cwnd()
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        self.told.pacing()
+        Some(rate)
     }
 
     const VARIABLES: &'static [Variable] =
         &[Variable::new("tcr", "bytes/s", "the source's rate; 0 before the first answer")];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("tcr", self.told.rate);
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("tcr", rate);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Rate;
+
+    use crate::roles::{Router, Sender};
     use crate::tests::{ack_after, ms, near, router_context, sender_context};
 
     fn router(z: f64, n: f64) -> OsuRouter {
@@ -229,6 +156,10 @@ mod tests {
         let mut router = OsuRouter::new(&OsuRouterParams::default(), &context);
         (router.interval.z, router.interval.n) = (z, n);
         router
+    }
+
+    fn laf_of(router: &OsuRouter, rate: f64) -> f64 {
+        factor(&router.params, &router.interval, rate)
     }
 
     /// The target is 1,125,000 bytes/s; with three flows the fair share is 375,000.
@@ -242,7 +173,7 @@ mod tests {
             (1.05, 375_000.0, 1.05 / 0.9),
             (0.95, 374_000.0, 0.95 / 1.1),
         ] {
-            assert!(near(router(z, 3.0).factor(rate), laf), "{z} {rate}");
+            assert!(near(laf_of(&router(z, 3.0), rate), laf), "{z} {rate}");
         }
     }
 
@@ -255,7 +186,7 @@ mod tests {
             let z = (rates[0] + rates[1]) / 1_125_000.0;
             let r = router(z, 2.0);
             assert!(step == 0 || (z - 1.0).abs() <= 0.1 + 1e-9, "{z}");
-            rates = rates.map(|rate| rate / r.factor(rate));
+            rates = rates.map(|rate| rate / laf_of(&r, rate));
             if step == 0 {
                 assert!(near(rates[0], 810_000.0) && near(rates[1], 247_500.0), "{rates:?}");
             }
@@ -270,7 +201,7 @@ mod tests {
         let mut hear = |at, ccr, er, laf| {
             let header = RmCell { ccr, er, laf };
             s.on_ack(&Ack { header, ..ack_after(ms(at), Span::from_millis(100)) });
-            s.told.rate
+            s.pace.rate
         };
         // The first answer; then nothing for 100 ms and two intervals of 50 ms.
         assert_eq!(hear(100, 0.0, 375_000.0, 0.5), 375_000.0);

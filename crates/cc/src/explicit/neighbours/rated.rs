@@ -1,49 +1,149 @@
-//! The end host of a protocol whose routers tell a rate, as RCP's and MaxNet's do: packets leave at
-//! the rate told last, one at a time, and a window of twice the bandwidth-delay product is only
-//! there so that a path that has fallen silent is not filled for ever.
+//! The end host of a protocol whose routers tell a rate, as RCP's, MaxNet's and ABR's do: packets
+//! leave at the rate told last, one at a time, and a window of twice the bandwidth-delay product is
+//! only there so that a path that has fallen silent is not filled for ever. A protocol says what a
+//! packet asks and what rate the answer means ([`Told`]); [`Rated`] makes a sender of that.
 
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
 
-use crate::roles::{Loss, LossKind};
+use crate::params::Params;
+use crate::roles::{Ack, Departing, Echo, Header, Loss, LossKind, Sender, SenderContext, Variable};
 
-/// What such an end host has.
-#[derive(Clone, Debug)]
-pub(super) struct Rated {
+/// Where such an end host stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
     /// The rate that was told last [bytes/s]; 0 before the first answer.
     pub rate: f64,
     /// [s]
-    srtt: f64,
+    pub srtt: f64,
+}
+
+/// Rates that an answer may mean [bytes/s]; without a router on the way nobody has answered.
+pub(super) const RATES: core::ops::RangeInclusive<f64> = 1e-3..=1e15;
+
+/// What a packet asks of the routers on its way, and what their answer means.
+pub trait Told: Sized {
+    /// Its parameters.
+    type Params: Params;
+    /// What it adds to a packet.
+    type Header: Header;
+    /// What [`Told::probe`] shows, in its order.
+    const VARIABLES: &'static [Variable];
+
+    /// The state at the start of a flow.
+    fn new(params: &Self::Params) -> Self;
+    /// What a packet that leaves asks.
+    fn ask(&self, pace: Pace, segment: &Departing) -> Self::Header;
+    /// The rate from this ACK on [bytes/s]; `None` where it stays as it is.
+    fn answer(&mut self, pace: Pace, ack: &Ack<Self::Header>) -> Option<f64>;
+    /// After a timeout the path is asked anew, from rate 0.
+    fn begin_again(&mut self) {}
+    /// Its variables by the paper's names.
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64));
+}
+
+/// An end host that sends at the rate it is told.
+#[derive(Clone, Debug)]
+pub struct Rated<T> {
+    pub(super) told: T,
+    pub(super) pace: Pace,
     /// s [bytes].
     packet: f64,
 }
 
-impl Rated {
-    /// Nothing told yet.
-    pub fn new(packet_bytes: u32) -> Rated {
-        Rated { rate: 0.0, srtt: 0.0, packet: f64::from(packet_bytes) }
+impl<T: Told> Sender for Rated<T> {
+    type Params = T::Params;
+    type Header = T::Header;
+    type Receiver = Echo<T::Header>;
+
+    const VARIABLES: &'static [Variable] = T::VARIABLES;
+
+    fn new(params: &T::Params, context: &SenderContext) -> Rated<T> {
+        let pace = Pace { rate: 0.0, srtt: 0.0 };
+        Rated { told: T::new(params), pace, packet: f64::from(context.packet_bytes) }
     }
 
-    #[inline]
-    pub fn hear(&mut self, srtt: Option<Span>) {
-        self.srtt = srtt.map_or(self.srtt, |srtt| srtt.as_secs().min(1e4));
+    #[inline(never)] // the hot path has the dispatch alone
+    fn on_send(&mut self, segment: &Departing) -> T::Header {
+        self.told.ask(self.pace, segment)
     }
 
-    /// After a timeout the path is asked anew.
-    pub fn on_loss(&mut self, loss: &Loss) {
+    #[inline(never)] // the hot path has the dispatch alone
+    fn on_ack(&mut self, ack: &Ack<T::Header>) {
+        let Pace { rate, srtt } = self.pace;
+        self.pace.srtt = ack.srtt.map_or(srtt, |srtt| srtt.as_secs().min(1e4));
+        self.pace.rate = self.told.answer(self.pace, ack).unwrap_or(rate);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
         if loss.kind == LossKind::Timeout {
-            self.rate = 0.0;
+            self.pace.rate = 0.0;
+            self.told.begin_again();
         }
     }
 
-    /// [packets]
     #[inline]
-    pub fn cwnd(&self) -> f64 {
-        (2.0 * self.rate * self.srtt / self.packet).clamp(1.0, 1e9)
+    fn cwnd(&self) -> f64 {
+        let Pace { rate, srtt } = self.pace;
+        (2.0 * rate * srtt / self.packet).clamp(1.0, 1e9)
     }
 
     #[inline]
-    pub fn pacing(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<Rate> {
         // The cast saturates.
-        (self.rate > 0.0).then(|| Rate(((self.rate * 8.0) as u64).max(1)))
+        (self.pace.rate > 0.0).then(|| Rate(((self.pace.rate * 8.0) as u64).max(1)))
     }
+
+    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        self.told.probe(self.pace.rate, sink);
+    }
+}
+
+/// What a link measures from one update of what it tells to the next.
+#[derive(Clone, Debug)]
+pub(super) struct Arrivals {
+    /// The packets' mean RTT [s].
+    pub rtt: f64,
+    /// The rate of arrivals in the last period [bytes/s].
+    pub y: f64,
+    /// What has arrived in the running one [bytes].
+    bytes: u64,
+    since: Time,
+    /// Its end.
+    pub next: Time,
+}
+
+/// The weight of a packet's RTT in the mean.
+const RTT_GAIN: f64 = 0.02;
+
+impl Arrivals {
+    /// Nothing has arrived; the mean RTT begins with `rtt`, the first period ends at `next`.
+    pub fn new(rtt: Span, next: Time) -> Arrivals {
+        Arrivals { rtt: rtt.as_secs(), y: 0.0, bytes: 0, since: Time::ZERO, next }
+    }
+
+    /// A packet of `size` bytes with this RTT estimate; 0 is none.
+    #[inline]
+    pub fn arrive(&mut self, size: u32, rtt: f64) {
+        self.bytes += u64::from(size);
+        if (1e-9..=1e4).contains(&rtt) {
+            self.rtt += RTT_GAIN * (rtt - self.rtt);
+        }
+    }
+
+    /// A period ends; returns how long it was, if it was [s].
+    pub fn end(&mut self, now: Time) -> Option<f64> {
+        let length = now.since(self.since).as_secs();
+        let bytes = core::mem::take(&mut self.bytes) as f64;
+        self.since = now;
+        if length <= 0.0 {
+            return None;
+        }
+        self.y = bytes / length;
+        Some(length)
+    }
+}
+
+/// [s]; 0 before the first estimate.
+pub(super) fn seconds(srtt: Option<Span>) -> f64 {
+    srtt.map_or(0.0, Span::as_secs)
 }

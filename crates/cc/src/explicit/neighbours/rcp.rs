@@ -21,10 +21,9 @@
 
 use units::{Rate, Span, Time};
 
-use super::rated::Rated;
+use super::rated::{Arrivals, Pace, RATES, Rated, Told, seconds};
 use crate::roles::{
-    Ack, Backlog, Departing, Echo, Header, Loss, Passing, Router, RouterContext, Sender,
-    SenderContext, Variable, Verdict,
+    Ack, Backlog, Departing, Header, Passing, Router, RouterContext, Variable, Verdict,
 };
 
 params! {
@@ -93,9 +92,6 @@ impl Header for RcpHeader {
     }
 }
 
-/// The weight of a packet's RTT in d0 (D3).
-const RTT_GAIN: f64 = 0.02;
-
 /// The router's part.
 #[derive(Clone, Debug)]
 pub struct RcpRouter {
@@ -104,26 +100,22 @@ pub struct RcpRouter {
     capacity: f64,
     /// R [bytes/s].
     r: f64,
-    /// d0 [s].
-    d0: f64,
-    /// y over the last T [bytes/s].
-    y: f64,
-    /// What has arrived in the running T [bytes].
-    arrived: u64,
-    since: Time,
-    next: Time,
+    /// d0 (D3) and y, over T.
+    arrivals: Arrivals,
 }
 
 impl RcpRouter {
-    fn period(&self) -> Span {
-        Span::from_secs_f64(self.d0).min(self.params.period).max(Span::from_micros(1))
+    /// T (D3).
+    fn period(params: &RcpRouterParams, d0: f64) -> Span {
+        Span::from_secs_f64(d0).min(params.period).max(Span::from_micros(1))
     }
 
     /// R <- R*(1 + (T/d0)*(alpha*(eta*C - y) - beta*q/d0)/(eta*C)) (thesis eq. (2.2)).
     fn update(&mut self, t: f64, q: f64) {
         let RcpRouterParams { alpha, beta, .. } = self.params;
-        let spare = alpha * (self.capacity - self.y) - beta * q / self.d0;
-        self.r *= 1.0 + t / self.d0 * spare / self.capacity;
+        let Arrivals { rtt: d0, y, .. } = self.arrivals;
+        let spare = alpha * (self.capacity - y) - beta * q / d0;
+        self.r *= 1.0 + t / d0 * spare / self.capacity;
         self.bound();
     }
 
@@ -144,28 +136,15 @@ impl Router for RcpRouter {
 
     fn new(params: &RcpRouterParams, context: &RouterContext) -> RcpRouter {
         let capacity = params.eta * context.capacity.bytes_per_sec();
-        let mut router = RcpRouter {
-            capacity,
-            r: params.initial_rate * capacity,
-            d0: params.initial_rtt.as_secs(),
-            y: 0.0,
-            arrived: 0,
-            since: Time::ZERO,
-            next: Time::ZERO,
-            params: params.clone(),
-        };
-        router.next = Time::ZERO + router.period();
-        router
+        let d0 = params.initial_rtt;
+        let next = Time::ZERO + RcpRouter::period(params, d0.as_secs());
+        let (r, arrivals) = (params.initial_rate * capacity, Arrivals::new(d0, next));
+        RcpRouter { capacity, r, arrivals, params: params.clone() }
     }
 
     #[inline]
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, RcpHeader>, _: Backlog) -> Verdict {
-        self.arrived += u64::from(packet.size);
-        if let Some(header) = packet.header
-            && (1e-9..=1e4).contains(&header.rtt)
-        {
-            self.d0 += RTT_GAIN * (header.rtt - self.d0);
-        }
+        self.arrivals.arrive(packet.size, packet.header.map_or(0.0, |header| header.rtt));
         Verdict::Forward
     }
 
@@ -177,17 +156,15 @@ impl Router for RcpRouter {
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.arrivals.next
     }
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        let t = now.since(self.since).as_secs();
-        if t > 0.0 {
-            self.y = self.arrived as f64 / t;
+        if let Some(t) = self.arrivals.end(now) {
             // A late timer counts as d0 at most, or R would jump.
-            self.update(t.min(self.d0), backlog.bytes as f64);
+            self.update(t.min(self.arrivals.rtt), backlog.bytes as f64);
         }
-        (self.arrived, self.since, self.next) = (0, now, now + self.period());
+        self.arrivals.next = now + RcpRouter::period(&self.params, self.arrivals.rtt);
     }
 
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
@@ -208,61 +185,40 @@ impl Router for RcpRouter {
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("r", self.r);
-        sink("d0", self.d0);
-        sink("y", self.y);
+        sink("d0", self.arrivals.rtt);
+        sink("y", self.arrivals.y);
         sink("n", self.capacity / self.r);
     }
 }
 
 /// The end host's part.
-#[derive(Clone, Debug)]
-pub struct RcpSender {
-    /// The rate that the path offers, and the pacing at it.
-    told: Rated,
-}
+pub type RcpSender = Rated<Rcp>;
 
-impl Sender for RcpSender {
+/// It sends at R_p.
+#[derive(Clone, Debug)]
+pub struct Rcp;
+
+impl Told for Rcp {
     type Params = RcpSenderParams;
     type Header = RcpHeader;
-    type Receiver = Echo<RcpHeader>;
 
-    fn new(_params: &RcpSenderParams, context: &SenderContext) -> RcpSender {
-        RcpSender { told: Rated::new(context.packet_bytes) }
+    fn new(_: &RcpSenderParams) -> Rcp {
+        Rcp
     }
 
-    #[inline]
-    fn on_send(&mut self, segment: &Departing) -> RcpHeader {
-        RcpHeader { rate: f64::INFINITY, rtt: segment.srtt.map_or(0.0, Span::as_secs) }
+    fn ask(&self, _: Pace, segment: &Departing) -> RcpHeader {
+        RcpHeader { rate: f64::INFINITY, rtt: seconds(segment.srtt) }
     }
 
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<RcpHeader>) {
-        // Without a router on the way nobody has answered.
-        if (1e-3..=1e15).contains(&ack.header.rate) {
-            self.told.rate = ack.header.rate;
-        }
-        self.told.hear(ack.srtt);
-    }
-
-    fn on_loss(&mut self, loss: &Loss) {
-        self.told.on_loss(loss);
-    }
-
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.told.cwnd()
-    }
-
-    #[inline]
-    fn pacing(&self) -> Option<Rate> {
-        self.told.pacing()
+    fn answer(&mut self, _: Pace, ack: &Ack<RcpHeader>) -> Option<f64> {
+        Some(ack.header.rate).filter(|rate| RATES.contains(rate))
     }
 
     const VARIABLES: &'static [Variable] =
         &[Variable::new("rate", "bytes/s", "rate that the path offers; 0 before the first answer")];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rate", self.told.rate);
+    fn probe(&self, rate: f64, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("rate", rate);
     }
 }
 
@@ -271,6 +227,7 @@ mod tests {
     use super::*;
     use crate::roles::Ecn;
     use crate::roles::LossKind;
+    use crate::roles::Sender;
     use crate::tests::{
         ack_after, departing, loss, ms, near, passing, router_context, sender_context,
     };
@@ -332,7 +289,7 @@ mod tests {
             router.on_arrival(ms(0), packet, Backlog::default());
         }
         // 0.1 + 0.02*0.1 = 0.102; 0.102 + 0.02*0.098.
-        assert!(near(router.d0, 0.10396));
+        assert!(near(router.arrivals.rtt, 0.10396));
     }
 
     #[test]
@@ -346,7 +303,7 @@ mod tests {
         assert_eq!(s.pacing(), Some(Rate(1_000_000)));
         assert!(near(s.cwnd(), 25.0));
         s.on_loss(&loss(LossKind::DupAcks, 12));
-        assert!(near(s.told.rate, 125_000.0));
+        assert!(near(s.pace.rate, 125_000.0));
         s.on_loss(&loss(LossKind::Timeout, 12));
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
     }

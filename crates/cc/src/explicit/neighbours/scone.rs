@@ -26,7 +26,7 @@
 
 use units::{Rate, Span, Time, math};
 
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{
     Ack, Arrived, Departing, EcnUse, Feedback, Header, Loss, PacketKind, Passing, Receiver, Router,
     RouterContext, Sender, SenderContext, Variable, Verdict,
@@ -167,10 +167,6 @@ impl Router for SconeRouter {
 
 impl Scheduler for SconeRouter {
     type Cell = Bucket;
-
-    fn plan(_: &SconeRouterParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow

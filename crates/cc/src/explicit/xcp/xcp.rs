@@ -427,7 +427,7 @@ impl Sender for XcpSender {
         }
     }
 
-    #[inline]
+    #[inline(always)] // as on_ack
     fn on_send(&mut self, segment: &Departing) -> XcpHeader {
         let rtt = segment.srtt.map_or(0.0, Span::as_secs);
         let feedback = match self.rate {

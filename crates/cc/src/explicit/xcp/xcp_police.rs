@@ -52,7 +52,7 @@ use units::{Span, Time};
 
 use super::controlled::Congestion;
 use super::xcp::XcpHeader;
-use crate::classes::{Place, Plan, Scheduler};
+use crate::classes::{Place, Scheduler};
 use crate::roles::{Passing, Router, RouterContext, Variable, Verdict};
 
 choice! {
@@ -448,10 +448,6 @@ impl Router for XcpPolice {
 
 impl Scheduler for XcpPolice {
     type Cell = Watched;
-
-    fn plan(_: &XcpPoliceParams) -> Plan {
-        Plan::FIFO
-    }
 
     fn cell(&self, flow: u32) -> u32 {
         flow

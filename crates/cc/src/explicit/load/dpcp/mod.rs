@@ -56,10 +56,11 @@ pub mod order;
 
 use core::fmt;
 
-use units::{Rate, Span, Time};
+use units::Span;
 
 use super::factor::{LoadMeter, LoadParams};
-use crate::roles::{Backlog, Ecn, PacketKind, Passing, Router, RouterContext, Variable, Verdict};
+use super::marking::{Marking, Marks};
+use crate::roles::{Ecn, Passing, Variable};
 
 use chain::EDGES;
 pub use host::{DpcpReceiver, DpcpSender, DpcpSenderParams};
@@ -152,20 +153,16 @@ impl Flags {
 }
 
 /// The router's part.
+pub type DpcpRouter = Marking<Pairs>;
+
+/// Its marks: the level of its load, in pairs of packets.
 #[derive(Clone, Debug)]
-pub struct DpcpRouter {
-    params: DpcpRouterParams,
-    meter: LoadMeter,
+pub struct Pairs {
     level: Level,
     flags: Flags,
 }
 
-impl DpcpRouter {
-    fn meter(params: &DpcpRouterParams) -> LoadParams {
-        let DpcpRouterParams { t_q, a, kappa_q, gamma, .. } = *params;
-        LoadParams { t_q, a, kappa_q, gamma }
-    }
-
+impl Pairs {
     /// Algorithm 2, for a packet of `flow` that carries `theirs`: what it leaves with.
     #[inline]
     fn encode(&mut self, flow: u32, part: Part, theirs: Ecn) -> Ecn {
@@ -189,63 +186,34 @@ impl DpcpRouter {
     }
 }
 
-impl Router for DpcpRouter {
+impl Marks for Pairs {
     type Params = DpcpRouterParams;
     type Header = DpcpHeader;
 
-    fn new(params: &DpcpRouterParams, context: &RouterContext) -> DpcpRouter {
-        DpcpRouter {
-            meter: LoadMeter::new(Self::meter(params), params.t_rho, context.capacity),
-            level: level(0.0),
-            flags: Flags::new(params.flag_slots),
-            params: params.clone(),
-        }
+    fn measure(params: &DpcpRouterParams) -> (LoadParams, Span) {
+        let DpcpRouterParams { t_q, a, kappa_q, gamma, t_rho, .. } = *params;
+        (LoadParams { t_q, a, kappa_q, gamma }, t_rho)
     }
 
     fn acks_first(params: &DpcpRouterParams) -> bool {
         params.priority
     }
 
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        _now: Time,
-        packet: Passing<'_, DpcpHeader>,
-        _backlog: Backlog,
-    ) -> Verdict {
-        self.meter.arrive(packet.size);
-        Verdict::Forward
+    fn new(params: &DpcpRouterParams) -> Pairs {
+        Pairs { level: level(0.0), flags: Flags::new(params.flag_slots) }
     }
 
-    #[inline]
-    fn on_departure(&mut self, _now: Time, packet: Passing<'_, DpcpHeader>, _backlog: Backlog) {
-        if packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable {
-            let part = packet.header.map_or(Part::Msp, |header| header.part()); // D9
-            *packet.ecn = self.encode(packet.flow, part, *packet.ecn);
-        }
+    fn hear(&mut self, rho: f64) {
+        self.level = level(rho);
     }
 
-    fn next_timer(&self) -> Time {
-        self.meter.next_timer()
+    fn mark(&mut self, packet: Passing<'_, DpcpHeader>) {
+        let part = packet.header.map_or(Part::Msp, |header| header.part()); // D9
+        *packet.ecn = self.encode(packet.flow, part, *packet.ecn);
     }
 
-    fn on_timer(&mut self, now: Time, backlog: Backlog) {
-        if self.meter.on_timer(now, backlog) {
-            self.level = level(self.meter.rho());
-        }
-    }
-
-    /// The running period ends as planned; its load is taken over the new capacity.
-    fn on_capacity(&mut self, _now: Time, capacity: Rate) {
-        self.meter.set_capacity(capacity);
-    }
-
-    fn retune(&mut self, params: &DpcpRouterParams, context: &RouterContext) {
-        self.params = params.clone();
-        self.meter.retune(Self::meter(params), context.capacity);
-        self.meter.set_period(params.t_rho);
-        let slots = Flags::count(params.flag_slots);
-        if slots != self.flags.slots {
+    fn retune(&mut self, params: &DpcpRouterParams, _rho: f64) {
+        if Flags::count(params.flag_slots) != self.flags.slots {
             self.flags = Flags::new(params.flag_slots);
         }
     }
@@ -261,15 +229,15 @@ impl Router for DpcpRouter {
         Variable::new("lsp1", "", "its level within the zone, 1 to 3"),
     ];
 
-    fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("rho", self.meter.rho());
-        sink("q", self.meter.q());
+    fn probe(&self, meter: &LoadMeter, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("rho", meter.rho());
+        sink("q", meter.q());
         sink("msp1", f64::from(self.level.0 as u8));
         sink("lsp1", f64::from(self.level.1 as u8));
     }
 
-    fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let (load, (msp, lsp)) = (100.0 * self.meter.rho(), self.level);
+    fn describe(&self, meter: &LoadMeter, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (load, (msp, lsp)) = (100.0 * meter.rho(), self.level);
         let (msp, lsp) = (msp as u8, lsp as u8);
         writeln!(out, "DPCP measured {load:.1} % of its target load: {msp:02b} {lsp:02b}")
     }
@@ -279,6 +247,9 @@ impl Router for DpcpRouter {
 mod tests {
     use super::order::Numbers;
     use super::*;
+    use units::Rate;
+
+    use crate::roles::{Backlog, PacketKind, Router};
     use crate::tests::{ms, near, passing, router_context};
     use Ecn::{Ce, Ect0, Ect1, NotCapable};
 
@@ -329,7 +300,7 @@ mod tests {
     #[test]
     fn the_load_is_vcps() {
         let mut router = router();
-        assert_eq!(router.level, (Ect1, Ect1));
+        assert_eq!(router.marks.level, (Ect1, Ect1));
         for _ in 0..220 {
             let mut ecn = Ect1;
             router.on_arrival(ms(0), passing(&mut ecn), Backlog::default());
@@ -341,7 +312,7 @@ mod tests {
         }
         // q = 0.125*8000 = 1000; (220 000 + 500)/245 000 = 0.9: 10 10.
         assert!(near(router.meter.rho(), 0.9));
-        assert_eq!(router.level, (Ect0, Ect0));
+        assert_eq!(router.marks.level, (Ect0, Ect0));
         // From 10 to 5 Mb/s the same load is 1.8.
         router.on_capacity(ms(200), Rate(5_000_000));
         for _ in 0..220 {
@@ -351,7 +322,7 @@ mod tests {
         for t in (210..=400).step_by(10) {
             router.on_timer(ms(t), Backlog::default());
         }
-        assert_eq!(router.level, (Ce, Ce));
+        assert_eq!(router.marks.level, (Ce, Ce));
         assert!(DpcpRouter::acks_first(&DpcpRouterParams::default()));
     }
 
@@ -360,7 +331,7 @@ mod tests {
     fn the_msp_decides_about_the_lsp() {
         let mut router = router();
         let mut pair = |own: Level, msp, lsp| {
-            router.level = own;
+            router.marks.level = own;
             (through(&mut router, 3, Part::Msp, msp), through(&mut router, 3, Part::Lsp, lsp))
         };
         // Lower before: the own level, though its second half is smaller.
@@ -375,7 +346,7 @@ mod tests {
     #[test]
     fn a_router_without_a_flag_leaves_lsps_alone() {
         let mut router = router();
-        router.level = (Ce, Ce);
+        router.marks.level = (Ce, Ce);
         assert_eq!(through(&mut router, 0, Part::Lsp, Ect1), Ect1);
         assert_eq!(through(&mut router, 0, Part::Msp, Ect1), Ce);
         assert_eq!(through(&mut router, 0, Part::Lsp, Ect1), Ce);
@@ -405,7 +376,7 @@ mod tests {
     #[test]
     fn other_packets_pass_as_at_a_vcp_router() {
         let mut router = router();
-        router.level = (Ect0, Ect1);
+        router.marks.level = (Ect0, Ect1);
         let mut depart = |kind, mut ecn| {
             let packet = Passing { kind, header: None, ..passing(&mut ecn) };
             router.on_departure(ms(0), packet, Backlog::default());

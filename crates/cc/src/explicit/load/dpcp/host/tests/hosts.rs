@@ -288,7 +288,7 @@ fn path(loads: &[f64]) -> Path {
     let router = |rho: &f64| {
         let context = router_context(Rate(1_000_000), 100);
         let mut router = DpcpRouter::new(&DpcpRouterParams::default(), &context);
-        router.level = level(*rho);
+        router.marks.level = level(*rho);
         router
     };
     Path {
