@@ -79,6 +79,7 @@ __all__ = [
     "MaxnetQueue",
     "MecnProtocol",
     "MecnQueue",
+    "Metric",
     "MlcpProtocol",
     "MlcpQueue",
     "MpcpProtocol",
@@ -93,6 +94,7 @@ __all__ = [
     "PcpProtocol",
     "PiQueue",
     "PieQueue",
+    "PlotTable",
     "PragueProtocol",
     "PriorityQueue",
     "Probe",
@@ -120,6 +122,8 @@ __all__ = [
     "SconeQueue",
     "Share",
     "Step",
+    "Sweep",
+    "SweepUntil",
     "TahoeProtocol",
     "TfrcProtocol",
     "Time",
@@ -128,6 +132,7 @@ __all__ = [
     "UdpProtocol",
     "UnoProtocol",
     "UnoQueue",
+    "ValueSeries",
     "VcpEndhostProtocol",
     "VcpFriendlyProtocol",
     "VcpProtocol",
@@ -2169,6 +2174,40 @@ class PieQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class PlotTable(Model):
+    """A figure: metrics over an axis of the sweep."""
+
+    x: str
+    """The axis from left to right: a key of `vary`, or the name of a `zip`. Examples:
+    "topology.rtt", "topology.rate".
+    """
+    y: Metric | Sequence[Metric]
+    """What is drawn: a metric, or a row of panels for each of several."""
+    lines: str | None = None
+    """The axis with a line for each setting: a key of `vary`, or the name of a `zip`. Examples:
+    "topology.rtt", "topology.rate".
+    """
+    panels: str | None = None
+    """The axis with a panel for each setting: a key of `vary`, or the name of a `zip`. Examples:
+    "topology.rtt", "topology.rate".
+    """
+    title: str | None = None
+    """What stands over the figure."""
+    x_label: str | None = None
+    """What stands at the axis from left to right."""
+    x_scale: Literal["linear", "log"] | None = None
+    """By default logarithmic where settings span a decade."""
+    y_label: str | None = None
+    """What stands at the axis of the metric."""
+    y_max: float | None = None
+    """The largest value that is shown, in the metric's unit."""
+    y_min: float | None = None
+    """The least value that is shown, in the metric's unit."""
+    y_scale: Literal["linear", "log"] | None = None
+    """By default logarithmic where a single measure spans two decades."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PragueProtocol(Model):
     """Prague: L4S's scalable control by the share of marks, independent of RTTs up to 25 ms."""
 
@@ -2638,8 +2677,8 @@ class Scenario(Model):
     """A network link by link; the alternative is `topology`."""
     packets: Packets | None = None
     """Sizes on the wire."""
-    plot: Mapping[str, Any] | None = None
-    """What a sweep's figures show; a single run does not read it."""
+    plot: PlotTable | Mapping[str, PlotTable] | None = None
+    """What `clearpipe sweep report` draws."""
     probe: Probe | None = None
     """What to record over time."""
     protocols: Mapping[str, str | ProtocolTable] | None = None
@@ -2648,8 +2687,8 @@ class Scenario(Model):
     """Queues with parameters, to be used by name."""
     seed: int | None = None
     """Seed of all random streams. 0 to 9223372036854775807. Left out: 1."""
-    sweep: Mapping[str, Any] | None = None
-    """What a sweep varies; a single run does not read it."""
+    sweep: Sweep | None = None
+    """What `clearpipe sweep run` varies; a single run has the file's own values."""
     topology: Dumbbell | ParkingLot | Map | None = None
     """A network in a few keys; the alternative is `links`."""
     transport: Transport | None = None
@@ -2698,6 +2737,50 @@ class Step(Model):
     """When it happens."""
     rate: Rate
     """The new capacity, 1bps to 100Tbps."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sweep(Model):
+    """What varies from point to point, and how often each point is run."""
+
+    keep: Literal["all", "summary"] | None = None
+    """What is kept of each run: all, or no tables of flows, links and series. Left out: "all"."""
+    only: Sequence[Mapping[str, Any]] | None = None
+    """The points for which all conditions of one of these tables hold, and no others. Examples:
+    [{'topology.rtt': '>= 500ms'}].
+    """
+    reps: int | None = None
+    """Replications of each point. 1 to 1000000. Left out: 1."""
+    skip: Sequence[Mapping[str, Any]] | None = None
+    """Without the points for which all conditions of one of these tables hold. Examples:
+    [{'topology.rtt': '>= 500ms'}].
+    """
+    until: SweepUntil | None = None
+    """Instead of `reps`: replications until half of the metric's 95 % interval is within a share of
+    its mean.
+    """
+    vary: Mapping[str, Sequence[Any] | ValueSeries] | None = None
+    """Keys as for `--set`, each quoted as a whole, with the values that they have in turn. The
+    points are all combinations. Examples: {'topology.rtt': ['10ms', '50ms']}.
+    """
+    zip: Sequence[Mapping[str, Sequence[Any] | ValueSeries]] | None = None
+    """Axes of several keys, whose lists are of equal length and vary together."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SweepUntil(Model):
+    """Instead of `reps`: replications until half of the metric's 95 % interval is within a share of
+    its mean.
+    """
+
+    ci: str
+    """The share, above 0% and up to 100%. Examples: "2%"."""
+    max_reps: int | None = None
+    """At most so many. 3 to 1000000. Left out: 100."""
+    metric: Metric | None = None
+    """What is to be known so well. Left out: "utilization_ratio"."""
+    min_reps: int | None = None
+    """At least so many replications. 3 to 1000000. Left out: 5."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -3597,6 +3680,11 @@ over the link, in bytes (bdp) or full packets (bdp-pkt), such as "1bdp", "1bdp-p
 Bytes: TypeAlias = str
 """a number of bytes with its unit, such as "1.5MB"."""
 
+Metric: TypeAlias = str
+"""a number of each run: `links.NAME.COLUMN`, `groups.NAME.COLUMN`, or a column alone, of the
+bottleneck or of all flows.
+"""
+
 ProtocolTable: TypeAlias = (
     RenoProtocol
     | NewrenoProtocol
@@ -3724,4 +3812,9 @@ Time: TypeAlias = str
 TimeLaw: TypeAlias = str
 """a time or a distribution of times, such as "5ms", "uniform(0ms, 5ms)", "exponential(1s)",
 "normal(5ms, 1ms)", "pareto(1s, 1.5)".
+"""
+
+ValueSeries: TypeAlias = str
+"""values at equal steps or equal ratios, both ends included, such as "linspace(10ms, 100ms, 10)",
+"logspace(1Mbps, 1Gbps, 7)".
 """
