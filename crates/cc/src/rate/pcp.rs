@@ -39,8 +39,10 @@
 //! - R6: the base is never below a packet per RTT.
 //!
 //! Deviations:
-//! - D1: a delay is a packet's round trip, where the paper measures one way: what waits
-//!   before the ACKs counts, too. The first packet of data stands for the SYN.
+//! - D1: a delay is a packet's round trip, where the paper measures one way: what waits before the
+//!   ACKs counts, too, and each packet must have an ACK of its own. Where ACKs are delayed a probe
+//!   of two packets brings one delay, which is no slope, and no test is accepted (`era = "rfc"`).
+//!   The first packet of data stands for the SYN.
 //! - D2: packets of probes are as large as others.
 //! - D3: a loss in a probe fails it; another loss is repaired and changes nothing. A timeout begins
 //!   again.

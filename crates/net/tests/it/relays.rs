@@ -1,6 +1,7 @@
 //! Proxies that end one connection and begin another.
 
 use clearpipe_net::Outcome;
+use units::math;
 
 use crate::common::{self, mean_mbps};
 
@@ -81,14 +82,15 @@ fn in_rounds(p: f64, rtt: f64, rto: f64) -> f64 {
         let mut next = [0.0; MOST + 1];
         for (w, of) in share.iter().enumerate().skip(1) {
             let (size, half) = (w as f64, (w / 2).max(2));
-            let whole = (1.0 - p).powf(size);
-            let again = 1.0 - (1.0 - p).powf(size * p / (1.0 - whole));
+            let whole = math::pow(1.0 - p, size);
+            let again = 1.0 - math::pow(1.0 - p, size * p / (1.0 - whole));
             next[(w + 1).min(MOST)] += of * whole;
             next[half] += of * (1.0 - whole);
             let lost = of * (1.0 - whole);
             packets +=
                 of * size + lost * ((half as f64) * (1.0 - again) + (half - 1) as f64 * again);
-            let slow_start = (half as f64).log2().ceil() * rtt;
+            // Doublings from one packet to that half.
+            let slow_start = f64::from(half.next_power_of_two().ilog2()) * rtt;
             time += of * rtt + lost * (rtt * (1.0 - again) + (rto + slow_start) * again);
         }
         share = next;
