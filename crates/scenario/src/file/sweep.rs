@@ -139,11 +139,6 @@ impl FileValue for Plot {
 }
 
 fn sweep_schema(definitions: &mut Definitions) -> Json {
-    let keys = varying_keys(definitions);
-    let series = defined(definitions, "ValueSeries", |_| series_schema());
-    let values = json!({ "anyOf": [{ "type": "array", "minItems": 1 }, series] });
-    let metric = defined(definitions, "Metric", |_| metric_schema());
-    let varying = defined(definitions, "Varying", |definitions| varying_schema(definitions));
     let condition = json!({
         "type": "array",
         "items": { "type": "object", "minProperties": 1, "additionalProperties": {
@@ -151,83 +146,100 @@ fn sweep_schema(definitions: &mut Definitions) -> Json {
         } },
         "examples": [[{ "topology.rtt": ">= 500ms" }]],
     });
-    let with = |mut schema: Json, text: &str| {
-        schema["description"] = Json::from(text);
-        schema
-    };
     json!({
         "type": "object",
         "description": "What varies from point to point, and how often each point is run.",
         "additionalProperties": false,
         "properties": {
-            "vary": {
-                "type": "object",
-                "description": "Keys as for `--set`, each quoted as a whole, with the values that \
-                                they have in turn. The points are all combinations.",
-                "allOf": [varying],
-                "propertyNames": { "pattern": keys },
-                "additionalProperties": values,
-                "examples": [{ "topology.rtt": ["10ms", "50ms"] }],
-            },
-            "zip": {
-                "type": "array",
-                "description": "Axes of several keys, whose lists are of equal length and vary \
-                                together.",
-                "items": {
-                    "type": "object",
-                    "allOf": [varying],
-                    "properties": {
-                        "name": { "type": "string", "description": "What the axis is called." },
-                        "labels": {
-                            "type": "array",
-                            "items": { "type": ["string", "number", "boolean"] },
-                            "minItems": 1,
-                            "description": "What its settings are called, in the lists' order.",
-                        },
-                    },
-                    "propertyNames": { "anyOf": [
-                        { "enum": ["name", "labels"] }, { "pattern": keys },
-                    ] },
-                    "additionalProperties": values,
-                },
-            },
-            "only": with(condition.clone(), "The points for which all conditions of one of these \
-                                             tables hold, and no others."),
-            "skip": with(condition, "Without the points for which all conditions of one of these \
-                                     tables hold."),
+            "vary": vary_schema(definitions),
+            "zip": zip_schema(definitions),
+            "only": described(condition.clone(), "The points for which all conditions of one of \
+                                                  these tables hold, and no others."),
+            "skip": described(condition, "Without the points for which all conditions of one of \
+                                          these tables hold."),
             "reps": {
                 "type": "integer", "minimum": 1, "maximum": MAX_REPS, "default": 1,
                 "description": "Replications of each point.",
             },
-            "until": {
-                "type": "object",
-                "description": "Instead of `reps`: replications until half of the metric's 95 % \
-                                interval is within a share of its mean.",
-                "required": ["ci"],
-                "additionalProperties": false,
-                "properties": {
-                    "ci": {
-                        "type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$", "examples": ["2%"],
-                        "description": "The share, above 0% and up to 100%.",
-                    },
-                    "metric": with(
-                        json!({ "allOf": [metric], "default": "utilization_ratio" }),
-                        "What is to be known so well.",
-                    ),
-                    "min_reps": {
-                        "type": "integer", "minimum": 3, "maximum": MAX_REPS, "default": 5,
-                        "description": "At least so many replications.",
-                    },
-                    "max_reps": {
-                        "type": "integer", "minimum": 3, "maximum": MAX_REPS, "default": 100,
-                        "description": "At most so many.",
-                    },
-                },
-            },
+            "until": until_schema(definitions),
             "keep": {
                 "enum": ["all", "summary"], "default": "all",
                 "description": "What is kept of each run: all, or no tables of flows, links and \
                                 series.",
+            },
+        },
+    })
+}
+
+fn described(mut schema: Json, text: &str) -> Json {
+    schema["description"] = Json::from(text);
+    schema
+}
+
+/// The values of a key, whatever it is.
+fn values_schema(definitions: &mut Definitions) -> Json {
+    let series = defined(definitions, "ValueSeries", |_| series_schema());
+    json!({ "anyOf": [{ "type": "array", "minItems": 1 }, series] })
+}
+
+fn vary_schema(definitions: &mut Definitions) -> Json {
+    json!({
+        "type": "object",
+        "description": "Keys as for `--set`, each quoted as a whole, with the values that they \
+                        have in turn. The points are all combinations.",
+        "allOf": [defined(definitions, "Varying", varying_schema)],
+        "propertyNames": { "pattern": varying_keys(definitions) },
+        "additionalProperties": values_schema(definitions),
+        "examples": [{ "topology.rtt": ["10ms", "50ms"] }],
+    })
+}
+
+fn zip_schema(definitions: &mut Definitions) -> Json {
+    json!({
+        "type": "array",
+        "description": "Axes of several keys, whose lists are of equal length and vary together.",
+        "items": {
+            "type": "object",
+            "allOf": [defined(definitions, "Varying", varying_schema)],
+            "properties": {
+                "name": { "type": "string", "description": "What the axis is called." },
+                "labels": {
+                    "type": "array",
+                    "items": { "type": ["string", "number", "boolean"] },
+                    "minItems": 1,
+                    "description": "What its settings are called, in the lists' order.",
+                },
+            },
+            "propertyNames": { "anyOf": [
+                { "enum": ["name", "labels"] }, { "pattern": varying_keys(definitions) },
+            ] },
+            "additionalProperties": values_schema(definitions),
+        },
+    })
+}
+
+fn until_schema(definitions: &mut Definitions) -> Json {
+    let metric = defined(definitions, "Metric", |_| metric_schema());
+    let metric = json!({ "allOf": [metric], "default": "utilization_ratio" });
+    json!({
+        "type": "object",
+        "description": "Instead of `reps`: replications until half of the metric's 95 % interval \
+                        is within a share of its mean.",
+        "required": ["ci"],
+        "additionalProperties": false,
+        "properties": {
+            "ci": {
+                "type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$", "examples": ["2%"],
+                "description": "The share, above 0% and up to 100%.",
+            },
+            "metric": described(metric, "What is to be known so well."),
+            "min_reps": {
+                "type": "integer", "minimum": 3, "maximum": MAX_REPS, "default": 5,
+                "description": "At least so many replications.",
+            },
+            "max_reps": {
+                "type": "integer", "minimum": 3, "maximum": MAX_REPS, "default": 100,
+                "description": "At most so many.",
             },
         },
     })
