@@ -145,7 +145,8 @@ def _sweep(wanted: Wanted, queues: Sequence[str]) -> list[str]:
     if len(axes) > 3:
         return [*lines, "", "# More than three axes: [plot] draws those that `only` leaves."]
     roles = dict(zip(("x", "lines", "panels"), axes, strict=False))
-    lines += ["", f"{'[plot]':<{COMMENT_AT - 1}} # axes, and metrics as in docs/howto/sweeps.md"]
+    where = "docs/reference/scenario/sweep.md"
+    lines += ["", f"{'[plot]':<{COMMENT_AT - 1}} # axes, and metrics as in {where}"]
     lines += [_key(role, axis) for role, axis in roles.items()]
     if "logspace(" in "".join(one for one in wanted.vary[:1]):
         lines.append(_key("x_scale", "log"))
