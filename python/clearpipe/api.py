@@ -187,29 +187,28 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     """Run a scenario.
 
     `engine` is "packet", which simulates every packet, "fluid", which solves delay differential
-    equations and refuses what has none (docs/explanation/fluid.md), or "linux", which runs this
-    machine's TCP in network namespaces, in real time (docs/howto/linux.md). The tables are the
-    same.
+    equations and refuses what has no fluid form (docs/explanation/fluid.md), or "linux", which runs
+    this machine's TCP in network namespaces, in real time (docs/howto/linux.md). All of them return
+    the same tables.
 
     `seed` is the scenario's own unless given, `rep` the replication, and `set` overrides keys as
     the command line does: `set=["topology.rate=45Mbps"]`. `progress` is called about ten times a
-    second; the run stops, with the state "partial", when it returns False. Other Python threads
-    go on meanwhile, and Ctrl-C raises KeyboardInterrupt.
+    second; when it returns False, the run stops with the state "partial". Other Python threads
+    continue meanwhile, and Ctrl-C raises KeyboardInterrupt.
 
-    With `reps`, replications 0 to `reps` - 1 are run, as many at a time as there are cores, and
-    their `Replications` tell means and 95 % intervals. `until` asks for as many as a metric needs
-    to be known: "ci=2%" for half an interval within 2 % of the mean, and perhaps
-    ",metric=NAME,min=5,max=100" (docs/howto/sweeps.md has the names). `progress` hears of all of
-    them, in their threads, and ends all when it returns False: what is stopped then is among the
-    results but not in the numbers, and what has not begun is left out.
+    With `reps`, replications 0 to `reps` - 1 run on all cores, and the returned `Replications`
+    have means and 95 % intervals. `until` runs as many as a metric needs: "ci=2%" until half of the
+    interval is within 2 % of the mean, optionally followed by ",metric=NAME,min=5,max=100"
+    (docs/reference/scenario/sweep.md lists the names). `progress` is called for each of them, in
+    its thread, and stops all when it returns False. Stopped runs are among the results but not in
+    the means; runs that have not begun are left out.
 
-    `out` is a directory to write the result to, as `Result.write` does; a run that is stopped
-    writes nothing there. With `reps` or `until` it holds a directory for each, and what is in there
-    already is read instead of being run again. While it runs, it writes the packets of the links in
-    `capture` (names, or "all") to `out`/LINK.pcapng, without payloads if `capture_headers`, and
-    with `trace` a Perfetto trace of up to `trace_limit` to `out`/trace.pftrace. `capture_from` and
-    `capture_to` are times such as "10s" that both keep to. What is written changes neither result
-    nor fingerprint.
+    `out` is the directory for the result, as in `Result.write`; a run that is stopped writes
+    nothing. With `reps` or `until` it has a directory for each replication, and existing results
+    are read instead of being run again. During the run, the packets of the links in `capture`
+    (names, or "all") go to `out`/LINK.pcapng, without payloads if `capture_headers`; with `trace`,
+    a Perfetto trace of at most `trace_limit` goes to `out`/trace.pftrace. `capture_from` and
+    `capture_to`, times such as "10s", limit both. Neither changes the result or its fingerprint.
 
     Raises ConfigError if the scenario is not valid or a link or a metric is unknown, OSError if
     `out` cannot be written, FileExistsError if it holds a result and `replace` is false, RunError
@@ -325,8 +324,8 @@ def resolve(
 ) -> Resolved:
     """Check a scenario and write out its defaults, without running it.
 
-    With `origins` a comment beside each value of the transport, of protocols and of queues says
-    where it is from: the file, a preset, the era, or the papers' default.
+    With `origins`, a comment beside each value of the transport, of protocols and of queues says
+    where it comes from: the file, a preset, the era, or the papers' default.
     Raises ConfigError with file, line and key if it is not valid or the engine cannot run it.
     """
     check_engine(engine)
@@ -342,7 +341,7 @@ def resolve(
 def load(dir: str | PathLike[str]) -> Result:
     """Read a result directory that `Result.write` or the command line wrote.
 
-    Raises RunError if a file is not what was written, by the directory's seal.
+    Raises RunError if a file does not match the directory's seal.
     """
     from clearpipe import seals
 
@@ -373,29 +372,29 @@ def version() -> str:
 
 
 def model_version(engine: Engine = "packet") -> str:
-    """The version of an engine; what else a run uses has versions of its own (`parts`)."""
+    """The version of an engine; everything else that a run uses has its own version (`parts`)."""
     return _core.linux_model_version() if engine == "linux" else _core.model_version(engine)
 
 
 def versions() -> dict[str, str]:
-    """The version of each part that there is: of engines, transport, protocols and queues."""
+    """The version of each part: engines, transport, protocols and queues."""
     return _core.versions()
 
 
 def parts(
     scenario: Scenario | Source, *, set: Sequence[str] = (), engine: Engine = "packet"
 ) -> dict[str, str]:
-    """Those that a run of the scenario uses: with equal versions of these it gives the same."""
+    """The parts that a run of the scenario uses; with equal versions of them, results are equal."""
     check_engine(engine)
     read = source(scenario)
     return _core.parts(read.name, read.text, set, engine=engine)
 
 
 def outdated(meta: Mapping[str, Any]) -> str:
-    """What a result or a verdict is from that is of another version now; empty if nothing is.
+    """The parts of a result or a verdict that have another version now; empty if none.
 
-    `meta` has `parts`, or, if made before version 7, `model_version` alone. Classes in Python are
-    left out: which is meant, only the scenario's place tells.
+    `meta` has `parts`, or only `model_version` if made before version 7. Classes in Python are left
+    out, because only the scenario's location tells which file is meant.
     """
     if "parts" not in meta:
         return f"model {meta['model_version']}"

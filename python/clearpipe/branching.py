@@ -27,18 +27,18 @@ def branch(  # noqa: PLR0913 - keywords
     set: Sequence[str] = (),
     progress: Callable[[str | None, api.Progress], object] | None = None,
 ) -> dict[str, Result]:
-    """Run a scenario up to `at` seconds and go on from that state as each of `variants`.
+    """Run a scenario up to `at` seconds and continue from that state as each of `variants`.
 
     The keys of a variant are those of the resolved scenario (`clearpipe show FILE --resolved`),
-    and what they change begins at `at`: `{"half": {"links.bottleneck.rate": "75Mbps"}}`. Allowed
+    and changes take effect at `at`: `{"half": {"links.bottleneck.rate": "75Mbps"}}`. Allowed
     are the duration, probes, a link's rate, buffer and queue parameters, and when flows stop or,
-    if that is still to come, start. A variant without changes gives the same bits as the run that
+    if they have not started yet, start. A variant without changes equals, bit for bit, the run that
     was never stopped.
 
-    `progress` gets the variant's name (None on the way to `at`) and how far it is; the first
-    False it returns stops everything.
+    `progress` gets the variant's name (None before `at`) and how far it is; the first False that
+    it returns stops everything.
 
-    Raises ConfigError, with the key, for a change that would have made the past another one.
+    Raises ConfigError, with the key, for a change that would have affected the past.
     """
     if not variants:
         raise ConfigError("variants: none given; name at least one", key="variants")

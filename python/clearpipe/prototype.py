@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 class Sender:
     """An end host's congestion control; one instance per flow.
 
-    `cwnd` is the window in packets, 1 to 10000000: up to its whole part is sent. `pacing`, in
-    bit/s, is the rate that packets must not exceed one by one, or None. `timer` is when `on_timer`
-    is to be called, or None; a time that is over means a microsecond from now. It is None again
-    when `on_timer` is called, which must leave None or a time after now. Which recovery finds and
-    resends lost packets is the scenario's affair (`recovery`, by default "sack").
+    `cwnd` is the window in packets, 1 to 10000000, rounded down when packets are sent. `pacing` is
+    the rate in bit/s at which packets are spaced, or None. `timer` is when to call `on_timer`, or
+    None; a time in the past means a microsecond from now. It is None again when `on_timer` is
+    called, which must leave None or a time after now. The scenario chooses how lost packets are
+    found and sent again (`recovery`, by default "sack").
     """
 
     ecn: ClassVar[Literal["none", "classic", "codes"]] = "none"
@@ -76,13 +76,13 @@ class Sender:
         raise NotImplementedError(f"{type(self).__qualname__}.on_loss")
 
     def on_timer(self, now: float) -> None:
-        """Do what `timer` was set for."""
+        """Called at the time in `timer`."""
 
 
 class Router:
     """A policy on the queue of a link; one instance per link.
 
-    `timer` is when `on_timer` is to be called, or None. It is read after the start and after each
+    `timer` is when to call `on_timer`, or None. It is read after the start and after each
     `on_timer`, which must leave None or a time after now.
     """
 
@@ -91,7 +91,7 @@ class Router:
         self.random = random.Random(context.seed)
 
     def on_arrival(self, packet: Packet, backlog: Backlog) -> bool | None:
-        """Decide about an arriving packet: False drops it, all else lets it in if there is room.
+        """Decide about an arriving packet: False drops it; otherwise it enters if there is room.
 
         `backlog` is what waits, without the packet and the one in service. `packet.ecn` and
         `packet.header` may be written.
@@ -99,13 +99,13 @@ class Router:
         raise NotImplementedError(f"{type(self).__qualname__}.on_arrival")
 
     def on_departure(self, packet: Packet, backlog: Backlog) -> None:
-        """See a packet that leaves the queue, and perhaps write its header."""
+        """Called for a packet that leaves the queue; may write its header."""
 
     def on_timer(self, now: float, backlog: Backlog) -> None:
-        """Do what `timer` was set for."""
+        """Called at the time in `timer`."""
 
     def on_capacity(self, now: float, capacity_bps: float) -> None:
-        """Learn that the link has another capacity from now on."""
+        """Called when the link's capacity changes."""
 
 
 def load(spec: str, beside: str, router: bool, definition: str) -> type[Sender] | type[Router]:

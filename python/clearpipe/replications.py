@@ -29,10 +29,10 @@ ALL_ONE = 'All are the same run: nothing in it is random, such as start = "unifo
 class Replications(Sequence["Result"]):
     """The results of replications 0, 1, ... of a scenario, and their metrics' means.
 
-    Runs that were stopped before their end are among the results, and not in the numbers.
+    Runs that were stopped early are among the results, but not in the means.
 
     A metric is named as in a sweep's plots: `links.NAME.COLUMN`, `groups.NAME.COLUMN`, or a column
-    alone (docs/howto/sweeps.md).
+    alone (docs/reference/scenario/sweep.md).
     """
 
     results: tuple[Result, ...]
@@ -89,7 +89,7 @@ class Replications(Sequence["Result"]):
 
     @property
     def one_run(self) -> bool:
-        """Are all the same run, because nothing in the scenario is random?"""
+        """Whether all are the same run, because nothing in the scenario is random."""
         return one_run(self._complete)
 
     def as_json(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Replications(Sequence["Result"]):
 
     @property
     def note(self) -> str:
-        """What to know of the intervals, in a sentence; empty if nothing."""
+        """A sentence about the intervals, if there is anything to know; otherwise empty."""
         complete = len(self._complete)
         stopped = len(self) - complete
         notes = [_stopped(stopped, len(self))] if stopped else []
@@ -131,7 +131,7 @@ class Replications(Sequence["Result"]):
         return f"{len(self)} replications did not bring the interval of {wanted}."
 
     def table(self) -> Grid:
-        """The usual metrics: mean and half of the 95 % interval, the least and the largest."""
+        """The usual metrics: mean, half of the 95 % interval, smallest and largest value."""
         from clearpipe.overview import Grid
 
         told = f"Over {len(self._complete)} replications"

@@ -132,7 +132,7 @@ class GroupSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """A run in a page."""
+    """A run's main numbers."""
 
     bottleneck: str | None
     """The link that numbers without a link's name are of; None if the scenario names none."""
@@ -145,7 +145,7 @@ class Summary(TypedDict):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What a run gave: tables, a summary, figures, and where they come from.
+    """The result of a run: tables, a summary, figures, and their origin.
 
     The tables speak the Arrow capsule protocol, so `pyarrow.table(result.flows)` or
     `polars.DataFrame(result.flows)` take them without a copy, and `numpy.asarray` takes what
@@ -156,7 +156,7 @@ class Result:
 
     @property
     def flows(self) -> Table:
-        """One row per flow that is there from the start; arriving flows are in `transfers`."""
+        """One row per flow that exists from the start; arriving flows are in `transfers`."""
         return Table(self._run.flows())
 
     @property
@@ -171,13 +171,13 @@ class Result:
 
     @property
     def transfers(self) -> Table | None:
-        """One row per transfer that came while the run went on; None where no group has such."""
+        """One row per transfer that arrived during the run; None if no group has any."""
         found = self._run.transfers()
         return None if found is None else Table(found)
 
     @property
     def macroflows(self) -> Table | None:
-        """One row per macro-flow; None where the scenario has no islands."""
+        """One row per macro-flow; None if the scenario has no islands."""
         found = self._run.macroflows()
         return None if found is None else Table(found)
 
@@ -217,7 +217,7 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Did the run reach its duration?"""
+        """Whether the run reached its duration."""
         return self.meta["state"] == "done"
 
     @property
@@ -227,7 +227,7 @@ class Result:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What the scenario's author should know."""
+        """Warnings for the scenario's author."""
         return self._run.warnings
 
     def write(self, dir: str | PathLike[str], *, replace: bool = False) -> None:

@@ -134,7 +134,7 @@ def test_what_is_missing_is_said_first(
     monkeypatch.chdir(tmp_path)
     empty = CliRunner().invoke(app, ["sweep", "export", str(done), "--seed", "9"])
     assert empty.exit_code == 1
-    assert "holds no run of this sweep" in empty.stderr
+    assert "no run of this sweep yet" in empty.stderr
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     lacking = CliRunner().invoke(app, ["sweep", "export", str(done)])
     assert lacking.exit_code == 5

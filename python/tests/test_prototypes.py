@@ -126,7 +126,7 @@ def test_an_edited_class_is_another_run(toys: Path) -> None:
     assert first.fingerprint != second.fingerprint
     assert first.meta["identity"] != second.meta["identity"]
     told = command("run", "it.toml", "--out", "r", expect=1)
-    assert "r: holds the result of another run" in told
+    assert "r: contains the result of another run" in told
     still("5.0")
     assert "was there already" in command("run", "it.toml", "--out", "r")
 

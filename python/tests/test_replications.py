@@ -95,7 +95,7 @@ def test_until_stops_where_the_interval_is_narrow_or_at_the_most() -> None:
         ({"until": "ci=2%,metric=jain_index"}, "did you mean groups.a.jain_index_ratio"),
         ({"until": "ci=2%,min=2"}, "3 <= min_reps"),
         ({"until": "2%"}, "ci=2%"),
-        ({"until": "ci=2%", "reps": 3}, "give one of them"),
+        ({"until": "ci=2%", "reps": 3}, "give only one of them"),
         ({"reps": 0}, "reps: 0 is out of range"),
         ({"reps": 2, "rep": 1}, "rep: cannot be combined"),
     ],

@@ -225,7 +225,7 @@ def test_a_worker_of_another_model_or_store_is_an_error(
     # What the run does not use may be of another version.
     stale = (*place[:2], place[2] | {"bbr": "0"})
     assert dask._on_worker(stale, source, run, "all", 0.0) == "stopped"
-    with pytest.raises(RunError, match="another store than the one"):
+    with pytest.raises(RunError, match="not the store that the sweep was started with"):
         dask._on_worker((place[0], "x", place[2]), source, run, "all", 60.0)
     assert dask._on_worker(place, source, run, "all", 0.0) == "stopped"
     assert dask._on_worker(place, source, run, "all", 60.0) == "done"

@@ -185,7 +185,7 @@ def test_bad_networks_are_refused(
 
 def test_a_scenario_without_long_flows_is_refused() -> None:
     text = (EXAMPLES / "web-traffic.toml").read_text(encoding="utf-8")
-    with pytest.raises(ConfigError, match="no group of flows without end"):
+    with pytest.raises(ConfigError, match="an equilibrium needs a group of flows without an end"):
         of_scenario(
             text.replace('size = { cdf = "web-search.cdf" }', 'size = "1MB"'),
             set=["flows.long.size=1MB"],

@@ -18,7 +18,8 @@ use crate::model::{Of, Series};
 use crate::output::toml::parameter;
 use crate::syntax::declaration::{Definitions, Presence, Table};
 
-const GENERATED: &str = "<!-- Generated: make docs-reference -->";
+const GENERATED: &str =
+    "<!-- Generated: cargo run -p clearpipe-scenario --example reference docs/reference -->";
 
 const FRONT: &str = r#"
 A scenario file describes one experiment: the network, the flows and what to record. It is strict TOML. A key
