@@ -221,7 +221,7 @@ impl Outbound {
     /// An ACK without blocks and without an echo arrives: what it changed, if it does no more than
     /// to acknowledge what was sent next while nothing is being mended, as nearly all do. `None`:
     /// nothing is changed, and the ACK is for [`Outbound::on_ack`].
-    #[inline]
+    #[inline(always)] // for the hot path, which is not the only caller
     pub fn on_plain_ack(
         &mut self,
         now: Time,
@@ -242,8 +242,10 @@ impl Outbound {
     }
 
     /// An ACK arrives.
+    #[inline(always)] // called in one place, and in the benches
     pub fn on_ack(&mut self, now: Time, ack: &AckIn<'_>) -> AckOutcome {
-        if ack.sack.is_empty()
+        if self.quiet
+            && ack.sack.is_empty()
             && !ack.ece
             && let Some(seen) = self.on_plain_ack(now, ack.cumulative, ack.rtt)
         {
@@ -255,7 +257,8 @@ impl Outbound {
         debug_assert!(ack.cumulative <= self.nxt, "ACK of what was not sent");
         let cumulative = ack.cumulative.min(self.nxt);
         if !self.quiet || !ack.sack.is_empty() || cumulative <= self.una {
-            return self.on_eventful_ack(now, cumulative, ack);
+            // Field by field, so that the outcome need not be copied as a whole.
+            return AckOutcome { ..self.on_eventful_ack(now, cumulative, ack) };
         }
         let acked = self.on_acked(now, cumulative);
         let loss = if ack.ece { self.on_ece() } else { None };
