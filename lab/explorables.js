@@ -273,7 +273,7 @@ start = "every(2s)"
       "at each ACK:  cwnd ← cwnd + H_feedback",
     ],
     where:
-      "d is the mean round-trip time, S the capacity less what arrives (below 0 if too much arrives), Q the queue that did not drain within a round trip. cwnd_i, rtt_i and s_i are the window, the round-trip time and the size of packet i. The router chooses ξ_p and ξ_n so that the p_i of all packets add up to what is given, h + max(φ, 0), and the n_i to what is taken, h + max(−φ, 0), where h is what is shuffled.",
+      "d is the mean round-trip time, S the capacity less what arrives (below 0 if too much arrives), Q the queue that did not drain within a round trip. cwnd_i, rtt_i and s_i are the window, the round-trip time and the size of packet i. The router chooses ξ_p and ξ_n so that over all packets of a mean round trip the sum of p_i/rtt_i is what is given, (h + max(φ, 0))/d, and that of n_i/rtt_i what is taken, (h + max(−φ, 0))/d, where h is what is shuffled.",
     source: "Katabi, Handley, Rohrs, SIGCOMM 2002, sections 3.1 to 3.5, eqs. (1), (3), (4), (6), (7), (9)",
     facts: [
       { choice: 0, value: "links.bottleneck.utilization_ratio", above: 0.95, bound: "XCP section 5.2: utilization near 1" },

@@ -41,7 +41,8 @@ export function title(name) {
 export function shown(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  return size >= 1000 || (size > 0 && size < 0.01) ? value.toPrecision(3) : String(+value.toFixed(2));
+  if (size >= 1000 && size < 1e7) return String(+value.toPrecision(4));
+  return size >= 1e7 || (size > 0 && size < 0.01) ? value.toPrecision(3) : String(+value.toFixed(2));
 }
 
 export class Chart {

@@ -8,9 +8,9 @@ const EVENTS = 16384;
 const COPIES = 40;
 
 export class Lane {
-  constructor(engine, files, { name = "scenario.toml", toml, sets = [], rep = 0 }) {
+  constructor(engine, files, { toml, sets = [], rep = 0 }) {
     this.engine = engine;
-    this.lab = new engine.Lab(name, toml, sets, files, MOST_ROWS, rep);
+    this.lab = new engine.Lab(toml, sets, files, MOST_ROWS, rep);
     this.open();
   }
 

@@ -74,6 +74,7 @@ const engine = new Engine({
     state.playing = false;
     showPlaying();
     for (const lane of state.lanes) lane.over = lane.gone = true;
+    tell();
     // One that cannot even start would not start again either.
     if (worked) await start().catch((error) => complain(error.message));
   },
@@ -129,10 +130,12 @@ function settle() {
 
 /** Says how far the runs are, unless somebody has asked for others and is to hear of those. */
 function tell() {
-  if (waiting > 0 || state.lanes.some((lane) => lane.gone)) return;
+  if (waiting > 0) return;
+  if (state.lanes.some((lane) => lane.gone)) return say("These runs have ended: Run starts them again.");
   const done = state.lanes.filter((lane) => lane.store.result);
   if (!state.lanes.every((lane) => lane.over)) say("Computing ahead of what is shown.");
   else if (done.length > 0) say(`Ready: ${done.map((lane) => lane.label).join(" and ")} computed to the end.`);
+  else if (state.lanes.length > 0) say("Stopped before the end.");
 }
 
 // Runs.
@@ -181,7 +184,7 @@ async function opened(wanted, { at = 0, play = false } = {}) {
       if (branch) {
         const trunk = lanes[0];
         if (trunk === lane) throw new Error("a branch needs the run that it goes on from");
-        lane.store = new Store((await engine.ask("branch", { lane: lane.name, from: trunk.name, ...branch })).about);
+        lane.store = new Store(await branched(lane.name, trunk.name, branch));
       } else {
         lane.store = new Store(await engine.ask("open", { lane: lane.name, toml, rep }));
       }
@@ -202,6 +205,15 @@ async function opened(wanted, { at = 0, play = false } = {}) {
   }
 }
 
+/** Makes a branch, unless what it goes on with is too large. */
+async function branched(lane, from, { at, sets }) {
+  const { about } = await engine.ask("branch", { lane, from, at, sets });
+  const refused = refusal(about, state.hops_per_s);
+  if (!refused) return about;
+  await engine.ask("close", { lane });
+  throw new Error(refused);
+}
+
 /** Shows these runs in place of the others, and lets them go on. */
 async function put(lanes, at, play) {
   const names = lanes.map((lane) => lane.name);
@@ -209,6 +221,8 @@ async function put(lanes, at, play) {
   show(lanes, at, play);
   for (const { name } of gone) await engine.ask("close", { lane: name });
   await engine.run(names);
+  // They have begun: these may take a while.
+  for (const lane of lanes) fluid(lane);
 }
 
 function show(lanes, at, play) {
@@ -222,7 +236,6 @@ function show(lanes, at, play) {
   remember();
   draw();
   showPlaying();
-  for (const lane of lanes) fluid(lane);
   tomlEditor.text = lanes[0].toml;
   const listed = Object.keys(examples).find((name) => examples[name] === lanes[0].toml);
   $("example").value = listed?.replace(/\.toml$/, "") ?? "";
@@ -632,8 +645,7 @@ function branch() {
       if (!lane.store || lane.gone) throw new Error("run it again first");
       const from = { at, sets: [set] };
       const name = laneName();
-      const { about } = await engine.ask("branch", { lane: name, from: lane.name, ...from });
-      const store = new Store(about);
+      const store = new Store(await branched(name, lane.name, from));
       store.now = at;
       const label = `from ${shown(at)} s: ${set}`;
       const other = { name, toml: lane.toml, label, rep: lane.rep, branch: from, store, over: false, began: performance.now() };

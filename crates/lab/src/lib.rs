@@ -28,6 +28,9 @@ use crate::beside::Past;
 /// Copies of a run that are kept: when there are more, every other one goes.
 const MOST_KEPT: usize = 40;
 
+/// What a run's scenario is called in messages.
+const NAME: &str = "scenario.toml";
+
 /// Packets that may be on their way at once.
 const MOST_PACKETS: u32 = 1_000_000;
 
@@ -136,21 +139,20 @@ pub struct Lab {
 
 #[wasm_bindgen]
 impl Lab {
-    /// Replication `rep` of the scenario in `text`, at time zero, that records about `rows` values
-    /// of series at most.
+    /// Replication `rep` of the scenario in `text`, which messages call [`NAME`], at time zero, that
+    /// records about `rows` values of series at most.
     ///
     /// # Errors
     /// What is wrong with the scenario, with its line.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        file_name: &str,
         text: &str,
         sets: Vec<String>,
         files: &Files,
         rows: u32,
         rep: u32,
     ) -> Result<Lab, JsError> {
-        let (written, warnings) = read(file_name, text, &sets, files)?;
+        let (written, warnings) = read(NAME, text, &sets, files)?;
         let (scenario, budget) = about::probed(written, rows);
         let rep = u64::from(rep);
         let run = host::with(|| start_of(scenario, rep));
@@ -159,7 +161,7 @@ impl Lab {
         Ok(Lab { written, scenario, rep, past: None, warnings, budget, run, target, paused, kept })
     }
 
-    /// Reads a scenario as [`Lab::new`] does, and says what a run of it would be; runs nothing.
+    /// Reads the scenario in `file_name` as [`Lab::new`] does, and says what a run of it would be; runs nothing.
     ///
     /// # Errors
     /// As [`Lab::new`].
