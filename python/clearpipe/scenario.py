@@ -1229,12 +1229,21 @@ class HstcpProtocol(Model):
     """
     paced: bool | None = None
     """Does it pace, at 2 (slow start) and 1.2 windows per srtt?"""
+    preset: Literal["linux-2-6-22"] | None = None
+    """Named values of the parameters; other keys override them. linux-2-6-22: Linux's a(w) and b(w)
+    (net/ipv4/tcp_highspeed.c, 2.6.22 as today).
+    """
     recovery: (
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
     slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    table: bool | None = None
+    """Are a(w) and b(w) of the first row of appendix B's table whose window is not below w, b
+    rounded down to 256ths (Linux's tcp_highspeed.c)? The ends of the line are then the RFC's,
+    whatever the other parameters say.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

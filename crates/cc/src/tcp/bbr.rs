@@ -31,6 +31,8 @@
 //! - D8: an ACK that delivers nothing sets the window as any other does: losses come off, recovery
 //!   begins or ends, the target caps it. Linux (bbr_set_cwnd) leaves the window as it is, but for
 //!   ProbeRTT's.
+//! - D9: no handshake, so RTprop begins with the RTT of the first packet. Linux has the handshake's
+//!   (bbr_init), which in a queue that is filling is less, and keeps it for ten seconds.
 
 use core::fmt;
 

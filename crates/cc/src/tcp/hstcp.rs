@@ -14,13 +14,15 @@
 //!
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: a(w) and b(w) are the formulas of section 5, not the whole numbers of the table in
-//!   appendix B; they are computed at whole packets, when those change.
+//!   appendix B; they are computed at whole packets, when those change. With `table = true` they
+//!   are that table's as Linux reads it, in the row at or above the window and not below: from 39
+//!   to 118 packets a loss takes 0.4375 and a(w) is 2, up to twice the formula's.
 //! - D2: with the RFC's own ends of the line p(w) is its rounded 0.078/w^1.2, from which appendix B
 //!   is; unrounded, low_p*(w/low_window)^(1/S) would be 0.8 % (at 38 packets) to 2.5 % (at 83,000)
 //!   more. For other ends it is that.
 //! - D3: above High_Window the formulas go on (b falls below High_Decrease).
 
-use units::math::{ln, pow};
+use units::math::{floor, ln, pow};
 
 use crate::roles::{Ack, Loss, SenderContext, Variable};
 use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, in_use, window_params};
@@ -38,8 +40,28 @@ window_params! {
         high_p: f64 = 1e-7 => (1e-12, 1e-5);
         /// High_Decrease, b(w) at High_Window (section 5).
         high_decrease: f64 = 0.1 => (0.01, 0.5);
+        /// Are a(w) and b(w) of the first row of appendix B's table whose window is not below w, b
+        /// rounded down to 256ths (Linux's tcp_highspeed.c)? The ends of the line are then the
+        /// RFC's, whatever the other parameters say.
+        table: bool = false;
+    }
+    presets {
+        /// Linux's a(w) and b(w) (net/ipv4/tcp_highspeed.c, 2.6.22 as today).
+        "linux-2-6-22" { table = Flag(true) }
     }
 }
+
+/// Appendix B's windows [packets]; row n, from 1, has a(w) = n.
+#[rustfmt::skip]
+const ROWS: [f64; 72] = [
+    38.0, 118.0, 221.0, 347.0, 495.0, 663.0, 851.0, 1058.0, 1284.0, 1529.0, 1793.0, 2076.0,
+    2378.0, 2699.0, 3039.0, 3399.0, 3778.0, 4177.0, 4596.0, 5036.0, 5497.0, 5979.0, 6483.0,
+    7009.0, 7558.0, 8130.0, 8726.0, 9346.0, 9991.0, 10661.0, 11358.0, 12082.0, 12834.0, 13614.0,
+    14424.0, 15265.0, 16137.0, 17042.0, 17981.0, 18955.0, 19965.0, 21013.0, 22101.0, 23230.0,
+    24402.0, 25618.0, 26881.0, 28193.0, 29557.0, 30975.0, 32450.0, 33986.0, 35586.0, 37253.0,
+    38992.0, 40808.0, 42707.0, 44694.0, 46776.0, 48961.0, 51258.0, 53677.0, 56230.0, 58932.0,
+    61799.0, 64851.0, 68113.0, 71617.0, 75401.0, 79517.0, 84035.0, 89053.0,
+];
 
 /// The end host's part.
 pub type HstcpSender = Window<Hstcp>;
@@ -54,6 +76,8 @@ pub struct Hstcp {
     p_slope: f64,
     /// Slope of b over ln w.
     b_slope: f64,
+    /// Are a and b of the table's rows?
+    table: bool,
     /// The whole packets that `a` and `b` are of.
     at: f64,
     /// a(w) [packets per RTT].
@@ -65,16 +89,25 @@ pub struct Hstcp {
 impl Hstcp {
     /// Section 5: a and b at `w` packets.
     fn look_up(&mut self, w: f64) {
-        let w = units::math::floor(w);
+        let w = floor(w);
         if w == self.at {
             return;
         }
         (self.at, self.a, self.b) = (w, 1.0, 0.5);
-        if w > self.low_window {
+        if self.table {
+            let row = ROWS.partition_point(|&first| first < w).min(ROWS.len() - 1);
+            self.a = row as f64 + 1.0;
+            self.b = floor(256.0 * self.decrease_of(ROWS[row])) / 256.0;
+        } else if w > self.low_window {
             let p = self.scale * pow(w, self.p_slope);
-            self.b = (0.5 + self.b_slope * (ln(w) - ln(self.low_window))).max(0.01);
+            self.b = self.decrease_of(w).max(0.01);
             self.a = (w * w * p * 2.0 * self.b / (2.0 - self.b)).max(1.0);
         }
+    }
+
+    /// Section 5: b at `w` packets.
+    fn decrease_of(&self, w: f64) -> f64 {
+        0.5 + self.b_slope * (ln(w) - ln(self.low_window))
     }
 }
 
@@ -90,6 +123,8 @@ impl Avoidance for Hstcp {
     ];
 
     fn new(params: &HstcpParams, _: &SenderContext) -> Hstcp {
+        let rfc = HstcpParams { table: true, ..HstcpParams::default() };
+        let params = if params.table { &rfc } else { params };
         let span = ln(params.high_window) - ln(params.low_window);
         let slope = |rise: f64| if span > 0.0 { rise / span } else { 0.0 };
         let ends = |p: &HstcpParams| [p.low_window, p.high_window, p.low_p, p.high_p];
@@ -104,6 +139,7 @@ impl Avoidance for Hstcp {
             scale,
             p_slope,
             b_slope: slope(params.high_decrease - 0.5),
+            table: params.table,
             at: 0.0,
             a: 1.0,
             b: 0.5,
@@ -189,6 +225,46 @@ mod tests {
         for (w, more) in [(100.0, 1.0105), (1000.0, 1.0155), (83_000.0, 1.0252)] {
             let ratio = a(38.000_01, w) / a(38.0, w);
             assert!((ratio - more).abs() < 2e-4, "{w}: {ratio}");
+        }
+    }
+
+    /// Appendix B's program: a row where a(w) is more than one above the last row's.
+    #[test]
+    fn the_rows_are_those_of_appendix_b() {
+        let a = |w: f64| {
+            let b = (0.1 - 0.5) * (ln(w) - ln(38.0)) / (ln(83_000.0) - ln(38.0)) + 0.5;
+            w * w * 2.0 * b / ((2.0 - b) * pow(w, 1.2) * 12.8)
+        };
+        let (mut rows, mut last) = (ROWS.iter().copied(), 1.0);
+        assert_eq!(rows.next(), Some(38.0));
+        for w in (39..=89_053).map(f64::from) {
+            if a(w) > last + 1.0 {
+                assert_eq!(rows.next(), Some(w));
+                last = a(w);
+            }
+        }
+        assert_eq!(rows.next(), None);
+    }
+
+    /// Linux's table: the row of 118 packets has 2 and 112/256, that of 221 has 3 and 104/256, and
+    /// each holds up to its window; above the last, 89053, there is no other.
+    #[test]
+    fn linux_reads_the_row_above_the_window() {
+        let params = HstcpParams { table: true, ..HstcpParams::default() };
+        let mut hstcp = Hstcp::new(&params, &sender_context(2.0));
+        for (w, a, b) in [
+            (1.0, 1.0, 128.0),
+            (38.0, 1.0, 128.0),
+            (39.0, 2.0, 112.0),
+            (118.9, 2.0, 112.0),
+            (119.0, 3.0, 104.0),
+            (1058.0, 8.0, 83.0),
+            (10_000.0, 30.0, 52.0),
+            (84_036.0, 72.0, 24.0),
+            (1e6, 72.0, 24.0),
+        ] {
+            hstcp.look_up(w);
+            assert_eq!((hstcp.a, hstcp.b), (a, b / 256.0), "{w}");
         }
     }
 

@@ -11,7 +11,8 @@
 //!   a sender that paces does so); it is kept over an idle time (RFC 5681 section 4.1 restarts from
 //!   the initial window, RFC 7661 lets it decay).
 //! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is;
-//!   a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would).
+//!   a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would). The
+//!   window falls at once, where Linux takes it down over a round trip (PRR in CWR).
 //! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full,
 //!   FlightSize where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left
 //!   unused. Reno keeps to the letter, which costs it the fraction of a packet, but for the timer

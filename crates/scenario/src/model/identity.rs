@@ -120,7 +120,7 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 
 /// Parameters that came after runs had been named, each with the default that does what those runs
 /// did. Where it has that it is not said, so that their names stand.
-const LATER: [(&str, Value); 1] = [("ect1", Value::Flag(false))];
+const LATER: [(&str, Value); 2] = [("ect1", Value::Flag(false)), ("table", Value::Flag(false))];
 
 fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
     if LATER.contains(&(spec.name, value)) {
