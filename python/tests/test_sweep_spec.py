@@ -236,3 +236,21 @@ def test_a_wrong_scenario_is_the_scenarios_error(tmp_path: Path) -> None:
     file.write_text(BASE.replace('"10Mbps"', '"10"') + f"[sweep]\n{AXIS}", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"sweep\.toml:\d+: topology\.rate"):
         load(file)
+
+
+@pytest.mark.parametrize("reps", [0, -1, 10**9])
+def test_replications_from_python_have_the_bounds_of_the_file(tmp_path: Path, reps: int) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(f"{BASE}\n[sweep]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"reps: {reps}: expected a whole number from 1 to"):
+        load(file, reps=reps)
+
+
+@pytest.mark.parametrize("key", ["sweep.reps", "plot.x", '"sweep".reps'])
+def test_what_a_sweep_would_not_hear_of_is_refused(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(f"{BASE}\n[sweep]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"--set .* are read from the file"):
+        load(file, sets=[f"{key}=2"])
+    with pytest.raises(ConfigError, match="cannot vary: it is no key of a single run"):
+        read(tmp_path, f"[sweep]\nvary.'{key}' = [1, 2]\n")

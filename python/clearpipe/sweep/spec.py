@@ -177,6 +177,9 @@ def parse(
     # The scenario reader has checked the syntax.
     document = tomllib.loads(source.text)
     reader = _Reader(source.name, document)
+    for one in filter(_of_sweep, sets):
+        text = "[sweep] and [plot] are read from the file; --reps and --until are options"
+        raise ConfigError(f"--set {one}: {text}", file=source.name, key=one.partition("=")[0])
     used = base["seed"] if seed is None else seed
     api.check_engine(engine)
     if engine == "linux":
@@ -186,12 +189,18 @@ def parse(
     spec = reader.spec(plain)
     changes: dict[str, Any] = {}
     if reps is not None:
+        reader.count(reps, "reps")
         changes |= {"reps": reps, "until": None}
     if until is not None:
         changes["until"] = stopping.parse(until, spec.until)
     spec = replace(spec, **changes)
     spec.check_metrics()
     return spec
+
+
+def _of_sweep(key: str) -> bool:
+    """Is it a key of the sweep itself or of its figures?"""
+    return re.match(r"""\s*["']?(sweep|plot)["']?\s*[.=]""", f"{key}=") is not None
 
 
 class _Reader:
@@ -352,6 +361,8 @@ class _Reader:
             if "seed" in axis.keys:
                 text = "it is one for the whole sweep (--seed), and replications differ by `reps`"
                 raise self.fail("sweep", f"the seed cannot vary: {text}")
+            for key in filter(_of_sweep, axis.keys):
+                raise self.fail("sweep", f"{key} cannot vary: it is no key of a single run")
 
     # Points.
 
