@@ -544,6 +544,8 @@ def test_what_holds_as_printed_is_sure_by_the_printed_bound() -> None:
         (0.999999, 1.000001, "0.999999 to 1.000001"),
         (1.087499999, 1.087500001, "= 1.0875"),
         (0.0, 1 - 1e-9, "0 to 1"),
+        # Not even seven digits are enough for a hundredth of the width.
+        (1.2345678, 1.2345698, "1.234568 to 1.23457"),
         (1 / 3, math.inf, "≥ 0.3333"),
         (-math.inf, 0.00005, "≤ 0.00005"),
     ],

@@ -441,6 +441,8 @@ def bound(value: float, width: float) -> str:
                 width / 100, 1e-12 * abs(value)
             ):
                 return units.number(value, digits)
+        if width > 0:
+            return units.number(value, 7)
     return number(value)
 
 
