@@ -213,6 +213,10 @@ def run(  # noqa: PLR0913 - one for each option
     used = _engine(engine)
     check_watch(watch, engine)
     check_figure(figure)
+    if report:
+        from clearpipe.report import lab
+
+        lab.address()
     (first,), warnings = batch.plan(file, set_ or [], seed, (rep or 0,), used)
     wanted = _until(until, first)
     several = reps is not None or wanted is not None

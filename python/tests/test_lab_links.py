@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import clearpipe as cp
 from clearpipe import examples, report, sweep
+from clearpipe.cli import app
 from clearpipe.errors import ConfigError
 from clearpipe.report import lab
 from clearpipe.report.lab import Lane
@@ -243,3 +245,15 @@ def test_a_sweep_is_linked_only_with_files_that_the_lab_has(tmp_path: Path) -> N
     )
     file.write_text(varied, "utf-8")
     assert swept(file) is None
+
+
+@pytest.mark.parametrize("words", [["run", "xcp-fig10", "--report"], ["reproduce", "vcp:thm3"]])
+def test_a_wrong_place_of_the_lab_is_refused_before_anything_runs(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(lab.VARIABLE, "javascript:alert(1)")
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 3
+    assert "CLEARPIPE_LAB: 'javascript:alert(1)'" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -119,6 +119,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
     """
     from clearpipe import style
     from clearpipe.errors import UnsupportedError
+    from clearpipe.report import lab
     from clearpipe.reproduce import data, work
     from clearpipe.sweep.runner import Options
     from clearpipe.sweep.store import Store
@@ -147,6 +148,7 @@ def reproduce(  # noqa: PLR0913 - one for each option
     _check_linux(job, figures)
     if readings and (only or shard):
         raise typer.BadParameter("--readings cannot be combined with --only or --shard")
+    lab.address()
     missing = 0 if no_run else _run(job, figures)
     if part is not None:
         return
