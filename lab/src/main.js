@@ -760,6 +760,7 @@ async function fromLink() {
     tab(controller !== undefined ? "tab-own" : "tab-knobs");
     return await open(runs, { at });
   } catch (error) {
+    if (location.hash.slice(1) !== fragment) return true;
     complain(`This link cannot be opened: ${error.message}`);
     return false;
   }
