@@ -126,6 +126,11 @@ impl Arrivals {
         }
     }
 
+    /// Flows that come from now on are traced.
+    pub fn trace(&mut self) {
+        self.groups.iter_mut().for_each(|group| group.mould.trace());
+    }
+
     /// No flow has come yet. `first_access` says where each group's access hops begin.
     pub fn new(scenario: &Scenario, first_access: &[u32], draw: Draw) -> Arrivals {
         let mut arrivals = Arrivals::default();

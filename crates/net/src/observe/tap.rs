@@ -78,6 +78,7 @@ impl World {
         self.taps.tracing = recorder.traces();
         if self.taps.tracing {
             self.sources.iter_mut().for_each(|source| hold_source(source, false));
+            self.arrivals.trace();
         }
         self.taps.recorder = Some(Box::new(recorder));
     }

@@ -8,6 +8,7 @@ use scenario::{
 };
 use units::{Rate, Span, Time};
 
+use crate::flow::relays;
 use crate::link::line as link;
 use crate::observe::probe::{self, Ends};
 use crate::world::build::{self, Draw};
@@ -192,9 +193,10 @@ fn change_probes(world: &mut World, new: &Scenario, at: Time) {
         if group >= new.groups.len() {
             continue; // a macro-flow
         }
-        hold_source(source, !probe::watches_source(new, group));
+        let (relayed, relays) = relays::ends(new, group);
+        hold_source(source, !probe::watches_source(new, group) && !relayed && !relays);
         let at_once = new.transport.delayed_ack.is_none();
-        hold_sink(sink, at_once || sink.reports);
+        hold_sink(sink, (at_once || sink.reports) && !relayed);
     }
     let ends = Ends { sources: &world.sources, sinks: &world.sinks };
     world.probes.change(new, at, &world.links, ends);

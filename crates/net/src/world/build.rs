@@ -372,6 +372,11 @@ impl Mould {
         self.source_prompt = !probe::watches_source(scenario, group) && !relayed && !relays;
     }
 
+    /// Flows are traced: what happens to a source that is prompt would not be seen.
+    pub fn trace(&mut self) {
+        self.source_prompt = false;
+    }
+
     /// The receiver that chooses what to acknowledge, if the protocol has one.
     pub fn reporter(&self) -> Option<AnyReporter> {
         let Mould { packet_bytes, initial_window, .. } = *self;

@@ -465,6 +465,21 @@ fn stops_starts_buffers_and_probes_may_change() {
     assert!(queue.iter().filter(|row| row.0 > 7.0).all(|row| row.1 * 40.0 <= 20_000.0));
 }
 
+/// A proxy's two ends know of each other beyond a branch that samples at other times: the packets
+/// are those of the run without it.
+#[test]
+fn proxies_stay_proxies_where_a_branch_samples_otherwise() {
+    let keys = ["duration=8s", "warmup=0s", "flows.in.count=2", "flows.sat.count=2"];
+    let keys = [&keys[..], &["flows.out.count=2", "flows.out.relay_buffer=20pkt"]].concat();
+    let base = common::example("satellite-pep", &keys);
+    let every = |ms| probing(base.clone(), &[Series::Cwnd], Every::Span(Span::from_millis(ms)));
+    let plain = common::run(&base, 1, 0);
+    let other = to_end(paused(&every(1), 4.0).branch(&every(3)).expect("allowed"));
+    assert!(other.complete);
+    assert_eq!(other.fingerprint, plain.fingerprint);
+    assert_eq!(other.tables.flows, plain.tables.flows);
+}
+
 #[test]
 fn the_past_stays_as_it_was() {
     let base = base("sack-red", &["duration=5s", "warmup=1s"]);

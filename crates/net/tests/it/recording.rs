@@ -247,6 +247,41 @@ fn a_trace_shows_windows_and_rtts_and_no_value_twice() {
     }
 }
 
+/// Of two transfers that arrive, of seven packets each, one, two and four leave in three rounds; an
+/// ACK adds one to the window while that is full, as it is no longer after the third round's first.
+/// A sample, which hosts are run ahead to, does not change what is seen.
+#[test]
+fn a_trace_shows_flows_that_arrive() {
+    let text = "duration = \"4s\"\n\
+        [links.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\nowd = \"10ms\"\nduplex = true\n\
+        [flows.web]\nprotocol = \"reno\"\nfrom = \"a\"\nto = \"b\"\ncount = 2\n\
+        arrivals = \"every(1s)\"\nsize = \"7kB\"\naccess_owd = \"0s\"\naccess_rate = \"80Mbps\"\n";
+    let sampled = "[probe]\nseries = [\"cwnd\"]\nevery = \"3ms\"\n";
+    // 0.1 + 1 + 10 + 0.1 ms there, and the ACK a twenty-fifth of the 1.2 ms and 10 ms back.
+    let round = 11_200_000 + 10_048_000;
+    let after = [round, 2 * round, 2 * round + 1_000_000, 3 * round]; // [ns]
+    for text in [text.to_owned(), format!("{text}{sampled}")] {
+        let whole = record(&common::scenario(&text), Window::ALL, u64::MAX);
+        let cwnd = tracks(&whole.trace).into_iter().filter(|track| track.0.ends_with(" cwnd"));
+        let cwnd: Vec<u64> = cwnd.map(|track| track.1).collect();
+        let seen: Vec<(u64, f64)> = whole
+            .trace
+            .packet
+            .iter()
+            .filter_map(|packet| Some((packet.timestamp?, packet.track_event.as_ref()?)))
+            .filter(|(_, event)| cwnd.contains(&event.track_uuid.unwrap()))
+            .map(|(t, event)| (t, event.double_counter_value.unwrap()))
+            .collect();
+        let starts = whole.outcome.tables.transfers.expect("flows arrive").start_s;
+        assert_eq!(starts.len(), 2);
+        let expected = starts.iter().flat_map(|start| {
+            let times = after.map(|after| (start * 1e9).round() as u64 + after);
+            times.into_iter().zip([2.0, 3.0, 4.0, 5.0])
+        });
+        assert_eq!(seen, expected.collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn a_window_is_a_part_of_the_whole() {
     let (_, scenario) = scenarios().swap_remove(1);
