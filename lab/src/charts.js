@@ -10,6 +10,7 @@ const UNITS = [
   [/_bytes$/, "kB", 1e-3],
   [/_s$/, "ms", 1e3],
   [/_ratio$/, "", 1],
+  [/^router_(phi|h)$/, "kB", 1e-3],
 ];
 
 export function unit(name) {
@@ -28,7 +29,17 @@ const WORDS = {
   srtt_s: "Smoothed RTT",
   utilization_ratio: "Utilization, mean of 4 RTTs",
   drops_pkts: "Drops in each sample",
+  router_phi: "φ, the change that the router wants",
+  router_h: "h, what the router shuffles",
+  router_rho: "Load factor ρ",
+  router_avg: "The router's average of its queue",
+  router_p_b: "p_b, the router's probability of a drop",
+  sender_mode: "Mode of senders",
+  sender_lf: "Load factor of senders, lf",
 };
+
+/** Whole numbers that stand for something: the curves of several flows lie on each other. */
+const CODES = /^sender_(mode|code|lf)$/;
 
 /** What a series is called on the page. */
 export function title(name) {
@@ -42,7 +53,25 @@ export function shown(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
   if (size >= 1000 && size < 1e7) return String(+value.toPrecision(4));
+  // What rounding leaves of 0.
+  if (size < 1e-9) return "0";
   return size >= 1e7 || (size > 0 && size < 0.01) ? value.toPrecision(3) : String(+value.toFixed(2));
+}
+
+/** A number with its unit. */
+export function amount(value, text) {
+  const number = shown(value);
+  return `${number} ${number === "1" && text === "packets" ? "packet" : text}`.trim();
+}
+
+/** A number at an axis: 12 k rather than 1.2e4. */
+function tick(value) {
+  const size = Math.abs(value);
+  if (size >= 1e-3 && size < 1e4) return String(+value.toPrecision(4));
+  for (const [factor, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (size >= factor) return `${+(value / factor).toPrecision(4)} ${letter}`;
+  }
+  return size < 1e-9 ? "0" : value.toExponential(0);
 }
 
 export class Chart {
@@ -98,9 +127,9 @@ export class Chart {
         scales: { x: { time: false, range: () => [0, store.about.duration_s] }, y: { range: (_, low, high) => this.#range(low, high) } },
         axes: [
           { ...axis, size: 28, values: (_, all) => all.map((t) => `${+t.toPrecision(6)} s`) },
-          { ...axis, size: 54, values: (_, all) => all.map((v) => (Math.abs(v) >= 1e4 ? v.toExponential(0) : String(+v.toPrecision(4)))) },
+          { ...axis, size: 54, values: (_, all) => all.map(tick) },
         ],
-        series: [{}, ...ids.map((id) => curve(color(id))), ...first.map(() => curve(css("--ink"), [6, 4]))],
+        series: [{}, ...ids.map((id, i) => curve(color(id), i > 0 && flows && CODES.test(name) ? [8 / i, 8] : undefined)), ...first.map(() => curve(css("--ink"), [6, 4]))],
         hooks: { draw: [(plot) => this.#line(plot)] },
       },
       this.#data(),
@@ -115,8 +144,10 @@ export class Chart {
 
   #range(low, high) {
     const top = this.top?.() ?? high;
-    const most = Math.max(high ?? 1, top ?? 1, 1e-9);
-    return [Math.min(low ?? 0, 0), most * 1.05];
+    const most = Math.max(high ?? 0, top ?? 0);
+    const least = (low ?? 0) < -1e-9 ? low : 0;
+    // Nothing but zeros: an axis up to 1.
+    return [least, most > 1e-9 ? most * 1.05 : least < 0 ? 0 : 1];
   }
 
   #size() {
@@ -160,13 +191,13 @@ export class Chart {
     const { text } = unit(this.#name);
     const all = this.#ids.map((id) => store.mean(this.#name, id, this.#playhead, this.#width)).filter((v) => v !== null);
     const scaled = all.map((value) => value * this.#scale);
-    const said =
+    const ends = [Math.min(...scaled), Math.max(...scaled)];
+    const words =
       scaled.length === 0
         ? "no value yet"
-        : scaled.length === 1
-          ? `${shown(scaled[0])} ${text}`
-          : `${shown(Math.min(...scaled))} to ${shown(Math.max(...scaled))} ${text}`;
-    const words = said.trim();
+        : shown(ends[0]) === shown(ends[1])
+          ? amount(ends[0], text)
+          : `${shown(ends[0])} to ${amount(ends[1], text)}`;
     if (this.caption.textContent !== words) this.caption.textContent = words;
   }
 

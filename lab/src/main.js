@@ -1,5 +1,5 @@
 // The page: what is set up, what plays, and what it shows.
-import { Chart, css, groupOf, shown, title, unit } from "./charts.js";
+import { amount, Chart, css, groupOf, shown, title, unit } from "./charts.js";
 import { editor } from "./editor.js";
 import { Engine, trusted } from "./engine.js";
 import { guide } from "./guide.js";
@@ -280,7 +280,8 @@ async function fluid(lane) {
 
 /** What else there is to say of a lane. */
 function notes(lane) {
-  const all = [...lane.store.about.warnings.map((text) => `Note: ${text}.`), lane.fluid?.said, lane.unseen];
+  const model = lane.fluid?.series.size > 0 ? "It solves equations for mean rates and queues and has no packets: compare trends, not bursts." : "";
+  const all = [...lane.store.about.warnings.map((text) => `Note: ${text}.`), lane.fluid?.said, model, lane.unseen];
   lane.notes.replaceChildren(...all.filter(Boolean).map((textContent) => make("p", { className: "hint", textContent })));
 }
 
@@ -387,12 +388,14 @@ function numbers(lane) {
   const link = result.links[shownLinks(lane)[0]];
   if (link) {
     rows.push(
-      `${link.name}: utilization ${shown(link.utilization_ratio)}, mean queue ${shown(link.queue_mean_pkts)} packets ` +
-        `(longest ${link.queue_max_pkts}), ${link.drops_pkts} of ${link.arrivals_pkts} packets dropped, ${link.marks_pkts} marked`,
+      `${link.name}: utilization ${shown(link.utilization_ratio)}, mean queue ${amount(link.queue_mean_pkts, "packets")} ` +
+        `(longest ${link.queue_max_pkts}), ${link.drops_pkts} of ${link.arrivals_pkts} packets dropped ` +
+        `(${link.total_drops_pkts} in the whole run), ${link.marks_pkts} marked`,
     );
   }
   for (const group of result.summary.groups ?? []) {
-    const each = group.goodput_bps ? `, ${shown(group.goodput_bps.mean / 1e6)} Mbit/s each` : "";
+    const [least, mean, most] = ["min", "mean", "max"].map((key) => shown(group.goodput_bps?.[key] / 1e6));
+    const each = !group.goodput_bps ? "" : group.flows === 1 ? `, ${mean} Mbit/s` : `, ${mean} Mbit/s on average (${least} to ${most})`;
     const jain = group.jain_index_ratio !== null && group.flows > 1 ? `, Jain's index ${shown(group.jain_index_ratio)}` : "";
     rows.push(`${group.group}: ${group.flows} ${group.flows === 1 ? "flow" : "flows"} of ${group.protocol}${each}${jain}`);
   }
@@ -496,8 +499,10 @@ function words() {
     const queue = store.at("queue_pkts", link, state.playhead);
     const busy = store.at("utilization_ratio", link, state.playhead);
     const load = store.at("router_rho", link, state.playhead);
-    const loaded = load === null ? "" : `, load factor ${shown(load)}`;
-    const text = `${store.about.links[link].name}: ${shown(queue)} packets wait, ${busy === null ? "–" : Math.round(100 * busy)} % busy${loaded}`;
+    const loaded = load === null ? "" : `; load factor ${shown(load)} when the router last measured it`;
+    const wait = shown(queue) === "1" ? "1 packet waits" : `${shown(queue)} packets wait`;
+    const used = `${busy === null ? "–" : Math.round(100 * busy)} % busy in the last ${shown(store.every * 1000)} ms`;
+    const text = `${store.about.links[link].name}: ${wait}, ${used}${loaded}`;
     if (lane.now.textContent !== text) lane.now.textContent = text;
     const header = headerOf(lane, link);
     if (header !== null && lane.header.textContent !== header) lane.header.textContent = header;
@@ -578,7 +583,7 @@ async function nextPacket() {
   draw();
   lane.network.mark(found);
   const entries = [
-    ["leaves", `${packet.t.toFixed(6)} s on ${packet.link}, ${packet.waiting} packets wait behind it`],
+    ["leaves", `${packet.t.toFixed(6)} s on ${packet.link}, ${packet.waiting === 1 ? "1 packet waits" : `${packet.waiting} packets wait`} behind it`],
     ["flow", `${packet.flow} (${packet.group}), ${packet.kind} ${packet.seq}${packet.again ? ", sent again" : ""}, ${packet.size} bytes`],
     ["ECN bits", packet.ecn.toString(2).padStart(2, "0")],
     ...packet.fields.map(({ name, value, unit: of, doc }) => [name, `${shown(value)} ${of}${doc ? `: ${doc}` : ""}`]),
@@ -760,6 +765,7 @@ async function fromLink() {
     tab(controller !== undefined ? "tab-own" : "tab-knobs");
     return await open(runs, { at });
   } catch (error) {
+    if (location.hash.slice(1) !== fragment) return true;
     complain(`This link cannot be opened: ${error.message}`);
     return false;
   }

@@ -50,13 +50,15 @@ export async function unpack(fragment) {
   const good = lanes.filter((lane) => text(lane?.toml) && text(lane.label, 60));
   if (good.length === 0) throw new Error("it has no scenario");
   const options = (sets) => Array.isArray(sets) && sets.length <= 100 && sets.every((one) => text(one, 500));
+  // Without its options a run is another one.
+  if (good.some(({ sets }) => sets !== undefined && !options(sets))) throw new Error("it has options of a wrong form");
   const branch = ({ at, sets }) => (number(at) && options(sets) ? { at, sets } : undefined);
   return {
     lanes: good.map(({ toml, label, branch: from, sets, rep }) => ({
       toml,
       label,
       branch: from ? branch(from) : undefined,
-      sets: options(sets) ? sets : [],
+      sets: sets ?? [],
       rep: number(rep) && rep < 2 ** 32 ? Math.floor(rep) : 0,
     })),
     at: number(state.at) ? state.at : 0,

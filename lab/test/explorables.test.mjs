@@ -33,9 +33,13 @@ function valueOf({ result, series }, path) {
   if (kind === "series") {
     const rows = series.get(`${name}.${rest[0]}`);
     assert.ok(rows, `no ${path}`);
-    const [what, from = 0] = rest[1].split("@");
-    const all = rows.filter(({ t }) => t >= Number(from)).map(({ value }) => value);
-    return { max: Math.max(...all), min: Math.min(...all), last: all.at(-1) }[what];
+    // `max@2` is from 2 s on, `max@2-4.5` up to 4.5 s; numbers may have a point, so the path's rest is one.
+    const [what, span = "0"] = rest.slice(1).join(".").split("@");
+    const [from, to = Infinity] = span.split("-").map(Number);
+    const all = rows.filter(({ t }) => t >= from && t <= to).map(({ value }) => value);
+    assert.ok(all.length > 0, `nothing in ${path}`);
+    const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+    return { max: Math.max(...all), min: Math.min(...all), last: all.at(-1), mean }[what];
   }
   const rows = kind === "links" ? result.links : result.summary.groups;
   const row = rows.find((one) => one.name === name || one.group === name);
@@ -47,7 +51,13 @@ test("there are ten, each data alone, with all that a lesson has", () => {
   for (const one of explorables) {
     assert.deepEqual(JSON.parse(JSON.stringify(one)), one, one.id);
     assert.ok(one.charts.length === 4 && one.facts.length > 0 && one.why.length > 0 && one.where, one.id);
-    assert.ok(one.ask.options[one.ask.right], one.id);
+    assert.ok(one.ask.options[one.ask.right] && one.ask.hint, one.id);
+    // What the network is called in words is what the scenario has, unless it is what changes.
+    const changes = one.change.choices.flatMap(({ sets }) => Object.keys(sets));
+    for (const [key, unit] of [["rate", "Mbit/s"], ["rtt", "ms"]]) {
+      const [, amount] = new RegExp(`^${key} = "([0-9.]+)`, "m").exec(one.toml);
+      if (!changes.includes(`topology.${key}`)) assert.match(one.setup, new RegExp(`\\b${amount} ${unit}`), one.id);
+    }
   }
 });
 

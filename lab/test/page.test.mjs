@@ -228,12 +228,36 @@ check("an explorable from beginning to end", async (open) => {
   assert.match(await page.locator(".numbers").textContent(), /utilization 1,/);
   assert.equal(await page.locator("#guide-why").isVisible(), false);
   await page.getByLabel("half the BDP").check();
-  assert.match(await page.locator("#guide-verdict").textContent(), /Not quite/);
+  assert.match(await page.locator("#guide-verdict").textContent(), /^Not quite\. Look for the smallest buffer/);
   await page.getByLabel("one BDP", { exact: true }).check();
   assert.match(await page.locator("#guide-verdict").textContent(), /^Right/);
   assert.match(await page.locator("#guide-why").textContent(), /B ≥ C·T/);
   await page.locator("#guide-next").click();
   assert.match(await page.locator(".question").textContent(), /slow start lose/);
+  // Whoever reads on begins at the top.
+  assert.equal(await page.evaluate(() => document.activeElement.className), "question");
+  const { top, bottom } = await page.locator("#explorable").evaluate((one) => one.getBoundingClientRect());
+  assert.ok(top >= 0 && bottom <= 900, `${top} to ${bottom}`);
+});
+
+check("two choices of an explorable stand side by side, and a new run takes a wrong answer back", async (open) => {
+  const page = await open("#explore-xcp");
+  await ready(page);
+  const [first] = await fingerprints(page);
+  await page.getByLabel("neither: it waits for a loss").check();
+  assert.match(await page.locator("#guide-verdict").textContent(), /^Not quite\. Look at φ/);
+  await page.locator("#guide-beside").selectOption("1");
+  await page.waitForFunction(() => document.querySelectorAll(".fingerprint").length === 2);
+  const both = await fingerprints(page);
+  assert.equal(both[0], first);
+  assert.notEqual(both[1], first);
+  assert.equal(await page.locator("#guide-verdict").textContent(), "");
+  assert.deepEqual(await page.locator("#guide-see b").allTextContents(), (await page.locator(".lane h2").allTextContents()).map((label) => `${label}: `));
+  await page.locator("#guide-beside").selectOption("");
+  await page.waitForFunction(() => document.querySelectorAll(".fingerprint").length === 1);
+  // Symbols below the line are elements; what a text says is never markup.
+  await page.getByLabel("the fairness controller").check();
+  assert.deepEqual(await page.locator(".equation p").nth(3).locator("sub").allTextContents(), ["feedback", "i", "i"]);
 });
 
 check("a controller of one's own races CUBIC and XCP, and reaches nothing", async (open, t) => {

@@ -34,7 +34,7 @@ def told(path: tuple[str, ...]) -> str:
 
 def context(command: Any, path: tuple[str, ...]) -> Any:
     name = " ".join(("clearpipe", *path))
-    return typer.Context(command, info_name=name, terminal_width=200, max_content_width=200)
+    return typer.Context(command, info_name=name, terminal_width=1000, max_content_width=1000)
 
 
 @pytest.mark.parametrize(("path", "command"), ALL, ids=[" ".join(path) for path, _ in ALL])
@@ -71,7 +71,7 @@ def test_bounds_and_defaults_are_in_words() -> None:
     assert "Usage: clearpipe reproduce [OPTIONS] [WHAT...]" in text
     assert "-j, --jobs N Runs at a time" in text
     shell = " ".join(told(("linux", "shell")).split())
-    assert "--loss P Packets lost on the line. [default: 0.0; 0.0 to 1.0]" in shell
+    assert "--loss P The probability of a random loss. [default: 0.0; 0.0 to 1.0]" in shell
 
 
 def test_a_raw_metavar_is_found() -> None:

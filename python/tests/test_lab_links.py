@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 import clearpipe as cp
-from clearpipe import examples, report
+from clearpipe import examples, report, sweep
 from clearpipe.errors import ConfigError
 from clearpipe.report import lab
 from clearpipe.report.lab import Lane
+from clearpipe.sweep import results, study
+from clearpipe.sweep.store import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NODE = shutil.which("node")
@@ -155,8 +157,10 @@ def test_every_key_that_names_a_file_is_known() -> None:
             return {key}
         found = set()
         for name, inner in node.items():
-            if name == "properties":
-                found |= set().union(*(names(one, own) for own, one in inner.items()))
+            if name in ("properties", "patternProperties"):
+                # A sweep's keys are paths, and those of names patterns: `topology.trace`.
+                parts = [(own.rstrip("$").rpartition(".")[2], one) for own, one in inner.items()]
+                found |= set().union(*(names(one, own) for own, one in parts))
             else:
                 found |= names(inner, key)
         return found
@@ -175,3 +179,67 @@ def test_where_the_lab_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(lab.VARIABLE, "javascript:alert(1)")
     with pytest.raises(ConfigError, match=r"CLEARPIPE_LAB: 'javascript:.*https:// or file"):
         lab.address()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_stopped_run_has_no_link() -> None:
+    """The lab would go on to its end, which has another fingerprint."""
+    stopped = cp.run(examples.path("xcp-fig10"), set=["duration=1000s"], progress=lambda _: False)
+    assert stopped.meta["state"] == "partial"
+    assert lab.of_result(stopped) == ""
+
+
+def test_options_that_the_lab_would_not_read_are_refused() -> None:
+    """By Python before a link is made, and by the lab, which does not leave them out."""
+    for sets in (("seed=1",) * 101, ("name=" + "x" * 500,), ("name=" + "\U0001f6a6" * 250,)):
+        lane = Lane("schema = 1\n", "", sets)
+        assert lab.of([lane]) == ""
+        with pytest.raises(subprocess.CalledProcessError) as raised:
+            unpacked(lab.fragment([lane]))
+        assert "it has options of a wrong form" in raised.value.stderr
+    assert unpacked(lab.fragment([Lane("schema = 1\n", "", ("seed=1",) * 100)]))
+
+
+@pytest.mark.parametrize(
+    ("option", "can"),
+    [
+        ("topology.rtt=10ms", True),
+        ('topology.trace="cellular.trace"', True),
+        ("topology.trace=cellular.trace", True),
+        ("topology.trace=/etc/passwd", False),
+        ('topology.trace="../examples/cellular.trace"', False),
+        ('links.down."trace"="mine.trace"', False),
+        ('flows.a.protocol={ kind = "python", code = "mine.py:Mine" }', False),
+        ("protocols.mine.kind=python", False),
+        ('flows.a.size={ cdf = "mine.cdf" }', False),
+    ],
+)
+def test_options_ask_for_what_the_lab_has(option: str, can: bool) -> None:
+    assert lab.can_set(option) == can
+
+
+def swept(file: Path, *sets: str) -> Any:
+    spec = sweep.load(file, sets=sets)
+    return study.study(results.read(spec, Store(file.parent / "store")), [], file.parent)["lab"]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_sweep_is_linked_only_with_files_that_the_lab_has(tmp_path: Path) -> None:
+    text = examples.path("cellular-trace").read_text(encoding="utf-8")
+    file = tmp_path / "mine.toml"
+    file.write_text(f'{text}\n[sweep.vary]\n"links.down.owd" = ["20ms", "30ms"]\n', "utf-8")
+    trace = tmp_path / "cellular.trace"
+    shipped = (examples.FOLDER / trace.name).read_bytes()
+    trace.write_bytes(shipped)
+    assert swept(file)["of"] == [[['links.down.owd="20ms"'], ['links.down.owd="30ms"']]]
+    # The lab would take its own file of that name.
+    trace.write_bytes(b"1\n" + shipped)
+    assert swept(file) is None
+    trace.write_bytes(shipped)
+    (tmp_path / "other.trace").write_bytes(shipped)
+    assert swept(file, 'links.down.trace="other.trace"') is None
+    varied = text.replace(
+        "[links.", '[sweep.vary]\n"links.down.trace" = ["other.trace"]\n[links.', 1
+    )
+    file.write_text(varied, "utf-8")
+    assert swept(file) is None

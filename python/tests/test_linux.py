@@ -439,7 +439,7 @@ def test_each_way_has_its_own_rate(version: str, tmp_path: Path) -> None:
 def test_a_way_without_a_rate_is_exit_3() -> None:
     with pytest.raises(ConfigError, match="--down or --rate: the link needs a rate each way"):
         shell.scenario(shell.Link(None, "20ms", up="4Mbps"))
-    with pytest.raises(ConfigError, match="--rtt: 'soon' is no time"):
+    with pytest.raises(ConfigError, match="--rtt: 'soon' is not a time"):
         shell.scenario(shell.Link("4Mbps", "soon"))
 
 

@@ -161,6 +161,19 @@ def test_a_points_runs_are_linked_to_the_lab(swept: Path) -> None:
     assert len(again) == 3
 
 
+def test_a_points_key_is_stronger_than_an_option_in_its_link_too(tmp_path: Path) -> None:
+    options = ("sweep.toml", "--set", "topology.rtt=99ms")
+    write(tmp_path, SWEEP.replace("reps = 3", "reps = 1"))
+    call("sweep", "run", *options, "-q", cwd=tmp_path)
+    call("sweep", "report", *options, "--out", "out", "-q", cwd=tmp_path)
+    link, *_ = look(tmp_path / "out" / "report.html", LABS)["labs"]
+    (found,) = test_lab_links.unpacked(link.partition("#")[2])
+    (lane,) = found["lanes"]
+    again = cp.run(lane["toml"], set=lane["sets"], rep=lane["rep"])
+    rows = runs(tmp_path / "out", rtt="10ms", protocol="cubic")
+    assert again.fingerprint == rows[0]["fingerprint"]
+
+
 ROWS = """
   const rows = all("#points tbody tr");
   const drill = document.getElementById("drill");

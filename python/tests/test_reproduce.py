@@ -857,6 +857,45 @@ def test_settings_of_all_claims_of_a_figure_stand_once() -> None:
     assert publication._shared([]) == []
 
 
+def test_a_page_says_which_claims_were_judged_by_other_bounds(tmp_path: Path) -> None:
+    job = work.Job(Store(tmp_path / "store"), "quick")
+    done = [work.judge(job, data.chosen("vcp:thm3")[0])]
+    docs = tmp_path / "docs"
+    changed = "bounds, range or measure of"
+    assert changed not in publication.publish(done, docs).read_text()
+    assert changed not in (docs / "vcp.md").read_text()
+    # Published by a bound that is another today; what was judged stands as it was.
+    published = json.loads((docs / "vcp-thm3.json").read_text())
+    before = published["claims"][0]["parts"][0]
+    before["judged_by"] = "0" * 12
+    (docs / "vcp-thm3.json").write_text(json.dumps(published))
+    text = publication.publish([], docs).read_text()
+    assert f"The {changed} some claims have changed since they were judged" in text
+    assert "[vcp-thm3-c1](vcp.md#vcp-thm3-c1)" in text
+    section = (docs / "vcp.md").read_text().split('## <a id="vcp-thm3"></a>')[1]
+    assert f"The {changed} vcp-thm3-c1 have changed since: `clearpipe reproduce vcp:thm3" in section
+
+
+def test_what_decides_a_verdict_has_a_digest_and_words_do_not() -> None:
+    part = Assertion(measures=(Measure("utilization_ratio", lo=0.9),), tolerance="why", note="so")
+    assert replace(part, tolerance="otherwise", note="", says="it").digest == part.digest
+    others = [
+        replace(part, measures=(Measure("utilization_ratio", lo=0.8),)),
+        replace(part, measures=(Measure("utilization_ratio", lo=0.9, x=(1.0, 2.0)),)),
+        replace(part, hi=1.0),
+        replace(part, check="of"),
+        replace(part, reads="main"),
+    ]
+    assert len({one.digest for one in [part, *others]}) == 6
+
+
+def test_every_published_verdict_names_what_judged_it() -> None:
+    folder = Path(__file__).resolve().parents[2] / "docs/evidence/reproduction"
+    for path in folder.glob("*.json"):
+        for claim in json.loads(path.read_text())["claims"]:
+            assert all(part["judged_by"] for part in claim["parts"]), claim["id"]
+
+
 def test_a_page_leaves_out_verdicts_of_a_former_form(tmp_path: Path) -> None:
     job = work.Job(Store(tmp_path / "store"), "quick")
     former = {"claims": [{"id": "vcp-thm1-c1", "verdict": "holds"}], "scale": "full"}

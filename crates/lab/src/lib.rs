@@ -139,8 +139,8 @@ pub struct Lab {
 
 #[wasm_bindgen]
 impl Lab {
-    /// Replication `rep` of the scenario in `text`, which messages call [`NAME`], at time zero, that
-    /// records about `rows` values of series at most.
+    /// Replication `rep` of the scenario in `text`, which messages call [`NAME`], at time zero,
+    /// that records about `rows` values of series at most.
     ///
     /// # Errors
     /// What is wrong with the scenario, with its line.
@@ -161,7 +161,8 @@ impl Lab {
         Ok(Lab { written, scenario, rep, past: None, warnings, budget, run, target, paused, kept })
     }
 
-    /// Reads the scenario in `file_name` as [`Lab::new`] does, and says what a run of it would be; runs nothing.
+    /// Reads the scenario in `file_name` as [`Lab::new`] does, and says what a run of it would be;
+    /// runs nothing.
     ///
     /// # Errors
     /// As [`Lab::new`].

@@ -8,7 +8,8 @@ import json
 import os
 import tomllib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearpipe import cite, examples
@@ -26,6 +27,8 @@ MOST_CHARACTERS = 150_000
 MOST_LABEL = 60
 MOST_LANES = 3
 MOST_REP = 2**32 - 1
+MOST_SETS = 100
+MOST_SET = 500
 
 FILES = ("trace", "cdf", "file")
 """Keys of a scenario that may name a file."""
@@ -93,25 +96,49 @@ def packed(state: bytes, level: int = 9) -> str:
     return "v1." + base64.urlsafe_b64encode(data).decode("ascii").rstrip("=")
 
 
-def can_run(toml: str) -> bool:
-    """Has the lab all that a scenario asks for? It has no Python, and the examples' files only."""
-    there = {path.name for path in examples.FOLDER.iterdir()}
-    for key, value in _pairs(tomllib.loads(toml)):
-        if key == "kind" and value == "python":
-            return False
-        if key in FILES and isinstance(value, str) and value not in there:
-            return False
-    return len(toml) <= MOST_CHARACTERS
+def can_run(toml: str, folder: Path = examples.FOLDER) -> bool:
+    """Has the lab all that a scenario asks for? It has no Python, and the examples' files only:
+    one of the same name in the scenario's `folder` must be the same file."""
+    there = all(_has(*pair, folder) for pair in _pairs(tomllib.loads(toml)))
+    return there and len(toml) <= MOST_CHARACTERS
+
+
+def can_set(option: str, folder: Path = examples.FOLDER) -> bool:
+    """Has the lab all that a KEY=VALUE asks for, and does it read one of that length?"""
+    key, _, text = option.partition("=")
+    name = key.rpartition(".")[2].strip(" \"'")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        # A string without its quotes, which `run --set` takes, too.
+        value = text.strip()
+    pairs: Iterable[tuple[str, Any]] = _pairs({name: value})
+    return _units(option) <= MOST_SET and all(_has(*pair, folder) for pair in pairs)
+
+
+def _has(key: str, value: object, folder: Path) -> bool:
+    if key == "kind" and value == "python":
+        return False
+    if key not in FILES or not isinstance(value, str):
+        return True
+    own = examples.FOLDER / value
+    if value not in {path.name for path in examples.FOLDER.iterdir()}:
+        return False
+    try:
+        return folder == examples.FOLDER or (folder / value).read_bytes() == own.read_bytes()
+    except OSError:
+        return False
 
 
 def _can(lane: Lane) -> bool:
-    return lane.rep <= MOST_REP and can_run(lane.toml)
+    options = len(lane.sets) <= MOST_SETS and all(map(can_set, lane.sets))
+    return options and lane.rep <= MOST_REP and can_run(lane.toml)
 
 
 def _lane(result: Result, label: str = "") -> Lane | None:
     meta = result.meta
-    # The past of a branch is another run's.
-    if meta["engine"] != "packet" or "branched_from" in meta:
+    # The past of a branch is another run's, and the lab goes on where a run was stopped.
+    if meta["engine"] != "packet" or "branched_from" in meta or meta["state"] != "done":
         return None
     # An example's own text is shorter, and has the keys that the lab's knobs turn.
     name = examples.name_of(result.scenario_toml)
@@ -133,9 +160,14 @@ def _state(lanes: Sequence[Lane]) -> bytes:
 
 def _label(text: str) -> str:
     """As much of it as the lab shows; JavaScript counts characters beyond U+FFFF twice."""
-    while len(text.encode("utf-16-le")) > 2 * MOST_LABEL:
+    while _units(text) > MOST_LABEL:
         text = text[:-1]
     return text
+
+
+def _units(text: str) -> int:
+    """How long JavaScript says that it is."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _pairs(value: Any) -> Iterator[tuple[str, Any]]:

@@ -211,9 +211,10 @@
     return [study.command, ...axes.map((axis, i) => axis.sets[points[p][i]]), `--seed ${study.seed}`, `--rep ${runs.rep[run]}`].join(" ");
   }
   // The run's link to the lab, which lab/src/share.js reads; a browser that cannot compress has none.
+  // A point's keys come last, as in the sweep: they are stronger than the command's options.
   async function link(run) {
     const { href, toml, sets, of } = study.lab, p = points[runs.point[run]];
-    const lane = { toml, label: "", sets: [...of.flatMap((axis, i) => axis[p[i]]), ...sets], rep: runs.rep[run] };
+    const lane = { toml, label: "", sets: [...sets, ...of.flatMap((axis, i) => axis[p[i]])], rep: runs.rep[run] };
     const stream = new Blob([JSON.stringify({ lanes: [lane] })]).stream().pipeThrough(new CompressionStream("deflate-raw"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     const text = btoa(bytes.reduce((all, byte) => all + String.fromCharCode(byte), ""));

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import hashlib
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -141,6 +142,21 @@ class Assertion:
     def reason(self, scale: str) -> str:
         """Why it does not hold, or nothing."""
         return self.deviation.get(scale) or self.deviation.get("all", "")
+
+    @property
+    def digest(self) -> str:
+        """What decides its verdict, as twelve hexadecimal digits: bounds, ranges and measures, and
+        the name of a check; no words."""
+        decides = (
+            self.lo,
+            self.hi,
+            self.printed,
+            self.measures,
+            self.check,
+            self.reads,
+            self.engine,
+        )
+        return hashlib.sha256(repr(decides).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _overview(figures: Sequence[data.Figure], found: Published) -> Iterator[str]
         "claim, what was measured, the reasons, and the settings."
     )
     yield ""
-    yield from _made_by(found)
+    yield from _made_by(figures, found)
     yield ""
     yield from _counts(figures, found)
     yield from _by_paper(figures, found)
@@ -151,6 +151,13 @@ def _figure(figure: data.Figure, one: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     if figure.panels:
         yield f"![{figure.id}: {figure.title}]({figure.id}.png)"
+        yield ""
+    if changed := _otherwise(figure, one):
+        paper, _, name = figure.id.partition("-")
+        yield (
+            f"The bounds, range or measure of {', '.join(changed)} have changed since: "
+            f"`clearpipe reproduce {paper}:{name} --scale {one['scale']}` judges by those of today."
+        )
         yield ""
     shared = _shared(one["claims"])
     if shared:
@@ -227,8 +234,22 @@ def _published(figures: Sequence[data.Figure], folder: Path) -> Published:
     return found
 
 
-def _made_by(found: Published) -> Iterator[str]:
-    """The scales and versions of the model that the verdicts are from."""
+def _otherwise(figure: data.Figure, one: Mapping[str, Any]) -> list[str]:
+    """The parts of claims whose published verdicts are by other definitions than today's."""
+    today = {
+        claim.name_of(part): part.digest for claim in figure.claims for part in claim.assertions
+    }
+    return [
+        name
+        for claim in one["claims"]
+        for part in claim["parts"]
+        if today.get(name := f"{claim['id']}{'.' if part['id'] else ''}{part['id']}")
+        != part.get("judged_by")
+    ]
+
+
+def _made_by(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
+    """The scales, versions of the model and definitions that the verdicts are from."""
     yield (
         "Written by `clearpipe reproduce ... --publish` from the verdicts beside this page; "
         "[how to use it](../../howto/reproduction.md), and what "
@@ -249,6 +270,18 @@ def _made_by(found: Published) -> Iterator[str]:
             "queues that are others now: they are done again, and "
             "[what changed](../../CHANGELOG.md) since, there or in set-ups, may change verdicts. "
             f"They are {', '.join(old)}."
+        )
+    changed = [
+        f"[{name}]({figure.paper}.md#{name.partition('.')[0]})"
+        for figure in figures
+        if figure.id in found
+        for name in _otherwise(figure, found[figure.id])
+    ]
+    if changed:
+        yield (
+            "The bounds, range or measure of some claims have changed since they were judged, so "
+            "that their verdicts may change when their figures are run again: "
+            f"{', '.join(changed)}."
         )
 
 

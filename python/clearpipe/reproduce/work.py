@@ -135,6 +135,7 @@ def _part(judged: Judged) -> dict[str, Any]:
         "id": one.id,
         "says": one.says,
         "verdict": judged.verdict,
+        "judged_by": one.digest,
         "reason": judged.reason,
         "contradiction": one.contradiction.why
         if one.contradiction and judged.verdict == claims.CONTRADICTED

@@ -72,14 +72,16 @@ def command(spec: Spec) -> str:
 
 def _in_lab(spec: Spec) -> dict[str, Any] | None:
     """What `report/study.js` makes links to the lab of, where that can run the scenario."""
-    if spec.engine != "packet" or not lab.address() or not lab.can_run(spec.source.text):
+    folder = Path(spec.source.name).parent
+    if spec.engine != "packet" or not lab.address() or not lab.can_run(spec.source.text, folder):
         return None
-    return {
-        "href": lab.address(),
-        "toml": spec.source.text,
-        "sets": [*spec.sets, f"seed={spec.seed}"],
-        "of": [[_settings(axis, one) for one in axis.values] for axis in spec.axes],
-    }
+    sets = [*spec.sets, f"seed={spec.seed}"]
+    of = [[_settings(axis, one) for one in axis.values] for axis in spec.axes]
+    keys = len(sets) + sum(len(axis.keys) for axis in spec.axes)
+    options = [*sets, *(one for axis in of for setting in axis for one in setting)]
+    if keys > lab.MOST_SETS or not all(lab.can_set(one, folder) for one in options):
+        return None
+    return {"href": lab.address(), "toml": spec.source.text, "sets": sets, "of": of}
 
 
 def _settings(axis: Axis, setting: Sequence[Any]) -> list[str]:

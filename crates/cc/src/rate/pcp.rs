@@ -7,12 +7,15 @@
 //! success and halves with each failure. Where the delays of packets at the base rate show a queue,
 //! all senders slow down by as much as empties it within the next round trip.
 //!
-//! ```text
-//! test = base + increase       success:  base <- test, increase <- 2 increase
-//!                              failure:  increase <- increase/2
-//! base <- base (1 - q/RTT)/(1 + g)     q: queueing delay, g: its growth, of the last round trip
+//! ```math
+//! test = base + increase            what a probe is sent at
+//! base <- test                      it is accepted
+//! increase <- 2*increase            it is accepted
+//! increase <- increase/2            it is not
+//! base <- base*(1 - q/RTT)/(1 + g)  a queue at the base rate
 //! ```
 //!
+//! q is the queueing delay of the last round trip, and g by how much of itself it has grown.
 //! With a capacity C and senders at (1 + g) C in all, the queue of q C is empty after an RTT of
 //! (1 - q/RTT) C: that is the compensation.
 //!
