@@ -143,9 +143,10 @@ export class Chart {
   }
 
   #range(low, high) {
-    const top = this.top?.() ?? high;
-    const most = Math.max(high ?? 0, top ?? 0);
-    const least = (low ?? 0) < -1e-9 ? low : 0;
+    const [bottom, top] = this.ends?.() ?? [0, 0];
+    const most = Math.max(high ?? 0, top);
+    const below = Math.min(low ?? 0, bottom);
+    const least = below < -1e-9 ? below : 0;
     // Nothing but zeros: an axis up to 1.
     return [least, most > 1e-9 ? most * 1.05 : least < 0 ? 0 : 1];
   }

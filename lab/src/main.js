@@ -331,7 +331,7 @@ function chart(lane, box, name, slot) {
   const made = new Chart(figure, palette);
   made.links = shownLinks(lane);
   // Lanes share a scale, so that their curves can be held against each other.
-  made.top = () => top(slot);
+  made.ends = () => ends(slot);
   made.show(lane.store, name, made.links);
   options(lane, select, name);
   const fill = () => options(lane, select, state.charts[slot]);
@@ -348,9 +348,10 @@ function chart(lane, box, name, slot) {
   return made;
 }
 
-/** The largest value of a slot's series over all lanes, of what has been seen. */
-function top(slot) {
+/** The least and the largest value of a slot's series over all lanes, of what has been seen, and 0. */
+function ends(slot) {
   const name = state.charts[slot];
+  let least = 0;
   let most = 0;
   for (const lane of state.lanes) {
     const series = lane.store.series.get(name);
@@ -360,11 +361,15 @@ function top(slot) {
     for (const columns of [series.columns, lane.fluid?.series.get(name) ?? []]) {
       for (const [id, column] of columns) {
         if (links && !links.includes(id)) continue;
-        for (let k = 0; k < until; k++) if (column[k] > most) most = column[k];
+        for (let k = 0; k < until; k++) {
+          if (column[k] > most) most = column[k];
+          if (column[k] < least) least = column[k];
+        }
       }
     }
   }
-  return most * unit(name).scale;
+  const { scale } = unit(name);
+  return [least * scale, most * scale];
 }
 
 function options(lane, select, name) {
