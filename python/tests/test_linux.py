@@ -551,6 +551,8 @@ def test_flows_that_end_between_two_looks_have_not_failed(monkeypatch: pytest.Mo
 
 def test_signals_are_held_until_all_is_removed() -> None:
     """The first counts, is raised once and at the end at the latest, and the handlers are back."""
+    # Whoever starts the tests in the background of a shell has them ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     done = []
 
