@@ -95,7 +95,8 @@ check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Lin
 check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as distributions: 80 min, goes on
 	$(VENV)/bin/python peers/seeds.py $(SEEDS)
 
-bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
+# HTSIM=folder of github.com/Broadcom/csg-htsim: against htsim, too.
+bench-peers: $(VENV)/installed ## speed against ns-2, ns-3 and htsim, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
 
 # Figures and claims of five papers; docs/howto/reproduction.md. Interrupted, a target goes on.

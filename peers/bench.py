@@ -1,4 +1,4 @@
-"""Speed against ns-2 and ns-3, growth, memory and start-up (`make bench-peers`).
+"""Speed against ns-2, ns-3 and htsim, growth, memory and start-up (`make bench-peers`).
 
 Machines are shared and drift, so what is compared runs alternately on one core, medians of pairs
 count, and speeds are by time on the core, not by the wall clock (replications and start-up are).
@@ -74,7 +74,7 @@ def bench(tasks: Sequence[Task], settings: Settings) -> int:
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        description="Measure Clearpipe's speed against ns-2 and ns-3, its growth, memory, start-up."
+        description="Measure Clearpipe's speed beside ns-2, ns-3, htsim; growth, memory, start-up."
     )
     parser.add_argument(
         "--only", default="", metavar="SUBSTR", help="only the lines whose label contains this"

@@ -19,6 +19,7 @@ Protocol = Literal[
     "westwood",
     "illinois",
 ]
+Unit = Literal["hops", "acks"]
 
 PACKET_BYTES = 1000
 RED_ECN = """
@@ -50,16 +51,17 @@ class MissingError(Exception):
 class Speed:
     """How much work a simulator did; `cpu_s` is the event loop's time on its core.
 
-    On an idle machine that is the wall clock's; on a busy one it leaves other programs' time out.
+    Work is counted in packet-hops, or in ACKs where a case says so. On an idle machine `cpu_s` is
+    the wall clock's; on a busy one it leaves other programs' time out.
     """
 
-    packet_hops: int
+    work: int
     cpu_s: float
 
     @property
-    def hops_per_s(self) -> float:
-        """Packet-hops per second of the event loop."""
-        return self.packet_hops / self.cpu_s
+    def per_s(self) -> float:
+        """Work per second of the event loop."""
+        return self.work / self.cpu_s
 
 
 @dataclass(frozen=True)

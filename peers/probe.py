@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import PeerError, Speed
+from dumbbell import PeerError, Speed, Unit
 
 if TYPE_CHECKING:
     from clearpipe import _core
@@ -33,20 +33,22 @@ class Look(NamedTuple):
 class Watched:
     """A run's looks and what it returned; the last look is near its end, before its tables.
 
-    `peak_window_pkts` is the most of all flows' windows together, if the series cwnd is recorded.
+    `peak_window_pkts` is the most of all flows' windows together, if the series cwnd is recorded;
+    `acks` is what left the second link, a dumbbell's reverse one.
     """
 
     looks: list[Look]
     cpu_s: float
     meta: dict[str, Any]
     bottleneck: dict[str, Any]
+    acks: int
     peak_window_pkts: float
 
 
-def speed(name: str, scenario: str, seed: int) -> Speed:
-    """Runs the text of a scenario undisturbed."""
+def speed(name: str, scenario: str, seed: int, unit: Unit = "hops") -> Speed:
+    """Runs the text of a scenario undisturbed; ACKs are those of a dumbbell's forward data."""
     run = _run(name, scenario, seed, every_s=0.0)
-    return Speed(int(run.meta["packet_hops"]), run.cpu_s)
+    return Speed(run.acks if unit == "acks" else int(run.meta["packet_hops"]), run.cpu_s)
 
 
 def watch(name: str, scenario: str) -> Watched:
@@ -67,9 +69,10 @@ def _run(name: str, scenario: str, seed: int, *, every_s: float) -> Watched:
         raise PeerError(f"clearpipe failed on {name}:\n{done.stderr}")
     values = json.loads(done.stdout)
     looks = [Look(*look) for look in values["looks"]]
-    bottleneck = values["summary"]["links"][0]
+    bottleneck, *others = values["summary"]["links"]
+    acks = others[0]["total_departures_pkts"] if others else 0
     peak = values["peak_window_pkts"]
-    return Watched(looks, values["cpu_s"], values["meta"], bottleneck, peak)
+    return Watched(looks, values["cpu_s"], values["meta"], bottleneck, acks, peak)
 
 
 def main(file: str, seed: int, every_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Packet-hops per second against ns-2 and ns-3, in alternating runs on the same work.
+"""Work per second against ns-2, ns-3 and htsim, in alternating runs on the same work.
 
 The durations take ns-2 five to ten seconds. ns-2's queue monitors, which count its packets, take
 1-2 % of its time.
@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal, TypeVar
 
+import htsim
 import ns2
 import ns3
 import probe
-from dumbbell import MissingError, Point, Speed
+from dumbbell import MissingError, Point, Speed, Unit
 from parking_lot import ParkingLot
 from settings import Settings, Task, note
 
@@ -34,7 +35,9 @@ PARKING_LOT = ParkingLot("parking-lot-9", 9, 100, 10, 5, 10, 10, 20.0)
 NEWRENO = Point("ns3-newreno-150", 150, 80, 50, 50, "newreno", "droptail", 120.0)
 # ns-3 needs two seconds for one, and is no faster later on.
 NS3_DURATION_S = 3.0
-
+# htsim's own example, greedy TCP, with a long path: packets with their ACKs, since it has no hops
+# between hosts and switches.
+HTSIM = tuple(htsim.Greedy(f"htsim-{flows}", flows) for flows in (30, 300, 3000))
 
 Work = TypeVar("Work")
 
@@ -45,10 +48,11 @@ class Case:
 
     name: str
     scenario: str
-    peer: Literal["ns2", "ns3"]
+    peer: Literal["ns2", "ns3", "htsim"]
     find_peer: Callable[[], object]
     run_peer: Callable[[int], Speed]
     remark: str = ""
+    unit: Unit = "hops"
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Pair:
     @property
     def ratio(self) -> float:
         """How many times faster Clearpipe is."""
-        return self.ours.hops_per_s / self.theirs.hops_per_s
+        return self.ours.per_s / self.theirs.per_s
 
 
 def tasks() -> list[Task]:
@@ -71,6 +75,7 @@ def tasks() -> list[Task]:
         *(_task(points[0].name, _dumbbell, points) for points in VCP),
         _task(PARKING_LOT.name, _parking_lot, PARKING_LOT),
         _task(NEWRENO.name, _newreno, NEWRENO),
+        *(_task(greedy.name, _greedy, greedy) for greedy in HTSIM),
     ]
 
 
@@ -126,6 +131,18 @@ def _newreno(point: Point, settings: Settings) -> Case:
     )
 
 
+def _greedy(greedy: htsim.Greedy, settings: Settings) -> Case:
+    greedy = replace(greedy, duration_s=settings.duration_s(greedy.duration_s))
+    return Case(
+        greedy.name,
+        greedy.scenario(),
+        "htsim",
+        htsim.build,
+        lambda seed: htsim.speed(greedy, seed),
+        unit="acks",
+    )
+
+
 def _measure(case: Case, pairs: int) -> str:
     """Runs the pairs of one case and returns its line."""
     try:
@@ -136,15 +153,16 @@ def _measure(case: Case, pairs: int) -> str:
     if case.remark:
         note(f"{case.name}: {case.remark}")
     runs = [_pair(case, seed) for seed in range(1, pairs + 1)]
-    ours = median(pair.ours.hops_per_s for pair in runs)
-    theirs = median(pair.theirs.hops_per_s for pair in runs)
-    speeds = f"clearpipe_hops_per_s={ours:.0f} {case.peer}_hops_per_s={theirs:.0f}"
+    ours = median(pair.ours.per_s for pair in runs)
+    theirs = median(pair.theirs.per_s for pair in runs)
+    speeds = f"clearpipe_{case.unit}_per_s={ours:.0f} {case.peer}_{case.unit}_per_s={theirs:.0f}"
     return f"case={case.name} {speeds} ratio={median(pair.ratio for pair in runs):.2f}"
 
 
 def _pair(case: Case, seed: int) -> Pair:
-    pair = Pair(probe.speed(case.name, case.scenario, seed), case.run_peer(seed))
-    hops = f"{pair.ours.packet_hops} and {pair.theirs.packet_hops} packet-hops"
+    pair = Pair(probe.speed(case.name, case.scenario, seed, case.unit), case.run_peer(seed))
+    work = f"{pair.ours.work} and {pair.theirs.work} {case.unit}"
     times = f"{pair.ours.cpu_s:.2f} and {pair.theirs.cpu_s:.2f} s"
-    note(f"{case.name}: clearpipe and {case.peer}: {hops} in {times}, ratio {pair.ratio:.2f}")
+    each = f"{1e9 / pair.ours.per_s:.0f} and {1e9 / pair.theirs.per_s:.0f} ns"
+    note(f"{case.name}: clearpipe, {case.peer}: {work} in {times}, {each}, x{pair.ratio:.2f}")
     return pair
