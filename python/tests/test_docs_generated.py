@@ -120,6 +120,21 @@ def test_verdicts_are_those_that_are_published(site: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("paper", ["xcp", "ixcp", "vcp", "mlcp", "dpcp"])
+def test_a_papers_protocol_has_all_of_its_claims(site: Any, paper: str) -> None:
+    """Its page counts what the published overview counts: DPCP's paper has figures of VCP alone."""
+    overview = (ROOT / "docs/evidence/reproduction/README.md").read_text(encoding="utf-8")
+    row = next(line for line in overview.splitlines() if f"({paper}.md) ({paper}) |" in line)
+    expected = dict(zip(site.published.ORDER, map(int, row.split("|")[3:8]), strict=True))
+    for kind, known in (("protocols", cp.protocols()), ("queues", cp.queues())):
+        for one in (one for one in known if one["name"] == paper):
+            page = "\n".join(site.write._about(kind, one))
+            for verdict, count in expected.items():
+                assert (f"\n| {verdict} | {count} |" in page) == (count > 0), (kind, verdict)
+            failing = expected["deviates"] + expected["contradicted by the paper itself"]
+            assert page.count("\n- <a href=") == failing
+
+
 def test_generated_pages_are_short(site: Any) -> None:
     """As those that are written: test_docs_snippets.py."""
     import docsite.commands
