@@ -156,40 +156,6 @@ pub struct VcpSender {
 }
 
 impl VcpSender {
-    /// An ACK arrives whose code is this one.
-    #[inline(always)] // as on_ack, which is this call
-    pub(crate) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
-        self.pass(ack);
-        self.answer(ack.now, code);
-    }
-
-    /// What an ACK says of the time: freeze and additive increase run out (S.3).
-    #[inline(always)]
-    pub(crate) fn pass<H>(&mut self, ack: &Ack<H>) {
-        self.srtt = ack.srtt;
-        match self.scale_rtt {
-            ScaleRtt::Srtt => self.rtt = ack.srtt,
-            ScaleRtt::MinRtt => self.rtt = ack.min_rtt,
-            ScaleRtt::BaseRtt => {}
-        }
-        if let Phase::Frozen(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Additive(until + self.rtt_or_period());
-        }
-        if let Phase::Additive(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Free;
-        }
-    }
-
-    /// The smoothed RTT; before the first sample t_rho.
-    #[inline]
-    pub(crate) fn rtt_or_period(&self) -> Span {
-        self.srtt.unwrap_or(self.t_rho)
-    }
-
     /// What the window makes of a code.
     #[inline(always)]
     pub(crate) fn answer(&mut self, now: Time, code: Ecn) {
@@ -229,6 +195,40 @@ impl VcpSender {
             AiScaling::Window => self.alpha * x,
             AiScaling::None => self.alpha,
         }
+    }
+
+    /// An ACK arrives whose code is this one.
+    #[inline(always)] // as on_ack, which is this call
+    pub(crate) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
+        self.pass(ack);
+        self.answer(ack.now, code);
+    }
+
+    /// What an ACK says of the time: freeze and additive increase run out (S.3).
+    #[inline(always)]
+    pub(crate) fn pass<H>(&mut self, ack: &Ack<H>) {
+        self.srtt = ack.srtt;
+        match self.scale_rtt {
+            ScaleRtt::Srtt => self.rtt = ack.srtt,
+            ScaleRtt::MinRtt => self.rtt = ack.min_rtt,
+            ScaleRtt::BaseRtt => {}
+        }
+        if let Phase::Frozen(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Additive(until + self.rtt_or_period());
+        }
+        if let Phase::Additive(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Free;
+        }
+    }
+
+    /// The smoothed RTT; before the first sample t_rho.
+    #[inline]
+    pub(crate) fn rtt_or_period(&self) -> Span {
+        self.srtt.unwrap_or(self.t_rho)
     }
 
     /// Other laws from now on: ln(1 + xi) and beta.
