@@ -118,9 +118,9 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
     protocol.values().for_each(|entry| parameter_line(text, protocol.kind, entry));
 }
 
-/// Parameters that came after runs had been named, each by the protocol or queue that it is of, with
-/// the default that does what those runs did. Where it has that it is not written, so that their
-/// names stand. A parameter of that name elsewhere may have been there from the start.
+/// Parameters that came after runs had been named, each by the protocol or queue that it is of,
+/// with the default that does what those runs did. Where it has that it is not written, so that
+/// their names stand. A parameter of that name elsewhere may have been there from the start.
 const LATER: [(&str, &str, Value); 3] = [
     ("bbr3", "ect1", Value::Flag(false)),
     ("dctcp", "ect1", Value::Flag(false)),
