@@ -806,7 +806,8 @@ class DpcpProtocol(Model):
     4294967295.0.
     """
     kappa: float | None = None
-    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10). 0.0 to
+    10.0.
     """
     mi_limit: float | None = None
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
@@ -1856,7 +1857,8 @@ class MpcpProtocol(Model):
     4294967295.0.
     """
     kappa: float | None = None
-    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10). 0.0 to
+    10.0.
     """
     mi_limit: float | None = None
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""

@@ -7,14 +7,15 @@
 //! multiplicative decrease. Increases are scaled with the flow's RTT so that all flows move as one
 //! with an RTT of t_rho would, and rates come out equal.
 //!
-//! R.1 to R.4 and S.1 to S.3 are the paper's rules for routers and senders. What only experiments
-//! change is in `variants`.
+//! R.1 to R.4 and S.1 to S.3 are the paper's rules for routers and senders (section III-E). By S.3
+//! a sender that has cut its window leaves it alone for a t_rho and then increases it additively
+//! for an RTT, whatever comes back. What only experiments change is in `variants`.
 //!
 //! ```math
 //! rho = (lam + kappa_q*q)/(gamma*C*t_rho)   load factor, each t_rho (eq. 1)
 //! cwnd <- cwnd + (1 + xi)^(srtt/t_rho) - 1  per ACK of low load, rho < 80 %: MI (eqs. 2 and 6)
 //! cwnd <- cwnd + alpha*(srtt/t_d)^2/cwnd    per ACK of high load, 80 % to 100 %: AI (eqs. 3 and 8)
-//! cwnd <- max(beta*cwnd, 1)  overload, 100 % and more: MD, once, then t_rho of freeze (eq. 4)
+//! cwnd <- max(beta*cwnd, 1)  overload, 100 % and more: MD, once (eq. 4); then S.3
 //! xi = kappa*(1 - rho_high)/rho_high        MI's step, at rho_high = 80 % (eq. 5)
 //! ```
 //!
@@ -156,7 +157,7 @@ pub struct VcpSender {
 }
 
 impl VcpSender {
-    /// What the window makes of a code.
+    /// What the window makes of a code: 01 is ECT(1), 10 is ECT(0) and 11 is CE.
     #[inline(always)]
     pub(crate) fn answer(&mut self, now: Time, code: Ecn) {
         self.code = code as u8;
@@ -326,6 +327,7 @@ impl Router for VcpRouter {
     }
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        // R.2, and the load factor of R.3.
         if self.meter.on_timer(now, backlog) {
             self.end_period();
         }

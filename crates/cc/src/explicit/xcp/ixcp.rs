@@ -10,11 +10,16 @@
 //! (section V).
 //!
 //! ```math
-//! phi = alpha*d*(C - y) - beta*Q        spare bandwidth, for all packets
-//! h = max(0, gamma*y_own*d - abs(phi))  shuffled, among packets that name this link
-//! xi_p = h/(d*sum(rtt*s/cwnd))          of the shuffle, over those packets alone
-//! xi_n = h/(d*sum(s))                   likewise
-//! cwnd <- max(cwnd + feedback, s)       at each ACK, as XCP
+//! phi = alpha*d*(C - y) - beta*Q                  change of all windows, as XCP's (its eq. 1)
+//! h = max(0, gamma*y_shuffle*d - abs(phi))        y_shuffle: of packets that name this link
+//! xi_p_spare = max(phi, 0)/(d*sum(rtt*s/cwnd))    over all packets
+//! xi_n_spare = max(-phi, 0)/(d*sum(s))            likewise
+//! xi_p_shuffle = h/(d*sum(rtt*s/cwnd))            over packets that name this link
+//! xi_n_shuffle = h/(d*sum(s))                     likewise
+//! pos = (xi_p_spare + xi_p_shuffle)*rtt^2*s/cwnd  of a packet that names it; others: the spare
+//! neg = (xi_n_spare + xi_n_shuffle)*rtt*s         likewise
+//! feedback = pos - neg  written, with the link's identifier, where it is less than what is there
+//! cwnd <- max(cwnd + feedback, s)                 at each ACK, as XCP
 //! ```
 //!
 //! Deviations: D1 to D6 and R1 of [`super::xcp`], whose the rest is, and
@@ -139,6 +144,7 @@ impl Law for Ixcp {
         Ixcp { link: context.link.saturating_add(1), ..Ixcp::default() }
     }
 
+    /// The appendix's "on each packet arrival", as [`Ixcp::sample`] is.
     #[inline(always)]
     fn arrive(&mut self, header: &IxcpHeader, size: f64) {
         if header.bottleneck == self.link {
@@ -153,7 +159,7 @@ impl Law for Ixcp {
         }
     }
 
-    /// The appendix's "on estimation-control timeout".
+    /// Its "on estimation-control timeout".
     fn decide(&mut self, params: &IxcpRouterParams, meter: &Meter) {
         let (common, d) = (&params.xcp, meter.avg_rtt);
         let own = (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle);
@@ -171,6 +177,7 @@ impl Law for Ixcp {
         (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle) = (0.0, 0.0);
     }
 
+    /// Its "on each packet departure".
     #[inline]
     fn answer(&mut self, params: &IxcpRouterParams, header: &mut IxcpHeader, stated: &Stated) {
         let own = header.bottleneck == self.link;

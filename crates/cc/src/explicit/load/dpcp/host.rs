@@ -23,7 +23,7 @@ params! {
         t_rho: Span = Span::from_millis(200) => (1e-6, 100.0);
         /// t_d, the common base RTT of the additive increase (VCP's eq. 8).
         t_d: Span = Span::from_millis(200) => (1e-6, 100.0);
-        /// kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9).
+        /// kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10).
         kappa: f64 = 0.25 => (0.0, 10.0);
         /// alpha, the additive increase per t_d [packets] (VCP's eq. 3).
         alpha: f64 = 1.0 => (0.0, 1000.0);
@@ -96,7 +96,7 @@ impl DpcpSender {
                 self.vcp.increase_additively();
                 2
             }
-            // Only MSPs cut (D6).
+            // 00 tells nothing (D6), and only MSPs cut.
             Phase::Free if part.is_none() || lsp && overload => 0,
             Phase::Free if overload => {
                 self.remembered = self.vcp.cwnd;
