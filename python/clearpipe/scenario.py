@@ -1509,7 +1509,7 @@ class IxcpQueue(Model):
     half in the authors' code. 0.01 to 1.0.
     """
     residues: Literal["class", "shared", "none"] | None = None
-    """What ends an interval's feedback: residues of each class, shared ones, or nothing (R1)."""
+    """What ends an interval's feedback: residues of each class, shared ones, or nothing (R2)."""
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
