@@ -3,7 +3,7 @@
 use scenario::XcpForm;
 
 use crate::link::Inflow;
-use crate::parts::Part;
+use crate::params::Part;
 use crate::state::EPSILON;
 
 /// XCP's efficiency and fairness controllers.
