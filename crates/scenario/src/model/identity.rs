@@ -143,15 +143,16 @@ fn parameter_line(text: &mut Lines, kind: &str, (spec, value): (&Spec, Value)) {
 #[cfg(test)]
 mod tests {
     use cc::params::Kind;
-    use cc::registry::AnySenderParams;
+    use cc::registry::{AnyRouterParams, AnySenderParams};
 
     use super::*;
 
     #[test]
     fn later_parameters_are_there_and_off() {
         for (kind, name, default) in LATER {
-            let params = AnySenderParams::named(kind).unwrap();
-            assert_eq!(params.get(name), Some(default), "{kind} {name}");
+            let sender = AnySenderParams::named(kind).and_then(|params| params.get(name));
+            let router = AnyRouterParams::named(kind).and_then(|params| params.get(name));
+            assert_eq!(sender.or(router), Some(default), "{kind} {name}");
         }
     }
 
