@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -287,6 +288,8 @@ def repeat_command(result: Result, file: str | None = None) -> str:
     meta = result.meta
     name = file or examples.name_of(result.scenario_toml) or f"{meta['name']}.toml"
     engine = "" if meta["engine"] == "packet" else f" --engine {meta['engine']}"
+    # A scenario may be called as it likes; a shell and the command line must read one file name.
+    name = shlex.quote(f"./{name}" if name.startswith("-") else name)
     return f"clearpipe run {name}{engine} --seed {meta['seed']} --rep {meta['rep']}"
 
 

@@ -806,7 +806,8 @@ class DpcpProtocol(Model):
     4294967295.0.
     """
     kappa: float | None = None
-    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10). 0.0 to
+    10.0.
     """
     mi_limit: float | None = None
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
@@ -1508,7 +1509,7 @@ class IxcpQueue(Model):
     half in the authors' code. 0.01 to 1.0.
     """
     residues: Literal["class", "shared", "none"] | None = None
-    """What ends an interval's feedback: residues of each class, shared ones, or nothing (R1)."""
+    """What ends an interval's feedback: residues of each class, shared ones, or nothing (R2)."""
     target_queue: float | None = None
     """q0 in phi = alpha*d*(C-y) - beta*(Q-q0), the queue left standing [bytes] (section 5.2). 0.0
     to 1000000000000.0.
@@ -1856,7 +1857,8 @@ class MpcpProtocol(Model):
     4294967295.0.
     """
     kappa: float | None = None
-    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10). 0.0 to
+    10.0.
     """
     mi_limit: float | None = None
     """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""

@@ -94,6 +94,10 @@ def test_deviations_that_are_shared_are_in_the_list(site: Any) -> None:
     listed = site.sources.header(files["aimd-queue"]).lists["Deviations"].splitlines()
     assert listed[0] == "- F1 to F6 of `crate::tcp::window`."
     assert listed[1].startswith("- **D1**:")
+    # A relative goes on behind the numbers of what it varies, so that none is there twice.
+    listed = site.sources.header(files["ixcp"]).lists["Deviations"].splitlines()
+    assert listed[0] == "- D1 to D6, D8, D9 and R1 of `xcp`, as the rest is XCP's."
+    assert listed[1].startswith("- **D10**:")
     for name, file in files.items():
         assert not any("Deviations" in part for part in site.sources.header(file).prose), name
 
@@ -118,6 +122,21 @@ def test_verdicts_are_those_that_are_published(site: Any) -> None:
     assert [int(cell) for cell in row.split("|")[2:7]] == [
         counts[verdict] for verdict in site.published.ORDER
     ]
+
+
+@pytest.mark.parametrize("paper", ["xcp", "ixcp", "vcp", "mlcp", "dpcp"])
+def test_a_papers_protocol_has_all_of_its_claims(site: Any, paper: str) -> None:
+    """Its page counts what the published overview counts: DPCP's paper has figures of VCP alone."""
+    overview = (ROOT / "docs/evidence/reproduction/README.md").read_text(encoding="utf-8")
+    row = next(line for line in overview.splitlines() if f"({paper}.md) ({paper}) |" in line)
+    expected = dict(zip(site.published.ORDER, map(int, row.split("|")[3:8]), strict=True))
+    for kind, known in (("protocols", cp.protocols()), ("queues", cp.queues())):
+        for one in (one for one in known if one["name"] == paper):
+            page = "\n".join(site.write._about(kind, one))
+            for verdict, count in expected.items():
+                assert (f"\n| {verdict} | {count} |" in page) == (count > 0), (kind, verdict)
+            failing = expected["deviates"] + expected["contradicted by the paper itself"]
+            assert page.count("\n- <a href=") == failing
 
 
 def test_generated_pages_are_short(site: Any) -> None:

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from sweeping import call
@@ -189,6 +191,10 @@ def test_the_command_to_run_it_again_works_from_anywhere(tmp_path: Path) -> None
     assert command == "clearpipe run xcp-fig10 --seed 3 --rep 0"
     changed = cp.run("xcp-fig10", set=["topology.rtt=90ms"], progress=lambda _: False)
     assert overview.repeat_command(changed).startswith("clearpipe run xcp-fig10.toml ")
+    meta = {**changed.meta, "name": "-a b; rm x"}
+    named = SimpleNamespace(meta=meta, scenario_toml=changed.scenario_toml)
+    hostile = overview.repeat_command(cast(cp.Result, named))
+    assert hostile == "clearpipe run './-a b; rm x.toml' --seed 1 --rep 0"
     done = call(*command.split()[1:], "-q", cwd=tmp_path)
     assert cp.run("xcp-fig10", seed=3).fingerprint in done.stdout
 

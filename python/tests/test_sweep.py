@@ -87,6 +87,39 @@ def test_points_have_means_and_intervals(tmp_path: Path) -> None:
     assert f'"command":"clearpipe run {base["name"]}.toml"' in page, "which the page saves"
 
 
+def test_an_axis_called_like_another_column_keeps_its_own(tmp_path: Path) -> None:
+    """`zip` lets a file call an axis as it likes, as a metric or as a count of runs, too."""
+    text = """[sweep]
+vary."topology.rtt" = ["10ms", "20ms"]
+zip = [
+  { name = "queue_mean_pkts", "flows.a.count" = [1, 2], labels = ["few", "more"] },
+  { name = "runs", "duration" = ["2s"], labels = ["short"] },
+  { name = "seed", "warmup" = ["1s"], labels = ["later"] },
+]
+"""
+    spec, store = sweep.load(write(tmp_path, text)), str(tmp_path / "store")
+    sweep.run(spec, store)
+    points = sweep.points(spec, store).to_pylist()
+    assert [one["axis_queue_mean_pkts"] for one in points] == ["few", "more"] * 2
+    assert [(one["axis_runs"], one["seed"], one["runs"]) for one in points] == [
+        ("short", "later", 1)
+    ] * 4
+    rows = sweep.table(spec, store).to_pylist()
+    assert {(row["axis_queue_mean_pkts"], row["runs"], row["axis_seed"]) for row in rows} == {
+        ("few", "short", "later"),
+        ("more", "short", "later"),
+    }
+    for row in rows:
+        alone = cp.load(Store(store).directory(row["run"]))
+        assert row["queue_mean_pkts"] == alone.summary["links"][0]["queue_mean_pkts"]
+        assert row["seed"] == alone.meta["seed"]
+    from pyarrow import parquet
+
+    sweep.export(spec, store, tmp_path / "data")
+    flows = parquet.read_table(tmp_path / "data" / "flows.parquet")
+    assert set(flows["axis_seed"].to_pylist()) == {"later"}
+
+
 def test_schemes_share_their_random_numbers(tmp_path: Path) -> None:
     text = '[sweep]\nreps = 2\n[[sweep.zip]]\n"flows.a.protocol" = ["reno", "sack"]\n'
     store = tmp_path / "store"

@@ -6,24 +6,24 @@
 //! million of them cost as much as one. docs/explanation/fluid.md has the equations.
 #![forbid(unsafe_code)]
 
-mod ahead;
-mod clock;
-mod explicit;
+mod ack_clock;
+mod arrivals;
+mod at_rest;
+mod feedback;
 mod history;
 mod link;
 mod load;
-mod lost;
+mod losses;
 mod model;
-mod parts;
-mod quick;
+mod params;
 mod sender;
 mod series;
-mod sight;
 mod solver;
 mod state;
 mod steps;
 mod tables;
 mod waiting;
+mod xcp;
 
 use results::{Numerics, Tables};
 use scenario::{Parts, Scenario, Sending};

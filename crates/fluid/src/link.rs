@@ -6,9 +6,9 @@ use scenario::{Capacity, Scenario, Sending, XcpForm};
 use units::{Span, Time, math};
 
 use crate::Unsupported;
-use crate::explicit::{Told, XcpRule, XcpState};
 use crate::load::{LoadRule, LoadState};
-use crate::parts::Part;
+use crate::params::Part;
+use crate::xcp::{Told, XcpRule, XcpState};
 
 /// What arrives at a link at an instant; one cache line.
 #[derive(Clone, Copy, Debug, Default)]

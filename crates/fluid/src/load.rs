@@ -5,7 +5,7 @@
 
 use units::math;
 
-use crate::parts::Part;
+use crate::params::Part;
 
 /// What a window does while a level holds. Rates of growth are those of the logarithm of the
 /// window, so that ln(1 + xi_s) per RTT is the growth by 1 + xi_s that packets give.

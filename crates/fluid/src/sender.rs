@@ -5,7 +5,7 @@ use units::math;
 
 use crate::Unsupported;
 use crate::load::{Act, LoadSender};
-use crate::parts::Part;
+use crate::params::Part;
 
 /// State variables of a class at most.
 pub const VARIABLES: usize = 3;

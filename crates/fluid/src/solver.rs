@@ -16,15 +16,15 @@ use scenario::{Scenario, Sending};
 use units::{Time, math};
 
 use crate::Progress;
-use crate::ahead::Ahead;
-use crate::clock::Clock;
+use crate::ack_clock::Clock;
+use crate::arrivals::Ahead;
+use crate::at_rest::{Quick, Step};
+use crate::feedback::{Answered, Gain, Kind, Sight, Source, Told, first_told, see};
 use crate::history::{Nodes, moved};
 use crate::link::{Feedback, Inflow, Link, Signal, Totals, occupancy, time};
 use crate::model::Model;
-use crate::quick::{Quick, Step};
 use crate::sender::{Law, Seen};
 use crate::series::Recorder;
-use crate::sight::{Answered, Gain, Kind, Sight, Source, Told, first_told, see};
 use crate::state::{EPSILON, State};
 use crate::steps;
 

@@ -4,7 +4,7 @@ use scenario::{Scenario, Sending};
 use units::math;
 
 use crate::Unsupported;
-use crate::clock;
+use crate::ack_clock;
 use crate::link::Feedback;
 use crate::model::Model;
 
@@ -20,7 +20,7 @@ const FIRST: usize = 256;
 pub fn fixed(scenario: &Scenario, model: &Model) -> Option<f64> {
     let chosen = scenario.fluid.step.map(|step| step.as_secs());
     if scenario.fluid.sending == Sending::Acks && chosen.is_none() {
-        let step = (model.shortest_rtt() / clock::STEPS_PER_RTT).min(clock::LONGEST);
+        let step = (model.shortest_rtt() / ack_clock::STEPS_PER_RTT).min(ack_clock::LONGEST);
         return on_period(model, Some(step));
     }
     let large = model.crossings.len() > LARGE;

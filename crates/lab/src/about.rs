@@ -6,7 +6,7 @@ use scenario::{Every, Link, Of, Probe, Scenario, Series};
 use serde_json::{Value as Json, json};
 use units::Span;
 
-use crate::beside;
+use crate::fluid_curves;
 
 /// What the lab records: inner variables only where flows are few.
 const FEW_FLOWS: u64 = 120;
@@ -103,7 +103,7 @@ pub fn described(scenario: &Scenario, rep: u64, budget: &Budget, warnings: &[Str
         "warnings": warnings,
         "parts": parts,
         "identity": scenario::identity(scenario, &parts, scenario.seed, rep),
-        "fluid": fluid::check(&beside::formed(scenario)).map_or_else(|e| Json::from(e.to_string()), |()| Json::Null),
+        "fluid": fluid::check(&fluid_curves::formed(scenario)).map_or_else(|e| Json::from(e.to_string()), |()| Json::Null),
         "every_s": budget.every.as_secs(),
         "packet_hops_about": budget.packet_hops,
         "rows_about": budget.rows,

@@ -9,7 +9,7 @@
 //! JavaScript cannot.
 
 mod about;
-mod beside;
+mod fluid_curves;
 mod host;
 mod packets;
 mod series;
@@ -23,7 +23,7 @@ use units::{Span, Time};
 use wasm_bindgen::prelude::*;
 
 use crate::about::Budget;
-use crate::beside::Past;
+use crate::fluid_curves::Past;
 
 /// Copies of a run that are kept: when there are more, every other one goes.
 const MOST_KEPT: usize = 40;
@@ -307,7 +307,7 @@ impl Lab {
     /// # Errors
     /// What has no fluid form, and that `more` said false.
     pub fn fluid(&self, more: &Function) -> Result<Object, JsError> {
-        beside::fluid(self.scenario, self.rep, self.past.as_ref(), more)
+        fluid_curves::fluid(self.scenario, self.rep, self.past.as_ref(), more)
     }
 }
 

@@ -16,7 +16,7 @@
 //! An island's links are not plain, so that a packet at its ingress is met in
 //! [`crate::link::special`].
 
-mod found;
+mod build;
 mod gaps;
 mod members;
 mod table;
@@ -37,7 +37,7 @@ use crate::observe::fingerprint::{Fingerprint, Kind};
 use crate::packet::{Packet, Pool};
 use crate::world::{Due, World, event};
 
-pub use found::{Found, crossings, found, of_island};
+pub use build::{Found, crossings, found, of_island};
 pub use table::rows;
 
 /// What a macro-flow's packet has with it, by its place in the pool.

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "arrow")]
-mod columns;
+mod arrow;
 mod groups;
 mod macroflows;
 pub mod metrics;
@@ -16,7 +16,7 @@ mod summary;
 mod tables;
 
 #[cfg(feature = "arrow")]
-pub use columns::Batches;
+pub use arrow::Batches;
 pub use groups::{GroupRow, Transfers};
 pub use macroflows::MacroRow;
 #[cfg(feature = "arrow")]

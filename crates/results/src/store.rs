@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::columns::Batches;
+use crate::arrow::Batches;
 use crate::summary::Summary;
 use crate::tables::Meta;
 

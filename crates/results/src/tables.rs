@@ -1,4 +1,4 @@
-//! The columns.
+//! The rows of the tables: a struct for each, a field for each column.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

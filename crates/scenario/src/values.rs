@@ -1,7 +1,7 @@
 //! The forms of values that are more than a word or a number.
 
+pub mod distributions;
 pub mod formula;
-pub mod laws;
 pub mod quantity;
 pub mod spread;
 

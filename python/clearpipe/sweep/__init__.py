@@ -61,7 +61,8 @@ def points(spec: Spec, store: str | PathLike[str]) -> Any:
 
     Columns: each axis, `runs`, and of every metric its mean under its own name, `NAME_half` (half
     of the 95 % interval; null for fewer than three runs), `NAME_min`, `NAME_max`, and `NAME_n`, the
-    runs that have it. Raises UnsupportedError without pyarrow.
+    runs that have it. An axis that is called like one of the others has `axis_` before its name.
+    Raises UnsupportedError without pyarrow.
     """
     from clearpipe.sweep import results
 

@@ -68,28 +68,31 @@ class Table:
         """Column by column: the axes, `seed`, `rep`, `state`, `error`, `link`, the metrics, `run`.
 
         An axis of quantities has a second column, in numbers, whose name ends in the unit. `link`
-        is the one that a link's metrics without a name are of.
+        is the one that a link's metrics without a name are of. An axis that is called like another
+        column has `axis_` before its name.
         """
         points = {point.number: point for point in self.spec.points}
-        out: dict[str, list[Any]] = {}
+        axes: dict[str, list[Any]] = {}
+        own: dict[str, list[Any]] = {
+            "seed": [row.run.seed for row in self.rows],
+            "rep": [row.run.rep for row in self.rows],
+            "state": [row.state for row in self.rows],
+            "error": [row.error for row in self.rows],
+            "link": [row.run.bottleneck for row in self.rows],
+        }
+        for name in self.metric_names():
+            own[name] = [row.metrics.get(name, math.nan) for row in self.rows]
+        for name in ("model_version", "fingerprint"):
+            own[name] = [getattr(row, name) for row in self.rows]
+        own["run"] = [row.run.identity for row in self.rows]
         for axis in self.spec.axes:
             labels = [points[row.run.point].coordinates[axis.name] for row in self.rows]
-            out[axis.name] = labels
+            axes[_free(axis.name, axes, own)] = labels
             if (found := axis.numbers()) is not None and found[1]:
                 at = dict(zip(axis.labels, found[0], strict=True))
                 suffix = units.SAME.get(found[1], found[1])
-                out[f"{axis.name}_{suffix}"] = [at[label] for label in labels]
-        out["seed"] = [row.run.seed for row in self.rows]
-        out["rep"] = [row.run.rep for row in self.rows]
-        out["state"] = [row.state for row in self.rows]
-        out["error"] = [row.error for row in self.rows]
-        out["link"] = [row.run.bottleneck for row in self.rows]
-        for name in self.metric_names():
-            out[name] = [row.metrics.get(name, math.nan) for row in self.rows]
-        for name in ("model_version", "fingerprint"):
-            out[name] = [getattr(row, name) for row in self.rows]
-        out["run"] = [row.run.identity for row in self.rows]
-        return out
+                axes[_free(f"{axis.name}_{suffix}", axes, own)] = [at[label] for label in labels]
+        return {**axes, **own}
 
     @functools.cached_property
     def bottlenecks(self) -> dict[int, str | None]:
@@ -154,6 +157,13 @@ def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[
     return Row(run, "missing", "", {})
 
 
+def _free(name: str, *columns: Mapping[str, Any]) -> str:
+    """The name of an axis's column: no other's."""
+    while any(name in taken for taken in columns):
+        name = f"axis_{name}"
+    return name
+
+
 def arrow(columns: Mapping[str, list[Any]]) -> Any:
     """Columns as a pyarrow.Table; anything that takes Arrow takes that.
 
@@ -170,12 +180,12 @@ def arrow(columns: Mapping[str, list[Any]]) -> Any:
 
 def points(table: Table) -> dict[str, list[Any]]:
     """A row for each point: the axes' labels, `runs`, and of each metric mean, half of the 95 %
-    interval (None for fewer than three runs), least, most and `n`, the runs that have it."""
+    interval (None for fewer than three runs), least, most and `n`, the runs that have it. An axis
+    that is called like another column has `axis_` before its name."""
+    axes: dict[str, list[Any]] = {}
     out: dict[str, list[Any]] = {
-        axis.name: [point.coordinates[axis.name] for point in table.spec.points]
-        for axis in table.spec.axes
+        "runs": [len(table.of_point(point)) for point in table.spec.points],
     }
-    out["runs"] = [len(table.of_point(point)) for point in table.spec.points]
     for metric in table.metric_names():
         found = [
             [row.metrics[metric] for row in table.of_point(point) if metric in row.metrics]
@@ -189,7 +199,10 @@ def points(table: Table) -> dict[str, list[Any]]:
         out[f"{metric}_min"] = [min(values, default=None) for values in found]
         out[f"{metric}_max"] = [max(values, default=None) for values in found]
         out[f"{metric}_n"] = [len(values) for values in found]
-    return out
+    for axis in table.spec.axes:
+        labels = [point.coordinates[axis.name] for point in table.spec.points]
+        axes[_free(axis.name, axes, out)] = labels
+    return {**axes, **out}
 
 
 def csv(table: Table) -> str:

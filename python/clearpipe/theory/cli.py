@@ -22,7 +22,7 @@ from clearpipe.options import (
     time,
 )
 from clearpipe.terminal import note
-from clearpipe.theory.loops import app, vcp_app, xcp_app
+from clearpipe.theory.loops_cli import app, vcp_app, xcp_app
 from clearpipe.theory.options import Capacity, Packet, Rtt
 
 if TYPE_CHECKING:

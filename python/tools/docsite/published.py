@@ -60,6 +60,11 @@ def using(part: str) -> list[Figure]:
     return [figure for figure in figures() if part in figure.parts]
 
 
+def of(paper: str) -> list[Figure]:
+    """The figures of a paper, those too that are computed or that show other protocols alone."""
+    return [figure for figure in figures() if figure.paper == paper]
+
+
 def counted(chosen: list[Figure]) -> Counter[str]:
     """Verdicts of all of them together."""
     return sum((figure.verdicts for figure in chosen), Counter[str]())

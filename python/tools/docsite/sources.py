@@ -96,6 +96,7 @@ def _entry(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Rustdoc's links to items as plain code."""
+    """Rustdoc's links to items as plain code, without the way up from the file."""
     text = re.sub(r"\[(`[^`\]]+`)\](?:\((?!https?:)[^)]*\))?", r"\1", text)
+    text = re.sub(r"`(?:super::)+", "`", text)
     return re.sub(r"\[([^\]]+)\]\((?:super|crate|self)::[^)]*\)", r"\1", text)

@@ -243,7 +243,7 @@ def _inside(kind: str, one: Any) -> Iterator[str]:
 
 def _claims(kind: str, name: str) -> Iterator[str]:
     part = name if kind == "protocols" else f"queue {name}"
-    chosen = [f for f in published.using(part) if f.paper == name or name not in published.TITLES]
+    chosen = published.of(name) if name in published.TITLES else published.using(part)
     if not chosen:
         return
     counts = published.counted(chosen)

@@ -1,8 +1,8 @@
 //! A class's step where ACKs clock it.
 
 use super::Solver;
-use crate::quick::Step;
-use crate::sight::Answered;
+use crate::at_rest::Step;
+use crate::feedback::Answered;
 
 impl Solver<'_> {
     /// What the ACKs that arrive until the step's end say to class `i`, and what its window makes

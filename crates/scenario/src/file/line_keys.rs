@@ -14,7 +14,7 @@ use crate::syntax::declaration::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Word, table, word_values,
 };
 use crate::syntax::document::{Node, Raw};
-use crate::values::laws::{Share, is_never};
+use crate::values::distributions::{Share, is_never};
 use crate::values::quantity::TIME;
 
 table! {

@@ -13,7 +13,7 @@ use crate::model::{Packets, Start};
 use crate::resolve::network::{MAX_RATE, check_rate};
 use crate::syntax::declaration::{At, Definitions, FileValue, table};
 use crate::syntax::document::{Node, Raw};
-use crate::values::laws::{is_never, pareto_shape, percent, plain_number, share};
+use crate::values::distributions::{is_never, pareto_shape, percent, plain_number, share};
 use crate::values::quantity::{BYTES, Dimension, TIME, number, split};
 use crate::values::{Amount, call, read_amount, text_schema, unknown_call};
 

@@ -82,7 +82,7 @@ fn link_lines(text: &mut Lines, link: &Link) {
 
 fn part_lines(text: &mut Lines, part: &RouterPart) {
     text.line("part", &[&part.kind]);
-    part.values().for_each(|entry| parameter_line(text, entry));
+    part.values().for_each(|entry| parameter_line(text, part.kind, entry));
 }
 
 fn group_lines(text: &mut Lines, group: &Group) {
@@ -115,15 +115,20 @@ fn island_lines(text: &mut Lines, island: &Island) {
 
 fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
     text.line("protocol", &[&protocol.name, &protocol.kind, &protocol.recovery.name()]);
-    protocol.values().for_each(|entry| parameter_line(text, entry));
+    protocol.values().for_each(|entry| parameter_line(text, protocol.kind, entry));
 }
 
-/// Parameters that came after runs had been named, each with the default that does what those runs
-/// did. Where it has that it is not said, so that their names stand.
-const LATER: [(&str, Value); 2] = [("ect1", Value::Flag(false)), ("table", Value::Flag(false))];
+/// Parameters that came after runs had been named, each by the protocol or queue that it is of,
+/// with the default that does what those runs did. Where it has that it is not written, so that
+/// their names stand. A parameter of that name elsewhere may have been there from the start.
+const LATER: [(&str, &str, Value); 3] = [
+    ("bbr3", "ect1", Value::Flag(false)),
+    ("dctcp", "ect1", Value::Flag(false)),
+    ("hstcp", "table", Value::Flag(false)),
+];
 
-fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
-    if LATER.contains(&(spec.name, value)) {
+fn parameter_line(text: &mut Lines, kind: &str, (spec, value): (&Spec, Value)) {
+    if LATER.contains(&(kind, spec.name, value)) {
         return;
     }
     match value {
@@ -132,5 +137,35 @@ fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
         Value::Number(number) => text.line(spec.name, &[&number.to_bits()]),
         Value::Span(span) => text.line(spec.name, &[&span.0]),
         Value::Choice(word) | Value::Text(word) => text.line(spec.name, &[&word]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cc::params::Kind;
+    use cc::registry::{AnyRouterParams, AnySenderParams};
+
+    use super::*;
+
+    #[test]
+    fn later_parameters_are_there_and_off() {
+        for (kind, name, default) in LATER {
+            let sender = AnySenderParams::named(kind).and_then(|params| params.get(name));
+            let router = AnyRouterParams::named(kind).and_then(|params| params.get(name));
+            assert_eq!(sender.or(router), Some(default), "{kind} {name}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_called_like_a_later_one_of_another_part_is_written() {
+        let spec = Spec { name: "table", kind: Kind::Flag, low: 0.0, high: 0.0, doc: "" };
+        let lines = |kind, on| {
+            let mut text = Lines(String::new());
+            parameter_line(&mut text, kind, (&spec, Value::Flag(on)));
+            text.0
+        };
+        assert_eq!(lines("hstcp", false), "");
+        assert_eq!(lines("hstcp", true), "table true\n");
+        assert_eq!(lines("bbr3", false), "table false\n");
     }
 }

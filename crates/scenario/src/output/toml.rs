@@ -14,7 +14,7 @@ use crate::model::traffic::{App, Size};
 use crate::model::{
     Every, Group, Island, Link, Protocol, Queue, RouterPart, Scenario, Start, Transport,
 };
-use crate::values::laws::{law_text, percent};
+use crate::values::distributions::{law_text, percent};
 use crate::values::quantity::{BYTES, RATE, TIME};
 
 impl Scenario {

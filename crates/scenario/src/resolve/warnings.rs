@@ -9,7 +9,7 @@ use crate::file::{File, Topology};
 use crate::model::line::{Capacity, LossModel};
 use crate::model::{Group, Link, Of, Scenario};
 use crate::syntax::document::Node;
-use crate::values::laws::percent;
+use crate::values::distributions::percent;
 use crate::values::quantity::{RATE, TIME};
 
 /// Something that is allowed but probably not meant.

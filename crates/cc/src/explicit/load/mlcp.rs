@@ -7,16 +7,19 @@
 //! additive, then with inversely proportional increase, and overload with one of eight decreases,
 //! at most one per t_p. A loss changes no window: what is lost is sent again, and that is all.
 //!
-//! `gauge` is what routers measure.
+//! `gauge` is what routers measure, `coded` how they tell it.
 //!
 //! ```math
-//! sigma = (lam + kappa_q*q)/(gamma*C*t_p)        load factor, each t_p
+//! sigma = (lam + kappa_q*q)/(gamma*C*t_p)        load factor, each t_p (eq. 13)
 //! cwnd <- cwnd + (1 + xi)^(srtt/t_p) - 1  per ACK, sigma < 80 %: MI in five levels (eqs. 5 and 9)
 //! xi = kappa*(1 - sigma_k)/sigma_k  at a level's upper edge: 16, 32, 48, 64 or 80 % (eq. 1)
 //! cwnd <- cwnd + alpha*(srtt/t_p)^2/cwnd         80 % to 95 %: AI (eqs. 6 and 12)
 //! cwnd <- cwnd + alpha*(srtt/t_p)^2/cwnd^1.5     95 % to 100 %: II (eqs. 7 and 12)
 //! cwnd <- max(beta_k*cwnd, 1)  from 100 % on: one of eight cuts, one per t_p (eq. 8)
-//! beta_k = beta_max - k*(beta_max - beta_min)/7  from sigma = 1 + k*0.2/7 on
+//! beta_k = beta_max - k*(beta_max - beta_min)/7  from sigma = 1 + k*0.2/7 on (Fig. 6)
+//! T_c <- T_c + theta*(T_d - T_c)  each t_p: T_d is the packets' mean RTT (eqs. 14 and 15)
+//! theta = T/T_c if T_d >= T_c else T*T_d/(phi*T_c^2)  at most 1 (section 3.2.2)
+//! t_p >= T_c                      the least of 80, 200, 400, ... 1400 ms that is (section 3.2.2)
 //! ```
 //!
 //! Deviations:

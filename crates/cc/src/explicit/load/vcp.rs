@@ -7,14 +7,15 @@
 //! multiplicative decrease. Increases are scaled with the flow's RTT so that all flows move as one
 //! with an RTT of t_rho would, and rates come out equal.
 //!
-//! R.1 to R.4 and S.1 to S.3 are the paper's rules for routers and senders. What only experiments
-//! change is in `variants`.
+//! R.1 to R.4 and S.1 to S.3 are the paper's rules for routers and senders (section III-E). By S.3
+//! a sender that has cut its window leaves it alone for a t_rho and then increases it additively
+//! for an RTT, whatever comes back. What only experiments change is in `variants`.
 //!
 //! ```math
 //! rho = (lam + kappa_q*q)/(gamma*C*t_rho)   load factor, each t_rho (eq. 1)
 //! cwnd <- cwnd + (1 + xi)^(srtt/t_rho) - 1  per ACK of low load, rho < 80 %: MI (eqs. 2 and 6)
 //! cwnd <- cwnd + alpha*(srtt/t_d)^2/cwnd    per ACK of high load, 80 % to 100 %: AI (eqs. 3 and 8)
-//! cwnd <- max(beta*cwnd, 1)  overload, 100 % and more: MD, once, then t_rho of freeze (eq. 4)
+//! cwnd <- max(beta*cwnd, 1)  overload, 100 % and more: MD, once (eq. 4); then S.3
 //! xi = kappa*(1 - rho_high)/rho_high        MI's step, at rho_high = 80 % (eq. 5)
 //! ```
 //!
@@ -156,41 +157,7 @@ pub struct VcpSender {
 }
 
 impl VcpSender {
-    /// An ACK arrives whose code is this one.
-    #[inline(always)] // as on_ack, which is this call
-    pub(crate) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
-        self.pass(ack);
-        self.answer(ack.now, code);
-    }
-
-    /// What an ACK says of the time: freeze and additive increase run out (S.3).
-    #[inline(always)]
-    pub(crate) fn pass<H>(&mut self, ack: &Ack<H>) {
-        self.srtt = ack.srtt;
-        match self.scale_rtt {
-            ScaleRtt::Srtt => self.rtt = ack.srtt,
-            ScaleRtt::MinRtt => self.rtt = ack.min_rtt,
-            ScaleRtt::BaseRtt => {}
-        }
-        if let Phase::Frozen(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Additive(until + self.rtt_or_period());
-        }
-        if let Phase::Additive(until) = self.phase
-            && ack.now >= until
-        {
-            self.phase = Phase::Free;
-        }
-    }
-
-    /// The smoothed RTT; before the first sample t_rho.
-    #[inline]
-    pub(crate) fn rtt_or_period(&self) -> Span {
-        self.srtt.unwrap_or(self.t_rho)
-    }
-
-    /// What the window makes of a code.
+    /// What the window makes of a code: 01 is ECT(1), 10 is ECT(0) and 11 is CE.
     #[inline(always)]
     pub(crate) fn answer(&mut self, now: Time, code: Ecn) {
         self.code = code as u8;
@@ -229,6 +196,40 @@ impl VcpSender {
             AiScaling::Window => self.alpha * x,
             AiScaling::None => self.alpha,
         }
+    }
+
+    /// An ACK arrives whose code is this one.
+    #[inline(always)] // as on_ack, which is this call
+    pub(crate) fn hear<H>(&mut self, ack: &Ack<H>, code: Ecn) {
+        self.pass(ack);
+        self.answer(ack.now, code);
+    }
+
+    /// What an ACK says of the time: freeze and additive increase run out (S.3).
+    #[inline(always)]
+    pub(crate) fn pass<H>(&mut self, ack: &Ack<H>) {
+        self.srtt = ack.srtt;
+        match self.scale_rtt {
+            ScaleRtt::Srtt => self.rtt = ack.srtt,
+            ScaleRtt::MinRtt => self.rtt = ack.min_rtt,
+            ScaleRtt::BaseRtt => {}
+        }
+        if let Phase::Frozen(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Additive(until + self.rtt_or_period());
+        }
+        if let Phase::Additive(until) = self.phase
+            && ack.now >= until
+        {
+            self.phase = Phase::Free;
+        }
+    }
+
+    /// The smoothed RTT; before the first sample t_rho.
+    #[inline]
+    pub(crate) fn rtt_or_period(&self) -> Span {
+        self.srtt.unwrap_or(self.t_rho)
     }
 
     /// Other laws from now on: ln(1 + xi) and beta.
@@ -326,6 +327,7 @@ impl Router for VcpRouter {
     }
 
     fn on_timer(&mut self, now: Time, backlog: Backlog) {
+        // R.2, and the load factor of R.3.
         if self.meter.on_timer(now, backlog) {
             self.end_period();
         }

@@ -10,27 +10,32 @@
 //! (section V).
 //!
 //! ```math
-//! phi = alpha*d*(C - y) - beta*Q        spare bandwidth, for all packets
-//! h = max(0, gamma*y_own*d - abs(phi))  shuffled, among packets that name this link
-//! xi_p = h/(d*sum(rtt*s/cwnd))          of the shuffle, over those packets alone
-//! xi_n = h/(d*sum(s))                   likewise
-//! cwnd <- max(cwnd + feedback, s)       at each ACK, as XCP
+//! phi = alpha*d*(C - y) - beta*Q                  change of all windows, as XCP's (its eq. 1)
+//! h = max(0, gamma*y_shuffle*d - abs(phi))        y_shuffle: of packets that name this link
+//! xi_p_spare = max(phi, 0)/(d*sum(rtt*s/cwnd))    over all packets
+//! xi_n_spare = max(-phi, 0)/(d*sum(s))            likewise
+//! xi_p_shuffle = h/(d*sum(rtt*s/cwnd))            over packets that name this link
+//! xi_n_shuffle = h/(d*sum(s))                     likewise
+//! pos = (xi_p_spare + xi_p_shuffle)*rtt^2*s/cwnd  of a packet that names it; others: the spare
+//! neg = (xi_n_spare + xi_n_shuffle)*rtt*s         likewise
+//! feedback = pos - neg  written, with the link's identifier, where it is less than what is there
+//! cwnd <- max(cwnd + feedback, s)                 at each ACK, as XCP
 //! ```
 //!
-//! Deviations: D1 to D6 and R1 of [`super::xcp`], whose the rest is, and
-//! - D1: as the appendix is printed, routers would keep the larger feedback, forget all scales with
-//!   the first packet, never reset the sum of squares, shuffle negative amounts, and compare
+//! Deviations: D1 to D6, D8, D9 and R1 of [`super::xcp`], as the rest is XCP's, and
+//! - D10: as the appendix is printed, routers would keep the larger feedback, forget all scales
+//!   with the first packet, never reset the sum of squares, shuffle negative amounts, and compare
 //!   gamma*y with phi, a rate with bytes. The text and XCP's appendix say otherwise, and so it is
 //!   done here.
-//! - D2: a link's identifier is its number, from 1 on; 0 stands for the sender's access link,
+//! - D11: a link's identifier is its number, from 1 on; 0 stands for the sender's access link,
 //!   whichever that is: no router has it.
-//! - D3: a router takes a flow over if its feedback is less than that of the routers before; XCP's
+//! - D12: a router takes a flow over if its feedback is less than that of the routers before; XCP's
 //!   rule is no more than. So the first of equal ones keeps the flow.
-//! - D4: a packet without an RTT estimate names no bottleneck.
-//! - D5: H_rtt is kept to 24 binary digits, so that the header is no larger in memory than others.
+//! - D13: a packet without an RTT estimate names no bottleneck.
+//! - D14: H_rtt is kept to 24 binary digits, so that the header is no larger in memory than others.
 //!
 //! Reconstructed:
-//! - R1: what ends the feedback of an interval. Printed is nothing (`residues = "none"`): the
+//! - R2: what ends the feedback of an interval. Printed is nothing (`residues = "none"`): the
 //!   scales hold throughout. Here each class, spare and shuffled, has residues of its own
 //!   ("class"), or both draw on one, as all of XCP's feedback does ("shared"). A packet that keeps
 //!   another router's feedback is charged as in XCP, with "class" in the ratio of what the classes
@@ -48,7 +53,7 @@ use super::xcp::{Shares, Summing, XcpHeader, XcpSender, XcpSenderParams, charge,
 use crate::roles::{Ack, Departing, Header, Loss, RouterContext, Sender, SenderContext, Variable};
 
 choice! {
-    /// What ends the feedback of an interval (R1).
+    /// What ends the feedback of an interval (R2).
     pub enum Residues {
         /// Each class, spare and shuffled, has residues of its own.
         Class = "class",
@@ -64,7 +69,7 @@ params! {
     pub struct IxcpRouterParams {
         /// XCP's.
         xcp: XcpRouterParams;
-        /// What ends an interval's feedback: residues of each class, shared ones, or nothing (R1).
+        /// What ends an interval's feedback: residues of each class, shared ones, or nothing (R2).
         residues: Residues = Residues::Class;
     }
 }
@@ -105,7 +110,7 @@ pub struct IxcpHeader {
     pub next_bottleneck: u32,
 }
 
-/// The sender's access link (D2).
+/// The sender's access link (D11).
 pub(crate) const ACCESS: u32 = 0;
 
 /// The law: XCP's efficiency controller for all, its fairness controller for the link's own flows.
@@ -139,6 +144,7 @@ impl Law for Ixcp {
         Ixcp { link: context.link.saturating_add(1), ..Ixcp::default() }
     }
 
+    /// The appendix's "on each packet arrival", as [`Ixcp::sample`] is.
     #[inline(always)]
     fn arrive(&mut self, header: &IxcpHeader, size: f64) {
         if header.bottleneck == self.link {
@@ -153,7 +159,7 @@ impl Law for Ixcp {
         }
     }
 
-    /// The appendix's "on estimation-control timeout".
+    /// Its "on estimation-control timeout".
     fn decide(&mut self, params: &IxcpRouterParams, meter: &Meter) {
         let (common, d) = (&params.xcp, meter.avg_rtt);
         let own = (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle);
@@ -171,6 +177,7 @@ impl Law for Ixcp {
         (self.sum_rtt_by_cwnd_shuffle, self.input_traffic_shuffle) = (0.0, 0.0);
     }
 
+    /// Its "on each packet departure".
     #[inline]
     fn answer(&mut self, params: &IxcpRouterParams, header: &mut IxcpHeader, stated: &Stated) {
         let own = header.bottleneck == self.link;
@@ -235,7 +242,7 @@ impl Ixcp {
         [(pos.0, neg.0), (pos.1, neg.1)]
     }
 
-    /// The account of what a packet cost each class (R1); a shared one is kept with the spare's.
+    /// The account of what a packet cost each class (R2); a shared one is kept with the spare's.
     #[inline(always)]
     fn pay(&mut self, residues: Residues, [spare, shuffle]: [(f64, f64); 2]) {
         match residues {
@@ -271,8 +278,8 @@ impl IxcpHeader {
     }
 
     /// A router that offers `[spare, shuffle]`, each (what the packet gets, what it gives) over its
-    /// RTT, writes the lesser feedback and with its own its identifier (D3). What the packet costs
-    /// each class (R1).
+    /// RTT, writes the lesser feedback and with its own its identifier (D12). What the packet costs
+    /// each class (R2).
     #[inline(always)]
     pub(crate) fn answer(
         &mut self,
@@ -296,7 +303,7 @@ impl IxcpHeader {
     }
 }
 
-/// `whole` in the ratio of `a` to `b`; all of it to the second where both are 0 (R1).
+/// `whole` in the ratio of `a` to `b`; all of it to the second where both are 0 (R2).
 #[inline]
 fn split(whole: f64, a: f64, b: f64) -> (f64, f64) {
     let first = if a + b > 0.0 { whole * (a / (a + b)) } else { 0.0 };

@@ -13,11 +13,11 @@
 //! ```
 //!
 //! Deviations: those of [`super::xcp`] and its R1, as the rest is XCP's, and
-//! - D1: N and N_b are sums of s*rtt/(cwnd*d), N over the arrivals, N_b over the departures of the
+//! - D10: N and N_b are sums of s*rtt/(cwnd*d), N over the arrivals, N_b over the departures of the
 //!   interval just ended whose header's feedback was larger than this router's. Without such a
 //!   departure the factor is 1.
-//! - D2: only positive phi is scaled.
-//! - D3: the shuffle is eq. (2) with phi as it was before scaling; `shuffle = "scaled"` has the
+//! - D11: only positive phi is scaled.
+//! - D12: the shuffle is eq. (2) with phi as it was before scaling; `shuffle = "scaled"` has the
 //!   other reading.
 
 use super::controlled::{Controlled, INPUT, Law, MEAN_RTT, Meter, QUEUE, Stated, XcpRouterParams};

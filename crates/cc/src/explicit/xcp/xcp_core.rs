@@ -16,15 +16,15 @@
 //! cwnd <- max(cwnd + feedback, s)                 when it comes back
 //! ```
 //!
-//! Deviations, besides XCP's D1 to D6 and R1:
-//! - D1: a control packet is a data packet with a header, not one of its own; it costs no more than
-//!   its place in the outer header, which every packet has.
-//! - D2: H_rtt is the smoothed time from ingress to egress and back, queues in it. The paper has
+//! Deviations: D1 to D6 and R1 of [`super::xcp`], and
+//! - D10: a control packet is a data packet with a header, not one of its own; it costs no more
+//!   than its place in the outer header, which every packet has.
+//! - D11: H_rtt is the smoothed time from ingress to egress and back, queues in it. The paper has
 //!   the propagation delay.
-//! - D3: eq. (9)'s scale is taken over the bytes that control packets speak of, which are those
+//! - D12: eq. (9)'s scale is taken over the bytes that control packets speak of, which are those
 //!   that will pay, in place of the input traffic.
-//! - D4: before its first RTT a macro-flow sends a header with each packet.
-//! - D5: what a lost control packet spoke of is lost.
+//! - D13: before its first RTT a macro-flow sends a header with each packet.
+//! - D14: what a lost control packet spoke of is lost.
 
 use units::{Span, Time};
 
@@ -93,7 +93,7 @@ impl Law for XcpCore {
         self.told += stated.size;
     }
 
-    /// With D3.
+    /// With D12.
     fn decide(&mut self, params: &XcpCoreRouterParams, meter: &Meter) {
         self.xcp = Xcp::of(&params.xcp, meter, (meter.sum_rtt_by_cwnd, self.told));
         self.told = 0.0;

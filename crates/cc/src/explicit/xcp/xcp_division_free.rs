@@ -13,8 +13,8 @@
 //! cwnd <- max(cwnd + feedback*srtt, s)  at each ACK
 //! ```
 //!
-//! Deviations:
-//! - D1: the paper returns feedback*H_rtt to a sender that divides. Only feedback/H_rtt and a
+//! Deviations: those of [`super::xcp`], and
+//! - D10: the paper returns feedback*H_rtt to a sender that divides. Only feedback/H_rtt and a
 //!   sender that multiplies by its smoothed RTT give what the other form gives.
 
 use units::Span;

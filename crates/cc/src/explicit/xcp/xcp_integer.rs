@@ -12,8 +12,8 @@
 //! alpha*d*(C - y) = u*y*d/(2*s)  at rest: the spare bandwidth makes up for half a unit per packet
 //! ```
 //!
-//! Deviations:
-//! - D1: the interval's sums, phi and the scales xi stay real: what is lost is lost packet by
+//! Deviations: those of [`super::xcp`], and
+//! - D10: the interval's sums, phi and the scales xi stay real: what is lost is lost packet by
 //!   packet, in the last step, as in a header without fractions.
 
 use units::math;

@@ -19,8 +19,8 @@
 //! Everything else is XCP's ([`super::xcp`]), its deviations, R1, its header and its sender with
 //! it. With k = 0 and l = 1 the two are the same but for D1.
 //!
-//! Deviations:
-//! - D1: packets without an RTT have no x and no part in the sum of eq. (9).
+//! Deviations: those of [`super::xcp`], and
+//! - D10: packets without an RTT have no x and no part in the sum of eq. (9).
 
 use units::math;
 

@@ -23,7 +23,7 @@ params! {
         t_rho: Span = Span::from_millis(200) => (1e-6, 100.0);
         /// t_d, the common base RTT of the additive increase (VCP's eq. 8).
         t_d: Span = Span::from_millis(200) => (1e-6, 100.0);
-        /// kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9).
+        /// kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10).
         kappa: f64 = 0.25 => (0.0, 10.0);
         /// alpha, the additive increase per t_d [packets] (VCP's eq. 3).
         alpha: f64 = 1.0 => (0.0, 1000.0);
@@ -71,115 +71,7 @@ pub struct DpcpSender {
     wire: Wire,
 }
 
-/// The load factor as far as it is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Load {
-    /// The packets' codes as numbers from 1 to 3; what has not come yet is taken as 3.
-    pub digits: Digits,
-    /// The packets of a chain: 2, and up to 4 with [`super::super::mpcp`].
-    pub packets: u8,
-    /// Packets of the present chain that have come.
-    pub come: u8,
-}
-
-impl Load {
-    /// The zone, which the MSP brings.
-    pub fn msp(&self) -> u8 {
-        self.digits[0]
-    }
-
-    /// Has the whole chain come?
-    fn whole(&self) -> bool {
-        self.come >= self.packets
-    }
-
-    /// A chain begins with this zone.
-    fn begin(&mut self, msp: u8) {
-        self.digits = [3; CHAIN];
-        self.digits[0] = msp;
-        self.come = 1;
-    }
-
-    /// The next digit of the chain.
-    fn refine(&mut self, digit: u8) {
-        self.digits[usize::from(self.come)] = digit;
-        self.come += 1;
-    }
-}
-
 impl DpcpSender {
-    /// A sender of chains of so many packets, 2 to 4.
-    pub(crate) fn chaining(
-        params: &DpcpSenderParams,
-        context: &SenderContext,
-        packets: u8,
-    ) -> DpcpSender {
-        let &DpcpSenderParams { t_rho, t_d, kappa, alpha, weight, bounds, .. } = params;
-        let vcp = VcpSenderParams {
-            t_rho,
-            t_d,
-            kappa,
-            alpha,
-            weight,
-            scaling: ScalingParams { scale_rtt: params.scale_rtt.0, ..Default::default() },
-            limiters: bounds,
-            limits: params.limits.clone(),
-            spacing: params.spacing.clone(),
-            ..Default::default()
-        };
-        let Numbers { seq, ack } = handshake(params, context);
-        DpcpSender {
-            vcp: VcpSender::new(&vcp, context),
-            kappa,
-            load: Load { digits: [1; CHAIN], packets, come: packets },
-            remembered: 0.0,
-            did: 0,
-            decoupled: params.decoupled_loss,
-            fall_back: FallBack {
-                mode: Mode::Pairs,
-                in_row: 0,
-                beyond: 0,
-                exceptions: 0,
-                downgrades: 0,
-                // The parameters' ranges are below 2^32.
-                after: params.downgrade_after as u32,
-                relapses: params.relapses as u32,
-                resume_rtts: params.resume_rtts as f32,
-            },
-            wire: Wire {
-                turn: 0,
-                packets,
-                una: 0,
-                nxt: 0,
-                track: Track::new(seq, context.packet_bytes),
-                peer: ack,
-                misread: 0,
-            },
-        }
-    }
-
-    /// What MPCP's sender shows as well, before the load factor.
-    pub(crate) fn probe_window(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("cwnd", self.vcp.cwnd);
-        sink("xi_s", self.xi_s());
-        sink("alpha_s", self.vcp.alpha_s());
-    }
-
-    /// The same, after it.
-    pub(crate) fn probe_state(&self, sink: &mut impl FnMut(&'static str, f64)) {
-        sink("mode", f64::from(self.did));
-        let vcp = match self.fall_back.mode {
-            Mode::Pairs => 0.0,
-            Mode::Vcp(_) => 1.0,
-            Mode::Resuming => 2.0,
-            Mode::Settled => 3.0,
-        };
-        sink("vcp", vcp);
-        sink("exceptions", f64::from(self.fall_back.exceptions));
-        sink("downgrades", f64::from(self.fall_back.downgrades));
-        sink("misread", f64::from(self.wire.misread));
-    }
-
     /// The load factor as far as it is known: the digits, and how many have come.
     pub(crate) fn known(&self) -> (&Digits, u8) {
         (&self.load.digits, self.load.come)
@@ -204,7 +96,7 @@ impl DpcpSender {
                 self.vcp.increase_additively();
                 2
             }
-            // Only MSPs cut (D6).
+            // 00 tells nothing (D6), and only MSPs cut.
             Phase::Free if part.is_none() || lsp && overload => 0,
             Phase::Free if overload => {
                 self.remembered = self.vcp.cwnd;
@@ -270,6 +162,42 @@ impl DpcpSender {
                 }
             }
         }
+    }
+}
+
+/// The load factor as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    /// The packets' codes as numbers from 1 to 3; what has not come yet is taken as 3.
+    pub digits: Digits,
+    /// The packets of a chain: 2, and up to 4 with [`super::super::mpcp`].
+    pub packets: u8,
+    /// Packets of the present chain that have come.
+    pub come: u8,
+}
+
+impl Load {
+    /// The zone, which the MSP brings.
+    pub fn msp(&self) -> u8 {
+        self.digits[0]
+    }
+
+    /// Has the whole chain come?
+    fn whole(&self) -> bool {
+        self.come >= self.packets
+    }
+
+    /// A chain begins with this zone.
+    fn begin(&mut self, msp: u8) {
+        self.digits = [3; CHAIN];
+        self.digits[0] = msp;
+        self.come = 1;
+    }
+
+    /// The next digit of the chain.
+    fn refine(&mut self, digit: u8) {
+        self.digits[usize::from(self.come)] = digit;
+        self.come += 1;
     }
 }
 
@@ -371,6 +299,80 @@ impl Wire {
         // One that overtook others acknowledges less than is acknowledged already.
         let right = behind == 0 || ack.acked == 0 && behind < 1 << 31;
         self.misread += u32::from(!right || numbers.seq != self.peer);
+    }
+}
+
+impl DpcpSender {
+    /// A sender of chains of so many packets, 2 to 4.
+    pub(crate) fn chaining(
+        params: &DpcpSenderParams,
+        context: &SenderContext,
+        packets: u8,
+    ) -> DpcpSender {
+        let &DpcpSenderParams { t_rho, t_d, kappa, alpha, weight, bounds, .. } = params;
+        let vcp = VcpSenderParams {
+            t_rho,
+            t_d,
+            kappa,
+            alpha,
+            weight,
+            scaling: ScalingParams { scale_rtt: params.scale_rtt.0, ..Default::default() },
+            limiters: bounds,
+            limits: params.limits.clone(),
+            spacing: params.spacing.clone(),
+            ..Default::default()
+        };
+        let Numbers { seq, ack } = handshake(params, context);
+        DpcpSender {
+            vcp: VcpSender::new(&vcp, context),
+            kappa,
+            load: Load { digits: [1; CHAIN], packets, come: packets },
+            remembered: 0.0,
+            did: 0,
+            decoupled: params.decoupled_loss,
+            fall_back: FallBack {
+                mode: Mode::Pairs,
+                in_row: 0,
+                beyond: 0,
+                exceptions: 0,
+                downgrades: 0,
+                // The parameters' ranges are below 2^32.
+                after: params.downgrade_after as u32,
+                relapses: params.relapses as u32,
+                resume_rtts: params.resume_rtts as f32,
+            },
+            wire: Wire {
+                turn: 0,
+                packets,
+                una: 0,
+                nxt: 0,
+                track: Track::new(seq, context.packet_bytes),
+                peer: ack,
+                misread: 0,
+            },
+        }
+    }
+
+    /// What MPCP's sender shows as well, before the load factor.
+    pub(crate) fn probe_window(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("cwnd", self.vcp.cwnd);
+        sink("xi_s", self.xi_s());
+        sink("alpha_s", self.vcp.alpha_s());
+    }
+
+    /// The same, after it.
+    pub(crate) fn probe_state(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        sink("mode", f64::from(self.did));
+        let vcp = match self.fall_back.mode {
+            Mode::Pairs => 0.0,
+            Mode::Vcp(_) => 1.0,
+            Mode::Resuming => 2.0,
+            Mode::Settled => 3.0,
+        };
+        sink("vcp", vcp);
+        sink("exceptions", f64::from(self.fall_back.exceptions));
+        sink("downgrades", f64::from(self.fall_back.downgrades));
+        sink("misread", f64::from(self.wire.misread));
     }
 }
 

@@ -13,16 +13,17 @@
 //! [`order`] is the packets' order, [`host`] the window; the router is in this file.
 //!
 //! ```math
-//! rho = (lam + kappa_q*q)/(gamma*C*t_rho)        load factor, each t_rho
-//! cwnd <- cwnd + xi_s + alpha*(srtt/t_d)^2/cwnd  per ACK below 100 %: MI and AI together
-//! xi_s = (1 + xi)^(srtt/t_rho) - 1  with xi = kappa*(1 - rho)/rho at the level's upper edge
-//! cwnd <- 0.43*cwnd                              overload, by the MSP, once; then t_rho of freeze
-//! cwnd <- beta*cwnd_before  when its LSP comes, with beta of 0.875, 0.6 or 0.43
+//! rho = (lam + kappa_q*q)/(gamma*C*t_rho)        load factor, each t_rho (VCP's eq. 1)
+//! cwnd <- cwnd + xi_s + alpha*(srtt/t_d)^2/cwnd  per ACK below 100 %: MI and AI (VCP's eq. 9)
+//! xi_s = (1 + xi)^(srtt/t_rho) - 1               MI scaled by the RTT (VCP's eq. 6)
+//! xi = kappa*(1 - rho)/rho                       at the level's upper edge in table I
+//! cwnd <- 0.43*cwnd                              overload, by the MSP, once; then VCP's S.3
+//! cwnd <- beta*cwnd_before  when its LSP comes, with beta of 0.875, 0.6 or 0.43 (table I)
 //! ```
 //!
 //! Deviations:
-//! - D1: the receiver's number is never 0. All ties are at it, and 0 less 1 has the checksum of 0
-//!   in one's complement, so that such a tie could not be told.
+//! - D1: the receiver's number is never 0. In a tie both numbers are the receiver's, and 0 less 1
+//!   has the checksum of 0 in one's complement, so that this tie could not be told.
 //! - D2: a host takes as acknowledgment the number that lies in what it has sent; if both or
 //!   neither do, as sequence number the one nearer what it waits for. The receiver by nearness
 //!   alone, as the paper's "initial order" may be read, goes wrong when its own number lies between

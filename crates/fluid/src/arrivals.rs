@@ -1,11 +1,11 @@
 //! What a class's past rates bring to the links of its path now.
 
+use crate::at_rest::Step;
+use crate::feedback::Kind;
 use crate::history::Finder;
 use crate::link::{Inflow, Signal};
 use crate::model::{Class, Model};
-use crate::quick::Step;
 use crate::sender::{Law, Sender};
-use crate::sight::Kind;
 use crate::state::{EPSILON, State};
 
 /// What there is to look at.

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::feedback::Kind;
 use crate::link::{Inflow, Rule};
 use crate::model::{Class, Model};
 use crate::sender::{Law, Sender};
-use crate::sight::Kind;
 use crate::state::State;
 
 /// A delay: so many nodes before the newest one, and a share of the step after that.

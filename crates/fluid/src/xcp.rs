@@ -3,7 +3,7 @@
 use scenario::XcpForm;
 
 use crate::link::Inflow;
-use crate::parts::Part;
+use crate::params::Part;
 use crate::state::EPSILON;
 
 /// XCP's efficiency and fairness controllers.
@@ -80,7 +80,7 @@ impl XcpRule {
 }
 
 /// What packets cost that bring `flows` and `bytes` per second and hold `held` [bytes/s^2], where
-/// `told` is told and the shuffled traffic is `own` (appendix A; iXCP's R1).
+/// `told` is told and the shuffled traffic is `own` (appendix A; iXCP's R2).
 pub fn cost(told: &Told, own: bool, held: f64, (flows, bytes): (f64, f64)) -> Told {
     let spare = [told.0[0] * flows, told.0[1] * bytes];
     let shuffle = if own { [told.1[0] * flows, told.1[1] * bytes] } else { [0.0; 2] };

@@ -13,17 +13,17 @@
 
 use units::math;
 
-use crate::ahead::Ahead;
-use crate::explicit::{Told, cost};
+use crate::arrivals::Ahead;
+use crate::at_rest::Step;
+use crate::feedback::{Gain, Kind, Source};
 use crate::history::Finder;
 use crate::link::Inflow;
-use crate::lost::Lost;
+use crate::losses::Lost;
 use crate::model::{Class, Crossing, Model};
-use crate::quick::Step;
 use crate::sender::Law;
-use crate::sight::{Gain, Kind, Source};
 use crate::state::{EPSILON, State};
 use crate::waiting::Waiting;
+use crate::xcp::{Told, cost};
 
 /// The parts of the shortest RTT that a step is, and the longest step [s].
 pub const STEPS_PER_RTT: f64 = 80.0;
