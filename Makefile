@@ -29,7 +29,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
-	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack \
+	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate bbr-cases attack \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
 	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz clean
@@ -121,6 +121,9 @@ EVALUATED := reno cubic bbr bbr3 dctcp vcp xcp mlcp dpcp
 evaluate: $(VENV)/installed ## controls against RFC 9743 and its kin, into docs/evidence/evaluate
 	for name in $(EVALUATED); do \
 		$(VENV)/bin/clearpipe evaluate $$name --publish docs/evidence/evaluate >/dev/null || exit; done
+
+bbr-cases: $(DEV)/installed ## the example test cases of BBR's draft, into docs/evidence/bbr-cases.md
+	$(DEV)/bin/python python/tools/bbr_cases.py docs/evidence/bbr-cases.md
 
 ATTACKED := bbr vcp mlcp dpcp xcp ixcp
 ATTACK := $(DEV)/bin/clearpipe attack --seed 9743 --publish docs/evidence/attack

@@ -316,7 +316,7 @@ class Bbr3Protocol(Model):
 
     kind: Literal["bbr3"] = "bbr3"
     beta: float | None = None
-    """BBR.Beta: what a round of losses leaves of the short-term bounds at the least (section 2.10).
+    """BBR.Beta: what a round of losses leaves of the short-term bounds at the least (section 2.8).
     0.1 to 1.0.
     """
     ecn: bool | None = None
@@ -326,19 +326,19 @@ class Bbr3Protocol(Model):
     all that RFC 9331 asks of a sender on the Internet.
     """
     headroom: float | None = None
-    """BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.10). 0.0 to
+    """BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.8). 0.0 to
     0.9.
     """
     loss_thresh: float | None = None
-    """BBR.LossThresh: share of losses per round that a probe for bandwidth may cause (section
-    2.10). 0.0 to 0.9.
+    """BBR.LossThresh: share of losses per round that a probe for bandwidth may cause (section 2.8).
+    0.0 to 0.9.
     """
     pacing_margin: float | None = None
     """BBR.PacingMarginPercent/100: share of the rate that pacing leaves unused (section 2.5). 0.0
     to 0.5.
     """
     probe_rtt_interval: Time | None = None
-    """BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.13.2)."""
+    """BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.16.2)."""
     recovery: (
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None

@@ -286,6 +286,19 @@ def test_a_report_is_written_and_the_same_command_does_nothing_again(
     assert " runs in " not in again.stderr
 
 
+def test_the_published_overview_names_what_is_of_former_versions(tmp_path: Path) -> None:
+    published = Path(__file__).resolve().parents[2] / "docs/evidence/evaluate"
+    text = (published / "README.md").read_text(encoding="utf-8")
+    assert text == report.overview(published)
+    for name, version in (("now", cp.versions()["reno"]), ("then", "0")):
+        told = json.loads((published / "reno.json").read_text(encoding="utf-8"))
+        told["parts"] = {"reno": version, "a prototype": "2"}
+        (tmp_path / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+    assert report.overview(tmp_path).endswith("\n\n- then: runs with reno 0, which is 1 by now.\n")
+    (tmp_path / "then.json").unlink()
+    assert "by now" not in report.overview(tmp_path)
+
+
 def test_a_class_is_found_from_where_its_scenarios_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

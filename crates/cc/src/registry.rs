@@ -891,10 +891,11 @@ protocols! {
         summary: "BBR version 1: paces at the bottleneck's rate, with at most two BDPs in flight",
         source: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 2016; Linux 5.0's tcp_bbr.c" }
     // 2: double precision, and instants exact where they were whole milliseconds.
-    Bbr3 { name: "bbr3", version: 2, sender: Boxed<tcp::bbr3::Bbr3>, recovery: Sack,
+    // 3: edition 06 of its draft, with precautionary probes and the undo of spurious recoveries.
+    Bbr3 { name: "bbr3", version: 3, sender: Boxed<tcp::bbr3::Bbr3>, recovery: Sack,
         router: None,
         summary: "BBR version 3: bounded by losses above 2 %, leaves headroom, probes every 2 to 3 s",
-        source: "draft-ietf-ccwg-bbr-05" }
+        source: "draft-ietf-ccwg-bbr-06" }
     Dpcp { name: "dpcp", sender: Boxed<load::dpcp::DpcpSender>, recovery: Reno,
         router: Some("dpcp"),
         summary: "DPCP: four bits of load factor over pairs of packets, two in each",

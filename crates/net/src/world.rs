@@ -612,9 +612,13 @@ impl World {
         self.look_at_source(now, flow);
     }
 
-    /// The bound that [`World::relay`] sets.
+    /// The bound that [`World::relay`] sets; none where neither is one, so that an application with
+    /// a rate keeps it.
     pub(crate) fn allow(&mut self, flow: u32) {
         let before = self.relays.before(flow);
+        if before.is_none() && self.relays.buffer(flow) == u64::MAX {
+            return;
+        }
         let has = before.map_or(u64::MAX, |flow| self.sinks[flow as usize].inbound.cumulative());
         let out = self.relays.after(flow).map(|flow| self.sources[flow as usize].outbound.una());
         let fits = out.map_or(u64::MAX, |una| una.saturating_add(self.relays.buffer(flow)));

@@ -7,10 +7,11 @@ import io
 import json
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import clearpipe as cp
 from clearpipe import units
 from clearpipe.evaluate import judge, work
 from clearpipe.evaluate.data import STANDARDS, Statement, sheet
@@ -121,7 +122,12 @@ def about(done: Done) -> list[tuple[str, str]]:
         ("Set against", ", ".join(done.cast.against) or "none"),
         ("Measured by", f"{', '.join(done.cast.standards)} in the same runs"),
         ("Scale", f"{done.scale}, {units.counted(done.runs, 'run', 'runs')}"),
+        ("Versions", _versions(done.versions)),
     ]
+
+
+def _versions(parts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in parts.items())
 
 
 def command(done: Done) -> str:
@@ -290,8 +296,13 @@ def publish(done: Done, folder: Path, name: str) -> Path:
     write_text(folder / f"{name}.json", _compact(done))
     path = folder / f"{name}.md"
     write_text(path, "\n".join(_markdown(done, name)).rstrip() + "\n")
-    write_text(folder / "README.md", "\n".join(_overview(folder)).rstrip() + "\n")
+    write_text(folder / "README.md", overview(folder))
     return path
+
+
+def overview(folder: Path) -> str:
+    """All that is published in the folder, what fails, and what is of former versions."""
+    return "\n".join(_overview(folder)).rstrip() + "\n"
 
 
 def _compact(done: Done) -> str:
@@ -355,7 +366,6 @@ def _line(one: Outcome) -> str:
 
 
 def _overview(folder: Path) -> Iterator[str]:
-    """All that is published in the folder, and what fails."""
     found = {
         path.stem: json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob("*.json"))
@@ -378,3 +388,19 @@ def _overview(folder: Path) -> Iterator[str]:
         queue = one["queue"]["kind"]
         told = ", ".join(fails) or "none"
         yield f"| [{name}]({name}.md) | {queue} | {one['scale']} | {counts} | {told} |"
+    yield ""
+    yield from _former(found)
+
+
+def _former(found: Mapping[str, Any]) -> Iterator[str]:
+    """Which pages had parts in their runs that have another version by now."""
+    now = cp.versions()
+    by_part: dict[str, list[str]] = {}
+    for name, one in found.items():
+        for part, version in one["parts"].items():
+            if now.get(part, version) != version:
+                told = f"{part} {version}, which is {now[part]} by now"
+                by_part.setdefault(told, []).append(name)
+    for told, names in sorted(by_part.items()):
+        pages = "All of these pages" if len(names) == len(found) else ", ".join(names)
+        yield f"- {pages}: runs with {told}."

@@ -82,9 +82,14 @@ class Done:
         """What went wrong, each once."""
         return sorted({error for data in self.datas.values() for error in data.errors})
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of what the runs used, by name."""
+        found = {key: v for data in self.datas.values() for key, v in data.versions.items()}
+        return dict(sorted(found.items()))
+
     def as_json(self) -> dict[str, Any]:
         """All of it, in an order that depends on the data alone."""
-        versions = {key: v for data in self.datas.values() for key, v in data.versions.items()}
         return {
             "protocol": dict(self.cast.subject.host),
             "name": self.cast.subject.name,
@@ -95,7 +100,7 @@ class Done:
             "scale": self.scale,
             "rule": rule(),
             "model_version": cp.model_version(),
-            "parts": dict(sorted(versions.items())),
+            "parts": self.versions,
             "runs": self.runs,
             "missing": self.missing,
             "verdicts": {verdict: self.counts()[verdict] for verdict in VERDICTS},

@@ -1,6 +1,6 @@
 //! Delivery-rate samples: how fast the path has lately delivered, ACK by ACK. Cheng, Cardwell,
 //! Yeganeh, Jacobson, draft-cheng-iccrg-delivery-rate-estimation-02; the same text is section 4.1
-//! of draft-ietf-ccwg-bbr-05.
+//! of draft-ietf-ccwg-bbr-06.
 //!
 //! A sample counts what was delivered between a packet's sending and its ACK and divides by the
 //! longer of the two times in which that was sent and acknowledged: the ACK rate alone is too high
@@ -49,6 +49,11 @@ pub struct Stamp {
 const LIMITED: u32 = 1 << 31;
 
 impl Stamp {
+    /// Is it that of a packet?
+    pub fn is_known(&self) -> bool {
+        self.flight != 0
+    }
+
     /// When the packet was sent.
     pub fn sent(&self) -> Time {
         Time(u64::from(self.sent[0]) | u64::from(self.sent[1]) << 32)
@@ -173,7 +178,7 @@ impl RateSampler {
         }
         let (newly_acked, newly_lost) = (ack.delivered, ack.lost);
         let stamp = &ack.header;
-        if stamp.flight == 0 {
+        if !stamp.is_known() {
             return RateSample { newly_acked, newly_lost, ..RateSample::default() };
         }
         self.first_send_time = stamp.sent();

@@ -56,7 +56,7 @@ impl WindowedMax {
 }
 
 /// By how much ACKs run ahead of the bandwidth, as aggregation and queues shared with others make
-/// them: the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-05,
+/// them: the most of some rounds. UpdateACKAggregation of draft-ietf-ccwg-bbr-06,
 /// bbr_update_ack_aggregation in Linux.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aggregates {

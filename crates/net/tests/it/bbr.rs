@@ -205,7 +205,7 @@ fn version_1_ignores_random_losses() {
 }
 
 /// Version 3 cruises at what is delivered, so for up to 63 rounds with losses p at (1 - p)^n
-/// (draft section 5.3.3.5), and then probes back to where it was if p is below 2 %: at 1 % a mean
+/// (draft section 5.3.3.8.1), and then probes back to where it was if p is below 2 %: at 1 % a mean
 /// of (1 - 0.99^63)/(63*0.01) = 0.74 of the link and more or less by what probes find. Well above
 /// 2 % each probe ends at once, and nothing brings it back.
 #[test]
@@ -218,7 +218,7 @@ fn version_3_backs_off_beyond_its_threshold() {
 }
 
 /// In a buffer of 1 BDP version 1 leaves little to Reno (Hock, Bless, Zitterbart, ICNP 2017: losses
-/// slow down only the others); version 3 is to leave it more (draft section 5.3.3.5: 25 Mb/s at 30
+/// slow down only the others); version 3 is to leave it more (draft section 5.3.3.8.1: 25 Mb/s at 30
 /// ms, about 62 packets of 1514 B, should be Reno's). From seed to seed what it leaves goes from
 /// 0.15 to 0.3 of the link: the mean of six.
 #[test]

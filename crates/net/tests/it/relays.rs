@@ -43,6 +43,16 @@ fn a_chain_is_as_fast_as_its_slowest_link() {
     }
 }
 
+/// An application that offers 3 Mb/s does so in front of a proxy, too, whose buffer has no limit.
+#[test]
+fn a_rate_stays_a_rate_in_front_of_a_proxy() {
+    let outcome = chain(["20Mbps", "5Mbps"], &format!("{IN}rate = \"3Mbps\"\n{OUT}"));
+    for name in ["in", "out"] {
+        let got = mean_mbps(&outcome, name);
+        assert!((got / 3.0 - 1.0).abs() < 0.001, "{name}: {got}");
+    }
+}
+
 /// A transfer of 250 500 B arrives whole, its short last packet too, and the second connection is
 /// over when the first is and a way of its own later.
 #[test]

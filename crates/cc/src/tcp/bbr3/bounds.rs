@@ -57,13 +57,6 @@ impl Bounds {
             (self.bw_latest, self.inflight_latest) = (rs.rate, rs.delivered);
         }
     }
-
-    /// NoteLoss; `delivered` is C.delivered.
-    pub fn note_loss(&mut self, delivered: u32) {
-        if !self.loss_in_round {
-            (self.loss_round, self.loss_in_round) = (delivered, true);
-        }
-    }
 }
 
 impl Bbr3 {
@@ -127,9 +120,18 @@ impl Bbr3 {
         rs.lost > share(rs.tx_in_flight, self.params.loss_thresh)
     }
 
+    /// NoteLoss.
+    pub(super) fn note_loss(&mut self) {
+        if self.bounds.loss_in_round {
+            return;
+        }
+        (self.bounds.loss_round, self.bounds.loss_in_round) = (self.sampler.delivered(), true);
+        self.save_state();
+    }
+
     /// NoteLoss and HandleLostPacket (D1).
     pub(super) fn on_lost(&mut self, now: Time, rs: &mut RateSample) {
-        self.bounds.note_loss(self.sampler.delivered());
+        self.note_loss();
         if self.cycle.samples && rs.valid && self.too_lossy(rs) {
             rs.tx_in_flight = self.inflight_at_loss(rs);
             self.handle_too_high(now, rs);
@@ -150,12 +152,13 @@ impl Bbr3 {
 
     /// HandleInflightTooHigh.
     pub(super) fn handle_too_high(&mut self, now: Time, rs: &RateSample) {
-        self.cycle.samples = false;
+        (self.cycle.too_high, self.cycle.samples) = (true, false);
         if !rs.limited {
             let least = share(self.target_inflight(), self.params.beta);
             self.bounds.inflight_longterm = rs.tx_in_flight.max(least);
         }
         if self.state == State::Up {
+            self.undo.state = Some(State::Up);
             self.start_down(now);
         }
     }

@@ -1,4 +1,4 @@
-//! BBR, version 3. Cardwell, Swett, Beshay, "BBR congestion control", draft-ietf-ccwg-bbr-05
+//! BBR, version 3. Cardwell, Swett, Beshay, "BBR congestion control", draft-ietf-ccwg-bbr-06
 //! (2026); what it leaves open as in Google's Linux code (github.com/google/bbr, branch v3, 2023).
 //!
 //! The model of the path has, besides BtlBw and RTprop, bounds on what may be in flight, learnt
@@ -8,11 +8,13 @@
 //! until the queue is gone and 15 % below the bound), CRUISEs at the rate, REFILLs the pipe for a
 //! round with the short-term bounds forgotten, and goes UP with 1.25 until the rate does not grow
 //! for three rounds or 2 % are lost. A new cycle begins after 2 to 3 s, or after as many rounds as
-//! Reno would need between two losses, 63 at most. ProbeRTT comes each 5 s and halves what is in
-//! flight for 200 ms.
+//! Reno would need between two losses, 63 at most. After a probe that lost too much the next one
+//! stops at the bound, and if that was safe a full one follows at once. ProbeRTT comes each 5 s and
+//! halves what is in flight for 200 ms; RTprop is the least RTT of 10 s.
 //!
 //! This file has the model of the path and the two controls; `startup`, `drain`, `probe_bw` and
-//! `probe_rtt` the states, `bounds` what losses leave, `marks` ECN.
+//! `probe_rtt` the states, `bounds` what losses leave, `undo` what takes that back where nothing
+//! was lost, `marks` ECN.
 //!
 //! ```math
 //! rate = 0.99*pacing_gain*bw  at which packets leave
@@ -26,10 +28,9 @@
 //!   together, and that was too much.
 //! - D2: Startup's exit by losses (5.3.1.3) counts ACKs that show new losses, as Linux does, for
 //!   discontiguous ranges.
-//! - D3: the samples of a probe end, and its phase of ACKs, one round after it (as in Linux and in
-//!   edition 06): 05 says when, but leaves the assignments out. A cycle without a sample of its own
-//!   does not move the filter of rates on (as in Linux).
-//! - D4: no undo of spurious recoveries: the transport detects none.
+//! - D3: a cycle without a sample of its own does not move the filter of rates on (as in Linux).
+//! - D4: spurious recoveries are detected here and not by the transport, which goes on with what it
+//!   began: by the Eifel algorithm (RFC 3522), for which the packets' stamps serve as timestamps.
 //! - D5: the recovery is taken to have SACK; as with version 1, without it samples exceed the
 //!   path's rate.
 //! - D6: packets leave one by one: the send quantum only makes the offload budget.
@@ -41,8 +42,10 @@
 //!   alpha/3 off inflight_shortterm; a round with half its packets marked ends UP as 2 % of losses
 //!   do, and two of them Startup. Marks are counted per round, not per flight; at any RTT (Linux:
 //!   up to 5 ms); no early probe when marks cease; no PLB.
-//! - D9: edition 06 (July 2026) has ProbeRTT each 10 s, tied to the RTprop filter, and
-//!   precautionary probes; neither is here. `probe_rtt_interval` sets the time.
+//! - D9: for a precaution's end (5.3.3.6) C.inflight is what was in flight before the ACK, as in
+//!   Linux: after an ACK, what a window lets out that the bound holds is always below the bound.
+//! - D10: losses that end Startup set full_bw_now, too, as test case 10.2 has it; 5.3.1.3 names
+//!   full_bw_reached alone. UP, which alone reads it, begins by clearing it.
 
 mod bounds;
 mod drain;
@@ -50,6 +53,7 @@ mod marks;
 mod probe_bw;
 mod probe_rtt;
 mod startup;
+mod undo;
 
 use core::fmt;
 
@@ -60,6 +64,7 @@ use self::marks::Marks;
 use self::probe_bw::Cycle;
 use self::probe_rtt::LeastRtt;
 use self::startup::Pipe;
+use self::undo::Undo;
 use crate::roles::{Ack, Departing, Echo, EcnUse, Loss, LossKind, Sender, SenderContext, Variable};
 use crate::tcp::delivery::{RateSample, RateSampler, Stamp, after};
 use crate::tcp::model::{Aggregates, Dice, Episode, Mending, describe};
@@ -68,16 +73,16 @@ params! {
     /// The sender's parameters.
     pub struct Bbr3Params {
         /// BBR.LossThresh: share of losses per round that a probe for bandwidth may cause
-        /// (section 2.10).
+        /// (section 2.8).
         loss_thresh: f64 = 0.02 => (0.0, 0.9);
         /// BBR.Beta: what a round of losses leaves of the short-term bounds at the least (section
-        /// 2.10).
+        /// 2.8).
         beta: f64 = 0.7 => (0.1, 1.0);
-        /// BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.10).
+        /// BBR.Headroom: share of inflight_longterm left to others while cruising (section 2.8).
         headroom: f64 = 0.15 => (0.0, 0.9);
         /// BBR.PacingMarginPercent/100: share of the rate that pacing leaves unused (section 2.5).
         pacing_margin: f64 = 0.01 => (0.0, 0.5);
-        /// BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.13.2).
+        /// BBR.ProbeRTTInterval: least time between two ProbeRTTs (section 2.16.2).
         probe_rtt_interval: Span = Span::from_secs(5) => (0.1, 1000.0);
         /// Does it use ECN, by Linux's rules for shallow marking (D8)?
         ecn: bool = false;
@@ -131,6 +136,7 @@ pub struct Bbr3 {
     pipe: Pipe,
     cycle: Cycle,
     bounds: Bounds,
+    undo: Undo,
     marks: Marks,
     least: LeastRtt,
     drain_start_round: u32,
@@ -151,6 +157,8 @@ pub struct Bbr3 {
     round_start: bool,
     idle_restart: bool,
     has_seen_rtt: bool,
+    /// The last ACK's RS.delivery_rate [packets/s] and RS.is_app_limited, for probes.
+    sampled: (f64, bool),
     /// Was the window full in this round, and in the one before?
     cwnd_limited: [bool; 2],
 }
@@ -171,6 +179,16 @@ fn ceil(x: f64) -> u32 {
 /// A share of a volume, rounded down; of no bound, none.
 fn share(of: u32, factor: f64) -> u32 {
     if of == NO_BOUND { NO_BOUND } else { floor(f64::from(of) * factor) }
+}
+
+/// A volume as it is shown.
+fn bound(packets: u32) -> f64 {
+    if packets == NO_BOUND { f64::INFINITY } else { f64::from(packets) }
+}
+
+/// A truth as it is shown.
+fn flag(is: bool) -> f64 {
+    f64::from(u8::from(is))
 }
 
 // The model.
@@ -264,6 +282,32 @@ impl Bbr3 {
     }
 }
 
+// What is shown.
+impl Bbr3 {
+    /// What the states remember, in the order of [`Sender::VARIABLES`].
+    fn probe_phases(&self, sink: &mut impl FnMut(&'static str, f64)) {
+        let bits = f64::from(self.packet_bytes) * 8.0;
+        let (pipe, cycle, undo) = (&self.pipe, &self.cycle, &self.undo);
+        sink("full_bw_count", f64::from(pipe.full_bw_count));
+        sink("full_bw_now", flag(pipe.full_bw_now));
+        sink("full_bw_reached", flag(pipe.full_bw_reached));
+        sink("extra_acked", f64::from(self.aggregates.most()));
+        sink("inflight_full", f64::from(self.inflight(self.bw, 1.0)));
+        sink("inflight_headroom", bound(self.inflight_with_headroom()));
+        sink("bw_probe_wait", cycle.wait.as_secs());
+        sink("prev_probe_too_high", flag(cycle.too_high));
+        sink("prev_probe_precautionary", flag(cycle.precautionary));
+        let least = self.least.probe_rtt_min_delay;
+        sink("probe_rtt_min_delay", least.map_or(f64::INFINITY, Span::as_secs));
+        sink("idle_restart", flag(self.idle_restart));
+        sink("undo_state", undo.state.map_or(-1.0, |state| f64::from(state as u8)));
+        sink("undo_bw_shortterm", undo.bw_shortterm * bits);
+        sink("undo_inflight_shortterm", bound(undo.inflight_shortterm));
+        sink("undo_inflight_longterm", bound(undo.inflight_longterm));
+        sink("undone", f64::from(undo.undone));
+    }
+}
+
 // Control.
 impl Bbr3 {
     fn rate(&self, packets_per_second: f64, gain: f64) -> f64 {
@@ -274,7 +318,8 @@ impl Bbr3 {
     /// InitPacingRate.
     fn init_pacing(&mut self, rtt: Span) {
         let rtt = rtt.as_secs().max(1e-6);
-        self.pacing = self.rate(f64::from(self.initial_cwnd) / rtt, STARTUP_PACING_GAIN);
+        let bits = f64::from(self.initial_cwnd) * f64::from(self.packet_bytes) * 8.0;
+        self.pacing = STARTUP_PACING_GAIN * bits / rtt;
     }
 
     /// SetPacingRateWithGain.
@@ -336,6 +381,7 @@ impl Sender for Bbr3 {
             pipe: Pipe::default(),
             cycle: Cycle::NEW,
             bounds: Bounds::NEW,
+            undo: Undo::default(),
             marks: Marks::new(params.ecn, params.ect1),
             least: LeastRtt::default(),
             drain_start_round: 0,
@@ -350,6 +396,7 @@ impl Sender for Bbr3 {
             round_start: false,
             idle_restart: false,
             has_seen_rtt: false,
+            sampled: (0.0, false),
             cwnd_limited: [false; 2],
         };
         bbr.init_pacing(Span::from_millis(1));
@@ -377,6 +424,7 @@ impl Sender for Bbr3 {
         }
         self.cwnd_limited[0] |= segment.in_flight.saturating_add(1) >= self.cwnd;
         self.episode.on_send(segment);
+        self.undo.on_send(segment);
         self.sampler.on_send(segment, f64::from(self.cwnd))
     }
 
@@ -386,6 +434,9 @@ impl Sender for Bbr3 {
         let (before, state) = self.episode.on_ack(ack);
         if before != Mending::Open && state == Mending::Open {
             self.restore_cwnd();
+        }
+        if self.undo.is_spurious(ack, state) {
+            self.undo_loss();
         }
         if rs.newly_lost > 0 {
             self.on_lost(ack.now, &mut rs);
@@ -410,17 +461,21 @@ impl Sender for Bbr3 {
         }
         self.set_pacing(self.gains().0);
         self.set_cwnd(ack.delivered);
-        self.in_flight = ack.in_flight;
+        (self.in_flight, self.sampled) = (ack.in_flight, (rs.rate, rs.limited));
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         match loss.kind {
             LossKind::EcnEcho => {}
-            LossKind::DupAcks => self.save_cwnd(),
+            LossKind::DupAcks => {
+                self.save_state();
+                self.undo.watch();
+            }
             LossKind::Timeout => {
-                self.save_cwnd();
+                self.save_state();
+                self.undo.watch();
                 self.sampler.on_timeout(loss.lost);
-                self.bounds.note_loss(self.sampler.delivered());
+                self.note_loss();
                 let rs = RateSample {
                     tx_in_flight: loss.lost,
                     lost: loss.lost,
@@ -472,13 +527,43 @@ impl Sender for Bbr3 {
         Variable::new("pacing_gain", "", "pacing rate over bw, but for the margin"),
         Variable::new("cwnd_gain", "", "BDPs that the window is to hold"),
         Variable::new("pacing_rate", "bit/s", "pacing rate"),
+        Variable::new("delivery_rate", "bit/s", "the last ACK's delivery-rate sample; 0 if none"),
+        Variable::new("app_limited", "", "is that sample limited by the application?"),
+        Variable::new("round_count", "", "packet-timed round trips"),
+        Variable::new("full_bw_count", "", "rounds in which the rate grew by less than 25 %"),
+        Variable::new("full_bw_now", "", "does this probe have all the bandwidth?"),
+        Variable::new("full_bw_reached", "", "has the flow ever had it?"),
+        Variable::new("extra_acked", "pkts", "by how much ACKs ran ahead of bw, at most"),
+        Variable::new("inflight_full", "pkts", "in flight where the pipe is full: Inflight(1.0)"),
+        Variable::new("inflight_headroom", "pkts", "inflight_longterm less the headroom"),
+        Variable::new("bw_probe_wait", "s", "longest wait for the next probe, from DOWN's start"),
+        Variable::new("prev_probe_too_high", "", "did the last probe lose more than 2 %?"),
+        Variable::new(
+            "prev_probe_precautionary",
+            "",
+            "did the last UP end at the bound, as a precaution?",
+        ),
+        Variable::new("probe_rtt_min_delay", "s", "the least RTT since the last ProbeRTT"),
+        Variable::new("idle_restart", "", "does it start from idle, before the first ACK?"),
+        Variable::new(
+            "undo_state",
+            "",
+            "state to return to if nothing was lost: 0 Startup, 5 UP; -1 as it is",
+        ),
+        Variable::new("undo_bw_shortterm", "bit/s", "bw_shortterm before the last losses"),
+        Variable::new(
+            "undo_inflight_shortterm",
+            "pkts",
+            "inflight_shortterm before the last losses",
+        ),
+        Variable::new("undo_inflight_longterm", "pkts", "inflight_longterm before the last losses"),
+        Variable::new("undone", "", "recoveries found to be spurious, and undone"),
         Variable::new("ecn_alpha", "", "average share of marks per round; 1 without ECN"),
     ];
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         let (pacing_gain, cwnd_gain) = self.gains();
         let bits = f64::from(self.packet_bytes) * 8.0;
-        let bound = |packets| if packets == NO_BOUND { f64::INFINITY } else { f64::from(packets) };
         sink("cwnd", f64::from(self.cwnd));
         sink("in_flight", f64::from(self.in_flight));
         sink("bw", self.bw * bits);
@@ -492,6 +577,10 @@ impl Sender for Bbr3 {
         sink("pacing_gain", pacing_gain);
         sink("cwnd_gain", cwnd_gain);
         sink("pacing_rate", self.pacing);
+        sink("delivery_rate", self.sampled.0 * bits);
+        sink("app_limited", flag(self.sampled.1));
+        sink("round_count", f64::from(self.round_count));
+        self.probe_phases(sink);
         sink("ecn_alpha", self.marks.alpha);
     }
 

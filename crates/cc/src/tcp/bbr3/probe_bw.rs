@@ -1,4 +1,8 @@
 //! ProbeBW: the cycle of DOWN, CRUISE, REFILL and UP (section 5.3.3).
+//!
+//! After a probe that lost too much the next one is a precaution (section 5.3.3.6): it ends where
+//! what is in flight reaches the bound that was learnt. If its round brings no excess of losses
+//! either, REFILL and a full probe follow at once.
 
 use units::{Span, Time};
 
@@ -40,6 +44,10 @@ pub(super) struct Cycle {
     pub up_acks: u32,
     pub up_count: u32,
     pub up_rounds: u32,
+    /// BBR.prev_probe_too_high: did the last probe lose too much?
+    pub too_high: bool,
+    /// BBR.prev_probe_precautionary: did the last UP end at the bound of the probe before?
+    pub precautionary: bool,
 }
 
 impl Cycle {
@@ -53,6 +61,8 @@ impl Cycle {
         up_acks: 0,
         up_count: NO_BOUND,
         up_rounds: 0,
+        too_high: false,
+        precautionary: false,
     };
 }
 
@@ -62,7 +72,9 @@ impl Bbr3 {
         if !self.pipe.full_bw_reached {
             return;
         }
-        self.adapt_long_term(ack.now, rs);
+        if self.adapt_long_term(ack.now, rs) {
+            return;
+        }
         match self.state {
             State::Down | State::Cruise => {
                 if self.is_time_to_probe(ack.now) {
@@ -77,7 +89,8 @@ impl Bbr3 {
                 }
             }
             State::Up => {
-                if self.is_time_to_go_down(rs) {
+                if self.is_time_to_go_down(ack, rs) {
+                    self.cycle.too_high = false;
                     self.start_down(ack.now);
                 }
             }
@@ -99,10 +112,10 @@ impl Bbr3 {
     }
 
     /// StartProbeBW_REFILL.
-    fn start_refill(&mut self) {
+    pub(super) fn start_refill(&mut self) {
         self.bounds.reset_short_term();
         (self.cycle.up_rounds, self.cycle.up_acks) = (0, 0);
-        self.cycle.ack_phase = AckPhase::Refilling;
+        (self.cycle.precautionary, self.cycle.ack_phase) = (false, AckPhase::Refilling);
         self.start_round();
         self.state = State::Refill;
     }
@@ -127,7 +140,13 @@ impl Bbr3 {
         in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.max_bw(), 1.0)
     }
 
-    fn is_time_to_go_down(&mut self, rs: &RateSample) -> bool {
+    /// IsTimeToGoDown (D9).
+    fn is_time_to_go_down(&mut self, ack: &Ack<Stamp>, rs: &RateSample) -> bool {
+        let in_flight = ack.in_flight.saturating_add(rs.newly_acked).saturating_add(rs.newly_lost);
+        if self.cycle.too_high && in_flight >= self.bounds.inflight_longterm {
+            self.cycle.precautionary = true;
+            return true;
+        }
         if self.cwnd_limited() && self.cwnd >= self.bounds.inflight_longterm {
             // The bound holds the rate down: no plateau of the path.
             self.pipe.reset(rs.rate);
@@ -136,28 +155,30 @@ impl Bbr3 {
         self.pipe.full_bw_now
     }
 
-    /// AdaptLongTermModel (D3).
-    pub(super) fn adapt_long_term(&mut self, now: Time, rs: &RateSample) {
-        if self.round_start {
-            self.end_phase_of_acks(rs);
+    /// AdaptLongTermModel (D3): has it begun a REFILL?
+    pub(super) fn adapt_long_term(&mut self, now: Time, rs: &RateSample) -> bool {
+        if self.round_start && self.end_phase_of_acks(rs) {
+            return true;
         }
         if self.marks.high {
             if self.cycle.samples {
                 self.handle_too_high(now, rs);
             }
-            return;
+            return false;
         }
         if !rs.valid || self.too_lossy(rs) || self.bounds.inflight_longterm == NO_BOUND {
-            return;
+            return false;
         }
         self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(rs.tx_in_flight);
         if self.state == State::Up {
             self.probe_upward(rs);
         }
+        false
     }
 
-    /// A round after a probe's start its ACKs come, and a round after its end no more.
-    fn end_phase_of_acks(&mut self, rs: &RateSample) {
+    /// A round after a probe's start its ACKs come, and a round after its end no more. After a
+    /// precautionary one without an excess of losses REFILL begins.
+    fn end_phase_of_acks(&mut self, rs: &RateSample) -> bool {
         match self.cycle.ack_phase {
             AckPhase::ProbeStarting => self.cycle.ack_phase = AckPhase::ProbeFeedback,
             AckPhase::ProbeStopping => {
@@ -165,9 +186,14 @@ impl Bbr3 {
                 if self.in_probe_bw() && !rs.limited {
                     self.advance_max_bw();
                 }
+                if self.in_probe_bw() && self.cycle.precautionary && !self.cycle.too_high {
+                    self.start_refill();
+                    return true;
+                }
             }
             AckPhase::Init | AckPhase::Refilling | AckPhase::ProbeFeedback => {}
         }
+        false
     }
 
     /// RaiseInflightLongtermSlope.

@@ -7,7 +7,7 @@ use super::{Bbr3, MIN_PIPE_CWND, PROBE_RTT_CWND_GAIN, State};
 use crate::roles::Ack;
 use crate::tcp::delivery::{RateSample, Stamp};
 
-/// BBR.MinRTTFilterLen and BBR.ProbeRTTDuration.
+/// BBR.MinRTTFilterLen (section 2.16.1) and BBR.ProbeRTTDuration.
 const MIN_RTT_FILTER: Span = Span::from_secs(10);
 const PROBE_RTT: Span = Span::from_millis(200);
 

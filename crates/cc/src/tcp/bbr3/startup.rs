@@ -72,8 +72,9 @@ impl Bbr3 {
             && self.too_lossy(rs);
         let marked = self.marks.startup_rounds >= FULL_ECN_COUNT;
         if !self.pipe.full_bw_reached && (lossy || marked) {
-            self.pipe.full_bw_reached = true;
-            let bdp = self.inflight(self.max_bw(), 1.0);
+            self.undo.state = Some(State::Startup);
+            (self.pipe.full_bw_now, self.pipe.full_bw_reached) = (true, true);
+            let bdp = self.bdp(self.bw, 1.0);
             self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
         }
         self.pipe.loss_events = 0;
