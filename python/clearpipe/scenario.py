@@ -191,6 +191,8 @@ class AbcQueue(Model):
     """delta, the time in which delay above d_t is to go (exp.sh, for an RTT of 100 ms)."""
     eta: float | None = None
     """eta, the share of the capacity that is aimed at. 0.5 to 1.0."""
+    mu_window: Time | None = None
+    """Time over which a trace's capacity is measured; the program has T_w (D2)."""
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     target: Literal["paper", "code"] | None = None

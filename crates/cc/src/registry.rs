@@ -4,7 +4,7 @@
 use core::any::TypeId;
 use core::fmt;
 
-use units::{Rate, Time};
+use units::{Rate, Span, Time};
 
 use crate::boxed::Boxed;
 use crate::classes::{Place, Scheduler, Service};
@@ -726,6 +726,10 @@ macro_rules! queues {
             /// As [`Router::on_capacity`].
             pub fn on_capacity(&mut self, now: Time, capacity: Rate) {
                 match self { $( AnyRouter::$variant(r) => r.on_capacity(now, capacity), )* }
+            }
+            /// As [`Router::capacity_every`].
+            pub fn capacity_every(&self) -> Option<Span> {
+                match self { $( AnyRouter::$variant(r) => r.capacity_every(), )* }
             }
             /// As [`Router::retune`]; false when the parameters are another kind's.
             pub fn retune(&mut self, params: &AnyRouterParams, context: &RouterContext) -> bool {
