@@ -2444,6 +2444,8 @@ class RcpQueue(Model):
     """R at the start, over the capacity (ns-2 code). 0.001 to 1.0."""
     initial_rtt: Time | None = None
     """d0 before the first packet with an RTT."""
+    least_rate: float | None = None
+    """The least R [packets/s], whatever the capacity (D4). 0.0 to 1000000.0."""
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     period: Time | None = None
