@@ -624,6 +624,8 @@ class CopaProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
+    velocity: Literal["paper", "code"] | None = None
+    """When the velocity doubles (D4)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

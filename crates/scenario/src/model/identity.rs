@@ -121,11 +121,12 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 
 /// Parameters that came after runs had been named, each with the default that does what those runs
 /// did. Where it has that it is not said, so that their names stand.
-const LATER: [(&str, Value); 4] = [
+const LATER: [(&str, Value); 5] = [
     ("ect1", Value::Flag(false)),
     ("table", Value::Flag(false)),
     ("mu_window", Value::Span(Span::from_millis(100))),
     ("least_rate", Value::Number(0.0)),
+    ("velocity", Value::Choice("paper")),
 ];
 
 fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
