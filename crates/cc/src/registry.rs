@@ -1216,8 +1216,8 @@ queues! {
     DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
         summary: "L4S's coupled dual queue: classic packets picked with p'^2, scalable ones with k p'",
         source: "RFC 9332; Linux's sch_dualpi2.c" }
-    // 2: on a trace, opportunities count as unused only where nothing waits. Constant lines have the
-    // runs that they had.
+    // 2: on a trace, opportunities count as unused only where nothing waits. Constant lines have
+    // the runs that they had.
     Abc { name: "abc", router: neighbours::abc::AbcRouter, version: 2, role: Feedback,
         summary: "ABC's accelerates and brakes, one bit per packet",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020, section 3" }

@@ -377,8 +377,9 @@ mod tests {
         assert_eq!(copa.velocity, 1.0);
     }
 
-    /// The program's begins at once: an RTT of 100 ms below the target each, and v is 2, 4, 8. Above
-    /// delta cwnd, half of 3 packets, each ACK halves it. The first RTT above the target gives 1.
+    /// The program's begins at once: an RTT of 100 ms below the target each, and v is 2, 4, 8.
+    /// Above delta cwnd, half of 3 packets, each ACK halves it. The first RTT above the target
+    /// gives 1.
     #[test]
     fn the_programs_velocity_doubles_at_once() {
         let program = ("velocity", Value::Choice("code"));
