@@ -28,7 +28,7 @@ PIP_INSTALL := -m pip install
 LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
-	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
+	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full reproduce-abc \
 	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate bbr-cases attack \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
@@ -99,14 +99,18 @@ check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as di
 bench-peers: $(VENV)/installed ## speed against ns-2, ns-3 and htsim, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
 
-# Figures and claims of five papers; docs/howto/reproduction.md. Interrupted, a target goes on.
+# Figures and claims of five papers and of ABC; docs/howto/reproduction.md. Interrupted, a target
+# goes on.
 REPRODUCE := $(VENV)/bin/clearpipe reproduce
 
-reproduce-quick: $(VENV)/installed ## all figures of five papers at reduced scale, and what fails
+reproduce-quick: $(VENV)/installed ## all figures of the papers at reduced scale, and what fails
 	$(REPRODUCE) all --scale quick --check
 
 reproduce-full: $(VENV)/installed ## the same as the papers did it: hours
 	$(REPRODUCE) all --scale full --check
+
+reproduce-abc: $(VENV)/installed ## ABC's figures as their authors ran them, over the traces in TRACES=FOLDER
+	$(REPRODUCE) abc --scale full --check $(if $(TRACES),--traces "$(TRACES)")
 
 reproduce-readings: $(VENV)/installed ## verdicts under other starts, access links, timeouts: an hour
 	$(REPRODUCE) all --scale quick --readings docs/evidence/reproduction/readings.md
@@ -114,7 +118,7 @@ reproduce-readings: $(VENV)/installed ## verdicts under other starts, access lin
 # What takes seconds: theory, time series of a run or two, and a sweep.
 REPRODUCE_CI := vcp:sec3b-transition vcp:sec3d-scaling vcp:tab1 vcp:fig01 vcp:fig02 vcp:sec3e-mdfreeze \
 	vcp:fig10 vcp:fig11 vcp:fig12 vcp:thm1 vcp:thm2 vcp:thm3 vcp:thm4 vcp:eq14 vcp:fn5-rttprop \
-	vcp:sec4d-weights vcp:sec5-modelgap vcp:fig13
+	vcp:sec4d-weights vcp:sec5-modelgap vcp:fig13 abc:thm1 abc:sec3-loop abc:foreign
 
 EVALUATED := reno cubic bbr bbr3 dctcp vcp xcp mlcp dpcp
 

@@ -191,6 +191,8 @@ class AbcQueue(Model):
     """delta, the time in which delay above d_t is to go (exp.sh, for an RTT of 100 ms)."""
     eta: float | None = None
     """eta, the share of the capacity that is aimed at. 0.5 to 1.0."""
+    mu_window: Time | None = None
+    """Time over which a trace's capacity is measured; the program has T_w (D2)."""
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     target: Literal["paper", "code"] | None = None
@@ -622,6 +624,8 @@ class CopaProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
+    velocity: Literal["paper", "code"] | None = None
+    """When the velocity doubles (D4)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2444,6 +2448,8 @@ class RcpQueue(Model):
     """R at the start, over the capacity (ns-2 code). 0.001 to 1.0."""
     initial_rtt: Time | None = None
     """d0 before the first packet with an RTT."""
+    least_rate: float | None = None
+    """The least R [packets/s], whatever the capacity (D4). 0.0 to 1000000.0."""
     over: str | Mapping[str, Any] | None = None
     """the policy it stands over: a name or a table. Left out: "droptail"."""
     period: Time | None = None

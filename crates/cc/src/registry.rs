@@ -4,7 +4,7 @@
 use core::any::TypeId;
 use core::fmt;
 
-use units::{Rate, Time};
+use units::{Rate, Span, Time};
 
 use crate::boxed::Boxed;
 use crate::classes::{Place, Scheduler, Service};
@@ -727,6 +727,10 @@ macro_rules! queues {
             pub fn on_capacity(&mut self, now: Time, capacity: Rate) {
                 match self { $( AnyRouter::$variant(r) => r.on_capacity(now, capacity), )* }
             }
+            /// As [`Router::capacity_every`].
+            pub fn capacity_every(&self) -> Option<Span> {
+                match self { $( AnyRouter::$variant(r) => r.capacity_every(), )* }
+            }
             /// As [`Router::retune`]; false when the parameters are another kind's.
             pub fn retune(&mut self, params: &AnyRouterParams, context: &RouterContext) -> bool {
                 match (self, params) {
@@ -1213,7 +1217,9 @@ queues! {
     DualPi2 { name: "dualpi2", scheduler: aqm::dualpi2::DualPi2, role: Policy,
         summary: "L4S's coupled dual queue: classic packets picked with p'^2, scalable ones with k p'",
         source: "RFC 9332; Linux's sch_dualpi2.c" }
-    Abc { name: "abc", router: neighbours::abc::AbcRouter, role: Feedback,
+    // 2: on a trace, opportunities count as unused only where nothing waits. Constant lines have
+    // the runs that they had.
+    Abc { name: "abc", router: neighbours::abc::AbcRouter, version: 2, role: Feedback,
         summary: "ABC's accelerates and brakes, one bit per packet",
         source: "Goyal, Agarwal, Netravali, Alizadeh, Balakrishnan, NSDI 2020, section 3" }
     Xcpw { name: "xcpw", router: xcp::xcpw::XcpwRouter, role: Feedback,

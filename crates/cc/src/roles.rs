@@ -500,6 +500,12 @@ pub trait Router: Sized {
     /// The link's capacity is another one from now on; never zero. Timers stay as they are. A link
     /// that carries nothing for a while does not change its capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
+    /// How often it is to hear, where the capacity is a trace's, of the mean since the last time;
+    /// asked once, when the link is made. The shortest time of a link's routers holds for all of
+    /// them, 100 ms where none has one.
+    fn capacity_every(&self) -> Option<Span> {
+        None
+    }
     /// Other parameters, capacity or limit from now on. What was measured stays; timers that are
     /// set run as they were.
     fn retune(&mut self, params: &Self::Params, context: &RouterContext);

@@ -113,8 +113,17 @@ impl Link {
 
     /// The same link with a line that does more than serve.
     pub fn with_line(self, line: Option<Line>) -> Link {
-        let link = Link { line: line.map(Box::new), ..self };
+        let mut link = Link { line: line.map(Box::new), ..self };
+        link.set_notices();
         Link { plain: link.could_be_plain(), ..link }
+    }
+
+    /// The line tells of a trace as often as its routers ask for.
+    fn set_notices(&mut self) {
+        let asked = self.routers.iter().filter_map(AnyRouter::capacity_every).min();
+        if let (Some(line), Some(every)) = (&mut self.line, asked) {
+            line.notices.every(every);
+        }
     }
 
     /// Would it be plain if nobody watched?

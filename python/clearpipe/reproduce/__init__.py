@@ -25,10 +25,15 @@ __all__ = ["figure"]
 
 
 def figure(
-    name: str, store: str | PathLike[str], *, scale: Scale = "quick", linux: bool = False
+    name: str,
+    store: str | PathLike[str],
+    *,
+    scale: Scale = "quick",
+    linux: bool = False,
+    traces: str | PathLike[str] | None = None,
 ) -> Done:
     """Run what is missing of one figure (`vcp:fig03`) and judge its claims; with `linux` what is
-    for this machine's kernel, too, if it can."""
+    for this machine's kernel, too, if it can; over the recorded traces of that folder, if any."""
     from clearpipe.errors import ConfigError
     from clearpipe.reproduce import data, work
     from clearpipe.sweep.store import Store
@@ -36,6 +41,7 @@ def figure(
     chosen = data.chosen(name)
     if len(chosen) != 1:
         raise ConfigError(f"{name}: {len(chosen)} figures; expected one, such as {chosen[0].id}")
-    job = work.Job(Store(Path(store)), scale, linux=linux)
+    folder = None if traces is None else Path(traces)
+    job = work.Job(Store(Path(store)), scale, linux=linux, traces=folder)
     work.run(job, chosen[0])
     return work.judge(job, chosen[0])

@@ -366,11 +366,8 @@ def _contradicted(assertion: Assertion, groups: Sequence[Group], data: Data) -> 
 
 def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
     """For each measure its readings and the share that is needed; or why there are none."""
-    if assertion.not_run:
-        return assertion.not_run
-    real = [part.name for part in data.parts if part.real]
-    if assertion.engine == "linux" and not any(cell.part in real for cell in data.cells):
-        return data.lacking or f"no run at this scale ({scale}) has it"
+    if why := assertion.not_run or _not_here(assertion, data, scale):
+        return why
     if not assertion.check:
         return [Group(readings(one, data), one.need) for one in assertion.measures]
     function = data.paper.function(assertion.check)
@@ -382,6 +379,18 @@ def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
         if data.complete:
             raise
         return "needs runs that are not done"
+
+
+def _not_here(assertion: Assertion, data: Data, scale: str) -> str:
+    """Why there are no runs for it here: no real kernel, or no traces."""
+    real = [part.name for part in data.parts if part.real]
+    if assertion.engine == "linux" and not any(cell.part in real for cell in data.cells):
+        return data.lacking or f"no run at this scale ({scale}) has it"
+    wanted = [assertion.reads] if assertion.check else [one.part for one in assertion.measures]
+    found = (
+        why for part, why in data.without.items() if any(data.means(one, part) for one in wanted)
+    )
+    return next(found, "")
 
 
 def _checked(assertion: Assertion, found: Any) -> list[Reading]:

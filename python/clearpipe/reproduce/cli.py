@@ -92,6 +92,14 @@ def reproduce(  # noqa: PLR0913 - one for each option
             "time, one after another, as root. Without it, such runs are judged from the store.",
         ),
     ] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder with the recorded traces of cellular links that ABC's figures need. "
+            "Without it they are not run.",
+        ),
+    ] = None,
     readings: Annotated[
         Path | None,
         typer.Option(
@@ -143,7 +151,9 @@ def reproduce(  # noqa: PLR0913 - one for each option
         deadline,
         quiet,
         linux=linux,
+        traces=traces,
     )
+    _tell_untraced(job, figures)
     _check_only(job, figures)
     _check_linux(job, figures)
     if readings and (only or shard):
@@ -186,6 +196,16 @@ def _check_linux(job: Job, figures: Sequence[Figure]) -> None:
         raise ConfigError(f"--linux: only {told} have runs on a real kernel", key="linux")
     if job.lacking:
         note(f"clearpipe: nothing runs on a real kernel: {job.lacking}")
+
+
+def _tell_untraced(job: Job, figures: Sequence[Figure]) -> None:
+    """Says which figures are not run, or not all of them, for want of traces."""
+    found: dict[str, list[str]] = {}
+    for figure in figures:
+        for why in dict.fromkeys(job.without(figure).values()):
+            found.setdefault(why, []).append(figure.id)
+    for why, ids in found.items():
+        note(f"clearpipe: {', '.join(ids)}: not run: {why}", job.quiet)
 
 
 def _run(job: Job, figures: Sequence[Figure]) -> int:

@@ -19,10 +19,13 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from clearpipe.errors import ConfigError
+from clearpipe.reproduce.traces import Traces
 
 Scale = Literal["quick", "full"]
 SCALES: tuple[Scale, ...] = ("quick", "full")
-PAPERS = ("xcp", "ixcp", "vcp", "mlcp", "dpcp")
+FIVE = ("xcp", "ixcp", "vcp", "mlcp", "dpcp")
+"""The papers that Clearpipe is about."""
+PAPERS = (*FIVE, "abc")
 PART_ENGINES = ("packet", "linux")
 KINDS = ("quantitative", "qualitative", "analytic")
 BASES = ("simulation", "analytic", "analytic+simulation", "unit", "table")
@@ -236,6 +239,8 @@ class Part:
     skip: tuple[Mapping[str, Any], ...] = ()
     engine: Literal["packet", "linux"] = "packet"
     """`linux`: on this machine's kernel, in real time, only if asked for."""
+    traced: bool = False
+    """Are the axis' values names of recorded traces, which must be there?"""
 
     @property
     def real(self) -> bool:
@@ -348,6 +353,7 @@ class Paper(Book):
     title: str
     cite: str
     figures: tuple[Figure, ...]
+    traces: Traces
 
     def is_built(self, figure: Figure) -> bool:
         """Is there anything to run or to compute for the figure?"""
@@ -453,12 +459,26 @@ class Reader:
         bases = document.get("base", {})
         book = Book(name, schemes, groups, bases, "clearpipe.papers")
         figures = tuple(self.figure(table, book) for table in document["figure"])
+        traces: Traces = self.make(Traces, document.get("traces", {}), "traces")
+        self.check_traced(figures, traces)
         ids = [figure.id for figure in figures] + [c.id for f in figures for c in f.claims]
         for one in ids:
             if ids.count(one) > 1:
                 raise self.fail(one, "the id appears twice")
         own = {entry.name: getattr(book, entry.name) for entry in fields(Book)}
-        return Paper(**own, title=document["title"], cite=document["cite"], figures=figures)
+        told = {key: document[key] for key in ("title", "cite")}
+        return Paper(**own, **told, figures=figures, traces=traces)
+
+    def check_traced(self, figures: Sequence[Figure], traces: Traces) -> None:
+        for figure in figures:
+            for part in (part for parts in figure.parts.values() for part in parts if part.traced):
+                here = f"{figure.id}.part.{part.name}.axis"
+                if part.axis is None or not part.axis.key:
+                    raise self.fail(here, "a traced part has an axis whose values are traces")
+                for name in part.axis.values:
+                    if name not in traces.blobs:
+                        allowed = ", ".join(traces.blobs) or "none"
+                        raise self.fail(here, f"{name!r} is none of the paper's traces: {allowed}")
 
     def figure(self, table: Mapping[str, Any], book: Book) -> Figure:
         """A figure, whose runs are made of the book's schemes and scenarios."""

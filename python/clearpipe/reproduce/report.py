@@ -53,7 +53,7 @@ def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
         pages.append(path)
     if whole:
         path = folder / "index.html"
-        shell.write(path, page("Five papers, reproduced", groups, overview=True))
+        shell.write(path, page("The papers, reproduced", groups, overview=True))
         pages.append(path)
     return pages
 
@@ -147,7 +147,7 @@ def _entry(done: Done, base: str, figures: list[dict[str, Any]], drawn: bool) ->
     open_ones = data.notes()["ambiguity"]
     panels = []
     # A figure without runs is computed.
-    if drawn and figure.panels and (done.data.cells or not parts):
+    if drawn and figure.panels and (done.data.cells or done.data.computed):
         from clearpipe.reproduce import draw
 
         made = draw.sheets(done.data)
@@ -189,7 +189,7 @@ def _in_lab(done: Done) -> str:
     """The link to the first point that was run, with as many schemes as the lab has room for."""
     found = next((cell for cell in done.data.cells if cell.rep == 0), None)
     part = next((one for one in done.data.parts if found and one.name == found.part), None)
-    if found is None or part is None or part.engine != "packet":
+    if found is None or part is None or part.engine != "packet" or part.traced:
         return ""
     toml = runs.scenario(done.figure, part)
     here = [c for c in done.data.of(part.name) if c.label == found.label and c.rep == 0]

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import clearpipe as cp
@@ -33,12 +34,21 @@ FUNCTION = re.compile(r"(mean|min|max|sum|jain)\((.+)\)")
 # From a figure to sweeps.
 
 
-def scenario(figure: Figure, part: Part, reading: Reading | None = None) -> str:
-    """The part as a sweep's file: what `clearpipe sweep run` and `clearpipe run` take."""
-    return values.toml(_document(figure, part, reading))
+Files = Mapping[str, Path]
+"""Recorded traces that are there, by name."""
 
 
-def _document(figure: Figure, part: Part, reading: Reading | None) -> dict[str, Any]:
+def scenario(
+    figure: Figure, part: Part, reading: Reading | None = None, files: Files | None = None
+) -> str:
+    """The part as a sweep's file: what `clearpipe sweep run` and `clearpipe run` take. Of traces
+    it has those of the files, or without any their names alone."""
+    return values.toml(_document(figure, part, reading, files))
+
+
+def _document(
+    figure: Figure, part: Part, reading: Reading | None, files: Files | None = None
+) -> dict[str, Any]:
     owner = figure.book
     document = copy.deepcopy(dict(owner.bases[part.base]))
     document = {"schema": 1, "name": _name(figure, part), **document}
@@ -50,7 +60,7 @@ def _document(figure: Figure, part: Part, reading: Reading | None) -> dict[str, 
     for key, value in scheme_sets(owner.schemes[part.schemes[0]]).items():
         if _found(document, key) is None:
             _set(document, key, value)
-    document["sweep"] = _sweep(figure, part, document)
+    document["sweep"] = _sweep(figure, part, document, files)
     if reading is not None and not part.real:
         reading.change(document)
     return document
@@ -66,9 +76,12 @@ def sweep(
     part: Part,
     only: Sequence[Mapping[str, Any]] = (),
     reading: Reading | None = None,
+    files: Files | None = None,
 ) -> Spec | None:
-    """The part as a sweep; None if `only` leaves none of its points."""
-    text = scenario(figure, part, reading)
+    """The part as a sweep; None if `only` or the files leave none of its points."""
+    if part.traced and files is not None and not set(files) & set(_traces(part)):
+        return None
+    text = scenario(figure, part, reading, files)
     if only:
         document = tomllib.loads(text)
         names = {axis["name"] for axis in document["sweep"]["zip"]}
@@ -96,14 +109,26 @@ def _set(document: dict[str, Any], key: str, value: Any) -> None:
     table[last] = value
 
 
-def _sweep(figure: Figure, part: Part, document: Mapping[str, Any]) -> dict[str, Any]:
+def _traces(part: Part) -> tuple[Any, ...]:
+    """The traces that the part names."""
+    assert part.axis is not None
+    return part.axis.values
+
+
+def _sweep(
+    figure: Figure, part: Part, document: Mapping[str, Any], files: Files | None
+) -> dict[str, Any]:
     # Schemes first: what the axis sets may be a parameter of theirs.
     zips = [_schemes(figure, part, document)]
     if part.axis is not None:
         axis = part.axis
+        if part.traced and files is not None:
+            axis = replace(axis, values=tuple(name for name in axis.values if name in files))
         columns: dict[str, Any] = {}
         if axis.key:
             columns[axis.key] = list(axis.values)
+        if part.traced and files is not None:
+            columns[axis.key] = [str(files[name].absolute()) for name in axis.values]
         for key, values in axis.sets.items():
             columns[key] = (
                 list(values)
@@ -295,11 +320,20 @@ class Data:
     """Are these some points only, chosen by the user?"""
     lacking: str = ""
     """Why nothing was run on a real kernel, if so."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """Parts whose traces are not there: why they were not run."""
+    files: Files | None = None
+    """The traces that are there."""
 
     @property
     def complete(self) -> bool:
         """Are all runs there that the figure has?"""
         return not self.chosen and 0 < self.wanted == len(self.cells)
+
+    @property
+    def computed(self) -> bool:
+        """Does the figure have no runs at all at this scale?"""
+        return not self.parts and not self.without
 
     @property
     def versions(self) -> dict[str, str]:

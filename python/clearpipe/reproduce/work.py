@@ -47,16 +47,45 @@ class Job:
     """Are parts on a real kernel run, too?"""
     reading: Reading | None = None
     """What no paper says is read so, in place of the rule."""
+    traces: Path | None = None
+    """The folder of recorded traces, for parts that need some."""
 
     def sweeps(self, figure: Figure) -> list[tuple[Part, Spec]]:
         """The figure's sweeps at the scale."""
+        without, files = self.without(figure), self.files(figure)
         found = [
-            (part, runs.sweep(figure, part, self.only, self.reading))
+            (part, runs.sweep(figure, part, self.only, self.reading, files))
             for part in figure.parts[self.scale]
+            if part.name not in without
         ]
         sweeps = [(part, spec) for part, spec in found if spec is not None]
         runs.check(figure, sweeps, self.store)
         return sweeps
+
+    def files(self, figure: Figure) -> runs.Files | None:
+        """The traces that are there; None without a folder, or where the figure needs none."""
+        traced = any(part.traced for part in figure.parts[self.scale])
+        if self.traces is None or not traced:
+            return None
+        if figure.paper not in self._files:
+            self._files[figure.paper] = paper(figure.paper).traces.found(self.traces)
+        return self._files[figure.paper]
+
+    def without(self, figure: Figure) -> dict[str, str]:
+        """The parts that no trace is there for, and why."""
+        traced = [part for part in figure.parts[self.scale] if part.traced]
+        files = self.files(figure)
+        if files is None:
+            return {part.name: paper(figure.paper).traces.lacking for part in traced}
+        return {
+            part.name: f"none of its traces is in {self.traces}"
+            for part in traced
+            if part.axis and not set(files) & set(part.axis.values)
+        }
+
+    @functools.cached_property
+    def _files(self) -> dict[str, runs.Files]:
+        return {}
 
     @functools.cached_property
     def lacking(self) -> str:
@@ -88,7 +117,7 @@ class Done:
     @property
     def drawn(self) -> bool:
         """Is there anything to draw? A figure without runs is computed."""
-        return bool(self.figure.panels) and bool(self.data.cells or not self.data.parts)
+        return bool(self.figure.panels) and bool(self.data.cells or self.data.computed)
 
     def counts(self) -> Counter[str]:
         """Claims by verdict."""
@@ -217,6 +246,7 @@ def judge(job: Job, figure: Figure) -> Done:
     """The verdicts by what the store has now."""
     lacking, sweeps = job.lacking, job.sweeps(figure)
     data = runs.read(figure, sweeps, job.store, chosen=bool(job.only), lacking=lacking)
+    data.without, data.files = job.without(figure), job.files(figure)
     outcomes = [claims.judge(claim, data, job.scale) for claim in figure.claims]
     return Done(figure, job.scale, data, outcomes)
 
@@ -245,7 +275,9 @@ def write_scenarios(done: Done, folder: Path) -> None:
     place = folder / done.figure.id
     place.mkdir(parents=True, exist_ok=True)
     for part in done.figure.parts[_scale(done)]:
-        write_text(place / scenario_file(part.name), runs.scenario(done.figure, part))
+        if part.name not in done.data.without:
+            text = runs.scenario(done.figure, part, files=done.data.files)
+            write_text(place / scenario_file(part.name), text)
 
 
 def scenario_file(part: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from docsite.sources import ROOT
 
 FOLDER = ROOT / "docs/evidence/reproduction"
-TITLES = {"xcp": "XCP", "ixcp": "iXCP", "vcp": "VCP", "mlcp": "MLCP", "dpcp": "DPCP"}
+TITLES = {"xcp": "XCP", "ixcp": "iXCP", "vcp": "VCP", "mlcp": "MLCP", "dpcp": "DPCP", "abc": "ABC"}
 """The papers, by the names of their pages."""
 
 ORDER = (

@@ -27,17 +27,30 @@
 //! - D3: RTTs of five srtt tell whether the queue was nearly empty, the paper's five RTTs
 //!   (genericCC: four srtt); they are not asked in slow start, whose queue is its own.
 //! - D4: v doubles by the paper's rule, and is bounded by genericCC's: v <= delta cwnd, so that the
-//!   window at most doubles.
+//!   window at most doubles. `velocity = "code"` is genericCC's: it doubles each RTT in which more
+//!   ACKs were on the same side of the target as before, from the first on.
 //! - D5: outside the competitive mode losses change nothing (genericCC cuts by 0.7 above a rate of
 //!   losses). A timeout starts anew from two packets.
 //! - D6: the first two RTTs are not for probing, as in genericCC, which needs them to measure.
-//! - D7: five flows that start within 2 s (20 Mb/s, 40 ms, a deep buffer) take each other for
-//!   buffer-fillers and go on competing, with hundreds of packets waiting, where the paper has
-//!   flows that empty the queue together. One or two behave. What of D1 to D4 it is, is open.
+//!
+//! Several flows of Copa take each other for buffer-fillers and go on competing, with hundreds of
+//! packets waiting, where the paper has them empty the queue together: with the paper's velocity
+//! from three flows on (20 Mb/s, 40 ms), with the program's, which swings farther, from about five
+//! on. genericCC itself does the same with either: docs/evidence/copa.md.
 
 use units::{Rate, Span, Time};
 
 use crate::roles::{Ack, Departing, Echo, Loss, LossKind, Sender, SenderContext, Variable};
+
+choice! {
+    /// When v doubles.
+    pub enum Velocity {
+        /// Each RTT, once the window has gone one way for three.
+        Paper = "paper",
+        /// Each RTT in which the window goes the way of the one before.
+        Code = "code",
+    }
+}
 
 choice! {
     /// Does it compete with flows that fill buffers?
@@ -56,6 +69,8 @@ params! {
         delta: f64 = 0.5 => (0.004, 100.0);
         /// Does it compete with flows that fill buffers (section 2.2)?
         mode: Mode = Mode::Auto;
+        /// When the velocity doubles (D4).
+        velocity: Velocity = Velocity::Paper;
         /// Time over which RTTmin is the smallest.
         min_window: Span = Span::from_secs(10) => (0.1, 3600.0);
     }
@@ -125,6 +140,8 @@ pub struct Copa {
     same: u32,
     /// The window and the time at which the direction was looked at last.
     looked: (f64, Time),
+    /// ACKs below the target since then, less those above it.
+    below: i64,
     slow_start: bool,
     /// RTTstanding, RTTmin, and the extremes of five srtts [s]; the largest as the least of -RTT.
     standing: Least,
@@ -189,6 +206,19 @@ impl Copa {
         self.looked = (self.cwnd, now);
     }
 
+    /// The velocity as genericCC has it (`update_intersend_time`), once per RTT.
+    fn look_as_program(&mut self, now: Time, rtt: Span) {
+        if now.since(self.looked.1) <= rtt {
+            return;
+        }
+        if self.below != 0 && (self.below > 0) == self.up {
+            self.velocity = 2.0 * f64::from(self.velocity as u32);
+        } else {
+            (self.up, self.velocity) = (!self.up, 1.0);
+        }
+        (self.looked, self.below) = ((self.cwnd, now), 0);
+    }
+
     /// Section 2.1, for so many packets.
     fn step(&mut self, now: Time, packets: f64) {
         let target = self.target();
@@ -198,11 +228,17 @@ impl Copa {
             self.changed = now;
             return;
         }
-        self.velocity = self.velocity.min(self.delta * self.cwnd).max(1.0);
+        let most = self.delta * self.cwnd;
+        self.velocity = match self.params.velocity {
+            Velocity::Code if self.velocity > most => (self.velocity / 2.0).max(1.0),
+            _ => self.velocity.min(most).max(1.0),
+        };
         let change = packets * self.velocity / (self.delta * self.cwnd);
         let rises = self.cwnd <= target;
+        self.below += if rises { 1 } else { -1 };
         // What has turned round goes on slowly.
-        if rises != self.up && self.velocity > 1.0 {
+        let turned = rises != self.up && self.velocity > 1.0;
+        if turned && self.params.velocity == Velocity::Paper {
             (self.velocity, self.same) = (1.0, 0);
         }
         self.cwnd = (if rises { self.cwnd + change } else { self.cwnd - change }).max(LEAST);
@@ -233,6 +269,7 @@ impl Sender for Copa {
             up: true,
             same: 0,
             looked: (0.0, Time::ZERO),
+            below: 1, // as the program begins
             slow_start: true,
             standing: Least::NEW,
             least: Least::NEW,
@@ -250,8 +287,10 @@ impl Sender for Copa {
         let (Some(rtt), Some(srtt)) = (ack.rtt, ack.srtt) else { return };
         self.measure(ack.now, rtt, srtt);
         self.choose_mode(ack.now, srtt);
-        if !self.slow_start {
-            self.look(ack.now, srtt);
+        match self.params.velocity {
+            _ if self.slow_start => {}
+            Velocity::Paper => self.look(ack.now, srtt),
+            Velocity::Code => self.look_as_program(ack.now, rtt),
         }
         self.step(ack.now, f64::from(ack.delivered));
     }
@@ -336,6 +375,26 @@ mod tests {
         // A queue of 100 ms: 200/(0.5*100) = 4 packets are the target, and v starts over.
         copa.on_ack(&timed(1000, 200, 100));
         assert_eq!(copa.velocity, 1.0);
+    }
+
+    /// The program's begins at once: an RTT of 100 ms below the target each, and v is 2, 4, 8.
+    /// Above delta cwnd, half of 3 packets, each ACK halves it. The first RTT above the target
+    /// gives 1.
+    #[test]
+    fn the_programs_velocity_doubles_at_once() {
+        let program = ("velocity", Value::Choice("code"));
+        let mut copa = copa(&[("mode", Value::Choice("default")), program]);
+        (copa.slow_start, copa.cwnd) = (false, 1000.0);
+        for (i, velocity) in (1..).zip([2.0, 4.0, 8.0]) {
+            copa.on_ack(&timed(101 * i, 100, 100));
+            assert_eq!(copa.velocity, velocity, "{i}");
+        }
+        copa.cwnd = 3.0;
+        copa.on_ack(&timed(310, 100, 100));
+        assert_eq!(copa.velocity, 4.0);
+        (copa.below, copa.velocity) = (-3, 4.0);
+        copa.on_ack(&timed(600, 100, 100));
+        assert_eq!((copa.velocity, copa.up), (1.0, false));
     }
 
     /// 1/delta goes 2, 3, 4 while the queue stays above a tenth of its range; a loss halves it to

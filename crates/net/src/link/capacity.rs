@@ -9,8 +9,8 @@ use units::{Rate, Span, Time};
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 const PS_PER_MS: u64 = 1_000_000_000;
 
-/// Routers hear of a trace after each of these.
-const BIN_MS: u64 = 100;
+/// What a trace's rate is the mean of, where nothing asks for another time.
+const BIN: Span = Span::from_millis(100);
 
 /// A capacity that changes.
 #[derive(Clone, Debug)]
@@ -49,8 +49,7 @@ impl Schedule {
                 pieces[at.saturating_sub(1)].bps as f64
             }
             Schedule::Opportunities(_) => {
-                let bin = Span::from_millis(BIN_MS);
-                self.bits(Time(now.0.saturating_sub(bin.0)), now) / bin.as_secs()
+                self.bits(Time(now.0.saturating_sub(BIN.0)), now) / BIN.as_secs()
             }
         }
     }
@@ -291,6 +290,7 @@ enum Source {
     /// opportunity counts as one with one, as no capacity is zero.
     Bins {
         cycle: Cycle,
+        length: Span,
         next: u64,
     },
 }
@@ -301,9 +301,18 @@ impl Notices {
         let source = match capacity {
             Capacity::Constant => Source::Silent,
             Capacity::Steps(steps) => Source::Steps { steps: steps.clone(), next: 0 },
-            Capacity::Trace(trace) => Source::Bins { cycle: Cycle::new(trace), next: 1 },
+            Capacity::Trace(trace) => {
+                Source::Bins { cycle: Cycle::new(trace), length: BIN, next: 1 }
+            }
         };
         Notices { told: rate, source }
+    }
+
+    /// Those of a trace after each of these instead.
+    pub fn every(&mut self, time: Span) {
+        if let Source::Bins { length, .. } = &mut self.source {
+            *length = time;
+        }
     }
 
     /// When the next one is due.
@@ -313,7 +322,7 @@ impl Notices {
             Source::Steps { steps, next } => {
                 steps.get(*next).map_or(Time::NEVER, |step| Time(step.at.0))
             }
-            Source::Bins { next, .. } => bin_start(*next),
+            Source::Bins { length, next, .. } => bin_start(*length, *next),
         }
     }
 
@@ -325,20 +334,21 @@ impl Notices {
                 *next += 1;
                 steps[*next - 1].rate
             }
-            Source::Bins { cycle, next } => {
-                let opportunities =
-                    cycle.before(bin_start(*next)) - cycle.before(bin_start(*next - 1));
+            Source::Bins { cycle, length, next } => {
+                let [from, to] = [*next - 1, *next].map(|bin| bin_start(*length, bin));
+                let opportunities = cycle.before(to) - cycle.before(from);
                 *next += 1;
                 let bits = opportunities.max(1) * u64::from(Trace::BYTES) * 8;
-                Rate(bits * (1000 / BIN_MS))
+                let bps = u128::from(bits) * PS_PER_SECOND / u128::from(length.0.max(1));
+                Rate(u64::try_from(bps).unwrap_or(u64::MAX))
             }
         };
         (std::mem::replace(&mut self.told, rate) != rate).then_some(rate)
     }
 }
 
-fn bin_start(bin: u64) -> Time {
-    Time(bin.saturating_mul(BIN_MS * PS_PER_MS))
+fn bin_start(length: Span, bin: u64) -> Time {
+    Time(bin.saturating_mul(length.0))
 }
 
 #[cfg(test)]

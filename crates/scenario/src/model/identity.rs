@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use cc::params::{Spec, Value};
 use cc::roles::Limit;
+use units::Span;
 
 use crate::model::parts::Parts;
 use crate::model::{
@@ -121,10 +122,13 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 /// Parameters that came after runs had been named, each by the protocol or queue that it is of,
 /// with the default that does what those runs did. Where it has that it is not written, so that
 /// their names stand. A parameter of that name elsewhere may have been there from the start.
-const LATER: [(&str, &str, Value); 3] = [
+const LATER: [(&str, &str, Value); 6] = [
+    ("abc", "mu_window", Value::Span(Span::from_millis(100))),
     ("bbr3", "ect1", Value::Flag(false)),
+    ("copa", "velocity", Value::Choice("paper")),
     ("dctcp", "ect1", Value::Flag(false)),
     ("hstcp", "table", Value::Flag(false)),
+    ("rcp", "least_rate", Value::Number(0.0)),
 ];
 
 fn parameter_line(text: &mut Lines, kind: &str, (spec, value): (&Spec, Value)) {

@@ -29,8 +29,9 @@
 //!   has the capacity in tr: 0.98 cr. What then lets the rate grow are the tokens, 0.49 each, of
 //!   opportunities that nobody uses.
 //! - D2: mu is what the link tells its routers ([`crate::roles::Router::on_capacity`]): exact on a
-//!   constant line, the mean of 100 ms on a trace, where the program counts opportunities of 20 ms.
-//!   cr is over T_w in 100 steps.
+//!   constant line, on a trace the mean of each `mu_window`, 100 ms unless set. The program counts
+//!   the opportunities of the last 20 ms. cr is over T_w in 100 steps. A packet is marked when it
+//!   becomes the next to leave, on a trace an opportunity before the one that it leaves with.
 //! - D3: a brake is CE, as in the program. The paper has ECT(0) for it (`brake = "ect0"`), so that
 //!   CE stays RFC 3168's: then it reduces CUBIC's window. That reading is from general knowledge of
 //!   the paper and was not checked against its text, nor was the Theorem's number.
@@ -79,6 +80,8 @@ params! {
         d_t: Span = Span::from_millis(50) => (0.0, 10.0);
         /// T_w, over which the rate of departures is measured.
         window: Span = Span::from_millis(20) => (1e-3, 10.0);
+        /// Time over which a trace's capacity is measured; the program has T_w (D2).
+        mu_window: Span = Span::from_millis(100) => (1e-3, 10.0);
         /// Most tokens.
         token_limit: f64 = 5.0 => (1.0, 1000.0);
         /// What the target rate starts from.
@@ -126,8 +129,9 @@ pub struct AbcRouter {
     mu: f64,
     departures: Departures,
     tokens: f64,
-    /// When the last packet was through.
+    /// When the last packet was through, and nothing waited behind it.
     free: Time,
+    emptied: bool,
     f: f64,
     x: f64,
 }
@@ -159,13 +163,16 @@ impl Router for AbcRouter {
             departures: Departures { counts: [0; STEPS], step: 0 },
             tokens: params.token_limit,
             free: Time::ZERO,
+            emptied: true,
             f: 0.5,
             x: 0.0,
         }
     }
 
     fn on_departure(&mut self, now: Time, packet: Passing<'_, ()>, backlog: Backlog) {
-        let idle = now.since(self.free).as_secs();
+        // Where packets wait, no opportunity goes unused, though a trace's may be long in coming.
+        let idle = if self.emptied { now.since(self.free).as_secs() } else { 0.0 };
+        self.emptied = backlog.packets == 0;
         self.tokens += UNUSED * idle * self.mu;
         let share = f64::from(packet.size) / f64::from(self.packet_bytes);
         self.free = now + Span::from_secs_f64(share / self.mu);
@@ -195,6 +202,10 @@ impl Router for AbcRouter {
 
     fn on_capacity(&mut self, _now: Time, capacity: Rate) {
         self.mu = capacity.bytes_per_sec() / f64::from(self.packet_bytes);
+    }
+
+    fn capacity_every(&self) -> Option<Span> {
+        Some(self.params.mu_window)
     }
 
     fn retune(&mut self, params: &AbcRouterParams, context: &RouterContext) {
@@ -390,6 +401,21 @@ mod tests {
         assert!(near(router.tokens, 0.98));
         router.on_departure(ms(23), passing(&mut Ecn::NotCapable), Backlog::default());
         assert_eq!(router.tokens, 5.0);
+    }
+
+    /// A packet waits for 20 ms, as on a trace that has no opportunity: none went unused.
+    #[test]
+    fn what_waits_leaves_no_opportunity_unused() {
+        let mut router = router(Target::Code);
+        router.tokens = 0.0;
+        router.free = ms(0);
+        router.emptied = false;
+        let behind = Backlog { packets: 1, bytes: 1000 };
+        router.on_departure(ms(20), passing(&mut Ecn::NotCapable), behind);
+        router.on_departure(ms(40), passing(&mut Ecn::NotCapable), Backlog::default());
+        assert_eq!(router.tokens, 0.0);
+        router.on_departure(ms(43), passing(&mut Ecn::NotCapable), Backlog::default());
+        assert!(near(router.tokens, 0.98)); // 2 ms after the last one was through
     }
 
     /// One packet each 1.37 ms is 729.9/s, by 20 ms with 14 or 15 packets to half a packet; then

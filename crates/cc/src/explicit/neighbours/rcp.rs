@@ -17,7 +17,9 @@
 //!   A loss changes nothing, a timeout begins again as D1 does.
 //! - D3: d0 is an average over packets with weight 0.02, as in the authors' ns-2 code; T is the
 //!   lesser of d0 and `period`.
-//! - D4: R is not below 10^-3 of the capacity (ns-2 code), nor above eta*C.
+//! - D4: R is not below 10^-3 of the capacity (ns-2 code), nor above eta*C. Where the capacity
+//!   falls for a while, a sender that is told so little asks again after seconds only; `least_rate`
+//!   is a bound that does not fall (50 packets/s in rcp_packet_queue.cc of ABC's authors).
 
 use units::{Rate, Span, Time};
 
@@ -41,6 +43,8 @@ params! {
         initial_rtt: Span = Span::from_millis(200) => (1e-5, 10.0);
         /// R at the start, over the capacity (ns-2 code).
         initial_rate: f64 = 0.05 => (0.001, 1.0);
+        /// The least R [packets/s], whatever the capacity (D4).
+        least_rate: f64 = 0.0 => (0.0, 1e6);
     }
 }
 
@@ -100,6 +104,8 @@ pub struct RcpRouter {
     capacity: f64,
     /// R [bytes/s].
     r: f64,
+    /// Its least [bytes/s].
+    least: f64,
     /// d0 (D3) and y, over T.
     arrivals: Arrivals,
 }
@@ -121,7 +127,7 @@ impl RcpRouter {
 
     /// D4.
     fn bound(&mut self) {
-        self.r = self.r.max(0.001 * self.capacity).min(self.capacity);
+        self.r = self.r.max(0.001 * self.capacity).min(self.capacity).max(self.least);
     }
 
     fn set_capacity(&mut self, capacity: Rate) {
@@ -139,7 +145,9 @@ impl Router for RcpRouter {
         let d0 = params.initial_rtt;
         let next = Time::ZERO + RcpRouter::period(params, d0.as_secs());
         let (r, arrivals) = (params.initial_rate * capacity, Arrivals::new(d0, next));
-        RcpRouter { capacity, r, arrivals, params: params.clone() }
+        let least = params.least_rate * f64::from(context.packet_bytes);
+        let r = r.max(least);
+        RcpRouter { capacity, r, least, arrivals, params: params.clone() }
     }
 
     #[inline]
@@ -173,6 +181,7 @@ impl Router for RcpRouter {
 
     fn retune(&mut self, params: &RcpRouterParams, context: &RouterContext) {
         self.params = params.clone();
+        self.least = params.least_rate * f64::from(context.packet_bytes);
         self.set_capacity(context.capacity);
     }
 
@@ -244,6 +253,17 @@ mod tests {
             let mut ecn = Ecn::NotCapable;
             router.on_arrival(ms(0), passing(&mut ecn), Backlog::default());
         }
+    }
+
+    /// 50 packets of 1000 B in a second are 50,000 bytes/s, of a line that is down to 10,000.
+    #[test]
+    fn the_least_rate_holds_where_the_capacity_falls() {
+        let initial_rtt = Span::from_millis(100);
+        let params = RcpRouterParams { initial_rtt, least_rate: 50.0, ..Default::default() };
+        let mut router = RcpRouter::new(&params, &router_context(Rate(10_000_000), 100));
+        assert!(near(router.r, 62_500.0));
+        router.on_capacity(ms(1), Rate(80_000));
+        assert!(near(router.r, 50_000.0));
     }
 
     #[test]

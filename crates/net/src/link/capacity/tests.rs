@@ -179,6 +179,17 @@ fn routers_hear_the_mean_of_a_traces_last_bin() {
     assert_eq!(heard, [(100, None), (200, Some(360_000)), (300, Some(120_000)), (400, None)]);
 }
 
+/// Of 50 ms each: none, one, two, one and so on; 1500 bytes in 50 ms are 240 kb/s.
+#[test]
+fn routers_hear_of_a_trace_as_often_as_they_ask() {
+    let trace = Trace { opportunities_ms: [99, 100, 149, 199, 399].into() };
+    let mut notices = Notices::new(Rate(240_000), &Capacity::Trace(trace));
+    notices.every(Span::from_millis(50));
+    let heard: Vec<_> =
+        (0..4).map(|_| (notices.next().0 / MS, notices.take().map(|rate| rate.0))).collect();
+    assert_eq!(heard, [(50, None), (100, None), (150, Some(480_000)), (200, Some(240_000))]);
+}
+
 fn any_pieces() -> impl Strategy<Value = (u64, Vec<Step>, Vec<Outage>)> {
     let steps = prop::collection::vec((0..200_000_000_000_u64, 1..50_000_000_000_u64), 0..8);
     let edges = prop::collection::btree_set(0..200_000_000_000_u64, 0..9);
