@@ -42,6 +42,7 @@ class Record(TypedDict):
     headers_only: bool
     trace: bool
     trace_limit: str
+    qlog: list[str]
     capture_from: str | None
     capture_to: str | None
 

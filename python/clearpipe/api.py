@@ -152,6 +152,7 @@ class RunOptions(TypedDict, total=False):
     capture_to: str | None
     trace: bool
     trace_limit: str
+    qlog: str | Sequence[str]
     engine: Engine
 
 
@@ -182,6 +183,7 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     capture_to: str | None = None,
     trace: bool = False,
     trace_limit: str = TRACE_LIMIT,
+    qlog: str | Sequence[str] = (),
     engine: Engine = "packet",
 ) -> Result | Replications:
     """Run a scenario.
@@ -207,20 +209,24 @@ def run(  # noqa: PLR0913 - keywords, each with a meaning of its own
     nothing. With `reps` or `until` it has a directory for each replication, and existing results
     are read instead of being run again. During the run, the packets of the links in `capture`
     (names, or "all") go to `out`/LINK.pcapng, without payloads if `capture_headers`; with `trace`,
-    a Perfetto trace of at most `trace_limit` goes to `out`/trace.pftrace. `capture_from` and
-    `capture_to`, times such as "10s", limit both. Neither changes the result or its fingerprint.
+    a Perfetto trace of at most `trace_limit` goes to `out`/trace.pftrace. `qlog` names groups,
+    flows by number, or "all": the log of each goes to `out`/flow-NUMBER.sqlog. `capture_from` and
+    `capture_to`, times such as "10s", limit all of them. None changes the result or its
+    fingerprint.
 
-    Raises ConfigError if the scenario is not valid or a link or a metric is unknown, OSError if
-    `out` cannot be written, FileExistsError if it holds a result and `replace` is false, RunError
-    if it holds another run's.
+    Raises ConfigError if the scenario is not valid or a link, a flow or a metric is unknown,
+    OSError if `out` cannot be written, FileExistsError if it holds a result and `replace` is false,
+    RunError if it holds another run's.
 
     >>> run("base-case-xcp", seed=1).fingerprint  # doctest: +SKIP
     """
     _check("rep", rep, MAX_REP)
     if seed is not None:
         _check("seed", seed, MAX_SEED)
-    names = (capture,) if isinstance(capture, str) else tuple(capture)
-    recording = Recording(names, capture_headers, trace, trace_limit, capture_from, capture_to)
+    links, flows = ((one,) if isinstance(one, str) else tuple(one) for one in (capture, qlog))
+    recording = Recording(
+        links, capture_headers, trace, trace_limit, capture_from, capture_to, flows
+    )
     if reps is not None or until is not None:
         from clearpipe import batch
 
@@ -266,10 +272,10 @@ def run_recording(  # noqa: PLR0913 - what `run` has sorted out
     `progress`, and before it, where the engine tells what a run is like."""
     check_engine(engine)
     if recording.wanted and engine == "fluid":
-        key = "capture" if recording.capture else "trace"
+        key = recording.key
         raise ConfigError(f"{key}: the {engine} engine has no packets to record", key=key)
     if recording.wanted and out is None:
-        key = "capture" if recording.capture else "trace"
+        key = recording.key
         raise ConfigError(f"{key}: needs out, the directory for the files", key=key)
     if engine == "linux":
         from clearpipe.linux import engine as linux

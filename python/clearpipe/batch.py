@@ -233,8 +233,8 @@ def _find(job: Job) -> Done | None:
         there = recorded(job.out)
         if there is None or there["wanted"] != job.recording.check(job.source, job.sets):
             raise RunError(
-                f"{job.out}: contains this run's result without these captures or this "
-                "trace; --force runs it again"
+                f"{job.out}: contains this run's result without these captures, this trace or "
+                "these logs; --force runs it again"
             )
     # The run is the same whichever link its numbers are of.
     named = _document(job.toml).get("bottleneck")

@@ -1,4 +1,4 @@
-"""What a run writes down besides its result: captures of links and a trace."""
+"""What a run writes down besides its result: captures of links, a trace and logs of flows."""
 
 from __future__ import annotations
 
@@ -32,11 +32,19 @@ class Recording:
     trace_limit: str = TRACE_LIMIT
     capture_from: str | None = None
     capture_to: str | None = None
+    qlog: tuple[str, ...] = ()
+    """Names of groups, numbers of flows, or `all`."""
 
     @property
     def wanted(self) -> bool:
         """Is anything wanted?"""
-        return bool(self.capture) or self.trace
+        return bool(self.key)
+
+    @property
+    def key(self) -> str:
+        """The first option that wants something, for messages; empty where none does."""
+        asked = {"capture": self.capture, "trace": self.trace, "qlog": self.qlog}
+        return next((key for key, value in asked.items() if value), "")
 
     def as_core(self) -> _core.Record:
         """As the core takes it."""
@@ -45,6 +53,7 @@ class Recording:
             "headers_only": self.headers_only,
             "trace": self.trace,
             "trace_limit": self.trace_limit,
+            "qlog": list(self.qlog),
             "capture_from": self.capture_from,
             "capture_to": self.capture_to,
         }
@@ -58,7 +67,7 @@ class Recording:
 
 
 NOTHING = Recording()
-"""No capture and no trace."""
+"""No capture, no trace and no log."""
 
 
 def recorded(dir: str | PathLike[str]) -> dict[str, Any] | None:

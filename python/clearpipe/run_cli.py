@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clearpipe.batch import Done, Job
     from clearpipe.until import Until
 
-RECORDINGS = "Captures and traces"
+RECORDINGS = "Captures, traces and logs"
 BRANCHES = "Branches"
 
 Engine = Annotated[
@@ -130,14 +130,16 @@ CaptureFrom = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Captures and trace start here, such as 10s.",
+        help="Captures, trace and logs start here, such as 10s.",
         rich_help_panel=RECORDINGS,
     ),
 ]
 CaptureTo = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", help="Captures and trace end here, such as 12s.", rich_help_panel=RECORDINGS
+        metavar="TIME",
+        help="Captures, trace and logs end here, such as 12s.",
+        rich_help_panel=RECORDINGS,
     ),
 ]
 Trace = Annotated[
@@ -151,6 +153,15 @@ Trace = Annotated[
 TraceLimit = Annotated[
     str,
     typer.Option(metavar="SIZE", help="The trace ends at this size.", rich_help_panel=RECORDINGS),
+]
+Qlog = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FLOWS",
+        help="Write the log of these flows' sources (qlog, as QUIC's tools read it) to "
+        "flow-NUMBER.sqlog in the result directory: a group, a flow's number or `all`. Repeatable.",
+        rich_help_panel=RECORDINGS,
+    ),
 ]
 
 
@@ -174,6 +185,7 @@ def run(  # noqa: PLR0913 - one for each option
     capture_to: CaptureTo = None,
     trace: Trace = False,
     trace_limit: TraceLimit = recording.TRACE_LIMIT,
+    qlog: Qlog = None,
     max_wall: MaxWall = None,
     branch_at: BranchAt = None,
     variant: Variant = None,
@@ -198,7 +210,7 @@ def run(  # noqa: PLR0913 - one for each option
             "--report": report,
             "--max-wall": max_wall,
         }
-        alone |= {"--capture": capture, "--trace": trace}
+        alone |= {"--capture": capture, "--trace": trace, "--qlog": qlog}
         _check_branch(branch_at, variant, alone)
         (trunk,), _ = batch.plan(file, set_ or [], seed, [rep or 0])
         _branch(trunk, branch_at or "", variant or [], out, as_json, force, quiet)
@@ -206,7 +218,13 @@ def run(  # noqa: PLR0913 - one for each option
     if report and as_json and out is None:
         raise typer.BadParameter("--report with --json needs --out")
     written = recording.Recording(
-        tuple(capture or ()), capture_headers, trace, trace_limit, capture_from, capture_to
+        tuple(capture or ()),
+        capture_headers,
+        trace,
+        trace_limit,
+        capture_from,
+        capture_to,
+        tuple(qlog or ()),
     )
     _check_recording(written, engine, nowhere=as_json and out is None)
     _check_replications(rep, reps, until)
@@ -334,18 +352,20 @@ def _until(text: str | None, job: Job) -> Until | None:
 
 
 def _check_recording(written: recording.Recording, engine: str, nowhere: bool) -> None:
-    """Do the options of captures and traces go together?"""
-    partly = written.trace or written.capture_from or written.capture_to
+    """Do the options of captures, traces and logs go together?"""
+    partly = written.trace or written.qlog or written.capture_from or written.capture_to
     if written.wanted and (engine != "linux" or partly):
-        what = "--trace, --capture-from and --capture-to" if engine == "linux" else "--capture"
-        _check_packet(engine, what)
+        whole = "--trace, --qlog, --capture-from and --capture-to"
+        _check_packet(engine, whole if engine == "linux" else f"--{written.key}")
     if written.wanted and nowhere:
-        raise typer.BadParameter("--capture and --trace with --json need --out")
+        raise typer.BadParameter("--capture, --trace and --qlog with --json need --out")
     if written.headers_only and not written.capture:
         raise typer.BadParameter("--capture-headers needs --capture")
     windowed = written.capture_from is not None or written.capture_to is not None
     if windowed and not written.wanted:
-        raise typer.BadParameter("--capture-from and --capture-to need --capture or --trace")
+        raise typer.BadParameter(
+            "--capture-from and --capture-to need --capture, --trace or --qlog"
+        )
     if written.trace_limit != recording.TRACE_LIMIT and not written.trace:
         raise typer.BadParameter("--trace-limit needs --trace")
 

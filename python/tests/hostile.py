@@ -55,8 +55,8 @@ WORDS = [
 
 OPTIONS = {
     "run": ("--engine", "--set", "--seed", "--rep", "--reps", "--out", "--figure", "--capture",
-            "--capture-from", "--capture-to", "--trace-limit", "--max-wall", "--branch-at",
-            "--variant"),
+            "--capture-from", "--capture-to", "--trace-limit", "--qlog", "--max-wall",
+            "--branch-at", "--variant"),
     "show": ("--set",),
     "compare": ("--tol", "--report"),
     "explain": ("--flow", "--at", "--set", "--seed", "--rep"),

@@ -61,7 +61,7 @@ def tasks() -> Iterator[Task]:
     run = ["run", "s.toml", "--out", "r", "-q"]
     yield Task("run", run, once)
     yield Task("run-again", [*run, "--force"], once, before=[run])
-    capture = ["--capture", "all", "--trace"]
+    capture = ["--capture", "all", "--trace", "--qlog", "all"]
     yield Task("run-captured", ["run", "s.toml", "--out", "r/r", "--report", *capture], once)
     sweep = ["sweep", "run", "s.toml", "--store", "store", "-j", "1"]
     status = ["sweep", "status", "s.toml", "--store", "store", "--verify"]

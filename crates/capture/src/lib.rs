@@ -1,14 +1,15 @@
 //! Packets of a run written down while it runs: pcapng captures of links ([`wire`] says what is in
-//! them) and a Perfetto trace ([`trace`]).
+//! them), a Perfetto trace ([`trace`]) and logs of sources ([`qlog`]).
 //!
 //! The crate knows no network: it is handed a [`Departure`] whenever a packet's way over a tapped
-//! link is known, and a [`SenderState`] whenever a source has done something. Nothing is gathered
-//! in memory but one departure per link. What cannot be written stops the [`Recorder`], which says
-//! so.
+//! link is known, and a [`SenderState`] or [`qlog::News`] whenever a source has done something.
+//! Nothing is gathered in memory but one departure per link. What cannot be written stops the
+//! [`Recorder`], which says so.
 #![forbid(unsafe_code)]
 
 mod pcapng;
 pub mod proto;
+pub mod qlog;
 mod recorder;
 pub mod trace;
 pub mod wire;
@@ -19,7 +20,7 @@ use units::{Span, Time};
 
 pub use pcapng::Capture;
 pub use recorder::{
-    CaptureOf, Output, RecordError, Recorded, Recorder, TraceEnd, TraceOf, Watcher,
+    CaptureOf, LogOf, Output, RecordError, Recorded, Recorder, TraceEnd, TraceOf, Watcher,
 };
 
 /// SACK blocks of an ACK: segments `start..end`, the most recent first.

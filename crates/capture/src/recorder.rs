@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use units::Time;
 
 use crate::pcapng::Capture;
+use crate::qlog::{About, News, QlogWriter};
 use crate::trace::TraceWriter;
 use crate::{Departure, SenderState, Window};
 
@@ -44,6 +45,16 @@ pub struct TraceOf {
     pub file: String,
 }
 
+/// A log that is wanted.
+pub struct LogOf {
+    /// The flow's number.
+    pub flow: u32,
+    /// What it says of the flow.
+    pub about: About,
+    /// What an error calls the file.
+    pub file: String,
+}
+
 /// A file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {source}")]
@@ -61,6 +72,8 @@ pub struct Recorded {
     pub captures: Vec<(u32, u64)>,
     /// The trace, if there is one.
     pub trace: Option<TraceEnd>,
+    /// Flows logged, and their events, in the order of the flows.
+    pub logs: Vec<(u32, u64)>,
 }
 
 /// How a trace ended.
@@ -72,7 +85,7 @@ pub struct TraceEnd {
     pub stopped: Option<Time>,
 }
 
-/// Writes the captures and the trace of one run.
+/// Writes the captures, the trace and the logs of one run.
 ///
 /// A departure is held until the link's next one or the end, since its last bit may leave after a
 /// run is over. After an error it takes everything and writes nothing; [`Recorder::failed`] says
@@ -81,9 +94,13 @@ pub struct Recorder {
     window: Window,
     links: Vec<Tap>,
     trace: Option<(String, TraceWriter<BufWriter<Output>>)>,
+    /// By flow.
+    logs: Vec<Option<Log>>,
     watcher: Option<Watcher>,
     error: Option<RecordError>,
 }
+
+type Log = (String, QlogWriter<BufWriter<Output>>);
 
 #[derive(Default)]
 struct Tap {
@@ -101,7 +118,7 @@ impl Recorder {
     /// Nothing is wanted yet of a network with this many links.
     pub fn new(links: usize, window: Window) -> Recorder {
         let links = (0..links).map(|_| Tap::default()).collect();
-        Recorder { window, links, trace: None, watcher: None, error: None }
+        Recorder { window, links, trace: None, logs: Vec::new(), watcher: None, error: None }
     }
 
     /// Wants a link's packets.
@@ -139,6 +156,26 @@ impl Recorder {
         }
     }
 
+    /// Wants the log of a flow.
+    ///
+    /// # Errors
+    /// The head of the file cannot be written.
+    pub fn log(&mut self, wanted: LogOf, out: Output) -> Result<(), RecordError> {
+        let LogOf { flow, about, file } = wanted;
+        let out = BufWriter::with_capacity(BUFFER_BYTES, out);
+        match QlogWriter::new(out, flow, about) {
+            Ok(log) => {
+                let flow = flow as usize;
+                if flow >= self.logs.len() {
+                    self.logs.resize_with(flow + 1, || None);
+                }
+                self.logs[flow] = Some((file, log));
+                Ok(())
+            }
+            Err(source) => Err(RecordError { file, source }),
+        }
+    }
+
     /// Wants to see the packets of all links, each link's in their order.
     pub fn watch(&mut self, watcher: Watcher) {
         self.watcher = Some(watcher);
@@ -152,6 +189,16 @@ impl Recorder {
     /// Are the sources' states wanted?
     pub fn traces(&self) -> bool {
         self.trace.is_some()
+    }
+
+    /// Is any flow's log wanted?
+    pub fn logs_any(&self) -> bool {
+        !self.logs.is_empty()
+    }
+
+    /// Is this flow's?
+    pub fn logs(&self, flow: u32) -> bool {
+        self.logs.get(flow as usize).is_some_and(Option::is_some)
     }
 
     /// Could something not be written?
@@ -174,6 +221,17 @@ impl Recorder {
         }
         if let Some((file, trace)) = &mut self.trace {
             note(&mut self.error, file, trace.sender(now, state));
+        }
+    }
+
+    /// Something has happened to a source.
+    pub fn news(&mut self, now: Time, news: &News<'_>) {
+        if self.error.is_some() {
+            return;
+        }
+        if let Some(Some((file, log))) = self.logs.get_mut(news.state.flow as usize) {
+            let wanted = self.window.holds(now);
+            note(&mut self.error, file, log.news(now, news, wanted));
         }
     }
 
@@ -215,6 +273,12 @@ impl Recorder {
         if let Some((file, trace)) = self.trace {
             let (bytes, stopped) = trace.finish().map_err(|source| RecordError { file, source })?;
             recorded.trace = Some(TraceEnd { bytes, stopped });
+        }
+        for (flow, log) in self.logs.into_iter().enumerate() {
+            if let Some((file, log)) = log {
+                let events = log.finish().map_err(|source| RecordError { file, source })?;
+                recorded.logs.push((flow as u32, events));
+            }
         }
         Ok(recorded)
     }

@@ -59,8 +59,7 @@ pub struct Wire {
 /// The bytes of a packet.
 pub fn encode(packet: &Departure) -> Wire {
     let header = header_option(&packet.header);
-    let cut =
-        Cut { segments: packet.segments, overhead: IP_BYTES + TCP_BYTES + header.len() as u32 };
+    let cut = Cut::of(&packet.header, packet.segments);
     let (source, sink, source_port) = ends(packet.flow);
     let mut options = header;
     let mut notes = Vec::new();
@@ -152,12 +151,17 @@ fn ends(flow: u32) -> (u32, u32, u16) {
 fn header_option(header: &AnyHeader) -> Vec<u8> {
     let Some(exid) = header.exid() else { return Vec::new() };
     let length = 4 + header.wire_bytes();
-    let mut option = vec![KIND_NOP; length.next_multiple_of(4)];
+    let mut option = vec![KIND_NOP; option_bytes(header)];
     option[0] = KIND_EXPERIMENT;
     option[1] = length as u8;
     option[2..4].copy_from_slice(&exid.to_be_bytes());
     header.encode(&mut option[4..length]);
     option
+}
+
+/// What that option takes.
+fn option_bytes(header: &AnyHeader) -> usize {
+    if header.exid().is_none() { 0 } else { (4 + header.wire_bytes()).next_multiple_of(4) }
 }
 
 /// Appends the SACK blocks that fit; says so if not all do.
@@ -177,27 +181,36 @@ fn put_sack(options: &mut Vec<u8>, packet: &Departure, cut: &Cut) -> Option<Stri
 }
 
 /// From segments to bytes.
-struct Cut {
+pub(crate) struct Cut {
     segments: Segments,
     /// Headers of a data packet.
     overhead: u32,
 }
 
 impl Cut {
+    /// Of a flow whose packets bear this header.
+    pub(crate) fn of(header: &AnyHeader, segments: Segments) -> Cut {
+        Cut { segments, overhead: IP_BYTES + TCP_BYTES + option_bytes(header) as u32 }
+    }
+
     /// Payload of a data packet of this size on the wire.
-    fn payload(&self, size: u32) -> u32 {
+    pub(crate) fn payload(&self, size: u32) -> u32 {
         size.saturating_sub(self.overhead).max(1)
+    }
+
+    /// Bytes of data before a segment.
+    pub(crate) fn offset(&self, seq: u64) -> u64 {
+        let Segments { full_bytes, last_seq, last_bytes, .. } = self.segments;
+        let full = u64::from(self.payload(full_bytes));
+        if seq > last_seq {
+            last_seq.wrapping_mul(full).wrapping_add(u64::from(self.payload(last_bytes)))
+        } else {
+            seq.wrapping_mul(full)
+        }
     }
 
     /// Sequence number of a segment's first byte.
     fn position(&self, seq: u64) -> u32 {
-        let Segments { full_bytes, last_seq, last_bytes, first_byte } = self.segments;
-        let full = u64::from(self.payload(full_bytes));
-        let position = if seq > last_seq {
-            last_seq.wrapping_mul(full).wrapping_add(u64::from(self.payload(last_bytes)))
-        } else {
-            seq.wrapping_mul(full)
-        };
-        first_byte.wrapping_add(position as u32)
+        self.segments.first_byte.wrapping_add(self.offset(seq) as u32)
     }
 }

@@ -268,15 +268,29 @@ impl Pipe {
         self.head
     }
 
+    /// The last packet, or [`NONE`].
+    pub fn last(&self) -> u32 {
+        if self.head == NONE { NONE } else { self.tail }
+    }
+
+    /// The packets behind one that [`Pipe::last`] has named, if none has left the line since.
+    pub fn behind<'a>(&self, pool: &'a Pool, last: u32) -> impl Iterator<Item = &'a Packet> {
+        from(pool, if last == NONE { self.head } else { pool[last].next })
+    }
+
     /// The packets in the line.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
-        let mut id = self.head;
-        std::iter::from_fn(move || {
-            let packet = (id != NONE).then(|| &pool[id])?;
-            id = packet.next;
-            Some(packet)
-        })
+        from(pool, self.head)
     }
+}
+
+/// This packet and those behind it in its line.
+fn from(pool: &Pool, mut id: u32) -> impl Iterator<Item = &Packet> {
+    std::iter::from_fn(move || {
+        let packet = (id != NONE).then(|| &pool[id])?;
+        id = packet.next;
+        Some(packet)
+    })
 }
 
 /// The line to a host, of packets that have events. It knows when its first one is due, as it may

@@ -1,9 +1,10 @@
-//! Captures and traces: from what is asked for to files in the result directory.
+//! Captures, traces and logs: from what is asked for to files in the result directory.
 
 use std::fs::File;
 use std::path::Path;
 
-use capture::{CaptureOf, Output, RecordError, Recorded, Recorder, TraceOf, Window};
+use capture::qlog::About;
+use capture::{CaptureOf, LogOf, Output, RecordError, Recorded, Recorder, TraceOf, Window};
 use pyo3::prelude::*;
 use scenario::{Parsed, Scenario, ScenarioError, watched};
 use serde_json::json;
@@ -23,6 +24,7 @@ pub struct Wanted {
     headers_only: bool,
     trace: bool,
     trace_limit: String,
+    qlog: Vec<String>,
     capture_from: Option<String>,
     capture_to: Option<String>,
 }
@@ -34,6 +36,8 @@ pub struct Plan {
     headers_only: bool,
     trace: bool,
     trace_limit: u64,
+    /// Flows by number, and their groups.
+    logs: Vec<(u32, usize)>,
     window: Window,
 }
 
@@ -66,16 +70,17 @@ impl Plan {
             headers_only: wanted.headers_only,
             trace: wanted.trace,
             trace_limit: watched::bytes(&wanted.trace_limit, file, "trace_limit")?,
+            logs: watched::flows_named(scenario, &wanted.qlog, file, "qlog")?,
             window: Window { from, to },
         })
     }
 
     /// Creates the files in `dir`.
-    pub fn open(&self, scenario: &Scenario, dir: &Path) -> PyResult<Recorder> {
-        self.recorder(scenario, dir).map_err(|error| errors::record(&error))
+    pub fn open(&self, scenario: &Scenario, rep: u64, dir: &Path) -> PyResult<Recorder> {
+        self.recorder(scenario, rep, dir).map_err(|error| errors::record(&error))
     }
 
-    fn recorder(&self, scenario: &Scenario, dir: &Path) -> Result<Recorder, RecordError> {
+    fn recorder(&self, scenario: &Scenario, rep: u64, dir: &Path) -> Result<Recorder, RecordError> {
         let mut recorder = Recorder::new(scenario.links.len(), self.window);
         for (number, name) in &self.captures {
             let link = &scenario.links[*number];
@@ -99,6 +104,11 @@ impl Plan {
             };
             recorder.trace(wanted, out)?;
         }
+        for &(flow, group) in &self.logs {
+            let (file, out) = create(dir, &log_name(flow))?;
+            let about = about(scenario, rep, group);
+            recorder.log(LogOf { flow, about, file }, out)?;
+        }
         Ok(recorder)
     }
 
@@ -107,12 +117,16 @@ impl Plan {
         let captures = self.captures.iter().zip(&written.captures);
         let packets: serde_json::Map<_, _> =
             captures.map(|((_, file), (_, packets))| (file.clone(), json!(packets))).collect();
-        let description = json!({
+        let mut description = json!({
             "wanted": self.wanted(scenario),
             "packets": packets,
             "trace_bytes": written.trace.map(|trace| trace.bytes),
             "trace_stopped_s": written.trace.and_then(|trace| trace.stopped).map(|t| t.as_secs()),
         });
+        if !written.logs.is_empty() {
+            let events = written.logs.iter().map(|&(flow, events)| (log_name(flow), json!(events)));
+            description["events"] = events.collect::<serde_json::Map<_, _>>().into();
+        }
         let path = dir.join(DESCRIPTION);
         let failed =
             |source| errors::record(&RecordError { file: path.display().to_string(), source });
@@ -135,15 +149,38 @@ impl Plan {
         let captures: serde_json::Map<_, _> =
             self.captures.iter().map(|(number, file)| (name(number), json!(file))).collect();
         let Window { from, to } = self.window;
-        json!({
+        let mut wanted = json!({
             "captures": captures,
             "headers_only": self.headers_only && !self.captures.is_empty(),
             "trace": self.trace.then_some(TRACE),
             "trace_limit_bytes": self.trace.then_some(self.trace_limit),
             "from_s": from.as_secs(),
             "to_s": (to != units::Time::NEVER).then(|| to.as_secs()),
-        })
+        });
+        if !self.logs.is_empty() {
+            wanted["qlog"] = self.logs.iter().map(|&(flow, _)| json!(log_name(flow))).collect();
+        }
+        wanted
     }
+}
+
+/// What a log says of a flow of this group.
+fn about(scenario: &Scenario, rep: u64, group: usize) -> About {
+    let group = &scenario.groups[group];
+    About {
+        scenario: scenario.name.clone(),
+        group: group.name.clone(),
+        protocol: group.protocol.kind.to_owned(),
+        draw: (scenario.seed, rep),
+        packet_bytes: scenario.packets.data_bytes,
+        dup_thresh: scenario.transport.dup_thresh,
+        granularity: scenario.transport.rto_granularity,
+    }
+}
+
+/// The file of a flow's log.
+fn log_name(flow: u32) -> String {
+    format!("flow-{flow}.sqlog")
 }
 
 /// The file of each link: its name, but nothing hidden, and no two that a file system without

@@ -320,7 +320,7 @@ fn timed(
     out: Option<&Output>,
 ) -> PyResult<(Outcome, Recorded, Duration)> {
     let recorder = match out {
-        Some(Output { draft, plan: Some(plan) }) => Some(plan.open(scenario, draft.path())?),
+        Some(Output { draft, plan: Some(plan) }) => Some(plan.open(scenario, rep, draft.path())?),
         _ => None,
     };
     let start = now();

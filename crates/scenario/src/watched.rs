@@ -33,6 +33,64 @@ pub fn links_named(
     Ok((0..links.len()).filter(|&i| wanted(&links[i].name)).collect())
 }
 
+/// Flows are logged in a file each: so many.
+pub const MOST_FLOWS: usize = 256;
+
+/// The flows that `names` stand for, each once and in order, and their groups; a name is that of a
+/// group, a flow's number, or `all`. Flows that come while the run goes on have no number of their
+/// own. Messages call the file `file` and the option `option`.
+///
+/// # Errors
+/// A name that neither a group nor a flow has, a group whose flows come and go, more than
+/// [`MOST_FLOWS`].
+pub fn flows_named(
+    scenario: &Scenario,
+    names: &[String],
+    file: &str,
+    option: &str,
+) -> Result<Vec<(u32, usize)>, ScenarioError> {
+    let groups = &scenario.groups;
+    let rule = |text: String| Err(refused(file, option, Problem::Rule(text)));
+    let owners = || groups.iter().enumerate().flat_map(|(i, group)| vec![i; group.count as usize]);
+    let count = owners().count();
+    for name in names.iter().filter(|name| *name != ALL) {
+        if let Ok(number) = name.parse::<usize>() {
+            if number >= count {
+                let last = count.saturating_sub(1);
+                return rule(format!("there is no flow {number} (allowed: 0 to {last})"));
+            }
+        } else if let Some(group) = groups.iter().find(|group| group.name == *name) {
+            if group.count == 0 {
+                return rule(format!(
+                    "the flows of {name} come and go: only fixed flows are logged"
+                ));
+            }
+        } else {
+            let all = [ALL.to_owned()].into_iter();
+            let allowed = all.chain(groups.iter().map(|group| group.name.clone())).collect();
+            let name = name.clone();
+            return Err(refused(file, option, Problem::Name { what: "group", name, allowed }));
+        }
+    }
+    let wanted = |number: usize, group: usize| {
+        let (number, group) = (number.to_string(), &groups[group].name);
+        names.iter().any(|name| *name == ALL || *name == number || name == group)
+    };
+    let found: Vec<(u32, usize)> = owners()
+        .enumerate()
+        .filter(|&(number, group)| wanted(number, group))
+        .map(|(number, group)| (number as u32, group))
+        .collect();
+    if found.len() > MOST_FLOWS {
+        let text = format!("{} flows are more than the {MOST_FLOWS} that are allowed", found.len());
+        return rule(text);
+    }
+    if found.is_empty() && !names.is_empty() {
+        return rule("all flows come and go: only fixed flows are logged".to_owned());
+    }
+    Ok(found)
+}
+
 /// The instants that the options `from` and `to` mean, each with its name; without one, a run's
 /// start or its end and beyond.
 ///
@@ -107,6 +165,28 @@ mod tests {
         let start = "f.toml: capture: unknown link \"botleneck\"; did you mean \"bottleneck\"? \
                      (allowed: all, bottleneck";
         assert!(message.starts_with(start), "{message}");
+    }
+
+    #[test]
+    fn flows_are_found_by_group_and_number() {
+        let text = "schema = 1\nname = \"f\"\nduration = \"20s\"\n[topology]\nkind = \"dumbbell\"\nrate = \
+                    \"5Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\nqueue = \"droptail\"\n\
+                    [flows.a]\nprotocol = \"reno\"\ncount = 2\n[flows.b]\nprotocol = \"reno\"\n\
+                    count = 300\n";
+        let scenario = crate::parse("f.toml", text, &[]).expect("a scenario").scenario;
+        let named = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            flows_named(&scenario, &names, "f.toml", "qlog").map_err(|error| error.to_string())
+        };
+        assert_eq!(named(&[]), Ok(vec![]));
+        assert_eq!(named(&["2", "a", "1"]), Ok(vec![(0, 0), (1, 0), (2, 1)]));
+        let says = |names| named(names).unwrap_err();
+        assert_eq!(says(&["302"]), "f.toml: qlog: there is no flow 302 (allowed: 0 to 301)");
+        assert_eq!(says(&["b"]), "f.toml: qlog: 300 flows are more than the 256 that are allowed");
+        assert_eq!(
+            says(&["aa"]),
+            "f.toml: qlog: unknown group \"aa\"; did you mean \"a\"? (allowed: all, a, b)"
+        );
     }
 
     #[test]

@@ -60,7 +60,7 @@ mod scoreboard;
 
 pub use exchange::{AckIn, AckOutcome, LossEvent, Segment};
 pub use inbound::{AckOut, DataOutcome, Inbound};
-pub use outbound::Outbound;
+pub use outbound::{Mending, Outbound};
 pub use sack::{Range, SackBlocks};
 
 use cc::registry::Recovery;

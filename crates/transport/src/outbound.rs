@@ -1,5 +1,6 @@
 //! The sending half.
 
+mod inside;
 mod timed;
 
 use cc::registry::Recovery;
@@ -11,6 +12,7 @@ use crate::exchange::{AckIn, AckOutcome, LossEvent, Segment};
 use crate::rto::Rto;
 use crate::sack::Range;
 use crate::scoreboard::Scoreboard;
+pub use inside::Mending;
 use timed::Timed;
 
 /// Where loss recovery stands.

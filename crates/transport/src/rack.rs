@@ -155,6 +155,17 @@ impl Rack {
             .is_some_and(|sent| sent.state == State::Lost)
     }
 
+    /// Shows the segments that are lost and not yet sent again.
+    pub(crate) fn lost_segments(&self, show: &mut impl FnMut(u64)) {
+        if self.lost > 0 {
+            let lost = |sent: &Sent| sent.state == State::Lost;
+            (self.una..)
+                .zip(&self.segments)
+                .filter(|(_, sent)| lost(sent))
+                .for_each(|(n, _)| show(n));
+        }
+    }
+
     /// A segment goes out, new or again (section 6.1).
     pub(crate) fn on_send(&mut self, seq: u64, now: Time) {
         let sent = Sent { at: now, before: NONE, after: NONE, state: State::InFlight, again: true };

@@ -62,6 +62,10 @@ impl Rto {
         self.estimate.map(|e| e.min_rtt)
     }
 
+    pub(crate) fn rtt_variation(&self) -> Option<Span> {
+        self.estimate.map(|e| e.rttvar)
+    }
+
     /// Takes in one RTT; it also ends the back-off.
     #[inline]
     pub(crate) fn sample(&mut self, now: Time, rtt: Span) {

@@ -93,6 +93,23 @@ impl Scoreboard {
         self.next_retransmit < self.sack_end
     }
 
+    /// Shows the segments that are lost and not yet sent again: from the next retransmission on the
+    /// holes below the edge, and those whose retransmission is lost.
+    pub(crate) fn lost_segments(&self, una: u64, show: &mut impl FnMut(u64)) {
+        let mut at = self.next_retransmit.max(una);
+        while at < self.edge {
+            // Nothing is SACKed from `sack_end` on.
+            if self.sacked > 0 && at < self.sack_end {
+                at = self.ring.next_hole(at, self.sack_end);
+            }
+            if at < self.edge {
+                show(at);
+            }
+            at += 1;
+        }
+        self.again.iter().copied().filter(|&seq| seq >= una).for_each(show);
+    }
+
     /// May there be a rescue retransmission: NextSeg (4)?
     pub(crate) fn may_rescue(&self, una: u64) -> bool {
         una > self.rescue

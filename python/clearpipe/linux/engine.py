@@ -123,9 +123,14 @@ def _captures(
     if not recording.wanted or out is None:
         yield Path(), {"captures": {}}
         return
-    if recording.trace or recording.capture_from or recording.capture_to:
-        message = "trace, capture_from and capture_to: the linux engine captures whole runs only"
-        raise ConfigError(message, key="trace" if recording.trace else "capture_from")
+    asked = {
+        "trace": recording.trace,
+        "qlog": recording.qlog,
+        "capture_from": recording.capture_from,
+        "capture_to": recording.capture_to,
+    }
+    if key := next((key for key, value in asked.items() if value), None):
+        raise ConfigError(f"{key}: the linux engine writes captures of whole runs only", key=key)
     wanted = recording.check(source, sets)
     parent = Path(fspath(out)).absolute().parent
     parent.mkdir(parents=True, exist_ok=True)

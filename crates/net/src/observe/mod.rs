@@ -2,6 +2,7 @@
 
 pub mod explain;
 pub mod fingerprint;
+pub mod log;
 pub mod probe;
 pub mod rows;
 pub mod tables;

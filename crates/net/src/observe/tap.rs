@@ -1,22 +1,29 @@
 //! Taps: what a link's packets and a flow's source show to a [`Recorder`], for captures and traces.
 //!
-//! A tapped link is not plain, and a traced source is not prompt; without a recorder nothing here
-//! is called for a packet. What is recorded changes nothing but the number of events.
+//! A tapped link is not plain, and a source that is traced or logged is not prompt; without a
+//! recorder nothing here is called for a packet. What is recorded changes nothing but the number of
+//! events.
 
 use capture::{Blocks, Departure, Recorder, Segments, SenderState};
 use cc::roles::PacketKind;
 use units::Time;
 
-use crate::packet::NONE;
+use crate::flow::Source;
+use crate::observe::log::Logs;
+use crate::packet::{NONE, Packet, Pool};
 use crate::world::pause::hold_source;
 use crate::world::{Due, INDEX_BITS, MAX_INDEX, World};
 
 /// The recorder of a run, if it has one.
 #[derive(Debug, Default)]
 pub struct Taps {
-    recorder: Option<Box<Recorder>>,
-    /// Are the sources traced?
+    pub(super) recorder: Option<Box<Recorder>>,
+    /// Are the sources traced or logged?
     tracing: bool,
+    /// Are any logged?
+    logging: bool,
+    /// For those that are.
+    pub(super) logs: Logs,
     /// The number of each packet's life, by its place in the pool.
     lives: Vec<u64>,
     /// Lives so far.
@@ -37,7 +44,7 @@ impl Taps {
         self.recorder.as_ref().is_some_and(|recorder| recorder.failed())
     }
 
-    /// Are the sources traced?
+    /// Are the sources traced or logged?
     #[inline]
     pub fn tracing(&self) -> bool {
         self.tracing
@@ -50,8 +57,13 @@ impl Taps {
 
     /// Gives the recorder back.
     pub fn take(&mut self) -> Option<Recorder> {
-        self.tracing = false;
+        (self.tracing, self.logging) = (false, false);
         self.recorder.take().map(|recorder| *recorder)
+    }
+
+    /// Is this flow logged?
+    pub(super) fn logs_flow(&self, flow: u32) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.logs(flow))
     }
 
     /// The life of a packet: a new one where data enters its first named link. Its ACK has its
@@ -75,7 +87,8 @@ impl World {
         for (i, link) in self.links.iter_mut().enumerate() {
             link.plain &= !recorder.taps(i);
         }
-        self.taps.tracing = recorder.traces();
+        self.taps.logging = recorder.logs_any();
+        self.taps.tracing = recorder.traces() || self.taps.logging;
         if self.taps.tracing {
             self.sources.iter_mut().for_each(|source| hold_source(source, false));
             self.arrivals.trace();
@@ -98,11 +111,7 @@ impl World {
         let Some(recorder) = taps.recorder.as_mut().filter(|r| r.taps(link as usize)) else {
             return;
         };
-        let mut sack = Blocks::default();
-        if packet.sack() != NONE {
-            let blocks = pool.sack(packet.sack()).as_slice();
-            blocks.iter().for_each(|block| sack.push(block.start, block.end));
-        }
+        let sack = blocks(pool, packet);
         let line = &links[link as usize];
         let flow = packet.flow as usize;
         recorder.departed(Departure {
@@ -131,12 +140,22 @@ impl World {
 
     /// The next event, if what it does to a source is to be traced.
     pub(crate) fn peek_traced(&mut self) -> Option<(Time, u32)> {
-        if self.taps.tracing { self.agenda.peek() } else { None }
+        if !self.taps.tracing {
+            return None;
+        }
+        let (now, event) = self.agenda.peek()?;
+        if self.taps.logging {
+            self.before_event(now, event);
+        }
+        Some((now, event))
     }
 
     /// Shows the recorder what an event has done to a source.
     #[cold]
     pub(crate) fn trace_event(&mut self, now: Time, event: u32) {
+        if self.taps.logging {
+            self.after_event(now);
+        }
         let (due, index) = (event >> INDEX_BITS, event & (MAX_INDEX - 1));
         if [Due::AckDown, Due::FlowTimer, Due::Pace].iter().any(|&of| of as u32 == due) {
             self.trace_state(now, index);
@@ -145,16 +164,29 @@ impl World {
 
     fn trace_state(&mut self, now: Time, flow: u32) {
         let Some(recorder) = &mut self.taps.recorder else { return };
-        let source = &self.sources[flow as usize];
-        let outbound = &source.outbound;
-        let state = SenderState {
-            flow,
-            group: source.group,
-            cwnd: source.sender.cwnd(),
-            srtt: outbound.srtt(),
-            timeouts: outbound.timeouts(),
-            fast_retransmits: outbound.fast_retransmits(),
-        };
-        recorder.sender(now, &state);
+        recorder.sender(now, &sender_state(flow, &self.sources[flow as usize]));
     }
+}
+
+/// What a trace shows of a source.
+pub(super) fn sender_state(flow: u32, source: &Source) -> SenderState {
+    let outbound = &source.outbound;
+    SenderState {
+        flow,
+        group: source.group,
+        cwnd: source.sender.cwnd(),
+        srtt: outbound.srtt(),
+        timeouts: outbound.timeouts(),
+        fast_retransmits: outbound.fast_retransmits(),
+    }
+}
+
+/// The SACK blocks of an ACK.
+pub(super) fn blocks(pool: &Pool, packet: &Packet) -> Blocks {
+    let mut sack = Blocks::default();
+    if packet.sack() != NONE {
+        let blocks = pool.sack(packet.sack()).as_slice();
+        blocks.iter().for_each(|block| sack.push(block.start, block.end));
+    }
+    sack
 }

@@ -16,6 +16,7 @@ mod inside;
 mod islands;
 mod lines;
 mod load_factor;
+mod logs;
 mod loss;
 mod neighbours;
 mod rack;

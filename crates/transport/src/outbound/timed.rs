@@ -71,6 +71,12 @@ impl Timed {
         self.rack.clear();
     }
 
+    /// Is this segment the probe that is on its way? Probes are sent while nothing is SACKed, so
+    /// one that is no new data is the highest segment.
+    pub(super) fn probed(&self, seq: u64) -> bool {
+        self.probe.is_some_and(|probe| probe.again && probe.end == seq + 1)
+    }
+
     /// TLP_init.
     fn forget_probe(&mut self) {
         (self.probe, self.probing, self.probe_at) = (None, false, Time::NEVER);
