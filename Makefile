@@ -32,7 +32,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate bbr-cases attack \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
-	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz clean
+	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz mutants clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -44,8 +44,9 @@ test: $(DEV)/installed ## set up and run all quick tests
 	cargo test --locked --profile ci --features clearpipe-results/arrow
 	$(DEV)/bin/pytest -m 'not long'
 
-test-long: $(DEV)/installed fingerprints ## every test, 100,000 random scenarios among them
-	CLEARPIPE_RANDOM_SCENARIOS=100000 cargo test --locked --profile ci \
+# Random scenarios that the same program has checked are not checked again after an interruption.
+test-long: $(DEV)/installed fingerprints ## every test, 2 x 100,000 random scenarios among them
+	CLEARPIPE_RANDOM_SCENARIOS=100000 CLEARPIPE_RANDOM_STATE=$(CURDIR)/target/random-scenarios cargo test --locked --profile ci \
 		--features clearpipe-results/arrow -- --include-ignored
 	$(DEV)/bin/pytest
 
@@ -163,6 +164,12 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and
 			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=512 -timeout=5 -max_len=65536 \
 			-print_final_stats=1 || exit 1; \
 	done
+
+# MUTANTS='--set others --minutes 60' passes options on.
+mutants: ## mutation testing of the laws (cargo-mutants): hours, goes on from where it was
+	@cargo mutants --version >/dev/null 2>&1 || { \
+		echo "make mutants needs: cargo install --locked cargo-mutants" >&2; exit 5; }
+	$(PYTHON) python/tools/mutants.py $(MUTANTS)
 
 SPHINX := PYTHONPATH=$(CURDIR)/python $(SITE)/bin/python -m sphinx
 RUSTDOC := docs/_extra/rust

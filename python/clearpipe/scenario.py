@@ -122,6 +122,7 @@ __all__ = [
     "SconeQueue",
     "Share",
     "Step",
+    "StepQueue",
     "Sweep",
     "SweepUntil",
     "TahoeProtocol",
@@ -2470,7 +2471,9 @@ class RedQueue(Model):
     ecn: bool | None = None
     """Are capable packets marked instead of dropped?"""
     gentle: bool | None = None
-    """Does the probability rise to 1 between max_th and 2*max_th, rather than jump?"""
+    """Does the probability rise to 1 between max_th and 2*max_th, rather than jump? What is above
+    that is dropped, ECN or not; the queue step marks it.
+    """
     mark_p: float | None = None
     """Above this p_b capable packets are dropped too; 1: never for that reason. 0.0 to 1.0."""
     max_p: float | None = None
@@ -2754,6 +2757,25 @@ class Step(Model):
     """When it happens."""
     rate: Rate
     """The new capacity, 1bps to 100Tbps."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class StepQueue(Model):
+    """A step: marks what finds more than a threshold waiting, as switches for DCTCP do."""
+
+    kind: Literal["step"] = "step"
+    counts: Literal["buffer", "packets", "bytes"] | None = None
+    """What the threshold counts."""
+    ecn: bool | None = None
+    """Are capable packets marked instead of dropped?"""
+    k: float | None = None
+    """K [packets; full ones if bytes are counted]. Section 4 of the paper: 20 at 1 Gb/s, 65 at 10
+    Gb/s. 0.0 to 1000000000.0.
+    """
+    preset: Literal["10gbps"] | None = None
+    """Named values of the parameters; other keys override them. 10gbps: The paper's switches at 10
+    Gb/s (SIGCOMM 2010, section 4): more than at 1 Gb/s for the bursts of their hosts' cards.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -3815,6 +3837,7 @@ QueueTable: TypeAlias = (
     | AbcQueue
     | XcpwQueue
     | SconeQueue
+    | StepQueue
 )
 
 Rate: TypeAlias = str

@@ -1228,4 +1228,7 @@ queues! {
     Scone { name: "scone", scheduler: neighbours::scone::SconeRouter, role: Policy,
         summary: "SCONE: advises each flow of a rate and may police it; first in, first out",
         source: "draft-ietf-scone-protocol" }
+    Step { name: "step", router: aqm::step::Step, role: Policy,
+        summary: "A step: marks what finds more than a threshold waiting, as switches for DCTCP do",
+        source: "Alizadeh et al., SIGCOMM 2010, section 3.1; RFC 8257, section 3.1" }
 }

@@ -67,7 +67,7 @@ every = "100ms"
 
 # A protocol that does its work only with something the plain scenario has not.
 PROTOCOLS = {
-    "dctcp": {"queue": '{ kind = "red", min_th = 17, max_th = 17, w_q = 1.0 }'},
+    "dctcp": {"queue": '{ kind = "step", k = 17 }'},
     "udp": {"protocol": '"udp"\nrate = "6Mbps" # of each: no congestion control holds it back'},
 }
 NONE = ("python",)

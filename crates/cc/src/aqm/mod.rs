@@ -22,6 +22,7 @@ pub mod priority;
 pub mod red;
 pub mod rem;
 pub mod rio;
+pub mod step;
 pub mod vq;
 pub(crate) mod weighted;
 pub mod wfq;

@@ -72,7 +72,8 @@ params! {
         max_p: f64 = 0.1 => (1e-6, 1.0);
         /// Is max_p adapted as by the queue ared, with its default constants (ns-2's adaptive_)?
         adaptive: bool = false;
-        /// Does the probability rise to 1 between max_th and 2*max_th, rather than jump?
+        /// Does the probability rise to 1 between max_th and 2*max_th, rather than jump? What is
+        /// above that is dropped, ECN or not; the queue step marks it.
         gentle: bool = true;
         /// Is the first mark held back until count*p_b reaches 1?
         wait: bool = true;

@@ -2,8 +2,7 @@
 //!
 //! The switch marks packets as soon as the queue exceeds a threshold, the receiver echoes each
 //! mark, and the sender cuts the window in proportion to the share of marked packets in the last
-//! windows. A step marker is `red` with min_th = max_th, max_p = 1, w_q = 1, wait = false, gentle =
-//! true (not gentle it drops).
+//! windows. The switch is the queue `step`.
 //!
 //! Each ACK carries back the code of its data packet ([`EcnUse::Codes`]) rather than RFC 3168's
 //! ECE, which would stay set until CWR and so tell less than section 3.2's receiver does; with

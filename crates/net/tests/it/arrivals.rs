@@ -359,3 +359,21 @@ fn a_million_transfers_fit_into_little_memory() {
         assert!(kib < 1_000_000, "{kib} kB");
     }
 }
+
+/// 5 GB, which 32 bits do not count, arrive to the byte.
+#[test]
+fn bytes_do_not_wrap() {
+    let scenario = common::scenario(
+        "duration = \"4s\"\nwarmup = \"0s\"\n[packets]\ndata = \"9000B\"\n\
+         [topology]\nkind = \"dumbbell\"\nrate = \"20Gbps\"\nrtt = \"100us\"\nbuffer = \"2bdp\"\n\
+         [flows.web]\nprotocol = \"sack\"\narrivals = \"every(10s)\"\nsize = \"5000000001B\"\n",
+    );
+    let outcome = common::run(&scenario, 1, 0);
+    let (group, link) = (&outcome.tables.groups[0], common::link(&outcome, "bottleneck"));
+    assert_eq!((group.finished, group.delivered_bytes), (1, 5_000_000_001));
+    assert_eq!(transfers(&outcome).size_bytes, [5_000_000_001]);
+    // Each packet is of 9000 B, but for the last.
+    let whole = 9000 * (link.total_departures_pkts - 1);
+    assert!((whole..whole + 9000).contains(&link.departures_bytes), "{link:?}");
+    assert!(link.departures_bytes > 5_000_000_000, "{link:?}");
+}

@@ -1,12 +1,19 @@
 //! Random scenarios: whatever a user may write, nothing panics, no packet is lost from the books,
 //! no line carries more than it can, and every finite transfer ends.
 //!
-//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 by default), `CLEARPIPE_RANDOM_FIRST` the
-//! first number, so that a failure can be run alone.
+//! Each test has two kinds of them: of eight protocols whose transfers end, which must then end, and
+//! of all that are registered.
+//!
+//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 and 1,000 by default), `CLEARPIPE_RANDOM_FIRST` the
+//! first number, so that a failure can be run alone. With `CLEARPIPE_RANDOM_STATE`, a folder, an
+//! interrupted test of the same program goes on from where it was. What fails is made smaller line
+//! by line and printed as a file that fails in the same place.
 
+use std::cell::RefCell;
 use std::fmt::Write;
+use std::path::PathBuf;
 
-use cc::registry::queues;
+use cc::registry::{protocols, queues};
 use clearpipe_net::{self as net, Outcome, Run};
 use results::{FlowRow, GroupRow, Transfers};
 use scenario::{App, Arrivals, DelayLaw, Every, GapLaw, Probe, Scenario, Series, Size, SizeLaw};
@@ -15,11 +22,23 @@ use units::{Rate, Span, Time};
 
 use crate::common;
 
-struct Generator(Stream);
+struct Generator {
+    stream: Stream,
+    which: Which,
+}
+
+/// What is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Which {
+    /// A few protocols; what is checked includes that their transfers end.
+    Few,
+    /// All protocols and AccECN, over any queue, whether it is theirs or not.
+    All,
+}
 
 impl Generator {
     fn below(&mut self, n: u64) -> u64 {
-        self.0.bits() % n
+        self.stream.bits() % n
     }
 
     fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
@@ -28,12 +47,19 @@ impl Generator {
 
     /// A whole number between the two, even in its logarithm.
     fn spread(&mut self, low: f64, high: f64) -> u64 {
-        let x = self.0.uniform(units::math::ln(low), units::math::ln(high));
+        let x = self.stream.uniform(units::math::ln(low), units::math::ln(high));
         units::math::exp(x) as u64
     }
 
     fn protocol(&mut self) -> &'static str {
-        self.pick(&["reno", "newreno", "sack", "ecn", "xcp", "vcp", "vcp-paced", "xcp-sack"])
+        let few = ["reno", "newreno", "sack", "ecn", "xcp", "vcp", "vcp-paced", "xcp-sack"];
+        if self.which == Which::Few {
+            return self.pick(&few);
+        }
+        // What has no window sends at a rate that a file must give; `report` has some.
+        let known = protocols().filter(|info| info.name != "python" && !info.open_loop);
+        let names: Vec<&'static str> = known.map(|info| info.name).chain(few).collect();
+        self.pick(&names)
     }
 
     /// Any registered queue, or one of [`EXTRAS`].
@@ -217,6 +243,11 @@ impl Generator {
 
     fn scenario(&mut self, number: u64) -> String {
         let delayed = if self.below(4) == 0 { "delayed_ack = \"100ms\"\n" } else { "" };
+        let accecn = if self.which == Which::All {
+            self.pick(&["", "accecn = \"ace\"\n", "accecn = \"option\"\n"])
+        } else {
+            ""
+        };
         let era = self.pick(&["papers", "rfc", "ns2", "linux-6.1"]);
         let (window, dup_thresh) = (self.spread(1.0, 12.0).max(1), 2 + self.below(3));
         let limited = self.below(2) == 0;
@@ -224,7 +255,7 @@ impl Generator {
         format!(
             "schema = 1\nname = \"random-{number}\"\nduration = \"3s\"\nwarmup = \"1s\"\n\
              era = \"{era}\"\n[transport]\ninitial_window = \"{window}pkt\"\n\
-             dup_thresh = {dup_thresh}\nlimited_transmit = {limited}\n{delayed}{body}{EXTRAS}"
+             dup_thresh = {dup_thresh}\nlimited_transmit = {limited}\n{accecn}{delayed}{body}{EXTRAS}"
         )
     }
 }
@@ -516,35 +547,152 @@ fn unfinished(outcome: &Outcome, total: &[u64]) -> Vec<usize> {
     (0..total.len()).filter(|&i| ends(i) && outcome.tables.flows[i].finish_s.is_none()).collect()
 }
 
-fn check(number: u64) {
-    let mut generator = Generator(Stream::new(number, 0, "random scenarios"));
+/// The scenario of this number; `None` if it was refused, as few are.
+fn drawn(number: u64, which: Which) -> Option<Scenario> {
+    let mut generator = Generator { stream: Stream::new(number, 0, "random scenarios"), which };
     let text = generator.scenario(number);
     let parse = |text: &str| match scenario::parse("random.toml", text, &[]) {
-        Ok(parsed) => parsed.scenario,
+        Ok(parsed) => Some(parsed.scenario),
+        Err(_) if which == Which::All => None,
         Err(error) => panic!("{error}\n{text}"),
     };
-    let mut scenario = parse(&text);
-    let island = Generator(Stream::new(number, 0, "random islands")).island(&scenario);
+    let mut scenario = parse(&text)?;
+    let island = Generator { stream: Stream::new(number, 0, "random islands"), which };
+    let island = { island }.island(&scenario);
     if !island.is_empty() {
-        scenario = parse(&(text + &island));
+        scenario = parse(&(text + &island))?;
     }
     common::lines::spoil(&mut scenario.links, &mut Stream::new(number, 0, "random lines"));
     generator.vary(&mut scenario);
     report(&mut scenario, number);
+    Some(scenario)
+}
+
+fn check(mut scenario: Scenario, number: u64, which: Which) {
     let outcome = run(&scenario, number);
     check_books(&outcome, &scenario);
     let probe = probe(number, &scenario);
     if !probe.series.is_empty() {
         let probed = run(&Scenario { probe, ..scenario.clone() }, number);
         check_same(&outcome, &probed, "with probes");
+        let end = scenario.duration.as_secs();
         for series in &probed.tables.series {
-            assert!(series.t_s.is_sorted() && series.t_s.last() <= Some(&3.0), "{}", series.name);
+            assert!(series.t_s.is_sorted() && series.t_s.last() <= Some(&end), "{}", series.name);
             let full = |value: &f64| series.name != "utilization_ratio" || *value <= 1.0 + 1e-9;
             assert!(series.value.iter().all(full), "a sample of a link that is too fast");
         }
     }
     check_pauses(&mut scenario, number, &outcome);
-    check_completion(&mut scenario, number);
+    if which == Which::Few {
+        check_completion(&mut scenario, number);
+    }
+}
+
+thread_local! {
+    /// Where and why this thread panicked last; `None` where panics are shown as usual.
+    static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
+}
+
+/// Panics of threads that look after them are kept instead of printed.
+fn keep_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let kept = PANIC.with_borrow_mut(|kept| {
+                let place = info.location().map_or(String::new(), ToString::to_string);
+                kept.as_mut().map(|kept| *kept = (place, info.to_string())).is_some()
+            });
+            if !kept {
+                usual(info);
+            }
+        }));
+    });
+}
+
+/// Where `f` panics, and why.
+fn panics(f: impl FnOnce()) -> Option<(String, String)> {
+    keep_panics();
+    PANIC.set(Some(Default::default()));
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+    let panic = PANIC.take();
+    done.is_err().then(|| panic.unwrap_or_default())
+}
+
+/// Does `text`, or a smaller one, fail in the same place? The smallest found: without any table or
+/// line that is not needed, and with numbers halved while that goes on.
+fn shrunk(text: &str, fails: &dyn Fn(&str) -> bool) -> Option<String> {
+    if !fails(text) {
+        return None;
+    }
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let try_lines = |lines: &mut Vec<String>, smaller: Vec<String>| {
+        let good = smaller.len() <= lines.len() && smaller != *lines && fails(&smaller.join("\n"));
+        if good {
+            *lines = smaller;
+        }
+        good
+    };
+    loop {
+        let mut any = false;
+        let mut at = lines.len();
+        while at > 0 {
+            at -= 1;
+            let header = lines[at].starts_with('[');
+            let next = |i: &usize| lines[*i].starts_with('[');
+            let end = (at + 1..lines.len()).find(next).unwrap_or(lines.len());
+            let end = if header { end } else { at + 1 };
+            let mut without = lines.clone();
+            without.drain(at..end);
+            any |= try_lines(&mut lines, without);
+            at = at.min(lines.len());
+        }
+        for at in 0..lines.len() {
+            while let Some(less) = halved(&lines[at]) {
+                let mut smaller = lines.clone();
+                smaller[at] = less;
+                if !try_lines(&mut lines, smaller) {
+                    break;
+                }
+                any = true;
+            }
+        }
+        if !any {
+            return Some(lines.join("\n") + "\n");
+        }
+    }
+}
+
+/// The line with the first whole number of its value halved; `None` if there is none above 1.
+fn halved(line: &str) -> Option<String> {
+    let from = line.find('=')? + 1;
+    let digit = |c: char| c.is_ascii_digit();
+    let start = from + line[from..].find(digit)?;
+    let end = line[start..].find(|c| !digit(c)).map_or(line.len(), |n| start + n);
+    let number: u64 = line[start..end].parse().ok().filter(|&n| n > 1)?;
+    Some(format!("{}{}{}", &line[..start], number / 2, &line[end..]))
+}
+
+/// Checks the scenario of this number; what is wrong with it, and the smallest file that shows it.
+fn verdict(number: u64, which: Which) -> Result<bool, String> {
+    let mut scenario = None;
+    if let Some((_, why)) = panics(|| scenario = drawn(number, which)) {
+        return Err(format!("scenario {number} cannot be made: {why}"));
+    }
+    let Some(scenario) = scenario else { return Ok(false) };
+    let text = scenario.to_toml();
+    let Some((place, why)) = panics(|| check(scenario, number, which)) else { return Ok(true) };
+    let fails = |text: &str| {
+        let parsed = scenario::parse("smallest.toml", text, &[]);
+        let smaller = parsed.ok().map(|parsed| parsed.scenario);
+        let smaller = smaller.filter(|s| s.duration > Span::ZERO && !s.groups.is_empty());
+        let found = smaller.and_then(|s| panics(|| check(s, number, which)));
+        found.is_some_and(|(other, _)| other == place)
+    };
+    let smallest = shrunk(&text, &fails);
+    let what = smallest.as_ref().map_or("not from this file, which is", |_| "the smallest file is");
+    let text = smallest.unwrap_or(text);
+    Err(format!("scenario {number} of {which:?}: {why}\n{what}, with seed {number}:\n{text}"))
 }
 
 /// In every fifth scenario one group has a protocol whose ACKs are reports, or that paces at a
@@ -607,12 +755,12 @@ fn check_same(a: &Outcome, b: &Outcome, what: &str) {
 fn check_pauses(scenario: &mut Scenario, number: u64, outcome: &Outcome) {
     let mut stream = Stream::new(number, 0, "pauses");
     let mut run = Run::new(scenario, number, 0);
-    let first = (stream.unit() * 3e12) as u64;
+    let first = (stream.unit() * scenario.duration.0 as f64) as u64;
     run.pause_at(Time(first));
     while run.advance(1000) {}
     assert_eq!(run.progress().now, Time(first));
     let mut copy = run.branch(scenario).expect("nothing has changed");
-    copy.pause_at(Time(first + (stream.unit() * 0.2e12) as u64));
+    copy.pause_at(Time(first + (stream.unit() * scenario.duration.0 as f64 / 15.0) as u64));
     while copy.advance(1000) {}
     copy.pause_at(Time::NEVER);
     while copy.advance(1000) {}
@@ -627,24 +775,85 @@ fn check_pauses(scenario: &mut Scenario, number: u64, outcome: &Outcome) {
     scenario.duration = duration;
 }
 
+fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |text| text.parse().expect("a whole number"))
+}
+
+/// Where this test's progress is kept, if it is, and by which program it was made.
+fn progress(which: Which) -> Option<(PathBuf, String)> {
+    let folder = PathBuf::from(std::env::var_os("CLEARPIPE_RANDOM_STATE")?);
+    std::fs::create_dir_all(&folder).expect("a folder for the progress");
+    let program = std::env::current_exe().and_then(std::fs::metadata).expect("this program");
+    let built = program.modified().expect("a time").duration_since(std::time::UNIX_EPOCH);
+    let stamp = format!("{} {}", program.len(), built.map_or(0, |span| span.as_secs()));
+    Some((folder.join(format!("{which:?}")), stamp))
+}
+
+/// Scenarios that are checked before the progress is written down.
+const CHUNK: u64 = 500;
+
+fn check_all(which: Which, count: u64) {
+    let first = from_env("CLEARPIPE_RANDOM_FIRST", 0);
+    let past = first + from_env("CLEARPIPE_RANDOM_SCENARIOS", count);
+    let kept = progress(which);
+    let done = kept.as_ref().and_then(|(path, program)| {
+        let text = std::fs::read_to_string(path).ok()?;
+        text.strip_prefix(&format!("{program} {first} "))?.parse().ok()
+    });
+    let mut next: u64 = done.unwrap_or(first);
+    println!("{which:?}: {next} to {past}");
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let (mut checked, begun) = (0, next);
+    while next < past {
+        let end = past.min(next + CHUNK);
+        let verdicts = |thread| (next + thread..end).step_by(threads as usize);
+        let found: Vec<bool> = std::thread::scope(|scope| {
+            let spawn = |thread| {
+                scope.spawn(move || {
+                    let one = |number| match verdict(number, which) {
+                        Ok(checked) => checked,
+                        Err(why) => panic!("{why}"),
+                    };
+                    verdicts(thread).map(one).collect::<Vec<bool>>()
+                })
+            };
+            let spawned: Vec<_> = (0..threads).map(spawn).collect();
+            let joined = spawned.into_iter().map(|thread| thread.join().expect("shown above"));
+            joined.flatten().collect()
+        });
+        checked += found.iter().filter(|&&checked| checked).count() as u64;
+        next = end;
+        if let Some((path, program)) = &kept {
+            let text = format!("{program} {first} {next}");
+            std::fs::write(path, text).expect("the progress can be written");
+        }
+    }
+    println!("{which:?}: {checked} of {} were no nonsense", past.max(begun) - begun);
+    assert!(4 * checked >= 3 * (past.max(begun) - begun), "most scenarios are valid");
+}
+
 #[test]
 fn random_scenarios_keep_the_invariants() {
-    let from_env = |name: &str, default: u64| {
-        std::env::var(name).ok().map_or(default, |text| text.parse().expect("a whole number"))
+    check_all(Which::Few, 2000);
+}
+
+#[test]
+fn whatever_is_registered_keeps_the_books() {
+    check_all(Which::All, 1000);
+}
+
+/// Of twelve lines with three tables two are needed, and a number above 5.
+#[test]
+fn what_fails_is_made_smaller() {
+    let text = "a = 1\nb = \"40ms\"\n[c]\nd = 3\ne = 100\n[f]\ng = 2\n[h]\ni = 8\n";
+    let big = |line: &str| {
+        let number = line.strip_prefix("e = ").and_then(|number| number.parse::<u64>().ok());
+        number.is_some_and(|number| number > 5)
     };
-    let first = from_env("CLEARPIPE_RANDOM_FIRST", 0);
-    let count = from_env("CLEARPIPE_RANDOM_SCENARIOS", 2000);
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
-                for number in (first + thread..first + count).step_by(threads as usize) {
-                    let shown = std::panic::catch_unwind(|| check(number));
-                    assert!(shown.is_ok(), "scenario {number} (CLEARPIPE_RANDOM_FIRST={number})");
-                }
-            });
-        }
-    });
+    let fails = |text: &str| text.contains("[c]") && text.lines().any(big);
+    assert_eq!(shrunk(text, &fails).as_deref(), Some("[c]\ne = 6\n"));
+    assert_eq!(shrunk("a = 1", &fails), None);
+    assert_eq!(halved("b = \"40ms\"").as_deref(), Some("b = \"20ms\""));
 }
 
 /// As many links as a scenario may have, one after another.

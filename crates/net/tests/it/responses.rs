@@ -291,10 +291,9 @@ fn dctcp_marks_as_many_as_its_theory() {
         let text = format!(
             "schema = 1\nera = \"ns2\"\nname = \"dctcp\"\nduration = \"20s\"\nwarmup = \"10s\"\n\
              [transport]\ninitial_window = \"1pkt\"\n[packets]\ndata = \"1000B\"\n\
-             [queues.step]\nkind = \"red\"\nmin_th = {threshold}\nmax_th = {threshold}\nw_q = 1.0\n\
-             gentle = true\nwait = false\nmax_p = 1.0\n\
+             [queues.k]\nkind = \"step\"\nk = {threshold}\n\
              [topology]\nkind = \"dumbbell\"\nrate = \"{rate}Mbps\"\nrtt = \"10ms\"\n\
-             buffer = \"2000pkt\"\nqueue = \"step\"\n\
+             buffer = \"2000pkt\"\nqueue = \"k\"\n\
              [flows.one]\nprotocol = {{ kind = \"dctcp\", g = {g} }}\n"
         );
         let parsed = scenario::parse("dctcp.toml", &text, &[]);

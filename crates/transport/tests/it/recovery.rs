@@ -590,3 +590,31 @@ fn idle_connection_is_small() {
     let size = size_of::<Outbound>() + size_of::<clearpipe_transport::Inbound>();
     assert!(size <= 350, "{size}");
 }
+
+/// The numbers of segments do not wrap: beyond 2^32 of them two losses, one on each side of it, are
+/// found and mended as those of the first window would be.
+#[test]
+#[ignore = "seconds"]
+fn four_billion_segments_are_none_too_many() {
+    const LIMIT: u64 = 1 << 32;
+    let mut tcp = sender(Recovery::Sack);
+    while tcp.nxt() < LIMIT - 4 {
+        let (una, window) = (tcp.una(), (LIMIT - 4 - tcp.nxt()).min(1 << 16));
+        while tcp.next_segment(at(0.0), window).is_some() {
+            tcp.on_sent(at(0.0));
+        }
+        let all = u32::try_from(window).unwrap();
+        assert_eq!(ack(&mut tcp, una + window).acked, all);
+    }
+    let sent = send(&mut tcp, at(0.0), 12);
+    assert_eq!((sent[0], sent.len()), (LIMIT - 4, 12));
+    // All but the third and the sixth arrive.
+    let blocks = [(LIMIT + 2, LIMIT + 8), (LIMIT - 1, LIMIT + 1)];
+    let outcome = sack(&mut tcp, at(0.1), LIMIT - 2, &blocks);
+    assert_eq!((outcome.acked, outcome.delivered, outcome.lost), (2, 10, 2));
+    assert_eq!(outcome.loss.map(|loss| loss.kind), Some(LossKind::DupAcks));
+    assert!(tcp.is_lost(LIMIT - 2) && tcp.is_lost(LIMIT + 1));
+    assert_eq!(send(&mut tcp, at(0.1), 2), [LIMIT - 2, LIMIT + 1]);
+    let whole = ack(&mut tcp, LIMIT + 8);
+    assert_eq!((whole.acked, whole.recovering, tcp.retransmitted()), (10, false, 2));
+}
