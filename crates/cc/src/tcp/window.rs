@@ -380,4 +380,32 @@ mod tests {
             assert_eq!(half_flight(10.0, &loss(kind, in_flight)), half);
         }
     }
+
+    /// RFC 9406 section 4.2: a loss or a mark in conservative slow start ends it, and what grows
+    /// the window from then on is congestion avoidance: 1/cwnd per ACK.
+    #[test]
+    fn a_loss_or_a_mark_ends_conservative_slow_start() {
+        for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
+            let params = crate::tcp::reno::RenoParams {
+                slow_start: SlowStartKind::Hystart,
+                ..Default::default()
+            };
+            let mut reno = Reno::new(&params, &sender_context(40.0));
+            for (packets, rtt) in [(10, 50), (10, 50), (8, 100)] {
+                for _ in 0..packets {
+                    reno.frame.nxt = reno.frame.una + 11;
+                    reno.on_ack(&Ack { in_flight: 1000, ..timed(0, rtt, 50) });
+                }
+            }
+            // Conservative by now: a quarter of a packet.
+            assert_eq!(reno.cwnd(), 68.0);
+            reno.on_ack(&Ack { in_flight: 1000, ..timed(0, 100, 50) });
+            assert_eq!(reno.cwnd(), 68.25);
+            reno.on_loss(&loss(kind, 68));
+            assert_eq!(reno.cwnd(), reno.frame.ssthresh);
+            let before = reno.cwnd();
+            reno.on_ack(&Ack { in_flight: 1000, ..timed(0, 50, 50) });
+            assert!((reno.cwnd() - before - 1.0 / before).abs() < 1e-9);
+        }
+    }
 }
