@@ -356,4 +356,14 @@ mod tests {
             assert_eq!(any, drops);
         }
     }
+
+    /// RFC 8289 section 4.3: a line that falls silent or changes its rate does not move TARGET.
+    #[test]
+    fn another_capacity_leaves_the_target() {
+        let context = crate::tests::router_context(Rate(8_000_000), 100);
+        let mut codel = CoDel::new(&CoDelParams::default(), &context);
+        codel.on_capacity(ms(5), Rate(1_000));
+        assert_eq!(codel.law.target, Span::from_millis(5));
+        assert_eq!(codel.law.interval, Span::from_millis(100));
+    }
 }
