@@ -14,7 +14,9 @@
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: a stage of congestion avoidance begins with the first ACK that opens the window in it;
 //!   time while the window is unused does not count (section 5.8).
-//! - D2: no undo of spurious losses (section 4.9): the transport does not detect them.
+//! - D2: spurious losses (section 4.9) are undone only where the transport looks for them, which is
+//!   with `recovery = "rack"` and `transport.undo`; then also after a timeout, for which the RFC has
+//!   RFC 4015's answer.
 //!
 //! The form of the 2005 paper is `cubic-2005`.
 
@@ -151,6 +153,11 @@ impl Avoidance for Cubic {
         self.cwnd_prior = w;
         self.epoch = Time::NEVER;
         self.params.beta * w
+    }
+
+    /// Section 4.9.2: the curve and the estimate go on as if nothing had happened.
+    fn undo(&mut self, before: &Cubic) {
+        *self = before.clone();
     }
 
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
@@ -330,5 +337,38 @@ mod tests {
         window.frame.cwnd = 70.0;
         window.on_ack(&timed(5000, 100, 100));
         assert!((window.avoidance.w_est - 70.007_563_0).abs() < 1e-6);
+    }
+
+    /// RFC 9438 section 4.9.2: after a loss at 1000 and a second stage, one at 720 is undone: window,
+    /// ssthresh, W_max, K, epoch, W_est and cwnd_prior are what they were, and the next ACK grows
+    /// the window as it would have: at 6 s by (W(5.1) - 720)/720, W(5.1) = 0.4*(-3.985603)^3 + 1000 =
+    /// 974.6758.
+    #[test]
+    fn a_loss_that_was_none_leaves_the_curve() {
+        for kind in [LossKind::DupAcks, LossKind::Timeout] {
+            let mut window = after_loss();
+            window.frame.cwnd = 720.0;
+            let before = window.clone();
+            window.on_loss(&loss(kind, 720));
+            assert!(window.cwnd() < 720.0 && window.frame.ssthresh < 700.0);
+            window.on_undo(&before);
+            assert_eq!((window.cwnd(), window.frame.ssthresh), (720.0, 700.0));
+            assert_eq!((window.avoidance.w_max, window.avoidance.cwnd_prior), (1000.0, 1000.0));
+            window.on_ack(&timed(6000, 100, 100));
+            let grown = 720.0 + 254.6758 / 720.0;
+            assert!((window.cwnd() - grown).abs() < 1e-6, "{kind:?} {}", window.cwnd());
+        }
+    }
+
+    /// The same section: a window that is the larger by now stays as it is, the curve with it.
+    #[test]
+    fn a_larger_window_is_not_put_back() {
+        let mut window = avoiding::<Cubic>(100.0, &[]);
+        let before = window.clone();
+        window.on_loss(&lost(0, 100));
+        window.frame.cwnd = 120.0;
+        window.on_undo(&before);
+        assert_eq!((window.cwnd(), window.avoidance.w_max), (120.0, 100.0));
+        assert_eq!(window.frame.ssthresh, 100.0);
     }
 }
