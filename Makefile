@@ -28,11 +28,11 @@ PIP_INSTALL := -m pip install
 LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
-	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full reproduce-abc \
-	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate bbr-cases attack \
-	lab lab-site lab-test lab-docs \
-	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
-	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz mutants clean
+	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
+	reproduce-abc reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate \
+	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
+	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
+	linux-endings linux-kernels linux-full fuzz mutants rfc clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -242,6 +242,9 @@ gallery: $(DEV)/installed ## draw the gallery's pictures and write its pages: do
 
 systems: ## regenerate docs/reference/systems.md from systems.toml
 	$(PYTHON) python/tools/make_systems.py docs/reference/systems.toml docs/reference/systems.md
+
+rfc: ## regenerate docs/evidence/rfc from its tables; RUN=1 runs the tests that they name first
+	$(PYTHON) python/tools/make_rfc.py docs/evidence/rfc $(if $(RUN),--run)
 
 models: ## regenerate python/clearpipe/scenario.py from its JSON Schema (after docs-reference)
 	$(PYTHON) python/tools/make_models.py python/clearpipe/scenario.schema.json \

@@ -2894,6 +2894,11 @@ class Transport(Model):
     """How often the RTT's variation may fall: "rtt" (with one sample per RTT) or "ack" (with every
     sample).
     """
+    undo: Literal["off", "dsack", "timestamps"] | None = None
+    """For `recovery = "rack"`: is a reduction taken back when packets turn out to have been late
+    and not lost? "off", "dsack" (DSACK, and F-RTO after a timeout) or "timestamps" (these and
+    Eifel), as Linux does without and with its timestamps.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

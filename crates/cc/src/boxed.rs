@@ -54,6 +54,9 @@ impl<S: Sender> Sender for Boxed<S> {
     fn on_loss(&mut self, loss: &Loss) {
         self.0.on_loss(loss);
     }
+    fn on_undo(&mut self, before: &Self) {
+        self.0.on_undo(&before.0);
+    }
     #[inline]
     fn next_timer(&self) -> Time {
         self.0.next_timer()

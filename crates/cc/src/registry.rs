@@ -441,6 +441,14 @@ macro_rules! protocols {
                 match &mut self.kind { $( SenderKind::$variant(s) => s.on_loss(loss), )* }
                 self.answers = self.kind.answers();
             }
+            /// As [`Sender::on_undo`]; the state of another protocol is no state before.
+            pub fn on_undo(&mut self, before: &AnySender) {
+                match (&mut self.kind, &before.kind) {
+                    $( (SenderKind::$variant(s), SenderKind::$variant(b)) => s.on_undo(b), )*
+                    _ => debug_assert!(false, "a sender stays of its protocol"),
+                }
+                self.answers = self.kind.answers();
+            }
             /// As [`Sender::next_timer`].
             #[inline]
             pub fn next_timer(&self) -> Time {

@@ -122,6 +122,8 @@ pub struct Source {
     pub sender: AnySender,
     /// AccECN's counters, where it is used.
     pub accecn: Option<Box<accecn::Heard>>,
+    /// The protocol's state before a loss that may turn out to be none.
+    pub before: Option<Box<AnySender>>,
 }
 
 /// The receiving end of a flow.
@@ -259,7 +261,19 @@ impl Source {
     /// Tells the protocol of a loss.
     pub fn report_loss(&mut self, now: Time, event: &LossEvent) {
         let &LossEvent { kind, in_flight, lost, repeated } = event;
+        if self.outbound.take_undo_point() {
+            self.before = Some(Box::new(self.sender.clone()));
+        }
         self.sender.on_loss(&Loss { now, kind, in_flight, lost, repeated });
+    }
+
+    /// Tells the protocol that what it had heard of as a loss was none, if the last ACK said so.
+    pub fn report_undo(&mut self) {
+        if self.outbound.take_undone()
+            && let Some(before) = self.before.take()
+        {
+            self.sender.on_undo(&before);
+        }
     }
 
     /// Takes AccECN's counters out of an ACK: how many packets it says were marked. A protocol of

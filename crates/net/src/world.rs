@@ -555,6 +555,9 @@ impl World {
         if let Some(marks) = marks {
             (code, ece) = (if marks > 0 { Ecn::Ce } else { source.code }, marks > 0);
         }
+        if source.before.is_some() {
+            source.report_undo();
+        }
         if let Some(loss) = seen.loss {
             source.report_loss(now, &loss);
             if !source.prompt {

@@ -21,7 +21,7 @@ use crate::file::sources::{ArrivalsForm, SizeForm};
 use crate::file::sweep::{Plot, Sweep};
 use crate::model::era::Era;
 use crate::model::line::DelayLaw;
-use crate::model::{AccEcn, Rttvar, Series, Start};
+use crate::model::{AccEcn, Rttvar, Series, Start, Undo};
 use crate::syntax::declaration::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Named, Word, table, word_values,
 };
@@ -113,6 +113,10 @@ table! {
         /// that use ECN: "off", "ace" (three bits) or "option" (the bits and the option's byte
         /// counts).
         accecn: AccEcn = optional("\"off\"");
+        /// For `recovery = "rack"`: is a reduction taken back when packets turn out to have been
+        /// late and not lost? "off", "dsack" (DSACK, and F-RTO after a timeout) or "timestamps"
+        /// (these and Eifel), as Linux does without and with its timestamps.
+        undo: Undo = optional("\"off\"");
     }
 }
 
@@ -130,6 +134,7 @@ impl TransportFile {
             "delayed_ack" => self.delayed_ack.is_some(),
             "limited_transmit" => self.limited_transmit.is_some(),
             "accecn" => self.accecn.is_some(),
+            "undo" => self.undo.is_some(),
             _ => false,
         }
     }
@@ -477,6 +482,13 @@ impl Word for AccEcn {
     }
 }
 
+impl Word for Undo {
+    const WHAT: &'static str = "undo";
+    fn all() -> Vec<(&'static str, Undo)> {
+        Undo::ALL.iter().map(|undo| (undo.name(), *undo)).collect()
+    }
+}
+
 impl Word for Recovery {
     const WHAT: &'static str = "recovery";
     fn all() -> Vec<(&'static str, Recovery)> {
@@ -484,4 +496,4 @@ impl Word for Recovery {
     }
 }
 
-word_values!(TopologyKind, Direction, Gaps, Rttvar, AccEcn, Recovery);
+word_values!(TopologyKind, Direction, Gaps, Rttvar, AccEcn, Undo, Recovery);

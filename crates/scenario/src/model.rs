@@ -104,6 +104,33 @@ pub struct Transport {
     pub limited_transmit: bool,
     /// How ACKs tell of marks, where the protocol knows ECN.
     pub accecn: AccEcn,
+    /// With RACK: what tells that a loss was none.
+    pub undo: Undo,
+}
+
+/// What tells a sender that a loss was none, so that it takes its answer back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// Nothing: what was reduced stays so.
+    Off,
+    /// DSACK (RFC 3708), and F-RTO (RFC 5682) after a timeout.
+    Dsack,
+    /// These, and timestamps (Eifel, RFC 3522).
+    Timestamps,
+}
+
+impl Undo {
+    /// All of them.
+    pub const ALL: [Undo; 3] = [Undo::Off, Undo::Dsack, Undo::Timestamps];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Undo::Off => "off",
+            Undo::Dsack => "dsack",
+            Undo::Timestamps => "timestamps",
+        }
+    }
 }
 
 /// What is used of AccECN (RFC 9768).

@@ -172,6 +172,7 @@ fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
             .as_ref()
             .map_or(default.limited_transmit, |x| x.value),
         accecn: file.accecn.as_ref().map_or(default.accecn, |given| given.value),
+        undo: file.undo.as_ref().map_or(default.undo, |given| given.value),
     })
 }
 

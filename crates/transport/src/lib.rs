@@ -14,7 +14,8 @@
 //!
 //! - [`Outbound`], the sending half: Tahoe (Jacobson 1988), RFC 5681 (Reno), RFC 6582 (NewReno),
 //!   RFC 2018 and RFC 6675 (SACK), SACK with rate halving, SACK decoupled from congestion control,
-//!   RACK-TLP (RFC 8985) with PRR (RFC 9937), or no recovery at all, with the timer of RFC 6298,
+//!   RACK-TLP (RFC 8985) with PRR (RFC 9937) and, if asked for, undo of what was no loss (DSACK,
+//!   F-RTO, Eifel), or no recovery at all, with the timer of RFC 6298,
 //!   the reaction to ECN of RFC 3168 and, if asked for, the limited transmit of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
@@ -57,6 +58,7 @@ mod ring;
 mod rto;
 mod sack;
 mod scoreboard;
+mod undo;
 
 pub use exchange::{AckIn, AckOutcome, LossEvent, Segment};
 pub use inbound::{AckOut, DataOutcome, Inbound};
@@ -68,6 +70,15 @@ use units::Span;
 
 /// Equal versions, with equal settings, do the same; a run's identity names it.
 pub const VERSION: &str = "7";
+
+/// What tells that a loss was none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// DSACK (RFC 3708) and F-RTO (RFC 5682).
+    Dsack,
+    /// These, and timestamps (Eifel, RFC 3522).
+    Timestamps,
+}
 
 /// What both halves of a connection agree upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +106,9 @@ pub struct Config {
     /// proportional rate reduction (RFC 9937)? Not for controllers that pace themselves through a
     /// recovery.
     pub prr: bool,
+    /// With [`Recovery::Rack`]: what may tell that a loss was none, so that its reduction of the
+    /// window is taken back; `None`: it never is.
+    pub undo: Option<Evidence>,
     /// Are there no ACKs but reports, which the receiver's protocol sends when it likes? Goes with
     /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the
     /// window counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
@@ -114,6 +128,7 @@ impl Default for Config {
             delayed_ack: None,
             limited_transmit: false,
             prr: false,
+            undo: None,
             reports: false,
         }
     }

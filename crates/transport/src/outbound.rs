@@ -2,6 +2,7 @@
 
 mod inside;
 mod timed;
+mod undoing;
 
 use cc::registry::Recovery;
 use cc::roles::LossKind;
@@ -129,7 +130,7 @@ impl Outbound {
             reduced: 0,
             board: None,
             spare: None,
-            timed: by_time.then(|| Box::new(Timed::new(config.prr))),
+            timed: by_time.then(|| Box::new(Timed::new(config))),
             timeouts: 0,
             fast_retransmits: 0,
             retransmitted: 0,
@@ -481,6 +482,7 @@ impl Outbound {
         let in_flight = self.flight_size();
         self.reduced = self.nxt;
         self.cwr = true;
+        self.forget_undo();
         Some(LossEvent { kind: LossKind::EcnEcho, in_flight, lost: 0, repeated: false })
     }
 

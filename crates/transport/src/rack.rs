@@ -89,6 +89,16 @@ pub(crate) struct Rack {
     persist: u32,
     /// RACK.dsack_round.
     round: Option<u64>,
+    seen_last: Seen,
+}
+
+/// What the last ACK has delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// The lowest segment that was sent once only; `u64::MAX` if there is none.
+    pub original: u64,
+    /// Was a segment SACKed?
+    pub sacked: bool,
 }
 
 impl Default for Rack {
@@ -109,6 +119,7 @@ impl Default for Rack {
             quarters: 1,
             persist: 0,
             round: None,
+            seen_last: Seen { original: NONE, sacked: false },
         }
     }
 }
@@ -148,6 +159,39 @@ impl Rack {
         self.segments.iter().filter(open).count() as u64
     }
 
+    /// Retransmissions in flight.
+    pub(crate) fn resent(&self) -> u64 {
+        let out = |sent: &&Sent| sent.again && sent.state == State::InFlight;
+        self.segments.iter().filter(out).count() as u64
+    }
+
+    /// What the last ACK has delivered.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen_last
+    }
+
+    /// What was found lost was not: it is in flight again, in its place by the time it left. The
+    /// latest arrival may have been taken for that of a retransmission, beside which all of it
+    /// would be lost at once: the next one counts.
+    pub(crate) fn restore(&mut self) {
+        let mut out: Vec<(Time, u64)> = Vec::new();
+        for (seq, sent) in (self.una..).zip(&mut self.segments) {
+            if sent.state == State::Lost {
+                sent.state = State::InFlight;
+            }
+            if sent.state == State::InFlight {
+                out.push((sent.at, seq));
+            }
+        }
+        out.sort_unstable();
+        (self.lost, self.latest) = (0, None);
+        self.resend.clear();
+        (self.oldest, self.newest) = (NONE, NONE);
+        for (_, seq) in out {
+            self.append(seq);
+        }
+    }
+
     /// Is this outstanding segment lost and not yet sent again?
     pub(crate) fn is_lost(&self, seq: u64) -> bool {
         seq.checked_sub(self.una)
@@ -179,13 +223,18 @@ impl Rack {
             }
             *self.at(seq) = sent;
         }
+        self.append(seq);
+    }
+
+    /// Puts a segment at the list's end.
+    fn append(&mut self, seq: u64) {
         let newest = core::mem::replace(&mut self.newest, seq);
         if newest == NONE {
             self.oldest = seq;
         } else {
             self.at(newest).after = seq;
         }
-        self.at(seq).before = newest;
+        (self.at(seq).before, self.at(seq).after) = (newest, NONE);
     }
 
     /// The lowest segment that is lost and not yet sent again.
@@ -209,6 +258,7 @@ impl Rack {
     /// had not arrived before.
     pub(crate) fn on_ack(&mut self, to: u64, blocks: &[Range], moment: &Moment) -> u64 {
         let (mut news, mut last) = (0, None);
+        self.seen_last = Seen { original: NONE, sacked: false };
         while self.una < to {
             if self.at(self.una).state == State::Sacked {
                 self.sacked -= 1;
@@ -239,6 +289,7 @@ impl Rack {
                 if self.at(seq).state != State::Sacked {
                     self.deliver(seq, moment, &mut last);
                     self.at(seq).state = State::Sacked;
+                    self.seen_last.sacked = true;
                     self.sacked += 1;
                     news += 1;
                 }
@@ -329,6 +380,9 @@ impl Rack {
             *last = this;
             self.rtt = rtt;
             self.latest = self.latest.max(this);
+        }
+        if !sent.again {
+            self.seen_last.original = self.seen_last.original.min(seq);
         }
         if seq >= self.fack {
             self.fack = seq + 1;

@@ -329,4 +329,41 @@ mod tests {
         }
         assert_eq!(drops, 3);
     }
+
+    /// RFC 8289 section 4.3: with the defaults 5 ms are too long from the first INTERVAL on, less is
+    /// never.
+    #[test]
+    fn the_target_is_5_ms() {
+        for (sojourn_us, drops) in [(5000, true), (4999, false)] {
+            let sojourn = Span::from_micros(sojourn_us);
+            let mut control = Control::default();
+            let dropped = (0..1000)
+                .find(|&t| control.decide(&law(), Head { sojourn, ..head(t, 0) }) == Act::Drop);
+            assert_eq!(dropped, drops.then_some(100));
+        }
+    }
+
+    /// RFC 8289 sections 4.1 and 5.3: MAXPACKET is a full packet of the link, 1000 bytes here:
+    /// 1000 behind the head are too few, 1001 are not.
+    #[test]
+    fn a_full_packet_must_be_left() {
+        let context = crate::tests::router_context(Rate(8_000_000), 100);
+        let codel = CoDel::new(&CoDelParams::default(), &context);
+        for (behind, drops) in [(1000, false), (1001, true)] {
+            let mut control = Control::default();
+            let any = (0..1000)
+                .any(|t| control.decide(&codel.law, Head { behind, ..head(t, 20) }) == Act::Drop);
+            assert_eq!(any, drops);
+        }
+    }
+
+    /// RFC 8289 section 4.3: a line that falls silent or changes its rate does not move TARGET.
+    #[test]
+    fn another_capacity_leaves_the_target() {
+        let context = crate::tests::router_context(Rate(8_000_000), 100);
+        let mut codel = CoDel::new(&CoDelParams::default(), &context);
+        codel.on_capacity(ms(5), Rate(1_000));
+        assert_eq!(codel.law.target, Span::from_millis(5));
+        assert_eq!(codel.law.interval, Span::from_millis(100));
+    }
 }

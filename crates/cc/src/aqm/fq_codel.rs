@@ -118,7 +118,8 @@ impl Scheduler for FqCoDel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::router_context;
+    use crate::roles::{Backlog, Ecn};
+    use crate::tests::{ms, passing, router_context};
     use units::Rate;
 
     /// 1024 flows into 1024 queues: a random hash leaves a share of 1/e empty, 377 of them, with a
@@ -130,5 +131,60 @@ mod tests {
         (0..1024).for_each(|flow| taken[fq.cell(flow) as usize] = true);
         let empty = taken.iter().filter(|&&taken| !taken).count();
         assert!((empty as f64 - 377.0).abs() < 50.0, "{empty}");
+    }
+
+    /// Sections 4.1 and 5.2: new queues first, half of the longest queue from its front, 64 packets
+    /// at most; 1024 queues, 5 and 100 ms, ECN.
+    #[test]
+    fn the_defaults_are_section_5_2s() {
+        let params = FqCoDelParams::default();
+        let plan = FqCoDel::plan(&params);
+        assert_eq!((plan.order, plan.overflow), (Order::NewFirst, Overflow::LongestFront(64)));
+        assert_eq!(params.target, Span::from_millis(5));
+        assert_eq!((params.interval, params.flows), (Span::from_millis(100), 1024));
+        assert!(params.ecn);
+    }
+
+    /// Heads of one queue that have waited 20 ms, one each ms, with `behind` bytes left in it and
+    /// 50 packets in all queues: when is the first marked, or dropped?
+    fn first(control: &mut Control, behind: u64, ecn: Ecn) -> Option<(u64, Verdict)> {
+        let mut fq =
+            FqCoDel::new(&FqCoDelParams::default(), &router_context(Rate(10_000_000), 100));
+        (0..1000).find_map(|t| {
+            let mut code = ecn;
+            let mut label = 0.0;
+            let mut place = Place {
+                backlog: Backlog { packets: 50, bytes: 50_000 },
+                class: 0,
+                queue: Backlog { packets: 1, bytes: behind },
+                group: 0,
+                label: &mut label,
+                cell: &mut *control,
+                drawn: None,
+                idle: false,
+                fits: true,
+                again: false,
+            };
+            let queued_for = Span::from_millis(20);
+            let packet = Passing { queued_for, ..passing(&mut code) };
+            let verdict = fq.on_head(ms(t), packet, &mut place);
+            (verdict == Verdict::Drop || code != ecn).then_some((t, verdict))
+        })
+    }
+
+    /// Section 4.2: each queue has a CoDel of its own; section 5.2.6: capable packets are marked.
+    #[test]
+    fn each_queue_is_controlled_by_itself() {
+        let mut one = Control::default();
+        assert_eq!(first(&mut one, 9000, Ecn::NotCapable), Some((100, Verdict::Drop)));
+        let mut other = Control::default();
+        assert_eq!(first(&mut other, 9000, Ecn::Ect0), Some((100, Verdict::Forward)));
+    }
+
+    /// Unlike RFC 8289 section 4.4, which would count all queues of the link: a queue with one more
+    /// packet is not dropped from, though 50 packets wait.
+    #[test]
+    fn a_short_queue_is_left_alone_whatever_else_waits() {
+        assert_eq!(first(&mut Control::default(), 1000, Ecn::NotCapable), None);
     }
 }

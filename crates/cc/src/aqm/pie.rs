@@ -277,6 +277,7 @@ impl Router for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Params;
     use crate::roles::Ecn;
     use crate::tests::{ms, near, passing, router_context};
 
@@ -415,5 +416,51 @@ mod tests {
         assert!(pie.active);
         pie.on_arrival(ms(2), passing(&mut Ecn::Ect0), queue(0));
         assert!(!pie.active);
+    }
+
+    /// RFC 8033 section 4.2: the probability is between 0 and 1.
+    #[test]
+    fn a_probability_stays_one() {
+        let mut pie = pie(PieParams::default());
+        pie.probability = 0.99;
+        pie.update(5.0);
+        assert_eq!(pie.probability, 1.0);
+        (pie.probability, pie.qdelay_old) = (0.001, 5.0);
+        pie.update(0.001);
+        assert_eq!(pie.probability, 0.0);
+    }
+
+    /// RFC 8033 section 5.1, mark_ecnth by default: just below a tenth marks, a tenth drops.
+    #[test]
+    fn marks_end_at_a_tenth() {
+        let mut pie = pie(PieParams::default());
+        pie.burst_allowance = Span::ZERO;
+        for (probability, marks) in [(0.099_999, true), (0.1, false)] {
+            (pie.probability, pie.qdelay_old) = (probability, 0.1);
+            let told: alloc::vec::Vec<_> = (0..1000)
+                .map(|_| {
+                    let mut ecn = Ecn::Ect0;
+                    (pie.on_arrival(ms(1), passing(&mut ecn), queue(50)), ecn)
+                })
+                .filter(|told| *told != (Verdict::Forward, Ecn::Ect0))
+                .collect();
+            let expected =
+                if marks { (Verdict::Forward, Ecn::Ce) } else { (Verdict::Drop, Ecn::Ect0) };
+            assert!(told.len() > 50 && told.iter().all(|told| *told == expected));
+        }
+    }
+
+    /// RFC 8033 section 4.2 and appendix A: it decays while both delays are zero. Appendix B lets it
+    /// decay below half of the reference, which its preset does not.
+    #[test]
+    fn a_delay_that_is_not_zero_does_not_decay() {
+        let preset = PieParams::presets().iter().find(|p| p.name == "rfc8033-b").expect("it");
+        let mut params = PieParams::default();
+        preset.values.iter().for_each(|&(name, value)| params.set(name, value).expect("known"));
+        let mut pie = pie(params);
+        (pie.probability, pie.qdelay_old) = (0.2, 0.005);
+        pie.update(0.005);
+        // 0.2 + 0.125*(0.005 - 0.015); appendix B would have 0.98 of that, 0.194 775.
+        assert!(near(pie.probability, 0.198_75));
     }
 }

@@ -14,7 +14,9 @@
 //! Deviations: F1 to F6 of [`crate::tcp::window`], and
 //! - D1: a stage of congestion avoidance begins with the first ACK that opens the window in it;
 //!   time while the window is unused does not count (section 5.8).
-//! - D2: no undo of spurious losses (section 4.9): the transport does not detect them.
+//! - D2: spurious losses (section 4.9) are undone only where the transport looks for them, which is
+//!   with `recovery = "rack"` and `transport.undo`; then also after a timeout, for which the RFC has
+//!   RFC 4015's answer.
 //!
 //! The form of the 2005 paper is `cubic-2005`.
 
@@ -153,6 +155,11 @@ impl Avoidance for Cubic {
         self.params.beta * w
     }
 
+    /// Section 4.9.2: the curve and the estimate go on as if nothing had happened.
+    fn undo(&mut self, before: &Cubic) {
+        *self = before.clone();
+    }
+
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("w_max", self.w_max);
         sink("k", self.k);
@@ -262,5 +269,106 @@ mod tests {
         let mut window = after_loss();
         window.on_ack(&Ack { in_flight: 10, ..timed(5000, 100, 100) });
         assert!(near(window.avoidance.epoch.as_secs(), 5.0));
+    }
+
+    /// Section 4.2, lower bound of the target: W(0.1 s) = 709.7971 is below a window of 720.
+    #[test]
+    fn a_target_below_the_window_leaves_it() {
+        let mut window = after_loss();
+        window.frame.cwnd = 720.0;
+        window.on_ack(&timed(1000, 100, 100));
+        assert_eq!(window.cwnd(), 720.0);
+    }
+
+    /// Section 4.5: 15 s into the stage W(15.1) = 0.4*6.014397^3 + 1000 = 1087.0234. A window of
+    /// 1080, beyond W_max, grows by 7.0234/1080 = 0.0065032.
+    #[test]
+    fn the_convex_region_has_the_same_increment() {
+        let mut window = after_loss();
+        window.frame.cwnd = 1080.0;
+        window.on_ack(&timed(16_000, 100, 100));
+        assert!((window.cwnd() - 1080.006_503_2).abs() < 1e-6, "{}", window.cwnd());
+    }
+
+    /// Section 4.2: "only at the reception of a new ACK".
+    #[test]
+    fn an_ack_of_nothing_new_does_not_open_the_window() {
+        let mut window = after_loss();
+        let before = window.cwnd();
+        window.on_ack(&Ack { acked: 0, ..timed(3000, 100, 100) });
+        assert_eq!(window.cwnd(), before);
+    }
+
+    /// Section 4.6: 0.7 of 100 after a loss and after an echo; of 2.5, 1.75 or 2, whichever is more.
+    #[test]
+    fn a_loss_and_an_echo_leave_seven_tenths_and_two_packets() {
+        for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
+            for (from, to) in [(100.0, 70.0), (2.5, 2.0)] {
+                let mut window = avoiding::<Cubic>(from, &[]);
+                window.on_loss(&loss(kind, from as u32));
+                assert!(near(window.cwnd(), to), "{kind:?}");
+                assert!(near(window.frame.ssthresh, to), "{kind:?}");
+            }
+        }
+    }
+
+    /// F4: RFC 9438 section 4.6 would go on to one packet.
+    #[test]
+    fn echoes_stop_at_two_packets() {
+        let mut window = avoiding::<Cubic>(2.0, &[]);
+        window.on_loss(&loss(LossKind::EcnEcho, 2));
+        assert_eq!(window.cwnd(), 2.0);
+    }
+
+    /// F5: 40 of a window of 100 in flight. RFC 9438 has W_max = cwnd_prior = 100, ssthresh = 28.
+    #[test]
+    fn a_window_left_unused_is_no_maximum() {
+        let mut window = avoiding::<Cubic>(100.0, &[]);
+        window.on_loss(&lost(0, 40));
+        assert!(near(window.frame.ssthresh, 28.0));
+        assert_eq!((window.avoidance.w_max, window.avoidance.cwnd_prior), (40.0, 40.0));
+    }
+
+    /// Section 4.8: W_est starts at 70, the window, and grows by 0.529412/70 with the first ACK.
+    #[test]
+    fn after_a_timeout_renos_estimate_starts_at_the_window() {
+        let mut window = avoiding::<Cubic>(100.0, &[]);
+        window.on_loss(&loss(LossKind::Timeout, 100));
+        window.frame.cwnd = 70.0;
+        window.on_ack(&timed(5000, 100, 100));
+        assert!((window.avoidance.w_est - 70.007_563_0).abs() < 1e-6);
+    }
+
+    /// RFC 9438 section 4.9.2: after a loss at 1000 and a second stage, one at 720 is undone: window,
+    /// ssthresh, W_max, K, epoch, W_est and cwnd_prior are what they were, and the next ACK grows
+    /// the window as it would have: at 6 s by (W(5.1) - 720)/720, W(5.1) = 0.4*(-3.985603)^3 + 1000 =
+    /// 974.6758.
+    #[test]
+    fn a_loss_that_was_none_leaves_the_curve() {
+        for kind in [LossKind::DupAcks, LossKind::Timeout] {
+            let mut window = after_loss();
+            window.frame.cwnd = 720.0;
+            let before = window.clone();
+            window.on_loss(&loss(kind, 720));
+            assert!(window.cwnd() < 720.0 && window.frame.ssthresh < 700.0);
+            window.on_undo(&before);
+            assert_eq!((window.cwnd(), window.frame.ssthresh), (720.0, 700.0));
+            assert_eq!((window.avoidance.w_max, window.avoidance.cwnd_prior), (1000.0, 1000.0));
+            window.on_ack(&timed(6000, 100, 100));
+            let grown = 720.0 + 254.6758 / 720.0;
+            assert!((window.cwnd() - grown).abs() < 1e-6, "{kind:?} {}", window.cwnd());
+        }
+    }
+
+    /// The same section: a window that is the larger by now stays as it is, the curve with it.
+    #[test]
+    fn a_larger_window_is_not_put_back() {
+        let mut window = avoiding::<Cubic>(100.0, &[]);
+        let before = window.clone();
+        window.on_loss(&lost(0, 100));
+        window.frame.cwnd = 120.0;
+        window.on_undo(&before);
+        assert_eq!((window.cwnd(), window.avoidance.w_max), (120.0, 100.0));
+        assert_eq!(window.frame.ssthresh, 100.0);
     }
 }

@@ -198,4 +198,69 @@ mod tests {
             assert_eq!(DctcpReceiver.on_data(&arrived(ecn, pending)).code, code);
         }
     }
+
+    /// RFC 8257 section 3.3: DCTCP.Alpha starts at 1, so the first mark halves the window.
+    #[test]
+    fn the_first_mark_halves() {
+        let mut window = avoiding::<Dctcp>(100.0, &[]);
+        window.frame.nxt = 100;
+        window.on_ack(&marked());
+        assert_eq!(window.cwnd(), 50.0);
+        assert_eq!(DctcpParams::default().alpha_0, 1.0);
+    }
+
+    /// RFC 8257 section 4.2: all marked from 0, then none: after n windows 1 - (15/16)^n, then
+    /// (15/16)^n of that, which for 400 is 6e-12.
+    #[test]
+    fn alpha_reaches_both_ends_and_no_further() {
+        let mut window = avoiding::<Dctcp>(4.0, &[("alpha_0", Value::Number(0.0))]);
+        let mut ahead = 0.0;
+        for i in 0..800 {
+            window.frame.nxt = window.frame.una + 1;
+            window.on_ack(&if i < 400 { marked() } else { plain() });
+            let alpha = window.avoidance.alpha;
+            assert!((0.0..=1.0).contains(&alpha), "{alpha}");
+            ahead = if i == 399 { alpha } else { ahead };
+        }
+        assert!(1.0 - ahead < 1e-10 && window.avoidance.alpha < 1e-10);
+    }
+
+    /// RFC 8257 section 3.5: a timeout leaves one packet, also in a window that was cut already; a
+    /// mark in a window that a loss has cut cuts no more.
+    #[test]
+    fn a_timeout_leaves_one_packet_and_a_loss_counts_for_the_marks() {
+        use crate::roles::LossKind;
+        let mut window = avoiding::<Dctcp>(100.0, &[]);
+        window.frame.nxt = 100;
+        window.on_loss(&lost(0, 100));
+        assert_eq!(window.cwnd(), 50.0);
+        window.on_ack(&marked());
+        assert_eq!(window.cwnd(), 50.0);
+        window.on_loss(&crate::tests::loss(LossKind::Timeout, 50));
+        assert_eq!(window.cwnd(), 1.0);
+    }
+
+    /// Unlike RFC 8257 section 3.5: a loss in a window of data that a mark has cut halves again.
+    #[test]
+    fn a_loss_after_a_mark_cuts_a_second_time() {
+        let mut window = avoiding::<Dctcp>(100.0, &[]);
+        window.frame.nxt = 100;
+        window.on_ack(&marked());
+        window.on_loss(&lost(0, 50));
+        assert_eq!(window.cwnd(), 25.0);
+    }
+
+    /// D2: four packets that SACK delivers count; RFC 8257 section 3.3 step 1 leaves them out. And
+    /// the window of data ends with the ACK of its last packet, where step 4 waits for one more.
+    #[test]
+    fn packets_that_sack_delivers_count() {
+        let mut window = avoiding::<Dctcp>(8.0, &[("alpha_0", Value::Number(0.0))]);
+        window.frame.nxt = 8;
+        window.on_ack(&plain());
+        window.on_ack(&Ack { acked: 0, delivered: 4, marks: 4, ..marked() });
+        assert_eq!((window.avoidance.acked, window.avoidance.marked), (4.0, 4.0));
+        window.on_ack(&Ack { acked: 7, delivered: 4, ..plain() });
+        // 4 of 8 marked: alpha = 1/16 * 1/2, at the ACK that reaches 8 = WindowEnd.
+        assert!(near(window.avoidance.alpha, 0.031_25));
+    }
 }

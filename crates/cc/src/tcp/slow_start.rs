@@ -398,4 +398,40 @@ mod tests {
             assert_eq!(window.cwnd, 31.0 + grows);
         }
     }
+
+    /// RFC 9406 section 4.2: without a minimum of the round before there is nothing to compare
+    /// with, whatever the RTT.
+    #[test]
+    fn the_first_round_cannot_end_slow_start() {
+        let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, false);
+        let mut frame = frame(10.0);
+        // The ACK of packet 1 is a round of its own, without eight samples.
+        round(&mut slow_start, &mut frame, 1, 500);
+        assert!(!in_css(&slow_start));
+        let SlowStart::Hystart(hystart) = &mut slow_start else { panic!("it is HyStart++") };
+        hystart.last_min = INFINITY;
+        round(&mut slow_start, &mut frame, 10, 1000);
+        assert!(!in_css(&slow_start));
+    }
+
+    /// RFC 9406 section 4.2: after a spike each packet counts in full again, and the next growth of
+    /// the RTT begins conservative slow start anew, with five rounds before it.
+    #[test]
+    fn slow_start_resumed_is_hystart_again() {
+        let mut slow_start = SlowStart::new(SlowStartKind::Hystart, 0.0, false);
+        let mut frame = frame(10.0);
+        for rtt in [50, 50, 100, 50] {
+            round(&mut slow_start, &mut frame, 10, rtt);
+        }
+        assert!(!in_css(&slow_start));
+        let before = frame.cwnd;
+        round(&mut slow_start, &mut frame, 7, 100);
+        assert!(near(frame.cwnd, before + 7.0));
+        round(&mut slow_start, &mut frame, 3, 100);
+        assert!(in_css(&slow_start));
+        round(&mut slow_start, &mut frame, 40, 100);
+        assert_eq!(frame.ssthresh, f64::INFINITY);
+        round(&mut slow_start, &mut frame, 1, 100);
+        assert_eq!(frame.ssthresh, frame.cwnd);
+    }
 }

@@ -156,6 +156,8 @@ pub trait Avoidance: Sized {
     /// The new ssthresh [packets]; the caller keeps it at 2 or above. Not asked at a timeout that
     /// backs off (RFC 5681 section 3.1).
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64;
+    /// As [`Sender::on_undo`], where the window was the larger before.
+    fn undo(&mut self, _before: &Self) {}
     /// Its own variables, besides `cwnd` and `ssthresh`.
     fn probe(&self, _sink: &mut impl FnMut(&'static str, f64)) {}
     /// As [`Sender::describe`].
@@ -278,6 +280,15 @@ impl<A: Avoidance> Sender for Window<A> {
         };
     }
 
+    /// Window and ssthresh are at least what they were, as in Linux (`tcp_undo_cwnd_reduction`).
+    fn on_undo(&mut self, before: &Window<A>) {
+        if self.frame.cwnd < before.frame.cwnd {
+            self.avoidance.undo(&before.avoidance);
+            self.frame.cwnd = before.frame.cwnd;
+        }
+        self.frame.ssthresh = self.frame.ssthresh.max(before.frame.ssthresh);
+    }
+
     #[inline]
     fn cwnd(&self) -> f64 {
         self.frame.cwnd
@@ -379,5 +390,46 @@ mod tests {
         ] {
             assert_eq!(half_flight(10.0, &loss(kind, in_flight)), half);
         }
+    }
+
+    /// RFC 9406 section 4.2: a loss or a mark in conservative slow start ends it, and what grows
+    /// the window from then on is congestion avoidance: 1/cwnd per ACK.
+    #[test]
+    fn a_loss_or_a_mark_ends_conservative_slow_start() {
+        for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
+            let params = crate::tcp::reno::RenoParams {
+                slow_start: SlowStartKind::Hystart,
+                ..Default::default()
+            };
+            let mut reno = Reno::new(&params, &sender_context(40.0));
+            for (packets, rtt) in [(10, 50), (10, 50), (8, 100)] {
+                for _ in 0..packets {
+                    reno.frame.nxt = reno.frame.una + 11;
+                    reno.on_ack(&Ack { in_flight: 1000, ..timed(0, rtt, 50) });
+                }
+            }
+            // Conservative by now: a quarter of a packet.
+            assert_eq!(reno.cwnd(), 68.0);
+            reno.on_ack(&Ack { in_flight: 1000, ..timed(0, 100, 50) });
+            assert_eq!(reno.cwnd(), 68.25);
+            reno.on_loss(&loss(kind, 68));
+            assert_eq!(reno.cwnd(), reno.frame.ssthresh);
+            let before = reno.cwnd();
+            reno.on_ack(&Ack { in_flight: 1000, ..timed(0, 50, 50) });
+            assert!((reno.cwnd() - before - 1.0 / before).abs() < 1e-9);
+        }
+    }
+
+    /// Linux: the window and ssthresh of before, and ACKs that came meanwhile stay counted.
+    #[test]
+    fn an_undo_restores_the_window_and_not_the_sequence_space() {
+        let mut reno = Reno::new(&Default::default(), &sender_context(20.0));
+        let before = reno.clone();
+        reno.on_loss(&loss(LossKind::Timeout, 20));
+        assert_eq!((reno.cwnd(), reno.frame.ssthresh), (1.0, 10.0));
+        reno.on_ack(&ack(1));
+        reno.on_undo(&before);
+        assert_eq!((reno.cwnd(), reno.frame.ssthresh), (20.0, f64::INFINITY));
+        assert_eq!(reno.frame.una, 1);
     }
 }

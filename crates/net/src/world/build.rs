@@ -6,9 +6,9 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{AccEcn, App, Crossing, Group, Island, RouterPart, Rttvar, Scenario};
+use scenario::{AccEcn, App, Crossing, Group, Island, RouterPart, Rttvar, Scenario, Undo};
 use transport::accecn::{Heard, Told};
-use transport::{Config, Inbound, Outbound};
+use transport::{Config, Evidence, Inbound, Outbound};
 use units::Time;
 use units::random::Stream;
 
@@ -453,6 +453,7 @@ impl Mould {
             finished: false,
             sender,
             accecn: accurate.then(|| Box::new(Heard::new(packet_bytes))),
+            before: None,
         };
         let sink = self.sink(access, (ecn, accurate), receiver);
         let annals = Annals {
@@ -507,6 +508,11 @@ fn config(scenario: &Scenario, group: &Group) -> Config {
         delayed_ack: transport.delayed_ack,
         limited_transmit: transport.limited_transmit,
         prr: reduces && group.protocol.recovery == Recovery::Rack,
+        undo: match transport.undo {
+            Undo::Off => None,
+            Undo::Dsack => Some(Evidence::Dsack),
+            Undo::Timestamps => Some(Evidence::Timestamps),
+        },
     }
 }
 

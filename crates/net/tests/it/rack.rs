@@ -44,3 +44,34 @@ fn a_lost_retransmission_needs_no_timeout() {
         assert_eq!((row.timeouts, row.fast_retransmits), (timeouts, 1), "{recovery}");
     }
 }
+
+/// A spike of the delay: 500 packets/s over 10 Mb/s and 100 ms, and from 2 s on the line is silent
+/// for 1.6 s, which loses nothing. Probe and timer run out two smoothed RTTs and 1 s later, once.
+/// With undo that has sent one packet again, in vain; without it most of what was out, some 50
+/// packets. The window is the one of before, so that what the application has offered meanwhile
+/// leaves at once.
+#[test]
+fn a_spike_is_undone_by_f_rto_or_timestamps() {
+    let run = |undo: &str, protocol: &str| {
+        let text = format!(
+            "duration = \"5s\"\n\
+             [transport]\nmin_rto = \"1s\"\ninitial_window = \"100pkt\"\nundo = \"{undo}\"\n\
+             [packets]\ndata = \"1000B\"\n\
+             [topology]\nkind = \"dumbbell\"\nrate = \"10Mbps\"\nrtt = \"100ms\"\n\
+             buffer = \"1000pkt\"\ndown = [[\"2s\", \"3.6s\"]]\n\
+             [flows.one]\nprotocol = {{ kind = \"{protocol}\", recovery = \"rack\" }}\nrate = \"4Mbps\"\n"
+        );
+        let outcome = common::run(&common::scenario(&text), 1, 0);
+        outcome.tables.flows[0].clone()
+    };
+    for protocol in ["sack", "cubic"] {
+        let off = run("off", protocol);
+        assert_eq!((off.timeouts, off.dropped_pkts, off.lost_pkts), (1, 0, 0), "{protocol}");
+        assert!(off.retransmitted_pkts > 40, "{protocol}: {}", off.retransmitted_pkts);
+        for undo in ["dsack", "timestamps"] {
+            let row = run(undo, protocol);
+            assert_eq!((row.timeouts, row.retransmitted_pkts), (1, 1), "{protocol} {undo}");
+            assert!(row.delivered_pkts > off.delivered_pkts, "{protocol} {undo}");
+        }
+    }
+}

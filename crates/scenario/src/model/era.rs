@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use units::Span;
 
 use crate::error::Fault;
-use crate::model::{AccEcn, Rttvar, Transport};
+use crate::model::{AccEcn, Rttvar, Transport, Undo};
 use crate::output::toml::{parameter, transport_values};
 use crate::syntax::declaration::{Definitions, FileValue, Word, read_word};
 use crate::syntax::document::Node;
@@ -97,6 +97,7 @@ impl Era {
             delayed_ack: None,
             limited_transmit: true,
             accecn: AccEcn::Off,
+            undo: Undo::Off,
         };
         match self {
             Era::Papers => papers,

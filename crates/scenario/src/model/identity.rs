@@ -9,6 +9,7 @@ use units::Span;
 use crate::model::parts::Parts;
 use crate::model::{
     AccEcn, Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
+    Undo,
 };
 
 /// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the versions of the
@@ -51,6 +52,9 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     // As with `LATER`: runs without it have the name they had.
     if transport.accecn != AccEcn::Off {
         text.line("accecn", &[&transport.accecn.name()]);
+    }
+    if transport.undo != Undo::Off {
+        text.line("undo", &[&transport.undo.name()]);
     }
     for link in &scenario.links {
         link_lines(text, link);

@@ -155,7 +155,7 @@ fn transport(out: &mut Out, transport: &Transport, origins: &Origins) {
 }
 
 /// The transport's keys with their values as they stand in a file.
-pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 10] {
+pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 11] {
     [
         ("min_rto", span(transport.min_rto)),
         ("max_rto", span(transport.max_rto)),
@@ -167,6 +167,7 @@ pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String)
         ("delayed_ack", transport.delayed_ack.map_or(quoted("off"), span)),
         ("limited_transmit", transport.limited_transmit.to_string()),
         ("accecn", quoted(transport.accecn.name())),
+        ("undo", quoted(transport.undo.name())),
     ]
 }
 

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use cc::registry::Recovery;
 use units::Span;
 
 use crate::file::sources::{mean_gap_s, mean_size};
 use crate::file::{File, Topology};
 use crate::model::line::{Capacity, LossModel};
-use crate::model::{Group, Link, Of, Scenario};
+use crate::model::{Group, Link, Of, Scenario, Undo};
 use crate::syntax::document::Node;
 use crate::values::distributions::percent;
 use crate::values::quantity::{RATE, TIME};
@@ -64,6 +65,10 @@ pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<War
         }
         let key = format!("islands.{}", island.name);
         messages.extend(missing_router(scenario, (&key, island.protocol.kind), &island.links));
+    }
+    let by_rack = scenario.groups.iter().any(|group| group.protocol.recovery == Recovery::Rack);
+    if scenario.transport.undo != Undo::Off && !by_rack {
+        messages.push("transport.undo: no flow's recovery is \"rack\"".to_owned());
     }
     for (key, chosen, of) in [
         ("flows", scenario.probe.groups.is_some(), Of::Flow),

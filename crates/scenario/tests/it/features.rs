@@ -333,6 +333,11 @@ fn what_is_odd_is_warned_of() {
             "[probe]\nlinks = []\nseries = [\"cwnd\"]",
             "probe.links: no series of links is recorded".to_owned(),
         ),
+        (
+            "",
+            "[transport]\nundo = \"dsack\"",
+            "transport.undo: no flow's recovery is \"rack\"".to_owned(),
+        ),
     ] {
         assert_eq!(warnings(topology, flows), [said], "{topology} {flows}");
     }

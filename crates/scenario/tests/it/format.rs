@@ -428,7 +428,16 @@ fn identity_depends_on_everything_that_is_run() {
     let resolved = parse("r", &base.to_toml(), &[]).unwrap().scenario;
     assert_eq!(name, identity(&resolved, &version("1"), 1, 0));
     let changed = scenario("base-case-xcp", &["queues.xcp={kind=\"xcp\",gamma=0.2}".to_owned()]);
+    // What came later and is off leaves the name.
+    let with = |set: &str| scenario("base-case-xcp", &[set.to_owned()]);
+    let off = with("transport.undo=off");
+    assert_eq!(name, identity(&off, &version("1"), 1, 0));
+    let [dsack, timestamps] =
+        ["dsack", "timestamps"].map(|undo| with(&format!("transport.undo={undo}")));
+    assert_ne!(identity(&dsack, &version("1"), 1, 0), identity(&timestamps, &version("1"), 1, 0));
     let others = [
+        identity(&dsack, &version("1"), 1, 0),
+        identity(&timestamps, &version("1"), 1, 0),
         identity(&base, &version("2"), 1, 0),
         identity(&base, &version("1"), 2, 0),
         identity(&base, &version("1"), 1, 1),

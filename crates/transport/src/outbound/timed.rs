@@ -1,16 +1,18 @@
 //! The sending half with RACK-TLP (RFC 8985) and PRR (RFC 9937).
 //!
 //! Three timers share the one deadline: the retransmission timer, RACK's for segments that are too
-//! young to be lost, and the probe's. Undo of what was not lost (F-RTO, Eifel) is not here.
+//! young to be lost, and the probe's. What takes a reduction back is in [`super::undoing`].
 
 use cc::roles::LossKind;
 use units::{Span, Time};
 
 use super::{Outbound, Phase, count};
+use crate::Config;
 use crate::exchange::{AckIn, AckOutcome, LossEvent, Segment};
 use crate::prr::Prr;
 use crate::rack::{Moment, Rack};
 use crate::sack::Range;
+use crate::undo::Undo;
 
 /// TLP.max_ack_delay: how late the ACK of a lone segment may be (Linux's TCP_RTO_MIN).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
@@ -37,8 +39,8 @@ struct Probe {
 pub(super) struct Timed {
     pub(super) rack: Rack,
     /// For controllers that leave it to the transport to come down to a new window.
-    spread: bool,
-    prr: Option<Prr>,
+    pub(super) spread: bool,
+    pub(super) prr: Option<Prr>,
     probe: Option<Probe>,
     /// A probe is to go out, whatever the window.
     probing: bool,
@@ -48,13 +50,16 @@ pub(super) struct Timed {
     rto_at: Time,
     look_at: Time,
     probe_at: Time,
+    pub(super) undo: Option<Undo>,
+    /// Reductions taken back.
+    pub(super) undone: u32,
 }
 
 impl Timed {
-    pub(super) fn new(spread: bool) -> Timed {
+    pub(super) fn new(config: &Config) -> Timed {
         Timed {
             rack: Rack::default(),
-            spread,
+            spread: config.prr,
             prr: None,
             probe: None,
             probing: false,
@@ -62,6 +67,8 @@ impl Timed {
             rto_at: Time::NEVER,
             look_at: Time::NEVER,
             probe_at: Time::NEVER,
+            undo: config.undo.map(Undo::new),
+            undone: 0,
         }
     }
 
@@ -100,7 +107,8 @@ impl Outbound {
             Some(prr) => prr.room(window),
             None => window.saturating_sub(pipe),
         };
-        if timed.rack.lost() > 0 {
+        let holds = timed.undo.as_ref().is_some_and(|undo| undo.holds);
+        if timed.rack.lost() > 0 && !holds {
             return (room > 0 || self.force).then_some(Choice::Lost);
         }
         (room > 0 && self.nxt < self.limit).then_some(Choice::New)
@@ -137,6 +145,11 @@ impl Outbound {
         timed.rack.on_send(segment.seq, now);
         if let Some(prr) = &mut timed.prr {
             prr.on_send();
+        }
+        if segment.retransmission
+            && let Some(undo) = &mut timed.undo
+        {
+            undo.on_retransmission(now);
         }
         if timed.rto_at == Time::NEVER {
             timed.rto_at = now + rto;
@@ -209,6 +222,7 @@ impl Outbound {
             self.restart_timed(now);
         }
         let twice = duplicate(cumulative, ack.sack);
+        self.look_for_undo(now, ack, acked, twice);
         let left = self.end_timed_recovery(twice.is_some());
         let repaired = self.probe_repaired(acked, ack.sack, twice);
         let start = self.outstanding() - self.timed_sacked() + delivered;
@@ -219,6 +233,9 @@ impl Outbound {
             && delivered > 0
         {
             prr.on_ack(delivered, acked > 0 && self.untold == known, timed.rack.pipe());
+        }
+        if ack.ece {
+            self.forget_undo(); // a mark tells of congestion, whatever became of the segment
         }
         let loss = loss.or(repaired.then(|| self.repaired_loss()));
         let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
@@ -271,6 +288,7 @@ impl Outbound {
     /// The window goes down as in a fast recovery, which is over already.
     fn repaired_loss(&mut self) -> LossEvent {
         let in_flight = self.flight_size();
+        self.forget_undo();
         self.reduced = self.nxt;
         self.cwr = true;
         self.untold = self.untold.saturating_add(1);
@@ -294,6 +312,7 @@ impl Outbound {
         let waits = timed.rack.lost() > 0;
         let in_flight = self.flight_size();
         self.fast_retransmits += 1;
+        self.begin_undoable(false, false);
         self.reduce(Phase::Fast);
         self.force = waits;
         let lost = count(lost + left);
@@ -343,8 +362,9 @@ impl Outbound {
             timed.look_at = Time::NEVER;
             timed.rto_at = at;
         }
-        self.reduce(Phase::Timeout);
         let repeated = core::mem::replace(&mut self.backed_off, true);
+        self.begin_undoable(true, repeated);
+        self.reduce(Phase::Timeout);
         LossEvent { kind: LossKind::Timeout, in_flight, lost: count(lost), repeated }
     }
 }

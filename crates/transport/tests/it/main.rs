@@ -6,3 +6,4 @@ mod naive_rack;
 mod rack;
 mod receiving;
 mod recovery;
+mod undo;
