@@ -61,6 +61,7 @@ mod scoreboard;
 pub use exchange::{AckIn, AckOutcome, LossEvent, Segment};
 pub use inbound::{AckOut, DataOutcome, Inbound};
 pub use outbound::Outbound;
+pub use outbound::account::{Account, Stage};
 pub use sack::{Range, SackBlocks};
 
 use cc::registry::Recovery;
