@@ -32,6 +32,8 @@ pub(crate) struct Wire {
     pub ecn: u8,
     pub sack: Vec<(u32, u32)>,
     pub header: AnyHeader,
+    /// Is it one of the handshake's, which is not the transport's?
+    pub handshake: bool,
 }
 
 impl Wire {
@@ -132,6 +134,8 @@ pub(crate) struct Connection {
     /// The ends of the segments received in order.
     received: Vec<u32>,
     pub read: u32,
+    /// Has the peer sent a FIN?
+    finished: bool,
     /// Is an ACK due?
     pending: bool,
     pace_free: Time,
@@ -167,6 +171,7 @@ impl Host {
     /// A packet of the handshake, which is this host's own affair.
     fn reply(&mut self, at: Time, flags: &str, number: u32, ack: u32) {
         let (flags, sack, header) = (flags.to_owned(), Vec::new(), AnyHeader::None);
+        let handshake = true;
         self.out.push_back(Wire {
             at,
             flags,
@@ -176,6 +181,7 @@ impl Host {
             ecn: 0,
             sack,
             header,
+            handshake,
         });
     }
 
@@ -263,7 +269,9 @@ impl Host {
     }
 
     pub(crate) fn close(&mut self, now: Time) -> Done {
-        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let Some(connection) = &mut self.connection else {
+            return beyond("close before the connection is there");
+        };
         connection.closed = true;
         connection.send(now, &mut self.out)
     }
@@ -359,6 +367,7 @@ impl Connection {
             edge: 1,
             received: Vec::new(),
             read: 1,
+            finished: false,
             pending: false,
             pace_free: Time::ZERO,
         })
@@ -372,6 +381,11 @@ impl Connection {
     /// The next byte expected of the peer.
     pub(crate) fn expected(&self) -> u32 {
         self.received.last().copied().unwrap_or(1)
+    }
+
+    /// One past the last byte that can be read.
+    pub(crate) fn readable(&self) -> u32 {
+        self.expected() - u32::from(self.finished)
     }
 
     /// Bytes written and not sent.
@@ -523,7 +537,7 @@ impl Connection {
         flags.push('.');
         self.pending = false;
         let (end, ack) = (end - u32::from(fin), self.expected());
-        Wire { at, flags, start, end, ack, ecn, sack: Vec::new(), header }
+        Wire { at, flags, start, end, ack, ecn, sack: Vec::new(), header, handshake: false }
     }
 
     /// Sends an ACK, if one is due and no data has taken it along.
@@ -544,6 +558,7 @@ impl Connection {
             ecn: 0,
             sack: Vec::new(),
             header,
+            handshake: false,
         });
     }
 
@@ -566,6 +581,7 @@ impl Connection {
             std::cmp::Ordering::Greater => return beyond("data out of order at the host"),
             std::cmp::Ordering::Less => return beyond("data that the host has already"),
         };
+        self.finished |= fin;
         let marked = packet.ecn == Some(EcnBits::Are(Ecn::Ce as u8));
         let outcome = self.inbound.on_data(now, place, marked, cwr);
         // RFC 5681 section 4.2 lets an ACK wait for a second segment; none follows a FIN.

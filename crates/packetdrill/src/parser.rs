@@ -12,6 +12,9 @@ use crate::script::{
 pub fn parse(text: &str) -> Result<Script, Fault> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0 };
     let options = parser.options()?;
+    if let Some((name, _)) = options.iter().find(|(name, _)| !KNOWN.contains(&name.as_str())) {
+        return Err(Fault::beyond(1, format!("the option --{name}")));
+    }
     parser.define(&options);
     let setup = match parser.peek() {
         Some(Token::Shell(text)) => Some((parser.line(), text.clone())),
@@ -36,6 +39,19 @@ struct Parser {
     tokens: Vec<Placed>,
     at: usize,
 }
+
+/// Options; those of addresses mean nothing here, and `era` is none of packetdrill's.
+const KNOWN: [&str; 9] = [
+    "tolerance_usecs",
+    "tolerance_percent",
+    "define",
+    "era",
+    "ip_version",
+    "local_ip",
+    "remote_ip",
+    "gateway_ip",
+    "netmask_ip",
+];
 
 /// Protocols and headers that scripts may be about.
 const OTHERS: [&str; 8] = ["udp", "icmp", "ipv4", "ipv6", "gre", "mpls", "encap", "GREv0"];

@@ -28,7 +28,7 @@ const INFINITE: f64 = 0x7fff_ffff_u32 as f64;
 pub enum Verdict {
     /// Everything that it expects happened.
     Pass {
-        /// Packets that were expected.
+        /// Packets that were expected, those of the handshake aside.
         packets: usize,
         /// Assertions.
         assertions: usize,
@@ -94,7 +94,12 @@ pub fn run(text: &str, folder: &Path) -> Verdict {
         for event in &script.events {
             runner.event(event)?;
         }
-        Ok(Verdict::Pass { packets: runner.packets, assertions: runner.code.held })
+        let (packets, assertions) = (runner.packets, runner.code.held);
+        if packets + assertions == 0 {
+            let reason = "nothing is expected beyond the handshake".to_owned();
+            return Err(Verdict::NotApplicable { line: script.events[0].line, reason });
+        }
+        Ok(Verdict::Pass { packets, assertions })
     });
     done.unwrap_or_else(|verdict| verdict)
 }
@@ -155,11 +160,7 @@ impl<'s> Runner<'s> {
                 let era = Era::ALL.iter().find(|era| era.name() == value);
                 self.host.era = *era.ok_or_else(bad)?;
             }
-            "define" | "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" => {}
-            _ => {
-                let reason = format!("the option --{name}");
-                return Err(Verdict::NotApplicable { line: 1, reason });
-            }
+            _ => {}
         }
         Ok(())
     }
@@ -233,7 +234,6 @@ impl<'s> Runner<'s> {
             let reason = "the window that the host offers".to_owned();
             return Err(Verdict::NotApplicable { line, reason });
         }
-        self.packets += 1;
         let part = self.tolerance_percent / 100.0 * from.saturating_sub(self.before) as f64;
         let slack = self.tolerance_us.max(part as u64);
         let any = when == When::Any;
@@ -244,6 +244,10 @@ impl<'s> Runner<'s> {
         loop {
             while self.host.out.is_empty() {
                 if self.host.deadline() > latest || self.host.deadline() == Time::NEVER {
+                    if packet.has('S') {
+                        let reason = "a SYN that is sent again".to_owned();
+                        return Err(Verdict::NotApplicable { line, reason });
+                    }
                     return Err(differs(format!("nothing until {:.6} s", latest.as_secs())));
                 }
                 self.step(line)?;
@@ -260,6 +264,7 @@ impl<'s> Runner<'s> {
             self.now = self.now.max(wire.at);
             at_byte = wire.end;
             if at_byte >= packet.end {
+                self.packets += usize::from(!wire.handshake);
                 return Ok(());
             }
         }
@@ -318,15 +323,14 @@ impl<'s> Runner<'s> {
     }
 
     fn call(&mut self, line: u32, call: &Call) -> Step {
-        let bad = |message: String| Verdict::Bad { line, message };
         let beyond = |reason: String| Verdict::NotApplicable { line, reason };
-        if call.errno.is_some() && call.name != "connect" {
+        let connects = call.name == "connect" || call.name == "accept";
+        if !connects && (call.errno.is_some() || call.result == Argument::Number(-1)) {
             return Err(beyond(format!("an error of {}", call.name)));
         }
-        let number = |place: usize| match call.arguments.get(place) {
-            Some(Argument::Number(number)) => Some(*number),
-            _ => None,
-        };
+        if !connects && call.until.is_some() {
+            return Err(beyond(format!("a {} that blocks", call.name)));
+        }
         let now = self.now;
         match call.name.as_str() {
             "socket" | "bind" | "fcntl" => Ok(()),
@@ -341,43 +345,52 @@ impl<'s> Runner<'s> {
             "accept" if self.host.is_open() => Ok(()),
             "accept" => Err(beyond("accept that waits for a connection".to_owned())),
             "setsockopt" => self.set_option(line, call),
-            "write" | "send" | "sendto" => {
-                if number(3).is_some_and(|flags| flags != 0)
-                    || matches!(call.arguments.get(3), Some(Argument::Word(_)))
-                {
-                    return Err(beyond(format!("flags of {}", call.name)));
-                }
-                let bytes = number(2).and_then(|bytes| u32::try_from(bytes).ok());
-                let Some(bytes) =
-                    bytes.filter(|_| call.result == Argument::Number(number(2).unwrap_or(0)))
-                else {
-                    return Err(beyond(format!("a {} that takes a part or fails", call.name)));
-                };
-                let done = self.host.write(now, bytes);
-                self.trouble(line, done)
-            }
-            "read" | "recv" => {
-                let Some(connection) = &mut self.host.connection else {
-                    return Err(bad(format!("{} without a connection", call.name)));
-                };
-                let room = number(2).unwrap_or(0);
-                let there = i64::from(connection.expected() - connection.read).min(room);
-                if call.result != Argument::Number(there) {
-                    let Argument::Number(wanted) = call.result else {
-                        return Err(beyond(format!("a result of {} that is no number", call.name)));
-                    };
-                    let expected = format!("{} = {wanted}", call.name);
-                    return Err(Verdict::Differs { line, expected, got: format!("{there}") });
-                }
-                connection.read += u32::try_from(there).unwrap_or(0);
-                Ok(())
-            }
+            "write" | "send" | "sendto" => self.write(line, call),
+            "read" | "recv" => self.read(line, call),
             "close" => {
                 let done = self.host.close(now);
                 self.trouble(line, done)
             }
             other => Err(beyond(format!("the call {other}"))),
         }
+    }
+
+    fn write(&mut self, line: u32, call: &Call) -> Step {
+        let beyond = |reason: String| Verdict::NotApplicable { line, reason };
+        let plain = matches!(call.arguments.get(3), None | Some(Argument::Number(0)));
+        if !plain {
+            return Err(beyond(format!("flags of {}", call.name)));
+        }
+        let bytes = match call.arguments.get(2) {
+            Some(bytes @ Argument::Number(number)) if *bytes == call.result => *number,
+            _ => return Err(beyond(format!("a {} that takes a part or fails", call.name))),
+        };
+        let Ok(bytes) = u32::try_from(bytes) else {
+            let message = format!("{} of {bytes} bytes", call.name);
+            return Err(Verdict::Bad { line, message });
+        };
+        let done = self.host.write(self.now, bytes);
+        self.trouble(line, done)
+    }
+
+    fn read(&mut self, line: u32, call: &Call) -> Step {
+        let name = &call.name;
+        let Some(connection) = &mut self.host.connection else {
+            return Err(Verdict::Bad { line, message: format!("{name} without a connection") });
+        };
+        let (Some(&Argument::Number(room)), &Argument::Number(wanted)) =
+            (call.arguments.get(2), &call.result)
+        else {
+            let reason = format!("a {name} whose size or result is no number");
+            return Err(Verdict::NotApplicable { line, reason });
+        };
+        let there = i64::from(connection.readable() - connection.read).min(room);
+        if wanted != there {
+            let expected = format!("{name} = {wanted}");
+            return Err(Verdict::Differs { line, expected, got: there.to_string() });
+        }
+        connection.read += u32::try_from(there).unwrap_or(0);
+        Ok(())
     }
 
     fn set_option(&mut self, line: u32, call: &Call) -> Step {
