@@ -62,6 +62,7 @@ mod undo;
 
 pub use exchange::{AckIn, AckOutcome, LossEvent, Segment};
 pub use inbound::{AckOut, DataOutcome, Inbound};
+pub use outbound::account::{Account, Stage};
 pub use outbound::{Mending, Outbound};
 pub use sack::{Range, SackBlocks};
 

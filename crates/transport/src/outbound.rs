@@ -1,5 +1,6 @@
 //! The sending half.
 
+pub(crate) mod account;
 mod inside;
 mod timed;
 mod undoing;

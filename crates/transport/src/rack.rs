@@ -83,6 +83,8 @@ pub(crate) struct Rack {
     fack: u64,
     /// RACK.reordering_seen.
     reordering: bool,
+    /// [`Rack::extent`].
+    extent: u64,
     /// RACK.reo_wnd_mult.
     quarters: u64,
     /// RACK.reo_wnd_persist.
@@ -116,6 +118,7 @@ impl Default for Rack {
             rtt: Span::ZERO,
             fack: 0,
             reordering: false,
+            extent: 0,
             quarters: 1,
             persist: 0,
             round: None,
@@ -142,6 +145,12 @@ impl Rack {
     /// Segments lost and not yet sent again.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// How many segments it is at most from one that came late to the highest that had come before
+    /// it, both counted; 0 if none came late.
+    pub(crate) fn extent(&self) -> u64 {
+        self.extent
     }
 
     /// Segments in the network.
@@ -388,6 +397,7 @@ impl Rack {
             self.fack = seq + 1;
         } else if !sent.again {
             self.reordering = true;
+            self.extent = self.extent.max(self.fack - seq);
         }
     }
 

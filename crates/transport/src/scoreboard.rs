@@ -83,6 +83,11 @@ impl Scoreboard {
         nxt - una - self.sacked - self.lost + self.resent - self.again.len() as u64
     }
 
+    /// Segments sent again that are in flight as far as is known.
+    pub(crate) fn again(&self) -> u64 {
+        self.resent - self.again.len() as u64
+    }
+
     /// The next segment to retransmit that is lost: NextSeg (1).
     pub(crate) fn lost_hole(&self) -> bool {
         self.next_retransmit < self.edge

@@ -1,6 +1,6 @@
 //! Slow start, for every window that has one: RFC 5681's, RFC 3742's limited one, RFC 9406's
 //! HyStart++, and Hybrid Slow Start with its ACK trains (Ha, Rhee, "Hybrid slow start for
-//! high-bandwidth and long-distance networks", PFLDnet 2008).
+//! high-bandwidth and long-distance networks", PFLDnet 2008), and that of Linux's TCP.
 //!
 //! Deviations:
 //! - D1: windows are counted in packets, real-valued.
@@ -11,6 +11,11 @@
 //!   recommends HyStart++ for the initial slow start only). So it is with Hybrid Slow Start.
 //! - D4: of Hybrid Slow Start's delay test the samples are the first eight of a round, as the
 //!   authors' Linux code has it, and the threshold is the paper's; both tests begin at 16 packets.
+//! - D5: Linux's is that of 6.1 with CUBIC. It opens the window by every packet delivered, and as
+//!   long as the window is less than twice what was out at most in the last window of data, where
+//!   F3 of [`crate::tcp::window`] asks for a full one. The smallest RTT is the transport's, the
+//!   time that a burst of the sender's is allowed is always its maximum of 1 ms, and what an ACK
+//!   would open beyond ssthresh is dropped.
 
 use units::{Span, Time};
 
@@ -28,6 +33,8 @@ choice! {
         Hystart = "hystart",
         /// Ha and Rhee 2008: leaves it when a train of ACKs is half an RTT long, or the RTT grows.
         AckTrain = "ack-train",
+        /// Linux 6.1 (tcp_cong.c, tcp_cubic.c): one packet per packet delivered, and both tests.
+        Linux = "linux",
     }
 }
 
@@ -66,6 +73,8 @@ pub enum SlowStart {
     Hystart(Hystart),
     /// Ha and Rhee.
     AckTrain(AckTrain),
+    /// Linux 6.1.
+    Linux(Linux),
 }
 
 impl SlowStart {
@@ -76,6 +85,17 @@ impl SlowStart {
             SlowStartKind::Limited => SlowStart::Limited(max_ssthresh),
             SlowStartKind::Hystart => SlowStart::Hystart(Hystart::new(paced)),
             SlowStartKind::AckTrain => SlowStart::AckTrain(AckTrain::default()),
+            SlowStartKind::Linux => SlowStart::Linux(Linux::new(paced)),
+        }
+    }
+
+    /// May the window grow at an ACK that did not find it full?
+    #[cold]
+    #[inline(never)]
+    pub fn grows_unused(&mut self, ack: &Ack<()>, frame: &Frame) -> bool {
+        match self {
+            SlowStart::Linux(linux) if frame.cwnd < frame.ssthresh => linux.is_used(ack, frame),
+            _ => false,
         }
     }
 
@@ -93,6 +113,10 @@ impl SlowStart {
             SlowStart::AckTrain(train) if frame.ssthresh == f64::INFINITY => {
                 let ack = *ack;
                 train.on_ack(&ack, frame);
+            }
+            SlowStart::Linux(linux) => {
+                let ack = *ack;
+                linux.on_ack(&ack, frame);
             }
             SlowStart::Hystart(_) | SlowStart::AckTrain(_) => frame.cwnd += 1.0,
         }
@@ -244,10 +268,173 @@ impl AckTrain {
     }
 }
 
+/// The least and the most RTT growth that counts (Linux's HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
+const LINUX_DELAY: [Span; 2] = [Span::from_millis(4), Span::from_millis(16)];
+/// What a burst of the sender's adds to a train (the maximum of hystart_ack_delay).
+const LINUX_BURST: Span = Span::from_millis(1);
+
+/// The state of Linux's. Packet numbers are those of the frame modulo 2^32.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    /// max_packets_out, cwnd_usage_seq and is_cwnd_limited: the most that was out in a window of
+    /// data, where that ends, and was the window full in it?
+    most: u32,
+    usage: u32,
+    full: bool,
+    /// `nxt` at the last ACK.
+    nxt: u32,
+    /// end_seq, round_start and last_ack.
+    end: u32,
+    began: Time,
+    last: Time,
+    /// curr_rtt and sample_cnt.
+    current: Span,
+    samples: u8,
+    paced: bool,
+}
+
+/// Is a number beyond another?
+fn after(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+impl Linux {
+    fn new(paced: bool) -> Linux {
+        let (began, last, current, samples) = (Time::ZERO, Time::ZERO, INFINITY, 0);
+        let (most, usage, full, nxt, end) = (0, 0, false, 0, 0);
+        Linux { most, usage, full, nxt, end, began, last, current, samples, paced }
+    }
+
+    /// tcp_cwnd_validate at what was sent before this ACK, and tcp_is_cwnd_limited.
+    fn is_used(&mut self, ack: &Ack<()>, frame: &Frame) -> bool {
+        let nxt = frame.nxt as u32;
+        if after(nxt, self.nxt) {
+            let una = (frame.una as u32).wrapping_sub(ack.acked);
+            let out = nxt.wrapping_sub(una);
+            let flight = f64::from(ack.in_flight.saturating_add(ack.delivered));
+            let full = flight + 1.0 > frame.cwnd;
+            if !after(self.usage, una) || full || !self.full && out > self.most {
+                (self.full, self.most, self.usage) = (full, out, nxt);
+            }
+            self.nxt = nxt;
+        }
+        self.full || frame.cwnd < 2.0 * f64::from(self.most)
+    }
+
+    #[inline(never)]
+    fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
+        if !self.is_used(ack, frame) {
+            return;
+        }
+        if let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt)
+            && self.is_over(ack.now, (rtt, min_rtt), frame)
+        {
+            frame.ssthresh = frame.cwnd;
+            return;
+        }
+        frame.cwnd = (frame.cwnd + f64::from(ack.delivered)).min(frame.ssthresh);
+    }
+
+    /// hystart_update: does slow start end?
+    fn is_over(&mut self, now: Time, (rtt, min_rtt): (Span, Span), frame: &Frame) -> bool {
+        if after(frame.una as u32, self.end) {
+            (self.end, self.began, self.last) = (frame.nxt as u32, now, now);
+            (self.current, self.samples) = (INFINITY, 0);
+        }
+        if frame.cwnd < TRAIN_LOW_WINDOW {
+            return false;
+        }
+        let mut over = false;
+        if now.since(self.last) <= TRAIN_GAP {
+            self.last = now;
+            let whole = min_rtt + LINUX_BURST;
+            let train = if self.paced { whole } else { Span(whole.0 / 2) };
+            over = now.since(self.began) > train;
+        }
+        self.current = self.current.min(rtt);
+        if u32::from(self.samples) < N_RTT_SAMPLE {
+            self.samples += 1;
+            return over;
+        }
+        let [low, high] = LINUX_DELAY;
+        over || self.current > min_rtt + Span(min_rtt.0 / 8).clamp(low, high)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::{ack, ms, near};
+
+    /// Linux: nine packets of a window of ten are out, and each ACK is of two: 12, 14, 16 and 18,
+    /// which is twice nine. Of five nothing; of ten, a full window, all.
+    #[test]
+    fn linux_grows_to_twice_what_was_out() {
+        for (out, windows) in [
+            (5, &[10.0, 10.0, 10.0][..]),
+            (6, &[12.0, 12.0, 12.0]),
+            (9, &[12.0, 14.0, 16.0, 18.0, 18.0]),
+            (10, &[12.0, 14.0, 16.0, 18.0, 20.0]),
+        ] {
+            let mut slow_start = SlowStart::new(SlowStartKind::Linux, 0.0, false);
+            let mut frame = Frame { nxt: out, ..frame(10.0) };
+            for &window in windows {
+                let acked = (out - frame.una).min(2) as u32;
+                frame.una += u64::from(acked);
+                let ack = Ack { in_flight: (out - frame.una) as u32, ..ack(acked) };
+                let used = f64::from(ack.in_flight + acked) + 1.0 > frame.cwnd;
+                if used || slow_start.grows_unused(&ack, &frame) {
+                    slow_start.on_ack(&ack, &mut frame);
+                }
+                assert_eq!(frame.cwnd, window, "{out}");
+            }
+        }
+    }
+
+    /// Linux: with 200 ms before, the ninth RTT sample of a round ends slow start if all nine are
+    /// above 200 + min(max(200/8, 4), 16) = 216 ms; before the window grows.
+    #[test]
+    fn linux_ends_slow_start_at_the_ninth_late_sample() {
+        for (rtt, ended) in [(216, None), (217, Some((9, 36.0)))] {
+            let mut slow_start = SlowStart::new(SlowStartKind::Linux, 0.0, false);
+            let mut frame = Frame { una: 10, nxt: 30, ..frame(10.0) };
+            let min_rtt = Some(Span::from_millis(200));
+            let early = Ack { in_flight: 20, rtt: min_rtt, min_rtt, ..ack(10) };
+            slow_start.on_ack(&early, &mut frame);
+            assert_eq!(frame.cwnd, 20.0);
+            (frame.una, frame.nxt) = (28, 60);
+            let mut seen = None;
+            for count in 1..=10 {
+                frame.una += 2;
+                frame.una += u64::from(count == 1); // beyond the end of the round before
+                let (now, rtt) = (ms(1000 + 3 * count), Some(Span::from_millis(rtt)));
+                let ack = Ack { now, in_flight: 40, rtt, min_rtt, ..ack(2) };
+                slow_start.on_ack(&ack, &mut frame);
+                if frame.ssthresh < f64::INFINITY && seen.is_none() {
+                    seen = Some((count, frame.ssthresh));
+                }
+            }
+            assert_eq!(seen, ended, "{rtt}");
+        }
+    }
+
+    /// Linux: ACKs 2 ms apart, the smallest RTT 100 ms: a train is too long beyond (100 + 1)/2 ms,
+    /// with pacing beyond 101 ms.
+    #[test]
+    fn linux_measures_trains_of_acks() {
+        for (paced, over) in [(false, 52), (true, 102)] {
+            let mut slow_start = SlowStart::new(SlowStartKind::Linux, 0.0, paced);
+            let mut frame = Frame { nxt: 1000, ..frame(20.0) };
+            let rtt = Some(Span::from_millis(100));
+            let ends = (0..100).find(|count| {
+                frame.una += 1;
+                let ack = Ack { now: ms(1000 + 2 * count), rtt, min_rtt: rtt, ..ack(1) };
+                slow_start.on_ack(&ack, &mut frame);
+                frame.ssthresh < f64::INFINITY
+            });
+            assert_eq!(ends.map(|count| 2 * count), Some(over));
+        }
+    }
 
     /// ACKs `gap` apart from a round's begin on, the smallest RTT being 100 ms: a train of 50 ms
     /// ends slow start, where gaps are 2 ms at most and the window has 16 packets.

@@ -8,7 +8,7 @@
 //!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
 //! - F3: the window grows only at an ACK that found it full to the last whole packet, so not while
 //!   the application leaves it unused (RFC 7661 section 4 allows growth from half a window on, and
-//!   a sender that paces does so); it is kept over an idle time (RFC 5681 section 4.1 restarts from
+//!   a sender that paces does so; so does Linux's slow start, [`crate::tcp::slow_start`]); it is kept over an idle time (RFC 5681 section 4.1 restarts from
 //!   the initial window, RFC 7661 lets it decay).
 //! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is;
 //!   a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would). The
@@ -66,8 +66,8 @@ macro_rules! window_params {
             pub struct $name {
                 $($own)*
                 $($ecn)*
-                /// How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and
-                /// Rhee 2008.
+                /// How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee
+                /// 2008, or Linux 6.1.
                 slow_start: $crate::tcp::slow_start::SlowStartKind =
                     $crate::tcp::slow_start::SlowStartKind::Standard;
                 /// max_ssthresh, from which limited slow start is slower [packets] (RFC 3742).
@@ -254,7 +254,7 @@ impl<A: Avoidance> Sender for Window<A> {
         if ack.acked == 0 || ack.recovering || ack.ece {
             return;
         }
-        if !self.is_used(ack) {
+        if !self.is_used(ack) && !self.slow_start.grows_unused(ack, &self.frame) {
             self.avoidance.unused(ack);
             return;
         }

@@ -84,6 +84,19 @@ impl Timed {
         self.probe.is_some_and(|probe| probe.again && probe.end == seq + 1)
     }
 
+    /// What may be in flight by proportional rate reduction, if that is under way.
+    pub(super) fn allowed(&self, window: u64) -> Option<u64> {
+        self.prr.as_ref().map(|prr| self.rack.pipe() + prr.room(window))
+    }
+
+    /// Segments found lost that have not arrived since, and those in flight that were sent again. A
+    /// probe's segment is not found lost.
+    pub(super) fn losses(&self) -> (u64, u64) {
+        let again = self.rack.unmended() - self.rack.lost();
+        let probes = u64::from(again > 0 && self.probe.is_some_and(|probe| probe.again));
+        (self.rack.lost() + again - probes, again)
+    }
+
     /// TLP_init.
     fn forget_probe(&mut self) {
         (self.probe, self.probing, self.probe_at) = (None, false, Time::NEVER);
