@@ -25,6 +25,7 @@ __all__ = [
     "BicProtocol",
     "BinomialProtocol",
     "BlueQueue",
+    "BmccCsigProtocol",
     "BmccProtocol",
     "BmccQueue",
     "Buffer",
@@ -38,11 +39,13 @@ __all__ = [
     "CopaProtocol",
     "CsfqEdgeQueue",
     "CsfqQueue",
+    "CsigQueue",
     "Cubic2005Protocol",
     "CubicProtocol",
     "DctcpProtocol",
     "DecbitProtocol",
     "DecbitQueue",
+    "DpcpCsigProtocol",
     "DpcpProtocol",
     "DpcpQueue",
     "DropfrontQueue",
@@ -80,10 +83,12 @@ __all__ = [
     "MecnProtocol",
     "MecnQueue",
     "Metric",
+    "MlcpCsigProtocol",
     "MlcpProtocol",
     "MlcpQueue",
     "MpcpProtocol",
     "MpcpQueue",
+    "NbitCsigProtocol",
     "NbitProtocol",
     "NbitQueue",
     "NewrenoProtocol",
@@ -133,6 +138,7 @@ __all__ = [
     "UnoProtocol",
     "UnoQueue",
     "ValueSeries",
+    "VcpCsigProtocol",
     "VcpEndhostProtocol",
     "VcpFriendlyProtocol",
     "VcpProtocol",
@@ -463,6 +469,62 @@ class BlueQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class BmccCsigProtocol(Model):
+    """BMCC's end host with its load factor from a CSIG tag of n bits."""
+
+    kind: Literal["bmcc-csig"] = "bmcc-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets]. 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the decrease at f = 1. 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the decrease at f = f_max. 0.0 to 1.0."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    f_max: float | None = None
+    """f_max, the load factor of the strongest decrease. 1.001 to 1.28."""
+    f_min: float | None = None
+    """The load factor below which xi grows no more. 0.001 to 1.0."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    high_load: float | None = None
+    """The load factor where multiplicative increase ends. 0.01 to 1.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - f)/f. 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    t_p: Time | None = None
+    """t_p, the period of the load factor: MI's base and the length of the freeze."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class BmccProtocol(Model):
     """BMCC: a load factor sent bit by bit, with each packet's IP identification as threshold."""
 
@@ -659,6 +721,29 @@ class CsfqQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class CsigQueue(Model):
+    """CSIG: the available bandwidth or delay of the worst hop, in a tag of n bits."""
+
+    kind: Literal["csig"] = "csig"
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Cubic2005Protocol(Model):
     """CUBIC as first published, with S_max and beta = 0.2."""
 
@@ -775,6 +860,92 @@ class DecbitQueue(Model):
     """The average queue, the packet in service counted, from which on the bit is set [packets]. 0.0
     to 1000000000.0.
     """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DpcpCsigProtocol(Model):
+    """DPCP's end host with its load factor from one CSIG tag of n bits, without pairs."""
+
+    kind: Literal["dpcp-csig"] = "dpcp-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    ai_limit_high: Time | None = None
+    """The AI scaling limiter's upper end; above it g has slope 1."""
+    ai_limit_low: Time | None = None
+    """The AI scaling limiter's lower end; below it g is linear."""
+    alpha: float | None = None
+    """alpha, the additive increase per t_d [packets] (VCP's eq. 3). 0.0 to 1000.0."""
+    bounds: bool | None = None
+    """Are the increases of very short and very long RTTs limited, as VCP's? Section II-B sees in
+    these bounds what makes VCP slow. Without them xi = 1 makes 32 windows of one in an RTT of 1 s.
+    """
+    decoupled_loss: bool | None = None
+    """Does a loss leave the window alone, timeouts included? Else it is answered as by Reno. Meant
+    to go with the recovery that finds lost retransmissions, too.
+    """
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    downgrade_after: int | None = None
+    """Consecutive MSPs or LSPs that make the sender fall back to VCP (section III-D). 2.0 to
+    1000.0.
+    """
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    gap: float | None = None
+    """How far the receiver's number is ahead of the data's first one [bytes]; both are random, and
+    this is, too, at -1 (section III-B). A multiple of the payload makes a tie. -1.0 to
+    4294967295.0.
+    """
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 9). 0.0 to 10.0.
+    """
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    mi_limit: float | None = None
+    """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
+    pace_large_rtt: bool | None = None
+    """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    relapses: int | None = None
+    """So many relapses make the fall-back final (section III-D). 0.0 to 1000000.0."""
+    resume_rtts: float | None = None
+    """After so many RTTs it sends pairs again ("several", section III-D). 0.0 to 10000.0."""
+    scale_rtt: Literal["srtt", "min_rtt"] | None = None
+    """The RTT that scales the additive increase."""
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    t_d: Time | None = None
+    """t_d, the common base RTT of the additive increase (VCP's eq. 8)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+    weight: float | None = None
+    """The flow's weight: its alpha is this many times as large. 0.001 to 1000.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1773,6 +1944,60 @@ class MecnQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class MlcpCsigProtocol(Model):
+    """MLCP's end host with its load factor from a CSIG tag of n bits."""
+
+    kind: Literal["mlcp-csig"] = "mlcp-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a region's upper edge (eq. 1). 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase (D7). 0.001 to 1000.0."""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MlcpProtocol(Model):
     """MLCP: four bits of load factor over a period that follows the mean RTT; ignores losses."""
 
@@ -1911,6 +2136,62 @@ class MpcpQueue(Model):
     """t_q, the period of the queue's samples (VCP's)."""
     t_rho: Time | None = None
     """t_rho, the period of the load factor (VCP's)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NbitCsigProtocol(Model):
+    """An n-bit scheme's end host with its load factor from a CSIG tag."""
+
+    kind: Literal["nbit-csig"] = "nbit-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    bits: Literal["2", "3", "4", "15", "ideal"] | None = None
+    """n, the bits of the feedback (section 2.1): the router's."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    inverse: bool | None = None
+    """Is the increase inversely proportional from 95 % on (section 2.2.3): the router's."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a level's upper edge (eq. 1). 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    md: Literal["A", "B", "C", "D"] | None = None
+    """The scheme of decrease (section 2.2.2): the router's."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2922,6 +3203,82 @@ class UnoQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class VcpCsigProtocol(Model):
+    """VCP's end host with its load factor from a CSIG tag of n bits."""
+
+    kind: Literal["vcp-csig"] = "vcp-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    ai_limit_high: Time | None = None
+    """The AI scaling limiter's upper end; above it g has slope 1."""
+    ai_limit_low: Time | None = None
+    """The AI scaling limiter's lower end; below it g is linear."""
+    ai_scaling: Literal["rate", "window", "none"] | None = None
+    """How the additive increase depends on the RTT."""
+    alpha: float | None = None
+    """alpha, the additive increase per t_d [packets] (eq. 3). 0.0 to 1000.0."""
+    base_rtt: Time | None = None
+    """The RTT without queueing, for scale_rtt = "base_rtt" only."""
+    beta: float | None = None
+    """beta, the factor of the decrease (eq. 4). 0.0 to 1.0."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    high_load: float | None = None
+    """The load factor transition point, where MI ends (section III-B). 0.01 to 1.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    limiters: bool | None = None
+    """Are the increases of very short and very long RTTs limited (S.1, S.2)?"""
+    mi_limit: float | None = None
+    """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
+    pace_large_rtt: bool | None = None
+    """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
+    """The RTT that scales the additive increase."""
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    t_d: Time | None = None
+    """t_d, the common base RTT of the additive increase (eq. 8)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+    weight: float | None = None
+    """The flow's weight: its alpha is this many times as large (end of section IV). 0.001 to
+    1000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class VcpEndhostProtocol(Model):
     """EXPERIMENTAL: VCP without routers: load from RTT variation, overload from losses."""
 
@@ -3754,6 +4111,11 @@ ProtocolTable: TypeAlias = (
     | XcpwProtocol
     | SconeProtocol
     | PcpProtocol
+    | VcpCsigProtocol
+    | MlcpCsigProtocol
+    | NbitCsigProtocol
+    | DpcpCsigProtocol
+    | BmccCsigProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -3807,6 +4169,7 @@ QueueTable: TypeAlias = (
     | AbcQueue
     | XcpwQueue
     | SconeQueue
+    | CsigQueue
 )
 
 Rate: TypeAlias = str
