@@ -25,6 +25,7 @@ __all__ = [
     "BicProtocol",
     "BinomialProtocol",
     "BlueQueue",
+    "BmccCsigProtocol",
     "BmccProtocol",
     "BmccQueue",
     "Buffer",
@@ -38,11 +39,13 @@ __all__ = [
     "CopaProtocol",
     "CsfqEdgeQueue",
     "CsfqQueue",
+    "CsigQueue",
     "Cubic2005Protocol",
     "CubicProtocol",
     "DctcpProtocol",
     "DecbitProtocol",
     "DecbitQueue",
+    "DpcpCsigProtocol",
     "DpcpProtocol",
     "DpcpQueue",
     "DropfrontQueue",
@@ -80,10 +83,12 @@ __all__ = [
     "MecnProtocol",
     "MecnQueue",
     "Metric",
+    "MlcpCsigProtocol",
     "MlcpProtocol",
     "MlcpQueue",
     "MpcpProtocol",
     "MpcpQueue",
+    "NbitCsigProtocol",
     "NbitProtocol",
     "NbitQueue",
     "NewrenoProtocol",
@@ -134,6 +139,7 @@ __all__ = [
     "UnoProtocol",
     "UnoQueue",
     "ValueSeries",
+    "VcpCsigProtocol",
     "VcpEndhostProtocol",
     "VcpFriendlyProtocol",
     "VcpProtocol",
@@ -225,8 +231,10 @@ class AimdQueueProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -413,8 +421,10 @@ class BicProtocol(Model):
     """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
     s_min: float | None = None
     """S_min, smallest increase per RTT [packets]. 1e-06 to 1.0."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -444,8 +454,10 @@ class BinomialProtocol(Model):
     ) = None
     rule: Literal["sqrt", "iiad", "own"] | None = None
     """The rule: SQRT, IIAD, or own with k and l (section II)."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -463,6 +475,62 @@ class BlueQueue(Model):
     """The least time between two changes."""
     limit_ratio: float | None = None
     """L, the part of the buffer above which the probability rises; 1: at a loss. 0.0 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BmccCsigProtocol(Model):
+    """BMCC's end host with its load factor from a CSIG tag of n bits."""
+
+    kind: Literal["bmcc-csig"] = "bmcc-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets]. 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the decrease at f = 1. 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the decrease at f = f_max. 0.0 to 1.0."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    f_max: float | None = None
+    """f_max, the load factor of the strongest decrease. 1.001 to 1.28."""
+    f_min: float | None = None
+    """The load factor below which xi grows no more. 0.001 to 1.0."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    high_load: float | None = None
+    """The load factor where multiplicative increase ends. 0.01 to 1.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - f)/f. 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    t_p: Time | None = None
+    """t_p, the period of the load factor: MI's base and the length of the freeze."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -602,8 +670,10 @@ class CompoundProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     zeta: float | None = None
     """zeta, how fast it falls with the backlog. 0.0 to 100.0."""
 
@@ -664,6 +734,29 @@ class CsfqQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class CsigQueue(Model):
+    """CSIG: the available bandwidth or delay of the worst hop, in a tag of n bits."""
+
+    kind: Literal["csig"] = "csig"
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    over: str | Mapping[str, Any] | None = None
+    """the policy it stands over: a name or a table. Left out: "droptail"."""
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Cubic2005Protocol(Model):
     """CUBIC as first published, with S_max and beta = 0.2."""
 
@@ -686,8 +779,10 @@ class Cubic2005Protocol(Model):
     ) = None
     s_max: float | None = None
     """S_max, largest growth [packets/s] (section 3.1). 0.01 to 1000000000.0."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     tcp_friendly: bool | None = None
     """The TCP mode (section 3.2)."""
 
@@ -720,8 +815,10 @@ class CubicProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     tcp_friendly: bool | None = None
     """The Reno-friendly region (section 4.3)."""
 
@@ -750,8 +847,10 @@ class DctcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -780,6 +879,93 @@ class DecbitQueue(Model):
     """The average queue, the packet in service counted, from which on the bit is set [packets]. 0.0
     to 1000000000.0.
     """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DpcpCsigProtocol(Model):
+    """DPCP's end host with its load factor from one CSIG tag of n bits, without pairs."""
+
+    kind: Literal["dpcp-csig"] = "dpcp-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    ai_limit_high: Time | None = None
+    """The AI scaling limiter's upper end; above it g has slope 1."""
+    ai_limit_low: Time | None = None
+    """The AI scaling limiter's lower end; below it g is linear."""
+    alpha: float | None = None
+    """alpha, the additive increase per t_d [packets] (VCP's eq. 3). 0.0 to 1000.0."""
+    bounds: bool | None = None
+    """Are the increases of very short and very long RTTs limited, as VCP's? Section II-B sees in
+    these bounds what makes VCP slow. Without them xi = 1 makes 32 windows of one in an RTT of 1 s.
+    """
+    decoupled_loss: bool | None = None
+    """Does a loss leave the window alone, timeouts included? Else it is answered as by Reno. Meant
+    to go with the recovery that finds lost retransmissions, too.
+    """
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    downgrade_after: int | None = None
+    """Consecutive MSPs or LSPs that make the sender fall back to VCP (section III-D). 2.0 to
+    1000.0.
+    """
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    gap: float | None = None
+    """How far the receiver's number is ahead of the data's first one [bytes]; both are random, and
+    this is, too, at -1 (section III-B). A multiple of the payload makes a tie. -1.0 to
+    4294967295.0.
+    """
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the upper edge of the level (VCP's eq. 10). 0.0 to
+    10.0.
+    """
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    mi_limit: float | None = None
+    """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
+    pace_large_rtt: bool | None = None
+    """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    relapses: int | None = None
+    """So many relapses make the fall-back final (section III-D). 0.0 to 1000000.0."""
+    resume_rtts: float | None = None
+    """After so many RTTs it sends pairs again ("several", section III-D). 0.0 to 10000.0."""
+    scale_rtt: Literal["srtt", "min_rtt"] | None = None
+    """The RTT that scales the additive increase."""
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    t_d: Time | None = None
+    """t_d, the common base RTT of the additive increase (VCP's eq. 8)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+    weight: float | None = None
+    """The flow's weight: its alpha is this many times as large. 0.001 to 1000.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1187,8 +1373,10 @@ class GaimdProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1243,8 +1431,10 @@ class HstcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     table: bool | None = None
     """Are a(w) and b(w) of the first row of appendix B's table whose window is not below w, b
     rounded down to 256ths (Linux's tcp_highspeed.c)? The ends of the line are then the RFC's,
@@ -1281,8 +1471,10 @@ class HtcpProtocol(Model):
     ) = None
     rtt_scaling: bool | None = None
     """RTT scaling: alpha times RTT_min/100 ms, a factor between 0.1 and 2."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1316,8 +1508,10 @@ class IllinoisProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     theta: int | None = None
     """theta, RTTs of small delay in a row before the increase is alpha_max again. 1.0 to 1000000.0.
     """
@@ -1541,8 +1735,10 @@ class JerseyProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1661,8 +1857,10 @@ class LtcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     w_t: float | None = None
     """W_T, the window from which the second layer is there [packets]. 1.0 to 1000000000.0."""
 
@@ -1748,8 +1946,10 @@ class MecnProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1776,6 +1976,60 @@ class MecnQueue(Model):
     """min_th as a part of the buffer. 0.0 to 1.0."""
     w_q: float | None = None
     """w_q, the weight of a new sample in the average. 1e-06 to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MlcpCsigProtocol(Model):
+    """MLCP's end host with its load factor from a CSIG tag of n bits."""
+
+    kind: Literal["mlcp-csig"] = "mlcp-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a region's upper edge (eq. 1). 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase (D7). 0.001 to 1000.0."""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1921,6 +2175,62 @@ class MpcpQueue(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class NbitCsigProtocol(Model):
+    """An n-bit scheme's end host with its load factor from a CSIG tag."""
+
+    kind: Literal["nbit-csig"] = "nbit-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    alpha: float | None = None
+    """alpha, the additive increase per t_p [packets] (eqs. 6, 7). 0.0 to 1000.0."""
+    beta_max: float | None = None
+    """beta_max, the factor of the mildest decrease (2.2.2). 0.0 to 1.0."""
+    beta_min: float | None = None
+    """beta_min, the factor of the strongest decrease (2.2.2). 0.0 to 1.0."""
+    bits: Literal["2", "3", "4", "15", "ideal"] | None = None
+    """n, the bits of the feedback (section 2.1): the router's."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    inverse: bool | None = None
+    """Is the increase inversely proportional from 95 % on (section 2.2.3): the router's."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - sigma)/sigma at a level's upper edge (eq. 1). 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    md: Literal["A", "B", "C", "D"] | None = None
+    """The scheme of decrease (section 2.2.2): the router's."""
+    mi_limit: float | None = None
+    """srtt/t_p counts up to this in multiplicative increase. 0.001 to 1000.0."""
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NbitProtocol(Model):
     """MLCP's relatives: 2, 3, 4, 15 or infinitely many bits, four decrease schemes."""
 
@@ -2000,8 +2310,10 @@ class NewrenoProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2573,8 +2885,10 @@ class RenoProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2639,8 +2953,10 @@ class SackProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2667,8 +2983,10 @@ class ScalableProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2839,8 +3157,10 @@ class TahoeProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2954,6 +3274,82 @@ class UnoQueue(Model):
     """t_p, the period of the load factor (R3)."""
     t_q: Time | None = None
     """t_q, the period of the queue's samples (MLCP's)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VcpCsigProtocol(Model):
+    """VCP's end host with its load factor from a CSIG tag of n bits."""
+
+    kind: Literal["vcp-csig"] = "vcp-csig"
+    a: float | None = None
+    """The weight of the old average of the delay, per tag that tells one: VCP's a. 0.0 to 1.0."""
+    abw_range: float | None = None
+    """The range of ABW [bit/s]; what is beyond it is in the last bucket. 1000.0 to
+    1000000000000000.0.
+    """
+    ai_limit_high: Time | None = None
+    """The AI scaling limiter's upper end; above it g has slope 1."""
+    ai_limit_low: Time | None = None
+    """The AI scaling limiter's lower end; below it g is linear."""
+    ai_scaling: Literal["rate", "window", "none"] | None = None
+    """How the additive increase depends on the RTT."""
+    alpha: float | None = None
+    """alpha, the additive increase per t_d [packets] (eq. 3). 0.0 to 1000.0."""
+    base_rtt: Time | None = None
+    """The RTT without queueing, for scale_rtt = "base_rtt" only."""
+    beta: float | None = None
+    """beta, the factor of the decrease (eq. 4). 0.0 to 1.0."""
+    delay_range: Time | None = None
+    """The range of the delay of a hop."""
+    gamma: float | None = None
+    """gamma, the target utilization (R4). 0.01 to 2.0."""
+    high_load: float | None = None
+    """The load factor transition point, where MI ends (section III-B). 0.01 to 1.0."""
+    interval: Time | None = None
+    """t, the interval over which available bandwidth is measured."""
+    kappa: float | None = None
+    """kappa, in xi = kappa*(1 - rho)/rho at the transition point (eq. 5). 0.0 to 10.0."""
+    kappa_q: float | None = None
+    """kappa_q, the part of the queue that counts as load, if the delay is asked for. 0.0 to 10.0.
+    """
+    least: float | None = None
+    """The part of the range that is bucket 0, if the others are exponential. 1e-06 to 0.5."""
+    limiters: bool | None = None
+    """Are the increases of very short and very long RTTs limited (S.1, S.2)?"""
+    mi_limit: float | None = None
+    """The MI scaling limiter: srtt/t_rho counts up to this. 0.001 to 100.0."""
+    pace_large_rtt: bool | None = None
+    """Are packets spaced when few of them share an RTT much longer than t_rho?"""
+    pacing: float | None = None
+    """Windows per smoothed RTT at which packets are spaced; 0, as in the paper: they leave at once
+    when the window allows. 0.0 to 10.0.
+    """
+    quantization: Literal["linear", "exponential"] | None = None
+    """How a signal's range is divided into buckets."""
+    queue_delay: bool | None = None
+    """Does every other packet ask for the largest delay of a hop, so that the load factor counts
+    the queue?
+    """
+    recovery: (
+        Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
+        | None
+    ) = None
+    scale_rtt: Literal["srtt", "min_rtt", "base_rtt"] | None = None
+    """The RTT that scales the additive increase."""
+    signal: Literal["abw", "abw/c"] | None = None
+    """What tells the load: ABW/C, or ABW. A host that asks for ABW does not learn the line's
+    capacity and takes `abw_range` as that of every line.
+    """
+    t_d: Time | None = None
+    """t_d, the common base RTT of the additive increase (eq. 8)."""
+    t_rho: Time | None = None
+    """t_rho, the period of the load factor: MI's base and the length of the freeze."""
+    tag_bits: int | None = None
+    """n, the bits of a value: 5 in the compact tag, 20 in the wide one. 1.0 to 20.0."""
+    weight: float | None = None
+    """The flow's weight: its alpha is this many times as large (end of section IV). 0.001 to
+    1000.0.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -3152,8 +3548,10 @@ class WestwoodProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -3789,6 +4187,11 @@ ProtocolTable: TypeAlias = (
     | XcpwProtocol
     | SconeProtocol
     | PcpProtocol
+    | VcpCsigProtocol
+    | MlcpCsigProtocol
+    | NbitCsigProtocol
+    | DpcpCsigProtocol
+    | BmccCsigProtocol
 )
 
 QueueTable: TypeAlias = (
@@ -3843,6 +4246,7 @@ QueueTable: TypeAlias = (
     | XcpwQueue
     | SconeQueue
     | StepQueue
+    | CsigQueue
 )
 
 Rate: TypeAlias = str

@@ -98,6 +98,12 @@ def scone(header: bytes) -> Fields:
     return {"h_asks": byte >> 7, "h_scone": byte & 127}
 
 
+def csig(header: bytes) -> Fields | None:
+    locator, rest = struct.unpack(">HI", header)
+    asks, value = rest >> 28, rest >> 8 & 0xFFFFF
+    return {"h_t": asks, "h_s": value, "h_lm": locator} if asks in (0, 1, 2) else None
+
+
 HEADERS: dict[int, tuple[str, int, Callable[[bytes], Fields | None]]] = {
     0x5843: ("xcp", 16, xcp),
     0x4958: ("ixcp", 24, ixcp),
@@ -112,6 +118,7 @@ HEADERS: dict[int, tuple[str, int, Callable[[bytes], Fields | None]]] = {
     0x5446: ("tfrc", 12, tfrc),
     0x4142: ("abr", 20, abr),
     0x534E: ("scone", 1, scone),
+    0x4353: ("csig", 6, csig),
     0x5059: ("python", 24, doubles("h_0", "h_1", "h_2")),
 }
 

@@ -878,6 +878,7 @@ headers! {
     Abr(neighbours::abr::RmCell) = 0x4142; // "AB"
     Uno(load::uno::UnoHeader);
     Scone(neighbours::scone::SconeHeader) = 0x534e; // "SN"
+    Csig(load::csig::CsigHeader) = 0x4353; // "CS"
 }
 
 protocols! {
@@ -1077,6 +1078,26 @@ protocols! {
     Pcp { name: "pcp", sender: Boxed<rate::pcp::Pcp>, recovery: Sack, router: None,
         summary: "EXPERIMENTAL: PCP: bursts at the rate it would like, taken where no delay grows",
         source: "after Anderson, Collins, Krishnamurthy, Zahorjan, NSDI 2006" }
+    VcpCsig { name: "vcp-csig", sender: Boxed<load::csig::CsigSender<load::csig::VcpLaw>>,
+        recovery: Reno, router: Some("csig"),
+        summary: "VCP's end host with its load factor from a CSIG tag of n bits",
+        source: "draft-ravi-ippm-csig-01; Xia, Subramanian, Stoica, Kalyanaraman, ToN 2008" }
+    MlcpCsig { name: "mlcp-csig", sender: Boxed<load::csig::CsigSender<load::csig::MlcpLaw>>,
+        recovery: Decoupled, router: Some("csig"),
+        summary: "MLCP's end host with its load factor from a CSIG tag of n bits",
+        source: "draft-ravi-ippm-csig-01; Qazi, Znati, On the design of load factor based congestion control protocols" }
+    NbitCsig { name: "nbit-csig", sender: Boxed<load::csig::CsigSender<load::csig::NbitLaw>>,
+        recovery: Decoupled, router: Some("csig"),
+        summary: "An n-bit scheme's end host with its load factor from a CSIG tag",
+        source: "draft-ravi-ippm-csig-01; Qazi, Znati, On the design of load factor based congestion control protocols" }
+    DpcpCsig { name: "dpcp-csig", sender: Boxed<load::csig::CsigSender<load::csig::DpcpLaw>>,
+        recovery: Reno, router: Some("csig"),
+        summary: "DPCP's end host with its load factor from one CSIG tag of n bits, without pairs",
+        source: "draft-ravi-ippm-csig-01; Li, Yousefi'zadeh, Distributed ECN-based congestion control" }
+    BmccCsig { name: "bmcc-csig", sender: Boxed<load::csig::CsigSender<load::csig::BmccLaw>>,
+        recovery: Sack, router: Some("csig"),
+        summary: "BMCC's end host with its load factor from a CSIG tag of n bits",
+        source: "draft-ravi-ippm-csig-01; Qazi, Andrew, Znati, ToN 2012" }
 }
 
 queues! {
@@ -1239,4 +1260,7 @@ queues! {
     Step { name: "step", router: aqm::step::Step, role: Policy,
         summary: "A step: marks what finds more than a threshold waiting, as switches for DCTCP do",
         source: "Alizadeh et al., SIGCOMM 2010, section 3.1; RFC 8257, section 3.1" }
+    Csig { name: "csig", router: load::csig::CsigRouter, role: Feedback,
+        summary: "CSIG: the available bandwidth or delay of the worst hop, in a tag of n bits",
+        source: "draft-ravi-ippm-csig-01; UEC's CSIG in SAI 1.18" }
 }

@@ -2,6 +2,7 @@
 //! and the emulator's reading of packets. They were worked out from the pages beside them, not from
 //! this code; python/tests/test_wire.py decodes them once more.
 
+use cc::explicit::load::csig::{CsigHeader, Signal};
 use cc::explicit::load::dpcp::order::{Numbers, Sent};
 use cc::explicit::load::dpcp::{DpcpHeader, Part};
 use cc::explicit::load::mlcp::MlcpHeader;
@@ -57,6 +58,12 @@ fn bytes(value: &Value) -> Vec<u8> {
         .step_by(2)
         .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal digits"))
         .collect()
+}
+
+/// CSIG's tag.
+fn tag(signal: u32, value: u32, locator: u32) -> CsigHeader {
+    let signal = [Signal::Abw, Signal::AbwC, Signal::Delay][signal as usize];
+    CsigHeader::told(signal, value, locator as u16)
 }
 
 /// The header of a protocol with the fields that a vector names.
@@ -116,6 +123,7 @@ fn header(protocol: &str, means: &Value) -> AnyHeader {
             asks: int("h_asks") == 1,
             signal: int("h_scone") as u8,
         }),
+        "csig" => AnyHeader::Csig(tag(int("h_t"), int("h_s"), int("h_lm"))),
         "python" => AnyHeader::Foreign([of("h_0"), of("h_1"), of("h_2")]),
         _ => panic!("{protocol}"),
     }

@@ -303,6 +303,7 @@ fn config(settings: &Settings, era: Era, recovery: Recovery, reduces: bool) -> C
         delayed_ack: transport.delayed_ack,
         limited_transmit: transport.limited_transmit,
         prr: reduces && recovery == Recovery::Rack,
+        undo: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod bbr;
 mod claims;
 mod common;
 mod copa;
+mod csig;
 mod delay_based;
 mod dpcp;
 mod dualpi2;

@@ -95,7 +95,7 @@ params! {
 const ONE: u16 = 51_200;
 
 /// A load factor in steps; what is beyond the range is its last step.
-fn steps(f: f64) -> u16 {
+pub(super) fn steps(f: f64) -> u16 {
     // A cast of a float saturates.
     (f * f64::from(ONE)) as u16
 }

@@ -2,6 +2,7 @@
 //! the end hosts know what to do about it. [`factor`] and [`marking`] are what they share.
 
 pub mod bmcc;
+pub mod csig;
 pub mod dpcp;
 pub mod factor;
 pub(crate) mod marking;

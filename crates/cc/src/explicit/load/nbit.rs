@@ -126,7 +126,7 @@ pub struct Scheme {
 impl Scheme {
     const FINEST: f64 = TARGET / 32_765.0;
 
-    fn new(bits: Bits, md: Md, inverse: bool) -> Scheme {
+    pub(super) fn new(bits: Bits, md: Md, inverse: bool) -> Scheme {
         let levels = |n: u32| (1 << n) - 3;
         let levels = match bits {
             Bits::Two => Some(levels(2)),
@@ -139,7 +139,7 @@ impl Scheme {
     }
 
     /// The code of a load factor.
-    fn code(&self, sigma: f64) -> u32 {
+    pub(super) fn code(&self, sigma: f64) -> u32 {
         let Some(l) = self.levels else {
             // Numbers above 0 have the order of their bits.
             return (sigma.max(Self::FINEST) as f32).to_bits();

@@ -5,6 +5,7 @@ use core::fmt;
 
 use units::{Rate, Span, Time, math};
 
+use super::Level;
 use super::chain::{CHAIN, Digits, EDGES, edge, md};
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
 use crate::explicit::load::factor::{SpacingParams, xi};
@@ -75,6 +76,15 @@ impl DpcpSender {
     /// The load factor as far as it is known: the digits, and how many have come.
     pub(crate) fn known(&self) -> (&Digits, u8) {
         (&self.load.digits, self.load.come)
+    }
+
+    /// An ACK that tells a whole level at once, as no packet of a pair does.
+    pub(crate) fn hear_level<H>(&mut self, ack: &Ack<H>, (msp, lsp): Level) {
+        self.vcp.pass(ack);
+        self.load.begin(msp as u8);
+        self.load.refine(lsp as u8);
+        self.did = self.react(ack.now, Some(Part::Msp));
+        self.remembered = 0.0;
     }
 
     /// Moves the window by the load factor (section III-A).

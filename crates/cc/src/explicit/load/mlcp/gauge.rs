@@ -27,7 +27,7 @@ pub fn t_p(code: u8) -> Span {
 }
 
 /// The smallest t_p that is not below the mean RTT [s], else the largest.
-fn t_p_code(mean: f64) -> u8 {
+pub fn t_p_code(mean: f64) -> u8 {
     // The cast is of a number below 8.
     T_P.iter().position(|t| t.as_secs() >= mean).unwrap_or(T_P.len() - 1) as u8
 }
