@@ -222,8 +222,10 @@ class AimdQueueProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -410,8 +412,10 @@ class BicProtocol(Model):
     """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
     s_min: float | None = None
     """S_min, smallest increase per RTT [packets]. 1e-06 to 1.0."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -441,8 +445,10 @@ class BinomialProtocol(Model):
     ) = None
     rule: Literal["sqrt", "iiad", "own"] | None = None
     """The rule: SQRT, IIAD, or own with k and l (section II)."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -599,8 +605,10 @@ class CompoundProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     zeta: float | None = None
     """zeta, how fast it falls with the backlog. 0.0 to 100.0."""
 
@@ -681,8 +689,10 @@ class Cubic2005Protocol(Model):
     ) = None
     s_max: float | None = None
     """S_max, largest growth [packets/s] (section 3.1). 0.01 to 1000000000.0."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     tcp_friendly: bool | None = None
     """The TCP mode (section 3.2)."""
 
@@ -715,8 +725,10 @@ class CubicProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     tcp_friendly: bool | None = None
     """The Reno-friendly region (section 4.3)."""
 
@@ -745,8 +757,10 @@ class DctcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1181,8 +1195,10 @@ class GaimdProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1237,8 +1253,10 @@ class HstcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     table: bool | None = None
     """Are a(w) and b(w) of the first row of appendix B's table whose window is not below w, b
     rounded down to 256ths (Linux's tcp_highspeed.c)? The ends of the line are then the RFC's,
@@ -1275,8 +1293,10 @@ class HtcpProtocol(Model):
     ) = None
     rtt_scaling: bool | None = None
     """RTT scaling: alpha times RTT_min/100 ms, a factor between 0.1 and 2."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1310,8 +1330,10 @@ class IllinoisProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     theta: int | None = None
     """theta, RTTs of small delay in a row before the increase is alpha_max again. 1.0 to 1000000.0.
     """
@@ -1535,8 +1557,10 @@ class JerseyProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1655,8 +1679,10 @@ class LtcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
     w_t: float | None = None
     """W_T, the window from which the second layer is there [packets]. 1.0 to 1000000000.0."""
 
@@ -1742,8 +1768,10 @@ class MecnProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -1993,8 +2021,10 @@ class NewrenoProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2562,8 +2592,10 @@ class RenoProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2628,8 +2660,10 @@ class SackProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2656,8 +2690,10 @@ class ScalableProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -2809,8 +2845,10 @@ class TahoeProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -3117,8 +3155,10 @@ class WestwoodProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train"] | None = None
-    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, or Ha and Rhee 2008."""
+    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
+    6.1.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
