@@ -32,7 +32,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-abc reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate \
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
-	linux-endings linux-kernels linux-full fuzz mutants rfc clean
+	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -142,6 +142,25 @@ attack: $(DEV)/installed ## the worst scenarios of controls, into docs/evidence/
 	$(ATTACK) bbr --goal starve $(STEADY) $(DEEP) --fix jitter --label bbr-round-trips
 	$(ATTACK) bbr --goal starve $(STEADY) $(DEEP) --fix farther --fix later --label bbr-jitter
 	$(ATTACK) vcp --goal idle $(STEADY) --fix jitter --label vcp-round-trips
+
+# packetdrill's scripts are under the GPL and are not here: PACKETDRILL is a folder that has some.
+PACKETDRILL_RUN := cargo run --locked --quiet --profile ci -p clearpipe-packetdrill --
+
+packetdrill: ## the scripts in the folder PACKETDRILL against the transport; skips without one
+	@if test -z "$(PACKETDRILL)"; then \
+		echo "skipped: PACKETDRILL names no folder of scripts; github.com/google/packetdrill has them in gtests/net,"; \
+		echo "Linux in tools/testing/selftests/net/packetdrill: make packetdrill PACKETDRILL=packetdrill/gtests/net/tcp"; \
+	else $(PACKETDRILL_RUN) "$(PACKETDRILL)"; fi
+
+# The 33 scripts about congestion control; PACKETDRILL is a clone of google/packetdrill here.
+PACKETDRILL_DIRS := $(addprefix $(PACKETDRILL)/gtests/net/tcp/,cubic slow_start fast_recovery \
+	fast_retransmit sack limited_transmit cwnd_moderation ecn)
+
+packetdrill-page: ## the table of docs/evidence/packetdrill.md, from a clone of google/packetdrill
+	@test -n "$(PACKETDRILL)" || { echo "PACKETDRILL must be a clone of google/packetdrill"; exit 2; }
+	$(PACKETDRILL_RUN) $(PACKETDRILL_DIRS) --page docs/evidence/packetdrill.md \
+		--why docs/evidence/packetdrill.toml --source \
+		"Scripts of google/packetdrill at $$(git -C "$(PACKETDRILL)" rev-parse --short=12 HEAD), in gtests/net/tcp"
 
 reproduce-ci: $(DEV)/installed ## three minutes of reproduce-quick
 	$(DEV)/bin/clearpipe reproduce $(REPRODUCE_CI) --scale quick --check

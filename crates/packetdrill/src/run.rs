@@ -230,9 +230,10 @@ impl<'s> Runner<'s> {
     }
 
     fn expect(&mut self, line: u32, when: When, (from, to): (u64, u64), packet: &Packet) -> Step {
-        if packet.window.is_some() && !packet.has('S') {
-            let reason = "the window that the host offers".to_owned();
-            return Err(Verdict::NotApplicable { line, reason });
+        if packet.has('R') || packet.window.is_some() && !packet.has('S') {
+            let reset = packet.has('R');
+            let reason = if reset { "a reset" } else { "the window that the host offers" };
+            return Err(Verdict::NotApplicable { line, reason: reason.to_owned() });
         }
         let part = self.tolerance_percent / 100.0 * from.saturating_sub(self.before) as f64;
         let slack = self.tolerance_us.max(part as u64);

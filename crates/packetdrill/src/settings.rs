@@ -187,7 +187,8 @@ mod tests {
                     sysctl -q net/ipv4/tcp_ecn=1 # agreed\n\
                     set_sysctls.py /proc/sys/net/ipv4/tcp_slow_start_after_idle=1 \\\n  \
                     /proc/sys/net/ipv4/tcp_min_tso_segs=10\n\
-                    sysctl -q net.ipv4.tcp_early_retrans=0 net.ipv4.tcp_recovery=1 > /dev/null 2>&1\n\
+                    sysctl -q net.ipv4.tcp_early_retrans=0 net.ipv4.tcp_recovery=1 \
+                    > /dev/null 2>&1\n\
                     tc qdisc replace dev tun0 root fq";
         let wanted = Settings {
             ecn: 1,

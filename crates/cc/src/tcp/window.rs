@@ -8,8 +8,9 @@
 //!   what a duplicate ACK lets out (RFC 5681 section 3.2, steps 3 to 5).
 //! - F3: the window grows only at an ACK that found it full to the last whole packet, so not while
 //!   the application leaves it unused (RFC 7661 section 4 allows growth from half a window on, and
-//!   a sender that paces does so; so does Linux's slow start, [`crate::tcp::slow_start`]); it is kept over an idle time (RFC 5681 section 4.1 restarts from
-//!   the initial window, RFC 7661 lets it decay).
+//!   a sender that paces does so; so does Linux's slow start, [`crate::tcp::slow_start`]); it is
+//!   kept over an idle time (RFC 5681 section 4.1 restarts from the initial window, RFC 7661 lets
+//!   it decay).
 //! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is;
 //!   a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would). The
 //!   window falls at once, where Linux takes it down over a round trip (PRR in CWR).

@@ -164,6 +164,7 @@ fn what_is_not_modelled_never_passes() {
             9,
             "probes of a window of zero",
         ),
+        ("+0 > R. 1:1(0) ack 1", 8, "a reset"),
         ("+0 > . 1:1(0) ack 1 win 5", 8, "the window that the host offers"),
     ] {
         assert_eq!(connected("", rest), beyond(line, reason), "{rest}");

@@ -33,8 +33,8 @@ pub struct Account {
     pub lost: u64,
     /// Of the segments in flight those that were sent again.
     pub again: u64,
-    /// With RACK: how many segments it is at most from one that came late, and was sent once, to the
-    /// highest that had come before it, both counted; 0 if none came late, or without RACK.
+    /// With RACK: how many segments it is at most from one that came late, and was sent once, to
+    /// the highest that had come before it, both counted; 0 if none came late, or without RACK.
     pub reordering: u64,
 }
 
