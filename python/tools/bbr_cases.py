@@ -1109,8 +1109,8 @@ PAGE = """\
 
 {notes}
 
-Where `bbr3` deviates from the draft, and what it takes from Linux, is in
-[its part of the reference](../reference/protocols.md).
+Where `bbr3` deviates from the draft, and where Linux does, is on its page of the
+[reference](../reference/protocols.md).
 """
 
 INTRO = """\

@@ -218,8 +218,8 @@ fn version_3_backs_off_beyond_its_threshold() {
 }
 
 /// In a buffer of 1 BDP version 1 leaves little to Reno (Hock, Bless, Zitterbart, ICNP 2017: losses
-/// slow down only the others); version 3 is to leave it more (draft section 5.3.3.8.1: 25 Mb/s at 30
-/// ms, about 62 packets of 1514 B, should be Reno's). From seed to seed what it leaves goes from
+/// slow down only the others); version 3 is to leave it more (draft section 5.3.3.8.1: 25 Mb/s at
+/// 30 ms, about 62 packets of 1514 B, should be Reno's). From seed to seed what it leaves goes from
 /// 0.15 to 0.3 of the link: the mean of six.
 #[test]
 fn version_3_leaves_more_to_reno() {

@@ -268,7 +268,7 @@ fn a_recovery_for_nothing_is_undone() {
         let (state, bound, cwnd) =
             if undone { (State::Refill, 90, 80) } else { (State::Down, 39, 40) };
         assert_eq!((bbr.state, bbr.bounds.inflight_longterm, bbr.cwnd), (state, bound, cwnd));
-        assert_eq!((bbr.undo.undone, bbr.undo.watching()), (u32::from(undone), false));
+        assert_eq!((bbr.undo.undone, bbr.undo.watching), (u32::from(undone), false));
     }
 }
 

@@ -24,7 +24,8 @@ pub(super) struct Undo {
     pub inflight_longterm: u32,
     /// Recoveries that were undone, for probes.
     pub undone: u32,
-    watching: bool,
+    /// Is there a recovery of which that is not yet known?
+    pub watching: bool,
     /// When the first retransmission of the recovery that is watched left.
     retransmitted: Option<Time>,
 }
@@ -33,11 +34,6 @@ impl Undo {
     /// A recovery begins: its next retransmission is its first.
     pub fn watch(&mut self) {
         (self.watching, self.retransmitted) = (true, None);
-    }
-
-    #[cfg(test)]
-    pub fn watching(&self) -> bool {
-        self.watching
     }
 
     /// A packet leaves.
