@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use cc::params::{Spec, Value};
 use cc::roles::Limit;
+use units::Span;
 
 use crate::model::parts::Parts;
 use crate::model::{
@@ -120,7 +121,11 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 
 /// Parameters that came after runs had been named, each with the default that does what those runs
 /// did. Where it has that it is not said, so that their names stand.
-const LATER: [(&str, Value); 2] = [("ect1", Value::Flag(false)), ("table", Value::Flag(false))];
+const LATER: [(&str, Value); 3] = [
+    ("ect1", Value::Flag(false)),
+    ("table", Value::Flag(false)),
+    ("ce_threshold", Value::Span(Span::ZERO)),
+];
 
 fn parameter_line(text: &mut Lines, (spec, value): (&Spec, Value)) {
     if LATER.contains(&(spec.name, value)) {
