@@ -28,8 +28,8 @@ PIP_INSTALL := -m pip install
 LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
-	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
-	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack \
+	check-peers check-peers-tcp check-peers-seeds check-peers-ns3 bench-peers \
+	reproduce-quick reproduce-full reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
 	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz clean
@@ -94,6 +94,10 @@ check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Lin
 # SEEDS="--only xcp --seeds 60" passes options on.
 check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as distributions: 80 min, goes on
 	$(VENV)/bin/python peers/seeds.py $(SEEDS)
+
+# NS3=FILE names ns-3.37's examples/tcp/tcp-validation.cc; without one nothing is run.
+check-peers-ns3: $(VENV)/installed ## the four cases of ns-3's tcp-validation.cc, there and here
+	$(VENV)/bin/python peers/validation.py $(NS3)
 
 bench-peers: $(VENV)/installed ## speed against ns-2 and ns-3, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
