@@ -32,7 +32,8 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-abc reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate \
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
-	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page clean
+	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
+	check-peers-ns3 clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -95,6 +96,10 @@ check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Lin
 # SEEDS="--only xcp --seeds 60" passes options on.
 check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as distributions: 80 min, goes on
 	$(VENV)/bin/python peers/seeds.py $(SEEDS)
+
+# NS3=FILE names ns-3.37's examples/tcp/tcp-validation.cc; without one nothing is run.
+check-peers-ns3: $(VENV)/installed ## the four cases of ns-3's tcp-validation.cc, there and here
+	$(VENV)/bin/python peers/validation.py $(NS3)
 
 # HTSIM=folder of github.com/Broadcom/csg-htsim: against htsim, too.
 bench-peers: $(VENV)/installed ## speed against ns-2, ns-3 and htsim, growth, memory, start-up

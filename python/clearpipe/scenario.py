@@ -637,6 +637,10 @@ class CodelQueue(Model):
     """Controlled delay: drops at the head while packets wait too long."""
 
     kind: Literal["codel"] = "codel"
+    ce_threshold: Time | None = None
+    """A capable packet that has waited longer than this is marked whatever else is decided; 0 is
+    off.
+    """
     ecn: bool | None = None
     """Are capable packets marked instead of dropped?"""
     interval: Time | None = None

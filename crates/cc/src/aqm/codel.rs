@@ -13,6 +13,9 @@
 //!   of the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has
 //!   it).
 //! - D2: MAXPACKET is the size of a full data packet.
+//! - D3: with `ce_threshold` every capable packet that has waited longer is marked besides,
+//!   whatever the rest decides: Linux's option of that name (4.1 and later), for DCTCP. RFC 8289
+//!   has no such thing.
 
 use units::{Rate, Span, Time, math};
 
@@ -28,17 +31,24 @@ params! {
         interval: Span = Span::from_millis(100) => (1e-5, 100.0);
         /// Are capable packets marked instead of dropped?
         ecn: bool = true;
+        /// A capable packet that has waited longer than this is marked whatever else is decided; 0
+        /// is off.
+        ce_threshold: Span = Span::ZERO => (0.0, 10.0);
     }
 }
 
-/// TARGET, INTERVAL and MAXPACKET.
+/// TARGET, INTERVAL and MAXPACKET, and the wait beyond which all capable packets are marked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
     pub target: Span,
     pub interval: Span,
     /// [bytes]
     pub max_packet: u64,
+    pub ce_threshold: Span,
 }
+
+/// A threshold that no wait is above.
+pub(crate) const NEVER: Span = Span(u64::MAX);
 
 impl Law {
     /// The control law: INTERVAL/sqrt(count) later.
@@ -156,8 +166,8 @@ pub(crate) fn at_head(
     let capable = ecn && packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable;
     let head = Head { now, sojourn: packet.queued_for, behind, capable, again };
     match control.decide(law, head) {
-        Act::Forward => Verdict::Forward,
-        Act::Mark => {
+        Act::Forward if !capable || head.sojourn <= law.ce_threshold => Verdict::Forward,
+        Act::Forward | Act::Mark => {
             *packet.ecn = Ecn::Ce;
             Verdict::Forward
         }
@@ -180,7 +190,12 @@ impl Router for CoDel {
 
     fn new(params: &CoDelParams, context: &RouterContext) -> CoDel {
         let (target, interval) = (params.target, params.interval);
-        let law = Law { target, interval, max_packet: u64::from(context.packet_bytes) };
+        let ce_threshold = match params.ce_threshold {
+            Span::ZERO => NEVER,
+            threshold => threshold,
+        };
+        let max_packet = u64::from(context.packet_bytes);
+        let law = Law { target, interval, max_packet, ce_threshold };
         CoDel { law, ecn: params.ecn, control: Control::default(), sojourn: Span::ZERO }
     }
 
@@ -227,7 +242,7 @@ mod tests {
     /// That of the defaults: the times below are those of RFC 8289's 5 and 100 ms.
     fn law() -> Law {
         let CoDelParams { target, interval, .. } = CoDelParams::default();
-        Law { target, interval, max_packet: 1000 }
+        Law { target, interval, max_packet: 1000, ce_threshold: NEVER }
     }
 
     fn head(now: u64, sojourn: u64) -> Head {
@@ -261,6 +276,25 @@ mod tests {
             }
         }
         assert_eq!(due.next(), None);
+    }
+
+    /// A step at 1 ms: a packet that has waited 1 ms goes out as it is, one that has waited longer
+    /// is marked, one that is not capable is not, and what CoDel would drop of those it still
+    /// drops.
+    #[test]
+    fn a_step_marks_what_has_waited_longer() {
+        let law = Law { ce_threshold: Span::from_millis(1), ..law() };
+        let mut control = Control::default();
+        let mut pass = |sojourn: u64, mut ecn: Ecn| {
+            let mut queued = crate::tests::passing(&mut ecn);
+            queued.queued_for = Span::from_micros(sojourn);
+            let verdict = at_head(&mut control, (&law, true), ms(0), queued, (9000, false));
+            assert_eq!(verdict, Verdict::Forward);
+            ecn
+        };
+        assert_eq!(pass(1000, Ecn::Ect0), Ecn::Ect0);
+        assert_eq!(pass(1001, Ecn::Ect0), Ecn::Ce);
+        assert_eq!(pass(1001, Ecn::NotCapable), Ecn::NotCapable);
     }
 
     /// With a mark nothing leaves the queue; the times are the same.

@@ -18,7 +18,7 @@
 
 use units::{Span, Time};
 
-use crate::aqm::codel::{Control, Law, at_head};
+use crate::aqm::codel::{Control, Law, NEVER, at_head};
 use crate::classes::{Order, Overflow, Place, Plan, Scheduler};
 use crate::roles::{Passing, Router, RouterContext, Variable, Verdict};
 
@@ -58,7 +58,12 @@ impl Router for FqCoDel {
     fn new(params: &FqCoDelParams, context: &RouterContext) -> FqCoDel {
         let (target, interval) = (params.target, params.interval);
         FqCoDel {
-            law: Law { target, interval, max_packet: u64::from(context.packet_bytes) },
+            law: Law {
+                target,
+                interval,
+                max_packet: u64::from(context.packet_bytes),
+                ce_threshold: NEVER,
+            },
             ecn: params.ecn,
             queues: params.flows,
             salt: context.stream.clone().bits(),
