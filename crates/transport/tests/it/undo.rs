@@ -125,8 +125,8 @@ fn f_rto_finds_a_real_loss() {
     }
 }
 
-/// Step 3a again: once a duplicate ACK has told of a loss, the late arrival of 5, which was not sent
-/// again yet, undoes nothing.
+/// Step 3a again: once a duplicate ACK has told of a loss, the late arrival of 5, which was not
+/// sent again yet, undoes nothing.
 #[test]
 fn a_duplicate_ack_ends_f_rto() {
     let mut tcp = timed_out(Some(Dsack));
