@@ -306,9 +306,9 @@ pub trait Sender: Sized {
     fn on_ack(&mut self, ack: &Ack<Self::Header>);
     /// Congestion was noticed.
     fn on_loss(&mut self, loss: &Loss);
-    /// What it last heard of as a loss by duplicate ACKs or the timer, and all such since, was none:
-    /// packets were late. `before` is its state before that. A sender that keeps a window goes back
-    /// to the one it had, if that is the larger; what it has learned since stays.
+    /// What it last heard of as a loss by duplicate ACKs or the timer, and all such since, was
+    /// none: packets were late. `before` is its state before that. A sender that keeps a window
+    /// goes back to the one it had, if that is the larger; what it has learned since stays.
     fn on_undo(&mut self, _before: &Self) {}
     /// When it wants [`Sender::on_timer`]; read again after every other call.
     fn next_timer(&self) -> Time {

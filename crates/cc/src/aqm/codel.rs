@@ -364,8 +364,8 @@ mod tests {
         assert_eq!(drops, 3);
     }
 
-    /// RFC 8289 section 4.3: with the defaults 5 ms are too long from the first INTERVAL on, less is
-    /// never.
+    /// RFC 8289 section 4.3: with the defaults 5 ms are too long from the first INTERVAL on, less
+    /// is never.
     #[test]
     fn the_target_is_5_ms() {
         for (sojourn_us, drops) in [(5000, true), (4999, false)] {

@@ -450,8 +450,8 @@ mod tests {
         }
     }
 
-    /// RFC 8033 section 4.2 and appendix A: it decays while both delays are zero. Appendix B lets it
-    /// decay below half of the reference, which its preset does not.
+    /// RFC 8033 section 4.2 and appendix A: it decays while both delays are zero. Appendix B lets
+    /// it decay below half of the reference, which its preset does not.
     #[test]
     fn a_delay_that_is_not_zero_does_not_decay() {
         let preset = PieParams::presets().iter().find(|p| p.name == "rfc8033-b").expect("it");

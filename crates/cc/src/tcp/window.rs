@@ -281,13 +281,15 @@ impl<A: Avoidance> Sender for Window<A> {
         };
     }
 
-    /// Window and ssthresh are at least what they were, as in Linux (`tcp_undo_cwnd_reduction`).
+    /// Window and ssthresh are what they were (RFC 9438, section 4.9.2; Linux's
+    /// `tcp_undo_cwnd_reduction`). If the window is the larger by now, all stays, as the RFC has
+    /// it; Linux would raise ssthresh all the same.
     fn on_undo(&mut self, before: &Window<A>) {
         if self.frame.cwnd < before.frame.cwnd {
             self.avoidance.undo(&before.avoidance);
             self.frame.cwnd = before.frame.cwnd;
+            self.frame.ssthresh = self.frame.ssthresh.max(before.frame.ssthresh);
         }
-        self.frame.ssthresh = self.frame.ssthresh.max(before.frame.ssthresh);
     }
 
     #[inline]

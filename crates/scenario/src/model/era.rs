@@ -78,7 +78,7 @@ impl Era {
                 "Linux 6.1's defaults: TCP_RTO_MIN (200 ms, also the minimum of four times the RTT's \
                  variation), TCP_TIMEOUT_INIT, TCP_RTO_MAX, TCP_INIT_CWND and TCP_DELACK_MIN of \
                  include/net/tcp.h; RACK-TLP and PRR for every protocol whose recovery is `sack`, \
-                 without undoing spurious reductions"
+                 without undoing spurious reductions (`transport.undo` does that)"
             }
         }
     }

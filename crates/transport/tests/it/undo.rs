@@ -1,5 +1,5 @@
-//! Undo of what was no loss, ACK by ACK, with numbers worked by hand from RFC 3522, RFC 3708 and RFC
-//! 5682, and from what Linux does where they leave it open.
+//! Undo of what was no loss, ACK by ACK, with numbers worked by hand from RFC 3522, RFC 3708 and
+//! RFC 5682, and from what Linux does where they leave it open.
 
 use cc::registry::Recovery;
 use cc::roles::LossKind;
@@ -45,8 +45,8 @@ fn warmed(undo: Option<Evidence>, total: Option<u64>) -> Outbound {
     tcp
 }
 
-/// Nothing comes back. At 300 ms, two SRTTs later, the probe sends 11; a second after that the timer
-/// runs out and 1 goes out again.
+/// Nothing comes back. At 300 ms, two SRTTs later, the probe sends 11; a second after that the
+/// timer runs out and 1 goes out again.
 fn timed_out(undo: Option<Evidence>) -> Outbound {
     let mut tcp = warmed(undo, None);
     assert_eq!((tcp.deadline(), tcp.on_timer(at(300))), (at(300), None));
@@ -125,6 +125,19 @@ fn f_rto_finds_a_real_loss() {
     }
 }
 
+/// Step 3a again: once a duplicate ACK has told of a loss, the late arrival of 5, which was not
+/// sent again yet, undoes nothing.
+#[test]
+fn a_duplicate_ack_ends_f_rto() {
+    let mut tcp = timed_out(Some(Dsack));
+    ack(&mut tcp, 1400, 2, &[], None);
+    assert_eq!(send(&mut tcp, 1400, 2), [12, 13]);
+    ack(&mut tcp, 1500, 2, &[(12, 13)], Some(1400));
+    assert_eq!(send(&mut tcp, 1500, 3), [2, 3]);
+    ack(&mut tcp, 1501, 2, &[(5, 6), (12, 13)], Some(100));
+    assert_eq!((tcp.undone(), tcp.take_undone()), (0, false));
+}
+
 /// A second ACK that moves the number over what was sent again alone tells nothing; without new
 /// data to send F-RTO gives up at the first.
 #[test]
@@ -173,6 +186,8 @@ fn a_timestamp_undoes_a_fast_retransmit() {
     assert!(tcp.take_undone() && !outcome.recovering);
     // 5 to 11 are out: three more to the window of ten.
     assert_eq!(send(&mut tcp, 210, 10), [12, 13, 14]);
+    // Proportional rate reduction is over: a larger window is filled at once.
+    assert_eq!(send(&mut tcp, 210, 20).len(), 10);
 }
 
 /// DSACK (RFC 3708): the retransmission has arrived too, be it told within the recovery, at its end
