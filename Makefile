@@ -29,7 +29,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 
 .PHONY: help demo test test-long fingerprints lint types bench bench-gate bench-accept bench-fluid \
 	check-peers check-peers-tcp check-peers-seeds bench-peers reproduce-quick reproduce-full \
-	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack \
+	reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate attack wide-area \
 	lab lab-site lab-test lab-docs \
 	docs docs-figures docs-links docs-lighthouse docs-reference gallery systems models notebook locks \
 	deps-peers deps-dev deps-linux linux linux-endings linux-kernels linux-full fuzz clean
@@ -127,6 +127,10 @@ ATTACK := $(DEV)/bin/clearpipe attack --seed 9743 --publish docs/evidence/attack
 STEADY := --fix flows --fix cross --fix loss --fix bunches --fix period \
 	--fix level-1 --fix level-2 --fix level-3 --fix level-4
 DEEP := --bound rate=20Mbps..50Mbps --bound rtt=10ms..100ms --bound buffer=1bdp..8bdp
+
+# Interrupted, it goes on: the runs are in target/wide-area.
+wide-area: $(DEV)/installed ## docs/evidence/wide-area.md and csig.md with their figures: minutes
+	$(DEV)/bin/python python/tools/wide_area.py
 
 attack: $(DEV)/installed ## the worst scenarios of controls, into docs/evidence/attack
 	for name in $(ATTACKED); do $(ATTACK) $$name >/dev/null || exit; done
