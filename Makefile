@@ -33,7 +33,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
-	check-peers-ns3 clean
+	check-peers-ns3 wide-area clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -141,6 +141,10 @@ ATTACK := $(DEV)/bin/clearpipe attack --seed 9743 --publish docs/evidence/attack
 STEADY := --fix flows --fix cross --fix loss --fix bunches --fix period \
 	--fix level-1 --fix level-2 --fix level-3 --fix level-4
 DEEP := --bound rate=20Mbps..50Mbps --bound rtt=10ms..100ms --bound buffer=1bdp..8bdp
+
+# Interrupted, it goes on: the runs are in target/wide-area.
+wide-area: $(DEV)/installed ## docs/evidence/wide-area.md and csig.md with their figures: minutes
+	$(DEV)/bin/python python/tools/wide_area.py
 
 attack: $(DEV)/installed ## the worst scenarios of controls, into docs/evidence/attack
 	for name in $(ATTACKED); do $(ATTACK) $$name >/dev/null || exit; done

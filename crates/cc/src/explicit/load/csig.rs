@@ -18,11 +18,11 @@
 //! for ABW/C and delay in turn (`queue_delay`).
 //!
 //! ```math
-//! abw = C - sent/t                      each interval t, of what the line has sent
-//! S <- min(S, bucket of abw/C)          the packet's tag at each switch; max(S, ...) for delays
-//! rho = (1 - abw/C + kappa_q*d/t)/gamma what the host makes of it; d where it asks for it
-//! bucket = floor(2^n*x)                 of x = abw/C in [0, 1), linear; read as its lower edge
-//! bucket = 1 + floor((2^n - 1)*ln(x/least)/ln(1/least))  exponential, from x = least on; 0 below
+//! A = C - sent/t             available bandwidth, each interval t, of what the line has sent
+//! S <- min(S, S_A)           the packet's tag at each switch, S_A its bucket of A/C; max for delays
+//! S_A = floor(2^n*x)         of x = A/C in [0, 1), linear buckets; each is read as its lower edge
+//! S_A = 1 + floor((2^n - 1)*ln(x/x_0)/ln(1/x_0))  exponential, from x_0 = `least` on; 0 below
+//! rho = (1 - A/C + kappa_q*d/t)/gamma  what the host makes of it; d where it asks for it
 //! ```
 //!
 //! Deviations:

@@ -222,7 +222,7 @@ fn mlcp_reads_its_code() {
     assert!(near(mlcp.cwnd(), 100.0875 + 1.8375));
     let before = mlcp.cwnd();
     tells(&mut mlcp, 0, share(2));
-    assert!(near(mlcp.cwnd(), before + before.powf(-1.5)));
+    assert!(near(mlcp.cwnd(), before + 1.0 / (before * math::sqrt(before))));
 }
 
 /// With all of the tag's bits an n-bit scheme is ideal: xi of the load itself, 0.765 306...
