@@ -216,10 +216,11 @@ def swing(result: cp.Result) -> float:
         base_rtts(result, "long"),
         *map(seconds, (router["delta"], router["d_t"])),
     )
+    each = float(resolved["protocols"]["host"]["additive"])
     mu = float(link_of(result)["rate_bps"]) / (8 * PACKET)
     above = 0.0
     for _ in range(50):  # N/(mu (T + x)) falls with x: it converges at once
-        added = flows["count"] / (mu * (rtt + d_t + above))
+        added = each * flows["count"] / (mu * (rtt + d_t + above))
         above = Loop(rtt, delta, added, d_t, router["eta"]).above
     t, x = link_series(result, "router_x")
     return float(x[t > WARMUP].std() / above)
