@@ -124,7 +124,7 @@ reproduce-readings: $(VENV)/installed ## verdicts under other starts, access lin
 # What takes seconds: theory, time series of a run or two, and a sweep.
 REPRODUCE_CI := vcp:sec3b-transition vcp:sec3d-scaling vcp:tab1 vcp:fig01 vcp:fig02 vcp:sec3e-mdfreeze \
 	vcp:fig10 vcp:fig11 vcp:fig12 vcp:thm1 vcp:thm2 vcp:thm3 vcp:thm4 vcp:eq14 vcp:fn5-rttprop \
-	vcp:sec4d-weights vcp:sec5-modelgap vcp:fig13 abc:thm1 abc:sec3-loop abc:foreign
+	vcp:sec4d-weights vcp:sec5-modelgap vcp:fig13 abc:sec1-range abc:thm1 abc:sec3-loop abc:foreign
 
 EVALUATED := reno cubic bbr bbr3 dctcp vcp xcp mlcp dpcp
 

@@ -46,8 +46,8 @@ def test_the_inventory_is_whole() -> None:
     assert len(of_five) == 116
     assert sum(len(figure.claims) for figure in of_five) == 346
     count = {name: len(data.paper(name).figures) for name in data.PAPERS}
-    assert count == {"xcp": 24, "ixcp": 26, "vcp": 30, "mlcp": 23, "dpcp": 13, "abc": 4}
-    assert sum(len(figure.claims) for figure in data.paper("abc").figures) == 7
+    assert count == {"xcp": 24, "ixcp": 26, "vcp": 30, "mlcp": 23, "dpcp": 13, "abc": 5}
+    assert sum(len(figure.claims) for figure in data.paper("abc").figures) == 8
 
 
 def test_ids_are_unique() -> None:
@@ -592,11 +592,11 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_the_list(tmp_path: Path) -> None:
     rows = json.loads(call("reproduce", "--json", cwd=tmp_path).stdout)
-    assert len(rows) == 116 + 4
+    assert len(rows) == 116 + 5
     states = {row["id"]: row["state"] for row in rows}
     assert states["vcp-fig03"] == "not run"
     assert json.loads(call("list", "figures", "--json", cwd=tmp_path).stdout) == rows
-    assert call("reproduce", cwd=tmp_path).stdout.splitlines()[-1].endswith(f"{346 + 7} claims")
+    assert call("reproduce", cwd=tmp_path).stdout.splitlines()[-1].endswith(f"{346 + 8} claims")
 
 
 def test_one_figure_end_to_end(tmp_path: Path) -> None:

@@ -12,7 +12,14 @@ import clearpipe as cp
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.draw import COLORS, MARKERS
 from clearpipe.reproduce.runs import Data, mean
-from clearpipe.reproduce.tools import base_rtts, claim_of, link_of, link_series, seconds
+from clearpipe.reproduce.tools import (
+    base_rtts,
+    claim_of,
+    flow_series,
+    link_of,
+    link_series,
+    seconds,
+)
 from clearpipe.theory.abc import Loop
 
 BASE_RTT = 0.1
@@ -155,6 +162,36 @@ def delay_by_trace(place: Any, data: Data) -> None:
     place.set_ylabel("95th percentile (ms)")
 
 
+# The range of a round trip.
+
+UP, DOWN = 10.0, 15.0
+"""When the capacity rises and falls [s]."""
+SLOW = 1e6
+"""What it falls to [b/s]."""
+
+
+def _window(data: Data) -> Callable[[float], float]:
+    """The sender's window at a time [packets]."""
+    ((t, w),) = flow_series(data.of()[0].result, "sender_w_abc").values()
+    return lambda at: float(w[np.searchsorted(t, at, side="right") - 1])
+
+
+def range_c1a(data: Data) -> float:
+    """The most that the window grows in a round trip after the capacity has risen: 100 ms and the
+    time that a packet took before."""
+    window = _window(data)
+    rtt = BASE_RTT + 8 * PACKET / 10e6
+    return max(window(at + rtt) / window(at) for at in np.arange(UP, UP + 1, 0.01))
+
+
+def range_c1b(data: Data) -> float:
+    """What is left of the window a round trip after the capacity has fallen: until all that was out
+    then has left."""
+    window = _window(data)
+    out = window(DOWN)
+    return window(DOWN + BASE_RTT + out * 8 * PACKET / SLOW) / out
+
+
 # Theorem 3.1.
 
 RATIOS = (0.67, 0.7, 1.0, 1.33, 4.0)
@@ -179,10 +216,11 @@ def swing(result: cp.Result) -> float:
         base_rtts(result, "long"),
         *map(seconds, (router["delta"], router["d_t"])),
     )
+    each = float(resolved["protocols"]["host"]["additive"])
     mu = float(link_of(result)["rate_bps"]) / (8 * PACKET)
     above = 0.0
     for _ in range(50):  # N/(mu (T + x)) falls with x: it converges at once
-        added = flows["count"] / (mu * (rtt + d_t + above))
+        added = each * flows["count"] / (mu * (rtt + d_t + above))
         above = Loop(rtt, delta, added, d_t, router["eta"]).above
     t, x = link_series(result, "router_x")
     return float(x[t > WARMUP].std() / above)
