@@ -842,6 +842,48 @@ fn whatever_is_registered_keeps_the_books() {
     check_all(Which::All, 1000);
 }
 
+/// Scenarios that failed, made smaller: number, and file.
+const FAILED: [(u64, &str); 1] = [
+    // The flow stops at 2.401 s, in a pause of its application, after its last packet is there. It
+    // was finished then or at the stop, by whether anybody looked.
+    (
+        23_274,
+        r#"
+schema = 1
+name = "stopped-in-a-pause"
+duration = "3s"
+[links.there]
+from = "n2"
+to = "n3"
+rate = "128kbps"
+owd = "37ms"
+[links.back]
+from = "n3"
+to = "n2"
+rate = "2059kbps"
+owd = "37ms"
+[flows.g0]
+protocol = "tfrc"
+path = ["back"]
+stop = "2401ms"
+rate = "248838bps"
+on = "uniform(0s, 932ms)"
+off = "uniform(0s, 168ms)"
+"#,
+    ),
+];
+
+#[test]
+fn what_failed_once_does_not_again() {
+    for (number, text) in FAILED {
+        let parsed = scenario::parse("failed.toml", text, &[]);
+        let scenario = parsed.unwrap_or_else(|error| panic!("{error}")).scenario;
+        let finish_s = run(&scenario, number).tables.flows[0].finish_s;
+        assert_eq!(finish_s, Some(2.401));
+        check(scenario, number, Which::All);
+    }
+}
+
 /// Of twelve lines with three tables two are needed, and a number above 5.
 #[test]
 fn what_fails_is_made_smaller() {
