@@ -173,8 +173,8 @@ proptest! {
     }
 }
 
-/// What was measured stays: one that is told its own parameters again goes on as if nothing had been
-/// said, with the same marks, labels and drops.
+/// What was measured stays: one that is told its own parameters again goes on as if nothing had
+/// been said, with the same marks, labels and drops.
 #[test]
 fn a_policy_told_the_same_again_goes_on() {
     let twice = routers(None, 10_000_000).into_iter().zip(routers(None, 10_000_000));

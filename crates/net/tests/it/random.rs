@@ -1,13 +1,14 @@
 //! Random scenarios: whatever a user may write, nothing panics, no packet is lost from the books,
 //! no line carries more than it can, and every finite transfer ends.
 //!
-//! Each test has two kinds of them: of eight protocols whose transfers end, which must then end, and
-//! of all that are registered.
+//! Each test has two kinds of them: of eight protocols whose transfers end, which must then end,
+//! and of all that are registered.
 //!
-//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 and 1,000 by default), `CLEARPIPE_RANDOM_FIRST` the
-//! first number, so that a failure can be run alone. With `CLEARPIPE_RANDOM_STATE`, a folder, an
-//! interrupted test of the same program goes on from where it was. What fails is made smaller line
-//! by line and printed as a file that fails in the same place.
+//! `CLEARPIPE_RANDOM_SCENARIOS` sets how many (2,000 and 1,000 by default),
+//! `CLEARPIPE_RANDOM_FIRST` the first number, so that a failure can be run alone. With
+//! `CLEARPIPE_RANDOM_STATE`, a folder, an interrupted test of the same program goes on from where
+//! it was. What fails is made smaller line by line and printed as a file that fails in the same
+//! place.
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -557,8 +558,8 @@ fn drawn(number: u64, which: Which) -> Option<Scenario> {
         Err(error) => panic!("{error}\n{text}"),
     };
     let mut scenario = parse(&text)?;
-    let island = Generator { stream: Stream::new(number, 0, "random islands"), which };
-    let island = { island }.island(&scenario);
+    let mut islands = Generator { stream: Stream::new(number, 0, "random islands"), which };
+    let island = islands.island(&scenario);
     if !island.is_empty() {
         scenario = parse(&(text + &island))?;
     }
