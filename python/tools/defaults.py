@@ -181,7 +181,9 @@ def plain(text: str) -> str:
     inner = re.sub(r"^(Some\()?\w+\((.*?)\)+$", r"\2", text)
     if "Span(" in text:
         return f"{int(re.sub(r'[^0-9]', '', text)) / 1e12:g} s"
-    return inner.strip('"')
+    return (
+        f"{float(inner):g}" if re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", inner) else inner.strip('"')
+    )
 
 
 def table(rows: list[dict[str, str]], have: dict[str, dict[str, Any]]) -> str:
