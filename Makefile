@@ -33,7 +33,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
-	check-peers-ns3 wide-area clean
+	check-peers-ns3 wide-area defaults clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -192,6 +192,10 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (600); needs the nightly compiler and
 			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=512 -timeout=5 -max_len=65536 \
 			-print_final_stats=1 || exit 1; \
 	done
+
+# DEFAULTS='--minutes 60 --report table.md' passes options on.
+defaults: ## which behaviour test notices each changed default: an hour, goes on from where it was
+	$(PYTHON) python/tools/defaults.py $(DEFAULTS)
 
 # MUTANTS='--set others --minutes 60' passes options on.
 mutants: ## mutation testing of the laws (cargo-mutants): hours, goes on from where it was

@@ -193,7 +193,8 @@ pub struct Annals {
     /// An arriving flow, or one whose ACKs are reports: the last instant at which something of it
     /// came to its end.
     pub quiet: Time,
-    /// Where ACKs are reports: the last instant at which a data packet did; else zero.
+    /// Where ACKs are reports: the last instant at which a data packet did, or when the flow was
+    /// stopped with more to send; else zero.
     pub last_data: Time,
     /// Are its ACKs reports ([`transport::Config::reports`])?
     pub reports: bool,
@@ -230,14 +231,15 @@ impl Source {
     }
 
     /// The flow starts, its application offers more, or it stops. `next` is when the application
-    /// offers more again, `stop` when it stops.
-    pub fn on_boundary(&mut self, now: Time, next: Time, stop: Time) {
+    /// offers more again, `stop` when it stops. Did it stop before all was sent?
+    pub fn on_boundary(&mut self, now: Time, next: Time, stop: Time) -> bool {
         self.started = true;
         self.boundary = next.min(stop);
-        if stop <= now {
-            self.boundary = Time::NEVER;
-            self.outbound.stop();
+        if stop > now {
+            return false;
         }
+        self.boundary = Time::NEVER;
+        self.outbound.stop()
     }
 
     /// Takes over from the flow that had this slot: its memory, and its pending event.

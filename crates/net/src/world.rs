@@ -405,7 +405,10 @@ impl World {
             let own = source.own_gap(self.data_bytes);
             let flow = (flow, source.group);
             let next = self.apps.offer(flow, now, own, &mut source.outbound);
-            source.on_boundary(now, next, self.annals[flow.0 as usize].stop);
+            let annals = &mut self.annals[flow.0 as usize];
+            if source.on_boundary(now, next, annals.stop) && annals.reports {
+                annals.last_data = annals.last_data.max(now);
+            }
         }
         source.on_timers(now);
         if source.outbound.finished() {

@@ -156,11 +156,14 @@ impl Outbound {
         self.limit == self.total
     }
 
-    /// No new data from now on; what is out is delivered, and that finishes the transfer.
-    pub fn stop(&mut self) {
+    /// No new data from now on; what is out is delivered, and that finishes the transfer. Is there
+    /// data that will now never be sent?
+    pub fn stop(&mut self) -> bool {
+        let cut = self.nxt < self.total;
         self.limit = self.limit.min(self.nxt);
         self.total = self.limit;
         self.end_reports();
+        cut
     }
 
     /// A segment has arrived or is lost, where ACKs are reports ([`Config::reports`]). The source

@@ -88,12 +88,19 @@ fn routers(tuning: Option<&[f64]>, capacity: u64) -> Vec<(&'static str, AnyRoute
 }
 
 /// One packet's arrival and its turn at the head.
-fn pass(router: &mut AnyRouter, now: Time, step: &Step, cell: &mut AnyCell, name: &str) {
+fn pass(
+    router: &mut AnyRouter,
+    now: Time,
+    step: &Step,
+    cell: &mut AnyCell,
+    name: &str,
+) -> (Vec<Verdict>, Ecn, u32) {
     let backlog = Backlog { packets: step.waits, bytes: u64::from(step.waits) * 1000 };
     let kind = if step.data { PacketKind::Data } else { PacketKind::Ack };
     let (mut ecn, mut label) = (step.ecn, step.label);
     let draws = router.draw(now, backlog);
     assert!(draws.is_none_or(|n| n < step.waits), "{name}: draws what is not there");
+    let mut verdicts = Vec::new();
     let mut ask = |head: bool, class: u32, router: &mut AnyRouter| {
         let mut place = Place {
             backlog,
@@ -116,6 +123,7 @@ fn pass(router: &mut AnyRouter, now: Time, step: &Step, cell: &mut AnyCell, name
                 &mut place,
             );
             assert_ne!(verdict, Verdict::DropBoth, "{name}");
+            verdicts.push(verdict);
             return class;
         }
         let class = router.classify(
@@ -131,6 +139,7 @@ fn pass(router: &mut AnyRouter, now: Time, step: &Step, cell: &mut AnyCell, name
         );
         let pair = place.drawn == Some(flow);
         assert!(verdict != Verdict::DropBoth || pair, "{name}: no pair of one flow");
+        verdicts.push(verdict);
         class
     };
     let class = ask(false, 0, router);
@@ -144,6 +153,7 @@ fn pass(router: &mut AnyRouter, now: Time, step: &Step, cell: &mut AnyCell, name
         assert_eq!(ecn, step.ecn, "{name}: a mark on what may not be marked");
     }
     router.probe(&mut |variable, value| assert!(value.is_finite(), "{name}: {variable} {value}"));
+    (verdicts, ecn, label.to_bits())
 }
 
 proptest! {
@@ -159,6 +169,59 @@ proptest! {
                 now = now + step.gap;
                 pass(&mut router, now, step, &mut cell, name);
             }
+        }
+    }
+}
+
+/// What was measured stays: one that is told its own parameters again goes on as if nothing had
+/// been said, with the same marks, labels and drops.
+#[test]
+fn a_policy_told_the_same_again_goes_on() {
+    let twice = routers(None, 10_000_000).into_iter().zip(routers(None, 10_000_000));
+    for ((name, mut told), (_, mut left)) in twice {
+        let params = AnyRouterParams::named(name).unwrap();
+        let context = RouterContext {
+            link: 0,
+            capacity: Rate(10_000_000),
+            limit: Limit::Packets(100),
+            packet_bytes: 1000,
+            stream: Stream::new(7, 7, "another"),
+            host: &clearpipe_cc::foreign::Nobody,
+        };
+        let mut now = Time::ZERO;
+        let mut cells = [AnyCell::Empty, AnyCell::Empty];
+        for n in 0..2_000_u32 {
+            let step = Step {
+                flow: n % 3,
+                size: 1000,
+                data: n % 7 > 0,
+                ecn: if n % 2 == 0 { Ecn::Ect0 } else { Ecn::NotCapable },
+                label: 1e5 * (n % 5) as f32,
+                group: n % 2,
+                // Idle at times, and up to 90 packets that have waited up to 90 ms.
+                waits: (n / 4) % 91,
+                gap: Span::from_micros(u64::from(500 + n % 11 * 100)),
+                queued_for: Span::from_millis(u64::from((n / 4) % 91)),
+                again: false,
+                fits: n % 50 > 0,
+            };
+            now = now + step.gap;
+            let [of_told, of_left] = &mut cells;
+            let one = |router: &mut AnyRouter, cell: &mut AnyCell| {
+                if router.next_timer() <= now {
+                    router.on_timer(now, Backlog { packets: step.waits, bytes: 0 });
+                }
+                let empty = Backlog::default();
+                let mut ecn = Ecn::NotCapable;
+                let (size, kind, queued_for) = (1000, PacketKind::Data, Span::ZERO);
+                let last = Passing { flow: 0, size, kind, queued_for, ecn: &mut ecn, header: None };
+                router.on_departure(now, last, empty);
+                pass(router, now, &step, cell, name)
+            };
+            let found = one(&mut told, of_told);
+            assert_eq!(found, one(&mut left, of_left), "{name}, step {n}");
+            assert!(told.retune(&params, &context));
+            assert_eq!(format!("{told:?}"), format!("{left:?}"), "{name}, step {n}");
         }
     }
 }
