@@ -538,9 +538,7 @@ def alg1_c3c(data: Data) -> dict[str, float]:
 def alg1_c3a(data: Data) -> dict[str, Reading]:
     """Flows whose windows are other than with 4096 flags: none with a flag for each flow, some
     with one flag less, which shows that flags decide them."""
-    windows = {
-        cell.scheme: flow_series(cell.result, "sender_cwnd") for cell in data.of("flags")
-    }
+    windows = {cell.scheme: flow_series(cell.result, "sender_cwnd") for cell in data.of("flags")}
     if len(windows) < 3:
         return {}
     many = windows["dpcp"]
