@@ -7,6 +7,7 @@ named by a metric `@name` gets a result and gives a number; one named by `draw` 
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 import tempfile
 import tomllib
@@ -572,7 +573,7 @@ def alg1_c3b(data: Data) -> dict[str, float]:
     links = tomllib.loads(cell.result.scenario_toml)["links"]
     size = 8 * _size(cell.result, "data")
     out = {}
-    for before, link in zip(LINKS, LINKS[1:], strict=False):
+    for before, link in itertools.pairwise(LINKS):
         sending = size / link_of(cell.result, link)["rate_bps"]
         ends = np.array(sorted(packet.t for flow in wire[link].values() for packet in flow))
         late = seen = 0
