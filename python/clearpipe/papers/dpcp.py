@@ -7,6 +7,7 @@ named by a metric `@name` gets a result and gives a number; one named by `draw` 
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 import tempfile
 import tomllib
@@ -25,9 +26,11 @@ from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     by_label,
     claim_of,
+    exact,
     flow_series,
     link_of,
     link_series,
+    seconds,
     windowed,
 )
 from clearpipe.theory import rounds, vcp
@@ -533,14 +536,24 @@ def alg1_c3c(data: Data) -> dict[str, float]:
     return out
 
 
-def alg1_c3a(data: Data) -> float | None:
-    """Flags per flow with which all windows are as with 4096 flags."""
-    cells = {cell.scheme: cell for cell in data.of("flags")}
-    if len(cells) < 2:
-        return None
-    few, many = (flow_series(cells[s].result, "sender_cwnd") for s in ("dpcp-flags", "dpcp"))
-    same = all(np.array_equal(few[name], many[name]) for name in many)
-    return 10 / len(many) if same else 4096 / len(many)
+def alg1_c3a(data: Data) -> dict[str, Reading]:
+    """Flows whose windows are other than with 4096 flags: none with a flag for each flow, some
+    with one flag less, which shows that flags decide them."""
+    windows = {cell.scheme: flow_series(cell.result, "sender_cwnd") for cell in data.of("flags")}
+    if len(windows) < 3:
+        return {}
+    many = windows["dpcp"]
+    out = {}
+    for scheme, name, least, most in (
+        ("dpcp-flags", "a flag for each flow", 0, 0),
+        ("dpcp-shared", "one flag less", 1, len(many)),
+    ):
+        other = sum(
+            not all(map(np.array_equal, windows[scheme][flow], many[flow])) for flow in many
+        )
+        label = f"{name}, of {len(many)} flows"
+        out[label] = Reading(label, exact(float(other)), least, most)
+    return out
 
 
 def _size(result: cp.Result, kind: str) -> float:
@@ -553,18 +566,40 @@ def _size(result: cp.Result, kind: str) -> float:
 
 
 def alg1_c3b(data: Data) -> dict[str, float]:
-    """Flows whose smallest RTT is longer than propagation and transmission: a packet and its ACK
-    over the bottleneck and, twice as fast, two access links each."""
+    """Packets that began to be sent later than they had come and the packet before them had been
+    sent, of flows that come from the link before."""
+    (cell,) = data.of("flags", "dpcp")
+    wire = _sent_over(cell.result.scenario_toml, cell.rep, LINKS)
+    links = tomllib.loads(cell.result.scenario_toml)["links"]
+    size = 8 * _size(cell.result, "data")
     out = {}
-    for cell in data.of("numbers"):
-        result = cell.result
-        sending = (
-            2 * 8 * (_size(result, "data") + _size(result, "ack")) / link_of(result)["rate_bps"]
-        )
-        times = zip(result.flows["min_rtt_s"], result.flows["base_rtt_s"], strict=True)
-        late = sum(float(rtt) > float(base) + sending + 1e-6 for rtt, base in times)
-        out[f"gap {cell.label}"] = float(late)
+    for before, link in itertools.pairwise(LINKS):
+        sending = size / link_of(cell.result, link)["rate_bps"]
+        ends = np.array(sorted(packet.t for flow in wire[link].values() for packet in flow))
+        late = seen = 0
+        for flow in wire[link].keys() & wire[before].keys():
+            # Nothing is lost, and links keep a flow's order; at the end some are under way.
+            pairs = list(zip(wire[before][flow], wire[link][flow], strict=False))
+            if any((first.seq, first.ack) != (then.seq, then.ack) for first, then in pairs):
+                return {}
+            end = np.array([then.t for _, then in pairs])
+            came = np.array([first.t for first, _ in pairs]) + seconds(links[before]["owd"])
+            place = np.searchsorted(ends, end)
+            idle = np.where(place > 0, ends[place - 1], 0.0)
+            late += int((end - sending > np.maximum(came, idle) + 1e-6).sum())
+            seen += len(pairs)
+        out[f"{link}, {seen} packets"] = float(late if seen else np.inf)
     return out
+
+
+@functools.cache
+def _sent_over(text: str, rep: int, links: tuple[str, ...]) -> dict[str, dict[int, list[Packet]]]:
+    """By link and flow, the packets of data of a run when they had been sent."""
+    with tempfile.TemporaryDirectory() as folder:
+        cp.run(text, rep=rep, out=folder, replace=True, capture=list(links), capture_headers=True)
+        return {
+            link: _data_packets((Path(folder) / f"{link}.pcapng").read_bytes()) for link in links
+        }
 
 
 # Section III-C: algorithm 2.

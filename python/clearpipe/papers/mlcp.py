@@ -751,11 +751,13 @@ def _period(mean: Any) -> Any:
 
 
 def sec3_2_2_tp_c1(data: Data) -> dict[str, float]:
-    """Samples whose t_p is not the table's of a T_c of the last two periods.
+    """Samples whose t_p is not the table's of a T_c of the last two periods, and values of the
+    table that no run had.
 
     t_p is renewed with its period and stays when T_c moves within it; a sample is of 100 ms.
     """
     out = {}
+    came = np.zeros(len(PERIODS), dtype=bool)
     for cell in data.of("mean"):
         t, t_p = link_series(cell.result, "router_t_p")
         _, t_c = link_series(cell.result, "router_t_c")
@@ -765,7 +767,8 @@ def sec3_2_2_tp_c1(data: Data) -> dict[str, float]:
             np.isclose(told[begin : n + 1], t_p[n]).any() for n, begin in enumerate(first.tolist())
         ]
         out[cell.label] = float(len(right) - sum(right))
-    return out
+        came |= np.isclose(PERIODS[:, None], t_p).any(axis=1)
+    return out | {"values that did not come": float((~came).sum())}
 
 
 def t_p_changes(result: cp.Result) -> float:
