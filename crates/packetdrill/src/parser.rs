@@ -190,7 +190,7 @@ impl Parser {
             _ => None,
         };
         match seconds {
-            Some(seconds) if (0.0..1e9).contains(&seconds) => {
+            Some(seconds) if (0.0..=1e6).contains(&seconds) => {
                 self.at += 1;
                 Ok((seconds * 1e6).round() as u64)
             }

@@ -20,6 +20,8 @@ use crate::settings::Settings;
 /// packetdrill's own defaults.
 const TOLERANCE_US: u64 = 4000;
 const TOLERANCE_PERCENT: f64 = 12.5;
+/// The last moment of a script [us].
+const LATEST_US: u64 = 1_000_000_000_000;
 /// tcpi_snd_ssthresh before the first loss.
 const INFINITE: f64 = 0x7fff_ffff_u32 as f64;
 
@@ -178,6 +180,10 @@ impl<'s> Runner<'s> {
             When::Any => (offset, offset),
         };
         let line = event.line;
+        if to > LATEST_US {
+            let message = format!("the event is later than {} s", LATEST_US / 1_000_000);
+            return Err(Verdict::Bad { line, message });
+        }
         if let Action::Expect(packet) = &event.action {
             self.expect(line, event.when, (from, to), packet)?;
         } else {

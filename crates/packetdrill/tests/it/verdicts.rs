@@ -171,6 +171,8 @@ fn what_is_not_modelled_never_passes() {
     }
     assert_eq!(connected("", ""), beyond(1, "nothing is expected beyond the handshake"));
     assert_eq!(connected(",TS val 1 ecr 0", ""), beyond(4, "timestamps (RFC 7323)"));
+    let late = Verdict::Bad { line: 9, message: "the event is later than 1000000 s".to_owned() };
+    assert_eq!(connected("", "+999999 close(4) = 0\n+2 close(4) = 0"), late);
     let none = "--mtu=1500\n0 close(3) = 0";
     assert_eq!(run(none, Path::new(".")), beyond(1, "the option --mtu"));
     let bad = Verdict::Bad { line: 1, message: "--era=now".to_owned() };
