@@ -48,19 +48,19 @@
 //!   full_bw_reached alone. UP, which alone reads it, begins by clearing it.
 //!
 //! Where Linux (Google's branch v3, 2023) departs from the draft, and so from this:
-//! - L1: growth of the rate is looked for at every ACK; only rounds without it are counted at their
+//! - growth of the rate is looked for at every ACK; only rounds without it are counted at their
 //!   starts.
-//! - L2: Drain begins with the signals of congestion cleared, compares with the BDP of max_bw, and
+//! - Drain begins with the signals of congestion cleared, compares with the BDP of max_bw, and
 //!   does not end by time.
-//! - L3: CRUISE begins by taking inflight_shortterm down to inflight_longterm.
-//! - L4: the phases of ProbeBW go by what was in flight before the ACK, and will be when the next
+//! - CRUISE begins by taking inflight_shortterm down to inflight_longterm.
+//! - the phases of ProbeBW go by what was in flight before the ACK, and will be when the next
 //!   packet leaves.
-//! - L5: a recovery saves the bounds once, when it begins; undoing it restores them and the window,
+//! - a recovery saves the bounds once, when it begins; undoing it restores them and the window,
 //!   and leaves the state as it is. (The draft saves them in each round with losses, and once more
 //!   after a probe that losses ended, so that a second loss forgets what the first one ended.)
-//! - L6: a timeout forgets the plateau and, outside of probes, makes the window from before it
+//! - a timeout forgets the plateau and, outside of probes, makes the window from before it
 //!   inflight_shortterm if there is none; a tail that TLP repaired counts as one packet lost.
-//! - L7: ACKs of a flow that the application limits may leave the model as it is.
+//! - ACKs of a flow that the application limits may leave the model as it is.
 
 mod bounds;
 mod drain;
