@@ -18,7 +18,7 @@ mod world;
 
 use capture::{RecordError, Recorded, Recorder};
 use results::{Series, Tables};
-use scenario::{Parts, Scenario};
+use scenario::{App, Parts, Scenario};
 use units::Time;
 
 pub use crate::link::ports::{Entering, Passed, Ports};
@@ -49,7 +49,20 @@ pub fn own_parts() -> Parts {
 
 /// The versions of all that a run of the scenario uses.
 pub fn parts(scenario: &Scenario) -> Parts {
-    scenario::parts(scenario).into_iter().chain(own_parts()).collect()
+    let proxied = offers_before_proxy(scenario).then(|| ("offers before a proxy", "2"));
+    let proxied = proxied.map(|(name, version)| (name.to_owned(), version.to_owned()));
+    scenario::parts(scenario).into_iter().chain(own_parts()).chain(proxied).collect()
+}
+
+/// Does an application that offers packets at a rate stand before a proxy whose buffer has no
+/// limit? Version 1 let it send without its rate.
+fn offers_before_proxy(scenario: &Scenario) -> bool {
+    scenario.groups.iter().any(|group| match group.app {
+        App::Relay { of, buffer: None } => {
+            !matches!(scenario.groups[of].app, App::Greedy | App::Relay { .. })
+        }
+        _ => false,
+    })
 }
 
 /// A run has fewer flows alive at once, and fewer links, than this.
