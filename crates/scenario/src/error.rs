@@ -120,7 +120,7 @@ fn hint(name: &str, allowed: &[String]) -> String {
     if let Some(near) = nearest(name, allowed) {
         text += &format!("; did you mean \"{near}\"?");
     }
-    let shown: Vec<&str> = allowed.iter().take(60).map(String::as_str).collect();
+    let shown: Vec<&str> = allowed.iter().take(100).map(String::as_str).collect();
     let more = if allowed.len() > shown.len() { ", ..." } else { "" };
     let list = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
     text + &format!(" (allowed: {list}{more})")
