@@ -49,7 +49,7 @@ pub fn own_parts() -> Parts {
 
 /// The versions of all that a run of the scenario uses.
 pub fn parts(scenario: &Scenario) -> Parts {
-    let proxied = offers_before_proxy(scenario).then(|| ("offers before a proxy", "2"));
+    let proxied = offers_before_proxy(scenario).then_some(("offers before a proxy", "2"));
     let proxied = proxied.map(|(name, version)| (name.to_owned(), version.to_owned()));
     scenario::parts(scenario).into_iter().chain(own_parts()).chain(proxied).collect()
 }
