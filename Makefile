@@ -36,7 +36,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	check-peers-ns3 wide-area defaults clean
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
 
 demo: $(VENV)/installed ## set up .venv and run the demonstration
 	$(VENV)/bin/clearpipe demo
@@ -89,7 +89,6 @@ bench-fluid: ## speed and memory of the fluid engine: 10^5 flows over 10^3 links
 check-peers: $(VENV)/installed ## truth: the same cases in ns-2 and here
 	$(VENV)/bin/python peers/check.py
 
-# BENCH='--only scale= --pairs 3' passes options on.
 check-peers-tcp: $(VENV)/installed ## congestion controls against ns-2's TCP-Linux
 	$(VENV)/bin/python peers/tcp.py
 
@@ -102,6 +101,7 @@ check-peers-ns3: $(VENV)/installed ## the four cases of ns-3's tcp-validation.cc
 	$(VENV)/bin/python peers/validation.py $(NS3)
 
 # HTSIM=folder of github.com/Broadcom/csg-htsim: against htsim, too.
+# BENCH='--only scale= --pairs 3' passes options on.
 bench-peers: $(VENV)/installed ## speed against ns-2, ns-3 and htsim, growth, memory, start-up
 	$(VENV)/bin/python peers/bench.py $(BENCH)
 

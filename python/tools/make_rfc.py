@@ -67,8 +67,8 @@ table. `make rfc RUN=1` runs all {tests} tests before it writes the pages.
 |---|---|---|---|---|---|---|
 {rows}
 
-These statements of a *MUST* or *SHOULD* do not hold. To mend them changes results, so that is for
-a next version of the model:
+These statements with a *MUST* or *SHOULD* do not hold. Mending them changes results, so it waits
+for the model's next version:
 
 {differing}
 

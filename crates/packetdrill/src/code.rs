@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::lexer::shortened;
+
 /// Why a statement does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Broken {
@@ -147,7 +149,12 @@ struct Reader<'t> {
     text: &'t str,
     pieces: Vec<Piece>,
     at: usize,
+    /// Parentheses and signs that what is read now stands in.
+    depth: usize,
 }
+
+/// Deeper is not read: the evaluator calls itself.
+const DEEPEST: usize = 50;
 
 impl<'t> Reader<'t> {
     /// The pieces of a statement, up to the first that is none.
@@ -177,13 +184,13 @@ impl<'t> Reader<'t> {
             } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
                 (Piece::Sign((*sign).to_owned()), sign.len())
             } else {
-                unread = Some(format!("`{text}` is beyond what is evaluated here"));
+                unread = Some(beyond(text));
                 break;
             };
             pieces.push(piece);
             rest = rest[length..].trim_start();
         }
-        (Reader { text, pieces, at: 0 }, unread)
+        (Reader { text, pieces, at: 0, depth: 0 }, unread)
     }
 
     fn peek(&self) -> Option<&Piece> {
@@ -195,7 +202,7 @@ impl<'t> Reader<'t> {
     }
 
     fn unread(&self) -> Broken {
-        Broken::Unknown(format!("`{}` is beyond what is evaluated here", self.text))
+        Broken::Unknown(beyond(self.text))
     }
 
     fn sign(&mut self, sign: &str) -> bool {
@@ -210,13 +217,25 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// An expression; `asked` gets the names that it asks for, with their values.
-    fn whole(
+    /// What `read` reads, one deeper.
+    fn inner(
         &mut self,
+        read: fn(&mut Self, &Code, Known<'_>, &mut Vec<String>) -> Answer,
         code: &Code,
         known: Known<'_>,
         asked: &mut Vec<String>,
-    ) -> Result<f64, Broken> {
+    ) -> Answer {
+        if self.depth == DEEPEST {
+            return Err(self.unread());
+        }
+        self.depth += 1;
+        let value = read(self, code, known, asked)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    /// An expression; `asked` gets the names that it asks for, with their values.
+    fn whole(&mut self, code: &Code, known: Known<'_>, asked: &mut Vec<String>) -> Answer {
         let mut either = self.all(code, known, asked)?;
         while self.name("or") {
             let other = self.all(code, known, asked)?;
@@ -236,7 +255,7 @@ impl<'t> Reader<'t> {
 
     fn not(&mut self, code: &Code, known: Known<'_>, asked: &mut Vec<String>) -> Answer {
         if self.name("not") {
-            return Ok(truth(self.not(code, known, asked)? == 0.0));
+            return Ok(truth(self.inner(Reader::not, code, known, asked)? == 0.0));
         }
         let mut left = self.binary(0, code, known, asked)?;
         let mut holds = None;
@@ -285,10 +304,10 @@ impl<'t> Reader<'t> {
 
     fn single(&mut self, code: &Code, known: Known<'_>, asked: &mut Vec<String>) -> Answer {
         if self.sign("-") {
-            return Ok(-self.single(code, known, asked)?);
+            return Ok(-self.inner(Reader::single, code, known, asked)?);
         }
         if self.sign("(") {
-            let value = self.whole(code, known, asked)?;
+            let value = self.inner(Reader::whole, code, known, asked)?;
             return if self.sign(")") { Ok(value) } else { Err(self.unread()) };
         }
         let piece = self.peek().cloned();
@@ -299,7 +318,7 @@ impl<'t> Reader<'t> {
                 Ok(truth(name == "True"))
             }
             Some(Piece::Name(name)) if name == "abs" && self.sign("(") => {
-                let value = self.whole(code, known, asked)?;
+                let value = self.inner(Reader::whole, code, known, asked)?;
                 if self.sign(")") { Ok(value.abs()) } else { Err(self.unread()) }
             }
             Some(Piece::Name(name)) => {
@@ -317,6 +336,10 @@ impl<'t> Reader<'t> {
 }
 
 type Answer = Result<f64, Broken>;
+
+fn beyond(text: &str) -> String {
+    format!("`{}` is beyond what is evaluated here", shortened(text))
+}
 
 fn truth(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
@@ -392,6 +415,20 @@ mod tests {
         for text in ["import os", "os.system('true')", "a.b = 1", "assert [1]", "for", "x = $"] {
             let done = Code::default().run(text, &known);
             assert!(matches!(done, Err((0, Broken::Unknown(_)))), "{text}: {done:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_however_deep() {
+        let nested = |begin: &str, end: &str, deep| {
+            let text = format!("assert {}1{}", begin.repeat(deep), end.repeat(deep));
+            Code::default().run(&text, &known)
+        };
+        for (begin, end) in [("(", ")"), ("-", ""), ("not ", ""), ("abs(", ")"), ("-(", ")")] {
+            assert_eq!(nested(begin, end, 20), Ok(()), "{begin}");
+            let done = nested(begin, end, 100_000);
+            let Err((0, Broken::Unknown(reason))) = done else { panic!("{begin}: {done:?}") };
+            assert!(reason.len() < 150, "{reason}");
         }
     }
 }

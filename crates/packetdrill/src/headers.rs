@@ -20,6 +20,9 @@ pub(crate) fn changed(
     fields: &[(String, f64)],
 ) -> Result<AnyHeader, String> {
     let mut all = fields_of(&header);
+    if all.is_empty() {
+        return Err(format!("the header `{name}` with a protocol that has none"));
+    }
     for (field, value) in fields {
         match all.iter_mut().find(|(own, _)| own == field) {
             Some((_, own)) => *own = *value,

@@ -603,7 +603,7 @@ impl Connection {
         let una = self.outbound.una();
         // RFC 9293 section 3.10.7.4: not from an ACK that is older than what is known.
         if let Some(window) = packet.window.filter(|_| cumulative >= una) {
-            self.edge = ack + (window << self.agreed.scale.min(14));
+            self.edge = ack.saturating_add(window << self.agreed.scale.min(14));
         }
         // RFC 5681 section 2: a duplicate ACK carries nothing and leaves the window as it was.
         let news = carries || self.edge != before;

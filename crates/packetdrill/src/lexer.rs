@@ -29,15 +29,23 @@ impl Token {
     /// As it is shown in an error.
     pub(crate) fn told(&self) -> String {
         match self {
-            Token::Word(text) | Token::Real(text) => format!("`{text}`"),
+            Token::Word(text) | Token::Real(text) => format!("`{}`", shortened(text)),
             Token::Number(number) => format!("`{number}`"),
-            Token::Text(text) => format!("\"{text}\""),
+            Token::Text(text) => format!("\"{}\"", shortened(text)),
             Token::Shell(_) => "a command".to_owned(),
             Token::Code(_) => "code".to_owned(),
-            Token::Option(name) => format!("`--{name}`"),
+            Token::Option(name) => format!("`--{}`", shortened(name)),
             Token::Ellipsis => "`...`".to_owned(),
-            Token::Sign(sign) => format!("`{sign}`"),
+            Token::Sign(sign) => format!("`{}`", sign.escape_debug()),
         }
+    }
+}
+
+/// The beginning of a text, for messages.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(100) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! `clearpipe-packetdrill FOLDER...`: runs the scripts in folders and prints what came of them.
+//! `clearpipe-packetdrill FOLDER...`: runs the scripts in folders, or single ones, and prints what
+//! came of them.
 //!
 //! With `--page FILE --why FILE --source TEXT` it writes the table into a page as well, between its
 //! two marks, with the reasons of a TOML file and the name of the scripts' source.
@@ -9,7 +10,8 @@ use std::process::ExitCode;
 use clearpipe_packetdrill::Verdict;
 use clearpipe_packetdrill::table::{markdown, reasons, run_file, scripts, sums};
 
-const USAGE: &str = "usage: clearpipe-packetdrill FOLDER... [--page FILE --why FILE --source TEXT]";
+const USAGE: &str =
+    "usage: clearpipe-packetdrill FOLDER|FILE... [--page FILE --why FILE --source TEXT]";
 /// What is between them is written here.
 const MARKS: [&str; 2] = ["<!-- packetdrill: begin -->\n", "<!-- packetdrill: end -->"];
 
@@ -46,7 +48,8 @@ fn verdicts(folders: &[PathBuf]) -> Result<Vec<(String, Verdict)>, String> {
     for folder in folders {
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
         // Of several folders the name of each goes before its scripts'.
-        let root = if folders.len() > 1 { folder.parent().unwrap_or(folder) } else { folder };
+        let alone = folders.len() == 1 && folder.is_dir();
+        let root = if alone { folder } else { folder.parent().unwrap_or(folder) };
         for path in scripts(folder).map_err(told)? {
             let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
             let verdict =
@@ -94,6 +97,10 @@ fn run() -> Result<bool, String> {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().skip(1).any(|word| word == "--help" || word == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     match run() {
         Ok(bad) => ExitCode::from(u8::from(bad)),
         Err(message) => {

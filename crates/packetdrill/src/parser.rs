@@ -10,7 +10,7 @@ use crate::script::{
 /// # Errors
 /// What is wrong with it and in which line, or what it is about that is not modelled.
 pub fn parse(text: &str) -> Result<Script, Fault> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, lists: 0 };
     let options = parser.options()?;
     if let Some((name, _)) = options.iter().find(|(name, _)| !KNOWN.contains(&name.as_str())) {
         return Err(Fault::beyond(1, format!("the option --{name}")));
@@ -38,7 +38,12 @@ pub fn parse(text: &str) -> Result<Script, Fault> {
 struct Parser {
     tokens: Vec<Placed>,
     at: usize,
+    /// Lists that the argument read now stands in.
+    lists: usize,
 }
+
+/// Deeper is not read: the parser calls itself.
+const DEEPEST: usize = 50;
 
 /// Options; those of addresses mean nothing here, and `era` is none of packetdrill's.
 const KNOWN: [&str; 9] = [
@@ -220,7 +225,11 @@ impl Parser {
             packet.ack = Some(self.number("an acknowledgement number")?);
         }
         if self.word("win") {
-            packet.window = Some(self.number("a window")?);
+            let line = self.line();
+            packet.window = match self.number("a window")? {
+                window @ 0..=0xffff => Some(window),
+                _ => return Err(Fault::syntax(line, "a window is at most 65535")),
+            };
         }
         if self.word("urg") {
             return Err(Fault::beyond(self.line(), "urgent data"));
@@ -318,7 +327,10 @@ impl Parser {
         self.at += 1;
         Ok(match word.as_str() {
             "nop" | "eol" => None,
-            "mss" => Some(TcpOption::Mss(self.number("a segment size")?)),
+            "mss" => match self.number("a segment size")? {
+                0 => return Err(Fault::syntax(line, "a segment size is at least 1")),
+                mss => Some(TcpOption::Mss(mss)),
+            },
             "sackOK" => Some(TcpOption::SackOk),
             "wscale" => Some(TcpOption::Scale(self.number("a shift")?)),
             "TS" => {
@@ -434,7 +446,15 @@ impl Parser {
                 }
                 Argument::Word(word)
             }
-            Token::Sign('[') => Argument::List(self.arguments(']')?),
+            Token::Sign('[') => {
+                if self.lists == DEEPEST {
+                    return self.wrong("fewer lists in lists");
+                }
+                self.lists += 1;
+                let list = self.arguments(']')?;
+                self.lists -= 1;
+                Argument::List(list)
+            }
             Token::Sign('{') => {
                 let mut depth = 1;
                 while depth > 0 {

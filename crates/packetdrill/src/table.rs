@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::run::{Verdict, run};
 
-/// The scripts in a folder and all folders in it, in the order of their paths.
+/// The scripts in a folder and all folders in it, in the order of their paths; of a file, itself.
 ///
 /// # Errors
-/// A folder that cannot be read.
+/// A folder that cannot be read, or has no script.
 pub fn scripts(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if folder.is_file() {
+        return Ok(vec![folder.to_path_buf()]);
+    }
     let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(next) = open.pop() {
         for entry in std::fs::read_dir(&next)? {
@@ -18,10 +21,13 @@ pub fn scripts(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
             // Not through links: they may lead back.
             if path.is_dir() && !path.is_symlink() {
                 open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "pkt") {
+            } else if path.is_file() && path.extension().is_some_and(|end| end == "pkt") {
                 found.push(path);
             }
         }
+    }
+    if found.is_empty() {
+        return Err(std::io::Error::other("there is no .pkt file in it"));
     }
     found.sort();
     Ok(found)
@@ -32,7 +38,9 @@ pub fn scripts(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// # Errors
 /// A file that cannot be read.
 pub fn run_file(path: &Path) -> std::io::Result<Verdict> {
-    let text = std::fs::read_to_string(path)?;
+    let Ok(text) = String::from_utf8(std::fs::read(path)?) else {
+        return Ok(Verdict::Bad { line: 1, message: "the file is not UTF-8 text".to_owned() });
+    };
     Ok(run(&text, path.parent().unwrap_or(Path::new("."))))
 }
 

@@ -104,6 +104,8 @@ fn a_bad_script_has_one_clear_error() {
         ("+0 > . 1:3(1) ack 1", 1, "1:3 are not 1 bytes"),
         ("+0 > X. 1:1(0)", 1, "expected TCP flags, of which `X` is none, got `X`"),
         ("+0 < . 1:1(0) win -4", 1, "expected a window, got `-4`"),
+        ("+0 < . 1:1(0) win 65536", 1, "a window is at most 65535"),
+        ("+0 < S 0:0(0) <mss 0>", 1, "a segment size is at least 1"),
         ("+0 < . 1:1(0) <sack 5:4>", 1, "5:4 is no block"),
         ("+0 < . 1:1(0) <code 4>", 1, "the two ECN bits are 0 to 3"),
         ("+0 < . 1:1(0) <TS val 1>", 1, "expected `ecr`, got `>`"),
@@ -122,6 +124,14 @@ fn a_bad_script_has_one_clear_error() {
         let told = told.replace("```", "`` ` ``");
         assert_eq!((at, told.as_str()), (line, message), "{text}");
     }
+    let deep = format!("+0 close({}", "[".repeat(100_000));
+    assert_eq!(
+        parse(&deep).unwrap_err(),
+        Fault::syntax(1, "expected fewer lists in lists, got `[`")
+    );
+    let long = parse(&"a".repeat(100_000)).unwrap_err();
+    let message = format!("expected a time in seconds, got `{}...`", "a".repeat(100));
+    assert_eq!(long, Fault::syntax(1, message));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clearpipe_packetdrill::table::{run_file, scripts};
 use clearpipe_packetdrill::{Verdict, run};
 
 /// A passive connection with a segment size of 1000 bytes and an RTT of 100 ms, then `rest`; the
@@ -181,4 +182,24 @@ fn what_is_not_modelled_never_passes() {
               +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9 <mss 9>\n+0 > S. 0:0(0) ack 1 <...>\n\
               +0 < . 1:1(0) ack 1 win 9\n";
     assert_eq!(run(cc, Path::new(".")), beyond(6, "the congestion control nope"));
+}
+
+#[test]
+fn a_folder_has_scripts_and_a_bad_file_leaves_the_others() {
+    let folder = std::env::temp_dir().join(format!("packetdrill {}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let told = scripts(&folder).unwrap_err().to_string();
+    std::fs::write(folder.join("b c.pkt"), [0xff, 0xfe]).unwrap();
+    std::fs::write(folder.join("a.pkt"), "`true`\n0 close(3)").unwrap();
+    std::fs::write(folder.join("notes.txt"), "").unwrap();
+    let found = scripts(&folder).unwrap();
+    let verdicts: Vec<Verdict> = found.iter().map(|path| run_file(path).unwrap()).collect();
+    let own = scripts(&folder.join("a.pkt"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(told, "there is no .pkt file in it");
+    assert_eq!(found, ["a.pkt", "b c.pkt"].map(|name| folder.join(name)));
+    assert!(matches!(verdicts[0], Verdict::Bad { line: 2, .. }), "{:?}", verdicts[0]);
+    let bad = Verdict::Bad { line: 1, message: "the file is not UTF-8 text".to_owned() };
+    assert_eq!(verdicts[1], bad);
+    assert_eq!(own.unwrap(), [folder.join("a.pkt")]);
 }
