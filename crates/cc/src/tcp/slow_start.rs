@@ -89,12 +89,13 @@ impl SlowStart {
         }
     }
 
-    /// May the window grow at an ACK that did not find it full?
+    /// May the window grow at an ACK that did not find it full? It takes a copy of the ACK, so that
+    /// those who do not ask need none in memory.
     #[cold]
     #[inline(never)]
-    pub fn grows_unused(&mut self, ack: &Ack<()>, frame: &Frame) -> bool {
+    pub fn grows_unused(&mut self, ack: Ack<()>, frame: &Frame) -> bool {
         match self {
-            SlowStart::Linux(linux) if frame.cwnd < frame.ssthresh => linux.is_used(ack, frame),
+            SlowStart::Linux(linux) if frame.cwnd < frame.ssthresh => linux.is_used(&ack, frame),
             _ => false,
         }
     }
@@ -383,7 +384,7 @@ mod tests {
                 frame.una += u64::from(acked);
                 let ack = Ack { in_flight: (out - frame.una) as u32, ..ack(acked) };
                 let used = f64::from(ack.in_flight + acked) + 1.0 > frame.cwnd;
-                if used || slow_start.grows_unused(&ack, &frame) {
+                if used || slow_start.grows_unused(ack, &frame) {
                     slow_start.on_ack(&ack, &mut frame);
                 }
                 assert_eq!(frame.cwnd, window, "{out}");

@@ -255,7 +255,7 @@ impl<A: Avoidance> Sender for Window<A> {
         if ack.acked == 0 || ack.recovering || ack.ece {
             return;
         }
-        if !self.is_used(ack) && !self.slow_start.grows_unused(ack, &self.frame) {
+        if !self.is_used(ack) && !self.slow_start.grows_unused(*ack, &self.frame) {
             self.avoidance.unused(ack);
             return;
         }
