@@ -74,6 +74,8 @@ def test_a_blob_is_what_git_calls_it(tmp_path: Path) -> None:
 
 def test_files_of_another_content_are_refused(tmp_path: Path) -> None:
     traces = Traces("somewhere", {"a.up": "ce013625030ba8dba906f756967f9e9ca394464a", "b.up": "0"})
+    with pytest.raises(ConfigError, match=r"nowhere: there is no such folder"):
+        traces.found(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match=r"has none of a\.up, b\.up"):
         traces.found(tmp_path)
     (tmp_path / "a.up").write_bytes(b"hello\n")

@@ -29,8 +29,10 @@ class Traces:
         return f"needs recorded traces, --traces FOLDER; they are in {self.source}"
 
     def found(self, folder: Path) -> dict[str, Path]:
-        """Those that the folder has. Raises ConfigError for none, and for a file of such a name
-        whose content is another one."""
+        """Those that the folder has. Raises ConfigError where there is no folder, for none, and for
+        a file of such a name whose content is another one."""
+        if not folder.is_dir():
+            raise ConfigError(f"--traces {folder}: there is no such folder", key="traces")
         found = {name: folder / name for name in self.blobs if (folder / name).is_file()}
         if not found:
             names = ", ".join(self.blobs)
