@@ -505,8 +505,8 @@ pub trait Router: Sized {
     /// that carries nothing for a while does not change its capacity.
     fn on_capacity(&mut self, _now: Time, _capacity: Rate) {}
     /// How often it is to hear, where the capacity is a trace's, of the mean since the last time;
-    /// asked once, when the link is made. The shortest time of a link's routers holds for all of
-    /// them, 100 ms where none has one.
+    /// asked when the link is made and when it is retuned. The shortest time of a link's routers
+    /// holds for all of them, 100 ms where none has one.
     fn capacity_every(&self) -> Option<Span> {
         None
     }

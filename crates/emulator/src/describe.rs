@@ -4,7 +4,7 @@ use cc::foreign::Nobody;
 use cc::params::Value;
 use cc::registry::{AnySenderParams, Recovery};
 use cc::roles::{EcnUse, Limit, SenderContext};
-use scenario::{AccEcn, App, Every, Group, Of, Protocol, Scenario, Series};
+use scenario::{AccEcn, App, Every, Group, Of, Protocol, Scenario, Series, Undo};
 use serde::Serialize;
 use units::random::Stream;
 
@@ -306,6 +306,9 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.transport.accecn != AccEcn::Off {
         no("transport.accecn".to_owned(), "a kernel has its own, or none");
     }
+    if scenario.transport.undo != Undo::Off {
+        no("transport.undo".to_owned(), "a kernel undoes reductions by its own rules");
+    }
     for group in &scenario.groups {
         unsupported_of(scenario, group, &mut no);
     }
@@ -389,6 +392,13 @@ mod tests {
         let about = described("[flows.a]\nprotocol = { kind = \"python\", code = \"a.py:A\" }\n");
         let told = "prototypes are simulated only";
         assert_eq!(about.unsupported, [("flows.a.protocol".to_owned(), told.to_owned())]);
+    }
+
+    #[test]
+    fn a_kernel_undoes_by_its_own_rules() {
+        let about = described("[flows.a]\nprotocol = \"cubic\"\n[transport]\nundo = \"dsack\"\n");
+        let told = "a kernel undoes reductions by its own rules";
+        assert_eq!(about.unsupported, [("transport.undo".to_owned(), told.to_owned())]);
     }
 
     #[test]

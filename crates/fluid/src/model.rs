@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cc::classes::Service;
 use cc::registry::AnyRouterParams;
 use scenario::{
-    Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, VcpForm, XcpForm,
+    Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, Undo, VcpForm, XcpForm,
 };
 use units::random::Stream;
 
@@ -247,6 +247,9 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     }
     if scenario.transport.delayed_ack.is_some() {
         return refuse("transport.delayed_ack".into(), "delayed ACKs have no fluid form");
+    }
+    if scenario.transport.undo != Undo::Off {
+        return refuse("transport.undo".into(), "undoing reductions has no fluid form");
     }
     if scenario.probe.every == Every::Change && !scenario.probe.series.is_empty() {
         return refuse("probe.every".into(), "everything changes all the time; give a time");

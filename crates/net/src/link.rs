@@ -114,15 +114,15 @@ impl Link {
     /// The same link with a line that does more than serve.
     pub fn with_line(self, line: Option<Line>) -> Link {
         let mut link = Link { line: line.map(Box::new), ..self };
-        link.set_notices();
+        link.set_notices(Time::ZERO);
         Link { plain: link.could_be_plain(), ..link }
     }
 
-    /// The line tells of a trace as often as its routers ask for.
-    fn set_notices(&mut self) {
+    /// The line tells of a trace as often as its routers ask for, from `now` on.
+    pub fn set_notices(&mut self, now: Time) {
         let asked = self.routers.iter().filter_map(AnyRouter::capacity_every).min();
         if let (Some(line), Some(every)) = (&mut self.line, asked) {
-            line.notices.every(every);
+            line.notices.every(every, now);
         }
     }
 

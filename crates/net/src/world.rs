@@ -367,6 +367,10 @@ impl World {
     fn on_router_event(&mut self, now: Time, link: u32, due: Due) {
         self.settle(now, link);
         let l = &mut self.links[link as usize];
+        // A branch may have moved the notice that this event was for.
+        if matches!(due, Due::Capacity) && l.next_notice() > now {
+            return;
+        }
         let next = match due {
             Due::Capacity => l.on_capacity(now),
             _ => {

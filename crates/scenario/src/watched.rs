@@ -36,9 +36,9 @@ pub fn links_named(
 /// Flows are logged in a file each: so many.
 pub const MOST_FLOWS: usize = 256;
 
-/// The flows that `names` stand for, each once and in order, and their groups; a name is that of a
-/// group, a flow's number, or `all`. Flows that come while the run goes on have no number of their
-/// own. Messages call the file `file` and the option `option`.
+/// The flows that `names` stand for, each once and in order, and their groups; a name is `all`, that
+/// of a group, or else a flow's number. Flows that come while the run goes on have no number of
+/// their own. Messages call the file `file` and the option `option`.
 ///
 /// # Errors
 /// A name that neither a group nor a flow has, a group whose flows come and go, more than
@@ -54,16 +54,16 @@ pub fn flows_named(
     let owners = || groups.iter().enumerate().flat_map(|(i, group)| vec![i; group.count as usize]);
     let count = owners().count();
     for name in names.iter().filter(|name| *name != ALL) {
-        if let Ok(number) = name.parse::<usize>() {
-            if number >= count {
-                let last = count.saturating_sub(1);
-                return rule(format!("there is no flow {number} (allowed: 0 to {last})"));
-            }
-        } else if let Some(group) = groups.iter().find(|group| group.name == *name) {
+        if let Some(group) = groups.iter().find(|group| group.name == *name) {
             if group.count == 0 {
                 return rule(format!(
                     "the flows of {name} come and go: only fixed flows are logged"
                 ));
+            }
+        } else if let Ok(number) = name.parse::<usize>() {
+            if number >= count {
+                let last = count.saturating_sub(1);
+                return rule(format!("there is no flow {number} (allowed: 0 to {last})"));
             }
         } else {
             let all = [ALL.to_owned()].into_iter();
@@ -72,9 +72,10 @@ pub fn flows_named(
             return Err(refused(file, option, Problem::Name { what: "group", name, allowed }));
         }
     }
+    let is_group = |name: &str| groups.iter().any(|group| group.name == name);
     let wanted = |number: usize, group: usize| {
-        let (number, group) = (number.to_string(), &groups[group].name);
-        names.iter().any(|name| *name == ALL || *name == number || name == group)
+        let of_flow = |name: &String| !is_group(name) && name.parse() == Ok(number);
+        names.iter().any(|name| *name == ALL || *name == groups[group].name || of_flow(name))
     };
     let found: Vec<(u32, usize)> = owners()
         .enumerate()
@@ -184,6 +185,33 @@ mod tests {
         assert_eq!(says(&["302"]), "f.toml: qlog: there is no flow 302 (allowed: 0 to 301)");
         assert_eq!(says(&["b"]), "f.toml: qlog: 300 flows are more than the 256 that are allowed");
         assert_eq!(says(&["aa"]), "f.toml: qlog: unknown group \"aa\" (allowed: all, a, b)");
+    }
+
+    /// Group "7" has flows 0 and 1, group "0" flow 2, and flow 1 is only a number.
+    #[test]
+    fn a_groups_name_comes_before_a_flows_number() {
+        let group =
+            |name: &str, count: &str| format!("[flows.{name}]\nprotocol = \"reno\"\n{count}\n");
+        let named = |flows: &str, name: &str| {
+            let text = format!(
+                "schema = 1\nname = \"f\"\nduration = \"20s\"\n[topology]\nkind = \"dumbbell\"\n\
+                 rate = \"5Mbps\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\nqueue = \"droptail\"\n{flows}"
+            );
+            let scenario = crate::parse("f.toml", &text, &[]).expect("a scenario").scenario;
+            let names = [name.to_owned()];
+            flows_named(&scenario, &names, "f.toml", "qlog").map_err(|error| error.to_string())
+        };
+        let flows = group("7", "count = 2") + &group("0", "count = 1");
+        assert_eq!(named(&flows, "7"), Ok(vec![(0, 0), (1, 0)]));
+        assert_eq!(named(&flows, "0"), Ok(vec![(2, 1)]));
+        assert_eq!(named(&flows, "1"), Ok(vec![(1, 0)]));
+        assert_eq!(named(&flows, "01"), Ok(vec![(1, 0)]));
+        let message = "f.toml: qlog: there is no flow 3 (allowed: 0 to 2)";
+        assert_eq!(named(&flows, "3"), Err(message.to_owned()));
+        let flows =
+            group("a", "count = 2") + &group("1", "arrivals = \"poisson(1/s)\"\nsize = \"9kB\"");
+        let message = "f.toml: qlog: the flows of 1 come and go: only fixed flows are logged";
+        assert_eq!(named(&flows, "1"), Err(message.to_owned()));
     }
 
     #[test]

@@ -13,9 +13,9 @@
 //!   of the drop and lets the packet go out (RFC 8289 leaves marking open, RFC 8290 section 5.2 has
 //!   it).
 //! - D2: MAXPACKET is the size of a full data packet.
-//! - D3: with `ce_threshold` every capable packet that has waited longer is marked besides,
-//!   whatever the rest decides: Linux's option of that name (4.1 and later), for DCTCP. RFC 8289
-//!   has no such thing.
+//! - D3: with `ce_threshold` every capable packet that has waited longer and is not dropped is
+//!   marked besides, whatever the rest decides and with `ecn` off, too: Linux's option of that name
+//!   (4.1 and later), for DCTCP. RFC 8289 has no such thing.
 
 use units::{Rate, Span, Time, math};
 
@@ -163,10 +163,11 @@ pub(crate) fn at_head(
     place: (u64, bool),
 ) -> Verdict {
     let (behind, again) = place;
-    let capable = ecn && packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable;
-    let head = Head { now, sojourn: packet.queued_for, behind, capable, again };
+    let capable = packet.kind == PacketKind::Data && *packet.ecn != Ecn::NotCapable;
+    let sojourn = packet.queued_for;
+    let head = Head { now, sojourn, behind, capable: ecn && capable, again };
     match control.decide(law, head) {
-        Act::Forward if !capable || head.sojourn <= law.ce_threshold => Verdict::Forward,
+        Act::Forward if !capable || sojourn <= law.ce_threshold => Verdict::Forward,
         Act::Forward | Act::Mark => {
             *packet.ecn = Ecn::Ce;
             Verdict::Forward
@@ -295,6 +296,27 @@ mod tests {
         assert_eq!(pass(1000, Ecn::Ect0), Ecn::Ect0);
         assert_eq!(pass(1001, Ecn::Ect0), Ecn::Ce);
         assert_eq!(pass(1001, Ecn::NotCapable), Ecn::NotCapable);
+    }
+
+    /// Linux's `codel_dequeue` asks its option `ecn` about packets to drop, and not where it compares
+    /// the wait with `ce_threshold`: without `ecn` what has waited longer is marked all the same,
+    /// and capable packets are dropped like others.
+    #[test]
+    fn a_step_marks_without_ecn() {
+        let law = Law { ce_threshold: Span::from_millis(1), ..law() };
+        let mut control = Control::default();
+        let mut pass = |now: u64, sojourn: u64, mut ecn: Ecn| {
+            let mut queued = crate::tests::passing(&mut ecn);
+            queued.queued_for = Span::from_millis(sojourn);
+            let verdict = at_head(&mut control, (&law, false), ms(now), queued, (9000, false));
+            (verdict, ecn)
+        };
+        assert_eq!(pass(0, 1, Ecn::Ect0), (Verdict::Forward, Ecn::Ect0));
+        assert_eq!(pass(0, 2, Ecn::Ect0), (Verdict::Forward, Ecn::Ce));
+        assert_eq!(pass(0, 2, Ecn::NotCapable), (Verdict::Forward, Ecn::NotCapable));
+        // Above the target of 5 ms for an INTERVAL of 100 ms: a drop.
+        assert_eq!(pass(1, 20, Ecn::Ect0), (Verdict::Forward, Ecn::Ce));
+        assert_eq!(pass(101, 20, Ecn::Ect0).0, Verdict::Drop);
     }
 
     /// With a mark nothing leaves the queue; the times are the same.

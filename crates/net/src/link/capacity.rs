@@ -308,10 +308,13 @@ impl Notices {
         Notices { told: rate, source }
     }
 
-    /// Those of a trace after each of these instead.
-    pub fn every(&mut self, time: Span) {
-        if let Source::Bins { length, .. } = &mut self.source {
+    /// Those of a trace after each of these instead, from the first that is over after `now` on.
+    pub fn every(&mut self, time: Span, now: Time) {
+        if let Source::Bins { length, next, .. } = &mut self.source
+            && *length != time
+        {
             *length = time;
+            *next = now.0 / time.0.max(1) + 1;
         }
     }
 

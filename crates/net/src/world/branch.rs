@@ -173,6 +173,12 @@ fn change_link(
             debug_assert!(same, "the kinds are the same");
         }
     }
+    let before = link.next_notice();
+    link.set_notices(at);
+    let notice = link.next_notice();
+    if notice != before && notice != Time::NEVER {
+        world.agenda.at(notice, event(Due::Capacity, i as u32));
+    }
 }
 
 fn reschedule(world: &mut World, flow: u32, start: Time, stop: Option<Time>) {

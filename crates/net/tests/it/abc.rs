@@ -1,7 +1,9 @@
 //! ABC at work: its fixed point, and its stability on both sides of the bound. `--nocapture` prints
 //! the numbers.
 
-use clearpipe_net::Outcome;
+use clearpipe_net::{Outcome, Run};
+use scenario::Scenario;
+use units::{Span, Time};
 
 use crate::common;
 
@@ -76,4 +78,39 @@ fn over_drop_tail_it_is_cubic() {
     let [abc, cubic] = ["abc", "cubic"].map(|group| common::mean_mbps(&outcome, group));
     println!("ABC {abc:.2} Mb/s, CUBIC {cubic:.2} Mb/s");
     assert!((0.5..2.0).contains(&(abc / cubic)), "{abc} {cubic}");
+}
+
+/// Two flows over a trace whose capacity is measured over so many milliseconds.
+fn over_a_trace(mu_window_ms: u32) -> Scenario {
+    common::scenario(&format!(
+        "duration = \"8s\"\nwarmup = \"0s\"\n\
+         [links.l]\nfrom = \"x\"\nto = \"y\"\nowd = \"20ms\"\nbuffer = \"200pkt\"\n\
+         trace = [1, 3, 4, 9, 15, 16, 17, 18, 19, 22, 30, 31, 33, 37, 70, 72, 74, 75, 80, 130]\n\
+         queue = {{ kind = \"abc\", mu_window = \"{mu_window_ms}ms\" }}\n\
+         [links.r]\nfrom = \"y\"\nto = \"x\"\nrate = \"10Mbps\"\nowd = \"20ms\"\n\
+         [flows.f]\nfrom = \"x\"\nto = \"y\"\nprotocol = \"abc\"\ncount = 2\n"
+    ))
+}
+
+fn to_end(mut run: Run<'_>) -> Outcome {
+    while run.advance(100_000) {}
+    run.finish()
+}
+
+/// A branch at the start is the run with its value; one later differs from then on. Notices of each
+/// 30 ms do not fall together with those of each 100 ms that were due.
+#[test]
+fn a_branch_measures_a_trace_over_another_time() {
+    let (trunk, other) = (over_a_trace(100), over_a_trace(30));
+    let branched = |at: Span| {
+        let mut run = Run::new(&trunk, 1, 0);
+        run.pause_at(Time::ZERO + at);
+        while run.advance(100_000) {}
+        to_end(run.branch(&other).expect("allowed")).fingerprint
+    };
+    let [plain, fresh] = [&trunk, &other].map(|scenario| common::run(scenario, 1, 0).fingerprint);
+    assert_ne!(plain, fresh);
+    assert_eq!(branched(Span::ZERO), fresh);
+    let late = branched(Span::from_secs(2));
+    assert!(late != plain && late != fresh);
 }

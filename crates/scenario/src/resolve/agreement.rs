@@ -8,7 +8,19 @@ use crate::model::Group;
 use crate::resolve::network::Draft;
 
 /// Of these protocols, the parameters without which a code does not mean the same to both.
-const ALIKE: &[(&str, &[&str])] = &[("nbit", &["bits", "md", "inverse"]), ("mpcp", &["packets"])];
+const ALIKE: &[(&str, &[&str])] = &[
+    ("nbit", &["bits", "md", "inverse"]),
+    ("mpcp", &["packets"]),
+    ("vcp-csig", CSIG),
+    ("mlcp-csig", CSIG),
+    ("nbit-csig", CSIG),
+    ("dpcp-csig", CSIG),
+    ("bmcc-csig", CSIG),
+];
+
+/// How a tag's buckets are read, and the interval that they are of.
+const CSIG: &[&str] =
+    &["tag_bits", "quantization", "least", "abw_range", "delay_range", "interval"];
 
 /// Refuses a group whose protocol reads codes in another way than a queue on its path writes them.
 pub(crate) fn check(group: &Group, links: &[Draft], spot: &Spot) -> Result<(), Fault> {

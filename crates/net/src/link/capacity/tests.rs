@@ -184,10 +184,27 @@ fn routers_hear_the_mean_of_a_traces_last_bin() {
 fn routers_hear_of_a_trace_as_often_as_they_ask() {
     let trace = Trace { opportunities_ms: [99, 100, 149, 199, 399].into() };
     let mut notices = Notices::new(Rate(240_000), &Capacity::Trace(trace));
-    notices.every(Span::from_millis(50));
+    notices.every(Span::from_millis(50), Time::ZERO);
     let heard: Vec<_> =
         (0..4).map(|_| (notices.next().0 / MS, notices.take().map(|rate| rate.0))).collect();
     assert_eq!(heard, [(50, None), (100, None), (150, Some(480_000)), (200, Some(240_000))]);
+}
+
+/// At 70 ms times of 50 ms become ones of 30 ms: 60 to 90 ms has no opportunity, which counts as
+/// one, 90 to 120 ms two and 120 to 150 ms one; 1500 bytes in 30 ms are 400 kb/s.
+#[test]
+fn routers_may_ask_for_other_times() {
+    let trace = Trace { opportunities_ms: [99, 100, 149, 199, 399].into() };
+    let mut notices = Notices::new(Rate(240_000), &Capacity::Trace(trace));
+    notices.every(Span::from_millis(50), Time::ZERO);
+    assert_eq!((notices.next(), notices.take()), (Time(50 * MS), None));
+    // The same again changes nothing.
+    notices.every(Span::from_millis(50), Time(70 * MS));
+    assert_eq!(notices.next(), Time(100 * MS));
+    notices.every(Span::from_millis(30), Time(70 * MS));
+    let heard: Vec<_> =
+        (0..3).map(|_| (notices.next().0 / MS, notices.take().map(|rate| rate.0))).collect();
+    assert_eq!(heard, [(90, Some(400_000)), (120, Some(800_000)), (150, Some(400_000))]);
 }
 
 fn any_pieces() -> impl Strategy<Value = (u64, Vec<Step>, Vec<Outage>)> {
