@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-import cli
+import clearpipe_cli
 import ns2
 from check import MEAN_SEEDS, Ns2Store
 from dumbbell import PACKET_BYTES, Figures, MissingError, PeerError, Point, Queue
@@ -99,7 +99,7 @@ def is_within(measure: str, ours: float, theirs: float) -> bool:
 def compare(point: Point, store: Ns2Store) -> bool:
     """Runs both, prints a row for each measure; whether all agree or are explained."""
     theirs = measures(point, [store.run(point, seed) for seed in MEAN_SEEDS])
-    ours = measures(point, [cli.run(point, seed) for seed in MEAN_SEEDS])
+    ours = measures(point, [clearpipe_cli.run(point, seed) for seed in MEAN_SEEDS])
     good = True
     for measure, mine in ours.items():
         other = theirs[measure]
@@ -127,7 +127,7 @@ def main(argv: list[str] | None = None) -> int:
     store = Ns2Store(options.ns2_runs)
     try:
         ns2.find()
-        cli.find()
+        clearpipe_cli.find()
         columns = f"{'clearpipe':>12} {'ns2':>12} {'difference':>12}"
         print(f"{'point':12} {'measure':18} {columns}  verdict")
         results = [compare(point, store) for point in wanted]

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-import cli
+import clearpipe_cli
 import growth
 import memory
 import prototypes
@@ -105,7 +105,7 @@ def main(argv: list[str] | None = None) -> int:
         print(*(label for task in tasks for label in task.labels), sep="\n")
         return 0
     try:
-        cli.find()
+        clearpipe_cli.find()
     except MissingError as error:
         note(str(error))
         return 5

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-import cli
+import clearpipe_cli
 import ns2
 from dumbbell import Figures, LinkFigures, MissingError, PeerError, Point, Queue
 
@@ -255,7 +255,7 @@ def check(points: Iterable[Point], store: Ns2Store) -> list[Row]:
     rows = []
     for point in points:
         theirs = [store.run(point, seed) for seed in seeds(point)]
-        ours = [cli.run(point, seed) for seed in seeds(point)]
+        ours = [clearpipe_cli.run(point, seed) for seed in seeds(point)]
         for row in compare(point, ours, theirs):
             rows.append(row)
             values = f"{row.clearpipe:12.4f} {row.ns2:12.4f} {row.difference:+12.4f}"
@@ -317,7 +317,7 @@ def main(argv: list[str] | None = None) -> int:
         if options.ns2_only:
             print_ns2(points, store)
             return 0
-        cli.find()
+        clearpipe_cli.find()
         rows = check(points, store)
     except MissingError as error:
         print(f"check-peers: {error}", file=sys.stderr)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-import cli
+import clearpipe_cli
 import probe
 from dumbbell import PeerError, Point
 from settings import Settings, Task, note
@@ -123,7 +123,15 @@ def _replications(point: Point, cores: tuple[int, ...]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{point.name}.toml")
         file.write_text(point.scenario(), encoding="utf-8")
-        command = [cli.find(), "run", str(file), "--reps", str(REPLICATIONS), "--json", "--quiet"]
+        command = [
+            clearpipe_cli.find(),
+            "run",
+            str(file),
+            "--reps",
+            str(REPLICATIONS),
+            "--json",
+            "--quiet",
+        ]
         start = time.perf_counter()
         done = subprocess.run(
             command,

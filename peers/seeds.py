@@ -21,7 +21,7 @@ from statistics import fmean, quantiles
 
 import aqm
 import check
-import cli
+import clearpipe_cli
 import ns2
 import tcp
 from dumbbell import Figures, LinkFigures, MissingError, PeerError, Point
@@ -257,7 +257,7 @@ def tcp_points() -> Iterator[Point]:
 def samples(point: Point, store: check.Ns2Store, seeds: list[int]) -> Iterator[Sample]:
     """Runs both."""
     theirs = [store.run(point, seed) for seed in seeds]
-    ours = [cli.run(point, seed) for seed in seeds]
+    ours = [clearpipe_cli.run(point, seed) for seed in seeds]
     for measure in measures(point):
         mine, other = ([measure.value(point, run) for run in runs] for runs in (ours, theirs))
         yield Sample(point.name, measure, mine, other)
@@ -298,7 +298,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     try:
         ns2.find()
-        cli.find()
+        clearpipe_cli.find()
         good = run(points, check.Ns2Store(options.ns2_runs), options.seeds)
     except MissingError as error:
         print(f"check-peers-seeds: {error}", file=sys.stderr)

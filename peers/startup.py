@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
-import cli
+import clearpipe_cli
 from dumbbell import PeerError, Point
 from settings import Settings, Task
 
 SCENARIO = Point("one-second", 150, 80, 30, 30, "xcp", "xcp", 1.0)
 # name -> (the command as people type it, the same for this machine)
 COMMANDS: dict[str, tuple[str, Callable[[], list[str]]]] = {
-    "help": ("clearpipe --help", lambda: [cli.find(), "--help"]),
+    "help": ("clearpipe --help", lambda: [clearpipe_cli.find(), "--help"]),
     "import": ("python -c 'import clearpipe'", lambda: [sys.executable, "-c", "import clearpipe"]),
     "one-second-scenario": (
         "clearpipe run one-second.toml",
-        lambda: [cli.find(), "run", "one-second.toml"],
+        lambda: [clearpipe_cli.find(), "run", "one-second.toml"],
     ),
 }
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-import cli
+import clearpipe_cli
 from dumbbell import PeerError, Point
 from settings import Settings, Task, note
 
@@ -88,7 +88,7 @@ def _on_cores(text: str, cores: tuple[int, ...]) -> float:
 
 
 def _wall_s(folder: str, *arguments: str, cores: tuple[int, ...] | None = None) -> float:
-    command = [cli.find(), *arguments]
+    command = [clearpipe_cli.find(), *arguments]
     # One core for all but the comparison: this process is pinned to it.
     pin = partial(os.sched_setaffinity, 0, cores) if cores else None
     start = time.perf_counter()

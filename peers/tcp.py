@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import check
-import cli
+import clearpipe_cli
 import ns2
 from dumbbell import Figures, LinkFigures, MissingError, PeerError, Point, Protocol
 
@@ -157,7 +157,7 @@ def run(options: argparse.Namespace) -> list[check.Row]:
     for point in points(options.duration):
         if options.only not in point.name:
             continue
-        for row in compare(point, cli.run(point, 1), store.run(point, 1)):
+        for row in compare(point, clearpipe_cli.run(point, 1), store.run(point, 1)):
             rows.append(row)
             values = f"{row.clearpipe:12.5f} {row.ns2:12.5f} {row.difference:+12.5f}"
             print(f"{row.point:26} {row.measure:20} {values}  {row.verdict}", flush=True)
@@ -173,7 +173,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         ns2.find()
-        cli.find()
+        clearpipe_cli.find()
         rows = run(options)
     except MissingError as error:
         print(f"check-peers-tcp: {error}", file=sys.stderr)

@@ -31,7 +31,6 @@ from clearpipe.api import (
     versions,
 )
 from clearpipe.branching import branch
-from clearpipe.columns import Table
 from clearpipe.errors import (
     ClearpipeError,
     ConfigError,
@@ -42,6 +41,7 @@ from clearpipe.errors import (
 from clearpipe.prototype import Router, Sender
 from clearpipe.replications import Replications
 from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread, Summary
+from clearpipe.table import Table
 
 if TYPE_CHECKING:
     from clearpipe.scenario import *  # noqa: F403 - whatever tables a scenario has

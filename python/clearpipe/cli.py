@@ -15,9 +15,9 @@ import typer
 
 from clearpipe import complete, terminal, units
 from clearpipe.attack.cli import attack
-from clearpipe.commands import App, InGroups
 from clearpipe.evaluate.cli import evaluate
 from clearpipe.exits import Terminated, reports_errors
+from clearpipe.help_texts import App, InGroups
 from clearpipe.linux.cli import app as linux
 from clearpipe.new_cli import new, schema
 from clearpipe.options import File, Json, Quiet, Rep, Seed, Set, instant

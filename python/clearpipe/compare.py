@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import clearpipe as cp
-from clearpipe import measures, statistics, units
+from clearpipe import metric_titles, statistics, units
 from clearpipe.errors import ConfigError, RunError
 from clearpipe.result import one_run
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Key = tuple[str, int, int]
 Side = dict[Key, cp.Result]
-Values = dict[measures.Key, float]
+Values = dict[metric_titles.Key, float]
 
 SHOWN = {
     "links": (
@@ -189,7 +189,10 @@ def compare(a: Path, b: Path, tolerance: Path | None = None) -> Comparison:
         side: sorted({link for x in results if (link := x.summary["bottleneck"]) is not None})
         for side, results in zip("ab", sides, strict=True)
     }
-    numbers = ([measures.values(x) for x in sides[0]], [measures.values(x) for x in sides[1]])
+    numbers = (
+        [metric_titles.values(x) for x in sides[0]],
+        [metric_titles.values(x) for x in sides[1]],
+    )
     method, note = _method(sides, paired=bool(common))
     return Comparison(
         pairs=[_pair(x, y) for x, y in zip(*sides, strict=True)] if common else [],
@@ -426,7 +429,7 @@ def sentences(comparison: Comparison) -> list[str]:
     for row in rows:
         if row.low is None or row.high is None or row.low == row.high == 0:
             continue
-        measure = measures.of(row.column)
+        measure = metric_titles.of(row.column)
         title = f"{measure.title[:1].lower()}{measure.title[1:]}"
         if row.column == "jain_index_ratio":
             title = measure.title
@@ -440,7 +443,7 @@ def sentences(comparison: Comparison) -> list[str]:
 
 def _sentence(
     labels: tuple[str, str],
-    measure: measures.Measure,
+    measure: metric_titles.Measure,
     title: str,
     whose: str,
     low: float,
@@ -457,7 +460,7 @@ def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _between(measure: measures.Measure, low: float, high: float) -> str:
+def _between(measure: metric_titles.Measure, low: float, high: float) -> str:
     """`12 to 18 pkts`, in the unit of the larger end and with digits that show the difference."""
     if measure.unit == "ratio":
         by = units.Scale(0.01, "percentage points")
@@ -481,7 +484,7 @@ def _links(comparison: Comparison) -> str:
 def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
     """Write the report of all runs at `a` and `b`, with the comparison before the rest."""
     from clearpipe import report as reporting
-    from clearpipe.report import shell
+    from clearpipe.report import html_base
 
     shown = table(comparison)
     sides = [
@@ -496,7 +499,7 @@ def report(comparison: Comparison, a: Path, b: Path, path: Path) -> Path:
         sentences(comparison), shown, [" ".join([shown.caption, *told])]
     )
     title = " and ".join(comparison.labels)
-    return shell.write(path, reporting.html_of_sides(sides, title, differences))
+    return html_base.write(path, reporting.html_of_sides(sides, title, differences))
 
 
 def _sides(label: str, results: Sequence[cp.Result]) -> list[siding.Side]:
@@ -510,7 +513,7 @@ def _sides(label: str, results: Sequence[cp.Result]) -> list[siding.Side]:
 
 
 def _cells(row: Row, spans: bool, checked: bool) -> list[str]:
-    measure = measures.of(row.column)
+    measure = metric_titles.of(row.column)
     off = row.difference
     relative = units.DASH
     if row.relative_ratio is not None:

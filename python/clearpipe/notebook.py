@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clearpipe import measures, overview, style, units
+from clearpipe import metric_titles, overview, style, units
 from clearpipe.report import network, svg, topology
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _series_row(result: Result, name: str) -> str:
         return ""
     shown = curves[:MOST_CURVES]
     inner = name.startswith(("sender_", "router_"))
-    unit = "" if inner else measures.base_unit(name)
+    unit = "" if inner else metric_titles.base_unit(name)
     low = min(float(curve.y.min()) for curve in shown)
     high = max(float(curve.y.max()) for curve in shown)
     legend = " ".join(

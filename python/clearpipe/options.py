@@ -11,7 +11,7 @@ import typer
 
 from clearpipe import complete, terminal
 from clearpipe.api import MAX_REP, MAX_SEED
-from clearpipe.commands import App
+from clearpipe.help_texts import App
 
 KEPT = "finished runs are kept, and the same command continues"
 STORE = Path("results/store")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clearpipe import measures, units
+from clearpipe import metric_titles, units
 from clearpipe.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from clearpipe.columns import Table
     from clearpipe.result import Result
+    from clearpipe.table import Table
 
     Array = NDArray[np.float64]
 
@@ -155,7 +155,7 @@ class Plot:
             known = [str(line.id) for line in lines]
             chosen = _chosen("flows", [str(flow) for flow in flows], known)
             lines = [line for line in lines if str(line.id) in chosen]
-        return self._draw(lines, title, measures.base_unit(name), ax)
+        return self._draw(lines, title, metric_titles.base_unit(name), ax)
 
     def _links(
         self,
@@ -169,7 +169,7 @@ class Plot:
         lines = list(self._lines(self._recorded(probe, name), name, "link"))
         wanted = _chosen("links", links, [line.name for line in lines])
         shown = [line for line in lines if line.name in wanted]
-        return self._draw(shown, title, measures.base_unit(name), ax)
+        return self._draw(shown, title, metric_titles.base_unit(name), ax)
 
     def _recorded(self, probe: str, name: str) -> Table:
         """The series `name`, which the entry `probe` of the scenario's [probe] records."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from clearpipe import measures, statistics, units
+from clearpipe import metric_titles, statistics, units
 from clearpipe import until as stopping
 from clearpipe.result import one_run
 from clearpipe.until import Until
@@ -142,13 +142,13 @@ class Replications(Sequence["Result"]):
 
     def _row(self, metric: str) -> list[str]:
         found, span = self.values(metric), self.interval(metric)
-        measure = measures.of(metric)
+        measure = metric_titles.of(metric)
         by = units.scale(found, measure.unit)
         mean = units.number(self.mean(metric) / by.factor)
         if span is not None:
             mean = units.spread(span.mean, span.half, by=by)
         some = f" (n = {len(found)})" if len(found) < len(self._complete) else ""
-        whose = measures.owner(metric)
+        whose = metric_titles.owner(metric)
         ends = [units.number(value / by.factor) for value in (min(found), max(found))]
         behind = f" {by.unit}".rstrip()
         title = ", ".join(filter(None, [measure.title, whose]))

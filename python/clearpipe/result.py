@@ -10,8 +10,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from clearpipe import whole
-from clearpipe.columns import Table
+from clearpipe import atomic_files
+from clearpipe.table import Table
 
 if TYPE_CHECKING:
     from clearpipe._core import Run
@@ -287,4 +287,4 @@ def seal(dir: str | PathLike[str]) -> None:
     from clearpipe import seals
 
     text = json.dumps(seals.seal(Path(dir)), indent=2) + "\n"
-    whole.write_text(Path(dir) / seals.NAME, text)
+    atomic_files.write_text(Path(dir) / seals.NAME, text)

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearpipe import units, whole
+from clearpipe import atomic_files, units
 from clearpipe.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -125,4 +125,4 @@ def save(figure: Figure, path: Path, dpi: int) -> None:
     drawn = io.BytesIO()
     figure.savefig(drawn, format=kind, dpi=dpi, metadata=dates.get(kind, {}))
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole.write_bytes(path, drawn.getvalue())
+    atomic_files.write_bytes(path, drawn.getvalue())

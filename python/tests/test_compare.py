@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import compare, examples, measures, statistics
+from clearpipe import compare, examples, metric_titles, statistics
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError, RunError
 from clearpipe.report import sides as siding
@@ -268,7 +268,8 @@ def test_the_report_tells_the_interval(sides: tuple[Path, Path], tmp_path: Path)
     cells = [[cell.text for cell in row] for row in tree.iter("tr")][1:]
     rows = json.loads(out.stdout)["rows"]
     assert [row[:2] for row in cells] == [
-        [measures.of(row["column"]).title, f"{row['table'][:-1]} {row['item']}"] for row in rows
+        [metric_titles.of(row["column"]).title, f"{row['table'][:-1]} {row['item']}"]
+        for row in rows
     ]
     jain = next(row for row in rows if row["column"] == "jain_index_ratio")
     assert f"{jain['low']:+.4g} to {jain['high']:+.4g}" in cells[rows.index(jain)]

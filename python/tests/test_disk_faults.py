@@ -23,8 +23,8 @@ from sweeping import BASE
 
 import clearpipe as cp
 from clearpipe import seals
+from clearpipe.atomic_files import PARTIAL
 from clearpipe.errors import ClearpipeError
-from clearpipe.whole import PARTIAL
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from clearpipe import commands
+from clearpipe import help_texts
 from clearpipe.cli import app
 
 # What Typer writes for a value without a name (`<int range>`), for lists, arguments and bounds.
@@ -85,5 +85,5 @@ def test_a_raw_metavar_is_found() -> None:
     text = CliRunner().invoke(raw, ["--help"], env={"TERMINAL_WIDTH": "200"}).stdout
     assert RAW.search(text)
     command: Any = typer.main.get_command(raw)
-    lines = [commands.record(param, context(command, ())) for param in command.params[:2]]
+    lines = [help_texts.record(param, context(command, ())) for param in command.params[:2]]
     assert lines == [("WHAT...", "[required]"), ("--seed int range", "[default: 1; x>=0]")]

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import clearpipe as cp
-from clearpipe import _core, whole
+from clearpipe import _core, atomic_files
 
 
 def test_a_result_is_read_back_as_it_was(result: cp.Result, tmp_path: Path) -> None:
@@ -114,6 +114,6 @@ def test_only_what_was_written_here_is_cleared_away(tmp_path: Path) -> None:
         (tmp_path / name).write_text("half", encoding="utf-8")
         os.utime(tmp_path / name, (1e9, 1e9))
     (tmp_path / ".partial-5-6-new.csv").write_text("half", encoding="utf-8")
-    whole.clean(tmp_path)
+    atomic_files.clean(tmp_path)
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {*theirs, ".partial-5-6-new.csv"}

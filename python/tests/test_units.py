@@ -7,7 +7,7 @@ import math
 import pytest
 
 import clearpipe as cp
-from clearpipe import measures, units
+from clearpipe import metric_titles, units
 
 T = units.THIN
 
@@ -111,19 +111,21 @@ def test_a_column_has_one_unit() -> None:
 
 
 def test_measures_have_names_and_units() -> None:
-    assert measures.of("links.core.queue_mean_pkts").heading("pkts") == "Mean queue (pkts)"
-    assert measures.of("total_drops_pkts").title == "Drops, whole run"
-    assert measures.of("shiny_new_bps") == measures.Measure("Shiny new", "bps")
-    assert measures.owner("links.core.reverse.queue_mean_pkts") == "link core.reverse"
-    assert measures.owner("utilization_ratio", ["a", "b"]) == "link a or b"
-    assert measures.key_title("topology.rtt", ["topology.rtt"]) == "RTT"
-    assert measures.key_title("flows.web.protocol", ["flows.web.protocol"]) == "Protocol of web"
-    assert measures.key_title("scheme", ["a", "b"]) == "Scheme"
-    assert measures.of("utilization_ratio").difference(0.0825, "+") == "+8.25 % points"
+    assert metric_titles.of("links.core.queue_mean_pkts").heading("pkts") == "Mean queue (pkts)"
+    assert metric_titles.of("total_drops_pkts").title == "Drops, whole run"
+    assert metric_titles.of("shiny_new_bps") == metric_titles.Measure("Shiny new", "bps")
+    assert metric_titles.owner("links.core.reverse.queue_mean_pkts") == "link core.reverse"
+    assert metric_titles.owner("utilization_ratio", ["a", "b"]) == "link a or b"
+    assert metric_titles.key_title("topology.rtt", ["topology.rtt"]) == "RTT"
+    assert (
+        metric_titles.key_title("flows.web.protocol", ["flows.web.protocol"]) == "Protocol of web"
+    )
+    assert metric_titles.key_title("scheme", ["a", "b"]) == "Scheme"
+    assert metric_titles.of("utilization_ratio").difference(0.0825, "+") == "+8.25 % points"
 
 
 def test_yes_and_no_are_no_numbers(result: cp.Result) -> None:
     assert result.summary["groups"][0]["arriving"] is False
-    found = measures.values(result)
+    found = metric_titles.values(result)
     assert ("groups", result.summary["groups"][0]["group"], "flows") in found
     assert not any(column == "arriving" for _, _, column in found)

@@ -14,7 +14,7 @@
 //! and what is due at its ingress is an event of its own.
 //!
 //! An island's links are not plain, so that a packet at its ingress is met in
-//! [`crate::link::special`].
+//! [`crate::link::slow_path`].
 
 mod build;
 mod gaps;

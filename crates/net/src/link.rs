@@ -4,7 +4,7 @@ pub mod capacity;
 pub mod classed;
 pub mod line;
 pub mod ports;
-pub mod special;
+pub mod slow_path;
 
 use cc::registry::{AnyHeader, AnyRouter};
 use cc::roles::{Backlog, PacketKind, Passing, Verdict};

@@ -6,7 +6,7 @@ use std::path::Path;
 use capture::qlog::About;
 use capture::{CaptureOf, LogOf, Output, RecordError, Recorded, Recorder, TraceOf, Window};
 use pyo3::prelude::*;
-use scenario::{Parsed, Scenario, ScenarioError, watched};
+use scenario::{Parsed, Scenario, ScenarioError, run_options};
 use serde_json::json;
 
 use crate::errors;
@@ -61,16 +61,16 @@ impl Plan {
     }
 
     fn resolve(wanted: &Wanted, scenario: &Scenario, file: &str) -> Result<Plan, ScenarioError> {
-        let links = watched::links_named(scenario, &wanted.capture, file, "capture")?;
+        let links = run_options::links_named(scenario, &wanted.capture, file, "capture")?;
         let start = ("capture_from", wanted.capture_from.as_deref());
         let end = ("capture_to", wanted.capture_to.as_deref());
-        let (from, to) = watched::window(scenario, start, end, file)?;
+        let (from, to) = run_options::window(scenario, start, end, file)?;
         Ok(Plan {
             captures: files(scenario, &links),
             headers_only: wanted.headers_only,
             trace: wanted.trace,
-            trace_limit: watched::bytes(&wanted.trace_limit, file, "trace_limit")?,
-            logs: watched::flows_named(scenario, &wanted.qlog, file, "qlog")?,
+            trace_limit: run_options::bytes(&wanted.trace_limit, file, "trace_limit")?,
+            logs: run_options::flows_named(scenario, &wanted.qlog, file, "qlog")?,
             window: Window { from, to },
         })
     }

@@ -18,9 +18,9 @@ mod file;
 mod model;
 mod output;
 mod resolve;
+pub mod run_options;
 mod syntax;
 mod values;
-pub mod watched;
 
 pub use attached::{Load, MAX_FILE_BYTES, beside};
 pub use error::{Place, Problem, ScenarioError};

@@ -9,10 +9,10 @@ from typing import Any
 
 import clearpipe as cp
 from clearpipe import style, units
+from clearpipe.atomic_files import clean, write_text
 from clearpipe.attack import search, space
 from clearpipe.attack.search import Found
 from clearpipe.terminal import note
-from clearpipe.whole import clean, write_text
 
 DPI = 80
 CAUSES = "causes.json"

@@ -13,16 +13,16 @@ from typing import Any
 
 import clearpipe as cp
 from clearpipe import units
+from clearpipe.atomic_files import clean, write_text
 from clearpipe.evaluate import judge, work
 from clearpipe.evaluate.data import STANDARDS, Statement, sheet
 from clearpipe.evaluate.judge import Outcome, Row
 from clearpipe.evaluate.work import Done
-from clearpipe.report import shell
+from clearpipe.report import html_base
 from clearpipe.reproduce import runs
 from clearpipe.reproduce.claims import Reading
-from clearpipe.reproduce.sheet import COLORS, Sheet
+from clearpipe.reproduce.recording_axes import COLORS, Sheet
 from clearpipe.statistics import FEW
-from clearpipe.whole import clean, write_text
 
 LONGEST = 14
 """More letters do not fit under a mark."""
@@ -51,7 +51,7 @@ def write(done: Done, folder: Path) -> Path:
             )
             text_ = done.cast.moved(runs.scenario(data.figure, part), places)
             write_text(places / f"{name}.toml", text_)
-    return shell.write(folder / "report.html", page(done))
+    return html_base.write(folder / "report.html", page(done))
 
 
 def _json(done: Done) -> str:
@@ -94,7 +94,7 @@ def page(done: Done) -> str:
         drawn += [figure] if figure else []
         areas.setdefault(one.area.id, []).append(entry)
     titles = {one.area.id: one.area for one in done.outcomes}
-    return shell.page(
+    return html_base.page(
         "evaluate.html.j2",
         f"{done.cast.label}, evaluated",
         ["panels.js", "figures.js"],
@@ -109,7 +109,7 @@ def page(done: Done) -> str:
         texts=sheet().texts,
         command=command(done),
         few=FEW,
-        data=shell.script_json(drawn),
+        data=html_base.script_json(drawn),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearpipe import overview
-from clearpipe.report import aggregate, charts, page, shell, summary, svg
+from clearpipe.report import aggregate, charts, html_base, page, summary, svg
 from clearpipe.report import sides as siding
 from clearpipe.report.sides import Side
 from clearpipe.report.summary import Scheme
@@ -32,7 +32,7 @@ class Differences:
 
 def render(results: Sequence[Result], path: str | os.PathLike[str], title: str = "") -> Path:
     """Write the report of `results` to `path`, whole or not at all."""
-    return shell.write(path, html(results, title))
+    return html_base.write(path, html(results, title))
 
 
 def html(results: Sequence[Result], title: str = "") -> str:
@@ -56,7 +56,7 @@ def html_of_sides(sides: Sequence[Side], title: str, differences: Differences | 
         for result, run in zip(side.results, runs(side), strict=True)
     ]
     together = page.charts_of_sides(sides)
-    return shell.page(
+    return html_base.page(
         "sides.html.j2",
         title,
         SCRIPTS,
@@ -74,7 +74,7 @@ def html_of_sides(sides: Sequence[Side], title: str, differences: Differences | 
         note=aggregate.note(sides),
         intervals=any(side.has_intervals for side in sides),
         drawn=together,
-        data=shell.script_json(together.numbers),
+        data=html_base.script_json(together.numbers),
     )
 
 
@@ -88,7 +88,7 @@ def _one_by_one(results: Sequence[Result], title: str) -> str:
     headings, rows = overview.overview_rows(lines)
     schemes = page.schemes(results)
     drawn = page.charts_of(schemes)
-    return shell.page(
+    return html_base.page(
         "run.html.j2",
         title,
         SCRIPTS,
@@ -105,7 +105,7 @@ def _one_by_one(results: Sequence[Result], title: str) -> str:
         plots=summary.plots(schemes),
         drawn=drawn,
         points=charts.points_each(results),
-        data=shell.script_json(drawn.numbers),
+        data=html_base.script_json(drawn.numbers),
     )
 
 

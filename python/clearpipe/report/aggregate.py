@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearpipe import measures, overview, statistics, units
+from clearpipe import metric_titles, overview, statistics, units
 from clearpipe.replications import OF_GROUPS, OF_LINKS
 from clearpipe.report import charts, svg
 from clearpipe.report.charts import Curve, Panel, Section
@@ -32,7 +32,9 @@ def names_of_links(sides: Sequence[Side]) -> list[str]:
 
 def items(sides: Sequence[Side]) -> list[tuple[str, str, str]]:
     """What is shown: table, item and column of each measure that some run has."""
-    known = {key for side in sides for result in side.results for key in measures.values(result)}
+    known = {
+        key for side in sides for result in side.results for key in metric_titles.values(result)
+    }
     links = names_of_links(sides)
     groups = dict.fromkeys(g for s in sides for r in s.results for g in charts.groups_in(r))
     wanted = [("links", name, column) for column in OF_LINKS for name in links]
@@ -47,7 +49,7 @@ def items(sides: Sequence[Side]) -> list[tuple[str, str, str]]:
 def plots(sides: Sequence[Side]) -> list[Plot]:
     """A dot plot for each measure, with a row for each side and item."""
     keys = items(sides)
-    found = [[measures.values(result) for result in side.results] for side in sides]
+    found = [[metric_titles.values(result) for result in side.results] for side in sides]
     made = []
     for column in dict.fromkeys(column for _, _, column in keys):
         mine = [key for key in keys if key[2] == column]
@@ -68,7 +70,7 @@ def _plot(
     sides: int,
     several: bool,
 ) -> Plot:
-    measure = measures.of(column)
+    measure = metric_titles.of(column)
     by = units.scale((v for *_, values in found for v in values), measure.unit)
     rows, cells = [], []
     for place, (side, number, (_, item, _), values) in enumerate(found):
@@ -140,7 +142,7 @@ def tables(sides: Sequence[Side]) -> list[Numbers]:
         columns = list(dict.fromkeys(column for kind, _, column in keys if kind == table))
         names = list(dict.fromkeys(item for kind, item, _ in keys if kind == table))
         headings = ["Scheme", table[:-1].capitalize(), "n"]
-        headings += [measures.of(column).title for column in columns]
+        headings += [metric_titles.of(column).title for column in columns]
         rows = [
             [side.name, item, str(len(side.results)), *_texts(side, table, item, columns)]
             for item in names
@@ -151,7 +153,7 @@ def tables(sides: Sequence[Side]) -> list[Numbers]:
 
 
 def _texts(side: Side, table: str, item: str, columns: Sequence[str]) -> list[str]:
-    found = [measures.values(result) for result in side.results]
+    found = [metric_titles.values(result) for result in side.results]
     values = [
         [run[key] for run in found if (key := (table, item, column)) in run] for column in columns
     ]
@@ -164,7 +166,7 @@ def _texts(side: Side, table: str, item: str, columns: Sequence[str]) -> list[st
 def _text(column: str, values: Sequence[float], side: Side) -> str:
     interval = statistics.t_interval(values)
     some = f" (n = {interval.n})" if interval.n < len(side.results) else ""
-    unit = measures.of(column).unit
+    unit = metric_titles.of(column).unit
     if interval.n < statistics.FEW or not side.has_intervals:
         return units.tell(interval.mean, unit) + some
     return units.spread(interval.mean, interval.half, unit) + some

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from clearpipe import measures, overview, units
+from clearpipe import metric_titles, overview, units
 from clearpipe.report import thin
 from clearpipe.report.thin import Array, Folded
 
@@ -193,8 +193,8 @@ def quantities(results: Sequence[Result]) -> list[Quantity]:
         of: Literal["flow", "link"]
         of = "flow" if "flow" in owner.series(name).column_names else "link"
         inner = name.startswith(("sender_", "router_"))
-        unit = "" if inner else measures.base_unit(name)
-        title = name.partition("_")[2] if inner else measures.words(name)
+        unit = "" if inner else metric_titles.base_unit(name)
+        title = name.partition("_")[2] if inner else metric_titles.words(name)
         scale = units.scale((), unit)  # `_in_handy_unit` finds the one that suits
         made.append(
             Quantity(name, title, scale.unit, (name,), 1 / scale.factor, "state", of, inner=inner)

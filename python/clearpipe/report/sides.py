@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clearpipe import measures, overview, statistics, units
+from clearpipe import metric_titles, overview, statistics, units
 
 if TYPE_CHECKING:
     from clearpipe.result import Result
@@ -130,7 +130,7 @@ def _told(key: str, value: Any) -> str:
     if last == "protocol":
         return str(value)
     text = "not given" if value is None else units.setting(value)
-    return f"{measures.KEYS.get(last, last.replace('_', ' '))} {text}"
+    return f"{metric_titles.KEYS.get(last, last.replace('_', ' '))} {text}"
 
 
 def _facts(result: Result) -> Iterator[tuple[str, Any]]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from clearpipe import measures, units
+from clearpipe import metric_titles, units
 from clearpipe.errors import ConfigError
 from clearpipe.report import charts
 from clearpipe.statistics import FEW, LEVEL, t_interval
@@ -270,7 +270,7 @@ def _rows(name: str, results: Sequence[Result]) -> list[Row]:
 def _numbers(axes: Any, name: str, rows: Sequence[Row], whole: bool) -> None:
     """A row for each link or group: the mean, every replication, and the mean's interval if the
     runs came to their end."""
-    measure = measures.of(name)
+    measure = metric_titles.of(name)
     scale = units.scale((value for row in rows for value in row.values), measure.unit)
     axes.set_xlabel(measure.heading(scale.unit))
     axes.set_yticks(range(len(rows)), [row.name for row in rows])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from clearpipe import complete, units
+from clearpipe.atomic_files import write_text
 from clearpipe.exits import reports_errors
 from clearpipe.options import (
     KEPT,
@@ -31,9 +32,8 @@ from clearpipe.options import (
 )
 from clearpipe.options import shard as read_shard
 from clearpipe.options import time as time_of
-from clearpipe.sweep.place import Place
+from clearpipe.sweep.executor_options import Place
 from clearpipe.terminal import note, show, show_json
-from clearpipe.whole import write_text
 
 if TYPE_CHECKING:
     from clearpipe.reproduce.data import Figure

@@ -11,16 +11,16 @@ from typing import Any
 
 from clearpipe import style, units
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce import sheet
+from clearpipe.reproduce import recording_axes
 from clearpipe.reproduce.data import Panel, Part
+from clearpipe.reproduce.recording_axes import Sheet
 from clearpipe.reproduce.runs import Cell, Censored, Data, position, told
-from clearpipe.reproduce.sheet import Sheet
 from clearpipe.reproduce.tools import flow_goodputs, series, windowed
 from clearpipe.statistics import FEW, t_interval
 from clearpipe.units import split as split_quantity
 
 FORMATS = ("png", "svg", "pdf")
-COLORS = sheet.COLORS
+COLORS = recording_axes.COLORS
 MARKERS = "osD^vPX*<>"
 WIDTH, HEIGHT, TOP = 5.6, 1.95, 0.55
 """Inches: text of 9 points stays legible at half of a page's width."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import clearpipe as cp
+from clearpipe.atomic_files import write_text
 from clearpipe.reproduce import claims, data, draw
 from clearpipe.reproduce.cli import told as told_verdicts
 from clearpipe.reproduce.report import (
@@ -20,7 +21,6 @@ from clearpipe.reproduce.report import (
     unsure_text,
 )
 from clearpipe.reproduce.work import Done
-from clearpipe.whole import write_text
 
 DPI = 80
 FAILING = (claims.DEVIATES, claims.CONTRADICTED)

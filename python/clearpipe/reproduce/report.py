@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clearpipe import statistics, units
-from clearpipe.report import lab, shell
+from clearpipe.report import html_base, lab
 from clearpipe.reproduce import claims, data, runs, settings, work
 from clearpipe.reproduce.claims import Judged, Outcome, Reading
 from clearpipe.reproduce.data import Figure, Measure, Paper
@@ -44,16 +44,16 @@ def render(done: Sequence[Done], folder: Path, *, whole: bool) -> list[Path]:
         path = folder / (f"{done[0].figure.id}/report.html" if single else "selection.html")
         path.parent.mkdir(parents=True, exist_ok=True)
         base = ".." if single else "."
-        shell.write(path, page(title, groups, base=base))
+        html_base.write(path, page(title, groups, base=base))
         return [path]
     for owner, mine in groups:
         path = folder / f"{owner.name}.html"
         title = f"{_paper_name(owner.name)}: {owner.title}"
-        shell.write(path, page(title, [(owner, mine)], up=whole))
+        html_base.write(path, page(title, [(owner, mine)], up=whole))
         pages.append(path)
     if whole:
         path = folder / "index.html"
-        shell.write(path, page("The papers, reproduced", groups, overview=True))
+        html_base.write(path, page("The papers, reproduced", groups, overview=True))
         pages.append(path)
     return pages
 
@@ -69,7 +69,7 @@ def page(
     """The text of a report; the overview has the tables only. `base` is the way to `folder`."""
     everything = [one for _, mine in groups for one in mine]
     figures: list[dict[str, Any]] = []
-    return shell.page(
+    return html_base.page(
         "reproduce.html.j2",
         title,
         ["panels.js", "figures.js"],
@@ -85,7 +85,7 @@ def page(
         verdicts=claims.VERDICTS,
         notes=data.notes(),
         wrong=[_row(o, one) for one in everything for o in one.outcomes if _tells(o)],
-        data=shell.script_json(figures),
+        data=html_base.script_json(figures),
     )
 
 

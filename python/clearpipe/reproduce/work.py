@@ -14,6 +14,7 @@ from typing import Any
 
 import clearpipe as cp
 from clearpipe import interrupts, style
+from clearpipe.atomic_files import clean, write_text
 from clearpipe.errors import ConfigError
 from clearpipe.progress import Board
 from clearpipe.reproduce import claims, runs, settings
@@ -25,7 +26,6 @@ from clearpipe.sweep import progress, runner
 from clearpipe.sweep.runner import Executor, Options, Sweep, Tally, Threads
 from clearpipe.sweep.spec import Spec
 from clearpipe.sweep.store import Store
-from clearpipe.whole import clean, write_text
 
 
 @dataclass

@@ -36,7 +36,7 @@ from clearpipe.options import (
 )
 from clearpipe.options import shard as read_shard
 from clearpipe.options import time as time_of
-from clearpipe.sweep.place import Place
+from clearpipe.sweep.executor_options import Place
 from clearpipe.terminal import note, show, show_json
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clearpipe import seals, whole
+from clearpipe import atomic_files, seals
 from clearpipe.errors import RunError, UnsupportedError
 from clearpipe.sweep.results import Row, Table
 from clearpipe.sweep.store import Store
@@ -48,7 +48,7 @@ def export(table: Table, store: Store, folder: Path) -> dict[str, int]:
 
     folder.mkdir(parents=True, exist_ok=True)
     runs = pyarrow.table(_typed(table.columns()))
-    with whole.written(folder / "runs.parquet") as partial:
+    with atomic_files.written(folder / "runs.parquet") as partial:
         parquet.write_table(runs, partial)
     told = {"runs": runs.num_rows}
     has_tables = table.spec.keep != "summary"
@@ -56,7 +56,7 @@ def export(table: Table, store: Store, folder: Path) -> dict[str, int]:
     heads = _heads(table)
     for name in TABLES:
         path = folder / f"{name}.parquet"
-        with whole.written(path) as partial:
+        with atomic_files.written(path) as partial:
             rows = _write(partial, _parts(name, done, heads, store))
         if rows is not None:
             told[name] = rows

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clearpipe import measures, style, units
+from clearpipe import metric_titles, style, units
 from clearpipe.statistics import FEW, Interval
 from clearpipe.sweep import metrics, study
 from clearpipe.sweep.results import Table
@@ -37,7 +37,7 @@ def draw(table: Table, plot: Plot, folder: Path) -> list[Path]:
             for column, (label, points) in enumerate(panels):
                 place = axes[row, column]
                 _panel(place, table, plot, metric, points)
-                _numbers(place.yaxis, by, measures.of(metric).unit)
+                _numbers(place.yaxis, by, metric_titles.of(metric).unit)
                 if row == 0 and label:
                     place.set_title(label, fontsize=9)
                 if row == rows - 1:
@@ -69,8 +69,8 @@ def panels(spec: Spec, plot: Plot) -> int:
 def name(metric: str, by: units.Scale, links: Sequence[str], own: str = "") -> str:
     """A metric as an axis says it, perhaps in the plot's own words, and what it is of: `links` are
     those that the points name."""
-    item = measures.owner(metric, links if metrics.is_of_link(metric) else ())
-    shown = own or measures.of(metric).heading(by.unit)
+    item = metric_titles.owner(metric, links if metrics.is_of_link(metric) else ())
+    shown = own or metric_titles.of(metric).heading(by.unit)
     return f"{shown}\n{item}" if item else shown
 
 
@@ -111,7 +111,7 @@ def _scale(table: Table, metric: str, kind: str | None) -> units.Scale:
     if kind == "log":
         return units.Scale(1.0, "")
     found = (table.interval(point, metric) for point in table.spec.points)
-    return units.scale((one.mean for one in found if one), measures.of(metric).unit)
+    return units.scale((one.mean for one in found if one), metric_titles.of(metric).unit)
 
 
 def _numbers(axis: Any, by: units.Scale, unit: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from clearpipe import measures, statistics, style, units, whole
-from clearpipe.report import shell
+from clearpipe import atomic_files, metric_titles, statistics, style, units
+from clearpipe.report import html_base
 from clearpipe.result import are_one
 from clearpipe.sweep import drawing, metrics, results
 from clearpipe.sweep import study as studying
@@ -29,14 +29,14 @@ def render(table: Table, folder: Path) -> tuple[Path, list[Path]]:
     figures.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    whole.clean(folder)
+    atomic_files.clean(folder)
     drawn: list[Path] = []
     if not style.lacking():
         for plot in table.spec.plots:
             if drawing.panels(table.spec, plot) <= drawing.MOST_PANELS:
                 drawn += drawing.draw(table, plot, folder)
-    shell.write(folder / "runs.csv", results.csv(table))
-    return shell.write(folder / "report.html", page(table, folder)), drawn
+    html_base.write(folder / "runs.csv", results.csv(table))
+    return html_base.write(folder / "report.html", page(table, folder)), drawn
 
 
 def page(table: Table, folder: Path) -> str:
@@ -46,7 +46,7 @@ def page(table: Table, folder: Path) -> str:
     failed = [row for row in table.rows if row.state == "failed"]
     rows = [_row(table, point, shown) for point in spec.points[:MOST_ROWS]]
     settings = range(len(coordinates(table)))
-    return shell.page(
+    return html_base.page(
         "sweep.html.j2",
         spec.name,
         ["panels.js", "study.js"],
@@ -61,7 +61,7 @@ def page(table: Table, folder: Path) -> str:
         failures=len(failed),
         failed=[(row.run.label, str(row.run.rep), row.error) for row in failed[:MOST_ROWS]],
         toml=spec.source.text,
-        data=shell.script_json(studying.study(table, shown, folder)),
+        data=html_base.script_json(studying.study(table, shown, folder)),
     )
 
 
@@ -89,8 +89,8 @@ def headings(table: Table, shown: Sequence[str]) -> list[str]:
 def heading(table: Table, metric: str) -> str:
     """What a metric's column is called: its measure, and whose where several are shown."""
     own = metrics.is_of_link(metric) or "." not in metric
-    whose = "" if own else measures.owner(metric)
-    title = measures.of(metric).title
+    whose = "" if own else metric_titles.owner(metric)
+    title = metric_titles.of(metric).title
     return f"{title}, {whose}" if whose else title
 
 
@@ -209,7 +209,7 @@ def of_links(table: Table, shown: Sequence[str]) -> str:
     if not named:
         return ""
     whose = f"link {links[0]}" if len(links) == 1 else "the link in the column of that name"
-    told = ", ".join(measures.of(metric).title for metric in named)
+    told = ", ".join(metric_titles.of(metric).title for metric in named)
     return f"Of {whose}: {told}."
 
 
@@ -256,7 +256,7 @@ def text_of(metric: str, interval: statistics.Interval | None, runs: int) -> str
     """A mean and its interval over a point's runs, with its unit."""
     if interval is None:
         return units.DASH
-    unit = measures.of(metric).unit
+    unit = metric_titles.of(metric).unit
     some = f" (n = {interval.n})" if interval.n < runs else ""
     if interval.n < statistics.FEW:
         return f"{units.tell(interval.mean, unit)}{some}"

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearpipe import seals, whole
+from clearpipe import atomic_files, seals
 from clearpipe.errors import RunError
 from clearpipe.locks import lock, try_lock, unlock
 from clearpipe.result import Result
@@ -113,7 +113,7 @@ class Store:
     def _clean(self) -> None:
         """Removes what writers that are gone have left half-written."""
         for folder in (self.failures, self.plans):
-            whole.clean(folder)
+            atomic_files.clean(folder)
         for place in self.runs.glob("*/.partial-*"):
             identity = place.name.removeprefix(".partial-")
             if not IDENTITY.fullmatch(identity):
@@ -316,7 +316,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def write_whole(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file so that it is there whole or not at all."""
-    whole.write_text(path, _text(value))
+    atomic_files.write_text(path, _text(value))
 
 
 def _text(value: Mapping[str, Any]) -> str:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clearpipe import measures, statistics, units
-from clearpipe.report import lab, shell
+from clearpipe import metric_titles, statistics, units
+from clearpipe.report import html_base, lab
 from clearpipe.sweep import metrics
 from clearpipe.sweep.results import Table
 from clearpipe.sweep.spec import Axis, Plot, Spec
@@ -46,7 +46,7 @@ def study(table: Table, shown: Sequence[str], folder: Path) -> dict[str, Any]:
             "rep": [row.run.rep for row in done],
             "id": [row.run.identity for row in done],
         },
-        "values": [shell.finite(row.metrics.get(m) for row in done) for m in kept],
+        "values": [html_base.finite(row.metrics.get(m) for row in done) for m in kept],
         "few": {
             "n": statistics.FEW,
             "this": statistics.few("The point has"),
@@ -112,7 +112,7 @@ def _label(label: str, digits: int) -> str:
 
 def title(axis: Axis) -> str:
     """What an axis is called."""
-    return measures.key_title(axis.name, axis.keys)
+    return metric_titles.key_title(axis.name, axis.keys)
 
 
 def is_spread(values: Sequence[float], by: float = SPREAD) -> bool:
@@ -166,13 +166,13 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 
 def _measure(metric: str, table: Table) -> dict[str, str]:
-    measure = measures.of(metric)
+    measure = metric_titles.of(metric)
     links = table.links if metrics.is_of_link(metric) else []
     return {
         "id": metric,
         "title": measure.title,
         "unit": measure.unit,
-        "of": measures.owner(metric, links),
+        "of": metric_titles.owner(metric, links),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from clearpipe import commands
+from clearpipe import help_texts
 from clearpipe.cli import app
 
 SKIPPED = {"--install-completion", "--show-completion", "--help"}
@@ -77,7 +77,7 @@ def _page(path: str, command: Any, level: int) -> Iterator[str]:
     yield f"```text\n{path} {usage}\n```\n"
     panels: dict[str, list[tuple[str, str]]] = {}
     for one in command.params:
-        record = commands.record(one, context)
+        record = help_texts.record(one, context)
         if record is None or SKIPPED & set(one.opts):
             continue
         kind = "Arguments" if one.param_type_name == "argument" else "Options"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clearpipe import measures
+from clearpipe import metric_titles
 from docsite.sources import ROOT
 
 TABLES = (
@@ -57,7 +57,7 @@ def _lines() -> Iterator[str]:
         yield f"## {title[:1].upper()}{title[1:]}\n\n`{where}`. {about}\n"
         yield "| column | called | unit | definition |\n|---|---|---|---|"
         for name, kind, doc in fields:
-            measure = measures.of(name)
+            measure = metric_titles.of(name)
             text = kind in ("String", "Arc<str>", "bool")
             unit = "" if text else UNITS[measure.unit]
             empty = " Empty where there is none." if kind.startswith("Option") else ""

@@ -11,7 +11,6 @@ pub mod cubic;
 pub mod cubic_2005;
 pub mod dctcp;
 pub mod delivery;
-pub(crate) mod frame;
 pub mod gaimd;
 pub mod hstcp;
 pub mod htcp;
@@ -27,6 +26,7 @@ pub mod slow_start;
 pub mod tahoe;
 pub mod westwood;
 pub mod window;
+pub(crate) mod window_state;
 
 pub mod fast;
 pub(crate) mod rounds;

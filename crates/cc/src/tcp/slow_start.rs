@@ -20,7 +20,7 @@
 use units::{Span, Time};
 
 use crate::roles::Ack;
-use crate::tcp::frame::{Frame, Round};
+use crate::tcp::window_state::{Frame, Round};
 
 choice! {
     /// How the window grows below ssthresh.

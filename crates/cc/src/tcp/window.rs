@@ -29,8 +29,8 @@ use crate::params::Params;
 use crate::roles::{
     Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
 };
-pub use crate::tcp::frame::{Frame, Round};
 use crate::tcp::slow_start::{SlowStart, SlowStartKind};
+pub use crate::tcp::window_state::{Frame, Round};
 
 /// The pacing rate in windows per srtt, in slow start (Linux's tcp_pacing_ss_ratio).
 const PACING_SLOW_START: f64 = 2.0;

@@ -41,7 +41,7 @@ use core::fmt;
 
 use units::{Rate, Span};
 
-use super::dpcp::chain::{CHAIN, Digits, digits, edge};
+use super::dpcp::levels::{CHAIN, Digits, digits, edge};
 use super::dpcp::{
     DpcpHeader, DpcpReceiver, DpcpRouterParams, DpcpSender, DpcpSenderParams, Pairs, Part,
 };

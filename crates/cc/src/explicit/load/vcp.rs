@@ -33,7 +33,7 @@
 //! - C3: the limiters' figures, 2.5 periods for MI, 20 ms and 500 ms for AI, and the pacing of
 //!   large RTTs, from the released code.
 
-mod marking;
+mod overload;
 mod variants;
 
 use core::fmt;
@@ -47,8 +47,8 @@ use crate::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Loss, PacketKind, Passing, Receiver,
     Router, RouterContext, Sender, SenderContext, Variable, Verdict,
 };
-use marking::Marker;
-pub use marking::{Marking, MarkingParams};
+use overload::Marker;
+pub use overload::{Marking, MarkingParams};
 pub use variants::{AiScaling, ScaleRtt, ScalingParams};
 use variants::{Target, TargetParams};
 

@@ -6,7 +6,7 @@ use core::fmt;
 use units::{Rate, Span, Time, math};
 
 use super::Level;
-use super::chain::{CHAIN, Digits, EDGES, edge, md};
+use super::levels::{CHAIN, Digits, EDGES, edge, md};
 use super::order::{DpcpHeader, Numbers, Part, Sent, Track};
 use crate::explicit::load::factor::{SpacingParams, xi};
 use crate::explicit::load::vcp::{

@@ -51,8 +51,8 @@
 //! - R1: kappa, alpha, t_d, the limiters and the pacing of large RTTs, as VCP's.
 //! - R2: the downgrade lasts 10 RTTs, and its third relapse is for good.
 
-pub mod chain;
 pub mod host;
+pub mod levels;
 pub mod order;
 
 use core::fmt;
@@ -63,8 +63,8 @@ use super::factor::{LoadMeter, LoadParams};
 use super::marking::{Marking, Marks};
 use crate::roles::{Ecn, Passing, Variable};
 
-use chain::EDGES;
 pub use host::{DpcpReceiver, DpcpSender, DpcpSenderParams};
+use levels::EDGES;
 pub use order::{DpcpHeader, Part};
 
 params! {

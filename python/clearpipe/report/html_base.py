@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import clearpipe as cp
-from clearpipe import units, whole
+from clearpipe import atomic_files, units
 from clearpipe.report import lab
 
 UPLOT = "uPlot.iife.min.js"
@@ -51,8 +51,8 @@ def write(path: str | os.PathLike[str], text: str) -> Path:
     """Write a file, whole or not at all; what writers that died have left beside it goes."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    whole.clean(target.parent)
-    whole.write_text(target, text)
+    atomic_files.clean(target.parent)
+    atomic_files.write_text(target, text)
     return target
 
 
