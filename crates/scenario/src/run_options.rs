@@ -36,9 +36,9 @@ pub fn links_named(
 /// Flows are logged in a file each: so many.
 pub const MOST_FLOWS: usize = 256;
 
-/// The flows that `names` stand for, each once and in order, and their groups; a name is `all`, that
-/// of a group, or else a flow's number. Flows that come while the run goes on have no number of
-/// their own. Messages call the file `file` and the option `option`.
+/// The flows that `names` stand for, each once and in order, and their groups; a name is `all`,
+/// that of a group, or else a flow's number. Flows that come while the run goes on have no number
+/// of their own. Messages call the file `file` and the option `option`.
 ///
 /// # Errors
 /// A name that neither a group nor a flow has, a group whose flows come and go, more than

@@ -298,9 +298,9 @@ mod tests {
         assert_eq!(pass(1001, Ecn::NotCapable), Ecn::NotCapable);
     }
 
-    /// Linux's `codel_dequeue` asks its option `ecn` about packets to drop, and not where it compares
-    /// the wait with `ce_threshold`: without `ecn` what has waited longer is marked all the same,
-    /// and capable packets are dropped like others.
+    /// Linux's `codel_dequeue` asks its option `ecn` about packets to drop, and not where it
+    /// compares the wait with `ce_threshold`: without `ecn` what has waited longer is marked all
+    /// the same, and capable packets are dropped like others.
     #[test]
     fn a_step_marks_without_ecn() {
         let law = Law { ce_threshold: Span::from_millis(1), ..law() };

@@ -318,6 +318,11 @@ impl Notices {
         }
     }
 
+    /// What the routers know.
+    pub fn told(&self) -> Rate {
+        self.told
+    }
+
     /// When the next one is due.
     pub fn next(&self) -> Time {
         match &self.source {

@@ -171,6 +171,11 @@ fn change_link(
             let context = build::router_context(new, i, Draw { seed: 0, rep: 0 }, "policy");
             let same = router.retune(params, &context);
             debug_assert!(same, "the kinds are the same");
+            // Steps and traces may have told them of another capacity since the start.
+            let told = link.line.as_ref().map_or(named.rate, |line| line.notices.told());
+            if old == named.rate && told != named.rate {
+                router.on_capacity(at, told);
+            }
         }
     }
     let before = link.next_notice();

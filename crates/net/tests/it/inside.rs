@@ -465,6 +465,22 @@ fn stops_starts_buffers_and_probes_may_change() {
     assert!(queue.iter().filter(|row| row.0 > 7.0).all(|row| row.1 * 40.0 <= 20_000.0));
 }
 
+/// After a step of the capacity a branch with a buffer that is as good as the old one is the run
+/// itself: its routers go on with the capacity of the step and not with the first.
+#[test]
+fn a_branch_keeps_the_capacity_of_a_step() {
+    let keys = ["duration=8s", "warmup=1s", "topology.steps=[{at=\"3s\", rate=\"75Mbps\"}]"];
+    for kind in ["xcp", "vcp"] {
+        let mut base = base(kind, &keys);
+        base.links[0].limit = cc::roles::Limit::Bytes(1_000_000_000);
+        let mut new = base.clone();
+        new.links[0].limit = cc::roles::Limit::Bytes(1_000_000_001);
+        let plain = common::run(&base, 1, 0);
+        let other = to_end(paused(&base, 4.0).branch(&new).expect("allowed"));
+        assert_eq!(other.fingerprint, plain.fingerprint, "{kind}");
+    }
+}
+
 /// A proxy's two ends know of each other beyond a branch that samples at other times: the packets
 /// are those of the run without it.
 #[test]
