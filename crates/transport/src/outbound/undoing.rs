@@ -53,6 +53,12 @@ impl Outbound {
         undo.holds = false;
     }
 
+    /// The ACK has told of marks by another way than ECE ([`AckIn::ece`]): congestion confirms the
+    /// last reduction, whatever became of the segment.
+    pub fn on_marks(&mut self) {
+        self.forget_undo();
+    }
+
     /// A reduction that stays.
     pub(super) fn forget_undo(&mut self) {
         if let Some(undo) = self.timed.as_mut().and_then(|timed| timed.undo.as_mut()) {

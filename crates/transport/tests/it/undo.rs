@@ -245,13 +245,22 @@ fn a_real_loss_is_not_undone() {
     }
 }
 
-/// A mark within the recovery is congestion, whatever became of the segment.
+/// A mark within the recovery is congestion, whatever became of the segment, and however it is told:
+/// by ECE, by AccECN to a controller of RFC 3168, which hears of one reduction per window of data
+/// only, or to one that counts.
 #[test]
 fn what_a_mark_confirms_stays() {
-    let mut tcp = reordered(Some(Dsack));
-    tcp.on_ack(at(210), &AckIn { cumulative: 5, sack: &[], rtt: None, ece: true });
-    ack(&mut tcp, 300, 6, &[(1, 2)], None);
-    assert_eq!(tcp.undone(), 0);
+    let marked = |ece: bool, tell: fn(&mut Outbound)| {
+        let mut tcp = reordered(Some(Dsack));
+        tcp.on_ack(at(210), &AckIn { cumulative: 5, sack: &[], rtt: None, ece });
+        tell(&mut tcp);
+        ack(&mut tcp, 300, 6, &[(1, 2)], None);
+        tcp.undone()
+    };
+    assert_eq!(marked(false, |_| ()), 1);
+    assert_eq!(marked(true, |_| ()), 0);
+    assert_eq!(marked(false, |tcp| assert_eq!(tcp.echo(), None)), 0);
+    assert_eq!(marked(false, Outbound::on_marks), 0);
 }
 
 /// After an undo the next loss is one as any: it is found and reported, and can be undone again.
