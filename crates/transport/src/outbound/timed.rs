@@ -290,6 +290,9 @@ impl Outbound {
         let Some(timed) = &mut self.timed else { return false };
         let Some(probe) = timed.probe.filter(|probe| una >= probe.end) else { return false };
         let doubled = twice.is_some_and(|block| block.end == probe.end);
+        if let Some(undo) = &mut timed.undo {
+            undo.close(); // nothing is out again any more
+        }
         let over = una > probe.end;
         let plain = acked == 0 && sack.is_empty();
         if !probe.again || doubled || over || plain {

@@ -263,6 +263,29 @@ fn what_a_mark_confirms_stays() {
     assert_eq!(marked(false, Outbound::on_marks), 0);
 }
 
+/// Two needless probes, the second on its way when 11 seems lost. All that left at 400 ms is late:
+/// what speaks for that is when the second probe left, not the first, which had been acknowledged.
+#[test]
+fn an_acknowledged_probe_counts_no_more() {
+    let mut tcp = warmed(Some(Timestamps), None);
+    tcp.offer(11);
+    assert_eq!(tcp.on_timer(at(300)), None);
+    assert_eq!(send(&mut tcp, 300, 10), [10]);
+    ack(&mut tcp, 310, 11, &[], Some(100));
+    ack(&mut tcp, 400, 11, &[(10, 11)], None);
+    tcp.offer(21);
+    assert_eq!(send(&mut tcp, 400, 10), (11..=20).collect::<Vec<_>>());
+    let due = tcp.deadline();
+    assert!(at(600) < due && due < at(650), "two smoothed RTTs");
+    assert_eq!(tcp.on_timer(due), None);
+    assert_eq!(send(&mut tcp, 650, 10), [20]);
+    let outcome = ack(&mut tcp, 660, 11, &[(12, 20)], Some(400));
+    assert_eq!(outcome.loss.map(|loss| loss.lost), Some(1));
+    assert_eq!(send(&mut tcp, 660, 5), [11]);
+    ack(&mut tcp, 670, 21, &[], Some(400));
+    assert_eq!(tcp.undone(), 1);
+}
+
 /// After an undo the next loss is one as any: it is found and reported, and can be undone again.
 #[test]
 fn the_next_loss_begins_anew() {
