@@ -235,8 +235,8 @@ impl Outbound {
             self.restart_timed(now);
         }
         let twice = duplicate(cumulative, ack.sack);
-        self.look_for_undo(now, ack, acked, twice);
-        let left = self.end_timed_recovery(twice.is_some());
+        let left = self.look_for_undo(now, ack, acked, twice);
+        let left = left + self.end_timed_recovery(twice.is_some());
         let repaired = self.probe_repaired(acked, ack.sack, twice);
         let start = self.outstanding() - self.timed_sacked() + delivered;
         let known = self.untold;
@@ -312,8 +312,9 @@ impl Outbound {
     }
 
     /// RACK_detect_loss_and_arm_timer; a first loss begins a recovery, whose RecoverFS is `start`.
-    /// So do the `left` losses of a recovery that has just ended: they are of another window of
-    /// data and a sign of congestion of their own (section 9.3; RFC 5681, section 4.3).
+    /// So do the `left` losses of a recovery that has just ended, by itself or by an undo: they are
+    /// of another window of data and a sign of congestion of their own (section 9.3; RFC 5681,
+    /// section 4.3).
     fn look_for_losses(&mut self, now: Time, start: u64, left: u64) -> Option<LossEvent> {
         let moment = self.moment(now);
         let timed = self.timed.as_mut()?;
