@@ -562,6 +562,9 @@ impl World {
         if let Some(marks) = marks {
             (code, ece) = (if marks > 0 { Ecn::Ce } else { source.code }, marks > 0);
         }
+        if code == Ecn::Ce {
+            source.outbound.on_marks();
+        }
         if source.before.is_some() {
             source.report_undo();
         }

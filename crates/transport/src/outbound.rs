@@ -480,13 +480,13 @@ impl Outbound {
     /// 3168, section 6.1.2).
     #[cold]
     fn on_ece(&mut self) -> Option<LossEvent> {
+        self.forget_undo();
         if self.phase == Phase::Fast || self.una <= self.reduced {
             return None;
         }
         let in_flight = self.flight_size();
         self.reduced = self.nxt;
         self.cwr = true;
-        self.forget_undo();
         Some(LossEvent { kind: LossKind::EcnEcho, in_flight, lost: 0, repeated: false })
     }
 

@@ -235,8 +235,8 @@ impl Outbound {
             self.restart_timed(now);
         }
         let twice = duplicate(cumulative, ack.sack);
-        self.look_for_undo(now, ack, acked, twice);
-        let left = self.end_timed_recovery(twice.is_some());
+        let left = self.look_for_undo(now, ack, acked, twice);
+        let left = left + self.end_timed_recovery(twice.is_some());
         let repaired = self.probe_repaired(acked, ack.sack, twice);
         let start = self.outstanding() - self.timed_sacked() + delivered;
         let known = self.untold;
@@ -290,6 +290,9 @@ impl Outbound {
         let Some(timed) = &mut self.timed else { return false };
         let Some(probe) = timed.probe.filter(|probe| una >= probe.end) else { return false };
         let doubled = twice.is_some_and(|block| block.end == probe.end);
+        if let Some(undo) = &mut timed.undo {
+            undo.close(); // nothing is out again any more
+        }
         let over = una > probe.end;
         let plain = acked == 0 && sack.is_empty();
         if !probe.again || doubled || over || plain {
@@ -309,8 +312,9 @@ impl Outbound {
     }
 
     /// RACK_detect_loss_and_arm_timer; a first loss begins a recovery, whose RecoverFS is `start`.
-    /// So do the `left` losses of a recovery that has just ended: they are of another window of
-    /// data and a sign of congestion of their own (section 9.3; RFC 5681, section 4.3).
+    /// So do the `left` losses of a recovery that has just ended, by itself or by an undo: they are
+    /// of another window of data and a sign of congestion of their own (section 9.3; RFC 5681,
+    /// section 4.3).
     fn look_for_losses(&mut self, now: Time, start: u64, left: u64) -> Option<LossEvent> {
         let moment = self.moment(now);
         let timed = self.timed.as_mut()?;

@@ -53,6 +53,12 @@ impl Outbound {
         undo.holds = false;
     }
 
+    /// The ACK has told of marks by another way than ECE ([`AckIn::ece`]): congestion confirms the
+    /// last reduction, whatever became of the segment.
+    pub fn on_marks(&mut self) {
+        self.forget_undo();
+    }
+
     /// A reduction that stays.
     pub(super) fn forget_undo(&mut self) {
         if let Some(undo) = self.timed.as_mut().and_then(|timed| timed.undo.as_mut()) {
@@ -61,18 +67,20 @@ impl Outbound {
     }
 
     /// Does an ACK tell that there was no loss? `acked` segments more are acknowledged by its
-    /// cumulative number, `twice` is what arrived twice.
+    /// cumulative number, `twice` is what arrived twice. Returns how many segments stay lost after an
+    /// undo: they are reason for a recovery of their own (as Linux's `tcp_fastretrans_alert` goes
+    /// into one again while its `lost_out` is not zero).
     pub(super) fn look_for_undo(
         &mut self,
         now: Time,
         ack: &AckIn<'_>,
         acked: u64,
         twice: Option<Range>,
-    ) {
+    ) -> u64 {
         let (phase, nxt, more) = (self.phase, self.nxt, self.nxt < self.limit);
         let over = self.una >= self.recover;
-        let Some(timed) = &mut self.timed else { return };
-        let Some(undo) = &mut timed.undo else { return };
+        let Some(timed) = &mut self.timed else { return 0 };
+        let Some(undo) = &mut timed.undo else { return 0 };
         if let Some(block) = twice {
             undo.on_dsack(block);
         }
@@ -104,17 +112,24 @@ impl Outbound {
             Phase::Fast | Phase::Timed | Phase::Open => needless.then_some(Undone::Window),
         };
         if let Some(undone) = undone {
-            self.take_back(undone);
-        } else if over && phase != Phase::Timed {
+            return self.take_back(undone);
+        }
+        if over && phase != Phase::Timed {
             undo.close();
         }
+        0
     }
 
-    fn take_back(&mut self, undone: Undone) {
-        let Some(timed) = &mut self.timed else { return };
-        if undone == Undone::Losses {
-            timed.rack.restore();
-        }
+    /// Returns how many segments stay lost, sent again or not.
+    fn take_back(&mut self, undone: Undone) -> u64 {
+        let Some(timed) = &mut self.timed else { return 0 };
+        let left = match undone {
+            Undone::Window => timed.losses().0,
+            Undone::Losses => {
+                timed.rack.restore();
+                0
+            }
+        };
         timed.prr = None;
         timed.undone += 1;
         if let Some(undo) = &mut timed.undo {
@@ -122,5 +137,6 @@ impl Outbound {
         }
         self.phase = Phase::Timed;
         (self.force, self.cwr, self.reduced) = (false, false, 0);
+        left
     }
 }

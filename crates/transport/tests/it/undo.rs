@@ -245,13 +245,110 @@ fn a_real_loss_is_not_undone() {
     }
 }
 
-/// A mark within the recovery is congestion, whatever became of the segment.
+/// A mark within the recovery is congestion, whatever became of the segment, and however it is told:
+/// by ECE, by AccECN to a controller of RFC 3168, which hears of one reduction per window of data
+/// only, or to one that counts.
 #[test]
 fn what_a_mark_confirms_stays() {
-    let mut tcp = reordered(Some(Dsack));
-    tcp.on_ack(at(210), &AckIn { cumulative: 5, sack: &[], rtt: None, ece: true });
-    ack(&mut tcp, 300, 6, &[(1, 2)], None);
-    assert_eq!(tcp.undone(), 0);
+    let marked = |ece: bool, tell: fn(&mut Outbound)| {
+        let mut tcp = reordered(Some(Dsack));
+        tcp.on_ack(at(210), &AckIn { cumulative: 5, sack: &[], rtt: None, ece });
+        tell(&mut tcp);
+        ack(&mut tcp, 300, 6, &[(1, 2)], None);
+        tcp.undone()
+    };
+    assert_eq!(marked(false, |_| ()), 1);
+    assert_eq!(marked(true, |_| ()), 0);
+    assert_eq!(marked(false, |tcp| assert_eq!(tcp.echo(), None)), 0);
+    assert_eq!(marked(false, Outbound::on_marks), 0);
+}
+
+/// 1 and 6 are late, 11 is lost, which left within the recovery. With 6 all that was out before it
+/// has arrived, and not by a retransmission: the reduction is undone, and 11, sent again by then or
+/// not, begins a recovery of its own, as it does where nothing is undone (RFC 8985, section 9.3).
+#[test]
+fn a_loss_within_an_undone_recovery_begins_another() {
+    for (undo, again) in
+        [(None, false), (None, true), (Some(Timestamps), false), (Some(Timestamps), true)]
+    {
+        let mut tcp = warmed(undo, None);
+        let outcome = ack(&mut tcp, 200, 1, &[(2, 6), (7, 11)], Some(100));
+        assert_eq!(outcome.loss.map(|loss| loss.lost), Some(2));
+        assert_eq!(tcp.take_undo_point(), undo.is_some());
+        // Eight are delivered and nothing is in flight.
+        assert_eq!(send(&mut tcp, 200, 10), [1, 6, 11, 12, 13, 14, 15, 16]);
+        // 6 is out again and may be lost yet: nothing is undone.
+        assert_eq!(ack(&mut tcp, 210, 6, &[(7, 11)], Some(100)).loss, None);
+        assert_eq!(tcp.undone(), 0);
+        // What left with 6 and 11 at 200 ms has arrived, after RACK.rtt of 100 ms: they are lost.
+        assert_eq!(ack(&mut tcp, 300, 6, &[(12, 17), (7, 11)], Some(200)).lost, 2);
+        if again {
+            assert_eq!(send(&mut tcp, 300, 10)[..2], [6, 11]);
+        }
+        let out = tcp.nxt() - 11;
+        let outcome = ack(&mut tcp, 305, 11, &[(12, 17)], Some(100));
+        let loss = outcome.loss.expect("11 is lost");
+        assert_eq!((loss.kind, loss.lost), (LossKind::DupAcks, 1));
+        assert_eq!((u64::from(loss.in_flight), outcome.recovering), (out, true));
+        assert_eq!((tcp.take_undone(), tcp.take_undo_point()), (undo.is_some(), undo.is_some()));
+        assert_eq!(tcp.is_lost(11), !again);
+        if !again {
+            assert_eq!(send(&mut tcp, 305, 8)[0], 11);
+        }
+        // 11 arrives, once: that reduction stays.
+        let end = tcp.nxt();
+        assert!(!ack(&mut tcp, 405, end, &[], None).recovering);
+        assert_eq!(tcp.undone(), u32::from(undo.is_some()));
+    }
+}
+
+/// 1 is late and 2 is lost. By the time that the retransmission of 1 is known to have been needless
+/// that of 2 has not gone out: the reduction for 1 is undone, and 2 has one of its own.
+#[test]
+fn what_is_lost_at_a_dsack_begins_a_recovery() {
+    let mut tcp = warmed(Some(Dsack), None);
+    let outcome = ack(&mut tcp, 200, 1, &[(3, 6)], Some(100));
+    assert_eq!(outcome.loss.map(|loss| loss.lost), Some(2));
+    assert!(tcp.take_undo_point());
+    // Five are in flight, which is the window: the first retransmission alone.
+    assert_eq!(send(&mut tcp, 200, 5), [1]);
+    assert_eq!(ack(&mut tcp, 210, 2, &[(3, 6)], Some(100)).loss, None);
+    let outcome = ack(&mut tcp, 211, 2, &[(1, 2), (3, 6)], None);
+    assert_eq!((tcp.take_undone(), tcp.take_undo_point()), (true, true));
+    let loss = outcome.loss.expect("2 is lost");
+    assert_eq!((loss.kind, loss.lost, loss.repeated), (LossKind::DupAcks, 1, false));
+    // 2 to 10 are outstanding.
+    assert_eq!((loss.in_flight, outcome.recovering), (9, true));
+    assert_eq!(send(&mut tcp, 211, 5), [2]);
+    // The rest arrives, and 2 once.
+    for (now, to) in [(212, 7), (213, 8), (214, 9), (215, 11)] {
+        assert_eq!(ack(&mut tcp, now, 2, &[(3, to)], Some(100)).loss, None);
+    }
+    let outcome = ack(&mut tcp, 311, 11, &[], None);
+    assert_eq!((outcome.loss, outcome.recovering, tcp.undone()), (None, false, 1));
+}
+
+/// Two needless probes, the second on its way when 11 seems lost. All that left at 400 ms is late:
+/// what speaks for that is when the second probe left, not the first, which had been acknowledged.
+#[test]
+fn an_acknowledged_probe_counts_no_more() {
+    let mut tcp = warmed(Some(Timestamps), None);
+    tcp.offer(11);
+    assert_eq!(tcp.on_timer(at(300)), None);
+    assert_eq!(send(&mut tcp, 300, 10), [10]);
+    ack(&mut tcp, 310, 11, &[], Some(100));
+    ack(&mut tcp, 400, 11, &[(10, 11)], None);
+    tcp.offer(21);
+    assert_eq!(send(&mut tcp, 400, 10), (11..=20).collect::<Vec<_>>());
+    let due = tcp.deadline();
+    assert!(at(600) < due && due < at(650), "two smoothed RTTs");
+    assert_eq!(tcp.on_timer(due), None);
+    assert_eq!(send(&mut tcp, 650, 10), [20]);
+    let outcome = ack(&mut tcp, 660, 11, &[(12, 20)], Some(400));
+    assert_eq!(outcome.loss.map(|loss| loss.lost), Some(1));
+    assert_eq!(send(&mut tcp, 660, 5), [11]);
+    ack(&mut tcp, 670, 21, &[], Some(400));
+    assert_eq!(tcp.undone(), 1);
 }
 
 /// After an undo the next loss is one as any: it is found and reported, and can be undone again.
