@@ -263,7 +263,7 @@ ELSEWHERE = {
     r"make ": "builds; its targets are looked up above",
     r"pip |source |jupyter |wireshark ": "other people's programs",
     r"lua=|tshark ": "test_capture.py reads captures with tshark and the dissector",
-    r"tr -d .* \| jq ": "test_qlog.py reads logs; the losses shown are those of tests/it/logs.rs",
+    r"tr -d ": "test_qlog.py reads logs; the losses shown are those of tests/it/logs.rs",
     r"python -m clearpipe\.teaching ": "test_teaching.py",
     r"clearpipe compare packet linux": "the second is a kernel's",
     r"clearpipe run results/": "a result of the reader's own",
