@@ -67,9 +67,9 @@ impl Outbound {
     }
 
     /// Does an ACK tell that there was no loss? `acked` segments more are acknowledged by its
-    /// cumulative number, `twice` is what arrived twice. Returns how many segments stay lost after an
-    /// undo: they are reason for a recovery of their own (as Linux's `tcp_fastretrans_alert` goes
-    /// into one again while its `lost_out` is not zero).
+    /// cumulative number, `twice` is what arrived twice. Returns how many segments stay lost after
+    /// an undo: they are reason for a recovery of their own (as Linux's `tcp_fastretrans_alert`
+    /// goes into one again while its `lost_out` is not zero).
     pub(super) fn look_for_undo(
         &mut self,
         now: Time,

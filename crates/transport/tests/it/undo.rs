@@ -245,9 +245,9 @@ fn a_real_loss_is_not_undone() {
     }
 }
 
-/// A mark within the recovery is congestion, whatever became of the segment, and however it is told:
-/// by ECE, by AccECN to a controller of RFC 3168, which hears of one reduction per window of data
-/// only, or to one that counts.
+/// A mark within the recovery is congestion, whatever became of the segment, and however it is
+/// told: by ECE, by AccECN to a controller of RFC 3168, which hears of one reduction per window of
+/// data only, or to one that counts.
 #[test]
 fn what_a_mark_confirms_stays() {
     let marked = |ece: bool, tell: fn(&mut Outbound)| {
