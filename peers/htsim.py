@@ -6,14 +6,13 @@ there by its own Makefile, with its own flags (-O3), if it is not built yet.
 
 import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import compiled
 from dumbbell import MissingError, PeerError, Speed
 
 SOURCE = Path(__file__).with_name("htsim.cc")
-PROGRAM = SOURCE.parents[1] / "build" / "peers" / "htsim-dumbbell"
 WHERE = "HTSIM=folder of github.com/Broadcom/csg-htsim"
 
 
@@ -78,37 +77,23 @@ def folder() -> Path:
 
 
 def build() -> Path:
-    """The program, compiled if it is older than its source or the library."""
+    """The program."""
     sources = folder()
     compiler, make = shutil.which("g++"), shutil.which("make")
     if compiler is None or make is None:
         raise MissingError("htsim needs g++ and make")
     library = sources / "libhtsim.a"
     if not library.exists():
-        _run([make, "-C", str(sources), "libhtsim.a"])
-    newest = max(SOURCE.stat().st_mtime, library.stat().st_mtime)
-    if not PROGRAM.exists() or PROGRAM.stat().st_mtime < newest:
-        PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-        include = f"-I{sources}"
-        _run(
-            [compiler, "-std=c++17", "-O3", include, str(SOURCE), "-o", str(PROGRAM), str(library)]
-        )
-    return PROGRAM
+        compiled.run([make, "-C", str(sources), library.name])
+    command = [compiler, "-std=c++17", "-O3", f"-I{sources}", str(SOURCE), str(library)]
+    return compiled.program("htsim-dumbbell", command, [SOURCE, library])
 
 
 def speed(greedy: Greedy, seed: int) -> Speed:
     """Runs the flows once; work is the ACKs that reached their senders."""
-    done = _run([str(build()), *greedy.arguments(), str(seed)])
+    done = compiled.run([str(build()), *greedy.arguments(), str(seed)])
     values = dict(line.split(" ", 1) for line in done.splitlines())
     try:
         return Speed(int(values["acks"]), float(values["cpu_s"]))
     except (KeyError, ValueError) as error:
         raise PeerError(f"htsim failed on {greedy.name} ({error!r}):\n{done}") from error
-
-
-def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        what = " ".join(command)
-        raise PeerError(f"{what} failed with status {done.returncode}:\n{done.stderr}")
-    return done.stdout

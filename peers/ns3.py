@@ -2,12 +2,13 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
+import compiled
 from dumbbell import MissingError, PeerError, Point, Speed
 
 SOURCE = Path(__file__).with_name("dumbbell.cc")
-PROGRAM = SOURCE.parents[1] / "build" / "peers" / "ns3-dumbbell"
 # Debian's pkg-config files ask for libraries that its package does not bring.
 LIBRARIES = (
     "applications",
@@ -34,18 +35,15 @@ def find() -> str:
     raise MissingError("ns-3 is not installed: make deps-peers")
 
 
-def build() -> Path:
-    """The program, compiled if it is older than its source."""
-    compiler = find()
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime >= SOURCE.stat().st_mtime:
-        return PROGRAM
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    libraries = [f"-lns3-{name}" for name in LIBRARIES]
-    command = [compiler, "-std=c++17", "-O2", str(SOURCE), "-o", str(PROGRAM), *libraries]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise PeerError(f"{SOURCE.name} cannot be built:\n{done.stderr}")
-    return PROGRAM
+def build(
+    name: str = "ns3-dumbbell",
+    source: Path = SOURCE,
+    libraries: Sequence[str] = LIBRARIES,
+    level: str = "-O2",
+) -> Path:
+    """A program against ns-3's libraries."""
+    linked = [f"-lns3-{library}" for library in libraries]
+    return compiled.program(name, [find(), "-std=c++17", level, str(source), *linked], [source])
 
 
 def speed(point: Point, seed: int) -> Speed:

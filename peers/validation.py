@@ -27,7 +27,6 @@ from dumbbell import MissingError, PeerError
 
 EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence" / "ns3.md"
 SCENARIOS = Path(__file__).with_name("tcp-validation")
-PROGRAM = ns3.PROGRAM.with_name("ns3-tcp-validation")
 LIBRARIES = (
     "applications",
     "internet-apps",
@@ -262,19 +261,11 @@ def ours(case: str, sets: tuple[str, ...] = ()) -> Trace:
 
 
 def build(source: Path) -> Path:
-    """The program, compiled if it is older than its source."""
-    compiler = ns3.find()
+    """The program."""
+    ns3.find()
     if not source.is_file():
         raise MissingError(f"{source}: there is no such file; see the head of peers/validation.py")
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime >= source.stat().st_mtime:
-        return PROGRAM
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    libraries = [f"-lns3-{name}" for name in LIBRARIES]
-    command = [compiler, "-std=c++17", "-O1", str(source), "-o", str(PROGRAM), *libraries]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise PeerError(f"{source} cannot be built against libns3-dev:\n{done.stderr}")
-    return PROGRAM
+    return ns3.build("ns3-tcp-validation", source, LIBRARIES, "-O1")
 
 
 def theirs(case: str, program: Path, attributes: str = "") -> Trace:
