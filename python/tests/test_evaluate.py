@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
+import platform
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,12 @@ from typer.testing import CliRunner
 import clearpipe as cp
 from clearpipe import evaluate
 from clearpipe.cli import app
-from clearpipe.errors import ConfigError
+from clearpipe.errors import ConfigError, UnsupportedError
 from clearpipe.evaluate import data, functions, judge, report, work
 from clearpipe.evaluate.cast import SUBJECT, Cast, cast
+from clearpipe.linux import engine, namespaces
 from clearpipe.reproduce import runs
+from clearpipe.reproduce.data import paper
 from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.sweep.store import Store
 
@@ -225,6 +229,89 @@ def test_missing_runs_are_told_and_not_judged(tmp_path: Path) -> None:
     assert verdicts(done) == {"rtt-bias": judge.NOT_RUN}
     assert done.missing == 8  # CUBIC, who is evaluated, and Reno, CUBIC and BBRv3, twice
     assert "missing" in done.outcomes[0].reason
+
+
+# On the kernel.
+
+
+def test_what_the_kernel_cannot_run_is_not_run_and_says_why(tmp_path: Path) -> None:
+    job = work.Job(
+        Store(tmp_path),
+        cast("cubic", None, ("reno",)),
+        "quick",
+        only=["short", "rtt"],
+        engine="linux",
+    )
+    assert {part.name for one in job.figures for part in one.parts["quick"]} == {"main", "transfers"}
+    assert all(part.real for one in job.figures for part in one.parts["quick"])
+    job.store.open()
+    done = work.judge(job)
+    reasons = {one.statement.id: one.reason for one in done.outcomes}
+    assert set(verdicts(done).values()) == {judge.NOT_RUN}
+    # Short flows come while the run goes on; a transfer is a flow of its own.
+    for name in ("short-own", "short-long", "short-others"):
+        assert "flows.other.arrivals: flows that come while the run goes on" in reasons[name]
+    for name in ("short-transfer", "rtt-bias"):
+        assert "runs are missing" in reasons[name]
+    assert done.as_json()["engine"] == "linux"
+    assert "--engine linux" in report.command(done)
+
+
+def test_what_the_system_lacks_is_said_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespaces, "missing", lambda: ["CAP_NET_ADMIN"])
+    job = work.Job(
+        Store(tmp_path), cast("cubic", None, ("reno",)), "quick", only=["rtt"], engine="linux"
+    )
+    with pytest.raises(UnsupportedError, match="CAP_NET_ADMIN"):
+        work.run(job)
+    assert not (tmp_path / "plans").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["bbr3", "--engine", "linux"], "flows.own.protocol: bbr3: no kernel has it"),
+        (["cubic", "--engine", "fluid"], "--engine: fluid: expected packet or linux"),
+    ],
+)
+def test_who_has_no_run_on_the_kernel_is_refused(words: list[str], told: str) -> None:
+    done = CliRunner().invoke(app, ["evaluate", *words, "--quick", "--area", "rtt"])
+    assert done.exit_code == 3
+    assert told in " ".join(done.output.split())
+
+
+def test_real_runs_do_not_stand_for_simulated_ones() -> None:
+    figure = next(one for one in paper("dpcp").figures if one.id == "dpcp-fig05")
+    real = [part for part in figure.parts["full"] if part.real]
+    simulated = [part for part in figure.parts["full"] if not part.real]
+    assert real
+    assert Data(figure.book, figure, tuple(real)).named() == []
+    assert Data(figure.book, figure, (*real, *simulated)).named() == [p.name for p in simulated]
+    alone = replace(figure, parts={"full": tuple(real)})
+    assert Data(figure.book, alone, tuple(real)).named() == [part.name for part in real]
+
+
+def test_lateness_is_read_from_what_a_run_tells() -> None:
+    about = {"packets": 9, "p50_s": 4e-6, "p99_s": 119e-6, "max_s": 2e-3}
+    run = {"realtime": True, "stops": 0, "refused_pkts": 0, "cpu_s": 1.0, "wall_s": 10.0}
+    assert engine.late_p99_us(engine.lateness({"late": about, **run})) == 119.0
+    assert engine.late_p99_us(["something else"]) is None
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(namespaces.missing()), reason="; ".join(namespaces.missing()))
+def test_the_kernels_cubic_is_evaluated(store: Path) -> None:
+    job = work.Job(
+        Store(store), cast("cubic", None, ("reno",)), "quick", only=["incast"], engine="linux"
+    )
+    work.run(job)
+    done = work.judge(job)
+    assert verdicts(done) == {"incast-finish": judge.PASS}  # CUBIC is a standard
+    assert done.kernels == [platform.release()]
+    assert "at the 99th percentile of a run's packets" in done.lateness
+    assert done.missing == 0
 
 
 def test_capacity_is_what_could_leave() -> None:

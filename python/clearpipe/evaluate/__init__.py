@@ -19,33 +19,36 @@ from typing import TYPE_CHECKING
 from clearpipe.reproduce.data import Scale
 
 if TYPE_CHECKING:
-    from clearpipe.evaluate.work import Done
+    from clearpipe.evaluate.work import Done, Engine
 
 __all__ = ["AGAINST", "protocol"]
 
-AGAINST = ("cubic", "bbr3", "reno")
-"""What a control is set against where nothing else is said."""
+AGAINST = {"packet": ("cubic", "bbr3", "reno"), "linux": ("cubic", "bbr", "reno")}
+"""What a control is set against where nothing else is said, by engine: no kernel has BBRv3."""
 
 
-def protocol(
+def protocol(  # noqa: PLR0913 - as the command's options
     name: str,
     store: str | PathLike[str],
     *,
     queue: str | None = None,
-    against: Sequence[str] = AGAINST,
+    against: Sequence[str] | None = None,
     code: str | None = None,
     scale: Scale = "quick",
+    engine: Engine = "packet",
 ) -> Done:
     """Run what is missing of one control's evaluation and judge its statements.
 
     `name` and `queue` are registered kinds or tables in TOML, as `{ kind = "bbr", offload = false
-    }`; with `code`, a class in Python as `FILE:CLASS`, `name` is what reports call it. Raises
-    ConfigError for what there is not.
+    }`; with `code`, a class in Python as `FILE:CLASS`, `name` is what reports call it. The
+    engine `linux` runs the kernel's own controls, in real time. Raises ConfigError for what there
+    is not, and UnsupportedError for what this system lacks.
     """
     from clearpipe.evaluate import work
     from clearpipe.evaluate.cast import cast
     from clearpipe.sweep.store import Store
 
-    job = work.Job(Store(Path(store)), cast(name, queue, against, code), scale)
+    met = AGAINST[engine] if against is None else against
+    job = work.Job(Store(Path(store)), cast(name, queue, met, code), scale, engine=engine)
     work.run(job)
     return work.judge(job)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from clearpipe import complete, units
+from clearpipe.evaluate import AGAINST
 from clearpipe.exits import reports_errors
 from clearpipe.options import KEPT, STORE, Jobs, Json, LogFormat, MaxTime, Quiet, Retry, StoreDir
 from clearpipe.options import time as time_of
 from clearpipe.terminal import note, show, show_json
 
 if TYPE_CHECKING:
-    from clearpipe.evaluate.work import Done, Job
+    from clearpipe.evaluate.work import Done, Engine, Job
 
 OUT = Path("results/evaluate")
 
@@ -42,11 +43,20 @@ def evaluate(  # noqa: PLR0913 - one for each option
         ),
     ] = None,
     against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="The controllers to compare it with, separated by commas; default: "
+            "cubic,bbr3,reno, and with --engine linux cubic,bbr,reno.",
+        ),
+    ] = None,
+    engine: Annotated[
         str,
         typer.Option(
-            metavar="NAMES", help="The controllers to compare it with, separated by commas."
+            metavar="NAME",
+            help="packet, or linux: this machine's kernel, in real time and as root. See --area.",
         ),
-    ] = "cubic,bbr3,reno",
+    ] = "packet",
     code: Annotated[
         str | None,
         typer.Option(
@@ -88,27 +98,30 @@ def evaluate(  # noqa: PLR0913 - one for each option
     other controllers in the same place and, if there is a bound, judged. You may interrupt it: the
     same command continues.
     """
+    from clearpipe.evaluate import cast as casting
     from clearpipe.evaluate import report, work
-    from clearpipe.evaluate.cast import cast
     from clearpipe.sweep.runner import Options, Threads
     from clearpipe.sweep.store import Store
 
-    names = [name.strip() for name in _split(against)]
+    where = _engine(engine)
+    names = [name.strip() for name in _split(against or ",".join(AGAINST[where]))]
     seconds = None if max_time is None else time_of("--max-time", max_time, "50min")
     deadline = None if seconds is None else time.monotonic() + seconds
     job = work.Job(
         Store(store),
-        cast(protocol, queue, names, code),
+        casting.cast(protocol, queue, names, code),
         "quick" if quick else "full",
         Threads(jobs, deadline),
         Options(retry=retry),
         area or [],
+        where,
     )
     _check_areas(job, area or [])
+    _check_kernel(job)
     if not no_run:
         _run(job, quiet)
     done = work.judge(job)
-    name = job.cast.subject.name
+    name = job.cast.subject.name + ("-linux" if where == "linux" else "")
     if not area:
         path = report.write(done, out / name)
         note(f"report: {path}", quiet)
@@ -119,6 +132,24 @@ def evaluate(  # noqa: PLR0913 - one for each option
     else:
         _tell(done)
     _end(done, check)
+
+
+def _engine(name: str) -> Engine:
+    from clearpipe.errors import ConfigError
+
+    if name not in AGAINST:
+        allowed = " or ".join(AGAINST)
+        raise ConfigError(f"--engine: {name}: expected {allowed}", key="engine")
+    return cast("Engine", name)
+
+
+def _check_kernel(job: Job) -> None:
+    """Refuses what has no run on the kernel at all, with the first reason."""
+    from clearpipe.errors import ConfigError
+
+    unable = [why for area in job.areas for why in area.unable.values()]
+    if job.kernel is not None and unable and not job.figures:
+        raise ConfigError(f"--engine linux: none of it runs there: {unable[0]}", key="engine")
 
 
 def _split(text: str) -> list[str]:
@@ -152,8 +183,12 @@ def _run(job: Job, quiet: bool) -> None:
     from clearpipe.sweep.runner import OutOfTime
 
     began = time.monotonic()
+    left = work.left(job)
+    if job.kernel is not None and left:
+        told = f"{units.counted(left, 'run', 'runs')} in real time, one after another"
+        note(f"{told}; all that were chosen take {job.kernel.seconds / 60:.0f} minutes", quiet)
     with progress.board(quiet) as board:
-        board.expect(work.left(job))
+        board.expect(left)
         try:
             tally = work.run(replace(job, board=board))
         except OutOfTime as error:

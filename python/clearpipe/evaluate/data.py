@@ -77,6 +77,8 @@ class Area:
     have an `own queue`; of all if empty."""
     figure: Figure | None = field(default=None, repr=False)
     """Its runs; None if it has none."""
+    unable: Mapping[str, str] = field(default_factory=dict)
+    """The parts that the engine cannot run, and why."""
 
 
 @dataclass(frozen=True)

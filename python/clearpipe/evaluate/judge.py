@@ -91,8 +91,8 @@ class Judge:
 
     def statement(self, area: Area, one: Statement, data: Data | None) -> Outcome:
         """The verdict over one statement."""
-        if one.not_run:
-            return Outcome(area, one, NOT_RUN, (), one.not_run)
+        if why := one.not_run or _unable(area, one):
+            return Outcome(area, one, NOT_RUN, (), why)
         rows = [] if data is None else self._rows(one, data)
         if lack := self._lack(one, rows, data):
             return Outcome(area, one, NOT_RUN, rows, lack)
@@ -185,6 +185,13 @@ class Judge:
             elif not any(isinstance(value, Censored) for value in known):
                 hi = max(known) + self.margin * abs(max(known)) + one.resolution
         return lo, hi
+
+
+def _unable(area: Area, one: Statement) -> str:
+    """Why the engine cannot run a part that the statement is of; empty if it can."""
+    wanted = {one.part, *([one.alone.part] if one.alone else [])}
+    found = (why for part, why in area.unable.items() if wanted & {"", part})
+    return next(found, "")
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -118,12 +118,21 @@ def about(done: Done) -> list[tuple[str, str]]:
     queue = ", ".join(f"{key} = {value}" for key, value in done.cast.router.items())
     return [
         ("Control", done.cast.label),
+        *_engine(done),
         ("Queue of its bottleneck", f"{queue} ({done.cast.queue_from})"),
         ("Set against", ", ".join(done.cast.against) or "none"),
         ("Measured by", f"{', '.join(done.cast.standards)} in the same runs"),
         ("Scale", f"{done.scale}, {units.counted(done.runs, 'run', 'runs')}"),
         ("Versions", _versions(done.versions)),
     ]
+
+
+def _engine(done: Done) -> list[tuple[str, str]]:
+    """Where it ran, if that is not the packet engine."""
+    if done.engine == "packet":
+        return []
+    where = f"linux, in real time; kernel {', '.join(done.kernels) or 'not known: no runs'}"
+    return [("Engine", where), ("Late packets", done.lateness or "no runs")]
 
 
 def _versions(parts: Mapping[str, str]) -> str:
@@ -139,6 +148,8 @@ def command(done: Done) -> str:
     if cast.queue_from == "--queue":
         words += ["--queue", _inline(cast.router)]
     words += ["--against", ",".join(cast.against)]
+    if done.engine != "packet":
+        words += ["--engine", done.engine]
     if done.scale == "quick":
         words.append("--quick")
     return " ".join(map(shlex.quote, words))

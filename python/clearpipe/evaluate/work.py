@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import clearpipe as cp
 from clearpipe.evaluate.cast import Cast
@@ -20,6 +20,11 @@ from clearpipe.reproduce.data import Figure, Scale
 from clearpipe.sweep.runner import Executor, Options, Tally, Threads
 from clearpipe.sweep.store import Store
 
+if TYPE_CHECKING:
+    from clearpipe.evaluate.kernel import Kernel
+
+Engine: TypeAlias = Literal["packet", "linux"]
+
 
 @dataclass
 class Job:
@@ -32,6 +37,8 @@ class Job:
     options: Options = field(default_factory=Options)
     only: Sequence[str] = ()
     """These areas alone; all if empty."""
+    engine: Engine = "packet"
+    """`linux`: on this machine's kernel, in real time, one run after another."""
     board: Board = field(default_factory=Board)
 
     def __post_init__(self) -> None:
@@ -39,6 +46,15 @@ class Job:
             area for area in areas(self.cast.book()) if not self.only or area.id in self.only
         ]
         self.judge = Judge(self.cast, sheet().margin)
+        self.kernel: Kernel | None = None
+        if self.engine == "linux":
+            # Elsewhere the package is not needed, and its imports take a while.
+            from clearpipe.evaluate.kernel import Kernel
+
+            self.kernel = Kernel(self.scale)
+            asked = [area for area in self.areas if not self.judge.excluded(area)]
+            changed = {area.id: self.kernel.area(area) for area in asked}
+            self.areas = [changed.get(area.id, area) for area in self.areas]
 
     @property
     def figures(self) -> list[Figure]:
@@ -49,7 +65,13 @@ class Job:
     def work(self) -> reproducing.Job:
         """The same as a job of figures."""
         return reproducing.Job(
-            self.store, self.scale, executor=self.executor, options=self.options, board=self.board
+            self.store,
+            self.scale,
+            executor=self.executor,
+            options=self.options,
+            board=self.board,
+            linux=self.kernel is not None,
+            ebpf=self.kernel is not None and self.kernel.needs_ebpf,
         )
 
 
@@ -62,6 +84,9 @@ class Done:
     outcomes: Sequence[Outcome]
     datas: Mapping[str, runs.Data]
     """By area."""
+    engine: Engine = "packet"
+    lateness: str = ""
+    """How late the emulator's packets were, in words; of the linux engine only."""
 
     def counts(self) -> Counter[str]:
         """Statements by verdict."""
@@ -88,6 +113,12 @@ class Done:
         found = {key: v for data in self.datas.values() for key, v in data.versions.items()}
         return dict(sorted(found.items()))
 
+    @property
+    def kernels(self) -> list[str]:
+        """The kernels that runs were on."""
+        cells = [cell for data in self.datas.values() for cell in data.cells]
+        return sorted({cell.parts["kernel"] for cell in cells if "kernel" in cell.parts})
+
     def as_json(self) -> dict[str, Any]:
         """All of it, in an order that depends on the data alone."""
         return {
@@ -98,6 +129,7 @@ class Done:
             "against": list(self.cast.against),
             "standards": list(self.cast.standards),
             "scale": self.scale,
+            **self._on_kernel(),
             "rule": rule(),
             "model_version": cp.model_version(),
             "parts": self.versions,
@@ -106,6 +138,11 @@ class Done:
             "verdicts": {verdict: self.counts()[verdict] for verdict in VERDICTS},
             "statements": [_statement(outcome) for outcome in self.outcomes],
         }
+
+    def _on_kernel(self) -> dict[str, Any]:
+        if self.engine == "packet":
+            return {}
+        return {"engine": self.engine, "kernels": self.kernels, "lateness": self.lateness}
 
 
 def rule() -> str:
@@ -172,7 +209,9 @@ def left(job: Job) -> int:
 
 
 def run(job: Job) -> Tally:
-    """Do what is missing. Raises OutOfTime."""
+    """Do what is missing. Raises OutOfTime, and UnsupportedError for what the system lacks."""
+    if job.kernel is not None:
+        job.kernel.check()
     job.store.open()
     whole = Tally()
     for number, figure in enumerate(job.figures, 1):
@@ -194,4 +233,9 @@ def judge(job: Job) -> Done:
             data = runs.read(area.figure, work.sweeps(area.figure), job.store)
             datas[area.id] = data
         outcomes += job.judge.area(area, data)
-    return Done(job.cast, job.scale, outcomes, datas)
+    late = ""
+    if job.kernel is not None:
+        from clearpipe.evaluate.kernel import lateness
+
+        late = lateness(list(datas.values()))
+    return Done(job.cast, job.scale, outcomes, datas, job.engine, late)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import platform
+import re
 import shutil
 import socket
 import tempfile
@@ -39,6 +40,8 @@ LOOK_S = 0.1
 """How often the progress is told."""
 PATIENCE_S = 20.0
 """A process that has not ended so long after the run's end has failed."""
+TOO_LATE_US = 1e3
+"""A 99th percentile of packets' lateness above this means that the machine was too slow."""
 
 
 def describe(source: Source, sets: Sequence[str], seed: int | None, rep: int = 0) -> dict[str, Any]:
@@ -214,11 +217,18 @@ def lateness(emulator: dict[str, Any]) -> list[str]:
             f"the system did not let the emulator run for over 20 ms {emulator['stops']} times, "
             f"{emulator['stopped_s']:.2f} s in all"
         )
-    if late["p99_s"] > 1e-3:
+    if late["p99_s"] * 1e6 > TOO_LATE_US:
         told.append("more than 1 % of the packets were late by over 1 ms: the machine is too slow")
     if emulator["refused_pkts"]:
         told.append(f"{emulator['refused_pkts']} packets were not taken by the kernel")
     return told
+
+
+def late_p99_us(warnings: Sequence[str]) -> float | None:
+    """The 99th percentile of packets' lateness that a run's warnings tell [us]; None if they do
+    not."""
+    found = (re.search(r"(\d+) us at the 99th percentile", one) for one in warnings)
+    return next((float(match[1]) for match in found if match), None)
 
 
 def _measure(

@@ -345,6 +345,11 @@ class Figure:
         """The paper's short name."""
         return self.id.partition("-")[0]
 
+    @property
+    def simulated(self) -> bool:
+        """Has it runs, at any scale, that are not on a real kernel?"""
+        return any(not part.real for parts in self.parts.values() for part in parts)
+
 
 @dataclass(frozen=True)
 class Paper(Book):

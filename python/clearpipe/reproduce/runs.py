@@ -360,8 +360,10 @@ class Data:
         return [cell for cell in self.cells if cell.part in parts and scheme in ("", cell.scheme)]
 
     def named(self, part: str = "") -> list[str]:
-        """The parts that a name means: without one all but those on real kernels."""
-        return [one.name for one in self.parts if _is_part(one, part)]
+        """The parts that a name means: without one all but those on real kernels, or all of a
+        figure that has nothing else."""
+        any_kind = not part and not self.figure.simulated
+        return [one.name for one in self.parts if any_kind or _is_part(one, part)]
 
     def means(self, wanted: str, part: str) -> bool:
         """Does a name mean this part, though this scale may leave it out?"""

@@ -45,6 +45,8 @@ class Job:
     """What shows how far the runs are."""
     linux: bool = False
     """Are parts on a real kernel run, too?"""
+    ebpf: bool = True
+    """Do those have end hosts in eBPF?"""
     reading: Reading | None = None
     """What no paper says is read so, in place of the rule."""
     traces: Path | None = None
@@ -95,7 +97,7 @@ class Job:
         from clearpipe.linux import hosts, namespaces
 
         lacks = namespaces.missing()
-        if not lacks and (lack := hosts.missing()):
+        if not lacks and self.ebpf and (lack := hosts.missing()):
             lacks = [lack]
         return f"this system lacks: {'; '.join(lacks)}" if lacks else ""
 
