@@ -33,7 +33,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
-	check-peers-ns3 wide-area defaults clean
+	check-peers-ns3 check-kernel-recovery wide-area defaults clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
@@ -99,6 +99,9 @@ check-peers-seeds: $(VENV)/installed ## thirty seeds and more beside ns-2, as di
 # NS3=FILE names ns-3.37's examples/tcp/tcp-validation.cc; without one nothing is run.
 check-peers-ns3: $(VENV)/installed ## the four cases of ns-3's tcp-validation.cc, there and here
 	$(VENV)/bin/python peers/validation.py $(NS3)
+
+check-kernel-recovery: $(VENV)/installed ## the same losses here and on this kernel, as root
+	$(VENV)/bin/python peers/recovery.py --write
 
 # HTSIM=folder of github.com/Broadcom/csg-htsim: against htsim, too.
 # BENCH='--only scale= --pairs 3' passes options on.

@@ -242,7 +242,10 @@ def test_what_the_kernel_cannot_run_is_not_run_and_says_why(tmp_path: Path) -> N
         only=["short", "rtt"],
         engine="linux",
     )
-    assert {part.name for one in job.figures for part in one.parts["quick"]} == {"main", "transfers"}
+    assert {part.name for one in job.figures for part in one.parts["quick"]} == {
+        "main",
+        "transfers",
+    }
     assert all(part.real for one in job.figures for part in one.parts["quick"])
     job.store.open()
     done = work.judge(job)
