@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import platform
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,10 +23,13 @@ from clearpipe.linux import engine, namespaces
 from clearpipe.reproduce import runs
 from clearpipe.reproduce.data import paper
 from clearpipe.reproduce.runs import Cell, Censored, Data
+from clearpipe.sweep.runner import OutOfTime
 from clearpipe.sweep.store import Store
 
 CONTROLS = Path(__file__).parent / "controls"
 AGAINST = ("cubic", "bbr3", "reno")
+LACKS = namespaces.missing()
+needs_linux = pytest.mark.skipif(bool(LACKS), reason=f"exit 5: {'; '.join(LACKS)}")
 
 
 @pytest.fixture(scope="module")
@@ -260,6 +264,21 @@ def test_what_the_kernel_cannot_run_is_not_run_and_says_why(tmp_path: Path) -> N
     assert "--engine linux" in report.command(done)
 
 
+@needs_linux
+def test_no_run_in_real_time_begins_after_the_deadline(tmp_path: Path) -> None:
+    past = time.monotonic()
+    job = work.Job(
+        Store(tmp_path),
+        cast("cubic", None, ("reno",)),
+        "quick",
+        only=["rtt"],
+        engine="linux",
+        deadline=past,
+    )
+    with pytest.raises(OutOfTime):
+        work.run(job)
+
+
 def test_what_the_system_lacks_is_said_before_anything_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,7 +323,7 @@ def test_lateness_is_read_from_what_a_run_tells() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(namespaces.missing()), reason="; ".join(namespaces.missing()))
+@needs_linux
 def test_the_kernels_cubic_is_evaluated(store: Path) -> None:
     job = work.Job(
         Store(store), cast("cubic", None, ("reno",)), "quick", only=["incast"], engine="linux"

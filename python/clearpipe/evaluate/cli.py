@@ -115,6 +115,7 @@ def evaluate(  # noqa: PLR0913 - one for each option
         Options(retry=retry),
         area or [],
         where,
+        deadline,
     )
     _check_areas(job, area or [])
     _check_kernel(job)
@@ -122,7 +123,8 @@ def evaluate(  # noqa: PLR0913 - one for each option
         _run(job, quiet)
     done = work.judge(job)
     name = job.cast.subject.name + ("-linux" if where == "linux" else "")
-    if not area:
+    # Runs in real time are too many for all areas, so that some are a report of their own.
+    if not area or where == "linux":
         path = report.write(done, out / name)
         note(f"report: {path}", quiet)
         if publish is not None:
@@ -186,7 +188,8 @@ def _run(job: Job, quiet: bool) -> None:
     left = work.left(job)
     if job.kernel is not None and left:
         told = f"{units.counted(left, 'run', 'runs')} in real time, one after another"
-        note(f"{told}; all that were chosen take {job.kernel.seconds / 60:.0f} minutes", quiet)
+        minutes = sum(job.kernel.durations.values()) / 60
+        note(f"{told}; all that were chosen take {minutes:.0f} minutes", quiet)
     with progress.board(quiet) as board:
         board.expect(left)
         try:

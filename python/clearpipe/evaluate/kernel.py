@@ -20,8 +20,8 @@ class Kernel:
     scale: Scale
     hosts: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """A group of end hosts for each congestion control that a run has."""
-    seconds: float = 0.0
-    """How long all runs take in real time, one after another."""
+    durations: dict[str, float] = field(default_factory=dict)
+    """How long each scenario's replications take in real time [s]; the same one is run once."""
 
     def area(self, area: Area) -> Area:
         """The area with its runs on the kernel. A part with a point that the engine cannot do is
@@ -45,7 +45,7 @@ class Kernel:
         described = list(_described(figure, part))
         for about in described:
             self.hosts |= {group["kernel"]: group for group in about["groups"]}
-            self.seconds += about["duration_s"] * part.reps
+            self.durations[about["toml"]] = about["duration_s"] * part.reps
 
     def check(self) -> None:
         """Raises UnsupportedError if this system lacks something that a run needs."""

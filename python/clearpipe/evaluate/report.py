@@ -122,6 +122,7 @@ def about(done: Done) -> list[tuple[str, str]]:
         ("Queue of its bottleneck", f"{queue} ({done.cast.queue_from})"),
         ("Set against", ", ".join(done.cast.against) or "none"),
         ("Measured by", f"{', '.join(done.cast.standards)} in the same runs"),
+        *([("Areas, chosen", ", ".join(done.only))] if done.only else []),
         ("Scale", f"{done.scale}, {units.counted(done.runs, 'run', 'runs')}"),
         ("Versions", _versions(done.versions)),
     ]
@@ -152,6 +153,7 @@ def command(done: Done) -> str:
         words += ["--engine", done.engine]
     if done.scale == "quick":
         words.append("--quick")
+    words += [word for area in done.only for word in ("--area", area)]
     return " ".join(map(shlex.quote, words))
 
 

@@ -39,6 +39,8 @@ class Job:
     """These areas alone; all if empty."""
     engine: Engine = "packet"
     """`linux`: on this machine's kernel, in real time, one run after another."""
+    deadline: float | None = None
+    """The `time.monotonic()` at which runs in real time stop; the executor has that of others."""
     board: Board = field(default_factory=Board)
 
     def __post_init__(self) -> None:
@@ -70,6 +72,7 @@ class Job:
             executor=self.executor,
             options=self.options,
             board=self.board,
+            deadline=self.deadline,
             linux=self.kernel is not None,
             ebpf=self.kernel is not None and self.kernel.needs_ebpf,
         )
@@ -87,6 +90,8 @@ class Done:
     engine: Engine = "packet"
     lateness: str = ""
     """How late the emulator's packets were, in words; of the linux engine only."""
+    only: Sequence[str] = ()
+    """The areas that were chosen; all if empty."""
 
     def counts(self) -> Counter[str]:
         """Statements by verdict."""
@@ -129,6 +134,7 @@ class Done:
             "against": list(self.cast.against),
             "standards": list(self.cast.standards),
             "scale": self.scale,
+            **({"areas": list(self.only)} if self.only else {}),
             **self._on_kernel(),
             "rule": rule(),
             "model_version": cp.model_version(),
@@ -238,4 +244,4 @@ def judge(job: Job) -> Done:
         from clearpipe.evaluate.kernel import lateness
 
         late = lateness(list(datas.values()))
-    return Done(job.cast, job.scale, outcomes, datas, job.engine, late)
+    return Done(job.cast, job.scale, outcomes, datas, job.engine, late, job.only)
