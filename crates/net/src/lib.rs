@@ -17,6 +17,7 @@ mod packet;
 mod world;
 
 use capture::{RecordError, Recorded, Recorder};
+use cc::registry::Recovery;
 use results::{Series, Tables};
 use scenario::{App, Parts, Scenario};
 use units::Time;
@@ -50,8 +51,12 @@ pub fn own_parts() -> Parts {
 /// The versions of all that a run of the scenario uses.
 pub fn parts(scenario: &Scenario) -> Parts {
     let proxied = offers_before_proxy(scenario).then_some(("offers before a proxy", "2"));
-    let proxied = proxied.map(|(name, version)| (name.to_owned(), version.to_owned()));
-    scenario::parts(scenario).into_iter().chain(own_parts()).chain(proxied).collect()
+    // Version 1 did not count a retransmission's RTT for RACK.min_RTT.
+    let timed = scenario.groups.iter().any(|group| group.protocol.recovery == Recovery::Rack);
+    let rack = timed.then_some(("rack", "2"));
+    let more = proxied.into_iter().chain(rack);
+    let more = more.map(|(name, version)| (name.to_owned(), version.to_owned()));
+    scenario::parts(scenario).into_iter().chain(own_parts()).chain(more).collect()
 }
 
 /// Does an application that offers packets at a rate stand before a proxy whose buffer has no

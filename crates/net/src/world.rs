@@ -556,6 +556,9 @@ impl World {
             side => (self.pool.sack(side).as_slice(), accurate.then(|| self.pool.field(side))),
         };
         let (header, mut code, mut ece) = (packet.header, packet.ecn, packet.signal && !accurate);
+        if packet.retransmission {
+            source.outbound.on_timestamp(now.since(packet.sent_at));
+        }
         let ack = AckIn { cumulative: packet.seq, sack, rtt, ece };
         let mut seen = source.outbound.on_ack(now, &ack);
         let marks = field.map(|field| source.count_marks(field, &mut seen));

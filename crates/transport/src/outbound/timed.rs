@@ -46,6 +46,8 @@ pub(super) struct Timed {
     probing: bool,
     /// There was an RTT sample since the last probe.
     sampled: bool,
+    /// The least RTT that a retransmission's timestamp told.
+    least: Option<Span>,
     /// When the timers run out: the retransmission's, RACK's and the probe's.
     rto_at: Time,
     look_at: Time,
@@ -64,6 +66,7 @@ impl Timed {
             probe: None,
             probing: false,
             sampled: false,
+            least: None,
             rto_at: Time::NEVER,
             look_at: Time::NEVER,
             probe_at: Time::NEVER,
@@ -208,10 +211,22 @@ impl Outbound {
         }
     }
 
+    /// An ACK's timestamp says how long ago the retransmission left that caused it. Karn's rule keeps
+    /// it from the timer; `RACK.min_RTT` is of such samples, too (RFC 8985, section 6.2, step 1;
+    /// RFC 7323). Without them a lone probe, which no queue of its own delays, would come back
+    /// sooner than the least RTT known, and so would count for nothing (step 2).
+    pub fn on_timestamp(&mut self, rtt: Span) {
+        if let Some(timed) = &mut self.timed {
+            timed.least = Some(timed.least.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
     fn moment(&self, now: Time) -> Moment {
+        let told = self.timed.as_ref().and_then(|timed| timed.least);
+        let least = self.rto.min_rtt().into_iter().chain(told).min();
         Moment {
             now,
-            min_rtt: self.rto.min_rtt().unwrap_or(Span::ZERO),
+            min_rtt: least.unwrap_or(Span::ZERO),
             srtt: self.rto.srtt().unwrap_or(Span::ZERO),
             recovering: self.phase != Phase::Timed,
             dup_thresh: u64::from(self.dup_thresh),

@@ -179,6 +179,25 @@ fn the_tail_is_probed_and_mended() {
     assert_eq!((tcp.timeouts(), tcp.deadline()), (0, Time::NEVER));
 }
 
+/// The least sample is of a segment that waited behind another, 100 ms; the probe, alone, is back
+/// after 99. By its timestamp that is the path's RTT, and no sign of the first copy: what was sent
+/// before the probe is lost at once.
+#[test]
+fn a_probe_that_is_back_sooner_than_any_sample_counts_by_its_timestamp() {
+    for timestamps in [false, true] {
+        let mut tcp = warmed(Some(11), false);
+        let probe = tcp.deadline();
+        assert_eq!(tcp.on_timer(probe), None);
+        assert_eq!(send(&mut tcp, probe, 10), [10]);
+        let back = probe + Span::from_millis(99);
+        if timestamps {
+            tcp.on_timestamp(Span::from_millis(99));
+        }
+        let outcome = ack(&mut tcp, back, 1, &[(10, 11)], None);
+        assert_eq!(outcome.lost, if timestamps { 9 } else { 0 }, "timestamps: {timestamps}");
+    }
+}
+
 /// Where there is new data, that is the probe; it goes out beyond the window. No second probe
 /// before an RTT sample: the next thing is the retransmission timer.
 #[test]
