@@ -62,6 +62,8 @@ FRAMED: Any = {"frameon": True, "framealpha": 1, "edgecolor": GRID, "fontsize": 
 
 LETTER, KEY = 0.056, 0.35
 """Inches: a letter in a legend, and a line's sample with the room around it."""
+TITLE_LETTER = 0.066
+"""Inches: a letter in a panel's title."""
 
 PAD = 6.0
 """Points between a panel and its title."""
@@ -111,10 +113,15 @@ def save(figure: Figure, path: Path, dpi: int) -> None:
 
     Logarithmic ticks are numbers as the house writes them.
     """
-    from matplotlib.ticker import FuncFormatter, LogFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, NullFormatter
 
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
+            # One labelled tick is no scale.
+            low, high = sorted(axis.get_view_interval())
+            ticks = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
+            if axis.get_scale() == "log" and len(ticks) < 2:
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             # Formulas are what matplotlib's own are.
             if isinstance(axis.get_major_formatter(), LogFormatter):
                 axis.set_major_formatter(FuncFormatter(lambda value, _: units.number(value)))

@@ -124,15 +124,18 @@ def _legend(drawing: Any, axes: Sequence[Any], columns: int) -> None:
                 handles, labels, loc="outside lower center", ncols=min(5, len(labels)), fontsize=8
             )
         return
+    width = drawing.get_figwidth() / columns - 0.8
     for place, (_, labels) in zip(axes, found, strict=True):
-        if 1 < len(labels) <= MOST_ABOVE:
+        title = style.TITLE_LETTER * len(place.get_title(loc="left"))
+        beside = title + sum(style.KEY + style.LETTER * len(label) for label in labels) < width
+        if 1 < len(labels) <= MOST_ABOVE and beside:
             # Beside the title, where it hides nothing.
             place.legend(
                 fontsize=7.5, ncols=len(labels), loc="lower right", bbox_to_anchor=(1, 1),
                 borderaxespad=0, handlelength=1.4, columnspacing=1.2,
             )  # fmt: skip
-        elif len(labels) > MOST_ABOVE:
-            room = style.legend(place, drawing.get_figwidth() / columns - 0.8)
+        elif len(labels) > 1:
+            room = style.legend(place, width)
             place.set_title(place.get_title(loc="left"), loc="left", fontsize=9, pad=room)
 
 
