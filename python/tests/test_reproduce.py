@@ -31,6 +31,7 @@ from clearpipe.reproduce.data import (
     Measure,
     Part,
     Printed,
+    Reads,
 )
 from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.statistics import Interval
@@ -896,7 +897,7 @@ def test_what_decides_a_verdict_has_a_digest_and_words_do_not() -> None:
         replace(part, measures=(Measure("utilization_ratio", lo=0.9, x=(1.0, 2.0)),)),
         replace(part, hi=1.0),
         replace(part, check="of"),
-        replace(part, reads="main"),
+        replace(part, reads=(Reads("main"),)),
     ]
     assert len({one.digest for one in [part, *others]}) == 6
 

@@ -113,9 +113,7 @@ def fig02_path(data: Data) -> dict[str, Reading]:
     for cell in data.of("path", "vcp"):
         narrow, wide = ("one", "two") if cell.label == "narrow first" else ("two", "one")
         cuts = [len(_cuts(*window)) for window in _windows(cell.result).values()]
-        codes = {
-            link: link_series(cell.result, "router_code", link)[1] for link in (narrow, wide)
-        }
+        codes = {link: link_series(cell.result, "router_code", link)[1] for link in (narrow, wide)}
         heard = (
             ("least decreases of a sender", min(cuts), 1, np.inf),
             ("multiplicative increases behind them", _increases(cell.result), 0, 0),
