@@ -219,3 +219,11 @@ def test_what_is_not_run_as_printed_does_not_hold_as_printed() -> None:
         {},
         unprinted.assertion.digest,
     )
+
+
+def test_every_published_verdict_has_its_code_and_set_up() -> None:
+    folder = Path(__file__).resolve().parents[2] / "docs/evidence/reproduction"
+    for path in folder.glob("*.json"):
+        one = json.loads(path.read_text())
+        assert one["setup"], path.name
+        assert all("code" in part for claim in one["claims"] for part in claim["parts"]), path.name
