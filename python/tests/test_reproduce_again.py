@@ -134,6 +134,14 @@ def test_a_check_is_judged_again_where_only_what_is_printed_has_changed(tmp_path
     part = found["claims"][0]["parts"][0]
     assert (left, part["verdict"], part["printed"]) == ({}, WITHIN, "")
     assert part["judged_by"] == figure.claims[0].assertions[0].digest
+    # It was told of one part and is told of others now, with the same values.
+    figure, before = checked(tmp_path, printed=Printed())
+    figure = replace(figure, parts=data.chosen("vcp:fig08")[0].parts)
+    former = replace(figure.claims[0].assertions[0], reads=(Reads("one"),))
+    before["claims"][0]["parts"][0]["judged_by"] = former.digest
+    before["setup"] = code.setup(figure, "full")
+    _, left = again.judge(figure, before, DAY)
+    assert not left
     # Which of its values had the claim's bounds, and which had their own, is not told.
     figure, before = checked(tmp_path, lo=1.0)
     _, left = again.judge(figure, before, DAY)

@@ -19,7 +19,7 @@ from typing import Any
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import claims, code, report, runs, settings, work
 from clearpipe.reproduce.claims import Group, Judged, Reading
-from clearpipe.reproduce.data import Assertion, Claim, Figure, Measure, Printed
+from clearpipe.reproduce.data import Assertion, Claim, Figure, Measure, Printed, Reads
 from clearpipe.reproduce.runs import Cell, Data
 
 Json = dict[str, Any]
@@ -148,9 +148,10 @@ class _Published:
     def _before(self, one: Assertion, digest: str) -> Assertion | None:
         """The definition that was judged by, if it is today's but for what is printed, and which
         runs are told: its digest shows it."""
+        parts = self.figure.parts["full"]
         for printed, reads, computed in itertools.product(
             dict.fromkeys((one.printed, None, Printed())),
-            dict.fromkeys((one.reads, ())),
+            dict.fromkeys((one.reads, (), *((Reads(part.name),) for part in parts))),
             dict.fromkeys((one.computed, False)),
         ):
             former = replace(one, printed=printed, reads=reads, computed=computed)
