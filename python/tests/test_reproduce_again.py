@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sweeping import call
-from test_reproduce import POINTS, VALUES, claim_with, hand_made
+from test_reproduce import CLAIM, FILE, POINTS, VALUES, claim_with, hand_made
 
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce import again, claims, code, data, publication, report, work
@@ -202,6 +204,40 @@ def test_a_check_is_told_of_the_runs_that_it_reads() -> None:
         len({one.digest for one in (whole, replace(whole, reads=()), Assertion(computed=True))})
         == 3
     )
+
+
+@pytest.mark.parametrize(
+    ("part", "claim", "message"),
+    [
+        ("", 'reads = "two"', "x-fig01-c1.reads: no part 'two'; there are main"),
+        ("", 'reads = { part = "main", schemes = "a" }', "reads.schemes: unknown key"),
+        ("", 'reads = [{ scheme = "b" }]', "'b' is no scheme or @group"),
+        ("", "reads = 5", "reads: expected the name of a part, a table, or a list"),
+        ("", 'reads = "main"\ncomputed = true', "x-fig01-c1.computed: of a check without reads"),
+        (
+            'departs = { at = ["3"], why = "w" }',
+            "",
+            "part.main.departs.at: '3' is none of the axis",
+        ),
+        ('departs = { on = ["1"], why = "w" }', "", "part.main.departs.on: unknown key"),
+    ],
+)
+def test_wrong_reads_and_departures_are_refused(part: str, claim: str, message: str) -> None:
+    text = f"""{FILE}
+[[figure.part]]
+base = "b"
+schemes = ["a"]
+{part}
+axis = {{ name = "n", key = "k", values = [1, 2] }}
+
+[[figure.claim]]
+{CLAIM}
+lo = 1
+check = "f"
+{claim}
+"""
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        data.Reader("x.toml", tomllib.loads(text)).paper("x")
 
 
 def test_what_is_not_run_as_printed_does_not_hold_as_printed() -> None:

@@ -656,6 +656,8 @@ class Reader:
         """The name of a part, a table, or a list of these."""
         found = []
         for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, str | dict):
+                raise self.fail(where, "expected the name of a part, a table, or a list of these")
             table = {"part": one} if isinstance(one, str) else dict(one)
             if isinstance(table.get("scheme"), str):
                 table["scheme"] = [table["scheme"]]
