@@ -31,6 +31,7 @@ from clearpipe.reproduce.data import (
     Measure,
     Part,
     Printed,
+    Reads,
 )
 from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.statistics import Interval
@@ -873,7 +874,7 @@ def test_a_page_says_which_claims_were_judged_by_other_bounds(tmp_path: Path) ->
     job = work.Job(Store(tmp_path / "store"), "quick")
     done = [work.judge(job, data.chosen("vcp:thm3")[0])]
     docs = tmp_path / "docs"
-    changed = "bounds, range or measure of"
+    changed = "bounds, range, measure or set-up of"
     assert changed not in publication.publish(done, docs).read_text()
     assert changed not in (docs / "vcp.md").read_text()
     # Published by a bound that is another today; what was judged stands as it was.
@@ -888,6 +889,20 @@ def test_a_page_says_which_claims_were_judged_by_other_bounds(tmp_path: Path) ->
     assert f"The {changed} vcp-thm3-c1 have changed since: `clearpipe reproduce vcp:thm3" in section
 
 
+def test_a_page_says_which_claims_were_measured_or_run_otherwise(tmp_path: Path) -> None:
+    job = work.Job(Store(tmp_path / "store"), "quick")
+    publication.publish([work.judge(job, data.chosen("vcp:thm3")[0])], tmp_path)
+    published = json.loads((tmp_path / "vcp-thm3.json").read_text())
+    for key, table in (("code", published["claims"][0]["parts"][0]), ("setup", published)):
+        was, table[key] = table[key], "0" * 12
+        (tmp_path / "vcp-thm3.json").write_text(json.dumps(published))
+        text = publication.publish([], tmp_path).read_text()
+        assert "[vcp-thm3-c1](vcp.md#vcp-thm3-c1)" in text
+        # Another set-up is of all claims, another function of one.
+        assert ("[vcp-thm3-c2]" in text) == (key == "setup")
+        table[key] = was
+
+
 def test_what_decides_a_verdict_has_a_digest_and_words_do_not() -> None:
     part = Assertion(measures=(Measure("utilization_ratio", lo=0.9),), tolerance="why", note="so")
     assert replace(part, tolerance="otherwise", note="", says="it").digest == part.digest
@@ -896,7 +911,7 @@ def test_what_decides_a_verdict_has_a_digest_and_words_do_not() -> None:
         replace(part, measures=(Measure("utilization_ratio", lo=0.9, x=(1.0, 2.0)),)),
         replace(part, hi=1.0),
         replace(part, check="of"),
-        replace(part, reads="main"),
+        replace(part, reads=(Reads("main"),)),
     ]
     assert len({one.digest for one in [part, *others]}) == 6
 

@@ -205,9 +205,9 @@ def test_settings_are_of_the_parts_and_schemes_that_a_claim_is_about() -> None:
     )
     assert "transport.min_rto = 777ms" in settings.of(all_of_it, both)
     # A check that reads one part is about no other.
-    checked = data.Assertion(check="fig13_c1", reads="main")
+    checked = data.Assertion(check="fig13_c1", reads=(data.Reads("main"),))
     assert not any("777ms" in line for line in settings.of(claim_of(claim, checked), both))
-    unnamed = replace(checked, reads="")
+    unnamed = replace(checked, reads=())
     assert "transport.min_rto = 777ms" in settings.of(claim_of(claim, unnamed), both)
     shown = told("mlcp:fig09", "c5")
     assert "TCP SACK+RIO (ns-2): protocols.host = sack, queues.router = droptail" in shown

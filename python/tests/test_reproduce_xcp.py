@@ -84,24 +84,6 @@ def test_shares_that_are_dropped_come_nearer() -> None:
     assert nearer(20, 160) == pytest.approx(1 / 2)
 
 
-def test_losses_taken_for_errors_are_less_what_the_queue_dropped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def rightly(drops: int, cut: bool) -> float:
-        window = np.array([10.0, 5.0 if cut else 10.0, 10.0])
-        monkeypatch.setattr(xcp, "flow_series", lambda *_: {"fwd": (np.arange(3.0), window)})
-        result: Any = SimpleNamespace(
-            flows={"group": ["fwd", "rev"], "fast_retransmits": [4, 9]},
-            summary={"links": [{"name": "bottleneck", "total_drops_pkts": drops}]},
-        )
-        return xcp.sec1_told_rightly(result)
-
-    assert rightly(0, cut=False) == 1
-    # Of four losses one cut a window and three were taken for errors, of which one may be a drop.
-    assert rightly(1, cut=True) == pytest.approx(2 / 3)
-    assert rightly(9, cut=True) == 0
-
-
 def test_what_an_interval_leaves_of_its_feedback_is_read_at_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

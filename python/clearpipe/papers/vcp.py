@@ -98,30 +98,39 @@ def fig02_not_capable(data: Data) -> dict[str, Reading]:
     }
 
 
-def fig02_monotone(data: Data) -> float:
+def fig02_monotone(data: Data) -> dict[str, float]:
     """Steps down of the code in the order of the load factor."""
     rho, code = _codes(data)
-    return float((np.diff(code[np.argsort(rho, kind="stable")]) < 0).sum())
+    steps = (np.diff(code[np.argsort(rho, kind="stable")]) < 0).sum()
+    return {f"loads of {rho.min():.3g} to {rho.max():.3g}": float(steps)}
 
 
 def fig02_path(data: Data) -> dict[str, Reading]:
-    """Of two links in a row one is never overloaded. The senders must hear of the other's overload,
-    whichever comes first: some window must fall to 0.875."""
+    """Of two links in a row one is always at low load. Each sender must hear of the other's
+    overload, whichever comes first: its window must fall to 0.875; and of its high load: it must
+    never increase multiplicatively from its first decrease on."""
     out = {}
     for cell in data.of("path", "vcp"):
         narrow, wide = ("one", "two") if cell.label == "narrow first" else ("two", "one")
-        heard = sum(len(_cuts(*window)) for window in _windows(cell.result).values())
-        over = {
-            link: float((link_series(cell.result, "router_code", link)[1] == CODES[2]).sum())
-            for link in (narrow, wide)
-        }
-        name = f"{cell.label}: decreases"
-        out[name] = Reading(name, exact(float(heard)), 1, np.inf)
-        name = f"{cell.label}: overloads of the narrow link"
-        out[name] = Reading(name, exact(over[narrow]), 1, np.inf)
-        name = f"{cell.label}: overloads of the wide link"
-        out[name] = Reading(name, exact(over[wide]), 0, 0)
+        cuts = [len(_cuts(*window)) for window in _windows(cell.result).values()]
+        codes = {link: link_series(cell.result, "router_code", link)[1] for link in (narrow, wide)}
+        heard = (
+            ("least decreases of a sender", min(cuts), 1, np.inf),
+            ("multiplicative increases behind them", _increases(cell.result), 0, 0),
+            ("overloads of the narrow link", (codes[narrow] == CODES[2]).sum(), 1, np.inf),
+            ("high loads of the narrow link", (codes[narrow] == CODES[1]).sum(), 1, np.inf),
+            ("codes of the wide link above low load", (codes[wide] > CODES[0]).sum(), 0, 0),
+        )
+        for what, found, lo, hi in heard:
+            name = f"{cell.label}: {what}"
+            out[name] = Reading(name, exact(float(found)), lo, hi)
     return out
+
+
+def _increases(result: cp.Result) -> int:
+    """Changes of all senders to multiplicative increase behind their first decrease."""
+    modes = [mode for _, mode in flow_series(result, "sender_mode").values()]
+    return sum(int((mode[np.argmax(mode == 3) :] == 1).sum()) for mode in modes)
 
 
 def _windows(result: cp.Result) -> dict[str, tuple[Any, Any]]:

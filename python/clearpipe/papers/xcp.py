@@ -123,15 +123,6 @@ def sec1_told_congestion(result: cp.Result) -> float:
     return _cut_share(result)
 
 
-def sec1_told_rightly(result: cp.Result) -> float:
-    """At least how many of the losses that are taken for errors are such: all but as many as the
-    queue dropped in the whole run."""
-    found = _told(result)
-    taken = (1 - _cut_share(result)) * found if found else 0.0
-    dropped = float(link_of(result)["total_drops_pkts"])
-    return max(0.0, taken - dropped) / taken if taken else np.nan
-
-
 def _cut_share(result: cp.Result) -> float:
     """How many of the losses that duplicate ACKs tell of cut the window; a timeout makes it one
     packet and is none of them. NaN if they tell of none."""

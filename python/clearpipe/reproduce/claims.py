@@ -15,12 +15,12 @@ Nor does one by a run that has no number, or by fewer runs than were asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce.data import Assertion, Claim, Measure, Printed
+from clearpipe.reproduce.data import Assertion, Claim, Measure, Printed, Reads
 from clearpipe.reproduce.runs import OVER, Cell, Censored, Data, Point, quotient
 from clearpipe.statistics import Interval, t_interval
 
@@ -151,6 +151,8 @@ class Judged:
     """The readings of that range that are not among those accepted, within the paper's bounds."""
     strict: Sequence[Reading] = ()
     """If it holds as printed: all readings of that range, within the paper's bounds."""
+    departs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of what has a printed number: settings of that range that are not run as printed, by why."""
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -230,20 +232,33 @@ def judge_assertion(
     groups = _groups(assertion, data, scale)
     if isinstance(groups, str):
         return Judged(assertion, NOT_RUN, reason=groups)
-    ran, left_out = ([], []) if computed and assertion.check else _points(assertion, data)
+    ran, left_out = ([], []) if computed and assertion.check else points(assertion, data)
+    departs = departures(data, ran) if assertion.printed else {}
     strict: list[Reading] = []
     if lack := _lack(assertion, groups, data, scale):
         verdict, reason = NOT_RUN, lack
     elif all(group.holds for group in groups):
         printed = _as_printed(assertion, groups, data)
-        whole = not left_out and printed and all(one.readings and one.holds for one in printed)
+        whole = printed and all(one.readings and one.holds for one in printed)
+        whole = whole and not left_out and not departs
         verdict, reason = HOLDS if whole else WITHIN, ""
         strict = [reading for one in printed for reading in one.readings] if whole else []
     else:
         verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
         reason = assertion.reason(scale)
     beyond = _beyond(assertion, data)
-    return Judged(assertion, verdict, groups, reason, ran, left_out, beyond, strict)
+    return Judged(assertion, verdict, groups, reason, ran, left_out, beyond, strict, departs)
+
+
+def departures(data: Data, ran: Sequence[Point]) -> dict[str, list[str]]:
+    """The settings among these that are not run as the paper prints it, by why."""
+    found: dict[str, list[str]] = {}
+    for point in ran:
+        part = next((one for one in data.parts if one.name == point.part), None)
+        if part and part.departs and point.label in part.departs.at:
+            labels = found.setdefault(part.departs.why, [])
+            labels += [point.label] if point.label not in labels else []
+    return found
 
 
 def _beyond(assertion: Assertion, data: Data) -> list[Reading]:
@@ -256,7 +271,7 @@ def _beyond(assertion: Assertion, data: Data) -> list[Reading]:
     return found
 
 
-def _points(assertion: Assertion, data: Data) -> tuple[list[Point], list[Point]]:
+def points(assertion: Assertion, data: Data) -> tuple[list[Point], list[Point]]:
     """The points of the range that the paper prints: those that have runs, and the others."""
     strict = [measure.as_printed(assertion.printed or Printed()) for measure in assertion.measures]
     of_runs = dict.fromkeys(Point(one.part, one.scheme, one.x, one.label) for one in data.cells)
@@ -295,9 +310,16 @@ def _missing(assertion: Assertion, data: Data) -> int:
 def _concerns(assertion: Assertion, measures: Sequence[Measure], data: Data, point: Point) -> bool:
     """Is the assertion, with its own measures or those as printed, about runs of this point?"""
     if assertion.check:
+        if assertion.computed:
+            return False
         real = data.is_real(point.part) == (assertion.engine == "linux")
-        return real and assertion.reads in ("", point.part)
+        return real and any(_reads(one, data, point) for one in assertion.reads or (Reads(),))
     return any(_needs(measure, data, point) for measure in measures)
+
+
+def _reads(read: Reads, data: Data, point: Point) -> bool:
+    schemes = data.paper.members(read.scheme) or [point.scheme]
+    return read.part in ("", point.part) and point.scheme in schemes and _between(read.x, point)
 
 
 def _needs(measure: Measure, data: Data, point: Point) -> bool:
@@ -386,7 +408,9 @@ def _not_here(assertion: Assertion, data: Data, scale: str) -> str:
     real = [part.name for part in data.parts if part.real]
     if assertion.engine == "linux" and not any(cell.part in real for cell in data.cells):
         return data.lacking or f"no run at this scale ({scale}) has it"
-    wanted = [assertion.reads] if assertion.check else [one.part for one in assertion.measures]
+    wanted = [one.part for one in (assertion.reads if assertion.check else assertion.measures)]
+    if assertion.check and not wanted:
+        wanted = [""]
     found = (
         why for part, why in data.without.items() if any(data.means(one, part) for one in wanted)
     )
@@ -429,14 +453,40 @@ def readings(measure: Measure, data: Data) -> list[Reading]:
     return found
 
 
+def labels(measure: Measure, data: Data) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The values that a measure gives without themselves: their labels and settings."""
+    names = data.paper.members(measure.scheme) or data.schemes(measure.part)
+    for scheme in names:
+        cells = [cell for cell in data.of(measure.part, scheme) if _within(measure, cell)]
+        told = _told(data, scheme) if len(names) > 1 or not measure.scheme else ""
+        if measure.reduce and cells:
+            yield _label(told, measure.reduce), _settings(cells)
+        elif not measure.reduce:
+            for _, label in dict.fromkeys((cell.part, cell.label) for cell in cells):
+                yield _label(told, label), (label,) if label else ()
+
+
+def _label(*told: str) -> str:
+    return ", ".join(filter(None, told))
+
+
+def _settings(cells: Iterable[Cell]) -> tuple[str, ...]:
+    in_order = sorted(cells, key=lambda one: one.x)
+    return tuple(dict.fromkeys(cell.label for cell in in_order if cell.label))
+
+
 def _told(data: Data, scheme: str) -> str:
     return data.paper.schemes[scheme].label
 
 
 def _within(measure: Measure, cell: Cell | Point) -> bool:
-    if measure.x is None:
+    return _between(measure.x, cell)
+
+
+def _between(x: tuple[float, float] | None, cell: Cell | Point) -> bool:
+    if x is None:
         return True
-    low, high = measure.x
+    low, high = x
     return low * (1 - 1e-9) <= cell.x <= high * (1 + 1e-9)
 
 
@@ -472,7 +522,7 @@ def _by_point(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> l
         points.setdefault((cell.part, cell.label), []).append(value)
     return [
         Reading.of(
-            ", ".join(filter(None, (scheme, label))),
+            _label(scheme, label),
             values,
             measure.lo,
             measure.hi,
@@ -494,11 +544,8 @@ def _reduced(measure: Measure, data: Data, cells: list[Cell], scheme: str) -> li
         reduced(measure.reduce, sorted(found)) if len(found) == most else math.nan
         for found in by_rep.values()
     ]
-    label = ", ".join(filter(None, (scheme, measure.reduce)))
-    points = dict.fromkeys(
-        cell.label for cell in sorted(cells, key=lambda one: one.x) if cell.label
-    )
-    return [Reading.of(label, values, measure.lo, measure.hi, tuple(points))]
+    label = _label(scheme, measure.reduce)
+    return [Reading.of(label, values, measure.lo, measure.hi, _settings(cells))]
 
 
 def reduced(how: str, points: Sequence[tuple[float, float]]) -> float:

@@ -116,6 +116,14 @@ def reproduce(  # noqa: PLR0913 - one for each option
             help="Write small images, verdicts and Markdown pages to this directory.",
         ),
     ] = None,
+    judge_again: Annotated[
+        bool,
+        typer.Option(
+            "--judge-again",
+            help="Run nothing: judge what --publish DIR has by the bounds, ranges and words of "
+            "today, of the values that are there, where what was run and measured is the same.",
+        ),
+    ] = False,
     as_json: Json = False,
     log_format: LogFormat = "text",
     quiet: Quiet = False,
@@ -139,6 +147,9 @@ def reproduce(  # noqa: PLR0913 - one for each option
         raise UnsupportedError(f"--publish: {lack}")
     found = {figure.id: figure for target in targets for figure in data.chosen(target)}
     figures = list(found.values())
+    if judge_again:
+        _judge_again(figures, publish)
+        return
     part = read_shard(shard)
     seconds = None if max_time is None else time_of("--max-time", max_time, "50min")
     deadline = None if seconds is None else time.monotonic() + seconds
@@ -169,6 +180,24 @@ def reproduce(  # noqa: PLR0913 - one for each option
         _read_otherwise(job, done, readings, run=not no_run)
     _tell(done, job, out, as_json)
     _end(done, missing, check)
+
+
+def _judge_again(figures: Sequence[Figure], folder: Path | None) -> None:
+    """Exit code 75 if something has to be run instead."""
+    from datetime import UTC, datetime
+
+    from clearpipe.reproduce import publication
+
+    if folder is None:
+        raise typer.BadParameter("--judge-again needs --publish DIR, where the verdicts are")
+    judged, left = publication.judge_again(figures, folder, f"{datetime.now(UTC):%Y-%m-%d}")
+    for line in judged:
+        print(line)
+    for line in left:
+        note(f"clearpipe: {line}")
+    print(f"{len(judged)} verdicts judged again; {len(left)} need runs")
+    if left:
+        raise typer.Exit(75)
 
 
 def _check_only(job: Job, figures: Sequence[Figure]) -> None:

@@ -101,6 +101,18 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Reads:
+    """Runs of the figure that a check is about: a check is told, and asks, of no others."""
+
+    part: str = ""
+    """All parts if empty."""
+    scheme: tuple[str, ...] = ()
+    """Names of schemes or `@groups`; all if empty."""
+    x: tuple[float, float] | None = None
+    """From, to: in the axis' base unit."""
+
+
+@dataclass(frozen=True)
 class Contradiction:
     """Why a paper cannot be right about something, and what shows it."""
 
@@ -131,8 +143,11 @@ class Assertion:
     measures: tuple[Measure, ...] = ()
     check: str = ""
     """A function of the paper's module, for what is computed or not declarative."""
-    reads: str = ""
-    """The part of the figure whose runs a check is about; without it all."""
+    reads: tuple[Reads, ...] = ()
+    """The runs of the figure that a check is about; without any all. In a file the name of a part,
+    a table, or a list of these."""
+    computed: bool = False
+    """A check that computes, and reads no runs of the figure."""
     contradiction: Contradiction | None = None
     deviation: Mapping[str, str] = field(default_factory=dict)
     """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
@@ -156,10 +171,18 @@ class Assertion:
             self.printed,
             self.measures,
             self.check,
-            self.reads,
+            "computed" if self.computed else self._reads,
             self.engine,
         )
         return hashlib.sha256(repr(decides).encode()).hexdigest()[:12]
+
+    @property
+    def _reads(self) -> str | tuple[Reads, ...]:
+        """As it was when a check could read one part only, where it does."""
+        parts = tuple(Reads(one.part) for one in self.reads)
+        if len(parts) < 2 and parts == self.reads:
+            return "".join(one.part for one in parts)
+        return self.reads
 
 
 @dataclass(frozen=True)
@@ -224,6 +247,16 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Departure:
+    """Where on the axis of a part something is run that is not as the paper prints it: nothing that
+    is of these points holds as printed."""
+
+    at: tuple[str, ...]
+    """Settings of the axis."""
+    why: str
+
+
+@dataclass(frozen=True)
 class Part:
     """Runs of one scenario with one axis and some schemes."""
 
@@ -241,6 +274,7 @@ class Part:
     """`linux`: on this machine's kernel, in real time, only if asked for."""
     traced: bool = False
     """Are the axis' values names of recorded traces, which must be there?"""
+    departs: Departure | None = None
 
     @property
     def real(self) -> bool:
@@ -349,6 +383,14 @@ class Figure:
     def simulated(self) -> bool:
         """Has it runs, at any scale, that are not on a real kernel?"""
         return any(not part.real for parts in self.parts.values() for part in parts)
+
+    def judged_by(self, one: Assertion) -> str:
+        """What decides the verdict over one of its assertions: its digest and, where it has a
+        number that is printed, the points at which the figure departs from what is printed."""
+        departs = [(part.name, part.departs.at) for part in self.parts["full"] if part.departs]
+        if one.printed is None or not departs:
+            return one.digest
+        return hashlib.sha256(repr((one.digest, departs)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -504,9 +546,25 @@ class Reader:
         for one in panels:
             self.check_schemes(one.get("schemes", []), known, where)
         drawn = tuple(self.make(Panel, one, f"{where}.panel") for one in panels)
+        self.check_parts(claims, [part for part in read["full"] if part], where)
         own = {"claims": claims, "parts": read, "panels": drawn, "book": book}
         figure: Figure = self.make(Figure, rest, where, **own)
         return figure
+
+    def check_parts(self, claims: Sequence[Claim], parts: Sequence[Part], where: str) -> None:
+        """Checks read parts that there are, and departures are of settings that there are."""
+        names = [part.name for part in parts]
+        for claim in claims:
+            for one in claim.assertions:
+                if wrong := [read.part for read in one.reads if read.part not in ("", *names)]:
+                    told = f"no part {wrong[0]!r}; there are {', '.join(names)}"
+                    raise self.fail(f"{claim.name_of(one)}.reads", told)
+        for part in parts:
+            values = [str(value) for value in part.axis.values] if part.axis else []
+            at = part.departs.at if part.departs else ()
+            if wrong := [label for label in at if label not in values]:
+                told = f"{wrong[0]!r} is none of the axis' values: {', '.join(values)}"
+                raise self.fail(f"{where}.part.{part.name}.departs.at", told)
 
     def check_schemes(self, names: Sequence[str], known: Sequence[str], where: str) -> None:
         for name in names:
@@ -533,6 +591,8 @@ class Reader:
             for key, values in axis.sets.items():
                 if isinstance(values, list) and len(values) != len(axis.values):
                     raise self.fail(f"{here}.axis.sets.{key}", f"expected {len(axis.values)}")
+        if "departs" in rest:
+            rest["departs"] = self.make(Departure, rest["departs"], f"{here}.departs")
         part: Part = self.make(Part, rest, here, axis=axis)
         self.check_engine(part.engine, here)
         return part
@@ -587,6 +647,7 @@ class Reader:
         for key, kind in (("printed", Printed), ("contradiction", Contradiction)):
             if key in rest:
                 rest[key] = self.make(kind, rest[key], f"{where}.{key}")
+        rest["reads"] = self.reads(rest.get("reads", []), f"{where}.reads", known)
         found: Assertion = self.make(Assertion, rest, where, measures=read)
         self.check_engine(found.engine, where)
         if found.contradiction:
@@ -595,6 +656,19 @@ class Reader:
             self.check_bounds(found, where)
             self.check_printed(found, where)
         return found
+
+    def reads(self, value: Any, where: str, known: Sequence[str]) -> tuple[Reads, ...]:
+        """The name of a part, a table, or a list of these."""
+        found = []
+        for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, str | dict):
+                raise self.fail(where, "expected the name of a part, a table, or a list of these")
+            table = {"part": one} if isinstance(one, str) else dict(one)
+            if isinstance(table.get("scheme"), str):
+                table["scheme"] = [table["scheme"]]
+            self.check_schemes(table.get("scheme", []), known, f"{where}.scheme")
+            found.append(self.make(Reads, table, where))
+        return tuple(found)
 
     def check_bounds(self, found: Assertion, where: str) -> None:
         """Something says how it is found and what is accepted, and does so once."""
@@ -612,6 +686,8 @@ class Reader:
             raise self.fail(where, "a measure or a check, not both")
         if found.reads and not found.check:
             raise self.fail(f"{where}.reads", "a measure has its own part; reads is of checks")
+        if found.computed and (found.reads or not found.check):
+            raise self.fail(f"{where}.computed", "of a check without reads")
 
     def check_printed(self, found: Assertion, where: str) -> None:
         """What is accepted may be more than what is printed, not less."""

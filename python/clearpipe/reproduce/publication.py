@@ -10,16 +10,9 @@ from typing import Any
 
 import clearpipe as cp
 from clearpipe.atomic_files import write_text
-from clearpipe.reproduce import claims, data, draw
+from clearpipe.reproduce import again, claims, code, data, draw
 from clearpipe.reproduce.cli import told as told_verdicts
-from clearpipe.reproduce.report import (
-    accepted_text,
-    counted,
-    interval_text,
-    points_text,
-    printed_text,
-    unsure_text,
-)
+from clearpipe.reproduce.report import counted, published
 from clearpipe.reproduce.work import Done
 
 DPI = 80
@@ -43,23 +36,15 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
         value = one.as_json()
         for claim, outcome in zip(value["claims"], one.outcomes, strict=True):
             for part, judged in zip(claim["parts"], outcome.judged, strict=True):
-                worst = judged.worst
-                part["measured"] = f"{interval_text(worst)}" if worst else ""
-                part["at"] = worst.label if worst else ""
-                part["within"] = sum(reading.inside for reading in judged.readings)
-                part["of"] = len(judged.readings)
-                part["accepted"] = accepted_text(judged)
-                part["printed"] = printed_text(judged)
-                part["range_run"] = points_text(judged)
-                part["unsure"] = unsure_text(judged)
-                of_part = [*part["readings"], *part["readings_beyond"]]
-                readings = [*judged.readings, *judged.beyond]
-                for told, reading in zip(of_part, readings, strict=True):
-                    told["measured"] = interval_text(reading)
-        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-        write_text(folder / f"{one.figure.id}.json", text)
+                part.update(published(judged, part))
+        _write_verdicts(folder, one.figure, value)
         if one.drawn:
             draw.draw_small(one.data, folder / f"{one.figure.id}.png", DPI)
+    return write_pages(folder)
+
+
+def write_pages(folder: Path) -> Path:
+    """The pages of what the directory has."""
     figures = data.every()
     found = _published(figures, folder)
     for name in data.PAPERS:
@@ -67,6 +52,32 @@ def publish(done: Sequence[Done], folder: Path) -> Path:
     page = folder / "README.md"
     _write(page, _overview(figures, found))
     return page
+
+
+def judge_again(
+    figures: Sequence[data.Figure], folder: Path, on: str
+) -> tuple[list[str], list[str]]:
+    """Judge what the directory has of the figures by the definitions of today, of the values that
+    are there, and write its pages. In lines what was judged, and what has to be run instead."""
+    judged, left = [], []
+    known = _published(figures, folder)
+    for figure in figures:
+        if figure.id not in known:
+            continue
+        after, unknown = again.judge(figure, known[figure.id], on)
+        _write_verdicts(folder, figure, after)
+        told = again.told(known[figure.id], after)
+        judged += [
+            f"{name}: {was if was == now else f'{was}; now {now}'}" for name, was, now in told
+        ]
+        left += [f"{name} stays as it was: {why}" for name, why in unknown.items()]
+    write_pages(folder)
+    return judged, left
+
+
+def _write_verdicts(folder: Path, figure: data.Figure, value: Mapping[str, Any]) -> None:
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    write_text(folder / f"{figure.id}.json", text)
 
 
 def _write(path: Path, lines: Iterator[str]) -> None:
@@ -157,7 +168,7 @@ def _figure(figure: data.Figure, one: Mapping[str, Any]) -> Iterator[str]:
     if changed := _otherwise(figure, one):
         paper, _, name = figure.id.partition("-")
         yield (
-            f"The bounds, range or measure of {', '.join(changed)} have changed since: "
+            f"The bounds, range, measure or set-up of {', '.join(changed)} have changed since: "
             f"`clearpipe reproduce {paper}:{name} --scale {one['scale']}` judges by those of today."
         )
         yield ""
@@ -220,6 +231,10 @@ def _part(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     if part["verdict"] != claims.NOT_RUN and part.get("points_left_out"):
         # What a verdict is not of stands beside it, and not only with its values.
         words.append(_sentence(part["range_run"]))
+    if part["verdict"] in claims.GOOD and part.get("departs"):
+        words.append(_sentence(part["departs"]))
+    if on := part.get("judged_again"):
+        words.append(f"Judged again on {on}, of the values that were published before.")
     return f"{' '.join(words)}{_values(part)}"
 
 
@@ -237,17 +252,22 @@ def _published(figures: Sequence[data.Figure], folder: Path) -> Published:
 
 
 def _otherwise(figure: data.Figure, one: Mapping[str, Any]) -> list[str]:
-    """The parts of claims whose published verdicts are by other definitions than today's."""
+    """The parts of claims whose published verdicts are by other definitions than today's, or of
+    another set-up."""
     today = {
-        claim.name_of(part): part.digest for claim in figure.claims for part in claim.assertions
+        claim.name_of(part): (figure.judged_by(part), code.of(figure, part))
+        for claim in figure.claims
+        for part in claim.assertions
     }
-    return [
-        name
-        for claim in one["claims"]
-        for part in claim["parts"]
-        if today.get(name := f"{claim['id']}{'.' if part['id'] else ''}{part['id']}")
-        != part.get("judged_by")
-    ]
+    same = one.get("setup") in (None, code.setup(figure, one["scale"]))
+    found = []
+    for claim in one["claims"]:
+        for part in claim["parts"]:
+            name = f"{claim['id']}{'.' if part['id'] else ''}{part['id']}"
+            judged_by, how = today.get(name, ("", ""))
+            if part["judged_by"] != judged_by or part.get("code", how) != how or not same:
+                found.append(name)
+    return found
 
 
 def _made_by(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
@@ -281,8 +301,8 @@ def _made_by(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
     ]
     if changed:
         yield (
-            "The bounds, range or measure of some claims have changed since they were judged, so "
-            "that their verdicts may change when their figures are run again: "
+            "The bounds, range, measure or set-up of some claims have changed since they were "
+            "judged, so that their verdicts may change when their figures are run again: "
             f"{', '.join(changed)}."
         )
 

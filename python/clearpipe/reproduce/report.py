@@ -253,7 +253,7 @@ def _part(judged: Judged) -> dict[str, Any]:
         "accepted": accepted_text(judged),
         "printed": printed_text(judged),
         "tolerance": one.tolerance,
-        "points": points_text(judged),
+        "points": "; ".join(filter(None, (points_text(judged), departs_text(judged)))),
         "readings": [
             (label_text(reading) or "value", interval_text(reading), values_text(reading),
              range_text(reading.lo, reading.hi), reading.inside, reading.crosses, beyond)
@@ -266,6 +266,25 @@ def _part(judged: Judged) -> dict[str, Any]:
         "missing": judged.fails,
         "note": one.note,
     }  # fmt: skip
+
+
+def published(judged: Judged, part: Mapping[str, Any]) -> dict[str, Any]:
+    """What is published of a part besides its values, to which it adds their text."""
+    worst = judged.worst
+    readings = [*judged.readings, *judged.beyond]
+    for told, reading in zip([*part["readings"], *part["readings_beyond"]], readings, strict=True):
+        told["measured"] = interval_text(reading)
+    return {
+        "measured": interval_text(worst) if worst else "",
+        "at": worst.label if worst else "",
+        "within": sum(reading.inside for reading in judged.readings),
+        "of": len(judged.readings),
+        "accepted": accepted_text(judged),
+        "printed": printed_text(judged),
+        "range_run": points_text(judged),
+        "departs": departs_text(judged),
+        "unsure": unsure_text(judged),
+    }
 
 
 def unsure_text(judged: Judged) -> str:
@@ -377,6 +396,12 @@ def points_text(judged: Judged) -> str:
         for what, found in (("run at", ran), ("not run:", lacking))
         if any(map(any, found.values()))
     ]
+    return "; ".join(told)
+
+
+def departs_text(judged: Judged) -> str:
+    """Where it is not of what the paper prints, and why: `not as printed at 1, 2 ms: ...`."""
+    told = [f"not as printed at {together(at)}: {why}" for why, at in judged.departs.items()]
     return "; ".join(told)
 
 

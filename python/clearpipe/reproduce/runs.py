@@ -347,12 +347,8 @@ class Data:
     @functools.cached_property
     def asked(self) -> list[Point]:
         """Every point of the papers' ranges: those of full scale."""
-        return [
-            Point(part.name, point.coordinates["scheme"], *_place(part, point))
-            for part in self.figure.parts["full"]
-            if (spec := sweep(self.figure, part)) is not None
-            for point in spec.points
-        ]
+        parts = self.figure.parts["full"]
+        return [point for part in parts for point in points(self.figure, part)]
 
     def of(self, part: str = "", scheme: str = "") -> list[Cell]:
         """The runs of a part (all that are simulated if empty) and a scheme (all if empty)."""
@@ -473,6 +469,13 @@ def _place(part: Part, point: specs.Point) -> tuple[float, str]:
         return 0.0, ""
     label = point.coordinates[part.axis.name]
     return position(part, label), label
+
+
+def points(figure: Figure, part: Part) -> list[Point]:
+    """Where the part has runs."""
+    spec = sweep(figure, part)
+    found = spec.points if spec is not None else ()
+    return [Point(part.name, one.coordinates["scheme"], *_place(part, one)) for one in found]
 
 
 def read(

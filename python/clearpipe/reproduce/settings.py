@@ -13,7 +13,7 @@ from typing import Any
 
 from clearpipe.reproduce import data as papers
 from clearpipe.reproduce import runs
-from clearpipe.reproduce.data import Claim, Part
+from clearpipe.reproduce.data import Claim, Part, Reads
 
 TOLD = ("protocols", "queues", "transport", "packets", "islands")
 """Tables of a scenario whose every entry is a choice."""
@@ -36,11 +36,11 @@ def _schemes(claim: Claim, part: Part, data: runs.Data) -> list[str]:
     measures = [one for one in claim.measures if data.means(one.part, part.name)]
     named = [name for one in measures for name in (*one.scheme, *one.minus, *one.over)]
     real = "linux" if part.real else "packet"
-    checked = any(
-        one.check and one.engine == real and one.reads in ("", part.name)
-        for one in claim.assertions
-    )
-    if checked or not all(measure.scheme for measure in measures):
+    for one in claim.assertions:
+        if one.check and not one.computed and one.engine == real:
+            read = [run for run in one.reads or (Reads(),) if run.part in ("", part.name)]
+            named += [name for run in read for name in run.scheme or part.schemes]
+    if not all(measure.scheme for measure in measures):
         return list(part.schemes)
     members = data.paper.members(named)
     return [name for name in part.schemes if name in members]

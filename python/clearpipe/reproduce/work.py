@@ -17,7 +17,7 @@ from clearpipe import interrupts, style
 from clearpipe.atomic_files import clean, write_text
 from clearpipe.errors import ConfigError
 from clearpipe.progress import Board
-from clearpipe.reproduce import claims, runs, settings
+from clearpipe.reproduce import claims, code, runs, settings
 from clearpipe.reproduce.claims import Judged, Outcome
 from clearpipe.reproduce.claims import Reading as Value
 from clearpipe.reproduce.data import Figure, Part, Scale, paper
@@ -137,6 +137,7 @@ class Done:
             "errors": sorted(set(self.data.errors)),
             "model_version": cp.model_version(),
             "parts": self.data.versions,
+            "setup": code.setup(self.figure, self.scale),
             "claims": [_claim(outcome, self.data) for outcome in self.outcomes],
         }
 
@@ -156,17 +157,19 @@ def _claim(outcome: Outcome, data: runs.Data) -> dict[str, Any]:
         "inconsistency": claim.inconsistency,
         "note": claim.note,
         "settings": settings.of(claim, data),
-        "parts": [_part(one) for one in outcome.judged],
+        "parts": [part_json(one, data.figure) for one in outcome.judged],
     }
 
 
-def _part(judged: Judged) -> dict[str, Any]:
+def part_json(judged: Judged, figure: Figure) -> dict[str, Any]:
+    """A part of a claim with all its values."""
     one = judged.assertion
     return {
         "id": one.id,
         "says": one.says,
         "verdict": judged.verdict,
-        "judged_by": one.digest,
+        "judged_by": figure.judged_by(one),
+        "code": code.of(figure, one),
         "reason": judged.reason,
         "contradiction": one.contradiction.why
         if one.contradiction and judged.verdict == claims.CONTRADICTED
@@ -174,8 +177,8 @@ def _part(judged: Judged) -> dict[str, Any]:
         "tolerance": one.tolerance,
         "note": one.note,
         "measured_by": [measure.told() for measure in one.measures] or [one.check],
-        "points": [_point(point) for point in judged.ran],
-        "points_left_out": [_point(point) for point in judged.left_out],
+        "points": [point_text(point) for point in judged.ran],
+        "points_left_out": [point_text(point) for point in judged.left_out],
         "readings": [
             _reading(reading, number)
             for number, group in enumerate(judged.groups)
@@ -185,7 +188,7 @@ def _part(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _point(point: runs.Point) -> str:
+def point_text(point: runs.Point) -> str:
     """`main: vcp, 10ms`: part, scheme and setting."""
     return f"{point.part}: {', '.join(filter(None, (point.scheme, point.label)))}"
 
@@ -205,6 +208,7 @@ def _reading(reading: Value, group: int | None) -> dict[str, Any]:
         "half": _number(interval.half),
         "n": interval.n,
         "censored": reading.censored,
+        "side": reading.side,
         "lo": _number(reading.lo),
         "hi": _number(reading.hi),
         "inside": reading.inside,
