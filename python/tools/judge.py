@@ -9,6 +9,7 @@ that fails without any change judges nothing, and is printed.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -146,12 +147,15 @@ def run(
     resource.prlimit(running.pid, resource.RLIMIT_CORE, (0, 0))
     late = threading.Event()
 
+    # Not `running.kill`, which collects what has ended by itself.
     def end() -> None:
         late.set()
-        running.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(running.pid, signal.SIGKILL)
 
     # A test that waits for ever uses no processor.
     watch = threading.Timer(60 + 20 * seconds, end)
+    watch.daemon = True
     watch.start()
     failed = []
     assert running.stdout is not None
@@ -159,7 +163,7 @@ def run(
         if found := re.match(r"test (.*) \.\.\. FAILED", line):
             failed.append(found[1])
             if stop:
-                running.kill()
+                os.kill(running.pid, signal.SIGKILL)
                 break
     running.stdout.close()
     _, status, usage = os.wait4(running.pid, 0)

@@ -235,7 +235,11 @@ def rewritten(text: str, here: Sequence[Place]) -> tuple[str, dict[int, int]]:
 def batch_tree(tree: Path, batch: Sequence[Mutant]) -> tuple[dict[str, Place], list[Mutant]]:
     """Writes the tree with all mutants of the batch that compile so; the place of each by its name,
     and those to be built alone."""
-    names: set[str] = set()
+    # What an earlier call found out: a tree that is written twice is built twice.
+    kept_apart = tree.parent / "apart.jsonl"
+    lines = kept_apart.read_text(encoding="utf-8").splitlines() if kept_apart.exists() else []
+    rows = [json.loads(line) for line in lines]
+    names = {str(name) for name, file, source in rows if source == digest(file)}
     while True:
         chosen = [m for m in batch if m["name"] not in names and m["function"] is not None]
         found = places(chosen)
@@ -252,7 +256,10 @@ def batch_tree(tree: Path, batch: Sequence[Mutant]) -> tuple[dict[str, Place], l
         if not fixed:
             kept = {str(m["name"]): place for place in every for m in place.mutants.values()}
             return kept, [m for m in batch if m["name"] not in kept]
-        names |= {str(mutant["name"]) for mutant in fixed}
+        with kept_apart.open("a", encoding="utf-8") as out:
+            for m in fixed:
+                names.add(str(m["name"]))
+                out.write(json.dumps([m["name"], m["file"], digest(str(m["file"]))]) + "\n")
 
 
 def broken(tree: Path, batch: Sequence[Mutant], owners: Mapping[str, dict[int, int]]) -> set[int]:

@@ -1,5 +1,5 @@
 """Mutation testing of the Python package: `python_mutants.py [--sample N] [--seed S] [--minutes M]
-[--state DIR] [--again] [--report]`.
+[--state DIR] [--slowest S] [--again] [--report]`.
 
 As mutants.py, for what computes and keeps numbers: `sweep`, `compare`, `statistics` and, of
 `reproduce`, `claims`, `data`, `runs` and `tools`; judged by those modules' own tests. mutmut makes
@@ -265,6 +265,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--minutes", type=float, help="begin nothing after so many")
     parser.add_argument("--state", type=Path, default=ROOT / "target" / "python-mutants")
+    parser.add_argument("--slowest", type=float, help="ask no test that takes longer than so [s]")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--report", action="store_true", help="only say what is known")
     arguments = parser.parse_args()
@@ -286,7 +287,8 @@ def main() -> None:
         for row in rows:
             if row["fails"]:
                 print(f"judges nothing, for it fails without a mutant: {row['test']}", flush=True)
-        rows = [row for row in rows if not row["fails"]]
+        slowest = arguments.slowest or math.inf
+        rows = [row for row in rows if not row["fails"] and row["seconds"] <= slowest]
         # Imports what the tests need, so that forks need not.
         pytest.main([*OPTIONS, "--collect-only", "-q", *(row["test"] for row in rows)])
         for name in sample:
