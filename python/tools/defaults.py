@@ -121,11 +121,10 @@ def known(state: Path, stamp: str) -> dict[str, dict[str, Any]]:
 
 
 def noticing(tests: list[judge.Test], name: str, package: str) -> list[str]:
-    """The tests of a package that notice the change of a default: of `net` the first, for its
-    tests take a minute."""
+    """The first test of a package that notices the change of a default, if any does."""
     environment = ENVIRONMENT | {"CLEARPIPE_ALTERED": name}
     own = [test for test in tests if test.program.package == package]
-    return judge.noticed(own, name, environment, stop=package == PACKAGES[-1])[0]
+    return judge.noticed(own, name, environment)[0]
 
 
 def plain(text: str) -> str:
@@ -146,9 +145,8 @@ def table(rows: list[dict[str, str]], have: dict[str, dict[str, Any]]) -> str:
         if found is None or not (found["by"] or PACKAGES[-1] in found["tried"]):
             verdict = "not tried" if found is None else "not by cc or queue; net's tests not tried"
         elif found["by"]:
-            more = f" and {len(found['by']) - 1} more" if len(found["by"]) > 1 else ""
             crate = str(found["tried"][-1]).removeprefix("clearpipe-")
-            verdict = f"{crate}: `{found['by'][0]}`{more}"
+            verdict = f"{crate}: `{found['by'][0]}`"
         elif row["changed"] == "None":
             verdict = "nothing to change it to"
         else:
