@@ -33,6 +33,9 @@ PACKAGES = ("clearpipe-cc", "clearpipe-queue", "clearpipe-net")
 SKIP = ("purity::", "source::", "random::")
 ENVIRONMENT = os.environ | {"RUSTFLAGS": "--cap-lints=warn"}
 
+# Cargo takes the builds of two trees for one another where they share a folder.
+ENVIRONMENT.pop("CARGO_TARGET_DIR", None)
+
 PLAIN = "$( $field: $crate::params!(@default $type $(, $default)?), )*"
 ALTERED = """$( $field: $crate::params!(@default $type $(, $crate::params::altered::<$type>(
                     $default,

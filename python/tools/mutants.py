@@ -58,6 +58,8 @@ ENVIRONMENT = os.environ | {
     "RUSTFLAGS": "--cap-lints=warn",
     "CLEARPIPE_RANDOM_SCENARIOS": "300",
 }
+# Cargo takes the builds of two trees for one another where they share a folder.
+ENVIRONMENT.pop("CARGO_TARGET_DIR", None)
 # What cargo-mutants calls a mutant.
 Mutant = dict[str, Any]
 
