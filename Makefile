@@ -33,7 +33,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
-	check-peers-ns3 check-kernel-recovery wide-area defaults clean
+	check-peers-ns3 check-kernel-recovery wide-area defaults mutants-python clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
@@ -205,6 +205,10 @@ mutants: ## mutation testing of the laws (cargo-mutants): hours, goes on from wh
 	@cargo mutants --version >/dev/null 2>&1 || { \
 		echo "make mutants needs: cargo install --locked cargo-mutants" >&2; exit 5; }
 	$(PYTHON) python/tools/mutants.py $(MUTANTS)
+
+# PYTHON names one that has mutmut and what the tests need.
+mutants-python: ## mutation testing of sweeps, comparisons and statistics (mutmut): an hour
+	$(PYTHON) python/tools/python_mutants.py $(MUTANTS)
 
 SPHINX := PYTHONPATH=$(CURDIR)/python $(SITE)/bin/python -m sphinx
 RUSTDOC := docs/_extra/rust

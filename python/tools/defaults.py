@@ -1,12 +1,13 @@
-"""Which test notices another default: `defaults.py [--minutes M] [--seed S] [--report FILE]`.
+"""Which test notices another default: `defaults.py [--minutes M] [--seed S] [--state DIR]
+[--report FILE]`.
 
 Every default of every protocol and queue is changed by a tenth (0 becomes 1, a flag its contrary, a
-choice the next word), one at a time, and the behaviour tests run: those of the file it is in, then
-all of `cc` and `queue`, then those of `net`, until one fails. Golden rows, fingerprints written
-down and random scenarios are not among them. One build does for all: in a copy of the tree,
-target/defaults/tree, the macro `params!` asks the environment for the default to change; nothing
-that ships has that. What is known is in target/defaults and a second call goes on from there; the
-order is the seed's. Constants that are no parameter are left to `make mutants`.
+choice the next word), one at a time, and the behaviour tests run: all of `cc`, then `queue`, then
+`net`, until one fails. Golden rows, fingerprints written down and random scenarios are not among
+them. One build does for all: in a copy of the tree, target/defaults/tree, the macro `params!` asks
+the environment for the default to change; nothing that ships has that. See judge.py for which
+tests judge. What is known is in target/defaults (or `--state`) and a second call goes on from
+there; the order is the seed's. Constants that are no parameter are left to `make mutants`.
 
 A default that no test notices is free: it says why in FREE below, or it wants a test.
 """
@@ -14,24 +15,26 @@ A default that no test notices is free: it says why in FREE below, or it wants a
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import os
 import random
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mutants import synchronised
+import judge
+from mutants import TESTS, synchronised
 
 ROOT = Path(__file__).resolve().parents[2]
-STATE = ROOT / "target" / "defaults"
-TREE = STATE / "tree"
+PACKAGES = ("clearpipe-cc", "clearpipe-queue", "clearpipe-net")
+SKIP = ("purity::", "source::", "random::")
+ENVIRONMENT = os.environ | {"RUSTFLAGS": "--cap-lints=warn"}
+
+# Cargo takes the builds of two trees for one another where they share a folder.
+ENVIRONMENT.pop("CARGO_TARGET_DIR", None)
 
 PLAIN = "$( $field: $crate::params!(@default $type $(, $default)?), )*"
 ALTERED = """$( $field: $crate::params!(@default $type $(, $crate::params::altered::<$type>(
@@ -46,6 +49,7 @@ pub fn altered<T: ParamValue>(value: T, of: &'static str, range: (f64, f64)) -> 
     static SHOWN: std::sync::Mutex<std::collections::BTreeSet<&'static str>> =
         std::sync::Mutex::new(std::collections::BTreeSet::new());
     let wanted = WANTED.get_or_init(|| std::env::var("CLEARPIPE_ALTERED").unwrap_or_default());
+    units::switch::reached(of);
     if wanted != "list" && wanted != of {
         return value;
     }
@@ -90,7 +94,7 @@ fn others(value: Value, kind: Kind) -> [Option<Value>; 3] {
 FREE: dict[str, str] = {}
 
 
-def altered_tree() -> None:
+def altered_tree(tree: Path) -> None:
     """The copy, with another macro."""
     params, crate = "crates/cc/src/params.rs", "crates/cc/src/lib.rs"
     text = (ROOT / params).read_text(encoding="utf-8")
@@ -98,82 +102,32 @@ def altered_tree() -> None:
     code, tests = text.replace(PLAIN, ALTERED).split("\n#[cfg(test)]\n")
     head = (ROOT / crate).read_text(encoding="utf-8")
     head = head.replace("extern crate alloc;", "extern crate alloc;\nextern crate std;")
-    synchronised(TREE, {params: f"{code}{FUNCTION}\n#[cfg(test)]\n{tests}", crate: head})
+    changed = {params: f"{code}{FUNCTION}\n#[cfg(test)]\n{tests}", crate: head}
+    synchronised(tree, judge.with_switch(ROOT) | changed)
 
 
-def binaries() -> dict[str, str]:
-    """The test programs, by package and kind of target."""
-    packages = [word for name in ("cc", "queue", "net") for word in ("-p", f"clearpipe-{name}")]
-    command = ["cargo", "test", "--locked", "--profile", "ci", *packages, "--lib", "--test", "it"]
-    environment = os.environ | {"RUSTFLAGS": "--cap-lints=warn"}
-    done = subprocess.run(
-        [*command, "--no-run", "--message-format", "json"],
-        cwd=TREE, stdout=subprocess.PIPE, text=True, check=True, env=environment,
-    )  # fmt: skip
-    found = {}
-    for message in map(json.loads, done.stdout.splitlines()):
-        if message.get("executable") and message["profile"]["test"]:
-            crate = re.search(r"crates/(\w+)", message["package_id"])
-            assert crate is not None
-            found[f"{crate[1]} {message['target']['kind'][0]}"] = message["executable"]
-    return found
-
-
-def run(program: str, name: str, *words: str) -> tuple[bool, str]:
-    """Runs tests under the changed default; whether they pass, and what is printed."""
-    crate = re.search(r"/deps/(?:clearpipe_)?(\w+)-", program)
-    folder = TREE / "crates" / (crate[1] if crate and crate[1] != "it" else "net")
-    try:
-        done = subprocess.run(
-            [program, *words], env=os.environ | {"CLEARPIPE_ALTERED": name}, text=True, check=False,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=900,
-            cwd=folder,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return False, "test (a timeout) ... FAILED"
-    return done.returncode == 0, done.stdout
-
-
-def failed(text: str) -> list[str]:
-    """The tests that failed."""
-    return sorted(set(re.findall(r"^test (.*) \.\.\. FAILED$", text, re.MULTILINE)))
-
-
-def noticing(programs: dict[str, str], name: str, crates: Sequence[str]) -> tuple[str, list[str]]:
-    """The crate of these, and its tests, that notice the change; none if none does."""
-    module = name.removeprefix("clearpipe_cc::").split("::")
-    file = "::".join(module[:-1])
-    skips = ["--skip", "purity", "--skip", "source"]
-    stages: list[tuple[str, list[tuple[str, list[str]]]]] = [
-        ("cc", [("cc lib", [f"{file}::"])]),
-        ("cc", [("cc lib", []), ("cc test", skips)]),
-        ("queue", [("queue lib", []), ("queue test", [])]),
-        ("net", [("net lib", []), ("net test", ["--skip", "random::"])]),
-    ]
-    for crate, parts in stages:
-        found = []
-        for program, words in parts if crate in crates else []:
-            passed, text = run(programs[program], name, *words)
-            found += [] if passed else failed(text) or ["(the program ended)"]
-        if found:
-            return crate, found
-    return "", []
-
-
-def listed(programs: dict[str, str]) -> list[dict[str, str]]:
+def listed(programs: list[judge.Program]) -> list[dict[str, str]]:
     """Every default with what it becomes."""
-    _, text = run(programs["cc lib"], "list", "--nocapture", "--test-threads", "1")
+    library = next(p for p in programs if p.package == "clearpipe-cc" and p.kind == "lib")
+    text = judge.printed(library, ENVIRONMENT | {"CLEARPIPE_ALTERED": "list"})
     rows = re.findall(r"^ALTERED (.*)\|(.*)\|(.*)$", text, re.MULTILINE)
     keep = [row for row in rows if "::tests::" not in row[0]]
     return [dict(zip(("name", "default", "changed"), row, strict=True)) for row in sorted(keep)]
 
 
-def known(stamp: str) -> dict[str, dict[str, Any]]:
+def known(state: Path, stamp: str) -> dict[str, dict[str, Any]]:
     """Verdicts on this program; on another one's those that were noticed."""
-    path = STATE / "verdicts.jsonl"
+    path = state / "verdicts.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
     return {row["name"]: row for row in rows if row["by"] or row["stamp"] == stamp}
+
+
+def noticing(tests: list[judge.Test], name: str, package: str) -> list[str]:
+    """The first test of a package that notices the change of a default, if any does."""
+    environment = ENVIRONMENT | {"CLEARPIPE_ALTERED": name}
+    own = [test for test in tests if test.program.package == package]
+    return judge.noticed(own, name, environment)[0]
 
 
 def plain(text: str) -> str:
@@ -191,11 +145,11 @@ def table(rows: list[dict[str, str]], have: dict[str, dict[str, Any]]) -> str:
     lines = ["| default | value | changed to | noticed by |", "|---|---|---|---|"]
     for row in rows:
         found = have.get(row["name"])
-        if found is None or not (found["by"] or "net" in found["tried"]):
+        if found is None or not (found["by"] or PACKAGES[-1] in found["tried"]):
             verdict = "not tried" if found is None else "not by cc or queue; net's tests not tried"
         elif found["by"]:
-            more = f" and {len(found['by']) - 1} more" if len(found["by"]) > 1 else ""
-            verdict = f"{found['crate']}: `{found['by'][0]}`{more}"
+            crate = str(found["tried"][-1]).removeprefix("clearpipe-")
+            verdict = f"{crate}: `{found['by'][0]}`"
         elif row["changed"] == "None":
             verdict = "nothing to change it to"
         else:
@@ -214,36 +168,55 @@ def main() -> None:
     )
     parser.add_argument("--minutes", type=float, help="begin nothing after so many")
     parser.add_argument("--seed", type=int, default=22)
+    parser.add_argument("--state", type=Path, default=ROOT / "target" / "defaults")
     parser.add_argument("--report", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
+    state: Path = arguments.state
+    state.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * (arguments.minutes or math.inf)
-    STATE.mkdir(parents=True, exist_ok=True)
-    altered_tree()
-    programs = binaries()
-    contents = b"".join(Path(programs[name]).read_bytes() for name in sorted(programs))
-    stamp = hashlib.sha256(contents).hexdigest()[:16]
+    altered_tree(state / "tree")
+    programs = judge.build(state / "tree", {name: TESTS[name] for name in PACKAGES}, ENVIRONMENT)
     rows = listed(programs)
-    have = known(stamp)
+    have = known(state, judge.stamp(programs))
     shuffled = random.Random(arguments.seed).sample(rows, len(rows))
-    # What is quick first: net's tests take a minute, and most defaults do not come to them.
-    for passes in (("cc", "queue"), ("net",)):
-        for row in shuffled:
+    if any(row["name"] not in have or not settled(have[row["name"]]) for row in rows):
+        tests = judge.measured(programs, SKIP, ENVIRONMENT, state / "tests.jsonl")
+        judge_all(state, shuffled, have, tests, end)
+    if arguments.report:
+        arguments.report.write_text(table(rows, have), encoding="utf-8")
+    summary(rows, have)
+
+
+def settled(found: dict[str, Any]) -> bool:
+    """Is there no test left to ask?"""
+    return bool(found["by"]) or PACKAGES[-1] in found["tried"]
+
+
+def judge_all(
+    state: Path, rows: list[dict[str, str]], have: dict[str, dict[str, Any]],
+    tests: list[judge.Test], end: float,
+) -> None:  # fmt: skip
+    """Tries each with the tests of one package, then what is left with those of the next: most do
+    not come to `net`'s, which are slow."""
+    stamp = judge.stamp({test.program for test in tests})
+    for package in PACKAGES:
+        for row in rows:
             found = have.get(row["name"])
-            if found is not None and (found["by"] or passes[-1] in found["tried"]):
+            if found is not None and (found["by"] or package in found["tried"]):
                 continue
             if time.monotonic() > end:
-                break
-            still = row["changed"] == "None"
-            crate, by = ("", []) if still else noticing(programs, row["name"], passes)
-            so_far = [*(found["tried"] if found else []), *passes]
-            have[row["name"]] = row | {"stamp": stamp, "crate": crate, "by": by, "tried": so_far}
-            with (STATE / "verdicts.jsonl").open("a", encoding="utf-8") as out:
+                return
+            by = [] if row["changed"] == "None" else noticing(tests, row["name"], package)
+            so_far = [*(found["tried"] if found else []), package]
+            have[row["name"]] = row | {"stamp": stamp, "by": by, "tried": so_far}
+            with (state / "verdicts.jsonl").open("a", encoding="utf-8") as out:
                 out.write(json.dumps(have[row["name"]]) + "\n")
-    text = table(rows, have)
-    if arguments.report:
-        arguments.report.write_text(text, encoding="utf-8")
+
+
+def summary(rows: list[dict[str, str]], have: dict[str, dict[str, Any]]) -> None:
+    """Prints the counts; the exit status is 1 if a default is held by nothing."""
     known_of = [have[row["name"]] for row in rows if row["name"] in have]
-    tried = [row for row in known_of if row["by"] or "net" in row["tried"]]
+    tried = [row for row in known_of if settled(row)]
     waiting = len(known_of) - len(tried)
     noticed = sum(bool(row["by"]) for row in tried)
     fixed = sum(row["changed"] == "None" for row in tried)

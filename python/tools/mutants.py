@@ -1,11 +1,16 @@
 """Mutation testing with cargo-mutants: `mutants.py [--set laws|others] [--sample N] [--seed S]
-[--minutes M] [--report]`.
+[--minutes M] [--batch N] [--state DIR] [--again] [--report]`.
 
 A mutant is the source with one operator, condition or result changed. Its crate's tests judge it
 first, then, if they notice nothing, those of `net`: never golden rows and never fingerprints
 written down. Mutants come in an order that the seed draws, so that those tried so far are a fair
-sample of all; what is known is in target/mutants and a second call goes on from there. A mutant
-whose file has changed since is tried again, and with `--again` those that survived are too.
+sample of all; what is known is in target/mutants (or `--state`) and a second call goes on from
+there. A mutant whose file has changed since is tried again, and with `--again` those that survived
+are too.
+
+One build holds a batch of mutants: a function of which n are drawn has n + 1 bodies, and a switch
+that the environment sets chooses one. See judge.py for which tests judge. A mutant that does not
+compile so is built alone, as those in a `const fn` are.
 
 - laws: all of `cc`'s protocols and queues, and the crate `queue`, but for `probe` and `describe`,
   which show a state and change none.
@@ -21,20 +26,19 @@ import math
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import judge
+
 ROOT = Path(__file__).resolve().parents[2]
-STATE = ROOT / "target" / "mutants"
-TREE = STATE / "tree"
 LAWS = re.compile(r"crates/(cc/src/(aqm|explicit|rate|tcp)|queue/src)/")
 NO_LAW = re.compile(r"::(probe|describe)\b")
-
 
 SETS = {"laws": ("cc", "queue"), "others": ("transport", "engine", "net", "results")}
 SAMPLE = {"laws": None, "others": 300}
@@ -48,8 +52,26 @@ TESTS = {
     "clearpipe-results": ["--lib", "--test", "store"],
 }
 NET = "clearpipe-net"
-# Until a test is taken to run for ever [s].
-TIME = {package: 600.0 if package == NET else 120.0 for package in TESTS}
+# Tests that read sources, which are rewritten.
+SKIP = ("purity::", "source::")
+ENVIRONMENT = os.environ | {
+    "RUSTFLAGS": "--cap-lints=warn",
+    "CLEARPIPE_RANDOM_SCENARIOS": "300",
+}
+# Cargo takes the builds of two trees for one another where they share a folder.
+ENVIRONMENT.pop("CARGO_TARGET_DIR", None)
+# What cargo-mutants calls a mutant.
+Mutant = dict[str, Any]
+
+TOKEN = re.compile(
+    r"""//[^\n]*
+    | /\*(?:[^*]|\*(?!/))*\*/
+    | b?r(?P<hashes>\#*)"(?:.|\n)*?"(?P=hashes)
+    | b?"(?:\\(?:.|\n)|[^"\\])*"
+    | b?'(?:\\[^'\n]+|\\'|[^'\\\n])'
+    | [(){}\[\]]""",
+    re.VERBOSE,
+)
 
 
 def cargo(*words: str) -> subprocess.CompletedProcess[str]:
@@ -58,19 +80,19 @@ def cargo(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def listed(name: str) -> list[dict[str, Any]]:
+def listed(name: str) -> list[Mutant]:
     """All mutants of the set, in the order of the sources."""
     packages = [word for crate in SETS[name] for word in ("-p", f"clearpipe-{crate}")]
-    done = cargo("--list", "--json", *packages)
+    done = cargo("--list", "--json", "--diff", *packages)
     if done.returncode != 0:
         sys.exit(f"cargo mutants --list: {done.stderr.strip()}")
-    mutants: list[dict[str, Any]] = json.loads(done.stdout)
+    mutants: list[Mutant] = json.loads(done.stdout)
     if name == "laws":
         mutants = [m for m in mutants if LAWS.match(m["file"]) and not NO_LAW.search(m["name"])]
     return mutants
 
 
-def drawn(name: str, seed: int, sample: int | None) -> list[dict[str, Any]]:
+def drawn(name: str, seed: int, sample: int | None) -> list[Mutant]:
     """The set in the seed's order; its sample."""
     mutants = sorted(listed(name), key=lambda mutant: str(mutant["name"]))
     random.Random(seed).shuffle(mutants)
@@ -82,83 +104,238 @@ def digest(file: str) -> str:
     return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:16]
 
 
-def known() -> dict[str, dict[str, str]]:
+def known(state: Path) -> dict[str, dict[str, str]]:
     """What was found out of each mutant, by its name; a later line counts."""
-    path = STATE / "verdicts.jsonl"
+    path = state / "verdicts.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
     return {row["name"]: row for row in rows if row["source"] == digest(row["file"])}
 
 
-def note(mutant: dict[str, Any], verdict: str, by: str) -> None:
+def note(state: Path, mutant: Mutant, verdict: str, by: str, test: str) -> None:
     """Keeps a verdict."""
     row = {"name": mutant["name"], "file": mutant["file"], "package": mutant["package"]}
-    row |= {"source": digest(str(mutant["file"])), "verdict": verdict, "by": by}
-    with (STATE / "verdicts.jsonl").open("a", encoding="utf-8") as out:
+    row |= {"source": digest(str(mutant["file"])), "verdict": verdict, "by": by, "test": test}
+    with (state / "verdicts.jsonl").open("a", encoding="utf-8") as out:
         out.write(json.dumps(row) + "\n")
 
 
 def synchronised(tree: Path, changed: Mapping[str, str] | None = None) -> None:
-    """A copy of the tracked files, some of them changed. It is touched only where it differs, so
-    that builds go on from the last one."""
+    """A copy of the tracked files, some of them changed or new. It is touched only where it
+    differs, so that builds go on from the last one."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
-    for name in names.stdout.decode().split("\0")[:-1]:
+    tracked = names.stdout.decode().split("\0")[:-1]
+    for name in dict.fromkeys([*tracked, *(changed or {})]):
         source, copy = ROOT / name, tree / name
-        if not source.exists():
-            continue
         text = changed.get(name) if changed else None
+        if text is None and not source.exists():
+            continue
         wanted = source.read_bytes() if text is None else text.encode()
         if not (copy.exists() and copy.read_bytes() == wanted):
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(wanted)
 
 
-class Hung(Exception):
-    """The tests ran out of time."""
+def mutated(mutant: Mutant) -> str:
+    """The mutant's file."""
+    done = subprocess.run(
+        ["patch", "--quiet", "--output=-", str(ROOT / mutant["file"]), "-"],
+        input=str(mutant["diff"]), text=True, check=False, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    if done.returncode != 0:
+        sys.exit(f"{mutant['name']}: its difference does not fit")
+    return done.stdout
 
 
-def tested(package: str, *words: str, limit: float) -> bool:
-    """Do the package's tests pass (or, with `--no-run`, compile) in the copy?"""
-    command = ["cargo", "test", "--locked", "--quiet", "--profile", "mutants", "-p", package]
-    with subprocess.Popen(
-        [*command, *TESTS[package], *words],
-        cwd=TREE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        env=os.environ | {"RUSTFLAGS": "--cap-lints=warn", "CLEARPIPE_RANDOM_SCENARIOS": "300"},
-    ) as running:  # fmt: skip
-        try:
-            return running.wait(limit) == 0
-        except subprocess.TimeoutExpired as error:
-            os.killpg(running.pid, signal.SIGKILL)
-            raise Hung from error
+def at(text: str, place: Mapping[str, int]) -> int:
+    """Where a line and column, from 1, are in a text."""
+    start = 0
+    for _ in range(place["line"] - 1):
+        start = text.index("\n", start) + 1
+    return start + place["column"] - 1
 
 
-def judged(mutant: dict[str, Any]) -> tuple[str, str]:
-    """What becomes of a mutant, and whose tests say so."""
-    own, copy = str(mutant["package"]), TREE / str(mutant["file"])
-    before = copy.read_bytes()
-    patch = subprocess.run(
-        ["patch", "--quiet", str(copy), "-"], input=str(mutant["diff"]), text=True, check=False
-    )
-    try:
-        if patch.returncode != 0:
-            sys.exit(f"{mutant['name']}: its difference does not fit")
-        for package in dict.fromkeys((own, NET)):
-            try:
-                if not tested(package, "--no-run", limit=1200):
-                    return "unviable", package
-                if not tested(package, limit=TIME[package]):
-                    return "caught", package
-            except Hung:
-                return "timeout", package
-        return "missed", NET
-    finally:
-        copy.write_bytes(before)
+def body(text: str, start: int) -> tuple[int, int]:
+    """The body, with its braces, of the function that starts here."""
+    depth, opened = 0, -1
+    for token in TOKEN.finditer(text, start):
+        mark = token[0]
+        if mark in ("(", "[", "{"):
+            if mark == "{" and depth == 0 and opened < 0:
+                opened = token.start()
+            depth += 1
+        elif mark in (")", "]", "}"):
+            depth -= 1
+            if depth == 0 and opened >= 0:
+                return opened, token.end()
+    raise ValueError("a function without a body")
 
 
-def baseline(package: str) -> None:
-    """The tests must pass without a mutant; builds what the mutants' builds go on from."""
-    if not tested(package, limit=3600):
-        sys.exit(f"the tests of {package} fail without any mutant")
+@dataclass
+class Place:
+    """A function that has mutants of the batch: where it starts, and its mutants by number."""
+
+    number: int
+    start: int
+    constant: bool
+    mutants: dict[int, Mutant]
+
+
+def places(batch: Sequence[Mutant]) -> dict[str, list[Place]]:
+    """The functions of each file, from top to bottom; one inside another counts as that. Numbers
+    of places and mutants are from 1."""
+    found: dict[str, list[Place]] = {}
+    numbers = iter(range(1, len(batch) + 1))
+    place = 0
+    for file in sorted({str(mutant["file"]) for mutant in batch}):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        mine = [m for m in batch if m["file"] == file and m["function"] is not None]
+        spans = sorted({at(text, m["function"]["span"]["start"]) for m in mine})
+        end, here = 0, []
+        for start in spans:
+            if start < end:
+                continue
+            opened, end = body(text, start)
+            inside = [m for m in mine if start <= at(text, m["function"]["span"]["start"]) < end]
+            place += 1
+            signature = re.sub(r"/\*.*?\*/|//[^\n]*", "", text[start:opened], flags=re.DOTALL)
+            constant = re.search(r"\bconst\s+(unsafe\s+)?fn\b", signature) is not None
+            here.append(Place(place, start, constant, {next(numbers): m for m in inside}))
+        found[file] = here
+    return found
+
+
+def rewritten(text: str, here: Sequence[Place]) -> tuple[str, dict[int, int]]:
+    """A source with the bodies of all mutants, and which mutant a line of it belongs to."""
+    pieces, lines, done, line = [], {}, 0, 1
+
+    def put(piece: str, mutant: int | None = None) -> None:
+        nonlocal line
+        pieces.append(piece)
+        end = line + piece.count("\n")
+        if mutant is not None:
+            lines.update(dict.fromkeys(range(line, end + 1), mutant))
+        line = end
+
+    for place in here:
+        opened, closed = body(text, place.start)
+        low, high = min(place.mutants), max(place.mutants)
+        put(text[done:opened])
+        put(f"{{ match ::units::switch::on({place.number}) {{\n")
+        put(f"change if !({low}..={high}).contains(&change) => {text[opened:closed]}\n")
+        for number, mutant in place.mutants.items():
+            other = mutated(mutant)
+            put(f"{number} => ")
+            put(other[slice(*body(other, place.start))], number)
+            put("\n")
+        put("_ => ::core::unreachable!(),\n} }")
+        done = closed
+    put(text[done:])
+    return "".join(pieces), lines
+
+
+def batch_tree(tree: Path, batch: Sequence[Mutant]) -> tuple[dict[str, Place], list[Mutant]]:
+    """Writes the tree with all mutants of the batch that compile so; the place of each by its name,
+    and those to be built alone."""
+    # What an earlier call found out: a tree that is written twice is built twice.
+    kept_apart = tree.parent / "apart.jsonl"
+    lines = kept_apart.read_text(encoding="utf-8").splitlines() if kept_apart.exists() else []
+    rows = [json.loads(line) for line in lines]
+    names = {str(name) for name, file, source in rows if source == digest(file)}
+    while True:
+        chosen = [m for m in batch if m["name"] not in names and m["function"] is not None]
+        found = places(chosen)
+        every = [place for here in found.values() for place in here]
+        fixed = [m for place in every if place.constant for m in place.mutants.values()]
+        if not fixed:
+            changed, owners = judge.with_switch(ROOT), {}
+            for file, here in found.items():
+                text = (ROOT / file).read_text(encoding="utf-8")
+                changed[file], owners[file] = rewritten(text, here)
+            synchronised(tree, changed)
+            numbered = {n: mutant for place in every for n, mutant in place.mutants.items()}
+            fixed = [numbered[number] for number in broken(tree, batch, owners)]
+        if not fixed:
+            kept = {str(m["name"]): place for place in every for m in place.mutants.values()}
+            return kept, [m for m in batch if m["name"] not in kept]
+        with kept_apart.open("a", encoding="utf-8") as out:
+            for m in fixed:
+                names.add(str(m["name"]))
+                out.write(json.dumps([m["name"], m["file"], digest(str(m["file"]))]) + "\n")
+
+
+def broken(tree: Path, batch: Sequence[Mutant], owners: Mapping[str, dict[int, int]]) -> set[int]:
+    """The mutants in whose bodies the compiler finds errors; none when all compiles."""
+    packages = [
+        word for name in sorted({str(m["package"]) for m in batch}) for word in ("-p", name)
+    ]
+    done = subprocess.run(
+        ["cargo", "check", "--locked", "--profile", "ci", "--message-format", "json", *packages],
+        cwd=tree, capture_output=True, text=True, check=False, env=ENVIRONMENT,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return set()
+    found = set()
+    for row in map(json.loads, done.stdout.splitlines()):
+        message = row.get("message", {})
+        if row["reason"] != "compiler-message" or message["level"] != "error":
+            continue
+        spans = [span for part in [message, *message["children"]] for span in part["spans"]]
+        for span in spans:
+            lines = owners.get(span["file_name"], {})
+            found |= {lines[n] for n in (span["line_start"], span["line_end"]) if n in lines}
+    if not found:
+        sys.exit(f"the copy does not compile, and not because of a mutant:\n{done.stderr}")
+    return found
+
+
+def judged(
+    mutant: Mutant, number: int, place: Place, tests: list[judge.Test]
+) -> tuple[str, str, str]:
+    """What becomes of a mutant, whose tests say so, and the first of them."""
+    environment = ENVIRONMENT | {"CLEARPIPE_CHANGE": str(number)}
+    for package in dict.fromkeys((str(mutant["package"]), NET)):
+        own = [test for test in tests if test.program.package == package]
+        failed, hung = judge.noticed(own, str(place.number), environment)
+        if failed:
+            return "timeout" if hung else "caught", package, failed[0]
+    return "missed", NET, ""
+
+
+def judged_alone(tree: Path, mutant: Mutant) -> tuple[str, str, str]:
+    """The same of a mutant that has a build of its own."""
+    file, package = str(mutant["file"]), str(mutant["package"])
+    synchronised(tree, judge.with_switch(ROOT) | {file: mutated(mutant)})
+    check = ["cargo", "check", "--quiet", "--locked", "--profile", "ci", "-p", package]
+    if subprocess.run(
+        check, cwd=tree, capture_output=True, check=False, env=ENVIRONMENT
+    ).returncode:
+        return "unviable", package, ""
+    for name in dict.fromkeys((package, NET)):
+        for program in judge.build(tree, {name: TESTS[name]}, ENVIRONMENT):
+            words = [word for skip in SKIP for word in ("--skip", skip)]
+            failed, _, hung = judge.run(program, words, ENVIRONMENT, 1200, stop=True)
+            if failed:
+                return "timeout" if hung else "caught", name, failed[0]
+    return "missed", NET, ""
+
+
+def tried(state: Path, batch: list[Mutant], wanted: set[str], end: float) -> None:
+    """Judges those of a batch that are wanted, in its order."""
+    tree = state / "tree"
+    kept, apart = batch_tree(tree, batch)
+    numbers = {str(m["name"]): n for place in kept.values() for n, m in place.mutants.items()}
+    packages = sorted({str(mutant["package"]) for mutant in batch} | {NET})
+    programs = judge.build(tree, {name: TESTS[name] for name in packages}, ENVIRONMENT)
+    tests = judge.measured(programs, SKIP, ENVIRONMENT, state / "tests.jsonl")
+    print(f"{len(batch)} mutants in a build, {len(apart)} apart; {len(tests)} tests", flush=True)
+    for mutant in batch:
+        name = str(mutant["name"])
+        if name in kept and name in wanted and time.monotonic() < end:
+            note(state, mutant, *judged(mutant, numbers[name], kept[name], tests))
+    for mutant in apart:
+        if mutant["name"] in wanted and time.monotonic() < end:
+            note(state, mutant, *judged_alone(tree, mutant))
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
@@ -169,24 +346,25 @@ def interval(killed: int, tried: int) -> tuple[float, float]:
     return (middle - width) / scale, (middle + width) / scale
 
 
-def report(name: str, mutants: list[dict[str, Any]]) -> None:
+def report(state: Path, name: str, mutants: list[Mutant]) -> None:
     """Prints what is known of the set."""
-    have = known()
+    have = known(state)
     rows = [have[str(mutant["name"])] for mutant in mutants if mutant["name"] in have]
     count = {
         word: sum(row["verdict"] == word for row in rows)
         for word in ("caught", "timeout", "missed")
     }
-    killed, tried = count["caught"] + count["timeout"], sum(count.values())
+    killed, compiled = count["caught"] + count["timeout"], sum(count.values())
     print(
-        f"{name}: {len(rows)} of {len(mutants)} mutants tried, {len(rows) - tried} do not compile"
+        f"{name}: {len(rows)} of {len(mutants)} mutants tried, "
+        f"{len(rows) - compiled} do not compile"
     )
-    if tried:
-        low, high = interval(killed, tried)
+    if compiled:
+        low, high = interval(killed, compiled)
         by_net = sum(row["verdict"] in ("caught", "timeout") and row["by"] == NET for row in rows)
         print(
-            f"{killed} of {tried} killed ({count['timeout']} by a timeout, "
-            f"{by_net} by net's tests alone): {100 * killed / tried:.1f} %, "
+            f"{killed} of {compiled} killed ({count['timeout']} by a timeout, "
+            f"{by_net} by net's tests alone): {100 * killed / compiled:.1f} %, "
             f"95 % interval {100 * low:.1f} to {100 * high:.1f} %"
         )
     for row in rows:
@@ -203,29 +381,29 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="so many of the set's (laws: all; others: 300)")
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--minutes", type=float, help="begin nothing after so many")
+    parser.add_argument("--batch", type=int, default=500, help="mutants in a build")
+    parser.add_argument("--state", type=Path, default=ROOT / "target" / "mutants")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--report", action="store_true", help="only say what is known")
     arguments = parser.parse_args()
     mutants = drawn(arguments.set, arguments.seed, arguments.sample)
-    STATE.mkdir(parents=True, exist_ok=True)
+    state: Path = arguments.state
+    state.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * (arguments.minutes or math.inf)
-    have = known()
-    open_ = [
-        mutant
+    have = known(state)
+    open_ = {
+        str(mutant["name"])
         for mutant in mutants
         if mutant["name"] not in have
         or (arguments.again and have[str(mutant["name"])]["verdict"] == "missed")
-    ]
-    built: set[str] = set()
-    if not arguments.report:
-        synchronised(TREE)
-    while open_ and not arguments.report and time.monotonic() < end:
-        mutant = open_.pop(0)
-        for package in {str(mutant["package"]), NET} - built:
-            baseline(package)
-            built.add(package)
-        note(mutant, *judged(mutant))
-    report(arguments.set, mutants)
+    }
+    # The same batches in each call, so that a build is made once.
+    for start in range(0, len(mutants), arguments.batch):
+        batch = mutants[start : start + arguments.batch]
+        wanted = open_ & {str(mutant["name"]) for mutant in batch}
+        if wanted and not arguments.report and time.monotonic() < end:
+            tried(state, batch, wanted, end)
+    report(state, arguments.set, mutants)
 
 
 if __name__ == "__main__":

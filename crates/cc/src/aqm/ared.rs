@@ -148,7 +148,8 @@ impl Router for Ared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{ms, near, router_context};
+    use crate::roles::Ecn;
+    use crate::tests::{ms, near, passing, router_context};
 
     #[test]
     fn bottom_may_follow_the_capacity() {
@@ -176,6 +177,22 @@ mod tests {
         assert!(near(max_p(&ared), 0.09));
         ared.retune(&AredParams::default(), &context);
         assert!(near(max_p(&ared), 0.09) && ared.next_timer() == ms(1000));
+    }
+
+    /// An average of 30 packets is below the thresholds of 40 and 120, and above those of 5 and 15.
+    #[test]
+    fn other_thresholds_hold_from_then_on() {
+        let context = router_context(Rate(8_000_000), 100);
+        let given = |min_th| AredParams { min_th, w_q: 1.0, ..AredParams::default() };
+        let mut ared = Ared::new(&given(40.0), &context);
+        let waiting = Backlog { packets: 30, bytes: 30_000 };
+        let drops = |ared: &mut Ared| {
+            let mut ecn = Ecn::NotCapable;
+            ared.on_arrival(ms(1), passing(&mut ecn), waiting) == Verdict::Drop
+        };
+        assert!((0..50).all(|_| !drops(&mut ared)));
+        ared.retune(&given(5.0), &context);
+        assert!((0..50).any(|_| drops(&mut ared)));
     }
 
     /// Thresholds given by hand keep the rule of three.

@@ -410,4 +410,19 @@ mod tests {
         assert!((label - 8e6).abs() < 1e4, "{label}");
         assert_eq!((edge.cell(3), edge.cell(9)), (3, 9));
     }
+
+    /// What the buffer drops after it was let in lowers alpha, and what fits does not.
+    #[test]
+    fn a_full_buffer_lowers_alpha() {
+        for (idle, fits, alpha) in [(false, false, 0.99e6), (false, true, 1e6), (true, false, 1e6)]
+        {
+            let mut core = Core { alpha: 1e6, ..core() };
+            let (mut label, mut cell) = (5e5, ());
+            let verdict = in_place(|place| {
+                let place = Place { label: &mut label, cell: &mut cell, idle, fits, ..*place };
+                core.admit(ms(0), 1000, &mut { place })
+            });
+            assert_eq!((verdict, core.alpha), (Verdict::Forward, alpha));
+        }
+    }
 }

@@ -357,6 +357,13 @@ mod tests {
         (pie.probability, pie.qdelay_old) = (0.0, 0.007);
         pie.update(0.007);
         assert_eq!(pie.burst_allowance, Span::from_millis(150));
+        // Both delays must be below half of 15 ms; an update takes 15 ms of what is left.
+        for (before, now) in [(0.008, 0.0), (0.0075, 0.0), (0.0074, 0.008), (0.0074, 0.0075)] {
+            (pie.probability, pie.qdelay_old) = (0.0, before);
+            pie.burst_allowance = Span::from_millis(100);
+            pie.update(now);
+            assert_eq!((pie.probability, pie.burst_allowance), (0.0, Span::from_millis(85)));
+        }
     }
 
     #[test]

@@ -222,6 +222,8 @@ mod tests {
         let fixed =
             self::rem(&RemParams { interval: Span::from_millis(20), ..RemParams::default() });
         assert!(near(fixed.drain, 20.0));
+        // A target in packets rather than a third of the buffer.
+        assert_eq!(self::rem(&RemParams { q_ref: 12.0, ..RemParams::default() }).q_ref, 12.0);
     }
 
     #[test]

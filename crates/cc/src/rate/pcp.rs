@@ -496,6 +496,22 @@ mod tests {
         assert!(matches!(s.phase, Phase::Answer { of: 5, .. }));
     }
 
+    /// A loss fails the probe only once packets of the probe have come.
+    #[test]
+    fn a_loss_before_a_probes_packets_is_none_of_its() {
+        let mut s = pcp();
+        (s.base, s.increase) = (100_000.0, 64_000.0);
+        s.plan();
+        for i in 0..5 {
+            send(&mut s, 200 + 9 * i);
+        }
+        let [rtt, srtt] = [Some(Span::from_millis(100)); 2];
+        for (now, increase) in [(290, 64_000.0), (300, 32_000.0)] {
+            s.on_ack(&Ack { now: ms(now), rtt, srtt, lost: 1, ..ack(1) });
+            assert_eq!(s.increase, increase, "{now}");
+        }
+    }
+
     /// 100 ms and 1 ms more for each packet: the rate is not there. The increase is halved, down to
     /// a packet per RTT, 10,000 bytes/s, and failures there double the time between probes.
     #[test]

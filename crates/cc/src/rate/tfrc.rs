@@ -569,4 +569,17 @@ mod tests {
             assert_eq!(sink.on_data(&marked).is_some_and(|header| header.p > 0.0), ecn);
         }
     }
+
+    /// RFC 5348, section 4.4: without losses an idle sender keeps a rate below 2*recover_rate, and
+    /// halves that one: 4000 B per 100 ms are 40,000 bytes/s.
+    #[test]
+    fn an_idle_sender_keeps_less_than_twice_the_recover_rate() {
+        for (x, after) in [(79_999.0, 79_999.0), (80_000.0, 40_000.0)] {
+            let mut s = tfrc();
+            report(&mut s, 100, 100, 0.0, 0.0);
+            (s.x, s.active) = (x, false);
+            s.on_timer(ms(600));
+            assert!(near(s.x, after), "{x}: {}", s.x);
+        }
+    }
 }

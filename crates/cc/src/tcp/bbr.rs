@@ -753,4 +753,25 @@ mod tests {
         assert_eq!((bbr.mode, bbr.min_rtt), (Mode::ProbeBw, Some(Span::from_millis(50))));
         assert!(!bbr.idle_restart);
     }
+
+    /// bbr_update_ack_aggregation leaves out an ACK whose sample has no interval, and so no rate.
+    #[test]
+    fn an_ack_without_a_rate_is_no_aggregate() {
+        let params = BbrParams { aggregation: true, ..BbrParams::default() };
+        let mut bbr = Bbr::new(&params, &sender_context(10.0));
+        bbr.update_aggregation(&Ack { now: ms(100), ..ack(7) }, &RateSample::default());
+        assert_eq!(bbr.aggregates.map(|aggregates| aggregates.most()), Some(0.0));
+    }
+
+    /// bbr_reset_probe_bw_mode begins in each phase of the cycle but the second.
+    #[test]
+    fn a_cycle_begins_in_any_phase_but_that_of_three_quarters() {
+        let mut bbr = cruising(0, 0);
+        let mut begun = [false; CYCLE.len()];
+        for _ in 0..500 {
+            bbr.enter_probe_bw(ms(0));
+            begun[usize::from(bbr.cycle)] = true;
+        }
+        assert_eq!(begun, [true, false, true, true, true, true, true, true]);
+    }
 }

@@ -262,4 +262,16 @@ mod tests {
         window.on_ack(&ack(500, 800));
         assert!(near(window.avoidance.b, 1250.0), "{}", window.avoidance.b);
     }
+
+    /// The rate is measured once per round trip: ACKs of 10 packets each 20 ms say 500 packets/s at
+    /// the fifth, and nothing before.
+    #[test]
+    fn a_rate_is_that_of_a_round_trip() {
+        let mut window = avoiding::<Htcp>(1000.0, &[]);
+        for count in 1..=5 {
+            assert_eq!(window.avoidance.b, 0.0);
+            window.on_ack(&Ack { acked: 10, delivered: 10, ..timed(20 * count, 100, 100) });
+        }
+        assert!(near(window.avoidance.b, 500.0), "{}", window.avoidance.b);
+    }
 }

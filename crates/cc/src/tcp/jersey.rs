@@ -150,6 +150,13 @@ mod tests {
         window.frame.cwnd = 10.0;
         window.on_ack(&Ack { code: Ecn::Ce, ..timed(1100, 100, 80) });
         assert_eq!(window.cwnd(), 10.0);
+        // The window's last packet, 39, is of the same; the next is of another.
+        let mut next = window.clone();
+        next.frame.una = 39;
+        next.on_ack(&Ack { code: Ecn::Ce, ..timed(1100, 100, 80) });
+        assert_eq!((next.frame.una, next.cwnd()), (40, 10.0));
+        next.on_ack(&Ack { code: Ecn::Ce, ..timed(1100, 100, 80) });
+        assert!(next.cwnd() < 10.0);
         // At the same instant (0.1*55 + 1)/0.1 = 65 packets/s: 5.2.
         window.on_loss(&lost(1100, 10));
         assert!(near(window.cwnd(), 5.2), "{}", window.cwnd());

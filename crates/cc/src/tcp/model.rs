@@ -230,6 +230,18 @@ mod tests {
         assert_eq!(filter.update(10, 9, 1.0), 1.0);
     }
 
+    /// Linux's minmax, of a window of 12: the second best is taken in a quarter of the window, at 4,
+    /// and is not replaced by what is less; when the best is 13 old it is the best.
+    #[test]
+    fn the_second_best_of_a_quarter_of_the_window_is_kept() {
+        let mut filter = WindowedMax::default();
+        for (now, value, most) in
+            [(0, 9.0, 9.0), (4, 7.0, 9.0), (5, 5.0, 9.0), (13, 1.0, 7.0), (17, 1.0, 1.0)]
+        {
+            assert_eq!(filter.update(12, now, value), most, "{now}");
+        }
+    }
+
     #[test]
     fn a_timeout_is_over_when_what_was_sent_before_is_acknowledged() {
         let mut episode = Episode::default();

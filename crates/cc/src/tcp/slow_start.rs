@@ -420,20 +420,20 @@ mod tests {
     }
 
     /// Linux: ACKs 2 ms apart, the smallest RTT 100 ms: a train is too long beyond (100 + 1)/2 ms,
-    /// with pacing beyond 101 ms.
+    /// with pacing beyond 101 ms, at which it is not with ACKs 1 ms apart.
     #[test]
     fn linux_measures_trains_of_acks() {
-        for (paced, over) in [(false, 52), (true, 102)] {
+        for (paced, gap, over) in [(false, 2, 52), (true, 2, 102), (true, 1, 102)] {
             let mut slow_start = SlowStart::new(SlowStartKind::Linux, 0.0, paced);
             let mut frame = Frame { nxt: 1000, ..frame(20.0) };
             let rtt = Some(Span::from_millis(100));
-            let ends = (0..100).find(|count| {
+            let ends = (0..200).find(|count| {
                 frame.una += 1;
-                let ack = Ack { now: ms(1000 + 2 * count), rtt, min_rtt: rtt, ..ack(1) };
+                let ack = Ack { now: ms(1000 + gap * count), rtt, min_rtt: rtt, ..ack(1) };
                 slow_start.on_ack(&ack, &mut frame);
                 frame.ssthresh < f64::INFINITY
             });
-            assert_eq!(ends.map(|count| 2 * count), Some(over));
+            assert_eq!(ends.map(|count| gap * count), Some(over));
         }
     }
 
@@ -476,6 +476,29 @@ mod tests {
                 assert_eq!(frame.ssthresh < f64::INFINITY, over, "{before} {rtt}");
             }
         }
+    }
+
+    /// tcp_is_cwnd_limited: ten packets in flight fill a window of ten, nine do not.
+    #[test]
+    fn linux_counts_a_window_as_full_at_its_last_packet() {
+        for (flight, full) in [(9, false), (10, true)] {
+            let mut linux = Linux::new(false);
+            let frame = Frame { nxt: u64::from(flight), ..frame(10.0) };
+            linux.is_used(&Ack { in_flight: flight - 1, ..ack(1) }, &frame);
+            assert_eq!(linux.full, full);
+        }
+    }
+
+    /// Eight samples of 120 ms after 100 ms are growth; a ninth of 100 ms takes none of it back.
+    #[test]
+    fn the_hybrid_delay_test_takes_eight_samples() {
+        let before = Span::from_millis(100);
+        let mut train = AckTrain { before, current: INFINITY, ..AckTrain::default() };
+        let sample = |rtt| Ack { rtt: Some(Span::from_millis(rtt)), ..ack(1) };
+        for count in 1..=8 {
+            assert_eq!(train.rtt_has_grown(&sample(120)), count == 8);
+        }
+        assert!(train.rtt_has_grown(&sample(100)));
     }
 
     fn frame(cwnd: f64) -> Frame {

@@ -154,3 +154,26 @@ fn shares_are_the_square_and_the_double() {
     assert!((share(Ecn::Ect0) - 0.01).abs() < 0.0012);
     assert!((share(Ecn::Ect1) - 0.2).abs() < 0.0052);
 }
+
+/// At a square of 1/4 a C packet whose sender takes marks is marked, any other dropped.
+#[test]
+fn only_capable_data_is_marked() {
+    let (data, ack) = (PacketKind::Data, PacketKind::Ack);
+    for (kind, code, marked) in
+        [(data, Ecn::Ect0, true), (data, Ecn::NotCapable, false), (ack, Ecn::Ect0, false)]
+    {
+        let mut dual = dual(&[]);
+        dual.pi2.p = (1 << 31) - 1;
+        let mut seen = [0; 2];
+        for _ in 0..200 {
+            let mut ecn = code;
+            let mut packet = Passing { kind, ..passing(&mut ecn) };
+            let dropped = dual.decide(&mut packet, C, 100_000, 0) == Verdict::Drop;
+            seen[0] += u32::from(!dropped && ecn == Ecn::Ce);
+            seen[1] += u32::from(dropped);
+        }
+        // 50, sd 6.
+        assert!((20..80).contains(&seen[usize::from(!marked)]), "{seen:?}");
+        assert_eq!(seen[usize::from(marked)], 0);
+    }
+}

@@ -269,6 +269,14 @@ mod tests {
     const PARAMS: LoadParams =
         LoadParams { t_q: Span::from_millis(10), a: 0.875, kappa_q: 0.5, gamma: 0.98 };
 
+    /// A period that ends as it begins has no load, rather than none over none.
+    #[test]
+    fn a_period_of_no_length_has_no_load() {
+        let mut meter = LoadMeter::new(PARAMS, Span::from_millis(200), Rate(10_000_000));
+        meter.end_period(Time::ZERO);
+        assert_eq!((meter.rho(), meter.offered()), (0.0, 0.0));
+    }
+
     #[test]
     fn the_factor_is_load_and_half_the_queue_over_the_target() {
         // 10 Mb/s, 200 ms: gamma*C*t = 0.98*1.25e6*0.2 = 245 000 bytes.

@@ -492,4 +492,16 @@ mod tests {
         assert_eq!(ends.0.dpcp.known(), (&[2, 2, 2, 2], 4));
         assert!(near(edge(&[2, 2, 2, 2], 4), 0.905_555_555_555_555));
     }
+
+    /// Both ends begin with the numbers of DPCP's handshake.
+    #[test]
+    fn the_receiver_is_dpcps() {
+        let (mut ends, context) = (sender(3, 4.0), sender_context(4.0));
+        let mut dpcps = DpcpSender::receiver(&DpcpSenderParams::default(), &context);
+        let header = ends.0.on_send(&departing());
+        let (now, ecn, pending) = (Time::ZERO, Ecn::Ect1, None);
+        let data = Arrived { now, seq: 0, expected: 1, size: 1000, header, ecn, pending };
+        let (ours, wanted) = (ends.1.on_data(&data), dpcps.on_data(&data));
+        assert_eq!((ours.header, ours.code), (wanted.header, wanted.code));
+    }
 }

@@ -247,4 +247,11 @@ mod tests {
             assert_eq!(s.load, first.max(second));
         }
     }
+
+    /// The field is in the IP header, and an option of TCP has none.
+    #[test]
+    fn nothing_is_read_from_an_option() {
+        assert_eq!(UnoHeader::decode(&[]), None);
+        assert_eq!(UnoHeader::decode(&[0; 40]), None);
+    }
 }

@@ -262,4 +262,13 @@ mod tests {
         sender.on_ack(&Ack { header, srtt: Some(SRTT), ..ack(1) });
         assert!(near(sender.cwnd(), 6.0));
     }
+
+    /// Three duplicate ACKs halve the window as they do XCP's.
+    #[test]
+    fn a_loss_halves_the_window() {
+        let mut sender =
+            DivisionFreeSender::new(&XcpSenderParams::default(), &sender_context(10.0));
+        sender.on_loss(&crate::tests::loss(crate::roles::LossKind::DupAcks, 10));
+        assert_eq!(sender.cwnd(), 5.0);
+    }
 }

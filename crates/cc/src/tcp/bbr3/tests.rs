@@ -179,6 +179,37 @@ fn the_long_term_bound_rises_by_1_2_4_packets_per_round() {
     assert!(bbr.bounds.inflight_longterm >= 95);
 }
 
+/// A window below the bound does not use it, and raises it by nothing.
+#[test]
+fn the_long_term_bound_stays_above_a_smaller_window() {
+    for (cwnd, bound) in [(80, 81), (81, 82)] {
+        let mut bbr = probing(State::Up);
+        (bbr.bounds.inflight_longterm, bbr.cwnd, bbr.cwnd_limited) = (81, cwnd, [true, false]);
+        (bbr.round_start, bbr.cycle.up_count) = (false, 80);
+        bbr.probe_upward(&RateSample { newly_acked: 80, ..sample(1000.0) });
+        assert_eq!(bbr.bounds.inflight_longterm, bound);
+    }
+}
+
+/// C.is_cwnd_limited: the tenth packet fills the window of 10. It is remembered for the round it is
+/// sent in and the next.
+#[test]
+fn a_window_once_full_limits_its_round_and_the_next() {
+    let mut bbr = bbr();
+    let sent = |bbr: &mut Bbr3, in_flight| {
+        bbr.on_send(&Departing { in_flight, ..departing() });
+        bbr.cwnd_limited()
+    };
+    assert!(!sent(&mut bbr, 8));
+    assert!(sent(&mut bbr, 9));
+    assert!(sent(&mut bbr, 3));
+    for limited in [true, false] {
+        bbr.next_round = bbr.sampler.delivered();
+        bbr.update_max_bw(&RateSample { prior_delivered: bbr.next_round, ..sample(1000.0) });
+        assert_eq!((bbr.round_start, bbr.cwnd_limited()), (true, limited));
+    }
+}
+
 #[test]
 fn a_cycle_goes_down_cruises_refills_and_goes_up() {
     let mut bbr = probing(State::Down);

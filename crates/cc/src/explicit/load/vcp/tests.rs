@@ -35,6 +35,15 @@ fn the_load_factor_has_three_codes() {
     }
 }
 
+/// Overload begins at the capacity: with gamma = 1, 250 kB in 200 ms of 10 Mb/s.
+#[test]
+fn a_load_of_one_is_overload() {
+    let params = VcpRouterParams { gamma: 1.0, ..Default::default() };
+    let mut router = VcpRouter::new(&params, &router_context(Rate(10_000_000), 100));
+    after(&mut router, 0, 250, 0);
+    assert_eq!((router.meter.rho(), router.code), (1.0, Ecn::Ce));
+}
+
 #[test]
 fn the_load_is_over_the_capacity_of_the_periods_end() {
     let mut router = router();

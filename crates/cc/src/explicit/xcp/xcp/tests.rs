@@ -435,6 +435,10 @@ fn the_wire_form_is_rtt_cwnd_feedback() {
     let offer = XcpHeader { cwnd: 0.0, rtt: 0.000_001, feedback: 0.0 };
     let bytes = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(XcpHeader::decode(&bytes), Some(offer));
+    // Units of 2^-16 bytes, the nearest: three quarters of one are one.
+    let header = XcpHeader { feedback: 0.75 / 65536.0, ..header };
+    header.encode(&mut wire);
+    assert_eq!(wire[8..], [0, 0, 0, 0, 0, 0, 0, 1]);
     demand(1500.0, 0.0).encode(&mut wire);
     assert_eq!(XcpHeader::decode(&wire), Some(demand(1500.0, 0.0)));
 }
