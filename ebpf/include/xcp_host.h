@@ -119,7 +119,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	start_window(sk);
 	if (!flow)
 		return;
-	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	begin(&flow->fallback);
 	flow->xcp.cwnd = 0;
 	flow->feedback = 0;
 	flow->bottleneck = 0;
@@ -133,8 +133,10 @@ void BPF_PROG(cc_release, struct sock *sk)
 {
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 
-	if (flow)
-		flow->sends = 0;
+	if (!flow)
+		return;
+	flow->sends = 0;
+	end(&flow->fallback);
 }
 
 /* The kernel counts packets, XCP bytes: where the two do not say the same, the kernel has moved the
