@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -71,6 +72,27 @@ def test_a_wrong_file_is_one_line(tmp_path: Path) -> None:
         assert done.stderr.startswith(said)
         assert "(allowed: vcp, dpcp, mlcp" in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_the_guides_file_is_read_and_its_error_is_that(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/howto/linux-service.md").read_text("utf-8")
+    blocks = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    file = tmp_path / "router.toml"
+
+    def said(text: str) -> tuple[int, str]:
+        file.write_text(text, "utf-8")
+        done = subprocess.run(
+            [loader(), "check", "--config", file], check=False, capture_output=True, text=True
+        )
+        return done.returncode, done.stderr
+
+    # What follows the file is the machine: its rights, its kernel, its devices.
+    assert said(blocks[0])[0] != 2
+    code, message = said(blocks[0].replace("20Mbps", "20mbps"))
+    shown = message.replace(os.fspath(file), "/etc/clearpipe/clearpipe-bpf.toml")
+    assert code == 2
+    assert shown in page
 
 
 def test_the_dashboard_is_one_that_grafana_reads() -> None:
