@@ -97,7 +97,7 @@ const FAMILIES: &[Family] = &[
         },
     },
     Family {
-        name: "clearpipe_host_flows_total",
+        name: "clearpipe_host_flows_started_total",
         kind: "counter",
         help: "Connections that have begun.",
         of: |one| host(one, number(one, "flows")),
