@@ -167,7 +167,7 @@ impl LoadMeter {
 pub const MAX_CWND: u64 = 1 << 20;
 
 mod c {
-    use super::{Dpcp, LoadMeter, Mlcp, MlcpGauge, MlcpSums, Vcp, Xcp};
+    use super::{Dpcp, LoadMeter, Mlcp, MlcpGauge, MlcpSums, Vcp, Xcp, XcpRound};
 
     unsafe extern "C" {
         pub fn host_vcp(vcp: &mut Vcp, now_us: u64, srtt_us: u32, code: u32, acked: u32);
