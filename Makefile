@@ -332,7 +332,8 @@ linux-endings: $(DEV)/installed linux ## 100 runs ended at random moments leave 
 	CLEARPIPE_ENDINGS=100 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_endings.py
 
 $(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs ebpf/debian/*.json) \
-		ebpf/loader/build.rs ebpf/loader/Cargo.toml ebpf/loader/Cargo.lock
+		ebpf/loader/build.rs ebpf/loader/Cargo.toml ebpf/loader/Cargo.lock \
+		crates/scenario/src/lib.rs crates/scenario/src/error.rs crates/scenario/src/values/quantity.rs
 	@command -v clang >/dev/null || { echo "clang is missing: make deps-linux" >&2; exit 5; }
 	cd ebpf/loader && RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --release --locked
 	@touch $@

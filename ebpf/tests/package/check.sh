@@ -74,7 +74,7 @@ ln -sf /lib/systemd/systemd "$work/root/init"
 (cd "$work/root" && find . | cpio --quiet -o -H newc) > "$work/initrd"
 accel=${ACCEL:-tcg}
 # Without KVM, as `make linux-kernels`: it runs anywhere.
-timeout 560 qemu-system-x86_64 -accel "$accel" -m 2048 -smp 2 -nographic -no-reboot \
+timeout 900 qemu-system-x86_64 -accel "$accel" -m 2048 -smp 2 -nographic -no-reboot \
     -kernel "$work"/kernel/boot/vmlinuz-* -initrd "$work/initrd" \
     -append "console=ttyS0 panic=1 systemd.log_target=console systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service" \
     > "$work/log" 2>&1 < /dev/null || true
