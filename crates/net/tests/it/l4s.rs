@@ -1,6 +1,7 @@
 //! Prague beside CUBIC over DualPI2: the rates of the runs next to those that the three laws give,
 //! in closed form and as a fluid model with random marks.
 
+use units::math::{cbrt, exp};
 use units::random::Stream;
 
 use crate::common;
@@ -18,6 +19,8 @@ const REFERENCE: f64 = 0.025;
 /// CUBIC's C and beta (RFC 9438, section 5).
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
+/// The model's step [s].
+const DT: f64 = 1e-3;
 
 /// Rates of one Prague and one CUBIC flow [Mb/s] over this link and queue: 600 s of which the first
 /// half does not count, so that CUBIC gets 30 marks at the least.
@@ -75,7 +78,8 @@ fn marks_per_round(p: f64) -> f64 {
 fn cubic_window(p: f64, rtt: f64) -> f64 {
     let alpha = 3.0 * (1.0 - BETA) / (1.0 + BETA);
     let reno = (alpha * (1.0 + BETA) / (2.0 * (1.0 - BETA) * p)).sqrt();
-    let cubic = (C * (3.0 + BETA) / (4.0 * (1.0 - BETA))).powf(0.25) * (rtt / p).powf(0.75);
+    let late = rtt / p;
+    let cubic = (C * (3.0 + BETA) / (4.0 * (1.0 - BETA)) * late * late * late).sqrt().sqrt();
     reno.max(cubic)
 }
 
@@ -107,11 +111,11 @@ struct Prague {
 }
 
 impl Prague {
-    fn step(&mut self, path: Path, now: f64, dt: f64, p: f64, stream: &mut Stream) {
-        let v = path.virtual_rtt();
+    fn step(&mut self, path: Path, now: f64, p: f64, stream: &mut Stream) {
+        let (v, dt) = (path.virtual_rtt(), DT);
         let sent = self.window / path.scalable * dt;
         // A Poisson number of marks.
-        let (floor, mut product, mut marks) = ((-sent * p).exp(), stream.unit(), 0.0);
+        let (floor, mut product, mut marks) = (exp(-sent * p), stream.unit(), 0.0);
         while product > floor {
             marks += 1.0;
             product *= stream.unit();
@@ -145,7 +149,7 @@ struct Cubic {
 }
 
 impl Cubic {
-    /// `sent` packets arrive in `dt`, and `marked` says whether one of them was.
+    /// `sent` packets arrive in a step, and `marked` says whether one of them was.
     fn step(&mut self, now: f64, rtt: f64, sent: f64, marked: bool) {
         if marked && now >= self.round {
             let falls = self.window < self.w_max;
@@ -153,7 +157,7 @@ impl Cubic {
             self.prior = self.window;
             self.window = (BETA * self.window).max(2.0);
             (self.w_est, self.epoch, self.round) = (self.window, now, now + rtt);
-            self.k = ((self.w_max - self.window).max(0.0) / C).cbrt();
+            self.k = cbrt((self.w_max - self.window).max(0.0) / C);
             return;
         }
         let alpha = if self.w_est < self.prior { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
@@ -172,7 +176,6 @@ impl Cubic {
 /// Prague's rate over CUBIC's in the mean of the second half of so many seconds, where p' follows
 /// the queue, and marks are random: Linux's PI2, no AQM of the L queue's own.
 fn in_the_fluid(rate: f64, rtt: f64, seconds: f64) -> f64 {
-    const DT: f64 = 1e-3;
     let path = Path::new(rate, rtt);
     let mut stream = Stream::new(1, 0, "l4s");
     let mut prague =
@@ -196,12 +199,12 @@ fn in_the_fluid(rate: f64, rtt: f64, seconds: f64) -> f64 {
         let slot = i % told.len();
         let heard = std::mem::replace(&mut told[slot], p);
         let scalable = prague.window / path.scalable;
-        prague.step(path, now, DT, (K * heard).min(1.0), &mut stream);
+        prague.step(path, now, (K * heard).min(1.0), &mut stream);
         // The L queue goes first; the credit leaves the C queue a tenth.
         let left = (path.capacity - scalable).max(path.capacity / 10.0);
         let waiting = path.classic + q;
         let out = if q > 0.0 { left } else { (cubic.window / waiting).min(left) };
-        let marked = stream.chance(1.0 - (-out * DT * heard * heard).exp());
+        let marked = stream.chance(1.0 - exp(-out * DT * heard * heard));
         cubic.step(now, waiting, out * DT, marked);
         q = ((cubic.window - left * path.classic) / left).max(0.0);
         if now >= update {
