@@ -10,8 +10,8 @@
 //!   wrong ([`cc::roles::Header::tcp`]). SACK blocks keep TCP's numbers.
 //! - A protocol may write the identification field ([`cc::roles::Header::ip_id`]); it is 0
 //!   elsewhere.
-//! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them, or ACE in AE,
-//!   CWR and ECE of all packets (RFC 9768); it stays 5 on data, as ACKs are not ECN-capable.
+//! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them, or ACE in
+//!   AE, CWR and ECE of all packets (RFC 9768); it stays 5 on data, as ACKs are not ECN-capable.
 //! - Options: the protocol's header in an experimental option (kind 253) under the ExID of
 //!   [`AnyHeader::exid`] (RFC 6994), then AccECN's on ACKs (kind 172, or 174 where data is ECT(1)),
 //!   then SACK blocks (kind 5), most recent first, as many as fit.

@@ -152,8 +152,8 @@ fn retransmissions_and_selective_acknowledgements_are_seen() {
     assert_eq!(names.iter().filter(|&&name| name == "timeout").count() as u64, timeouts);
 }
 
-/// Prague's ACKs have AccECN1 (kind 174): the n-th says of the first n data packets how many came with
-/// CE, in ACE, and how many bytes those had, in ECEB. Data has ACE = 5, and no option.
+/// Prague's ACKs have AccECN1 (kind 174): the n-th says of the first n data packets how many came
+/// with CE, in ACE, and how many bytes those had, in ECEB. Data has ACE = 5, and no option.
 #[test]
 fn accecn_is_seen() {
     let sets = ["duration=4s", "warmup=1s", "topology.rate=10Mbps", "flows.cubic.start=3s"];

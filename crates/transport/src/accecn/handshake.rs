@@ -1,8 +1,8 @@
 //! AccECN's handshake: RFC 9768, sections 3.1.2, 3.1.3, 3.2.2.1, 3.2.2.3 and 3.2.2.4.
 //!
-//! The three TCP flags AE, CWR and ECE are one number, AE its highest bit: 0b111 on the SYN asks for
-//! AccECN, 0b011 for RFC 3168's ECN. A SYN/ACK for AccECN says with which ECN field the SYN came,
-//! and so does the ACK of the SYN/ACK for that; all later packets have ACE in the flags.
+//! The three TCP flags AE, CWR and ECE are one number, AE its highest bit: 0b111 on the SYN asks
+//! for AccECN, 0b011 for RFC 3168's ECN. A SYN/ACK for AccECN says with which ECN field the SYN
+//! came, and so does the ACK of the SYN/ACK for that; all later packets have ACE in the flags.
 
 use cc::roles::Ecn;
 
@@ -80,7 +80,8 @@ pub fn reflection(flags: u8) -> Option<Ecn> {
 }
 
 /// Has the ECN field been changed on the way as no router may (section 3.2.2.3)? What was not
-/// capable became so, or the other way round. A host that learns of it sends no ECN-capable packets.
+/// capable became so, or the other way round. A host that learns of it sends no ECN-capable
+/// packets.
 pub fn is_mangled(sent: Ecn, arrived: Ecn) -> bool {
     (sent == Ecn::NotCapable) != (arrived == Ecn::NotCapable)
 }
