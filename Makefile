@@ -33,7 +33,8 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
-	check-peers-ns3 check-kernel-recovery wide-area defaults mutants-python deb deb-check clean
+	check-peers-ns3 check-kernel-recovery wide-area defaults mutants-python deb deb-check \
+	packetdrill-accecn-page clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
@@ -173,6 +174,12 @@ packetdrill-page: ## the table of docs/evidence/packetdrill.md, from a clone of 
 	$(PACKETDRILL_RUN) $(PACKETDRILL_DIRS) --page docs/evidence/packetdrill.md \
 		--why docs/evidence/packetdrill.toml --source \
 		"Scripts of google/packetdrill at $$(git -C "$(PACKETDRILL)" rev-parse --short=12 HEAD), in gtests/net/tcp"
+
+packetdrill-accecn-page: ## that of docs/evidence/packetdrill-accecn.md, from a clone of minuscat/packetdrill_accecn
+	@test -n "$(PACKETDRILL)" || { echo "PACKETDRILL must be a clone of minuscat/packetdrill_accecn"; exit 2; }
+	$(PACKETDRILL_RUN) "$(PACKETDRILL)/gtests/net/tcp/accecn" --page docs/evidence/packetdrill-accecn.md \
+		--why docs/evidence/packetdrill-accecn.toml --source \
+		"Scripts of minuscat/packetdrill_accecn at $$(git -C "$(PACKETDRILL)" rev-parse --short=12 HEAD), in gtests/net/tcp/accecn"
 
 reproduce-ci: $(DEV)/installed ## three minutes of reproduce-quick
 	$(DEV)/bin/clearpipe reproduce $(REPRODUCE_CI) --scale quick --check

@@ -16,6 +16,7 @@ pub mod wire;
 
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
+use transport::accecn::Field;
 use units::{Span, Time};
 
 pub use pcapng::Capture;
@@ -61,6 +62,15 @@ pub struct Segments {
     pub first_byte: u32,
 }
 
+/// AccECN's fields of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccEcn {
+    /// ACE, and the option's counts if there are any.
+    pub field: Field,
+    /// Do the counts begin with that of ECT(1) (AccECN1)?
+    pub ones: bool,
+}
+
 /// A packet on the line of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
@@ -88,6 +98,8 @@ pub struct Departure {
     pub header: AnyHeader,
     /// SACK blocks of an ACK.
     pub sack: Blocks,
+    /// AccECN's fields, where it is used.
+    pub accecn: Option<AccEcn>,
     /// How its flow's data is cut.
     pub segments: Segments,
     /// A data packet and the ACK that it causes share this number, and nobody else has it.

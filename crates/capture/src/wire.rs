@@ -10,9 +10,11 @@
 //!   wrong ([`cc::roles::Header::tcp`]). SACK blocks keep TCP's numbers.
 //! - A protocol may write the identification field ([`cc::roles::Header::ip_id`]); it is 0
 //!   elsewhere.
-//! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them.
+//! - ECN bits as they left the link. CWR on data and ECE on ACKs as RFC 3168 has them, or ACE in
+//!   AE, CWR and ECE of all packets (RFC 9768); it stays 5 on data, as ACKs are not ECN-capable.
 //! - Options: the protocol's header in an experimental option (kind 253) under the ExID of
-//!   [`AnyHeader::exid`] (RFC 6994), then SACK blocks (kind 5), most recent first, as many as fit.
+//!   [`AnyHeader::exid`] (RFC 6994), then AccECN's on ACKs (kind 172, or 174 where data is ECT(1)),
+//!   then SACK blocks (kind 5), most recent first, as many as fit.
 //! - The payload is zeros. Both checksums are right, unless the protocol wants that one wrong.
 //!
 //! The simulator charges a packet's size whatever its headers would need. Where they need more (an
@@ -23,8 +25,10 @@
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind, TcpFields};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
+use transport::accecn::Field;
+use transport::accecn::wire as accecn;
 
-use crate::{Departure, Segments};
+use crate::{AccEcn, Departure, Segments};
 
 const IP_BYTES: u32 = Ipv4Header::MIN_LEN as u32;
 const TCP_BYTES: u32 = TcpHeader::MIN_LEN as u32;
@@ -74,11 +78,15 @@ pub fn encode(packet: &Departure) -> Wire {
             let mut tcp = TcpHeader::new(SINK_PORT, source_port, 0, u16::MAX);
             tcp.acknowledgment_number = cut.position(packet.seq);
             tcp.ece = packet.signal;
+            put_accecn(&mut options, packet);
             notes.extend(put_sack(&mut options, packet, &cut));
             (sink, source, tcp, 0)
         }
     };
     tcp.ack = true;
+    if let Some(AccEcn { field, .. }) = packet.accecn {
+        (tcp.ns, tcp.cwr, tcp.ece) = (field.ace & 4 != 0, field.ace & 2 != 0, field.ace & 1 != 0);
+    }
     let own = packet.header.tcp();
     if let Some(TcpFields { seq, ack, .. }) = own {
         (tcp.sequence_number, tcp.acknowledgment_number) = (seq, ack);
@@ -162,6 +170,17 @@ fn header_option(header: &AnyHeader) -> Vec<u8> {
 /// What that option takes.
 fn option_bytes(header: &AnyHeader) -> usize {
     if header.exid().is_none() { 0 } else { (4 + header.wire_bytes()).next_multiple_of(4) }
+}
+
+/// Appends AccECN's option, if the packet has it and it fits.
+fn put_accecn(options: &mut Vec<u8>, packet: &Departure) {
+    let Some(AccEcn { field: Field { option: Some(bytes), .. }, ones }) = packet.accecn else {
+        return;
+    };
+    if options.len() + accecn::LENGTH < OPTION_BYTES {
+        options.extend(accecn::encode(&bytes, ones));
+        options.push(KIND_NOP);
+    }
 }
 
 /// Appends the SACK blocks that fit; says so if not all do.

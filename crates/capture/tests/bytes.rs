@@ -9,7 +9,10 @@ use cc::explicit::xcp::xcp::XcpHeader;
 use cc::registry::AnyHeader;
 use cc::roles::{Ecn, PacketKind};
 use cc::tcp::delivery::Stamp;
-use clearpipe_capture::{Blocks, CaptureOf, Departure, Recorder, Segments, TraceOf, Window, wire};
+use clearpipe_capture::{
+    AccEcn, Blocks, CaptureOf, Departure, Recorder, Segments, TraceOf, Window, wire,
+};
+use transport::accecn::{Bytes, Field};
 use units::Time;
 
 /// Segment 3 of flow 0, of 1000 bytes with an XCP header.
@@ -27,6 +30,7 @@ fn data() -> Departure {
         retransmission: false,
         header: AnyHeader::Xcp(XcpHeader { cwnd: 2000.0, rtt: 0.08, feedback: 1.5 }),
         sack: Blocks::default(),
+        accecn: None,
         segments: Segments {
             full_bytes: 1000,
             last_seq: u64::MAX,
@@ -329,4 +333,32 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     recorder.trace(wanted, Box::new(Full(0))).unwrap();
     assert!(!recorder.failed());
     assert_eq!(recorder.finish(Time::NEVER).unwrap_err().file, "t");
+}
+
+/// RFC 9768: ACE = 6 is AE and CWR, bit 8 and bit 7 of the flags beside ACK; ECEB = 1460, EE0B = 1
+/// and EE1B = 2921 are 00 05 b4, 00 00 01 and 00 0b 69, in AccECN1 (174) from ECT(1), in AccECN0
+/// (172) from ECT(0) on. SACK blocks come behind it, of which three of four fit.
+#[test]
+fn accecn_is_in_flags_and_an_option() {
+    let bytes = Bytes { eceb: 1460, ee0b: 1, ee1b: 2921 };
+    let field = Field { ace: 6, option: Some(bytes) };
+    let told = ack(AnyHeader::None, &[(9, 10), (7, 8), (5, 6), (3, 4)]);
+    let with = |ones| Departure { accecn: Some(AccEcn { field, ones }), ..told };
+    let one = wire::encode(&with(true));
+    check(&one.headers, 0);
+    // 20 + 12 + 28 bytes of TCP are 15 words.
+    assert_eq!(&one.headers[32..34], [0xf1, 0x90]);
+    let option = [174, 11, 0, 0x0b, 0x69, 0, 5, 0xb4, 0, 0, 1, 1];
+    assert_eq!(&one.headers[40..52], option);
+    assert_eq!(&one.headers[52..56], [1, 1, 5, 26]);
+    assert!(one.note.is_some_and(|note| note.contains("1 of 4 SACK blocks do not fit")));
+    let zero = wire::encode(&with(false));
+    check(&zero.headers, 0);
+    let option = [172, 11, 0, 0, 1, 0, 5, 0xb4, 0, 0x0b, 0x69, 1];
+    assert_eq!(&zero.headers[40..52], option);
+    // On data ACE alone: 5 is AE and ECE.
+    let accecn = Some(AccEcn { field: Field { ace: 5, option: None }, ones: true });
+    let made = wire::encode(&Departure { accecn, header: AnyHeader::None, ..data() });
+    assert_eq!(&made.headers[32..34], [0x51, 0x50]);
+    check(&made.headers, 960);
 }

@@ -8,10 +8,13 @@ use cc::params::Value;
 use cc::registry::{AnyHeader, AnyReceiver, AnySender, AnySenderParams, Recovery, protocols};
 use cc::roles::{Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Loss, SenderContext};
 use scenario::{Era, Rttvar};
+use transport::accecn::Bytes;
+use transport::accecn::handshake::{self, Mode};
 use transport::{AckIn, AckOutcome, Config, Inbound, LossEvent, Outbound, Range, SackBlocks};
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
+use crate::accurate::{self, Accurate, Start};
 use crate::headers;
 use crate::script::{EcnBits, Packet, TcpOption};
 use crate::settings::Settings;
@@ -31,6 +34,8 @@ pub(crate) struct Wire {
     pub ack: u32,
     pub ecn: u8,
     pub sack: Vec<(u32, u32)>,
+    /// AccECN's option.
+    pub option: Option<Bytes>,
     pub header: AnyHeader,
     /// Is it one of the handshake's, which is not the transport's?
     pub handshake: bool,
@@ -45,6 +50,9 @@ impl Wire {
         if !self.sack.is_empty() {
             let blocks: Vec<String> = self.sack.iter().map(|(l, r)| format!("{l}:{r}")).collect();
             told += &format!(" <sack {}>", blocks.join(" "));
+        }
+        if let Some(Bytes { eceb, ee0b, ee1b }) = self.option {
+            told += &format!(" <ECN e1b {ee1b} ceb {eceb} e0b {ee0b}>");
         }
         told
     }
@@ -98,6 +106,22 @@ struct Agreed {
     scale: u32,
     sack: bool,
     ecn: bool,
+    accurate: Start,
+}
+
+/// The wait before a SYN or SYN/ACK is sent again [s], and how often that is done. A client's waits
+/// are all the same (Linux's tcp_syn_linear_timeouts), a server's double.
+const SYN_WAIT: f64 = 1.0;
+const SYN_TRIES: u32 = 4;
+
+/// A SYN or SYN/ACK that may have to be sent again.
+#[derive(Clone, Copy, Debug)]
+struct Resend {
+    at: Time,
+    tries: u32,
+    server: bool,
+    /// AE, CWR and ECE.
+    flags: u8,
 }
 
 /// The end host.
@@ -111,6 +135,7 @@ pub(crate) struct Host {
     pub connection: Option<Connection>,
     stage: Stage,
     agreed: Agreed,
+    resend: Option<Resend>,
 }
 
 /// A connection.
@@ -138,6 +163,8 @@ pub(crate) struct Connection {
     finished: bool,
     /// Is an ACK due?
     pending: bool,
+    /// AccECN's counters, if it was agreed.
+    pub accurate: Option<Accurate>,
     pace_free: Time,
 }
 
@@ -150,7 +177,8 @@ impl Host {
             out: VecDeque::new(),
             connection: None,
             stage: Stage::Closed,
-            agreed: Agreed { mss: OWN_MSS, scale: 0, sack: false, ecn: false },
+            agreed: Agreed::unknown(OWN_MSS),
+            resend: None,
         }
     }
 
@@ -160,8 +188,30 @@ impl Host {
 
     pub(crate) fn connect(&mut self, now: Time) {
         self.stage = Stage::Waiting(now);
-        let flags = if self.settings.ecn == 1 { "SEW" } else { "S" };
-        self.reply(now, flags, 0, 0);
+        let flags = handshake::syn(accurate::asks(self.settings.ecn));
+        self.resend = Some(Resend { at: Time::NEVER, tries: 0, server: false, flags });
+        self.ask(now);
+    }
+
+    /// Sends the SYN or SYN/ACK, for the second time as it was but for the option, after that
+    /// without ECN (RFC 9768, section 3.1.4).
+    fn ask(&mut self, now: Time) {
+        let Some(Resend { at, tries, server, flags }) = &mut self.resend else { return };
+        let shift = if *server { *tries } else { 0 };
+        *at = match *tries < SYN_TRIES {
+            true => now + Span::from_secs_f64(SYN_WAIT * f64::from(1 << shift)),
+            false => Time::NEVER,
+        };
+        let ecn = if *tries < 2 { accurate::letters(*flags) } else { String::new() };
+        let (first, server) = (*tries == 0, *server);
+        let end = if server { "." } else { "" };
+        self.reply(now, &format!("S{ecn}{end}"), 0, u32::from(server));
+        let Start { mode, option, .. } = self.agreed.accurate;
+        if let Some(last) = self.out.back_mut()
+            && (server && first && option && mode == Mode::AccEcn)
+        {
+            last.option = Some(FRESH);
+        }
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -180,9 +230,24 @@ impl Host {
             ack,
             ecn: 0,
             sack,
+            option: None,
             header,
             handshake,
         });
+    }
+
+    /// An ACK of the peer's SYN/ACK: of AccECN its flags say how that came.
+    fn third(&mut self, now: Time, packet: &Packet, number: u32) {
+        let Start { mode, capable, option, .. } = self.agreed.accurate;
+        if mode != Mode::AccEcn {
+            return self.reply(now, ".", number, 1);
+        }
+        let flags = accurate::letters(handshake::reflected(accurate::ecn(packet)));
+        self.reply(now, &format!("{flags}."), number, 1);
+        if let Some(last) = self.out.back_mut() {
+            last.ecn = if capable { Ecn::Ect0 as u8 } else { 0 };
+            last.option = option.then_some(FRESH);
+        }
     }
 
     /// A packet arrives.
@@ -194,7 +259,12 @@ impl Host {
             return self.on_syn(now, packet);
         }
         match self.stage {
-            Stage::Waiting(since) if packet.ack == Some(1) => self.open(now, since)?,
+            Stage::Waiting(since) if packet.ack == Some(1) => {
+                let late = self.resend.is_some_and(|resend| resend.tries >= 2);
+                self.agreed.accurate.on_third(&self.settings, packet, late);
+                self.agreed.ecn &= self.agreed.accurate.mode != Mode::NotEcn;
+                self.open(now, since)?;
+            }
             Stage::Open => {}
             _ => return beyond("a packet before the handshake"),
         }
@@ -212,12 +282,19 @@ impl Host {
         let reply = packet.has('.');
         let since = match (self.stage, reply) {
             (Stage::Listening, false) => now,
+            (Stage::Waiting(since), false) if self.resend.is_some_and(|r| r.server) => {
+                return self.on_second_syn(now, since, packet);
+            }
+            (Stage::Open, true) if self.connection.as_ref().is_some_and(|c| c.sent_to() == 1) => {
+                self.third(now, packet, 1);
+                return Ok(());
+            }
             (Stage::Waiting(since), true) => since,
             _ => return beyond("a SYN that is sent again or not asked for"),
         };
         self.agreed = self.agree(packet, reply)?;
         if reply {
-            self.reply(now, ".", 1, 1);
+            self.third(now, packet, 1);
             self.open(now, since)?;
             if let Some(connection) = &mut self.connection {
                 connection.edge = 1 + packet.window.unwrap_or(0);
@@ -225,26 +302,46 @@ impl Host {
             return Ok(());
         }
         self.stage = Stage::Waiting(now);
-        self.reply(now, if self.agreed.ecn { "SE." } else { "S." }, 0, 1);
+        self.ask(now);
         Ok(())
     }
 
-    fn agree(&self, packet: &Packet, reply: bool) -> Done<Agreed> {
-        let mut agreed = Agreed { mss: 536, scale: 0, sack: false, ecn: false };
+    /// The client's SYN comes again, perhaps with other flags: the mode stays, but where one of the
+    /// two asked for no ECN the packets are not ECN-capable (RFC 9768, section 3.1.5).
+    fn on_second_syn(&mut self, now: Time, since: Time, packet: &Packet) -> Done {
+        let start = &mut self.agreed.accurate;
+        start.capable &= accurate::flags(packet) != 0;
+        if start.mode == Mode::AccEcn
+            && let Some(resend) = &mut self.resend
+        {
+            resend.flags = handshake::reflected(accurate::ecn(packet));
+            resend.tries = resend.tries.max(1);
+        }
+        self.stage = Stage::Waiting(since);
+        self.ask(now);
+        Ok(())
+    }
+
+    fn agree(&mut self, packet: &Packet, reply: bool) -> Done<Agreed> {
+        let mut agreed = Agreed::unknown(536);
         for option in packet.options.iter().flatten() {
             match option {
                 TcpOption::Mss(mss) => agreed.mss = *mss.min(&OWN_MSS),
                 TcpOption::SackOk => agreed.sack = self.settings.sack,
                 TcpOption::Scale(scale) => agreed.scale = *scale,
                 TcpOption::Timestamp => return beyond("timestamps (RFC 7323)"),
+                TcpOption::AccEcn(_) => {}
                 _ => return beyond("another option in a SYN than mss, sackOK and wscale"),
             }
         }
-        if packet.has('A') {
-            return beyond("AccECN in a SYN");
-        }
-        let offered = packet.has('E') && (reply || packet.has('W'));
-        agreed.ecn = offered && (self.settings.ecn == 1 || self.settings.ecn == 2 && !reply);
+        agreed.accurate = if reply {
+            Start::client(&self.settings, packet)
+        } else {
+            let (start, flags) = Start::server(&self.settings, packet);
+            self.resend = Some(Resend { at: Time::NEVER, tries: 0, server: true, flags });
+            start
+        };
+        agreed.ecn = agreed.accurate.mode != Mode::NotEcn;
         Ok(agreed)
     }
 
@@ -255,6 +352,7 @@ impl Host {
         connection.outbound.on_ack(now, &AckIn { cumulative: 0, sack: &[], rtt, ece: false });
         self.connection = Some(connection);
         self.stage = Stage::Open;
+        self.resend = None;
         Ok(())
     }
 
@@ -276,17 +374,42 @@ impl Host {
         connection.send(now, &mut self.out)
     }
 
+    /// Packets carry AccECN's option from now on, or do not.
+    pub(crate) fn show_option(&mut self, show: bool) {
+        self.settings.ecn_option = show;
+        if let Some(accurate) = self.connection.as_mut().and_then(|c| c.accurate.as_mut()) {
+            (accurate.option, accurate.allowed) = (accurate.option && show, show);
+        }
+    }
+
     /// When something happens by itself.
     pub(crate) fn deadline(&self) -> Time {
-        self.connection.as_ref().map_or(Time::NEVER, Connection::deadline)
+        let resend = self.resend.map_or(Time::NEVER, |resend| resend.at);
+        self.connection.as_ref().map_or(resend, Connection::deadline)
     }
 
     /// It does.
     pub(crate) fn on_timer(&mut self, now: Time) -> Done {
-        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let Some(connection) = &mut self.connection else {
+            if let Some(resend) = &mut self.resend {
+                resend.tries += 1;
+            }
+            self.ask(now);
+            return Ok(());
+        };
         connection.on_timer(now, &mut self.out)
     }
 }
+
+impl Agreed {
+    /// Before the peer's SYN.
+    fn unknown(mss: u32) -> Agreed {
+        Agreed { mss, scale: 0, sack: false, ecn: false, accurate: Start::NONE }
+    }
+}
+
+/// The option before anything has arrived (RFC 9768, section 3.2.3).
+const FRESH: Bytes = Bytes { eceb: 0, ee0b: 1, ee1b: 1 };
 
 /// The transport of an era, for a protocol and a recovery.
 fn config(settings: &Settings, era: Era, recovery: Recovery, reduces: bool) -> Config {
@@ -370,6 +493,7 @@ impl Connection {
             read: 1,
             finished: false,
             pending: false,
+            accurate: Accurate::new(&agreed.accurate, agreed.mss),
             pace_free: Time::ZERO,
         })
     }
@@ -522,23 +646,36 @@ impl Connection {
         let Segment { start, end, fin, .. } = self.segments[place];
         let using = self.sender.ecn();
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        let incapable = sent.retransmission && using == EcnUse::Classic;
+        let incapable = match &self.accurate {
+            Some(accurate) => !accurate.capable,
+            None => sent.retransmission && using == EcnUse::Classic,
+        };
         let ecn = if incapable { 0 } else { using.code() as u8 };
         let mut flags = String::new();
         if fin {
             flags.push('F');
         }
-        if sent.cwr && using == EcnUse::Classic {
+        let (told, option) = self.told(at);
+        flags += &told;
+        if sent.cwr && using == EcnUse::Classic && self.accurate.is_none() {
             flags.push('W');
         }
-        let told = self.inbound.ack(at);
-        if told.ece && self.agreed.ecn {
-            flags.push('E');
-        }
-        flags.push('.');
         self.pending = false;
-        let (end, ack) = (end - u32::from(fin), self.expected());
-        Wire { at, flags, start, end, ack, ecn, sack: Vec::new(), header, handshake: false }
+        let (end, ack, sack) = (end - u32::from(fin), self.expected(), Vec::new());
+        Wire { at, flags, start, end, ack, ecn, sack, option, header, handshake: false }
+    }
+
+    /// The flags of an ACK, and AccECN's option.
+    fn told(&mut self, at: Time) -> (String, Option<Bytes>) {
+        let told = self.inbound.ack(at);
+        match &mut self.accurate {
+            Some(accurate) => {
+                let (flags, option) = accurate.leaves();
+                (flags + ".", option)
+            }
+            None if told.ece && self.agreed.ecn => ("E.".to_owned(), None),
+            None => (".".to_owned(), None),
+        }
     }
 
     /// Sends an ACK, if one is due and no data has taken it along.
@@ -546,8 +683,8 @@ impl Connection {
         if !std::mem::take(&mut self.pending) {
             return;
         }
-        let told = self.inbound.ack(at);
-        let flags = if told.ece && self.agreed.ecn { "E." } else { "." }.to_owned();
+        let (flags, option) = self.told(at);
+        let capable = self.accurate.as_ref().is_some_and(|accurate| accurate.capable);
         let number = self.sent_to();
         let (ack, header) = (self.expected(), AnyHeader::None);
         out.push_back(Wire {
@@ -556,8 +693,9 @@ impl Connection {
             start: number,
             end: number,
             ack,
-            ecn: 0,
+            ecn: if capable { self.sender.ecn().code() as u8 } else { 0 },
             sack: Vec::new(),
+            option,
             header,
             handshake: false,
         });
@@ -565,10 +703,15 @@ impl Connection {
 
     fn receive(&mut self, now: Time, packet: &Packet) -> Done {
         let carries = packet.end > packet.start || packet.has('F');
+        let due = self.accurate.as_mut().is_some_and(|accurate| accurate.arrives(packet));
         if let Some(ack) = packet.ack {
             self.on_ack(now, packet, ack, carries)?;
         }
-        if carries { self.on_data(now, packet) } else { Ok(()) }
+        if carries {
+            self.on_data(now, packet)?;
+        }
+        self.pending |= due;
+        Ok(())
     }
 
     fn on_data(&mut self, now: Time, packet: &Packet) -> Done {
@@ -583,7 +726,8 @@ impl Connection {
             std::cmp::Ordering::Less => return beyond("data that the host has already"),
         };
         self.finished |= fin;
-        let marked = packet.ecn == Some(EcnBits::Are(Ecn::Ce as u8));
+        let marked = packet.ecn == Some(EcnBits::Are(Ecn::Ce as u8)) && self.accurate.is_none();
+        let cwr = cwr && self.accurate.is_none();
         let outcome = self.inbound.on_data(now, place, marked, cwr);
         // RFC 5681 section 4.2 lets an ACK wait for a second segment; none follows a FIN.
         if outcome.ack_now || fin {
@@ -611,8 +755,16 @@ impl Connection {
             return Ok(());
         }
         let (rtt, news) = self.sample(now, cumulative, &blocks);
-        let ece = packet.has('E') && self.sender.ecn() == EcnUse::Classic;
-        let seen = self.outbound.on_ack(now, &AckIn { cumulative, sack: &blocks, rtt, ece });
+        let ece =
+            packet.has('E') && self.sender.ecn() == EcnUse::Classic && self.accurate.is_none();
+        let mut seen = self.outbound.on_ack(now, &AckIn { cumulative, sack: &blocks, rtt, ece });
+        let marks = self.accurate.as_mut().map(|a| a.hears(packet, seen.delivered));
+        if marks.is_some_and(|marks| marks > 0)
+            && self.sender.ecn() == EcnUse::Classic
+            && seen.loss.is_none()
+        {
+            seen.loss = self.outbound.echo();
+        }
         if let Some(loss) = seen.loss {
             self.report(now, &loss);
         }

@@ -9,7 +9,8 @@
 //! The transport numbers segments, has no handshake and no bytes. What stands between it and a
 //! script is the [`host`], which does no more than to translate:
 //!
-//! - It answers SYNs by itself. The handshake is not judged; it says the segment size, SACK, the
+//! - It answers SYNs by itself, and sends its own again. Of the handshake flags and AccECN's option
+//!   are compared, no numbers; it says the segment size, SACK, the
 //!   use of ECN and the first RTT sample.
 //! - It cuts what is written into segments of the peer's MSS and a rest, and numbers them. What the
 //!   peer's window does not let out is not offered to the transport.
@@ -24,6 +25,7 @@
 //! what queues of the host do) makes a script *not applicable*, with the reason; it never passes.
 #![forbid(unsafe_code)]
 
+mod accurate;
 mod code;
 mod headers;
 mod host;

@@ -1,5 +1,8 @@
 //! From tokens to a [`Script`].
 
+use transport::accecn::wire::Counts;
+
+use crate::accurate;
 use crate::lexer::{Placed, Token, tokens};
 use crate::script::{
     Action, Argument, Call, EcnBits, Event, Fault, Packet, Script, TcpOption, When,
@@ -46,7 +49,8 @@ struct Parser {
 const DEEPEST: usize = 50;
 
 /// Options; those of addresses mean nothing here, and `era` is none of packetdrill's.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
+    "tcp_ts_tick_usecs",
     "tolerance_usecs",
     "tolerance_percent",
     "define",
@@ -262,7 +266,8 @@ impl Parser {
         Ok(bits)
     }
 
-    /// Letters, then a point for ACK, or a point and AccECN's three bits as a digit.
+    /// Letters and a point for ACK, before or behind which AccECN's three bits may be a digit; they
+    /// become the letters of their flags.
     fn flags(&mut self) -> Result<String, Fault> {
         let mut flags = String::new();
         if let Some(Token::Word(word)) = self.peek() {
@@ -284,7 +289,11 @@ impl Parser {
         if flags.is_empty() && !self.skip('-') {
             return self.wrong("TCP flags");
         }
-        Ok(flags)
+        let digit = |flag: char| flag.to_digit(8);
+        let ace: String =
+            flags.chars().filter_map(digit).map(|ace| accurate::letters(ace as u8)).collect();
+        flags.retain(|flag| digit(flag).is_none());
+        Ok(ace + &flags)
     }
 
     fn numbers(&mut self, packet: &mut Packet) -> Result<(), Fault> {
@@ -347,6 +356,7 @@ impl Parser {
                 _ => return Err(Fault::syntax(line, "the two ECN bits are 0 to 3")),
             },
             "sack" => Some(TcpOption::Sack(self.blocks()?)),
+            "ECN" => Some(TcpOption::AccEcn(self.counts()?)),
             "md5" | "FO" | "FOEXP" => {
                 return Err(Fault::beyond(line, format!("the TCP option `{word}`")));
             }
@@ -367,6 +377,26 @@ impl Parser {
             blocks.push((left, right));
         }
         Ok(blocks)
+    }
+
+    /// AccECN's counts.
+    fn counts(&mut self) -> Result<Counts, Fault> {
+        let mut counts = Counts::default();
+        while let Some(Token::Word(name)) = self.peek().cloned() {
+            let count = match name.as_str() {
+                "e0b" => &mut counts.ee0b,
+                "ceb" => &mut counts.eceb,
+                "e1b" => &mut counts.ee1b,
+                _ => return self.wrong("e0b, ceb or e1b"),
+            };
+            self.at += 1;
+            let line = self.line();
+            *count = match self.number("a count of bytes")? {
+                number @ 0..=0xff_ffff => Some(number),
+                _ => return Err(Fault::syntax(line, "a count has 24 bits")),
+            };
+        }
+        Ok(counts)
     }
 
     /// Names with their values, for a protocol's header.

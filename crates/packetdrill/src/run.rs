@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use scenario::Era;
+use transport::accecn::Counters;
 use transport::{Account, Stage};
 use units::{Span, Time};
 
@@ -198,7 +199,10 @@ impl<'s> Runner<'s> {
                 Action::Command(text) => {
                     let mut settings = self.host.settings.clone();
                     settings.follow(text, self.folder, line)?;
-                    if settings != self.host.settings && self.host.connection.is_some() {
+                    let option = settings.ecn_option;
+                    self.host.show_option(option);
+                    let before = Settings { ecn_option: option, ..self.host.settings.clone() };
+                    if settings != before && self.host.connection.is_some() {
                         let reason = "settings that change while a connection is there".to_owned();
                         return Err(Verdict::NotApplicable { line, reason });
                     }
@@ -251,10 +255,6 @@ impl<'s> Runner<'s> {
         loop {
             while self.host.out.is_empty() {
                 if self.host.deadline() > latest || self.host.deadline() == Time::NEVER {
-                    if packet.has('S') {
-                        let reason = "a SYN that is sent again".to_owned();
-                        return Err(Verdict::NotApplicable { line, reason });
-                    }
                     return Err(differs(format!("nothing until {:.6} s", latest.as_secs())));
                 }
                 self.step(line)?;
@@ -271,7 +271,8 @@ impl<'s> Runner<'s> {
             self.now = self.now.max(wire.at);
             at_byte = wire.end;
             if at_byte >= packet.end {
-                self.packets += usize::from(!wire.handshake);
+                let judged = !wire.handshake || self.host.settings.ecn > 2;
+                self.packets += usize::from(judged);
                 return Ok(());
             }
         }
@@ -292,7 +293,8 @@ impl<'s> Runner<'s> {
         let handshake = packet.has('S') && wire.flags.contains('S');
         let told = wire.told();
         if handshake {
-            return None;
+            let wrong = letters(&wire.flags) != wanted || self.option_differs(packet, wire);
+            return wrong.then_some(told);
         }
         let acks = packet.ack.is_none_or(|ack| ack == wire.ack);
         let bytes = wire.start == start && wire.end <= packet.end;
@@ -326,7 +328,27 @@ impl<'s> Runner<'s> {
                 _ => {}
             }
         }
-        (blocks != wire.sack).then(|| wire.told())
+        (blocks != wire.sack || self.option_differs(packet, wire)).then(|| wire.told())
+    }
+
+    /// Is AccECN's option another than the packet's, in one of the counts that it has, or there
+    /// where it has none?
+    fn option_differs(&self, packet: &Packet, wire: &Wire) -> bool {
+        let Some(options) = &packet.options else { return false };
+        let wanted = options.iter().find_map(|option| match option {
+            TcpOption::AccEcn(counts) => Some(counts),
+            _ => None,
+        });
+        match (wanted, wire.option) {
+            (None, got) => got.is_some(),
+            (Some(_), None) => true,
+            (Some(wanted), Some(got)) => {
+                let differs = |wanted: Option<u32>, got| wanted.is_some_and(|count| count != got);
+                differs(wanted.ee0b, got.ee0b)
+                    || differs(wanted.eceb, got.eceb)
+                    || differs(wanted.ee1b, got.ee1b)
+            }
+        }
     }
 
     fn call(&mut self, line: u32, call: &Call) -> Step {
@@ -469,11 +491,28 @@ fn ask(connection: Option<&Connection>, name: &str) -> Result<f64, String> {
         "tcpi_min_rtt" => micros(outbound.min_rtt()),
         "tcpi_rto" => micros(Some(outbound.rto())),
         "tcpi_snd_mss" => f64::from(connection.mss()),
+        "tcpi_delivered_ce"
+        | "tcpi_delivered_ce_bytes"
+        | "tcpi_delivered_e0_bytes"
+        | "tcpi_delivered_e1_bytes" => delivered(connection, name)?,
         "tcpi_notsent_bytes" => f64::from(connection.unsent()),
         "pacing_rate" => connection.pace().map_or(0.0, |rate| rate.bytes_per_sec()),
         other => variable(connection, other)
             .ok_or_else(|| format!("{other} is not known of this transport"))?,
     })
+}
+
+/// What AccECN's counters say of the packets that were sent; they do not start at 0 (RFC 9768,
+/// section 3.2.2 and 3.2.3).
+fn delivered(connection: &Connection, name: &str) -> Result<f64, String> {
+    let Some(accurate) = &connection.accurate else { return Err(format!("{name} without AccECN")) };
+    let (now, first) = (accurate.heard.counters, Counters::default());
+    Ok(f64::from(match name {
+        "tcpi_delivered_ce" => now.cep.wrapping_sub(first.cep),
+        "tcpi_delivered_ce_bytes" => now.ceb.wrapping_sub(first.ceb),
+        "tcpi_delivered_e0_bytes" => now.e0b.wrapping_sub(first.e0b),
+        _ => now.e1b.wrapping_sub(first.e1b),
+    }))
 }
 
 fn variable(connection: &Connection, name: &str) -> Option<f64> {

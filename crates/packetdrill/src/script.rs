@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use transport::accecn::wire::Counts;
+
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
@@ -108,6 +110,8 @@ pub enum TcpOption {
     Scale(u32),
     /// `TS val ... ecr ...`.
     Timestamp,
+    /// `ECN`, AccECN's option; its order is not compared.
+    AccEcn(Counts),
     /// `sack`, sequence numbers.
     Sack(Vec<(u32, u32)>),
     /// The ECN bits of its data packet, which an ACK carries back. Not in packetdrill.

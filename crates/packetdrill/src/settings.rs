@@ -13,8 +13,13 @@ use crate::script::Fault;
 pub struct Settings {
     /// tcp_congestion_control.
     pub protocol: String,
-    /// tcp_ecn: 1 asks for it and agrees to it, 2 agrees only, 0 neither.
+    /// tcp_ecn: 0 no ECN; 1 asks for it and agrees to it, 2 agrees only; 3 the same as 1 with
+    /// AccECN, 4 and 5 agree to that and ask for ECN or for nothing.
     pub ecn: u8,
+    /// tcp_ecn_option: do packets carry AccECN's option?
+    pub ecn_option: bool,
+    /// tcp_ecn_fallback.
+    pub ecn_fallback: bool,
     /// tcp_sack.
     pub sack: bool,
     /// tcp_reordering.
@@ -32,6 +37,8 @@ impl Default for Settings {
         Settings {
             protocol: "cubic".to_owned(),
             ecn: 2,
+            ecn_option: true,
+            ecn_fallback: true,
             sack: true,
             dup_thresh: 3,
             probes: true,
@@ -43,7 +50,7 @@ impl Default for Settings {
 
 /// Sysctls that decide nothing here: buffers, the making of large packets, and what belongs to the
 /// handshake.
-const WITHOUT_MEANING: [&str; 24] = [
+const WITHOUT_MEANING: [&str; 22] = [
     "tcp_rmem",
     "tcp_wmem",
     "tcp_timestamps",
@@ -59,9 +66,7 @@ const WITHOUT_MEANING: [&str; 24] = [
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_syncookies",
-    "tcp_ecn_option",
     "tcp_ecn_option_beacon",
-    "tcp_ecn_fallback",
     "tcp_autocorking",
     "tcp_no_metrics_save",
     "tcp_pacing_ss_ratio",
@@ -132,7 +137,9 @@ impl Settings {
         let number = value.parse::<u32>().ok();
         match (name.as_str(), number) {
             ("tcp_congestion_control", _) => self.protocol.clone_from(value),
-            ("tcp_ecn", Some(use_it @ 0..=2)) => self.ecn = use_it as u8,
+            ("tcp_ecn", Some(use_it @ 0..=5)) => self.ecn = use_it as u8,
+            ("tcp_ecn_option", Some(least @ 0..=3)) => self.ecn_option = least > 0,
+            ("tcp_ecn_fallback", Some(on @ 0..=1)) => self.ecn_fallback = on == 1,
             ("tcp_sack", Some(on @ 0..=1)) => self.sack = on == 1,
             ("tcp_reordering", Some(thresh @ 1..)) => self.dup_thresh = thresh,
             ("tcp_early_retrans", Some(probes @ (0 | 3 | 4))) => self.probes = probes != 0,

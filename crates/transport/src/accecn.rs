@@ -12,8 +12,9 @@
 //! reduces once per window of data, as it did.
 //!
 //! Deviations:
-//! - A1: no handshake, so nothing is negotiated and no mangling looked for (sections 3.1, 3.2.2.3,
-//!   3.2.2.4): counters start as they do after one in which nothing was marked.
+//! - A1: a run has no handshake, so nothing is negotiated there and no mangling looked for:
+//!   counters start as they do after one in which nothing was marked. [`handshake`] is what the
+//!   host of packetdrill's scripts negotiates with (sections 3.1, 3.2.2.3, 3.2.2.4).
 //! - A2: bytes are those of whole packets, headers inside, on both ends; MSS is a full packet.
 //! - A3: with the option on every ACK has it, and with all three counts (section 3.2.3.3 lets a
 //!   receiver leave it out where nothing changed). Its 11 bytes are not charged: an ACK is as long
@@ -23,6 +24,9 @@
 //!   packets, with Linux's average (gain 1/64) and limit (4).
 
 use cc::roles::Ecn;
+
+pub mod handshake;
+pub mod wire;
 
 /// 2^3: the ACE field has three bits.
 const DIVACE: u32 = 8;
@@ -156,9 +160,9 @@ impl Heard {
         if delivered == 0 {
             return 0;
         }
-        let few = self.acked <= FEW;
         let packets = f64::from(delivered);
         self.acked += if self.acked == 0.0 { packets } else { (packets - self.acked) / 64.0 };
+        let few = self.acked <= FEW;
         let marked_bytes = field.option.map(|option| {
             let Counters { ceb, e0b, e1b, .. } = &mut self.counters;
             let take = |counter: &mut u32, field| {
@@ -220,10 +224,14 @@ mod tests {
     fn a_wrap_of_ace_is_assumed_where_it_was_possible() {
         assert_eq!((safest(2, 9), safest(2, 10)), (2, 10));
         assert_eq!((safest(0, 7), safest(0, 8), safest(3, 1)), (0, 8, 3));
+        // After an ACK of one packet the mean is below 4; ACE goes from 5, its initial value, to 7.
         let mut heard = Heard::new(1460);
-        // From 5 (the initial value) to 7.
+        assert_eq!(heard.on_ack(Field { ace: 5, option: None }, 1), 0);
         assert_eq!(heard.on_ack(Field { ace: 7, option: None }, 10), 10);
         assert_eq!(heard.counters.cep, 15);
+        // Where the first ACK is about ten, ACKs are rare (A5), and 2 is what is assumed.
+        let mut heard = Heard::new(1460);
+        assert_eq!(heard.on_ack(Field { ace: 7, option: None }, 10), 2);
     }
 
     /// The three examples of appendix A.2.2, MSS = 1460: s infinite, 730 and 1457; sSafer 182.5,

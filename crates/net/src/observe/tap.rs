@@ -4,8 +4,9 @@
 //! recorder nothing here is called for a packet. What is recorded changes nothing but the number of
 //! events.
 
-use capture::{Blocks, Departure, Recorder, Segments, SenderState};
-use cc::roles::PacketKind;
+use capture::{AccEcn, Blocks, Departure, Recorder, Segments, SenderState};
+use cc::roles::{Ecn, PacketKind};
+use transport::accecn::Told;
 use units::Time;
 
 use crate::flow::Source;
@@ -114,6 +115,7 @@ impl World {
         let sack = blocks(pool, packet);
         let line = &links[link as usize];
         let flow = packet.flow as usize;
+        let accecn = accecn(pool, packet, &sources[flow]);
         recorder.departed(Departure {
             link,
             start,
@@ -127,6 +129,7 @@ impl World {
             retransmission: packet.retransmission,
             header: packet.header,
             sack,
+            accecn,
             segments: Segments {
                 full_bytes: *data_bytes,
                 last_seq: sources[flow].last_seq,
@@ -179,6 +182,17 @@ pub(super) fn sender_state(flow: u32, source: &Source) -> SenderState {
         timeouts: outbound.timeouts(),
         fast_retransmits: outbound.fast_retransmits(),
     }
+}
+
+/// AccECN's fields of a packet. Nothing that comes to a source is ECN-capable, so what data says of
+/// it is what the counters start at.
+fn accecn(pool: &Pool, packet: &Packet, source: &Source) -> Option<AccEcn> {
+    source.accecn.as_ref()?;
+    let field = match packet.sack() {
+        NONE => Told::new(false).ack(),
+        side => pool.field(side),
+    };
+    Some(AccEcn { field, ones: source.code == Ecn::Ect1 })
 }
 
 /// The SACK blocks of an ACK.

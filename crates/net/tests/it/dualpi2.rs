@@ -86,29 +86,3 @@ fn unresponsive_traffic_is_dropped() {
     assert!((p - f64::sqrt(1.0 / 3.0)).abs() < 0.02, "{p}");
     assert!(link.utilization_ratio > 0.99);
 }
-
-/// Rates of one Prague and one CUBIC flow [Mb/s] over this link and queue.
-fn beside(rate_mbps: u32, rtt_ms: u32, queue: &str) -> (f64, f64) {
-    let rate = format!("topology.rate={rate_mbps}Mbps");
-    let rtt = format!("topology.rtt={rtt_ms}ms");
-    let queue = format!("topology.queue={queue}");
-    let outcome = common::run(&common::example("l4s-coexistence", &[&rate, &rtt, &queue]), 1, 0);
-    (common::mean_mbps(&outcome, "prague"), common::mean_mbps(&outcome, "cubic"))
-}
-
-/// Prints the tables of docs/evidence/l4s-coexistence.md; the two fill the link.
-#[test]
-#[ignore = "a minute: prints a table"]
-fn coexistence() {
-    for queue in ["\"dualpi2\"", "{ kind = \"dualpi2\", preset = \"rfc9332\" }"] {
-        println!("| {queue} |");
-        for rate in [4, 12, 40, 120, 200] {
-            let row = [5, 10, 20, 50, 100].map(|rtt| {
-                let (prague, cubic) = beside(rate, rtt, queue);
-                assert!(prague + cubic > 0.9 * f64::from(rate), "{rate}, {rtt}");
-                format!("{prague:.2}, {cubic:.2} ({:.2})", prague / cubic)
-            });
-            println!("| {rate} | {} |", row.join(" | "));
-        }
-    }
-}

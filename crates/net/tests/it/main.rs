@@ -15,6 +15,7 @@ mod dpcp;
 mod dualpi2;
 mod inside;
 mod islands;
+mod l4s;
 mod lines;
 mod load_factor;
 mod logs;

@@ -152,6 +152,31 @@ fn retransmissions_and_selective_acknowledgements_are_seen() {
     assert_eq!(names.iter().filter(|&&name| name == "timeout").count() as u64, timeouts);
 }
 
+/// Prague's ACKs have AccECN1 (kind 174): the n-th says of the first n data packets how many came
+/// with CE, in ACE, and how many bytes those had, in ECEB. Data has ACE = 5, and no option.
+#[test]
+fn accecn_is_seen() {
+    let sets = ["duration=4s", "warmup=1s", "topology.rate=10Mbps", "flows.cubic.start=3s"];
+    let whole = record(&common::example("l4s-coexistence", &sets), Window::ALL, u64::MAX);
+    let of = |capture: &[u8], host: usize| -> Vec<Vec<u8>> {
+        let all = packets(capture).into_iter().map(|packet| packet.1);
+        all.filter(|packet| packet[host..host + 4] == [10, 0, 0, 1]).collect()
+    };
+    let (data, acks) = (of(&whole.captures[0], 12), of(&whole.captures[1], 16));
+    assert!(data.iter().all(|packet| packet[1] & 1 == 1 && packet[32..34] == [0x51, 0x50]));
+    let (mut marked, mut seen) = (0_u32, 0);
+    for (packet, ack) in data.iter().zip(&acks) {
+        marked += u32::from(packet[1] & 3 == 3);
+        let ace = (ack[32] & 1) << 2 | ack[33] >> 6;
+        assert_eq!(u32::from(ace), (5 + marked) % 8);
+        assert_eq!(ack[40..42], [174, 11]);
+        let eceb = u32::from_be_bytes([0, ack[45], ack[46], ack[47]]);
+        assert_eq!(eceb, 1500 * marked);
+        seen += 1;
+    }
+    assert!(seen > 1000 && marked > 20, "{seen} ACKs, {marked} marks");
+}
+
 fn name(packet: &TracePacket) -> Option<&str> {
     packet.track_event.as_ref()?.name.as_deref()
 }
