@@ -32,11 +32,15 @@ SOURCES = Path(__file__).resolve().parents[2]
 PINS = Path("/sys/fs/bpf/clearpipe")
 SIZE = 1_500_000
 ALL = (*hosts.PROTOCOLS, *hosts.DECOUPLED)
+CLIENT_AT = {4: "10.76.0.1", 6: "fd76::1"}
+SERVER_AT = {4: "10.76.0.2", 6: "fd76::2"}
+both_versions = pytest.mark.parametrize("version", [4, 6])
 
 # Both send what they are told to while they receive, and print what came.
 BOTH = """
 import hashlib, random, socket, struct, sys, threading
-name, size = sys.argv[1].encode(), int(sys.argv[2])
+name, size, address = sys.argv[1].encode(), int(sys.argv[2]), sys.argv[4]
+family = socket.AF_INET6 if ":" in address else socket.AF_INET
 def talk(peer):
     def send():
         peer.sendall(random.Random(1).randbytes(size))
@@ -53,22 +57,22 @@ def talk(peer):
     print(received, digest.hexdigest(), info[5] >> 3 & 1, *struct.unpack_from("=I", info, 80))
 """
 SERVER = f"""{BOTH}
-server = socket.socket()
+server = socket.socket(family)
 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 if int(sys.argv[3]):
     server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[3]))
-server.bind(("10.76.0.2", 5001))
+server.bind((address, 5001))
 server.listen()
 print("ready", flush=True)
 talk(server.accept()[0])
 """
 CLIENT = f"""{BOTH}
-client = socket.socket()
+client = socket.socket(family)
 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 if int(sys.argv[3]):
     client.setsockopt(socket.SOL_SOCKET, 47, int(sys.argv[3]))  # SO_MAX_PACING_RATE
-client.connect(("10.76.0.2", 5001))
+client.connect((address, 5001))
 talk(client)
 """
 
@@ -128,7 +132,7 @@ class Pair:
         for netns in sides:
             hosts.load(protocol, dev="v0", netns=netns)
 
-    def transfer(
+    def transfer(  # noqa: PLR0913 - one for each setting
         self,
         protocol: str,
         *,
@@ -137,6 +141,7 @@ class Pair:
         answering: str | None = None,
         buffer_bytes: int = 0,
         pacing_bytes: int = 0,
+        version: int = 4,
     ) -> tuple[int, int]:
         """Sends random bytes, and `back` the other way meanwhile; they must come whole, in time.
 
@@ -146,7 +151,8 @@ class Pair:
         # The kernel's names have no hyphens.
         protocol = protocol.replace("-", "_")
         answering = (answering or (protocol if back else "reno")).replace("-", "_")
-        server_arguments = ("-c", SERVER, answering, str(back), str(buffer_bytes))
+        at = SERVER_AT[version]
+        server_arguments = ("-c", SERVER, answering, str(back), str(buffer_bytes), at)
         server = subprocess.Popen(
             self.inside(self.right, sys.executable, *server_arguments),
             stdout=subprocess.PIPE,
@@ -155,7 +161,7 @@ class Pair:
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n"
-            client_arguments = ("-c", CLIENT, protocol, str(SIZE), str(pacing_bytes))
+            client_arguments = ("-c", CLIENT, protocol, str(SIZE), str(pacing_bytes), at)
             client = self.inside(self.left, sys.executable, *client_arguments)
             done = subprocess.run(
                 client, check=False, timeout=limit_s, capture_output=True, text=True
@@ -190,8 +196,9 @@ def pair() -> Iterator[Pair]:
             sh("ip", "netns", "add", netns)
         sh("ip", "-n", left, "link", "add", "v0", "type", "veth", "peer", "name", "v1")
         sh("ip", "-n", left, "link", "set", "v1", "netns", right, "name", "v0")
-        for netns, address in ((left, "10.76.0.1/24"), (right, "10.76.0.2/24")):
-            sh("ip", "-n", netns, "addr", "add", address, "dev", "v0")
+        for netns, ends in ((left, CLIENT_AT), (right, SERVER_AT)):
+            sh("ip", "-n", netns, "addr", "add", f"{ends[4]}/24", "dev", "v0")
+            sh("ip", "-n", netns, "addr", "add", f"{ends[6]}/64", "dev", "v0", "nodad")
             sh("ip", "-n", netns, "link", "set", "v0", "up")
         yield Pair(left, right)
     finally:
@@ -249,10 +256,11 @@ def test_what_is_loaded_is_there_and_unloading_leaves_nothing(pair: Pair, protoc
         assert protocol not in available()
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
-def test_data_comes_whole(pair: Pair, protocol: str) -> None:
+def test_data_comes_whole(pair: Pair, protocol: str, version: int) -> None:
     pair.load(protocol, pair.left, pair.right)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
     assert pair.counter(pair.left, "InCsumErrors") == 0
     if protocol == "dpcp" and (counts := own_counters(pair)):
@@ -260,19 +268,23 @@ def test_data_comes_whole(pair: Pair, protocol: str) -> None:
         assert counts["undone"] == counts["switched"]
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
-def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str) -> None:
+def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str, version: int) -> None:
     pair.load(protocol, pair.left, pair.right)
-    pair.transfer(protocol, back=SIZE)
+    pair.transfer(protocol, back=SIZE, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
     assert pair.counter(pair.left, "InCsumErrors") == 0
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", ALL)
-def test_an_end_without_the_programs_gets_plain_tcp(pair: Pair, protocol: str) -> None:
+def test_an_end_without_the_programs_gets_plain_tcp(
+    pair: Pair, protocol: str, version: int
+) -> None:
     pair.load(protocol, pair.left)
     # A sender that heard no feedback would keep ten packets; Reno fills the pipe.
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
 
 
@@ -325,7 +337,9 @@ def test_codes_that_come_again_find_renos_window(tmp_path: Path) -> None:
         control = stack.enter_context(hosts.attached(protocol, both))
         for netns, device in both:
             sh(*pair.inside(netns, *f"tc qdisc replace dev {device} clsact".split()))
-        serving = pair.inside(pair.right, sys.executable, "-c", SERVER, "reno", "0", "0")
+        serving = pair.inside(
+            pair.right, sys.executable, "-c", SERVER, "reno", "0", "0", SERVER_AT[4]
+        )
         server = stack.enter_context(subprocess.Popen(serving, stdout=subprocess.PIPE, text=True))
         stack.callback(server.kill)
         assert server.stdout is not None
@@ -403,16 +417,17 @@ def garble(pair: Pair, garbage: Path, how: str) -> None:
         sh(*pair.inside(netns, "tc", "filter", "add", *where, *program))
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", ALL)
 @pytest.mark.parametrize("how", ["garbage", "strip"])
 def test_garbage_on_the_way_stops_nothing(
-    pair: Pair, garbage: Path, protocol: str, how: str
+    pair: Pair, garbage: Path, protocol: str, how: str, version: int
 ) -> None:
     pair.load(protocol, pair.left, pair.right)
     if how == "garbage":
         how = "option" if protocol in {"mlcp", "xcp", "ixcp"} else "bits"
     garble(pair, garbage, how)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
 
 
@@ -434,10 +449,13 @@ def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
     assert came.bits_per_second <= garbling.RATE_BPS
 
 
-def test_dpcp_stops_switching_where_a_firewall_drops_it(pair: Pair, garbage: Path) -> None:
+@both_versions
+def test_dpcp_stops_switching_where_a_firewall_drops_it(
+    pair: Pair, garbage: Path, version: int
+) -> None:
     pair.load("dpcp", pair.left, pair.right)
     garble(pair, garbage, "firewall")
-    pair.transfer("dpcp")
+    pair.transfer("dpcp", version=version)
     counts = own_counters(pair)
     # It tried: four packets, and three times again.
     assert counts is None or 0 < counts["switched"] <= 16
@@ -614,9 +632,11 @@ def test_without_the_loader_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
         hosts.status()
 
 
-@pytest.mark.parametrize("first", ["router", "end host"])
+@pytest.mark.parametrize(("first", "version"), [("router", 4), ("end host", 4), ("end host", 6)])
 @pytest.mark.parametrize("protocol", ["vcp", "dpcp", "mlcp"])
-def test_the_router_in_the_kernel_counts_and_marks(pair: Pair, protocol: str, first: str) -> None:
+def test_the_router_in_the_kernel_counts_and_marks(
+    pair: Pair, protocol: str, first: str, version: int
+) -> None:
     """Whichever is loaded first: the router reads what the end host writes."""
     router = f"{protocol}-router"
 
@@ -632,11 +652,11 @@ def test_the_router_in_the_kernel_counts_and_marks(pair: Pair, protocol: str, fi
     pair.load(protocol, pair.left, pair.right)
     if first != "router":
         load_overloaded_router(pair.left, router)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     # A period of 200 ms ends with the first packet after it: those of the second transfer meet the
     # load of the first.
     time.sleep(0.25)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     counts = counters()
     assert counts["periods"] >= 1
     assert counts["overload"] > 0
