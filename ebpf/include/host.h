@@ -24,6 +24,7 @@ struct fallback {
 	u32 credit; /* ACKed packets that have not yet made a whole one */
 	u8 ever; /* did feedback come? */
 	u8 reno;
+	u8 blind; /* does the feedback not know of the queue that lost a packet? */
 };
 
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
@@ -104,21 +105,26 @@ static __always_inline u32 cut_in_half(struct tcp_sock *tp)
 	return half;
 }
 
-/* True when the protocol has been without feedback for too long, and Reno moves the window. */
-static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
+/* How long a sender waits for a signal before it does without [us]. */
+static __always_inline u64 patience_of(const struct tcp_sock *tp)
 {
 	u32 zero = 0;
 	struct config *configured = bpf_map_lookup_elem(&config, &zero);
 	u32 rtts = configured && configured->fallback_rtts ? configured->fallback_rtts : 8;
 
+	return (u64)rtts * max64(srtt_of(tp), 1000);
+}
+
+/* True when the protocol has been without feedback for too long, and Reno moves the window. */
+static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
+{
 	if (heard || fallback->heard_us == 0) {
 		fallback->heard_us = tp->tcp_mstamp;
 		fallback->ever |= heard;
 		fallback->reno = 0;
 		return 0;
 	}
-	if (!fallback->reno &&
-	    tp->tcp_mstamp - fallback->heard_us > (u64)rtts * max64(srtt_of(tp), 1000)) {
+	if (!fallback->reno && tp->tcp_mstamp - fallback->heard_us > patience_of(tp)) {
 		fallback->reno = 1;
 		fallback->credit = 0;
 		if (fallback->ever)
@@ -130,6 +136,28 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 #endif
 	}
 	return fallback->reno;
+}
+
+/* A loss while codes say that the path is nearly idle: the queue that lost it is none of the
+ * protocol's routers', so it is answered as Reno, and Reno has the window until a code above the
+ * lowest comes back. That code shows that a router at the bottleneck marks (again). Decoupled hosts
+ * are for paths that lose packets at random, so losses say nothing there. */
+static __always_inline void lost(struct fallback *fallback, int nearly_idle)
+{
+#ifndef DECOUPLED
+	if (nearly_idle && !fallback->blind) {
+		fallback->blind = 1;
+		fallback->credit = 0;
+	}
+#endif
+}
+
+/* Has Reno the window, after feedback that says `nearly_idle`, or not, or none? */
+static __always_inline int is_blind(struct fallback *fallback, int heard, int nearly_idle)
+{
+	if (heard && !nearly_idle)
+		fallback->blind = 0;
+	return fallback->blind;
 }
 
 /* RFC 5681, 3.1. The kernel does not ask cong_avoid in recovery, but does ask cong_control. */

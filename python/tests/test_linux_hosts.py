@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -18,7 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import breaking
 import garbling
+import kernel_bpf
 import pytest
 
 import clearpipe as cp
@@ -31,6 +34,7 @@ from clearpipe.linux.process import Process
 SOURCES = Path(__file__).resolve().parents[2]
 PINS = Path("/sys/fs/bpf/clearpipe")
 SIZE = 1_500_000
+HOSTILE = int(os.environ.get("CLEARPIPE_HOSTILE_PKTS", "2000"))
 ALL = (*hosts.PROTOCOLS, *hosts.DECOUPLED)
 CLIENT_AT = {4: "10.76.0.1", 6: "fd76::1"}
 SERVER_AT = {4: "10.76.0.2", 6: "fd76::2"}
@@ -450,6 +454,32 @@ def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
 
 
 @both_versions
+@pytest.mark.parametrize("protocol", ALL)
+def test_hostile_packets_stop_no_host(protocol: str, version: int) -> None:
+    """They reach the state of a connection that goes on meanwhile; none is touched or kept long."""
+    with namespaces.several(["hostile"]) as (netns,):
+        sh("ip", "-n", netns, "link", "set", "lo", "up")
+        with hosts.attached(protocol, [(netns, "lo")]) as control:
+            pin = hosts.PINS[0] / protocol / "ingress_ether"
+            helper = Path(__file__).with_name("hostile_hosts.py")
+            arguments = [helper, control, pin, str(HOSTILE), str(version)]
+            done = subprocess.run(
+                namespaces.inside(netns, [sys.executable, *map(str, arguments)]),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=600,
+            )
+            assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    print(f"{protocol}, IPv{version}: {told}")
+    assert told["ran"] > HOSTILE / 2
+    assert told["longest_s"] < 1.0
+    assert told["silence_s"] < 5.0
+    assert 1 <= told["windows"][0] <= told["windows"][1] <= 1 << 20
+
+
+@both_versions
 def test_dpcp_stops_switching_where_a_firewall_drops_it(
     pair: Pair, garbage: Path, version: int
 ) -> None:
@@ -460,6 +490,121 @@ def test_dpcp_stops_switching_where_a_firewall_drops_it(
     # It tried: four packets, and three times again.
     assert counts is None or 0 < counts["switched"] <= 16
     assert counts is None or counts["undone"] == 0
+
+
+GUARD = """
+table inet guard {
+    chain forward {
+        type filter hook forward priority 0;
+        ct state invalid counter drop
+    }
+}
+"""
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[tuple[Pair, str]]:
+    """Two network namespaces, and between them one whose firewall drops what conntrack finds
+    invalid, such as numbers out of window; the third's name."""
+    with namespaces.several(["left", "guard", "right"]) as (left, guard, right):
+        for end, device in ((left, "v1"), (right, "v2")):
+            peer = f"link add v0 type veth peer name {device} netns {guard}"
+            namespaces.ip("-n", end, *peer.split())
+        near = ["addr add 10.76.0.1/24 dev v0", "addr add fd76::1/64 dev v0 nodad"]
+        near += ["link set v0 up", "route add 10.76.0.2 via 10.76.0.254"]
+        near += ["route add fd76::2 via fd76::fe"]
+        far = [
+            "link set lo up",
+            "addr add 10.76.0.2/32 dev lo",
+            "addr add fd76::2/128 dev lo nodad",
+        ]
+        far += ["addr add 10.76.1.2/24 dev v0", "addr add fd76:1::2/64 dev v0 nodad"]
+        far += ["link set v0 up", "route add 10.76.0.1 via 10.76.1.254"]
+        far += ["route add fd76::1 via fd76:1::fe"]
+        own = ["addr add 10.76.0.254/24 dev v1", "addr add fd76::fe/64 dev v1 nodad"]
+        own += ["addr add 10.76.1.254/24 dev v2", "addr add fd76:1::fe/64 dev v2 nodad"]
+        own += ["link set v1 up", "link set v2 up", "route add 10.76.0.2 via 10.76.1.2"]
+        own += ["route add fd76::2 via fd76:1::2"]
+        forwarding = {"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1"}
+        namespaces.configure(guard, own, forwarding)
+        namespaces.configure(left, near, {})
+        namespaces.configure(right, far, {})
+        done = namespaces.run(namespaces.inside(guard, ["nft", "-f", "-"]), GUARD)
+        if done.returncode:
+            pytest.skip(f"no stateful firewall here: {done.stderr.strip()}")
+        yield Pair(left, right), guard
+
+
+@both_versions
+def test_conntrack_breaks_no_connection_of_dpcps(version: int) -> None:
+    if shutil.which("nft") is None:
+        pytest.skip("nft is needed")
+    with guarded() as (pair, guard), contextlib.ExitStack() as stack:
+        fresh = all(each["name"] != "dpcp" for each in hosts.status())
+        stack.enter_context(hosts.attached("dpcp", [(pair.left, "v0"), (pair.right, "v0")]))
+        pair.fresh = fresh
+        began = time.monotonic()
+        pair.transfer("dpcp", version=version)
+        took = time.monotonic() - began
+        rules = sh(*namespaces.inside(guard, ["nft", "list", "ruleset"]))
+        dropped = int(rules.split("counter packets ")[1].split()[0])
+        counts = own_counters(pair)
+    print(f"IPv{version}: {dropped} packets dropped, {counts}, {took:.1f} s")
+    # Each packet that was switched, and no other.
+    assert 0 < dropped <= 16
+    assert counts is None or counts["switched"] == dropped
+    assert counts is None or counts["undone"] == 0
+
+
+@pytest.mark.long
+def test_dpcp_stops_switching_where_a_firewall_comes_later() -> None:
+    """Switched packets came through before: the sender must notice that they do not any more."""
+    if shutil.which("nft") is None:
+        pytest.skip("nft is needed")
+    if any(each["name"] == "dpcp" for each in hosts.status()):
+        pytest.skip("dpcp is loaded already, so what it counts is not ours")
+    with guarded() as (pair, guard), contextlib.ExitStack() as stack:
+        stack.enter_context(hosts.attached("dpcp", [(pair.left, "v0"), (pair.right, "v0")]))
+        # Until the rule below, conntrack's verdict is without effect.
+        for rule in ("flush chain inet guard forward", "add rule inet guard forward ct state new"):
+            sh(*namespaces.inside(guard, ["nft", *rule.split()]))
+        shaper = "tc qdisc replace dev v2 root tbf rate 20mbit burst 5kb limit 100kb"
+        sh(*namespaces.inside(guard, shaper.split()))
+        sink = [sys.executable, "-c", breaking.SINK, "dpcp", SERVER_AT[4]]
+        server = subprocess.Popen(pair.inside(pair.right, *sink), stdout=subprocess.PIPE, text=True)
+        stack.enter_context(server)
+        stack.callback(server.kill)
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        program = kernel_bpf.Program(PINS / "dpcp" / "ingress_ether")
+        told = json.dumps(breaking.where(kernel_bpf.flows_of(program)))
+        source = [sys.executable, "-c", breaking.SOURCE, "dpcp", "9", told, SERVER_AT[4]]
+        client = subprocess.Popen(
+            pair.inside(pair.left, *source), stdout=subprocess.PIPE, text=True
+        )
+        stack.enter_context(client)
+        stack.callback(client.kill)
+
+        def counts() -> dict[str, int]:
+            return dict(next(each for each in hosts.status() if each["name"] == "dpcp")["counters"])
+
+        time.sleep(3.0)
+        before = counts()
+        drop = "add rule inet guard forward ct state invalid counter drop"
+        sh(*namespaces.inside(guard, ["nft", *drop.split()]))
+        time.sleep(3.0)
+        then = counts()
+        rows = [breaking.Row(*row) for row in json.loads(client.communicate(timeout=60)[0])]
+        after = counts()
+    steps = [row for last, row in itertools.pairwise(rows) if row.acked > last.acked]
+    silence = max(b.at - a.at for a, b in itertools.pairwise(steps))
+    last = (rows[-1].acked - next(row.acked for row in rows if row.at > rows[-1].at - 2)) * 4
+    print(f"{before}, {then}, {after}; longest silence {silence:.2f} s, then {last / 1e6:.1f} Mb/s")
+    assert before["undone"] > 100
+    # It has tried again, four times four packets, and no more in the last three seconds.
+    assert after["switched"] - then["switched"] <= 16
+    assert silence < 2.0
+    assert last > 10e6
 
 
 def test_a_killed_loader_leaves_nothing_that_cleanup_does_not_find(pair: Pair) -> None:
