@@ -32,7 +32,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-abc reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate \
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
-	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
+	linux-endings linux-kernels linux-full linux-safety fuzz mutants rfc packetdrill packetdrill-page \
 	check-peers-ns3 wide-area defaults clean
 
 help:
@@ -313,7 +313,7 @@ deps-dev: ## what bench and some tests use, and skip without
 
 # libelf and zlib are what libbpf links; iperf3, ethtool and tcpdump are for trying it.
 LINUX_PACKAGES := clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config gcc make iproute2 iperf3 \
-	ethtool tcpdump
+	ethtool tcpdump nftables
 
 deps-linux: ## what make linux needs, and the linux engine's tests (Debian, Ubuntu)
 	@if dpkg -s $(LINUX_PACKAGES) >/dev/null 2>&1; then echo "deps-linux are installed"; else \
@@ -343,9 +343,14 @@ KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd
 linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
 	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
 
-linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 25 minutes)
+linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 40 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
+
+linux-safety: $(DEV)/installed linux ## end hosts without their signals, and 10^6 hostile packets each (root, 20 minutes)
+	$(DEV)/bin/python -m pytest -q -s python/tests/test_linux_safety.py
+	CLEARPIPE_HOSTILE_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py \
+		-k 'hostile or conntrack or firewall'
 
 # The lab's page in target/lab/site. Node's packages are those of lab/package-lock.json.
 LAB := target/lab

@@ -8,7 +8,7 @@ use scenario::{AccEcn, App, Every, Group, Ip, Of, Protocol, Scenario, Series, Un
 use serde::Serialize;
 use units::random::Stream;
 
-/// The smallest full packets that IPv4 or IPv6, TCP and the protocols' options leave room in [bytes].
+/// The smallest full packets that IPv4 or IPv6, TCP and the options leave room in [bytes].
 const MIN_PACKET: u32 = 128;
 const MIN_PACKET_V6: u32 = MIN_PACKET + 20;
 /// The largest packet of a device.
