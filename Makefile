@@ -32,7 +32,8 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-abc reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate \
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
-	linux-endings linux-kernels linux-full linux-safety fuzz mutants rfc packetdrill packetdrill-page \
+	linux-endings linux-kernels linux-full linux-safety deb deb-check fuzz mutants rfc packetdrill \
+	packetdrill-page \
 	check-peers-ns3 wide-area defaults clean
 
 help:
@@ -331,7 +332,7 @@ linux: $(LOADER) ## build clearpipe-bpf: end hosts in eBPF and their loader
 linux-endings: $(DEV)/installed linux ## 100 runs ended at random moments leave nothing (root, 8 minutes)
 	CLEARPIPE_ENDINGS=100 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_endings.py
 
-$(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs) \
+$(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs ebpf/debian/*.json) \
 		ebpf/loader/build.rs ebpf/loader/Cargo.toml ebpf/loader/Cargo.lock
 	@command -v clang >/dev/null || { echo "clang is missing: make deps-linux" >&2; exit 5; }
 	cd ebpf/loader && RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --release --locked
@@ -342,6 +343,17 @@ KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd
 
 linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
 	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
+
+# The loader's own version; a package of Debian's tools alone.
+DEB_VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' ebpf/loader/Cargo.toml | head -1)
+DEB_KERNEL ?= $(lastword $(KERNELS))
+
+deb: $(LOADER) ## dist/clearpipe-bpf_VERSION_ARCH.deb: the loader as a service, without Python
+	ebpf/debian/build.sh $(LOADER) $(DEB_VERSION) dist
+
+deb-check: deb ## the package in a bare Debian and under systemd in QEMU (root, 5 minutes)
+	ebpf/tests/package/check.sh dist/clearpipe-bpf_$(DEB_VERSION)_*.deb target/deb-check $(DEB_KERNEL) \
+		|| { test $$? = 5 && echo "deb-check is skipped"; }
 
 linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 40 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py

@@ -149,7 +149,7 @@ static __always_inline int leave(struct __sk_buff *skb, u32 ip)
 	struct bpf_sock *sk = skb->sk;
 	struct flow *flow;
 
-	if (!sk)
+	if (!sk || is_off())
 		return TC_ACT_UNSPEC;
 	sk = bpf_sk_fullsock(sk);
 	if (!sk)
@@ -273,7 +273,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	dpcp_start(&flow->dpcp);
 	/* VCP until the first LSP comes back. */
 	flow->dpcp.mode = DPCP_RESUMING;
-	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	begin(&flow->fallback);
 	flow->tail = flow->head;
 	flow->zone = VCP_NONE;
 	flow->delivered = tcp_of(sk)->delivered;
@@ -356,8 +356,8 @@ static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acke
 	if (falls_back(tp, &flow->fallback, events != 0) ||
 	    is_blind(&flow->fallback, events != 0, flow->zone <= VCP_LOW)) {
 		reno(tp, &flow->fallback, acked);
+		/* When codes come again they find Reno's window, and those of before are old. */
 		flow->tail = flow->head;
-		/* When codes move the window again they find Reno's. */
 		flow->dpcp.vcp.cwnd = 0;
 		flow->dpcp.remembered = 0;
 		return;

@@ -86,7 +86,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	if (!flow)
 		return;
 	__builtin_memset(&flow->mlcp, 0, sizeof(flow->mlcp));
-	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	begin(&flow->fallback);
 	flow->mlcp.t_p = MLCP_FIRST_T_P;
 	flow->word = 0;
 	flow->distrust = 0;
@@ -98,8 +98,10 @@ void BPF_PROG(cc_release, struct sock *sk)
 {
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 
-	if (flow)
-		flow->sends = 0;
+	if (!flow)
+		return;
+	flow->sends = 0;
+	end(&flow->fallback);
 }
 
 SEC("struct_ops/cong_avoid")

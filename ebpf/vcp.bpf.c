@@ -36,7 +36,7 @@ static __always_inline int leave(struct __sk_buff *skb, u32 ip)
 	struct bpf_sock *sk = skb->sk;
 	struct flow *flow;
 
-	if (!sk)
+	if (!sk || is_off())
 		return TC_ACT_UNSPEC;
 	sk = bpf_sk_fullsock(sk);
 	if (!sk)
@@ -62,7 +62,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	struct flow *flow;
 	u32 code, echo;
 
-	if (!parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)))
+	if (is_off() || !parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)))
 		return TC_ACT_UNSPEC;
 	code = segment.payload ? segment.tos & 3 : VCP_NONE;
 	echo = echo_of(&segment);
@@ -97,7 +97,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	if (!flow)
 		return;
 	__builtin_memset(&flow->vcp, 0, sizeof(flow->vcp));
-	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	begin(&flow->fallback);
 	flow->code = VCP_NONE;
 	flow->last = VCP_NONE;
 	flow->delivered = tcp_of(sk)->delivered;

@@ -46,6 +46,11 @@ void host_xcp(struct xcp_state *xcp, s64 feedback, u32 packet)
 	xcp_on_feedback(xcp, feedback, packet);
 }
 
+void host_xcp_bound(struct xcp_state *xcp, struct xcp_round *round, u64 before, u32 una, u32 nxt)
+{
+	xcp_bound(xcp, round, before, una, nxt);
+}
+
 void host_xcp_header(u8 *bytes, u32 rtt_us, u64 cwnd, s64 feedback)
 {
 	struct xcp_state xcp = { .cwnd = cwnd };

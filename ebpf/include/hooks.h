@@ -5,8 +5,10 @@ void BPF_PROG(cc_release, struct sock *sk)
 {
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 
-	if (flow)
-		flow->sends = 0;
+	if (!flow)
+		return;
+	flow->sends = 0;
+	end(&flow->fallback);
 }
 
 #ifdef DECOUPLED

@@ -4,6 +4,7 @@
 #define CLEARPIPE_HOST_H
 
 #include "fixed.h"
+#include "switch.h"
 
 /* What `load` may set; one per protocol and kernel. */
 struct config {
@@ -18,6 +19,24 @@ struct {
 	__type(value, struct config);
 } config SEC(".maps");
 
+/* What happened so far to all flows, on each processor; the loader's table names them. */
+enum { FLOWS, ENDED, FALLBACKS, RETURNS, HOST_COUNTERS };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, HOST_COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} host SEC(".maps");
+
+static __always_inline void count_host(u32 counter)
+{
+	u64 *value = bpf_map_lookup_elem(&host, &counter);
+
+	if (value)
+		__sync_fetch_and_add(value, 1);
+}
+
 /* Reno's state, and whether the protocol or Reno holds the window. */
 struct fallback {
 	u64 heard_us; /* when feedback came last, or the first ACK */
@@ -25,7 +44,24 @@ struct fallback {
 	u8 ever; /* did feedback come? */
 	u8 reno;
 	u8 blind; /* does the feedback not know of the queue that lost a packet? */
+	u8 begun; /* is it counted among the flows? */
 };
+
+/* A flow's first, and its last. */
+static __always_inline void begin(struct fallback *fallback)
+{
+	if (!fallback->begun)
+		count_host(FLOWS);
+	__builtin_memset(fallback, 0, sizeof(*fallback));
+	fallback->begun = 1;
+}
+
+static __always_inline void end(struct fallback *fallback)
+{
+	if (fallback->begun)
+		count_host(ENDED);
+	fallback->begun = 0;
+}
 
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
@@ -115,16 +151,23 @@ static __always_inline u64 patience_of(const struct tcp_sock *tp)
 	return (u64)rtts * max64(srtt_of(tp), 1000);
 }
 
-/* True when the protocol has been without feedback for too long, and Reno moves the window. */
+/* True when the protocol has been without feedback for too long, or is switched off, and Reno moves
+ * the window. */
 static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
 {
-	if (heard || fallback->heard_us == 0) {
+	int now = is_off();
+
+	if (!now && (heard || fallback->heard_us == 0)) {
 		fallback->heard_us = tp->tcp_mstamp;
 		fallback->ever |= heard;
+		if (fallback->reno)
+			count_host(RETURNS);
 		fallback->reno = 0;
 		return 0;
 	}
-	if (!fallback->reno && tp->tcp_mstamp - fallback->heard_us > patience_of(tp)) {
+	if (!fallback->reno &&
+	    (now || tp->tcp_mstamp - fallback->heard_us > patience_of(tp))) {
+		count_host(FALLBACKS);
 		fallback->reno = 1;
 		fallback->credit = 0;
 		if (fallback->ever)
@@ -146,6 +189,7 @@ static __always_inline void lost(struct fallback *fallback, int nearly_idle)
 {
 #ifndef DECOUPLED
 	if (nearly_idle && !fallback->blind) {
+		count_host(FALLBACKS);
 		fallback->blind = 1;
 		fallback->credit = 0;
 	}
@@ -155,8 +199,11 @@ static __always_inline void lost(struct fallback *fallback, int nearly_idle)
 /* Has Reno the window, after feedback that says `nearly_idle`, or not, or none? */
 static __always_inline int is_blind(struct fallback *fallback, int heard, int nearly_idle)
 {
-	if (heard && !nearly_idle)
+	if (heard && !nearly_idle) {
+		if (fallback->blind)
+			count_host(RETURNS);
 		fallback->blind = 0;
+	}
 	return fallback->blind;
 }
 

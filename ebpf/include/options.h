@@ -12,6 +12,7 @@
 #define CLEARPIPE_OPTIONS_H
 
 #include "packet.h"
+#include "switch.h"
 
 #define KIND_EXPERIMENT 253
 #ifndef OPTION_BYTES
@@ -87,7 +88,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	struct bpf_sock *sk;
 	struct flow *flow;
 
-	if (!parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)) ||
+	if (is_off() || !parse(skb, ip, &segment) || (segment.flags & (TCP_SYN | TCP_RST)) ||
 	    !find_option(skb, &segment, header))
 		return TC_ACT_UNSPEC;
 	sk = receiving_socket(skb, &segment);
@@ -125,7 +126,7 @@ static __always_inline void reserve(struct bpf_sock_ops *ops, struct flow *flow)
 		return;
 	}
 	flow->writes = WRITES_NOTHING;
-	if (ops->skb_tcp_flags & (TCP_SYN | TCP_RST))
+	if ((ops->skb_tcp_flags & (TCP_SYN | TCP_RST)) || is_off())
 		return;
 	if (ops->skb_len) {
 		if (flow->sends && !bpf_reserve_hdr_opt(ops, OPTION_BYTES, 0))

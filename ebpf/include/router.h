@@ -17,6 +17,7 @@
 
 #include "packet.h"
 #include "mlcp_router.h"
+#include "switch.h"
 
 #define MAX_CPUS 1024
 
@@ -130,7 +131,7 @@ static __always_inline int pass(struct __sk_buff *skb, u32 ip)
 	struct counted *counted = bpf_map_lookup_elem(&counters, &zero);
 	u64 now = bpf_ktime_get_ns();
 
-	if (!state_of || !counted)
+	if (!state_of || !counted || is_off())
 		return TC_ACT_UNSPEC;
 	if (is_due(&state_of->router, now))
 		look_at_timers(skb, state_of, now);

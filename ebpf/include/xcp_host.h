@@ -15,6 +15,7 @@ typedef struct xcp_header header_t;
 
 struct flow {
 	struct xcp_state xcp;
+	struct xcp_round round;
 	struct fallback fallback;
 	/* The sender's: what came back and is not processed yet. */
 	s64 feedback;
@@ -120,10 +121,11 @@ void BPF_PROG(cc_init, struct sock *sk)
 	start_window(sk);
 	if (!flow)
 		return;
-	__builtin_memset(&flow->fallback, 0, sizeof(flow->fallback));
+	begin(&flow->fallback);
 	flow->xcp.cwnd = 0;
 	/* 40 for IPv6, but 20 for a socket of IPv6 whose peer has an address of IPv4. */
 	flow->ip_header = tcp_of(sk)->inet_conn.icsk_af_ops->net_header_len;
+	flow->round.begun = 0;
 	flow->feedback = 0;
 	flow->bottleneck = 0;
 	flow->heard = 0;
@@ -136,8 +138,10 @@ void BPF_PROG(cc_release, struct sock *sk)
 {
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 
-	if (flow)
-		flow->sends = 0;
+	if (!flow)
+		return;
+	flow->sends = 0;
+	end(&flow->fallback);
 }
 
 /* The kernel counts packets, XCP bytes: where the two do not say the same, the kernel has moved the
@@ -159,6 +163,7 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_of(sk);
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 	s64 feedback;
+	u64 before;
 	int heard;
 
 	if (!flow)
@@ -172,8 +177,10 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 	take_bytes(tp, flow);
 	feedback = __sync_lock_test_and_set(&flow->feedback, 0);
+	before = flow->xcp.cwnd;
 	if (feedback < 0 || uses_window(tp))
 		xcp_on_feedback(&flow->xcp, feedback, flow->packet);
+	xcp_bound(&flow->xcp, &flow->round, before, tp->snd_una, tp->snd_nxt);
 	give_window(tp, (flow->xcp.cwnd / ((u64)flow->packet << 16)) << 32);
 }
 

@@ -37,6 +37,18 @@ struct xcp_state {
 	u64 cwnd; /* 2^-16 bytes */
 };
 
+/* How many times the window may grow in a round trip, whatever routers give. The papers know no
+ * bound. One flow that takes an idle link at once needs its BDP over its first window: ten packets
+ * reach 640 in one round trip, and 40960 in two. */
+#define XCP_MOST_GROWTH 64
+
+/* A round trip ends when what was sent at its beginning is acknowledged. */
+struct xcp_round {
+	u64 cwnd; /* at its beginning */
+	u32 end; /* a sequence number */
+	u32 begun;
+};
+
 static __always_inline s64 xcp_clamp(s64 feedback)
 {
 	if (feedback > XCP_FEEDBACK_LIMIT)
@@ -55,6 +67,21 @@ static __always_inline void xcp_on_feedback(struct xcp_state *xcp, s64 feedback,
 
 	cwnd += more < cwnd ? more : cwnd;
 	xcp->cwnd = cwnd < least ? least : cwnd > most ? most : cwnd;
+}
+
+/* Holds the window to XCP_MOST_GROWTH times what it was when the round trip began. A window that
+ * was smaller meanwhile counts, so that losses begin anew. */
+static __always_inline void xcp_bound(struct xcp_state *xcp, struct xcp_round *round, u64 before,
+				      u32 una, u32 nxt)
+{
+	if (!round->begun || una - round->end < 1U << 31 || before < round->cwnd) {
+		round->cwnd = before;
+		round->end = nxt;
+		round->begun = 1;
+	}
+	/* A window is below 2^53. */
+	if (xcp->cwnd > round->cwnd * XCP_MOST_GROWTH)
+		xcp->cwnd = round->cwnd * XCP_MOST_GROWTH;
 }
 
 /* H_cwnd [bytes]. */

@@ -167,6 +167,7 @@ TOYS = ("toy", "dial")
 OTHER_KEYS = {
     "adding-a-figure.md": "a paper's keys: test_reproduce.py reads whole papers",
     "evaluate.md": "the statements' keys: test_evaluate.py reads all of them",
+    "linux-service.md": "the service's file: test_linux_service.py has it read",
 }
 """Pages whose TOML is no scenario, and what tests such files."""
 

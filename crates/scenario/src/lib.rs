@@ -52,6 +52,14 @@ pub struct Parsed {
     pub warnings: Vec<Warning>,
 }
 
+/// The rate in `text`, such as `45Mbps` [bit/s], as a scenario's links have it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn rate(text: &str) -> Result<u64, Problem> {
+    values::quantity::RATE.parse(text)
+}
+
 /// Reads the scenario in `text`, which must stand alone: a file that it names is an error. Messages
 /// call it `file_name`; `sets` are `key.path=value` options that replace or add values before
 /// anything is checked.

@@ -59,6 +59,18 @@ pub struct Xcp {
     pub cwnd: u64,
 }
 
+/// `struct xcp_round`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct XcpRound {
+    /// When it began [2^-16 bytes].
+    pub cwnd: u64,
+    /// A sequence number.
+    pub end: u32,
+    /// Has one begun?
+    pub begun: u32,
+}
+
 /// `struct load_meter`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -190,6 +202,7 @@ mod c {
         pub fn host_mlcp(mlcp: &mut Mlcp, now_us: u64, srtt_us: u32, word: u32, acked: u32);
         pub fn host_mlcp_word(load: u32, t_p: u32, rtt_us: u32) -> u32;
         pub fn host_xcp(xcp: &mut Xcp, feedback: i64, packet: u32);
+        pub fn host_xcp_bound(xcp: &mut Xcp, round: &mut XcpRound, before: u64, una: u32, nxt: u32);
         pub fn host_xcp_header(bytes: *mut u8, rtt_us: u32, cwnd: u64, feedback: i64);
         pub fn host_ixcp_header(
             bytes: *mut u8,
@@ -271,6 +284,12 @@ impl Xcp {
     pub fn feedback(&mut self, feedback: i64, packet: u32) {
         // SAFETY: as above.
         unsafe { c::host_xcp(self, feedback, packet) }
+    }
+
+    /// What an ACK leaves of a window that was `before`.
+    pub fn bound(&mut self, round: &mut XcpRound, before: u64, una: u32, nxt: u32) {
+        // SAFETY: as above.
+        unsafe { c::host_xcp_bound(self, round, before, una, nxt) }
     }
 
     /// The header of a window.

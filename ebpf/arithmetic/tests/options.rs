@@ -6,7 +6,7 @@ use cc::explicit::load::mlcp::{MlcpHeader, MlcpSender, MlcpSenderParams};
 use cc::explicit::xcp::ixcp::IxcpHeader;
 use cc::explicit::xcp::xcp::{XcpHeader, XcpSender, XcpSenderParams};
 use cc::roles::{Ecn, Header, Sender};
-use clearpipe_arithmetic::{MAX_CWND, Mlcp, Xcp, believe};
+use clearpipe_arithmetic::{MAX_CWND, Mlcp, Xcp, XcpRound, believe};
 use common::{Bound, ack, context, draw, q32};
 use units::Span;
 use units::random::Stream;
@@ -164,4 +164,39 @@ fn an_echo_is_believed_that_is_the_senders_own() {
         assert_eq!(believe(rtt_us, srtt_us), [false; 3], "{rtt_us} {srtt_us}");
         assert_eq!(believe(srtt_us, rtt_us), [false; 3], "{srtt_us} {rtt_us}");
     }
+}
+
+/// A router that always gives the most: every ACK would double the window.
+#[test]
+fn no_round_trip_makes_a_window_64_times_larger() {
+    const PACKET: u32 = 1000;
+    let packets = |count: u64| count * u64::from(PACKET) << 16;
+    let mut xcp = Xcp { cwnd: packets(10) };
+    let mut round = XcpRound::default();
+    // Numbers wrap in the middle.
+    let mut una = 0_u32.wrapping_sub(5 * PACKET);
+    let mut nxt = una.wrapping_add(10 * PACKET);
+    let mut acks = |xcp: &mut Xcp, count: u32, nxt: u32| {
+        for _ in 0..count {
+            una = una.wrapping_add(PACKET);
+            let before = xcp.cwnd;
+            xcp.feedback(i64::MAX, PACKET);
+            xcp.bound(&mut round, before, una, nxt);
+        }
+    };
+    // The first ACK begins a round trip that ends with what is sent by then.
+    acks(&mut xcp, 5, nxt);
+    assert_eq!(xcp.cwnd, packets(320));
+    nxt = nxt.wrapping_add(600 * PACKET);
+    acks(&mut xcp, 4, nxt);
+    assert_eq!(xcp.cwnd, packets(640));
+    // The tenth ends it: another begins at 640 packets.
+    acks(&mut xcp, 2, nxt);
+    assert_eq!(xcp.cwnd, packets(2560));
+    acks(&mut xcp, 500, nxt);
+    assert_eq!(xcp.cwnd, packets(40_960));
+    // What a loss has left is where it begins anew.
+    xcp.cwnd = packets(2);
+    acks(&mut xcp, 50, nxt);
+    assert_eq!(xcp.cwnd, packets(128));
 }

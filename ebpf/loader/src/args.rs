@@ -1,21 +1,28 @@
 //! The command line.
 
+use std::net::SocketAddr;
+
+use crate::log::Format;
 use crate::{Error, Result};
 
 /// How it is used.
 pub const USAGE: &str = "\
 usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-window N]
                      [--rate BITS_PER_SECOND] [--for-all]
-       clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS]
-       clearpipe-bpf status
-       clearpipe-bpf cleanup
-       clearpipe-bpf check
-       clearpipe-bpf names
-NAME is a protocol (an end host on that device) or PROTOCOL-router (vcp, dpcp, mlcp; needs --rate). --cgroup: a cgroup v2
-directory whose sockets may use a TCP option (mlcp, xcp, ixcp); default: the root. --initial-window:
-packets. --for-all: every user may choose the protocol, not only CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
+       clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS] | unload --config FILE
+       clearpipe-bpf run --config FILE [--metrics ADDRESS:PORT] [--log-format text|json]
+       clearpipe-bpf check [--config FILE]
+       clearpipe-bpf status [--json]
+       clearpipe-bpf off | on
+       clearpipe-bpf cleanup | names | --help | --version
+load: NAME is a protocol (an end host on that device) or PROTOCOL-router, which needs --rate; names
+lists both. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp, xcp, ixcp);
+default: the root. --initial-window: packets. --for-all: every user may choose the protocol, not only
+CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
+run is a service: it loads what FILE names, keeps it loaded, and unloads it at SIGTERM; SIGHUP makes
+it read FILE again. off is the kill switch: routers touch nothing and end hosts are Reno until on.
 cleanup removes what has lost its device, or was left half loaded, and says what it was; check says
-what the kernel lacks.";
+what is wrong with FILE, or what the kernel lacks.";
 
 /// A command with its options.
 #[derive(Debug)]
@@ -29,18 +36,37 @@ pub enum Command {
         /// The device, or all.
         place: Option<Place>,
     },
-    /// What is loaded, as JSON.
-    Status,
+    /// What is loaded, and what it has counted.
+    Status {
+        /// As JSON?
+        json: bool,
+    },
+    /// Takes off what a service's file names.
+    UnloadConfig(String),
+    /// The service.
+    Run(Run),
+    /// The kill switch.
+    Switch {
+        /// Off, or on again?
+        off: bool,
+    },
+    /// How it is used.
+    Help,
+    /// Which version it is.
+    Version,
     /// Detaches what has lost its device and says what it was, a line each.
     Cleanup,
-    /// Fails if the system lacks something.
-    Check,
+    /// Fails if the system lacks something, or a service's file is wrong.
+    Check {
+        /// The file.
+        config: Option<String>,
+    },
     /// What there is to load.
     Names,
 }
 
 /// A device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// A name below /run/netns; `None` is the network namespace of the caller.
     pub netns: Option<String>,
@@ -48,8 +74,19 @@ pub struct Place {
     pub dev: String,
 }
 
-/// What to load, and where.
+/// The service.
 #[derive(Debug)]
+pub struct Run {
+    /// Its file.
+    pub config: String,
+    /// Where metrics are served, in place of what the file says.
+    pub metrics: Option<SocketAddr>,
+    /// How it logs, in place of what the file says.
+    pub log: Option<Format>,
+}
+
+/// What to load, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The protocol or router.
     pub name: String,
@@ -65,11 +102,19 @@ pub struct Load {
     pub rate: Option<u64>,
 }
 
+impl Load {
+    /// Without settings.
+    pub fn plain(name: String, place: Place) -> Load {
+        Load { name, place, cgroup: None, initial_window: 0, for_all: false, rate: None }
+    }
+}
+
 /// Reads the command line.
 pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     let mut words = Vec::new();
     let (mut netns, mut dev, mut cgroup, mut rate) = (None, None, None, None);
-    let (mut initial_window, mut for_all) = (0, false);
+    let (mut initial_window, mut for_all, mut json) = (0, false, false);
+    let (mut config, mut metrics, mut log) = (None, None, None);
     let mut args = args;
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| usage(format!("{arg} needs a value")));
@@ -79,6 +124,12 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--cgroup" => cgroup = Some(value()?),
             "--initial-window" => initial_window = number(&value()?, "--initial-window", 1 << 20)?,
             "--for-all" => for_all = true,
+            "--json" => json = true,
+            "--config" => config = Some(value()?),
+            "--metrics" => metrics = Some(address(&value()?)?),
+            "--log-format" => log = Some(format(&value()?)?),
+            "-h" | "--help" => return Ok(Command::Help),
+            "-V" | "--version" => return Ok(Command::Version),
             "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
             _ if arg.starts_with('-') => return Err(usage(format!("unknown option {arg}"))),
             _ => words.push(arg),
@@ -88,7 +139,24 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     if place.is_none() && netns.is_some() {
         return Err(usage("--netns needs --dev".to_owned()));
     }
-    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    if config.is_some() && !matches!(words[..], ["run" | "check" | "unload"]) {
+        return Err(usage("--config is for run, check and unload".to_owned()));
+    }
+    if (metrics.is_some() || log.is_some()) && words != ["run"] {
+        return Err(usage("--metrics and --log-format are for run".to_owned()));
+    }
+    if json && words != ["status"] {
+        return Err(usage("--json is for status".to_owned()));
+    }
+    match words[..] {
+        ["run"] => {
+            let config = config.ok_or_else(|| usage("run needs --config".to_owned()))?;
+            Ok(Command::Run(Run { config, metrics, log }))
+        }
+        ["unload"] if place.is_none() && config.is_some() => {
+            Ok(Command::UnloadConfig(config.unwrap_or_default()))
+        }
         ["load", name] => Ok(Command::Load(Load {
             name: name.to_owned(),
             place: place.ok_or_else(|| usage("load needs --dev".to_owned()))?,
@@ -99,9 +167,11 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
         })),
         ["unload"] => Ok(Command::Unload { name: None, place }),
         ["unload", name] => Ok(Command::Unload { name: Some(name.to_owned()), place }),
-        ["status"] => Ok(Command::Status),
+        ["status"] => Ok(Command::Status { json }),
+        ["off"] => Ok(Command::Switch { off: true }),
+        ["on"] => Ok(Command::Switch { off: false }),
         ["cleanup"] => Ok(Command::Cleanup),
-        ["check"] => Ok(Command::Check),
+        ["check"] => Ok(Command::Check { config }),
         ["names"] => Ok(Command::Names),
         _ => Err(usage(format!("unknown command {:?}", words.join(" ")))),
     }
@@ -118,10 +188,23 @@ fn number(text: &str, option: &str, most: u64) -> Result<u64> {
     }
 }
 
+fn address(text: &str) -> Result<SocketAddr> {
+    let wanted = "an address and port such as 127.0.0.1:9653";
+    text.parse().map_err(|_| usage(format!("--metrics {text}: wanted is {wanted}")))
+}
+
+fn format(text: &str) -> Result<Format> {
+    Format::of(text).ok_or_else(|| usage(format!("--log-format {text}: allowed are text and json")))
+}
+
 /// Names become part of paths.
-fn name(text: String, option: &str) -> Result<String> {
+pub fn plain_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if text.is_empty() || text.starts_with('.') || !text.chars().all(plain) {
+    !text.is_empty() && !text.starts_with('.') && text.chars().all(plain)
+}
+
+fn name(text: String, option: &str) -> Result<String> {
+    if !plain_name(&text) {
         return Err(usage(format!("{option} {text:?}: letters, digits, - _ and . make a name")));
     }
     Ok(text)
@@ -167,6 +250,13 @@ mod tests {
             "load vcp --dev ../v0",
             "load vcp --dev v0 --netns ..",
             "unload --netns n",
+            "run",
+            "run --config f --metrics 9653",
+            "run --config f --log-format xml",
+            "load vcp --dev v0 --config f",
+            "status --config f",
+            "off now",
+            "load vcp --dev v0 --json",
         ] {
             assert!(matches!(of(line), Err(Error::Usage(_))), "{line}");
         }

@@ -1,29 +1,31 @@
-//! load, unload, status.
+//! load, unload, and what little the others need.
 
 use std::os::fd::AsRawFd;
 
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, ProgramMut};
 
-use crate::args::{Command, Load, Place};
-use crate::devices::is_router;
+use crate::args::{Command, Load, Place, USAGE};
 use crate::pins::{Attached, Directory};
-use crate::{Error, Result, devices, gso, registration, system};
+use crate::table::{self, PROGRAMS, Program, is_router};
+use crate::{Error, Result, config, devices, gso, read, registration, service, switch, system};
 
 /// The compiled programs by name.
-const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+pub const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// The protocols that use the two ECN bits, and so share no device.
-const ECN_BITS: [&str; 4] = ["vcp", "dpcp", "vcp-decoupled", "dpcp-decoupled"];
-
-/// Does the protocol need one packet per buffer at TC? VCP's packets may all carry the same.
+/// Does the protocol need one packet per buffer at TC?
 fn is_per_packet(name: &str) -> bool {
-    !is_router(name) && !matches!(name, "vcp" | "vcp-decoupled")
+    table::find(name).is_some_and(|program| program.per_packet)
 }
 
 /// Has the protocol a TCP option of its own?
 fn has_option(name: &str) -> bool {
-    !is_router(name) && !ECN_BITS.contains(&name)
+    table::find(name).is_some_and(|program| program.option)
+}
+
+/// Does it own the two ECN bits?
+fn has_ecn_bits(name: &str) -> bool {
+    table::find(name).is_some_and(|program| program.ecn_bits)
 }
 
 /// Runs a command.
@@ -33,18 +35,41 @@ pub fn run(command: Command) -> Result<()> {
             OBJECTS.iter().for_each(|(name, _)| println!("{name}"));
             Ok(())
         }
-        Command::Status => {
-            println!("{}", status());
+        Command::Help => {
+            println!("{USAGE}");
             Ok(())
+        }
+        Command::Version => {
+            println!("clearpipe-bpf {}", env!("CARGO_PKG_VERSION"));
+            Ok(())
+        }
+        Command::Status { json } => {
+            let all = read::all();
+            match json {
+                true => println!("{}", read::as_json(&all)),
+                false => println!("{}", read::as_text(&all)),
+            }
+            Ok(())
+        }
+        Command::Switch { off } => {
+            let _lock = system::lock()?;
+            let done = switch::set(off)?;
+            println!("{}", switched(off, &done));
+            Ok(())
+        }
+        Command::Run(run) => service::run(&run),
+        Command::UnloadConfig(config) => {
+            let config = config::read(&config)?;
+            let _lock = system::lock()?;
+            unload_all(&config.loads)
         }
         Command::Cleanup => {
             let _lock = system::lock()?;
             cleanup()
         }
-        Command::Check => system::check(),
+        Command::Check { config } => check(config.as_deref()),
         Command::Load(load) => {
             let _lock = system::lock()?;
-            libbpf_rs::set_print(None);
             self::load(&load)
         }
         Command::Unload { name, place } => {
@@ -54,7 +79,46 @@ pub fn run(command: Command) -> Result<()> {
     }
 }
 
-fn load(load: &Load) -> Result<()> {
+/// What was switched, in words.
+fn switched(off: bool, names: &[String]) -> String {
+    let routers = names.iter().filter(|name| is_router(name)).count();
+    let hosts = names.len() - routers;
+    match off {
+        true => format!("off: {routers} routers touch no packet, {hosts} end hosts are Reno"),
+        false => format!("on: {routers} routers, {hosts} end hosts"),
+    }
+}
+
+/// The file first, which needs no rights.
+fn check(config: Option<&str>) -> Result<()> {
+    let Some(file) = config else { return system::check() };
+    let config = config::read(file)?;
+    for key in &config.unused {
+        println!("{file}: {key}: describes the line, of which a device here is told nothing");
+    }
+    system::check()?;
+    for load in &config.loads {
+        if is_router(&load.name) {
+            system::prepare_router()?;
+        }
+        if !devices::inside(&load.place, |_| Ok(()))? {
+            return Err(absent(&load.place));
+        }
+    }
+    println!("{file}: {} programs to load, and all devices are there", config.loads.len());
+    Ok(())
+}
+
+/// Takes what a file names off its devices, as far as that goes.
+pub fn unload_all(loads: &[Load]) -> Result<()> {
+    let each = loads.iter().map(|load| unload(Some(&load.name), Some(&load.place)));
+    each.fold(Ok(()), Result::and)
+}
+
+/// Loads an object if it is not there, and attaches it to a device. Its thread is in the device's
+/// network namespace from then on.
+pub fn load(load: &Load) -> Result<()> {
+    libbpf_rs::set_print(None);
     let Some((_, object)) = OBJECTS.iter().find(|(name, _)| *name == load.name) else {
         let names: Vec<_> = OBJECTS.iter().map(|(name, _)| *name).collect();
         return Err(Error::Usage(format!("{}: there are {}", load.name, names.join(", "))));
@@ -93,9 +157,10 @@ fn load(load: &Load) -> Result<()> {
 
 /// Loads an object that is not there, with its settings.
 fn make(load: &Load, object: &[u8], directory: &Directory) -> Result<()> {
+    let off = switch::shared();
     registration::remove(directory)?;
     directory.create()?;
-    load_object(load, object, directory)?;
+    load_object(load, object, directory, off.as_ref())?;
     configure(load, directory)
 }
 
@@ -139,10 +204,11 @@ fn check_same(load: &Load, directory: &Directory) -> Result<()> {
 
 /// Two protocols cannot have the same bits of the same packets.
 fn check_others(load: &Load) -> Result<()> {
-    if !ECN_BITS.contains(&load.name.as_str()) {
+    if !has_ecn_bits(&load.name) {
         return Ok(());
     }
-    for other in ECN_BITS.iter().filter(|&&name| name != load.name) {
+    let own = |program: &&Program| program.ecn_bits && program.name != load.name;
+    for other in PROGRAMS.iter().filter(own).map(|program| program.name) {
         let there = Directory::of(other, None).attached();
         if there.iter().any(|at| at.place == load.place && !devices::is_gone(at)) {
             let dev = &load.place.dev;
@@ -153,7 +219,12 @@ fn check_others(load: &Load) -> Result<()> {
 }
 
 /// Loads an object, pins its programs and maps, and registers its congestion control.
-fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
+fn load_object(
+    load: &Load,
+    bytes: &[u8],
+    directory: &Directory,
+    off: Option<&MapHandle>,
+) -> Result<()> {
     let whats_wrong = |what: &str, error: libbpf_rs::Error| {
         Error::Failed(format!("{}: {what}: {error:#}", load.name))
     };
@@ -163,8 +234,13 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
         .and_then(|builder| builder.open_memory(bytes))
         .map_err(|error| whats_wrong("cannot be read", error))?;
     registration::prepare(&mut open, linked);
+    switch::prepare(&mut open, off).map_err(|error| whats_wrong("the kill switch", error))?;
     let mut object =
         open.load().map_err(|error| whats_wrong("the kernel does not take it", error))?;
+    for mut map in object.maps_mut() {
+        let kept = switch::keep(&mut map, directory);
+        kept.map_err(|error| whats_wrong("the kill switch", error))?;
+    }
     for mut program in object.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         if !name.starts_with("cc_") {
@@ -178,7 +254,7 @@ fn load_object(load: &Load, bytes: &[u8], directory: &Directory) -> Result<()> {
         let name = map.name().to_string_lossy().into_owned();
         if map.map_type() == MapType::StructOps {
             registration::register(&mut map, directory, linked)?;
-        } else if ["config", "gauges", "counters"].contains(&name.as_str()) {
+        } else if ["config", "gauges", "counters", "host"].contains(&name.as_str()) {
             map.pin(directory.pin(&name)).map_err(|error| whats_wrong(&name, error))?;
         }
     }
@@ -210,12 +286,11 @@ fn configure(load: &Load, directory: &Directory) -> Result<()> {
 
 fn attach(load: &Load, directory: &Directory) -> Result<()> {
     let place = &load.place;
-    let absent = || Error::Failed(format!("no device {} in {}", place.dev, where_is(place)));
     if !system::enter(place)? {
-        return Err(absent());
+        return Err(absent(place));
     }
-    let device = system::device(&place.dev)?.ok_or_else(absent)?;
-    if ECN_BITS.contains(&load.name.as_str()) {
+    let device = system::device(&place.dev)?.ok_or_else(|| absent(place))?;
+    if has_ecn_bits(&load.name) {
         system::check_ecn()?;
     }
     let limited = if is_per_packet(&load.name) { gso::limit(place) } else { Ok(()) };
@@ -257,7 +332,22 @@ fn restore(place: &Place) -> Result<bool> {
     if Directory::all().iter().any(needs) { Ok(false) } else { gso::restore(place) }
 }
 
-fn where_is(place: &Place) -> String {
+fn absent(place: &Place) -> Error {
+    Error::Failed(format!("no device {} in {}", place.dev, where_is(place)))
+}
+
+/// Is all of it on its device?
+pub fn is_whole(load: &Load) -> bool {
+    let router = is_router(&load.name);
+    let directory = Directory::of(&load.name, router.then_some(&load.place));
+    let attached = directory.attached();
+    let mine = attached.iter().filter(|at| at.place == load.place && !devices::is_gone(at));
+    (router || registration::is_there(&directory))
+        && mine.count() == directions(&directory).len().max(1)
+}
+
+/// A place in words.
+pub fn where_is(place: &Place) -> String {
     place.netns.as_ref().map_or("this network namespace".to_owned(), |name| format!("netns {name}"))
 }
 
@@ -311,68 +401,4 @@ fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
     }
     let mut given = gso::kept().into_iter().filter(|kept| place.is_none_or(|place| kept == place));
     given.try_for_each(|place| restore(&place).map(drop))
-}
-
-/// What is pinned, as JSON.
-fn status() -> String {
-    let objects: Vec<String> = Directory::all()
-        .iter()
-        .map(|directory| {
-            let devices: Vec<String> = directory
-                .attached()
-                .iter()
-                .map(|attached| {
-                    let netns = attached.place.netns.as_ref();
-                    format!(
-                        r#"{{"netns": {}, "dev": "{}", "direction": "{}", "gone": {}}}"#,
-                        netns.map_or("null".to_owned(), |netns| format!("\"{netns}\"")),
-                        attached.place.dev,
-                        attached.direction,
-                        devices::is_gone(attached)
-                    )
-                })
-                .collect();
-            let whole = is_router(&directory.object()) || registration::is_there(directory);
-            format!(
-                r#"{{"name": "{}", "registered": {whole}, "counters": [{}], "devices": [{}]}}"#,
-                directory.object(),
-                counters(directory).join(", "),
-                devices.join(", ")
-            )
-        })
-        .collect();
-    format!("[{}]", objects.join(", "))
-}
-
-/// What an object counts, in its own order; empty if it counts nothing.
-fn counters(directory: &Directory) -> Vec<String> {
-    // A router has gauges, and counters on each processor.
-    let maps = ["gauges", "counters"].map(|name| MapHandle::from_pinned_path(directory.pin(name)));
-    let words = maps.iter().flatten().flat_map(|map| {
-        (0..map.max_entries()).flat_map(|key| sum(&values(map, key))).collect::<Vec<u64>>()
-    });
-    words.map(|word| word.to_string()).collect()
-}
-
-/// What a map has under a key; of each processor if it has one there.
-fn values(map: &MapHandle, key: u32) -> Vec<Vec<u8>> {
-    let key = key.to_ne_bytes();
-    match map.map_type() {
-        MapType::PercpuArray => map.lookup_percpu(&key, MapFlags::ANY).ok().flatten(),
-        _ => map.lookup(&key, MapFlags::ANY).ok().flatten().map(|value| vec![value]),
-    }
-    .unwrap_or_default()
-}
-
-/// The sums of their words.
-fn sum(values: &[Vec<u8>]) -> Vec<u64> {
-    let mut sums = Vec::new();
-    for value in values {
-        let words = value.chunks_exact(8).filter_map(<[u8]>::first_chunk);
-        for (at, word) in words.enumerate() {
-            sums.resize(sums.len().max(at + 1), 0_u64);
-            sums[at] = sums[at].wrapping_add(u64::from_ne_bytes(*word));
-        }
-    }
-    sums
 }

@@ -8,6 +8,7 @@ use libbpf_rs::{Link, Program, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 use crate::args::Place;
 use crate::pins::{self, Attached, Directory};
 use crate::system::{self, Device, c_string, failed};
+use crate::table::{PROGRAMS, is_router};
 use crate::{Error, Result};
 
 /// The first priority of our filters; the objects have one each, so that they come in their order.
@@ -27,11 +28,6 @@ pub fn inside(place: &Place, act: impl FnOnce(&Device) -> Result<()> + Send) -> 
         thread.join()
     });
     there.unwrap_or_else(|_| Err(Error::Failed("a thread failed".to_owned())))
-}
-
-/// Is it a router, and no end host?
-pub fn is_router(name: &str) -> bool {
-    name.ends_with("-router")
 }
 
 /// Puts the program of a direction on a device of this namespace, and pins what holds it.
@@ -89,20 +85,8 @@ fn pin_fd(fd: &OwnedFd, pin: &std::path::Path) -> Result<()> {
 }
 
 fn hook(fd: &OwnedFd, device: &Device, object: &str, direction: &str) -> TcHook {
-    // Names are few, and their order is that of the objects: a router comes after its host.
-    let names = [
-        "dpcp",
-        "ixcp",
-        "mlcp",
-        "vcp",
-        "xcp",
-        "dpcp-decoupled",
-        "vcp-decoupled",
-        "vcp-router",
-        "dpcp-router",
-        "mlcp-router",
-    ];
-    let place = names.iter().position(|&name| name == object).unwrap_or(names.len());
+    let place = PROGRAMS.iter().position(|program| program.name == object);
+    let place = place.unwrap_or(PROGRAMS.len());
     TcHookBuilder::new(fd.as_fd())
         .ifindex(device.index)
         .replace(true)

@@ -2,15 +2,24 @@
 //! out again. What it loads is pinned below /sys/fs/bpf/clearpipe, so that it can end at once; what
 //! it has not pinned yet when it is killed, the kernel removes.
 //!
-//! Exit codes: 0 done, 1 failed, 2 usage, 5 the system lacks something.
+//! `run` does so as a service, for as long as it runs.
+//!
+//! Exit codes: 0 done, 1 failed, 2 usage or a wrong file, 5 the system lacks something.
 
 mod args;
 mod commands;
+mod config;
 mod devices;
 mod gso;
+mod log;
+mod metrics;
 mod pins;
+mod read;
 mod registration;
+mod service;
+mod switch;
 mod system;
+mod table;
 
 use std::process::ExitCode;
 
@@ -19,6 +28,8 @@ use std::process::ExitCode;
 pub enum Error {
     /// The arguments make no sense.
     Usage(String),
+    /// A service's file is wrong.
+    Config(String),
     /// The system lacks something: exit code 5.
     Missing(String),
     /// Anything else.
@@ -29,7 +40,10 @@ impl Error {
     /// What it says.
     pub fn message(&self) -> &str {
         match self {
-            Error::Usage(message) | Error::Missing(message) | Error::Failed(message) => message,
+            Error::Usage(message)
+            | Error::Config(message)
+            | Error::Missing(message)
+            | Error::Failed(message) => message,
         }
     }
 }
@@ -48,6 +62,7 @@ fn main() -> ExitCode {
             eprintln!("\n{}", args::USAGE);
             2.into()
         }
+        Error::Config(_) => 2.into(),
         Error::Missing(_) => 5.into(),
         Error::Failed(_) => 1.into(),
     }

@@ -31,14 +31,6 @@ DECOUPLED = ("vcp-decoupled", "dpcp-decoupled")
 """Losses are repaired and move no window: the recovery `decoupled`."""
 ROUTERS = ("vcp-router", "dpcp-router", "mlcp-router")
 PROGRAM = "clearpipe-bpf"
-# What programs count, in their order; a router's packets by the code they left with.
-COUNTERS = {
-    "dpcp": ("switched", "undone", "exceptions", "downgrades"),
-    "dpcp-decoupled": ("switched", "undone", "exceptions", "downgrades"),
-    **dict.fromkeys(
-        ROUTERS, ("rho_milli", "periods", "uncoded", "low", "high", "overload", "bytes")
-    ),
-}
 PINS = (Path("/sys/fs/bpf/clearpipe"), Path("/sys/fs/bpf/clearpipe-gso"))
 UNSUPPORTED = 5
 
@@ -102,11 +94,9 @@ def unload(name: str | None = None, *, dev: str | None = None, netns: str | None
 
 
 def status() -> list[dict[str, Any]]:
-    """What is loaded: name, registered, counters, devices (netns, dev, direction, gone)."""
-    found: list[dict[str, Any]] = json.loads(_run("status"))
-    for each in found:
-        names = COUNTERS.get(each["name"], ())
-        each["counters"] = dict(zip(names, each["counters"], strict=False))
+    """What is loaded: name, registered, off, counters (by name), devices (netns, dev, direction,
+    gone); of routers rate_bps and queue (kind, bytes, packets, drops)."""
+    found: list[dict[str, Any]] = json.loads(_run("status", "--json"))
     return found
 
 
