@@ -34,7 +34,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
 	check-peers-ns3 check-kernel-recovery wide-area defaults mutants-python deb deb-check \
-	packetdrill-accecn-page clean
+	packetdrill-accecn-page linux-safety clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
@@ -327,7 +327,7 @@ deps-dev: ## what bench and some tests use, and skip without
 
 # libelf and zlib are what libbpf links; iperf3, ethtool and tcpdump are for trying it.
 LINUX_PACKAGES := clang llvm libbpf-dev libelf-dev zlib1g-dev pkg-config gcc make iproute2 iperf3 \
-	ethtool tcpdump
+	ethtool tcpdump nftables
 
 deps-linux: ## what make linux needs, and the linux engine's tests (Debian, Ubuntu)
 	@if dpkg -s $(LINUX_PACKAGES) >/dev/null 2>&1; then echo "deps-linux are installed"; else \
@@ -369,9 +369,14 @@ deb-check: deb ## the package in a bare Debian and under systemd in QEMU (root, 
 	ebpf/tests/package/check.sh dist/clearpipe-bpf_$(DEB_VERSION)_*.deb target/deb-check $(DEB_KERNEL) \
 		|| { test $$? = 5 && echo "deb-check is skipped"; }
 
-linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 25 minutes)
+linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 40 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py
 	CLEARPIPE_GARBLED_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py -k stalls_no
+
+linux-safety: $(DEV)/installed linux ## end hosts without their signals, and 10^6 hostile packets each (root, 20 minutes)
+	$(DEV)/bin/python -m pytest -q -s python/tests/test_linux_safety.py
+	CLEARPIPE_HOSTILE_PKTS=1000000 $(DEV)/bin/python -m pytest -q -s python/tests/test_linux_hosts.py \
+		-k 'hostile or conntrack or firewall'
 
 # The lab's page in target/lab/site. Node's packages are those of lab/package-lock.json.
 LAB := target/lab

@@ -10,7 +10,9 @@
  *   packet (`quickack 1` on the receiver's route) every packet gets its own, as in the paper.
  * - Codes come back in ACKs without data only: data's order is its own.
  * - Stateful firewalls drop switched packets. Few are sent before one has come through, three times
- *   at most, and then none; meanwhile it is VCP.
+ *   at most, and then none; meanwhile it is VCP. What is sent again is not among them. If none
+ *   comes through any more for as long as makes a sender Reno, it begins anew.
+ * - A loss at low load makes it Reno until a higher zone comes.
  * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts,
  * but where it is Reno. */
 #include "host.h"
@@ -36,8 +38,12 @@ struct flow {
 	u8 passes; /* have switched packets come through? */
 	u8 probes, rounds; /* if not: how many may still leave, and how often so many did */
 	u32 probe_end; /* the number behind the last of them */
+	u32 sent_end; /* the number behind all data so far */
+	u8 tried, came; /* was something switched, and did a switched ACK come, since ... */
+	u64 came_us; /* ... this time? */
 	u32 ordered_from; /* the first number of data in an order of its own */
 	u32 delivered;
+	u8 zone; /* the MSP's code that came back last */
 	/* The receiver's: codes not answered yet, the part answered last, and how many ACKs it may switch
 	 * until the peer has switched something again. */
 	u8 echo[2], answered, switches;
@@ -89,9 +95,13 @@ static __always_inline void leave_data(struct __sk_buff *skb, struct segment *se
 				       struct flow *flow)
 {
 	u32 mode = flow->dpcp.mode, part = DPCP_MSP;
+	u32 again = flow->sent_end - segment->seq - 1 < 1U << 31;
 
 	set_ecn(skb, segment, VCP_LOW);
-	if (!flow->proven || (!flow->passes && !flow->probes) || (segment->flags & TCP_FIN))
+	if (!again)
+		flow->sent_end = segment->seq + segment->payload;
+	if (!flow->proven || (segment->flags & TCP_FIN) ||
+	    (!flow->passes && (again || !flow->probes)))
 		return;
 	if (mode == DPCP_PAIRS || mode == DPCP_RESUMING) {
 		part = flow->turn ? DPCP_LSP : DPCP_MSP;
@@ -103,7 +113,10 @@ static __always_inline void leave_data(struct __sk_buff *skb, struct segment *se
 	} else {
 		flow->turn = 0;
 	}
-	if (order(skb, segment, part) && !flow->passes) {
+	if (!order(skb, segment, part))
+		return;
+	flow->tried = 1;
+	if (!flow->passes) {
 		flow->probes--;
 		flow->probe_end = segment->seq + segment->payload;
 	}
@@ -220,6 +233,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 		if (!flow->proven)
 			flow->probes = PROBES;
 		flow->proven = 1;
+		flow->came |= undone;
 		if (undone && !flow->passes) {
 			flow->passes = 1;
 			flow->ordered_from = sent_up_to(sk);
@@ -234,6 +248,8 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 		/* The order of what left before says nothing. */
 		if (!flow->passes || acked - flow->ordered_from - 1 >= 1U << 31)
 			part = DPCP_MSP;
+		if (part == DPCP_MSP)
+			flow->zone = echo;
 		head = flow->head;
 		if (head - flow->tail < EVENTS) {
 			flow->events[head % EVENTS] = part << 2 | echo;
@@ -259,11 +275,13 @@ void BPF_PROG(cc_init, struct sock *sk)
 	flow->dpcp.mode = DPCP_RESUMING;
 	begin(&flow->fallback);
 	flow->tail = flow->head;
+	flow->zone = VCP_NONE;
 	flow->delivered = tcp_of(sk)->delivered;
 	flow->turn = 0;
 	flow->proven = 0;
 	flow->passes = 0;
 	flow->rounds = 0;
+	flow->sent_end = tcp_of(sk)->snd_nxt;
 	/* Else Reno, as in vcp.bpf.c. */
 	flow->sends = !ecn_is_tcps(tcp_of(sk));
 }
@@ -305,6 +323,21 @@ static __always_inline u64 window_of(const struct tcp_sock *tp, const struct flo
 	return take_window(tp, own);
 }
 
+/* Do switched packets still come through? A new path may have a firewall. */
+static __always_inline void look_for_switched(const struct tcp_sock *tp, struct flow *flow)
+{
+	if (!flow->passes || flow->came || !flow->tried) {
+		flow->came_us = tp->tcp_mstamp;
+		flow->came = 0;
+		flow->tried = 0;
+	} else if (tp->tcp_mstamp - flow->came_us > patience_of(tp)) {
+		flow->passes = 0;
+		flow->probes = 0;
+		flow->rounds = 0;
+		flow->probe_end = tp->snd_nxt;
+	}
+}
+
 static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acked)
 {
 	struct ack now = { .now_us = tp->tcp_mstamp, .srtt_us = srtt_of(tp), .acked = acked };
@@ -314,12 +347,14 @@ static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acke
 		reno(tp, &flow->fallback, acked);
 		return;
 	}
+	look_for_switched(tp, flow);
 	now.flow = flow;
 	now.grow = uses_window(tp);
 	exceptions = flow->dpcp.exceptions;
 	downgrades = flow->dpcp.downgrades;
 	events = flow->head - flow->tail;
-	if (falls_back(tp, &flow->fallback, events != 0)) {
+	if (falls_back(tp, &flow->fallback, events != 0) ||
+	    is_blind(&flow->fallback, events != 0, flow->zone <= VCP_LOW)) {
 		reno(tp, &flow->fallback, acked);
 		/* When codes come again they find Reno's window, and those of before are old. */
 		flow->tail = flow->head;
@@ -343,8 +378,10 @@ u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 
 	/* A loss between an MSP and its LSP ends the pair. */
-	if (flow)
+	if (flow) {
 		flow->dpcp.remembered = 0;
+		lost(&flow->fallback, flow->zone == VCP_LOW);
+	}
 #ifdef DECOUPLED
 	return own_ssthresh(sk, !flow || !flow->sends || flow->fallback.reno);
 #else

@@ -2,9 +2,9 @@
  *
  * Data bears the lowest load code, the sender's t_p and RTT; the receiver returns the header of the
  * highest load since its last ACK. After a timeout the window is one packet, as in the simulator,
- * and no loss besides moves it. One deviation: a loss while the code is the lowest halves it.
- * Without an MLCP router on the path the code never is another, and nothing else would ever close
- * the window. */
+ * and no loss besides moves it. One deviation: a loss while the code is the lowest makes it Reno
+ * until another comes. Without an MLCP router on the path the code never is another, and nothing
+ * else would ever close the window. */
 #include "host.h"
 #include "mlcp_math.h"
 
@@ -115,12 +115,13 @@ void BPF_PROG(cc_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	word = flow->word;
 	flow->word = 0;
-	if (falls_back(tp, &flow->fallback, word != 0)) {
+	if (word)
+		flow->load = mlcp_load(word);
+	if (falls_back(tp, &flow->fallback, word != 0) ||
+	    is_blind(&flow->fallback, word != 0, flow->load == MLCP_LOWEST)) {
 		reno(tp, &flow->fallback, acked);
 		return;
 	}
-	if (word)
-		flow->load = mlcp_load(word);
 	flow->mlcp.cwnd = sane_cwnd(take_window(tp, flow->mlcp.cwnd));
 	mlcp_on_ack(&flow->mlcp, tp->tcp_mstamp, srtt_of(tp), word, acked, uses_window(tp));
 	give_window(tp, flow->mlcp.cwnd);
@@ -134,7 +135,9 @@ u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 	u32 cwnd = tcp_of(sk)->snd_cwnd;
 
-	if (!flow || flow->fallback.reno || flow->load == MLCP_LOWEST)
+	if (flow)
+		lost(&flow->fallback, flow->load == MLCP_LOWEST);
+	if (!flow || flow->fallback.reno || flow->fallback.blind)
 		return reno_ssthresh(sk);
 	return cwnd > 2 ? cwnd : 2;
 }

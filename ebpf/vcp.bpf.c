@@ -6,7 +6,9 @@
  * connection that has negotiated ECN, because the peer asked for it, is Reno with ECN: the same
  * bits are TCP's there, and routers' highest code is its congestion mark. Packets may be large
  * (GSO): all segments of one carry the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are
- * repaired and cut nothing but at timeouts, or where it is Reno. */
+ * repaired and cut nothing but at timeouts, or where it is Reno.
+ *
+ * One deviation: without DECOUPLED a loss at low load makes it Reno until a higher code comes. */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"
@@ -17,6 +19,7 @@ struct flow {
 	u32 code; /* the sender's: the highest that came back since the last ACK was processed */
 	u32 echo; /* the receiver's: the highest since its last ACK */
 	u32 delivered;
+	u8 last; /* the code processed last */
 	u8 sends; /* its socket runs `vcp`, and the ECN bits are ours */
 };
 
@@ -96,6 +99,7 @@ void BPF_PROG(cc_init, struct sock *sk)
 	__builtin_memset(&flow->vcp, 0, sizeof(flow->vcp));
 	begin(&flow->fallback);
 	flow->code = VCP_NONE;
+	flow->last = VCP_NONE;
 	flow->delivered = tcp_of(sk)->delivered;
 	flow->sends = !ecn_is_tcps(tcp_of(sk));
 }
@@ -110,7 +114,10 @@ static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acke
 	}
 	code = flow->code;
 	flow->code = VCP_NONE;
-	if (falls_back(tp, &flow->fallback, code != VCP_NONE)) {
+	if (code)
+		flow->last = code;
+	if (falls_back(tp, &flow->fallback, code != VCP_NONE) ||
+	    is_blind(&flow->fallback, code != VCP_NONE, code == VCP_LOW)) {
 		reno(tp, &flow->fallback, acked);
 		return;
 	}
@@ -122,11 +129,13 @@ static __always_inline void act(struct tcp_sock *tp, struct flow *flow, u32 acke
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
-#ifdef DECOUPLED
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, NULL, 0);
 
+#ifdef DECOUPLED
 	return own_ssthresh(sk, !flow || !flow->sends || flow->fallback.reno);
 #else
+	if (flow)
+		lost(&flow->fallback, flow->last == VCP_LOW);
 	return reno_ssthresh(sk);
 #endif
 }

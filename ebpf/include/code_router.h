@@ -42,7 +42,7 @@ static __always_inline u32 mark(struct __sk_buff *skb, struct router *router,
 	if (!theirs)
 		return 0;
 	code = code_for(router, flow_of(segment), segment->seq, segment->ack, theirs);
-	set_ecn_any(skb, segment, code);
+	set_ecn(skb, segment, code);
 	return code;
 }
 

@@ -43,6 +43,7 @@ struct fallback {
 	u32 credit; /* ACKed packets that have not yet made a whole one */
 	u8 ever; /* did feedback come? */
 	u8 reno;
+	u8 blind; /* does the feedback not know of the queue that lost a packet? */
 	u8 begun; /* is it counted among the flows? */
 };
 
@@ -140,13 +141,20 @@ static __always_inline u32 cut_in_half(struct tcp_sock *tp)
 	return half;
 }
 
-/* True when the protocol has been without feedback for too long, or is switched off, and Reno moves
- * the window. */
-static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
+/* How long a sender waits for a signal before it does without [us]. */
+static __always_inline u64 patience_of(const struct tcp_sock *tp)
 {
 	u32 zero = 0;
 	struct config *configured = bpf_map_lookup_elem(&config, &zero);
 	u32 rtts = configured && configured->fallback_rtts ? configured->fallback_rtts : 8;
+
+	return (u64)rtts * max64(srtt_of(tp), 1000);
+}
+
+/* True when the protocol has been without feedback for too long, or is switched off, and Reno moves
+ * the window. */
+static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
+{
 	int now = is_off();
 
 	if (!now && (heard || fallback->heard_us == 0)) {
@@ -158,8 +166,7 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 		return 0;
 	}
 	if (!fallback->reno &&
-	    (now ||
-	     tp->tcp_mstamp - fallback->heard_us > (u64)rtts * max64(srtt_of(tp), 1000))) {
+	    (now || tp->tcp_mstamp - fallback->heard_us > patience_of(tp))) {
 		count_host(FALLBACKS);
 		fallback->reno = 1;
 		fallback->credit = 0;
@@ -172,6 +179,32 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 #endif
 	}
 	return fallback->reno;
+}
+
+/* A loss while codes say that the path is nearly idle: the queue that lost it is none of the
+ * protocol's routers', so it is answered as Reno, and Reno has the window until a code above the
+ * lowest comes back. That code shows that a router at the bottleneck marks (again). Decoupled hosts
+ * are for paths that lose packets at random, so losses say nothing there. */
+static __always_inline void lost(struct fallback *fallback, int nearly_idle)
+{
+#ifndef DECOUPLED
+	if (nearly_idle && !fallback->blind) {
+		count_host(FALLBACKS);
+		fallback->blind = 1;
+		fallback->credit = 0;
+	}
+#endif
+}
+
+/* Has Reno the window, after feedback that says `nearly_idle`, or not, or none? */
+static __always_inline int is_blind(struct fallback *fallback, int heard, int nearly_idle)
+{
+	if (heard && !nearly_idle) {
+		if (fallback->blind)
+			count_host(RETURNS);
+		fallback->blind = 0;
+	}
+	return fallback->blind;
 }
 
 /* RFC 5681, 3.1. The kernel does not ask cong_avoid in recovery, but does ask cong_control. */

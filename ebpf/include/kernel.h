@@ -59,8 +59,13 @@ struct inet_sock {
 	struct sock sk;
 };
 
+struct inet_connection_sock_af_ops {
+	u16 net_header_len;
+};
+
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	const struct inet_connection_sock_af_ops *icsk_af_ops;
 	u8 icsk_ca_state : 5;
 };
 

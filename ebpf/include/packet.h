@@ -1,4 +1,5 @@
-/* TCP packets at TC: IPv4 for end hosts, which answer in its bits; IPv6 too for routers. */
+/* TCP packets at TC, over IPv4 and IPv6. Only parse(), set_ecn() and receiving_socket() know of the
+ * two; what has IPv4 options, IPv6 extension headers, or is a fragment is no segment to them. */
 #ifndef CLEARPIPE_PACKET_H
 #define CLEARPIPE_PACKET_H
 
@@ -12,12 +13,12 @@ struct segment {
 	u32 tcp; /* offset of the TCP header */
 	u32 tcp_len; /* of the TCP header with options */
 	u32 payload;
-	u32 saddr, daddr; /* network order, as the ports */
+	u32 saddr, daddr; /* network order, as the ports; IPv6: the sums of their words */
 	u16 sport, dport;
 	u32 seq, ack;
 	u8 tos; /* IPv6's traffic class */
 	u8 flags;
-	u8 v6; /* then the addresses are the sums of their words */
+	u8 v6;
 };
 
 struct ipv6 {
@@ -42,76 +43,59 @@ struct tcp {
 	u16 window, check, urgent;
 };
 
-/* False for what is no whole IPv4 TCP segment. */
+/* False for what is no whole TCP segment. */
 static __always_inline int parse(struct __sk_buff *skb, u32 ip, struct segment *segment)
 {
-	struct ipv4 ip4;
 	struct tcp tcp;
-	u32 headers;
+	u32 headers, carried;
 
-	if (skb->protocol != bpf_htons(ETH_P_IP) || bpf_skb_load_bytes(skb, ip, &ip4, sizeof(ip4)))
+	if (skb->protocol == bpf_htons(ETH_P_IP)) {
+		struct ipv4 ip4;
+
+		if (bpf_skb_load_bytes(skb, ip, &ip4, sizeof(ip4)) || ip4.version_ihl != 0x45 ||
+		    ip4.protocol != IPPROTO_TCP || (ip4.fragment & bpf_htons(0x3fff)))
+			return 0;
+		segment->v6 = 0;
+		segment->tcp = ip + sizeof(ip4);
+		segment->saddr = ip4.saddr;
+		segment->daddr = ip4.daddr;
+		segment->tos = ip4.tos;
+		carried = bpf_ntohs(ip4.length) - sizeof(ip4);
+	} else if (skb->protocol == bpf_htons(ETH_P_IPV6)) {
+		struct ipv6 ip6;
+
+		if (bpf_skb_load_bytes(skb, ip, &ip6, sizeof(ip6)) || ip6.version_class >> 4 != 6 ||
+		    ip6.next != IPPROTO_TCP)
+			return 0;
+		segment->v6 = 1;
+		segment->tcp = ip + sizeof(ip6);
+		segment->saddr = ip6.saddr[0] + ip6.saddr[1] + ip6.saddr[2] + ip6.saddr[3];
+		segment->daddr = ip6.daddr[0] + ip6.daddr[1] + ip6.daddr[2] + ip6.daddr[3];
+		segment->tos = ip6.version_class << 4 | ip6.class_flow >> 4;
+		carried = bpf_ntohs(ip6.length);
+	} else {
 		return 0;
-	/* Neither IPv4 options nor fragments. */
-	if (ip4.version_ihl != 0x45 || ip4.protocol != IPPROTO_TCP ||
-	    (ip4.fragment & bpf_htons(0x3fff)))
-		return 0;
-	if (bpf_skb_load_bytes(skb, ip + sizeof(ip4), &tcp, sizeof(tcp)))
+	}
+	if (bpf_skb_load_bytes(skb, segment->tcp, &tcp, sizeof(tcp)))
 		return 0;
 	segment->ip = ip;
-	segment->tcp = ip + sizeof(ip4);
 	segment->tcp_len = (tcp.offset >> 4) * 4;
 	headers = segment->tcp + segment->tcp_len;
 	if (segment->tcp_len < sizeof(tcp) || headers > skb->len)
 		return 0;
 	/* Short packets may be padded, large ones have no length in the header. */
 	segment->payload = skb->len - headers;
-	if (skb->len <= 60 + ip)
-		segment->payload = bpf_ntohs(ip4.length) - sizeof(ip4) - segment->tcp_len;
-	segment->saddr = ip4.saddr;
-	segment->daddr = ip4.daddr;
+	if (skb->len <= 60 + ip) {
+		if (carried < segment->tcp_len || carried > skb->len)
+			return 0;
+		segment->payload = carried - segment->tcp_len;
+	}
 	segment->sport = tcp.sport;
 	segment->dport = tcp.dport;
 	segment->seq = bpf_ntohl(tcp.seq);
 	segment->ack = bpf_ntohl(tcp.ack);
-	segment->tos = ip4.tos;
 	segment->flags = tcp.flags;
 	return 1;
-}
-
-/* The same of IPv6 without extension headers. */
-static __always_inline int parse6(struct __sk_buff *skb, u32 ip, struct segment *segment)
-{
-	struct ipv6 ip6;
-	struct tcp tcp;
-	u32 headers;
-
-	if (skb->protocol != bpf_htons(ETH_P_IPV6) || bpf_skb_load_bytes(skb, ip, &ip6, sizeof(ip6)))
-		return 0;
-	if (ip6.version_class >> 4 != 6 || ip6.next != IPPROTO_TCP ||
-	    bpf_skb_load_bytes(skb, ip + sizeof(ip6), &tcp, sizeof(tcp)))
-		return 0;
-	segment->v6 = 1;
-	segment->ip = ip;
-	segment->tcp = ip + sizeof(ip6);
-	segment->tcp_len = (tcp.offset >> 4) * 4;
-	headers = segment->tcp + segment->tcp_len;
-	if (segment->tcp_len < sizeof(tcp) || headers > skb->len)
-		return 0;
-	segment->payload = skb->len - headers;
-	segment->saddr = ip6.saddr[0] + ip6.saddr[1] + ip6.saddr[2] + ip6.saddr[3];
-	segment->daddr = ip6.daddr[0] + ip6.daddr[1] + ip6.daddr[2] + ip6.daddr[3];
-	segment->sport = tcp.sport;
-	segment->dport = tcp.dport;
-	segment->seq = bpf_ntohl(tcp.seq);
-	segment->ack = bpf_ntohl(tcp.ack);
-	segment->tos = ip6.version_class << 4 | ip6.class_flow >> 4;
-	segment->flags = tcp.flags;
-	return 1;
-}
-
-static __always_inline int parse_any(struct __sk_buff *skb, u32 ip, struct segment *segment)
-{
-	return parse(skb, ip, segment) || parse6(skb, ip, segment);
 }
 
 /* A number for a flow's one way. */
@@ -124,32 +108,24 @@ static __always_inline u32 flow_of(const struct segment *segment)
 	return mixed * 0xd6e8feb86659fd93ULL >> 32;
 }
 
-/* Writes the two ECN bits; both are from 0 to 3. */
+/* Writes the two ECN bits. IPv6 has no checksum over them, but the device may have summed up. */
 static __always_inline void set_ecn(struct __sk_buff *skb, struct segment *segment, u32 code)
 {
-	u8 tos = (segment->tos & 0xfc) | (code & 3);
+	u8 tos = (segment->tos & 0xfc) | (code & 3), byte;
 
 	if (tos == segment->tos)
 		return;
-	bpf_l3_csum_replace(skb, segment->ip + 10, bpf_htons(segment->tos), bpf_htons(tos), 2);
-	bpf_skb_store_bytes(skb, segment->ip + 1, &tos, 1, 0);
-	segment->tos = tos;
-}
-
-/* The same of either version; IPv6 has no checksum over them, but the device may have summed up. */
-static __always_inline void set_ecn_any(struct __sk_buff *skb, struct segment *segment, u32 code)
-{
-	u8 byte;
-
-	if (!segment->v6) {
-		set_ecn(skb, segment, code);
-		return;
+	if (segment->v6) {
+		/* The lower half of the traffic class, and the first bits of the flow label. */
+		if (bpf_skb_load_bytes(skb, segment->ip + 1, &byte, 1))
+			return;
+		byte = (byte & 0xcf) | (code & 3) << 4;
+		bpf_skb_store_bytes(skb, segment->ip + 1, &byte, 1, BPF_F_RECOMPUTE_CSUM);
+	} else {
+		bpf_l3_csum_replace(skb, segment->ip + 10, bpf_htons(segment->tos), bpf_htons(tos), 2);
+		bpf_skb_store_bytes(skb, segment->ip + 1, &tos, 1, 0);
 	}
-	if (code == (segment->tos & 3) || bpf_skb_load_bytes(skb, segment->ip + 1, &byte, 1))
-		return;
-	byte = (byte & 0xcf) | (code & 3) << 4;
-	bpf_skb_store_bytes(skb, segment->ip + 1, &byte, 1, BPF_F_RECOMPUTE_CSUM);
-	segment->tos = (segment->tos & 0xfc) | (code & 3);
+	segment->tos = tos;
 }
 
 /* Where the header begins in the TCP option (kind 253) of a protocol with this ExID; 0 if there is
@@ -207,11 +183,20 @@ static __always_inline struct bpf_sock *receiving_socket(struct __sk_buff *skb,
 	struct bpf_sock_tuple tuple = {};
 	struct bpf_sock *sk;
 
-	tuple.ipv4.saddr = segment->saddr;
-	tuple.ipv4.daddr = segment->daddr;
-	tuple.ipv4.sport = segment->sport;
-	tuple.ipv4.dport = segment->dport;
-	sk = bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+	/* Both addresses are the last of the IP header, in the tuple's order. */
+	if (segment->v6) {
+		if (bpf_skb_load_bytes(skb, segment->ip + 8, &tuple.ipv6, 32))
+			return NULL;
+		tuple.ipv6.sport = segment->sport;
+		tuple.ipv6.dport = segment->dport;
+		sk = bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+	} else {
+		tuple.ipv4.saddr = segment->saddr;
+		tuple.ipv4.daddr = segment->daddr;
+		tuple.ipv4.sport = segment->sport;
+		tuple.ipv4.dport = segment->dport;
+		sk = bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0);
+	}
 	if (sk && sk->state == TCP_LISTEN) {
 		bpf_sk_release(sk);
 		return NULL;

@@ -135,7 +135,7 @@ static __always_inline int pass(struct __sk_buff *skb, u32 ip)
 		return TC_ACT_UNSPEC;
 	if (is_due(&state_of->router, now))
 		look_at_timers(skb, state_of, now);
-	if (parse_any(skb, ip, &segment)) {
+	if (parse(skb, ip, &segment)) {
 		/* A large packet (GSO) will leave as several with headers of their own. */
 		if (skb->gso_segs > 1)
 			size += (skb->gso_segs - 1) * (segment.tcp - ip + segment.tcp_len);

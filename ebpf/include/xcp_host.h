@@ -20,6 +20,7 @@ struct flow {
 	/* The sender's: what came back and is not processed yet. */
 	s64 feedback;
 	u32 packet; /* s, with all headers [bytes] */
+	u32 ip_header; /* of that, the IP header's */
 	u32 bottleneck; /* as on the wire */
 	/* The receiver's: the sum since its last ACK, the last header, did an untouched one come? */
 	s64 sum;
@@ -44,7 +45,7 @@ static __always_inline void forward(struct bpf_sock_ops *ops, struct flow *flow,
 
 	/* Before the first ACK and in recovery the window is the kernel's. */
 	if (!flow->packet)
-		flow->packet = 20 + 20 + ops->mss_cache; /* timestamps come with the first ACK */
+		flow->packet = flow->ip_header + 20 + ops->mss_cache; /* timestamps come with the first ACK */
 	if (now.cwnd / ((u64)flow->packet << 16) != ops->snd_cwnd)
 		now.cwnd = min64(ops->snd_cwnd, MAX_CWND) * flow->packet << 16;
 
@@ -122,6 +123,8 @@ void BPF_PROG(cc_init, struct sock *sk)
 		return;
 	begin(&flow->fallback);
 	flow->xcp.cwnd = 0;
+	/* 40 for IPv6, but 20 for a socket of IPv6 whose peer has an address of IPv4. */
+	flow->ip_header = tcp_of(sk)->inet_conn.icsk_af_ops->net_header_len;
 	flow->round.begun = 0;
 	flow->feedback = 0;
 	flow->bottleneck = 0;
@@ -148,7 +151,7 @@ static __always_inline void take_bytes(const struct tcp_sock *tp, struct flow *f
 	u64 unit;
 
 	/* IP header, TCP header with timestamps, payload; our option is inside mss_cache. */
-	flow->packet = 20 + tp->tcp_header_len + tp->mss_cache;
+	flow->packet = flow->ip_header + tp->tcp_header_len + tp->mss_cache;
 	unit = (u64)flow->packet << 16;
 	if (flow->xcp.cwnd / unit != tp->snd_cwnd)
 		flow->xcp.cwnd = min64(tp->snd_cwnd, MAX_CWND) * unit;

@@ -3,7 +3,8 @@
  * - bits: random bits where codes are: ECN on data, ECN and CWR/ECE on ACKs.
  * - option: random bytes in the experimental option.
  * - firewall: drops segments whose sequence number is far from the flow's, as stateful ones do.
- * - strip: NOPs in place of the option, 00 in place of the codes. */
+ * - strip: NOPs in place of the option, 00 in place of the codes.
+ * - bleach: 00 in place of IP's codes only. */
 #include "../include/packet.h"
 
 /* -DETHER: the device has Ethernet headers. */
@@ -149,6 +150,18 @@ int strip_all(struct __sk_buff *skb)
 		for (u32 i = 0; i < 7; i++)
 			if (4 * i < length)
 				put(skb, &segment, at + 4 * i, 0x01010101);
+	count();
+	return TC_ACT_UNSPEC;
+}
+
+SEC("bleach")
+int bleach_codes(struct __sk_buff *skb)
+{
+	struct segment segment;
+
+	if (!is_ours(skb, &segment))
+		return TC_ACT_UNSPEC;
+	set_ecn(skb, &segment, 0);
 	count();
 	return TC_ACT_UNSPEC;
 }

@@ -21,7 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 import clearpipe as cp
-from clearpipe import api, doctor, interrupts
+from clearpipe import _core, api, doctor, interrupts
 from clearpipe.cli import app
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
 from clearpipe.exits import Terminated
@@ -52,6 +52,8 @@ series = ["cwnd", "srtt", "goodput", "rate", "queue", "utilization", "drops"]
 every = "100ms"
 """
 
+REST = ("vcp", "mlcp", "ixcp")
+"""The other end hosts in eBPF."""
 EXAMPLES = Path(cp.__file__).parent / "examples"
 MAIN = [sys.executable, "-c", "from clearpipe.cli import main; main()"]
 SHELL = [*MAIN, "linux", "shell", "--rate", "20Mbps", "--rtt", "40ms"]
@@ -128,6 +130,64 @@ def test_a_run_has_the_tables_of_every_engine(tmp_path: Path) -> None:
     done = command("compare", str(tmp_path / "packet"), str(out), "--json")
     assert done.returncode == 0, done.stderr
     assert any(row["column"] == "utilization_ratio" for row in json.loads(done.stdout)["rows"])
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    "protocol", ["dpcp", "xcp", *(pytest.param(p, marks=pytest.mark.long) for p in REST)]
+)
+def test_a_run_over_ipv6(protocol: str) -> None:
+    if lack := hosts.missing():
+        pytest.skip(lack)
+    text = f"""
+schema = 1
+name = "six"
+duration = "4s"
+warmup = "2s"
+[topology]
+kind = "dumbbell"
+rate = "10Mbps"
+rtt = "40ms"
+buffer = "1bdp"
+queue = "{protocol}"
+[transport]
+initial_window = "10pkt"
+[flows.all]
+protocol = "{protocol}"
+count = 2
+[linux]
+ip = 6
+"""
+    result, packet = cp.run(text, engine="linux"), cp.run(text)
+    link, theirs = (one.summary["links"][0] for one in (result, packet))
+    # Without the protocol's signals both flows are Reno and fill the buffer.
+    assert link["utilization_ratio"] == pytest.approx(theirs["utilization_ratio"], abs=0.05)
+    assert link["queue_mean_ratio"] == pytest.approx(theirs["queue_mean_ratio"], abs=0.1)
+    assert link["drops_pkts"] == 0
+    # All data packets are full, of the 1000 bytes that `packets.data` is by default.
+    assert link["departures_bytes"] / link["departures_pkts"] == pytest.approx(1000, rel=0.001)
+    assert result.meta["parts"]["ip"] == "6"
+    assert any(told.startswith("IPv6: ") for told in result.meta["warnings"])
+
+
+def test_the_version_of_ip_is_the_linux_engines_alone() -> None:
+    """Runs of other engines have the name they had, and a linux run of IPv4, too."""
+    six = f"{SCENARIO}[linux]\nip = 6\n"
+    for engine_name in ("packet", "linux"):
+        names = [
+            _core.identities("s", text, [], seed=1, reps=[0], engine=engine_name)[0]
+            for text in (SCENARIO, f"{SCENARIO}[linux]\nip = 4\n", six)
+        ]
+        assert names[0] == names[1]
+        assert (names[0] == names[2]) == (engine_name == "packet")
+    assert "[linux]" not in cp.resolve(SCENARIO).toml
+    assert "[linux]\nip = 6\n" in cp.resolve(six).toml
+    with pytest.raises(ConfigError, match=r"linux\.ip.*4 or 6"):
+        cp.resolve(six.replace("ip = 6", "ip = 5"))
+    small = six.replace("1500B", "140B")
+    with pytest.raises(ConfigError, match="148 to 65535 bytes over IPv6"):
+        cp.resolve(small, engine="linux")
+    cp.resolve(small.replace("ip = 6", "ip = 4"), engine="linux")
 
 
 @needs_linux

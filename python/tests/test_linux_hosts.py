@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -18,7 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import breaking
 import garbling
+import kernel_bpf
 import pytest
 
 import clearpipe as cp
@@ -31,12 +34,17 @@ from clearpipe.linux.process import Process
 SOURCES = Path(__file__).resolve().parents[2]
 PINS = Path("/sys/fs/bpf/clearpipe")
 SIZE = 1_500_000
+HOSTILE = int(os.environ.get("CLEARPIPE_HOSTILE_PKTS", "2000"))
 ALL = (*hosts.PROTOCOLS, *hosts.DECOUPLED)
+CLIENT_AT = {4: "10.76.0.1", 6: "fd76::1"}
+SERVER_AT = {4: "10.76.0.2", 6: "fd76::2"}
+both_versions = pytest.mark.parametrize("version", [4, 6])
 
 # Both send what they are told to while they receive, and print what came.
 BOTH = """
 import hashlib, random, socket, struct, sys, threading
-name, size = sys.argv[1].encode(), int(sys.argv[2])
+name, size, address = sys.argv[1].encode(), int(sys.argv[2]), sys.argv[4]
+family = socket.AF_INET6 if ":" in address else socket.AF_INET
 def talk(peer):
     def send():
         peer.sendall(random.Random(1).randbytes(size))
@@ -53,22 +61,22 @@ def talk(peer):
     print(received, digest.hexdigest(), info[5] >> 3 & 1, *struct.unpack_from("=I", info, 80))
 """
 SERVER = f"""{BOTH}
-server = socket.socket()
+server = socket.socket(family)
 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 if int(sys.argv[3]):
     server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[3]))
-server.bind(("10.76.0.2", 5001))
+server.bind((address, 5001))
 server.listen()
 print("ready", flush=True)
 talk(server.accept()[0])
 """
 CLIENT = f"""{BOTH}
-client = socket.socket()
+client = socket.socket(family)
 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 if int(sys.argv[3]):
     client.setsockopt(socket.SOL_SOCKET, 47, int(sys.argv[3]))  # SO_MAX_PACING_RATE
-client.connect(("10.76.0.2", 5001))
+client.connect((address, 5001))
 talk(client)
 """
 
@@ -128,7 +136,7 @@ class Pair:
         for netns in sides:
             hosts.load(protocol, dev="v0", netns=netns)
 
-    def transfer(
+    def transfer(  # noqa: PLR0913 - one for each setting
         self,
         protocol: str,
         *,
@@ -137,6 +145,7 @@ class Pair:
         answering: str | None = None,
         buffer_bytes: int = 0,
         pacing_bytes: int = 0,
+        version: int = 4,
     ) -> tuple[int, int]:
         """Sends random bytes, and `back` the other way meanwhile; they must come whole, in time.
 
@@ -146,7 +155,8 @@ class Pair:
         # The kernel's names have no hyphens.
         protocol = protocol.replace("-", "_")
         answering = (answering or (protocol if back else "reno")).replace("-", "_")
-        server_arguments = ("-c", SERVER, answering, str(back), str(buffer_bytes))
+        at = SERVER_AT[version]
+        server_arguments = ("-c", SERVER, answering, str(back), str(buffer_bytes), at)
         server = subprocess.Popen(
             self.inside(self.right, sys.executable, *server_arguments),
             stdout=subprocess.PIPE,
@@ -155,7 +165,7 @@ class Pair:
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n"
-            client_arguments = ("-c", CLIENT, protocol, str(SIZE), str(pacing_bytes))
+            client_arguments = ("-c", CLIENT, protocol, str(SIZE), str(pacing_bytes), at)
             client = self.inside(self.left, sys.executable, *client_arguments)
             done = subprocess.run(
                 client, check=False, timeout=limit_s, capture_output=True, text=True
@@ -190,8 +200,9 @@ def pair() -> Iterator[Pair]:
             sh("ip", "netns", "add", netns)
         sh("ip", "-n", left, "link", "add", "v0", "type", "veth", "peer", "name", "v1")
         sh("ip", "-n", left, "link", "set", "v1", "netns", right, "name", "v0")
-        for netns, address in ((left, "10.76.0.1/24"), (right, "10.76.0.2/24")):
-            sh("ip", "-n", netns, "addr", "add", address, "dev", "v0")
+        for netns, ends in ((left, CLIENT_AT), (right, SERVER_AT)):
+            sh("ip", "-n", netns, "addr", "add", f"{ends[4]}/24", "dev", "v0")
+            sh("ip", "-n", netns, "addr", "add", f"{ends[6]}/64", "dev", "v0", "nodad")
             sh("ip", "-n", netns, "link", "set", "v0", "up")
         yield Pair(left, right)
     finally:
@@ -249,10 +260,11 @@ def test_what_is_loaded_is_there_and_unloading_leaves_nothing(pair: Pair, protoc
         assert protocol not in available()
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
-def test_data_comes_whole(pair: Pair, protocol: str) -> None:
+def test_data_comes_whole(pair: Pair, protocol: str, version: int) -> None:
     pair.load(protocol, pair.left, pair.right)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
     assert pair.counter(pair.left, "InCsumErrors") == 0
     if protocol == "dpcp" and (counts := own_counters(pair)):
@@ -260,19 +272,23 @@ def test_data_comes_whole(pair: Pair, protocol: str) -> None:
         assert counts["undone"] == counts["switched"]
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
-def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str) -> None:
+def test_data_of_both_ways_comes_whole(pair: Pair, protocol: str, version: int) -> None:
     pair.load(protocol, pair.left, pair.right)
-    pair.transfer(protocol, back=SIZE)
+    pair.transfer(protocol, back=SIZE, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
     assert pair.counter(pair.left, "InCsumErrors") == 0
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", ALL)
-def test_an_end_without_the_programs_gets_plain_tcp(pair: Pair, protocol: str) -> None:
+def test_an_end_without_the_programs_gets_plain_tcp(
+    pair: Pair, protocol: str, version: int
+) -> None:
     pair.load(protocol, pair.left)
     # A sender that heard no feedback would keep ten packets; Reno fills the pipe.
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
 
 
@@ -325,7 +341,9 @@ def test_codes_that_come_again_find_renos_window(tmp_path: Path) -> None:
         control = stack.enter_context(hosts.attached(protocol, both))
         for netns, device in both:
             sh(*pair.inside(netns, *f"tc qdisc replace dev {device} clsact".split()))
-        serving = pair.inside(pair.right, sys.executable, "-c", SERVER, "reno", "0", "0")
+        serving = pair.inside(
+            pair.right, sys.executable, "-c", SERVER, "reno", "0", "0", SERVER_AT[4]
+        )
         server = stack.enter_context(subprocess.Popen(serving, stdout=subprocess.PIPE, text=True))
         stack.callback(server.kill)
         assert server.stdout is not None
@@ -403,16 +421,17 @@ def garble(pair: Pair, garbage: Path, how: str) -> None:
         sh(*pair.inside(netns, "tc", "filter", "add", *where, *program))
 
 
+@both_versions
 @pytest.mark.parametrize("protocol", ALL)
 @pytest.mark.parametrize("how", ["garbage", "strip"])
 def test_garbage_on_the_way_stops_nothing(
-    pair: Pair, garbage: Path, protocol: str, how: str
+    pair: Pair, garbage: Path, protocol: str, how: str, version: int
 ) -> None:
     pair.load(protocol, pair.left, pair.right)
     if how == "garbage":
         how = "option" if protocol in {"mlcp", "xcp", "ixcp"} else "bits"
     garble(pair, garbage, how)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     assert pair.counter(pair.right, "InCsumErrors") == 0
 
 
@@ -434,14 +453,158 @@ def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
     assert came.bits_per_second <= garbling.RATE_BPS
 
 
-def test_dpcp_stops_switching_where_a_firewall_drops_it(pair: Pair, garbage: Path) -> None:
+@both_versions
+@pytest.mark.parametrize("protocol", ALL)
+def test_hostile_packets_stop_no_host(protocol: str, version: int) -> None:
+    """They reach the state of a connection that goes on meanwhile; none is touched or kept long."""
+    with namespaces.several(["hostile"]) as (netns,):
+        sh("ip", "-n", netns, "link", "set", "lo", "up")
+        with hosts.attached(protocol, [(netns, "lo")]) as control:
+            pin = hosts.PINS[0] / protocol / "ingress_ether"
+            helper = Path(__file__).with_name("hostile_hosts.py")
+            arguments = [helper, control, pin, str(HOSTILE), str(version)]
+            done = subprocess.run(
+                namespaces.inside(netns, [sys.executable, *map(str, arguments)]),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=600,
+            )
+            assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    print(f"{protocol}, IPv{version}: {told}")
+    assert told["ran"] > HOSTILE / 2
+    assert told["longest_s"] < 1.0
+    assert told["silence_s"] < 5.0
+    assert 1 <= told["windows"][0] <= told["windows"][1] <= 1 << 20
+
+
+@both_versions
+def test_dpcp_stops_switching_where_a_firewall_drops_it(
+    pair: Pair, garbage: Path, version: int
+) -> None:
     pair.load("dpcp", pair.left, pair.right)
     garble(pair, garbage, "firewall")
-    pair.transfer("dpcp")
+    pair.transfer("dpcp", version=version)
     counts = own_counters(pair)
     # It tried: four packets, and three times again.
     assert counts is None or 0 < counts["switched"] <= 16
     assert counts is None or counts["undone"] == 0
+
+
+GUARD = """
+table inet guard {
+    chain forward {
+        type filter hook forward priority 0;
+        ct state invalid counter drop
+    }
+}
+"""
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[tuple[Pair, str]]:
+    """Two network namespaces, and between them one whose firewall drops what conntrack finds
+    invalid, such as numbers out of window; the third's name."""
+    with namespaces.several(["left", "guard", "right"]) as (left, guard, right):
+        for end, device in ((left, "v1"), (right, "v2")):
+            peer = f"link add v0 type veth peer name {device} netns {guard}"
+            namespaces.ip("-n", end, *peer.split())
+        near = ["addr add 10.76.0.1/24 dev v0", "addr add fd76::1/64 dev v0 nodad"]
+        near += ["link set v0 up", "route add 10.76.0.2 via 10.76.0.254"]
+        near += ["route add fd76::2 via fd76::fe"]
+        far = [
+            "link set lo up",
+            "addr add 10.76.0.2/32 dev lo",
+            "addr add fd76::2/128 dev lo nodad",
+        ]
+        far += ["addr add 10.76.1.2/24 dev v0", "addr add fd76:1::2/64 dev v0 nodad"]
+        far += ["link set v0 up", "route add 10.76.0.1 via 10.76.1.254"]
+        far += ["route add fd76::1 via fd76:1::fe"]
+        own = ["addr add 10.76.0.254/24 dev v1", "addr add fd76::fe/64 dev v1 nodad"]
+        own += ["addr add 10.76.1.254/24 dev v2", "addr add fd76:1::fe/64 dev v2 nodad"]
+        own += ["link set v1 up", "link set v2 up", "route add 10.76.0.2 via 10.76.1.2"]
+        own += ["route add fd76::2 via fd76:1::2"]
+        forwarding = {"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1"}
+        namespaces.configure(guard, own, forwarding)
+        namespaces.configure(left, near, {})
+        namespaces.configure(right, far, {})
+        done = namespaces.run(namespaces.inside(guard, ["nft", "-f", "-"]), GUARD)
+        if done.returncode:
+            pytest.skip(f"no stateful firewall here: {done.stderr.strip()}")
+        yield Pair(left, right), guard
+
+
+@both_versions
+def test_conntrack_breaks_no_connection_of_dpcps(version: int) -> None:
+    if shutil.which("nft") is None:
+        pytest.skip("nft is needed")
+    with guarded() as (pair, guard), contextlib.ExitStack() as stack:
+        fresh = all(each["name"] != "dpcp" for each in hosts.status())
+        stack.enter_context(hosts.attached("dpcp", [(pair.left, "v0"), (pair.right, "v0")]))
+        pair.fresh = fresh
+        began = time.monotonic()
+        pair.transfer("dpcp", version=version)
+        took = time.monotonic() - began
+        rules = sh(*namespaces.inside(guard, ["nft", "list", "ruleset"]))
+        dropped = int(rules.split("counter packets ")[1].split()[0])
+        counts = own_counters(pair)
+    print(f"IPv{version}: {dropped} packets dropped, {counts}, {took:.1f} s")
+    # Each packet that was switched, and no other.
+    assert 0 < dropped <= 16
+    assert counts is None or counts["switched"] == dropped
+    assert counts is None or counts["undone"] == 0
+
+
+@pytest.mark.long
+def test_dpcp_stops_switching_where_a_firewall_comes_later() -> None:
+    """Switched packets came through before: the sender must notice that they do not any more."""
+    if shutil.which("nft") is None:
+        pytest.skip("nft is needed")
+    if any(each["name"] == "dpcp" for each in hosts.status()):
+        pytest.skip("dpcp is loaded already, so what it counts is not ours")
+    with guarded() as (pair, guard), contextlib.ExitStack() as stack:
+        stack.enter_context(hosts.attached("dpcp", [(pair.left, "v0"), (pair.right, "v0")]))
+        # Until the rule below, conntrack's verdict is without effect.
+        for rule in ("flush chain inet guard forward", "add rule inet guard forward ct state new"):
+            sh(*namespaces.inside(guard, ["nft", *rule.split()]))
+        shaper = "tc qdisc replace dev v2 root tbf rate 20mbit burst 5kb limit 100kb"
+        sh(*namespaces.inside(guard, shaper.split()))
+        sink = [sys.executable, "-c", breaking.SINK, "dpcp", SERVER_AT[4]]
+        server = subprocess.Popen(pair.inside(pair.right, *sink), stdout=subprocess.PIPE, text=True)
+        stack.enter_context(server)
+        stack.callback(server.kill)
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        program = kernel_bpf.Program(PINS / "dpcp" / "ingress_ether")
+        told = json.dumps(breaking.where(kernel_bpf.flows_of(program)))
+        source = [sys.executable, "-c", breaking.SOURCE, "dpcp", "9", told, SERVER_AT[4]]
+        client = subprocess.Popen(
+            pair.inside(pair.left, *source), stdout=subprocess.PIPE, text=True
+        )
+        stack.enter_context(client)
+        stack.callback(client.kill)
+
+        def counts() -> dict[str, int]:
+            return dict(next(each for each in hosts.status() if each["name"] == "dpcp")["counters"])
+
+        time.sleep(3.0)
+        before = counts()
+        drop = "add rule inet guard forward ct state invalid counter drop"
+        sh(*namespaces.inside(guard, ["nft", *drop.split()]))
+        time.sleep(3.0)
+        then = counts()
+        rows = [breaking.Row(*row) for row in json.loads(client.communicate(timeout=60)[0])]
+        after = counts()
+    steps = [row for last, row in itertools.pairwise(rows) if row.acked > last.acked]
+    silence = max(b.at - a.at for a, b in itertools.pairwise(steps))
+    last = (rows[-1].acked - next(row.acked for row in rows if row.at > rows[-1].at - 2)) * 4
+    print(f"{before}, {then}, {after}; longest silence {silence:.2f} s, then {last / 1e6:.1f} Mb/s")
+    assert before["undone"] > 100
+    # It has tried again, four times four packets, and no more in the last three seconds.
+    assert after["switched"] - then["switched"] <= 16
+    assert silence < 2.0
+    assert last > 10e6
 
 
 def test_a_killed_loader_leaves_nothing_that_cleanup_does_not_find(pair: Pair) -> None:
@@ -614,9 +777,11 @@ def test_without_the_loader_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
         hosts.status()
 
 
-@pytest.mark.parametrize("first", ["router", "end host"])
+@pytest.mark.parametrize(("first", "version"), [("router", 4), ("end host", 4), ("end host", 6)])
 @pytest.mark.parametrize("protocol", ["vcp", "dpcp", "mlcp"])
-def test_the_router_in_the_kernel_counts_and_marks(pair: Pair, protocol: str, first: str) -> None:
+def test_the_router_in_the_kernel_counts_and_marks(
+    pair: Pair, protocol: str, first: str, version: int
+) -> None:
     """Whichever is loaded first: the router reads what the end host writes."""
     router = f"{protocol}-router"
 
@@ -632,11 +797,11 @@ def test_the_router_in_the_kernel_counts_and_marks(pair: Pair, protocol: str, fi
     pair.load(protocol, pair.left, pair.right)
     if first != "router":
         load_overloaded_router(pair.left, router)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     # A period of 200 ms ends with the first packet after it: those of the second transfer meet the
     # load of the first.
     time.sleep(0.25)
-    pair.transfer(protocol)
+    pair.transfer(protocol, version=version)
     counts = counters()
     assert counts["periods"] >= 1
     assert counts["overload"] > 0

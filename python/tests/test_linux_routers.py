@@ -4,16 +4,15 @@ simulator's routers by ebpf/arithmetic/tests/routers.rs."""
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import random
 import struct
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from kernel_bpf import Program
 
 from clearpipe.linux import hosts, namespaces
 
@@ -21,44 +20,9 @@ LACKS = namespaces.missing()
 LACK = hosts.missing()
 pytestmark = pytest.mark.skipif(bool(LACKS or LACK), reason=f"exit 5: {LACKS or LACK}")
 
-BPF_SYSCALL = {"x86_64": 321, "aarch64": 280}
-BPF_OBJ_GET, BPF_PROG_TEST_RUN = 7, 10
 TC_ACT_UNSPEC = 0xFFFFFFFF
 LOW, OVERLOAD = 1, 3
 HOSTILE = int(os.environ.get("CLEARPIPE_HOSTILE_PKTS", "20000"))
-
-
-def bpf(command: int, attr: ctypes.Array[ctypes.c_char]) -> int:
-    number = BPF_SYSCALL.get(os.uname().machine)
-    if number is None:
-        pytest.skip("the number of bpf(2) on this machine is not known here")
-    libc = ctypes.CDLL(None, use_errno=True)
-    done: int = libc.syscall(number, command, attr, len(attr))
-    if done < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return done
-
-
-class Program:
-    """A pinned program."""
-
-    def __init__(self, pin: Path) -> None:
-        path = ctypes.create_string_buffer(os.fspath(pin).encode())
-        attr = ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(path), 0, 0), 128)
-        self.fd = bpf(BPF_OBJ_GET, attr)
-        self.out = ctypes.create_string_buffer(4096)
-
-    def run(self, packet: bytes, times: int = 1) -> tuple[int, bytes, int]:
-        """What it returns, what it leaves of the packet, and how long each time took [ns]."""
-        data = ctypes.create_string_buffer(packet, len(packet))
-        lengths = (self.fd, 0, len(packet), len(self.out))
-        places = (ctypes.addressof(data), ctypes.addressof(self.out))
-        attr = ctypes.create_string_buffer(
-            struct.pack("IIIIQQII", *lengths, *places, times, 0), 128
-        )
-        bpf(BPF_PROG_TEST_RUN, attr)
-        _, verdict, _, length, _, _, _, took = struct.unpack_from("IIIIQQII", attr.raw)
-        return verdict, self.out.raw[:length], took
 
 
 def checksum(*parts: bytes) -> int:

@@ -4,12 +4,13 @@ use cc::foreign::Nobody;
 use cc::params::Value;
 use cc::registry::{AnySenderParams, Recovery};
 use cc::roles::{EcnUse, Limit, SenderContext};
-use scenario::{AccEcn, App, Every, Group, Of, Protocol, Scenario, Series, Undo};
+use scenario::{AccEcn, App, Every, Group, Ip, Of, Protocol, Scenario, Series, Undo};
 use serde::Serialize;
 use units::random::Stream;
 
-/// The smallest full packet that IPv4, TCP and the protocols' options leave room in [bytes].
+/// The smallest full packets that IPv4 or IPv6, TCP and the options leave room in [bytes].
 const MIN_PACKET: u32 = 128;
+const MIN_PACKET_V6: u32 = MIN_PACKET + 20;
 /// The largest packet of a device.
 const MAX_PACKET: u32 = 65_535;
 const MAX_COUNT: u32 = 40_000;
@@ -29,6 +30,8 @@ pub struct Description {
     pub duration_s: f64,
     /// When plain columns begin to count.
     pub warmup_s: f64,
+    /// The version of IP: 4 or 6.
+    pub ip: u8,
     /// Size of a full data packet [bytes].
     pub packet_bytes: u32,
     /// Window at the start [packets].
@@ -140,6 +143,7 @@ pub fn describe(scenario: &Scenario, rep: u64) -> Description {
         seed: scenario.seed,
         duration_s: scenario.duration.as_secs(),
         warmup_s: scenario.warmup.as_secs(),
+        ip: if scenario.ip == Ip::V6 { 6 } else { 4 },
         packet_bytes: scenario.packets.data_bytes,
         initial_window: scenario.transport.initial_window,
         min_rto_s: scenario.transport.min_rto.as_secs(),
@@ -294,8 +298,12 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     if !scenario.islands.is_empty() {
         no("islands".to_owned(), "macro-flows are simulated only");
     }
-    if !(MIN_PACKET..=MAX_PACKET).contains(&scenario.packets.data_bytes) {
-        no("packets.data".to_owned(), "a device carries packets of 128 to 65535 bytes");
+    let (least, range) = match scenario.ip {
+        Ip::V4 => (MIN_PACKET, "a device carries packets of 128 to 65535 bytes"),
+        Ip::V6 => (MIN_PACKET_V6, "a device carries packets of 148 to 65535 bytes over IPv6"),
+    };
+    if !(least..=MAX_PACKET).contains(&scenario.packets.data_bytes) {
+        no("packets.data".to_owned(), range);
     }
     if scenario.probe.every == Every::Change && !scenario.probe.series.is_empty() {
         no("probe.every".to_owned(), "a kernel is sampled: give a time");

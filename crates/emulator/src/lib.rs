@@ -23,7 +23,7 @@ use std::env;
 use std::fs;
 use std::io;
 
-use scenario::{Parts, Scenario};
+use scenario::{Ip, Parts, Scenario};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -31,11 +31,12 @@ use serde::de::DeserializeOwned;
 pub const MODEL_VERSION: &str = "4";
 
 /// The versions of what a run of the scenario uses: the queues are those of the packet engine, the
-/// end hosts the kernel's or written for it.
+/// end hosts the kernel's or written for it. IPv6 is a part, as IPv4 was before there was a choice.
 pub fn parts(scenario: &Scenario) -> Parts {
     let queues =
         scenario::parts(scenario).into_iter().filter(|(name, _)| name.starts_with("queue "));
-    queues.chain(own_parts()).collect()
+    let ip = (scenario.ip == Ip::V6).then(|| ("ip".to_owned(), "6".to_owned()));
+    queues.chain(own_parts()).chain(ip).collect()
 }
 
 /// The versions of the engine and of the kernel.

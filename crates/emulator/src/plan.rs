@@ -1,5 +1,6 @@
 //! What a process of the linux engine is told, as JSON.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -105,7 +106,7 @@ pub struct FlowPlan {
     /// The network namespaces' files of source and sink.
     pub netns: [String; 2],
     /// Their addresses.
-    pub address: [[u8; 4]; 2],
+    pub address: [IpAddr; 2],
     /// The sink's port.
     pub port: u16,
     /// The kernel's name of its congestion control.

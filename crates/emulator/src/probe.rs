@@ -3,7 +3,7 @@
 //! is in it.
 
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
@@ -51,17 +51,17 @@ pub struct ProbeReport {
 /// What the system says.
 pub fn run(plan: &ProbePlan) -> io::Result<ProbeReport> {
     sys::be_punctual(Some(PRIORITY));
-    let address = |end: usize| SocketAddrV4::new(plan.address[end].into(), PORT);
+    let address = |end: usize| SocketAddr::from((plan.address[end], PORT));
     let open = |end: usize| {
         sys::in_namespace(&plan.netns[end], || {
-            let socket = sys::socket(SocketType::DGRAM)?;
+            let socket = sys::socket(&address(end), SocketType::DGRAM)?;
             rustix::net::bind(&socket, &address(end))?;
             Ok(socket)
         })
     };
     let (source, sink) = (open(0)?, open(1)?);
     sys::stamp_received(&sink)?;
-    sys::connect(&source, address(1))?;
+    sys::connect(&source, &address(1))?;
     let every = (plan.every_s * 1e9) as u64;
     let expected = (plan.expected_s * 1e9) as i64;
     let mut error = Lateness::default();

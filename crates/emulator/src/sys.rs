@@ -7,7 +7,7 @@ mod bare;
 
 use std::fs::File;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -175,20 +175,21 @@ pub fn allow_files(wanted: u64) -> io::Result<()> {
 
 const APART: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
-/// A socket that does not block.
+/// A socket for an address's version of IP, which does not block.
 ///
 /// # Errors
 /// What the system says.
-pub fn socket(kind: SocketType) -> io::Result<OwnedFd> {
-    Ok(rustix::net::socket_with(AddressFamily::INET, kind, APART, None)?)
+pub fn socket(address: &SocketAddr, kind: SocketType) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    Ok(rustix::net::socket_with(family, kind, APART, None)?)
 }
 
 /// Begins to connect; a connection under way is no error.
 ///
 /// # Errors
 /// What the system says.
-pub fn connect(fd: &impl AsFd, address: SocketAddrV4) -> io::Result<()> {
-    match rustix::net::connect(fd, &address) {
+pub fn connect(fd: &impl AsFd, address: &SocketAddr) -> io::Result<()> {
+    match rustix::net::connect(fd, address) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -4,7 +4,7 @@
 //! that data begins at the start, as in the packet engine. What is read is thrown away.
 
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -269,8 +269,8 @@ struct Flow<'a> {
 }
 
 /// The address of an end of a flow.
-fn address(plan: &FlowPlan, end: usize, port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(plan.address[end].into(), port)
+fn address(plan: &FlowPlan, end: usize, port: u16) -> SocketAddr {
+    SocketAddr::new(plan.address[end], port)
 }
 
 impl<'a> Flow<'a> {
@@ -278,12 +278,13 @@ impl<'a> Flow<'a> {
     fn new(number: usize, plan: &'a FlowPlan) -> Result<Flow<'a>, TrafficError> {
         let failed = |what| move |source| TrafficError { flow: number, what, source };
         let listener = sys::in_namespace(&plan.netns[1], || {
-            let listener = sys::socket(SocketType::STREAM)?;
+            let at = address(plan, 1, plan.port);
+            let listener = sys::socket(&at, SocketType::STREAM)?;
             sockopt::set_socket_reuseaddr(&listener, true)?;
             sockopt::set_socket_linger(&listener, ABORTED)?; // and so every sink
             // Echoing receivers belong to the protocol, too.
             sockopt::set_tcp_congestion(&listener, &plan.congestion)?;
-            rustix::net::bind(&listener, &address(plan, 1, plan.port))?;
+            rustix::net::bind(&listener, &at)?;
             rustix::net::listen(&listener, BACKLOG)?;
             Ok(listener)
         });
@@ -349,13 +350,14 @@ impl<'a> Flow<'a> {
     fn connect(&mut self) -> io::Result<()> {
         let plan = self.plan;
         let source = sys::in_namespace(&plan.netns[0], || {
-            let source = sys::socket(SocketType::STREAM)?;
+            let sink = address(plan, 1, plan.port);
+            let source = sys::socket(&sink, SocketType::STREAM)?;
             sockopt::set_tcp_congestion(&source, &plan.congestion)?;
             sockopt::set_socket_linger(&source, ABORTED)?;
             sys::limit_unsent(&source, UNSENT)?;
             sockopt::set_tcp_nodelay(&source, true)?;
             rustix::net::bind(&source, &address(plan, 0, 0))?;
-            sys::connect(&source, address(plan, 1, plan.port))?;
+            sys::connect(&source, &sink)?;
             Ok(source)
         })?;
         self.report.congestion = sockopt::tcp_congestion(&source)?;

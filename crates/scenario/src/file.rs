@@ -4,6 +4,7 @@
 pub mod definitions;
 pub mod fluid;
 pub mod line_keys;
+pub mod linux;
 pub mod sources;
 pub mod sweep;
 
@@ -17,6 +18,7 @@ use crate::error::{Fault, Problem};
 use crate::file::definitions::{ProtocolRef, QueueRef};
 use crate::file::fluid::FluidFile;
 use crate::file::line_keys::{Between, JitterForm, LossForm, ReorderFile, StepFile};
+use crate::file::linux::LinuxFile;
 use crate::file::sources::{ArrivalsForm, SizeForm};
 use crate::file::sweep::{Plot, Sweep};
 use crate::model::era::Era;
@@ -70,6 +72,8 @@ table! {
         probe: ProbeFile = section;
         /// How the fluid engine solves its equations; other engines ignore it.
         fluid: FluidFile = section;
+        /// What the linux engine's packets are; other engines ignore it.
+        linux: LinuxFile = section;
         /// What `clearpipe sweep run` varies; a single run has the file's own values.
         sweep: Sweep = optional("no sweep");
         /// What `clearpipe sweep report` draws.

@@ -25,6 +25,7 @@ mod values;
 pub use attached::{Load, MAX_FILE_BYTES, beside};
 pub use error::{Place, Problem, ScenarioError};
 pub use file::fluid::{Fluid, Sending, VcpForm, XcpForm};
+pub use file::linux::Ip;
 pub use model::era::{Era, Origin, Origins, Setting};
 pub use model::identity::identity;
 pub use model::line::{

@@ -16,6 +16,7 @@ use units::random::Stream;
 use units::{Rate, Span, Time};
 
 use crate::file::fluid::Fluid;
+use crate::file::linux::Ip;
 use crate::model::era::Origins;
 use crate::model::line::Line;
 use crate::model::traffic::{App, Arrivals, Size};
@@ -49,6 +50,8 @@ pub struct Scenario {
     pub probe: Probe,
     /// How the fluid engine solves its equations.
     pub fluid: Fluid,
+    /// The version of IP of the linux engine's flows.
+    pub ip: Ip,
 }
 
 impl Scenario {

@@ -84,6 +84,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         islands,
         probe,
         fluid: file.fluid.value.resolved(),
+        ip: file.linux.value.ip.value,
     })
 }
 

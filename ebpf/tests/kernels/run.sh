@@ -52,10 +52,13 @@ boot() {
         return 1
     }
     for protocol in vcp dpcp mlcp xcp ixcp vcp-decoupled; do
-        grep -aqE "^RESULT $protocol ran ${protocol//-/_}: ([1-9]|0\.[1-9]).* 0 wrong" "$log" || {
-            echo "$name: $protocol failed: $log" >&2
-            return 1
-        }
+        for peer in 10.76.0.2 fd76::2; do
+            ran="^RESULT $protocol ran ${protocol//-/_} to $peer: ([1-9]|0\.[1-9]).* 0 wrong"
+            grep -aqE "$ran" "$log" || {
+                echo "$name: $protocol to $peer failed: $log" >&2
+                return 1
+            }
+        done
     done
 }
 

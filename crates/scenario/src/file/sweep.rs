@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::error::{Fault, Origin};
 use crate::file::fluid::FluidFile;
+use crate::file::linux::LinuxFile;
 use crate::file::{
     Dumbbell, File, FlowFile, IslandFile, LinkFile, MapFile, PacketsFile, ParkingLot, ProbeFile,
     TransportFile,
@@ -345,6 +346,7 @@ fn varying_schema(definitions: &mut Definitions) -> Json {
         ("topology", MapFile::keys(definitions)),
         ("probe", ProbeFile::keys(definitions)),
         ("fluid", FluidFile::keys(definitions)),
+        ("linux", LinuxFile::keys(definitions)),
     ] {
         for key in keys {
             add(&mut fixed, format!("{table}.{}", key.name), &key);

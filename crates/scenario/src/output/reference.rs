@@ -9,6 +9,7 @@ use crate::file::fluid::FluidFile;
 use crate::file::line_keys::{
     EveryLoss, GilbertElliottLoss, JitterFile, ListLoss, RandomLoss, ReorderFile, StepFile,
 };
+use crate::file::linux::LinuxFile;
 use crate::file::{
     Dumbbell, File, FlowFile, IslandFile, LinkFile, MapFile, PacketsFile, ParkingLot, ProbeFile,
     TransportFile,
@@ -157,6 +158,10 @@ const FLUID: &str = "
 [model](../../explanation/fluid.md) and its [numerics](../../explanation/fluid-numerics.md) have pages of their own.
 ";
 
+const LINUX: &str = "
+`[linux]` sets what the packets of the [linux engine](../../howto/linux.md) are; the other engines ignore it.
+";
+
 const PROTOCOLS: &str = "
 `[protocols.NAME]` defines a protocol with parameters of your choice, for any group of flows to use by name. Each
 kind's own page explains its parameters and presets.
@@ -211,7 +216,7 @@ struct Page {
     text: fn(&mut String),
 }
 
-const PAGES: [Page; 10] = [
+const PAGES: [Page; 11] = [
     Page {
         path: "values",
         title: "Values",
@@ -294,6 +299,16 @@ const PAGES: [Page; 10] = [
         text: |out| {
             out.push_str(FLUID);
             table::<FluidFile>(out, "[fluid]");
+        },
+    },
+    Page {
+        path: "linux",
+        title: "The linux engine's settings",
+        covers: "`[linux]`: the version of IP",
+        anchors: &[],
+        text: |out| {
+            out.push_str(LINUX);
+            table::<LinuxFile>(out, "[linux]");
         },
     },
     Page {

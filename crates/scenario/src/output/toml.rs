@@ -7,6 +7,7 @@ use cc::roles::Limit;
 use units::{Rate, Span};
 
 use crate::file::fluid::Fluid;
+use crate::file::linux::Ip;
 use crate::file::sources::{gap_text, size_text};
 use crate::model::era::Origins;
 use crate::model::line::{Capacity, DelayLaw, Line, Loss, LossModel};
@@ -71,6 +72,11 @@ impl Scenario {
             out.key("links", &names(links, &|i| self.links[i].name.clone()));
         }
         write_fluid(&mut out, &self.fluid);
+        // As before there was a choice.
+        if self.ip == Ip::V6 {
+            out.table("linux", None);
+            out.key("ip", "6");
+        }
         out.text
     }
 
