@@ -163,6 +163,7 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
     let context = SenderContext {
         packet_bytes: scenario.packets.data_bytes,
         initial_window: scenario.transport.initial_window,
+        counting: 0,
         stream: Stream::new(0, 0, ""),
         routers: group.path.len() as u32,
         host: &Nobody,

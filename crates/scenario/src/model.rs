@@ -106,6 +106,76 @@ pub struct Transport {
     pub accecn: AccEcn,
     /// With RACK: what tells that a loss was none.
     pub undo: Undo,
+    /// What becomes of a window over an idle time.
+    pub idle_restart: IdleRestart,
+    /// What of a window a loss reduces.
+    pub loss_base: LossBase,
+    /// With RACK: does a window come down by PRR after an echo of congestion, too?
+    pub echo_prr: bool,
+    /// With RACK: which segment's RTT an ACK tells.
+    pub rack_rtt: RackRtt,
+    /// Without SACK: is a duplicate ACK a segment delivered?
+    pub count_dupacks: bool,
+    /// With RACK: do SACKed packets open a window, where packets come late?
+    pub count_sacks: bool,
+    /// L of RFC 3465 [packets]; 0: windows grow by ACKs.
+    pub byte_counting: u32,
+    /// Packets that a pacer lets out together.
+    pub pacing_burst: u32,
+}
+
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+
+            /// The name in scenario files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// What becomes of a window of TCP over an idle time longer than the timeout.
+    pub enum IdleRestart {
+        /// It is kept.
+        Off = "off",
+        /// RFC 5681, section 4.1: it is the first window, if that is less.
+        Rfc5681 = "rfc5681",
+        /// RFC 2861: it loses half for each timeout, and Linux stops at the first window.
+        Rfc2861 = "rfc2861",
+    }
+}
+
+named! {
+    /// What of a window of TCP a loss reduces.
+    pub enum LossBase {
+        /// What was in flight, if that did not fill the window.
+        InUse = "in-use",
+        /// All of it.
+        Window = "window",
+    }
+}
+
+named! {
+    /// Of the segments that an ACK delivers, the one whose RTT RACK takes.
+    pub enum RackRtt {
+        /// That sent last (RFC 8985).
+        Latest = "latest",
+        /// That with the highest number (Linux).
+        Highest = "highest",
+    }
 }
 
 /// What tells a sender that a loss was none, so that it takes its answer back.

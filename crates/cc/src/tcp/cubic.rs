@@ -155,6 +155,11 @@ impl Avoidance for Cubic {
         self.params.beta * w
     }
 
+    /// Time in which nothing was out does not count: a new stage.
+    fn restart(&mut self) {
+        self.epoch = Time::NEVER;
+    }
+
     /// Section 4.9.2: the curve and the estimate go on as if nothing had happened.
     fn undo(&mut self, before: &Cubic) {
         *self = before.clone();

@@ -100,6 +100,15 @@ impl SlowStart {
         }
     }
 
+    /// Does it count an ACK for one packet, however many it acknowledges?
+    pub fn counts_acks(&self, frame: &Frame) -> bool {
+        match self {
+            SlowStart::Standard | SlowStart::Limited(_) | SlowStart::AckTrain(_) => true,
+            SlowStart::Hystart(_) => frame.ssthresh < f64::INFINITY,
+            SlowStart::Linux(_) => false,
+        }
+    }
+
     /// Opens the window for an ACK of new data.
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
