@@ -18,11 +18,11 @@
 //!   with `recovery = "rack"` and `transport.undo`; then also after a timeout, for which the RFC
 //!   has RFC 4015's answer.
 //! - D3: with `update = "linux"` the window follows the function in whole packets, as Linux's
-//!   tcp_cubic.c counts them: an ACK adds the packets that it delivers to a count, a packet more is allowed for each
-//!   `cnt` of them, and `cnt` is worked out anew when the window has changed or after HZ/32. The
-//!   function is that of integers, the Reno-friendly window takes 15/8 of a window's ACKs per
-//!   packet, and before the first loss 20 ACKs are a packet at most. The time is the simulator's
-//!   where Linux has jiffies, and section 4.9.2's undo is as without.
+//!   tcp_cubic.c counts them: an ACK adds the packets that it delivers to a count, a packet more is
+//!   allowed for each `cnt` of them, and `cnt` is worked out anew when the window has changed or
+//!   after HZ/32. The function is that of integers, the Reno-friendly window takes 15/8 of a
+//!   window's ACKs per packet, and before the first loss 20 ACKs are a packet at most. The time is
+//!   the simulator's where Linux has jiffies, and section 4.9.2's undo is as without.
 //!
 //! The form of the 2005 paper is `cubic-2005`.
 

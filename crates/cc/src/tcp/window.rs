@@ -217,8 +217,8 @@ impl<A: Avoidance> Window<A> {
     }
 
     /// RFC 3465: in slow start (section 2.2) up to L packets of an ACK open the window, above
-    /// ssthresh (section 2.1) all. What counts is packets that are news, as in Linux: those of which
-    /// SACK has told before do not count again with the cumulative number.
+    /// ssthresh (section 2.1) all. What counts is packets that are news, as in Linux: those of
+    /// which SACK has told before do not count again with the cumulative number.
     #[cold]
     #[inline(never)]
     fn count_packets(&mut self, ack: Ack<()>) {

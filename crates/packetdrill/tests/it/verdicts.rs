@@ -51,9 +51,9 @@ fn a_first_window_and_slow_start() {
     assert_eq!(connected("", rest), pass(3, 4));
 }
 
-/// Four segments, of which the first is lost. At the third SACK it is sent again; cubic's ssthresh is
-/// 0.7 of the window of ten, as in Linux, and PRR lets out the one retransmission: 4 - 3 - 1 = 0 are in
-/// flight, and one may go out.
+/// Four segments, of which the first is lost. At the third SACK it is sent again; cubic's ssthresh
+/// is 0.7 of the window of ten, as in Linux, and PRR lets out the one retransmission: 4 - 3 - 1 = 0
+/// are in flight, and one may go out.
 #[test]
 fn a_loss_is_found_by_sack() {
     let rest = "+0 write(4, ..., 4000) = 4000\n\
@@ -138,8 +138,8 @@ fn a_window_of_zero_is_probed() {
     assert_eq!(connected("", rest), pass(3, 0));
 }
 
-/// tcp_slow_start_after_idle, a timeout of 300 ms: the window of 20 loses half for each of the three
-/// timeouts in a second without sending, but not below ten.
+/// tcp_slow_start_after_idle, a timeout of 300 ms: the window of 20 loses half for each of the
+/// three timeouts in a second without sending, but not below ten.
 #[test]
 fn a_window_restarts_after_idle() {
     let rest = "+0 write(4, ..., 10000) = 10000\n\

@@ -314,9 +314,9 @@ fn an_echo_is_not_safe() {
 }
 
 /// RTT 10 ms; of 1 to 10, sent at 10 ms, 2, 3 and 9 are SACKed at 20 ms, so that 1 and 4 to 8 are
-/// lost and 1 is sent again. At 32 ms 4 is acknowledged as well as 1: 1 was sent last, 12 ms before,
-/// and 4 is the highest, sent 22 ms before. 4 was late, so the reordering window is 2.5 ms: 10, sent
-/// 22 ms before, is lost by 12 + 2.5 ms and not by 22 + 2.5.
+/// lost and 1 is sent again. At 32 ms 4 is acknowledged as well as 1: 1 was sent last, 12 ms
+/// before, and 4 is the highest, sent 22 ms before. 4 was late, so the reordering window is 2.5 ms:
+/// 10, sent 22 ms before, is lost by 12 + 2.5 ms and not by 22 + 2.5.
 #[test]
 fn the_rtt_is_of_the_latest_or_of_the_highest() {
     for (rack_rtt_of_highest, lost) in [(false, 1), (true, 0)] {
