@@ -124,6 +124,23 @@ pub struct Transport {
     pub pacing_burst: u32,
 }
 
+impl Transport {
+    /// The keys of rules of the packet engine's that no other engine has, where they are not off.
+    pub fn packet_rules(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("idle_restart", self.idle_restart != IdleRestart::Off),
+            ("loss_base", self.loss_base != LossBase::InUse),
+            ("echo_prr", self.echo_prr),
+            ("rack_rtt", self.rack_rtt != RackRtt::Latest),
+            ("count_dupacks", self.count_dupacks),
+            ("count_sacks", self.count_sacks),
+            ("byte_counting", self.byte_counting != 0),
+            ("pacing_burst", self.pacing_burst != 1),
+        ];
+        all.into_iter().filter(|(_, on)| *on).map(|(key, _)| key)
+    }
+}
+
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
