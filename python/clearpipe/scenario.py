@@ -231,7 +231,10 @@ class AimdQueueProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -421,7 +424,10 @@ class BicProtocol(Model):
     """S_max, largest increase per RTT [packets]. 1.0 to 1000000.0."""
     s_min: float | None = None
     """S_min, smallest increase per RTT [packets]. 1e-06 to 1.0."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -454,7 +460,10 @@ class BinomialProtocol(Model):
     ) = None
     rule: Literal["sqrt", "iiad", "own"] | None = None
     """The rule: SQRT, IIAD, or own with k and l (section II)."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -674,7 +683,10 @@ class CompoundProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -783,7 +795,10 @@ class Cubic2005Protocol(Model):
     ) = None
     s_max: float | None = None
     """S_max, largest growth [packets/s] (section 3.1). 0.01 to 1000000000.0."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -819,12 +834,17 @@ class CubicProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
     tcp_friendly: bool | None = None
     """The Reno-friendly region (section 4.3)."""
+    update: Literal["rfc9438", "linux"] | None = None
+    """How the window follows the function: by fractions, or in whole packets as Linux counts."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -834,6 +854,10 @@ class DctcpProtocol(Model):
     kind: Literal["dctcp"] = "dctcp"
     alpha_0: float | None = None
     """alpha at the start (section 3.3: 1). 0.0 to 1.0."""
+    cwr: bool | None = None
+    """Does a mark bring the window down over a round trip, without growth, as Linux and ns-3 do
+    (CWR), and not at once?
+    """
     ect1: bool | None = None
     """Do its packets say that they are L4S's, ECT(1) (RFC 9331 section 4.1), rather than ECT(0)?
     Over an L4S queue between few flows or in a data centre: it has not all that RFC 9331 asks of a
@@ -851,7 +875,10 @@ class DctcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1350,6 +1377,10 @@ class FqCodelQueue(Model):
     """Number of queues, section 5.2.5. 1.0 to 65536.0."""
     interval: Time | None = None
     """INTERVAL of each queue's CoDel, section 5.2.1."""
+    link_bytes: bool | None = None
+    """Does CoDel look at what all queues hold before it drops, and not at its queue alone (RFC
+    8289, section 4.4)? Linux looks at all.
+    """
     quantum: int | None = None
     """Quantum [bytes], section 5.2.4; 0: a full packet. 0.0 to 1000000.0."""
     target: Time | None = None
@@ -1377,7 +1408,10 @@ class GaimdProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1435,7 +1469,10 @@ class HstcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1475,7 +1512,10 @@ class HtcpProtocol(Model):
     ) = None
     rtt_scaling: bool | None = None
     """RTT scaling: alpha times RTT_min/100 ms, a factor between 0.1 and 2."""
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1512,7 +1552,10 @@ class IllinoisProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1739,7 +1782,10 @@ class JerseyProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1861,7 +1907,10 @@ class LtcpProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -1950,7 +1999,10 @@ class MecnProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -2314,7 +2366,10 @@ class NewrenoProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -2889,7 +2944,10 @@ class RenoProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -2957,7 +3015,10 @@ class SackProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -2987,7 +3048,10 @@ class ScalableProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -3161,7 +3225,10 @@ class TahoeProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
@@ -3196,22 +3263,55 @@ class Transport(Model):
     """AccECN (RFC 9768) in place of RFC 3168's echo and of ideal feedback, for all protocols that
     use ECN: "off", "ace" (three bits) or "option" (the bits and the option's byte counts).
     """
+    byte_counting: int | None = None
+    """L of RFC 3465: windows of TCP grow by the packets that an ACK delivers, in slow start by at
+    most so many per ACK. 0: once per ACK. Linux has no limit, which 1000 is. 0 to 1000.
+    """
+    count_dupacks: bool | None = None
+    """Without SACK: a duplicate ACK counts as a segment delivered, which the next cumulative ACK
+    does not count again (Linux).
+    """
+    count_sacks: bool | None = None
+    """For `recovery = "rack"`: where packets have come later than dup_thresh allows, a SACKed
+    packet opens a window of TCP as an acknowledged one does (Linux).
+    """
     delayed_ack: str | None = None
     """How long an ACK may wait for a second packet; "off" acknowledges every packet. Examples:
     "off", "200ms".
     """
     dup_thresh: int | None = None
     """Duplicate ACKs that trigger a fast retransmit. 1 to 1000."""
+    echo_prr: bool | None = None
+    """For `recovery = "rack"`: after an echo of congestion the window comes down over a round trip
+    by PRR, as after a loss (Linux), and does not grow meanwhile.
+    """
+    idle_restart: Literal["off", "rfc5681", "rfc2861"] | None = None
+    """The window of TCP after an idle time longer than the timeout: "off" keeps it, "rfc5681"
+    starts again from the first window, "rfc2861" halves it for each timeout down to that (Linux's
+    tcp_slow_start_after_idle).
+    """
     initial_rto: Time | None = None
     """Retransmission timeout before the first RTT sample."""
     initial_window: str | None = None
     """First window, in packets. Examples: "1pkt", "10pkt"."""
     limited_transmit: bool | None = None
     """RFC 3042: the first two duplicate ACKs let new data out."""
+    loss_base: Literal["in-use", "window"] | None = None
+    """What of a window of TCP a loss, a timeout or an echo reduces: "in-use" what was in flight if
+    that did not fill the window (RFC 9438), "window" all of it (Linux).
+    """
     max_rto: Time | None = None
     """Longest retransmission timeout."""
     min_rto: Time | None = None
     """Shortest retransmission timeout."""
+    pacing_burst: int | None = None
+    """Packets that a pacer lets out together, with twice the gap after two, and so on. From 2 on a
+    sender that is late makes up for as much as half a gap, as Linux does. 1 to 64.
+    """
+    rack_rtt: Literal["latest", "highest"] | None = None
+    """For `recovery = "rack"`: of the segments that an ACK delivers, RACK takes the RTT of that
+    sent "latest" (RFC 8985) or with the "highest" number (Linux).
+    """
     rto_granularity: Time | None = None
     """G of RFC 6298: the timeout exceeds the smoothed RTT by at least this."""
     rttvar: Literal["rtt", "ack"] | None = None
@@ -3552,7 +3652,10 @@ class WestwoodProtocol(Model):
         Literal["tahoe", "reno", "newreno", "sack", "rate-halving", "decoupled", "rack", "dccp", "none"]
         | None
     ) = None
-    slow_start: Literal["standard", "limited", "hystart", "ack-train", "linux"] | None = None
+    slow_start: (
+        Literal["standard", "limited", "hystart", "ack-train", "linux", "ns-3"]
+        | None
+    ) = None
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """

@@ -8,7 +8,7 @@ use core::fmt;
 
 use units::{Rate, Time};
 
-use crate::roles::{Ack, Departing, EcnUse, Loss, Sender, SenderContext, Variable};
+use crate::roles::{Ack, Departing, EcnUse, Idle, Loss, Sender, SenderContext, Variable};
 
 /// A sender on the heap.
 #[derive(Clone, Debug)]
@@ -56,6 +56,9 @@ impl<S: Sender> Sender for Boxed<S> {
     }
     fn on_undo(&mut self, before: &Self) {
         self.0.on_undo(&before.0);
+    }
+    fn on_idle(&mut self, idle: &Idle) {
+        self.0.on_idle(idle);
     }
     #[inline]
     fn next_timer(&self) -> Time {

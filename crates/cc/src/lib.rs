@@ -57,7 +57,8 @@ mod tests {
     /// Packets of 1000 B.
     pub fn sender_context(initial_window: f64) -> SenderContext {
         let stream = Stream::new(1, 0, "test");
-        SenderContext { packet_bytes: 1000, initial_window, routers: 1, stream, host: &Nobody }
+        let (packet_bytes, counting) = (1000, 0);
+        SenderContext { packet_bytes, initial_window, counting, routers: 1, stream, host: &Nobody }
     }
 
     /// An ACK of `acked` packets of a full window, with no RTT.

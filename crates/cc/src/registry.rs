@@ -11,9 +11,9 @@ use crate::classes::{Place, Scheduler, Service};
 use crate::explicit::{experimental, load, neighbours, xcp};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Loss, PacketKind,
-    Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext, TcpFields, Variable,
-    Verdict,
+    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Idle, Loss,
+    PacketKind, Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext,
+    TcpFields, Variable, Verdict,
 };
 use crate::{aqm, foreign, rate, tcp};
 
@@ -447,6 +447,11 @@ macro_rules! protocols {
                     $( (SenderKind::$variant(s), SenderKind::$variant(b)) => s.on_undo(b), )*
                     _ => debug_assert!(false, "a sender stays of its protocol"),
                 }
+                self.answers = self.kind.answers();
+            }
+            /// As [`Sender::on_idle`].
+            pub fn on_idle(&mut self, idle: &Idle) {
+                match &mut self.kind { $( SenderKind::$variant(s) => s.on_idle(idle), )* }
                 self.answers = self.kind.answers();
             }
             /// As [`Sender::next_timer`].

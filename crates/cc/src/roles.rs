@@ -134,6 +134,10 @@ pub struct SenderContext {
     pub packet_bytes: u32,
     /// Window at the start [packets].
     pub initial_window: f64,
+    /// L of appropriate byte counting (RFC 3465): for how many of the packets that an ACK delivers
+    /// a window of TCP grows in slow start, and above ssthresh for all. 0: once per ACK, as its
+    /// protocol has it.
+    pub counting: u32,
     /// Routers with a queue on the way to the receiver, which a packet's TTL tells real hosts.
     pub routers: u32,
     /// The flow's own random stream.
@@ -253,6 +257,16 @@ pub struct Loss {
     pub repeated: bool,
 }
 
+/// A time in which nothing was out, longer than the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Idle {
+    /// RW, the restart window [packets] (RFC 5681, section 4.1).
+    pub window: f64,
+    /// How many timeouts long, if the window loses half for each (RFC 2861); otherwise it is RW at
+    /// once.
+    pub timeouts: Option<u64>,
+}
+
 /// The end host's part; one value per flow.
 pub trait Sender: Sized {
     /// Its parameters.
@@ -310,6 +324,9 @@ pub trait Sender: Sized {
     /// none: packets were late. `before` is its state before that. A sender that keeps a window
     /// goes back to the one it had, if that is the larger; what it has learned since stays.
     fn on_undo(&mut self, _before: &Self) {}
+    /// It is about to send again after an idle time. Asked of it only where that is to make its
+    /// window smaller; a sender that keeps none does nothing.
+    fn on_idle(&mut self, _idle: &Idle) {}
     /// When it wants [`Sender::on_timer`]; read again after every other call.
     fn next_timer(&self) -> Time {
         Time::NEVER

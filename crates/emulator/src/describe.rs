@@ -167,6 +167,7 @@ fn group_of(scenario: &Scenario, group: &Group) -> GroupOf {
     let context = SenderContext {
         packet_bytes: scenario.packets.data_bytes,
         initial_window: scenario.transport.initial_window,
+        counting: 0,
         stream: Stream::new(0, 0, ""),
         routers: group.path.len() as u32,
         host: &Nobody,
@@ -317,6 +318,9 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.transport.undo != Undo::Off {
         no("transport.undo".to_owned(), "a kernel undoes reductions by its own rules");
     }
+    for rule in scenario.transport.packet_rules() {
+        no(format!("transport.{rule}"), "a kernel goes by its own rules");
+    }
     for group in &scenario.groups {
         unsupported_of(scenario, group, &mut no);
     }
@@ -407,6 +411,16 @@ mod tests {
         let about = described("[flows.a]\nprotocol = \"cubic\"\n[transport]\nundo = \"dsack\"\n");
         let told = "a kernel undoes reductions by its own rules";
         assert_eq!(about.unsupported, [("transport.undo".to_owned(), told.to_owned())]);
+    }
+
+    #[test]
+    fn a_kernel_has_rules_of_its_own() {
+        let about = described(
+            "[flows.a]\nprotocol = \"cubic\"\n[transport]\necho_prr = true\nbyte_counting = 2\n",
+        );
+        let told = ["echo_prr", "byte_counting"]
+            .map(|key| (format!("transport.{key}"), "a kernel goes by its own rules".to_owned()));
+        assert_eq!(about.unsupported, told);
     }
 
     #[test]

@@ -318,6 +318,7 @@ fn receiver(protocol: &str) -> AnyReceiver {
     let context = SenderContext {
         packet_bytes: 1000,
         initial_window: 2.0,
+        counting: 0,
         routers: 1,
         stream,
         host: &Nobody,

@@ -251,6 +251,9 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     if scenario.transport.undo != Undo::Off {
         return refuse("transport.undo".into(), "undoing reductions has no fluid form");
     }
+    if let Some(rule) = scenario.transport.packet_rules().next() {
+        return refuse(format!("transport.{rule}"), "it is about packets and has no fluid form");
+    }
     if scenario.probe.every == Every::Change && !scenario.probe.series.is_empty() {
         return refuse("probe.every".into(), "everything changes all the time; give a time");
     }

@@ -15,7 +15,7 @@ pub mod reports;
 use cc::registry::{AnyReceiver, AnySender};
 use cc::roles::{Ecn, EcnUse, Loss};
 use transport::accecn::{self, Told};
-use transport::{AckOutcome, Inbound, LossEvent, Outbound};
+use transport::{AckOutcome, Bursts, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
 
 use crate::flow::events::{Echoed, Heard};
@@ -124,6 +124,8 @@ pub struct Source {
     pub accecn: Option<Box<accecn::Heard>>,
     /// The protocol's state before a loss that may turn out to be none.
     pub before: Option<Box<AnySender>>,
+    /// The pacer's bursts, where it lets packets out together.
+    pub bursts: Option<Box<Bursts>>,
 }
 
 /// The receiving end of a flow.
@@ -235,6 +237,7 @@ impl Source {
     pub fn on_boundary(&mut self, now: Time, next: Time, stop: Time) -> bool {
         self.started = true;
         self.boundary = next.min(stop);
+        self.look_for_idle(now);
         if stop > now {
             return false;
         }
@@ -242,10 +245,36 @@ impl Source {
         self.outbound.stop()
     }
 
+    /// The application, or a proxy, has data again: tells the protocol if that was long in coming.
+    pub fn look_for_idle(&mut self, now: Time) {
+        if let Some(idle) = self.outbound.idle(now, self.up_hop.free()) {
+            self.sender.on_idle(&idle);
+        }
+    }
+
     /// Takes over from the flow that had this slot: its memory, and its pending event.
     pub fn take_over(&mut self, old: Source) {
         self.armed = old.armed;
         self.outbound.take_memory(old.outbound);
+    }
+
+    /// Does the pacer hold the next packet back?
+    #[inline]
+    pub fn is_paced_out(&self, now: Time) -> bool {
+        self.sender.pacing().is_some() && self.pace_free > now && !self.in_burst(now)
+    }
+
+    fn in_burst(&self, now: Time) -> bool {
+        self.bursts.as_ref().is_some_and(|bursts| bursts.goes_on(now))
+    }
+
+    /// A packet leaves that takes so long at the pacing rate.
+    #[inline]
+    pub fn pace(&mut self, now: Time, takes: Span) {
+        self.pace_free = match &mut self.bursts {
+            None => now + takes,
+            Some(bursts) => bursts.on_send(now, self.pace_free, takes),
+        };
     }
 
     /// Handles the timers that are due, the boundary's aside.
@@ -262,7 +291,10 @@ impl Source {
 
     /// Tells the protocol of a loss.
     pub fn report_loss(&mut self, now: Time, event: &LossEvent) {
-        let &LossEvent { kind, in_flight, lost, repeated } = event;
+        let &LossEvent { kind, mut in_flight, lost, repeated } = event;
+        if self.outbound.reduces_window() {
+            in_flight = u32::try_from(self.sender.window()).unwrap_or(u32::MAX);
+        }
         if self.outbound.take_undo_point() {
             self.before = Some(Box::new(self.sender.clone()));
         }
@@ -284,7 +316,7 @@ impl Source {
         let Some(heard) = &mut self.accecn else { return 0 };
         let marks = heard.on_ack(field, seen.delivered);
         if marks > 0 && self.ecn == EcnUse::Classic && seen.loss.is_none() {
-            seen.loss = self.outbound.echo();
+            seen.loss = self.outbound.echo(seen.delivered);
         }
         marks
     }

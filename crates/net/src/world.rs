@@ -464,7 +464,7 @@ impl World {
         let source = &mut self.sources[flow as usize];
         while source.started {
             let window = source.sender.window();
-            if source.sender.pacing().is_some() && source.pace_free > now {
+            if source.is_paced_out(now) {
                 if source.outbound.has_room(window) && source.pace_free < source.pace_armed {
                     source.pace_armed = source.pace_free;
                     set(&mut self.agenda, source.pace_free, (Due::Pace, flow));
@@ -481,7 +481,7 @@ impl World {
                 (self.data_bytes, access.data_time)
             };
             if let Some(rate) = source.sender.pacing() {
-                source.pace_free = now + rate.serialization(size);
+                source.pace(now, rate.serialization(size));
             }
             let due = source.up_hop.cross(now, time, access.source_owd);
             let (id, packet) = self.pool.place(Packet::data(flow, segment.seq, size, now));
@@ -624,6 +624,7 @@ impl World {
     #[cold]
     fn relay(&mut self, now: Time, flow: u32) {
         self.allow(flow);
+        self.sources[flow as usize].look_for_idle(now);
         self.send(now, flow);
         self.look_at_source(now, flow);
     }

@@ -55,6 +55,9 @@ impl Code {
             }
             if value == 0.0 {
                 let claim = before_comma(text.trim_start_matches("assert"));
+                if asked.is_empty() {
+                    asked.push("that it is false".to_owned());
+                }
                 return Err(Broken::False(claim.to_owned(), asked.join(", ")));
             }
             self.held += 1;
@@ -405,6 +408,8 @@ mod tests {
             "tcpi_snd_cwnd is 10, a is 4".to_owned(),
         );
         assert_eq!(code.run(text, &known), Err((1, claim)));
+        let claim = Broken::False("1 == 2".to_owned(), "that it is false".to_owned());
+        assert_eq!(code.run("assert 1 == 2", &known), Err((0, claim)));
     }
 
     #[test]

@@ -10,7 +10,10 @@ use cc::roles::{Ack, Arrived, Departing, Ecn, EcnUse, Feedback, Loss, SenderCont
 use scenario::{Era, Rttvar};
 use transport::accecn::Bytes;
 use transport::accecn::handshake::{self, Mode};
-use transport::{AckIn, AckOutcome, Config, Inbound, LossEvent, Outbound, Range, SackBlocks};
+use transport::{
+    AckIn, AckOutcome, Bursts, Config, Evidence, Inbound, LossEvent, Outbound, Range, Restart,
+    SackBlocks,
+};
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
@@ -166,6 +169,14 @@ pub(crate) struct Connection {
     /// AccECN's counters, if it was agreed.
     pub accurate: Option<Accurate>,
     pace_free: Time,
+    bursts: Bursts,
+    /// Does the device take nothing?
+    pub blocked: bool,
+    /// When the next probe of a window of zero is due, and after how many without an answer.
+    zero_at: Time,
+    zeros: u32,
+    /// The controller before a loss that may turn out to be none.
+    before: Option<Box<AnySender>>,
 }
 
 impl Host {
@@ -270,6 +281,9 @@ impl Host {
         }
         let Some(connection) = &mut self.connection else { return Ok(()) };
         connection.receive(now, packet)?;
+        if packet.ack.is_some() {
+            connection.look_for_idle(now);
+        }
         connection.send(now, &mut self.out)?;
         connection.acknowledge(now, &mut self.out);
         Ok(())
@@ -363,6 +377,7 @@ impl Host {
         };
         connection.prompt = self.prompt;
         connection.written += bytes;
+        connection.look_for_idle(now);
         connection.send(now, &mut self.out)
     }
 
@@ -414,6 +429,9 @@ const FRESH: Bytes = Bytes { eceb: 0, ee0b: 1, ee1b: 1 };
 /// The transport of an era, for a protocol and a recovery.
 fn config(settings: &Settings, era: Era, recovery: Recovery, reduces: bool) -> Config {
     let transport = era.transport();
+    // Scripts are about a kernel, of which the era leaves out what was not modelled when it came.
+    let linux = era == Era::Linux61;
+    let restart = Restart { window: transport.initial_window as f32, decays: true };
     Config {
         recovery,
         reports: false,
@@ -426,7 +444,13 @@ fn config(settings: &Settings, era: Era, recovery: Recovery, reduces: bool) -> C
         delayed_ack: transport.delayed_ack,
         limited_transmit: transport.limited_transmit,
         prr: reduces && recovery == Recovery::Rack,
-        undo: None,
+        undo: linux.then_some(Evidence::Dsack),
+        echo_prr: linux,
+        rack_rtt_of_highest: linux,
+        count_dupacks: linux,
+        count_sacks: linux,
+        reduce_window: linux && reduces,
+        restart: settings.idle_restart.then_some(restart),
     }
 }
 
@@ -443,6 +467,9 @@ fn parameters(settings: &Settings, era: Era, ecn: bool) -> Done<AnySenderParams>
     // Scripts are about a kernel; no era has its slow start.
     if era == Era::Linux61 {
         let _ = params.set("slow_start", Value::Choice("linux"));
+        if name == "cubic" {
+            let _ = params.set("update", Value::Choice("linux"));
+        }
     }
     for (name, on) in [("ecn", ecn), ("paced", settings.paced)] {
         if on && params.get(name) == Some(Value::Flag(false)) {
@@ -465,14 +492,12 @@ impl Connection {
         let context = SenderContext {
             packet_bytes: agreed.mss + HEADERS,
             initial_window: host.era.transport().initial_window,
+            counting: if host.era == Era::Linux61 { u32::MAX } else { 0 },
             routers: 1,
             stream: Stream::new(1, 0, "packetdrill"),
             host: &Nobody,
         };
         let (sender, peer) = params.build(&context);
-        if settings.idle_restart {
-            return beyond("the sysctl tcp_slow_start_after_idle = 1");
-        }
         let config = config(settings, host.era, recovery, info.reduces);
         let mut outbound = Outbound::new(&config, None);
         outbound.offer(0);
@@ -495,6 +520,11 @@ impl Connection {
             pending: false,
             accurate: Accurate::new(&agreed.accurate, agreed.mss),
             pace_free: Time::ZERO,
+            bursts: Bursts::new(settings.burst),
+            blocked: settings.blocked,
+            zero_at: Time::NEVER,
+            zeros: 0,
+            before: None,
         })
     }
 
@@ -524,7 +554,7 @@ impl Connection {
 
     fn deadline(&self) -> Time {
         let paces = self.sender.pacing().is_some();
-        let pace = if paces && self.outbound.has_room(self.sender.window()) {
+        let pace = if paces && !self.blocked && self.outbound.has_room(self.sender.window()) {
             self.pace_free
         } else {
             Time::NEVER
@@ -534,6 +564,7 @@ impl Connection {
             .min(self.sender.next_timer())
             .min(self.inbound.deadline())
             .min(pace)
+            .min(self.zero_at)
     }
 
     fn on_timer(&mut self, now: Time, out: &mut VecDeque<Wire>) -> Done {
@@ -553,11 +584,48 @@ impl Connection {
                 None => {}
             }
         }
+        if self.zero_at <= now {
+            self.probe_zero(now, out);
+        }
         self.send(now, out)
     }
 
+    /// Data waits, nothing is out and the peer's window is zero: a probe of it is due after a
+    /// timeout, and the next after twice as long (RFC 9293, section 3.8.6.1).
+    fn look_at_edge(&mut self, now: Time) {
+        let shut =
+            self.outbound.outstanding() == 0 && self.unsent() > 0 && self.edge <= self.sent_to();
+        if !shut {
+            (self.zero_at, self.zeros) = (Time::NEVER, 0);
+        } else if self.zero_at == Time::NEVER {
+            self.zero_at = now + self.outbound.rto() * (1 << self.zeros.min(16));
+        }
+    }
+
+    /// The probe is the number of a byte that the peer has, without data, as Linux's is.
+    fn probe_zero(&mut self, at: Time, out: &mut VecDeque<Wire>) {
+        (self.zero_at, self.zeros) = (Time::NEVER, self.zeros + 1);
+        let number = self.sent_to() - 1;
+        self.pure(at, number, out);
+    }
+
+    /// Tells the controller if it has been idle for long.
+    fn look_for_idle(&mut self, now: Time) {
+        self.offer();
+        let last = self.segments.last().map_or(Time::ZERO, |segment| segment.sent);
+        if let Some(idle) = self.outbound.idle(now, last) {
+            self.sender.on_idle(&idle);
+        }
+    }
+
     fn report(&mut self, now: Time, event: &LossEvent) {
-        let &LossEvent { kind, in_flight, lost, repeated } = event;
+        let &LossEvent { kind, mut in_flight, lost, repeated } = event;
+        if self.outbound.reduces_window() {
+            in_flight = u32::try_from(self.sender.window()).unwrap_or(u32::MAX);
+        }
+        if self.outbound.take_undo_point() {
+            self.before = Some(Box::new(self.sender.clone()));
+        }
         self.sender.on_loss(&Loss { now, kind, in_flight, lost, repeated });
     }
 
@@ -578,11 +646,10 @@ impl Connection {
     /// Sends what window and pacer allow.
     fn send(&mut self, now: Time, out: &mut VecDeque<Wire>) -> Done {
         self.offer();
-        if self.outbound.outstanding() == 0 && self.unsent() > 0 && self.edge <= self.sent_to() {
-            return beyond("probes of a window of zero");
-        }
+        self.look_at_edge(now);
         loop {
-            if self.sender.pacing().is_some() && self.pace_free > now {
+            let paced_out = self.sender.pacing().is_some() && self.pace_free > now;
+            if self.blocked || paced_out && !self.bursts.goes_on(now) {
                 return Ok(());
             }
             let window = self.sender.window();
@@ -606,7 +673,7 @@ impl Connection {
                 retransmission: segment.retransmission,
             });
             if let Some(rate) = self.sender.pacing() {
-                self.pace_free = now + rate.serialization(size);
+                self.pace_free = self.bursts.on_send(now, self.pace_free, rate.serialization(size));
             }
             let wire = self.wire(now, (segment, place), header);
             (self.segments[place].header, self.segments[place].ecn) = (header, code_of(wire.ecn));
@@ -680,12 +747,15 @@ impl Connection {
 
     /// Sends an ACK, if one is due and no data has taken it along.
     fn acknowledge(&mut self, at: Time, out: &mut VecDeque<Wire>) {
-        if !std::mem::take(&mut self.pending) {
-            return;
+        if std::mem::take(&mut self.pending) && !self.blocked {
+            self.pure(at, self.sent_to(), out);
         }
+    }
+
+    /// Sends a packet without data.
+    fn pure(&mut self, at: Time, number: u32, out: &mut VecDeque<Wire>) {
         let (flags, option) = self.told(at);
         let capable = self.accurate.as_ref().is_some_and(|accurate| accurate.capable);
-        let number = self.sent_to();
         let (ack, header) = (self.expected(), AnyHeader::None);
         out.push_back(Wire {
             at,
@@ -763,7 +833,12 @@ impl Connection {
             && self.sender.ecn() == EcnUse::Classic
             && seen.loss.is_none()
         {
-            seen.loss = self.outbound.echo();
+            seen.loss = self.outbound.echo(seen.delivered);
+        }
+        if self.outbound.take_undone()
+            && let Some(before) = self.before.take()
+        {
+            self.sender.on_undo(&before);
         }
         if let Some(loss) = seen.loss {
             self.report(now, &loss);

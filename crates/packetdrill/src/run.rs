@@ -199,10 +199,14 @@ impl<'s> Runner<'s> {
                 Action::Command(text) => {
                     let mut settings = self.host.settings.clone();
                     settings.follow(text, self.folder, line)?;
-                    let option = settings.ecn_option;
-                    self.host.show_option(option);
-                    let before = Settings { ecn_option: option, ..self.host.settings.clone() };
-                    if settings != before && self.host.connection.is_some() {
+                    let mut own = self.host.settings.clone();
+                    if let Some(connection) = &mut self.host.connection {
+                        own.blocked = settings.blocked;
+                        connection.blocked = settings.blocked;
+                    }
+                    self.host.show_option(settings.ecn_option);
+                    own.ecn_option = settings.ecn_option;
+                    if settings != own && self.host.connection.is_some() {
                         let reason = "settings that change while a connection is there".to_owned();
                         return Err(Verdict::NotApplicable { line, reason });
                     }
@@ -439,6 +443,10 @@ impl<'s> Runner<'s> {
                 self.host.settings.protocol.clone_from(name);
                 Ok(())
             }
+            ("TCP_CONGESTION", Argument::Text(name)) => Err(Verdict::NotApplicable {
+                line,
+                reason: format!("{name} set as the congestion control of a connection"),
+            }),
             _ => {
                 let reason = format!("the socket option {name}");
                 Err(Verdict::NotApplicable { line, reason })
@@ -466,7 +474,7 @@ fn ask(connection: Option<&Connection>, name: &str) -> Result<f64, String> {
     }
     let Some(connection) = connection else { return Err(format!("{name} before a connection")) };
     let Connection { outbound, sender, .. } = connection;
-    let Account { stage, window, sacked, lost, again, reordering } =
+    let Account { stage, window, sacked, lost, again, reordering, late } =
         outbound.account(sender.window());
     let micros = |span: Option<Span>| span.map_or(0.0, |span| (span.0 / 1_000_000) as f64);
     Ok(match name {
@@ -486,6 +494,7 @@ fn ask(connection: Option<&Connection>, name: &str) -> Result<f64, String> {
         "tcpi_lost" => lost as f64,
         "tcpi_retrans" => again as f64,
         "tcpi_reordering" => reordering.max(u64::from(connection.dup_thresh)) as f64,
+        "tcpi_reord_seen" => f64::from(late),
         "tcpi_total_retrans" => outbound.retransmitted() as f64,
         "tcpi_rtt" => micros(outbound.srtt()),
         "tcpi_min_rtt" => micros(outbound.min_rtt()),

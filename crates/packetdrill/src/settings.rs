@@ -30,6 +30,11 @@ pub struct Settings {
     pub idle_restart: bool,
     /// Is the device's queue fq, which makes senders pace?
     pub paced: bool,
+    /// Does the device's queue take no packet (`pfifo limit 0`)? What is not sent then stays to be
+    /// sent; to Linux each attempt fails.
+    pub blocked: bool,
+    /// tcp_min_tso_segs: segments that a sender that paces sends together.
+    pub burst: u32,
 }
 
 impl Default for Settings {
@@ -44,13 +49,15 @@ impl Default for Settings {
             probes: true,
             idle_restart: false,
             paced: false,
+            blocked: false,
+            burst: 2,
         }
     }
 }
 
 /// Sysctls that decide nothing here: buffers, the making of large packets, and what belongs to the
 /// handshake.
-const WITHOUT_MEANING: [&str; 22] = [
+const WITHOUT_MEANING: [&str; 21] = [
     "tcp_rmem",
     "tcp_wmem",
     "tcp_timestamps",
@@ -60,7 +67,6 @@ const WITHOUT_MEANING: [&str; 22] = [
     "tcp_frto",
     "tcp_fack",
     "tcp_tso_win_divisor",
-    "tcp_min_tso_segs",
     "tcp_tso_rtt_log",
     "tcp_notsent_lowat",
     "tcp_fastopen",
@@ -125,9 +131,10 @@ impl Settings {
 
     fn device(&mut self, command: &str, line: u32) -> Result<(), Fault> {
         let words: Vec<&str> = command.split_whitespace().collect();
-        match words.split_last() {
-            Some((&"fq", _)) => self.paced = true,
-            Some((&"pfifo", _)) => self.paced = false,
+        match words.as_slice() {
+            [.., "fq"] => (self.paced, self.blocked) = (true, false),
+            [.., "pfifo"] => (self.paced, self.blocked) = (false, false),
+            [.., "pfifo", "limit", "0"] => (self.paced, self.blocked) = (false, true),
             _ => return Err(beyond(command, line)),
         }
         Ok(())
@@ -144,6 +151,7 @@ impl Settings {
             ("tcp_reordering", Some(thresh @ 1..)) => self.dup_thresh = thresh,
             ("tcp_early_retrans", Some(probes @ (0 | 3 | 4))) => self.probes = probes != 0,
             ("tcp_recovery", Some(1)) => {}
+            ("tcp_min_tso_segs", Some(segments @ 1..=65_535)) => self.burst = segments,
             ("tcp_slow_start_after_idle", Some(on @ 0..=1)) => self.idle_restart = on == 1,
             (name, _) if WITHOUT_MEANING.contains(&name) => {}
             _ => return Err(Fault::beyond(line, format!("the sysctl {name} = {value}"))),
@@ -202,6 +210,7 @@ mod tests {
             idle_restart: true,
             probes: false,
             paced: true,
+            burst: 10,
             ..Settings::default()
         };
         assert_eq!(followed(text), Ok(wanted));
@@ -212,8 +221,8 @@ mod tests {
         for (text, reason) in [
             ("sysctl -q net.ipv4.tcp_recovery=0", "the sysctl tcp_recovery = 0"),
             (
-                "tc qdisc replace dev tun0  root pfifo limit 0",
-                "the command `tc qdisc replace dev tun0 root pfifo limit 0`",
+                "tc qdisc replace dev tun0  root pfifo limit 5",
+                "the command `tc qdisc replace dev tun0 root pfifo limit 5`",
             ),
             ("rm -rf x", "the command `rm -rf x`"),
         ] {

@@ -23,7 +23,7 @@ use crate::file::sources::{ArrivalsForm, SizeForm};
 use crate::file::sweep::{Plot, Sweep};
 use crate::model::era::Era;
 use crate::model::line::DelayLaw;
-use crate::model::{AccEcn, Rttvar, Series, Start, Undo};
+use crate::model::{AccEcn, IdleRestart, LossBase, RackRtt, Rttvar, Series, Start, Undo};
 use crate::syntax::declaration::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Named, Word, table, word_values,
 };
@@ -121,6 +121,31 @@ table! {
         /// late and not lost? "off", "dsack" (DSACK, and F-RTO after a timeout) or "timestamps"
         /// (these and Eifel), as Linux does without and with its timestamps.
         undo: Undo = optional("\"off\"");
+        /// The window of TCP after an idle time longer than the timeout: "off" keeps it, "rfc5681"
+        /// starts again from the first window, "rfc2861" halves it for each timeout down to that
+        /// (Linux's tcp_slow_start_after_idle).
+        idle_restart: IdleRestart = optional("\"off\"");
+        /// What of a window of TCP a loss, a timeout or an echo reduces: "in-use" what was in
+        /// flight if that did not fill the window (RFC 9438), "window" all of it (Linux).
+        loss_base: LossBase = optional("\"in-use\"");
+        /// For `recovery = "rack"`: after an echo of congestion the window comes down over a round
+        /// trip by PRR, as after a loss (Linux), and does not grow meanwhile.
+        echo_prr: bool = optional("false");
+        /// For `recovery = "rack"`: of the segments that an ACK delivers, RACK takes the RTT of
+        /// that sent "latest" (RFC 8985) or with the "highest" number (Linux).
+        rack_rtt: RackRtt = optional("\"latest\"");
+        /// Without SACK: a duplicate ACK counts as a segment delivered, which the next cumulative
+        /// ACK does not count again (Linux).
+        count_dupacks: bool = optional("false");
+        /// For `recovery = "rack"`: where packets have come later than dup_thresh allows, a SACKed
+        /// packet opens a window of TCP as an acknowledged one does (Linux).
+        count_sacks: bool = optional("false");
+        /// L of RFC 3465: windows of TCP grow by the packets that an ACK delivers, in slow start by
+        /// at most so many per ACK. 0: once per ACK. Linux has no limit, which 1000 is.
+        byte_counting: Count<0, 1000> = optional("0");
+        /// Packets that a pacer lets out together, with twice the gap after two, and so on. From 2
+        /// on a sender that is late makes up for as much as half a gap, as Linux does.
+        pacing_burst: Count<1, 64> = optional("1");
     }
 }
 
@@ -139,6 +164,14 @@ impl TransportFile {
             "limited_transmit" => self.limited_transmit.is_some(),
             "accecn" => self.accecn.is_some(),
             "undo" => self.undo.is_some(),
+            "idle_restart" => self.idle_restart.is_some(),
+            "loss_base" => self.loss_base.is_some(),
+            "echo_prr" => self.echo_prr.is_some(),
+            "rack_rtt" => self.rack_rtt.is_some(),
+            "count_dupacks" => self.count_dupacks.is_some(),
+            "count_sacks" => self.count_sacks.is_some(),
+            "byte_counting" => self.byte_counting.is_some(),
+            "pacing_burst" => self.pacing_burst.is_some(),
             _ => false,
         }
     }
@@ -493,6 +526,27 @@ impl Word for Undo {
     }
 }
 
+impl Word for IdleRestart {
+    const WHAT: &'static str = "idle_restart";
+    fn all() -> Vec<(&'static str, IdleRestart)> {
+        IdleRestart::ALL.iter().map(|restart| (restart.name(), *restart)).collect()
+    }
+}
+
+impl Word for LossBase {
+    const WHAT: &'static str = "loss_base";
+    fn all() -> Vec<(&'static str, LossBase)> {
+        LossBase::ALL.iter().map(|base| (base.name(), *base)).collect()
+    }
+}
+
+impl Word for RackRtt {
+    const WHAT: &'static str = "rack_rtt";
+    fn all() -> Vec<(&'static str, RackRtt)> {
+        RackRtt::ALL.iter().map(|rtt| (rtt.name(), *rtt)).collect()
+    }
+}
+
 impl Word for Recovery {
     const WHAT: &'static str = "recovery";
     fn all() -> Vec<(&'static str, Recovery)> {
@@ -500,4 +554,15 @@ impl Word for Recovery {
     }
 }
 
-word_values!(TopologyKind, Direction, Gaps, Rttvar, AccEcn, Undo, Recovery);
+word_values!(
+    TopologyKind,
+    Direction,
+    Gaps,
+    Rttvar,
+    AccEcn,
+    Undo,
+    IdleRestart,
+    LossBase,
+    RackRtt,
+    Recovery
+);

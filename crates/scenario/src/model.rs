@@ -109,6 +109,93 @@ pub struct Transport {
     pub accecn: AccEcn,
     /// With RACK: what tells that a loss was none.
     pub undo: Undo,
+    /// What becomes of a window over an idle time.
+    pub idle_restart: IdleRestart,
+    /// What of a window a loss reduces.
+    pub loss_base: LossBase,
+    /// With RACK: does a window come down by PRR after an echo of congestion, too?
+    pub echo_prr: bool,
+    /// With RACK: which segment's RTT an ACK tells.
+    pub rack_rtt: RackRtt,
+    /// Without SACK: is a duplicate ACK a segment delivered?
+    pub count_dupacks: bool,
+    /// With RACK: do SACKed packets open a window, where packets come late?
+    pub count_sacks: bool,
+    /// L of RFC 3465 [packets]; 0: windows grow by ACKs.
+    pub byte_counting: u32,
+    /// Packets that a pacer lets out together.
+    pub pacing_burst: u32,
+}
+
+impl Transport {
+    /// The keys of rules of the packet engine's that no other engine has, where they are not off.
+    pub fn packet_rules(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("idle_restart", self.idle_restart != IdleRestart::Off),
+            ("loss_base", self.loss_base != LossBase::InUse),
+            ("echo_prr", self.echo_prr),
+            ("rack_rtt", self.rack_rtt != RackRtt::Latest),
+            ("count_dupacks", self.count_dupacks),
+            ("count_sacks", self.count_sacks),
+            ("byte_counting", self.byte_counting != 0),
+            ("pacing_burst", self.pacing_burst != 1),
+        ];
+        all.into_iter().filter(|(_, on)| *on).map(|(key, _)| key)
+    }
+}
+
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+
+            /// The name in scenario files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// What becomes of a window of TCP over an idle time longer than the timeout.
+    pub enum IdleRestart {
+        /// It is kept.
+        Off = "off",
+        /// RFC 5681, section 4.1: it is the first window, if that is less.
+        Rfc5681 = "rfc5681",
+        /// RFC 2861: it loses half for each timeout, and Linux stops at the first window.
+        Rfc2861 = "rfc2861",
+    }
+}
+
+named! {
+    /// What of a window of TCP a loss reduces.
+    pub enum LossBase {
+        /// What was in flight, if that did not fill the window.
+        InUse = "in-use",
+        /// All of it.
+        Window = "window",
+    }
+}
+
+named! {
+    /// Of the segments that an ACK delivers, the one whose RTT RACK takes.
+    pub enum RackRtt {
+        /// That sent last (RFC 8985).
+        Latest = "latest",
+        /// That with the highest number (Linux).
+        Highest = "highest",
+    }
 }
 
 /// What tells a sender that a loss was none, so that it takes its answer back.

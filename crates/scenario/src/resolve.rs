@@ -157,6 +157,7 @@ fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
     let min_rto = within(&file.min_rto, default.min_rto)?;
     let granularity = default.rto_granularity.min(min_rto);
     let window = file.initial_window.as_ref().map(|given| given.value.0);
+    let small = |given: Option<u64>, default| given.map_or(default, |n| n as u32);
     // At most 1000.
     let count = |given: &At<Count<1, 1000>>| u32::try_from(given.value.0).unwrap_or(u32::MAX);
     Ok(Transport {
@@ -174,6 +175,14 @@ fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
             .map_or(default.limited_transmit, |x| x.value),
         accecn: file.accecn.as_ref().map_or(default.accecn, |given| given.value),
         undo: file.undo.as_ref().map_or(default.undo, |given| given.value),
+        idle_restart: file.idle_restart.as_ref().map_or(default.idle_restart, |x| x.value),
+        loss_base: file.loss_base.as_ref().map_or(default.loss_base, |x| x.value),
+        echo_prr: file.echo_prr.as_ref().map_or(default.echo_prr, |x| x.value),
+        rack_rtt: file.rack_rtt.as_ref().map_or(default.rack_rtt, |x| x.value),
+        count_dupacks: file.count_dupacks.as_ref().map_or(default.count_dupacks, |x| x.value),
+        count_sacks: file.count_sacks.as_ref().map_or(default.count_sacks, |x| x.value),
+        byte_counting: small(file.byte_counting.as_ref().map(|x| x.value.0), default.byte_counting),
+        pacing_burst: small(file.pacing_burst.as_ref().map(|x| x.value.0), default.pacing_burst),
     })
 }
 

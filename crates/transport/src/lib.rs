@@ -19,6 +19,7 @@
 //!   the reaction to ECN of RFC 3168 and, if asked for, the limited transmit of RFC 3042.
 //! - [`Inbound`], the receiving half: cumulative and selective acknowledgements, delayed ACKs, and
 //!   RFC 3168's latch of ECE.
+//! - [`Bursts`], how a pacer spaces segments that leave together.
 //! - [`accecn`], the counters of RFC 9768 of both halves.
 //!
 //! Where the RFCs leave a choice:
@@ -49,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accecn;
+mod bursts;
 mod exchange;
 mod inbound;
 mod outbound;
@@ -60,6 +62,7 @@ mod sack;
 mod scoreboard;
 mod undo;
 
+pub use bursts::Bursts;
 pub use exchange::{AckIn, AckOutcome, LossEvent, Segment};
 pub use inbound::{AckOut, DataOutcome, Inbound};
 pub use outbound::account::{Account, Stage};
@@ -81,8 +84,18 @@ pub enum Evidence {
     Timestamps,
 }
 
+/// What the controller's window is to be after an idle time longer than the timeout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Restart {
+    /// RW, the restart window [segments].
+    pub window: f32,
+    /// Does the window only lose half per timeout that has passed (RFC 2861)? Otherwise it is RW at
+    /// once, if that is less (RFC 5681, section 4.1).
+    pub decays: bool,
+}
+
 /// What both halves of a connection agree upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// How losses are found and mended.
     pub recovery: Recovery,
@@ -110,6 +123,26 @@ pub struct Config {
     /// With [`Recovery::Rack`]: what may tell that a loss was none, so that its reduction of the
     /// window is taken back; `None`: it never is.
     pub undo: Option<Evidence>,
+    /// With [`Recovery::Rack`] and `prr`: does the transport come down by it after an echo of
+    /// congestion, too (Linux's CWR)? An ACK that echoes is not safe then, and the controller's
+    /// window does not grow until all that was out at the echo is acknowledged.
+    pub echo_prr: bool,
+    /// With [`Recovery::Rack`]: of the segments that an ACK delivers, is `RACK.rtt` that of the
+    /// highest acknowledged cumulatively, and without one of the highest SACKed, as Linux has it,
+    /// and not that of the one sent last (RFC 8985, section 6.2, step 2)?
+    pub rack_rtt_of_highest: bool,
+    /// Without SACK: is a duplicate ACK news of one delivered segment, which the cumulative ACK
+    /// after it does not count again (RFC 9937 section 6; Linux's `tcp_add_reno_sack`)?
+    pub count_dupacks: bool,
+    /// With [`Recovery::Rack`]: once a segment has come later than `dup_thresh` allows, does SACK
+    /// count as an acknowledgement for the controller's window (Linux's `tcp_may_raise_cwnd`)? The
+    /// cumulative ACK does not count such segments again.
+    pub count_sacks: bool,
+    /// Does a loss reduce the controller's whole window, as in Linux, and not what was in flight?
+    /// For controllers with a window; [`Outbound::reduces_window`] says it.
+    pub reduce_window: bool,
+    /// What the window is after an idle time, if it is not kept.
+    pub restart: Option<Restart>,
     /// Are there no ACKs but reports, which the receiver's protocol sends when it likes? Goes with
     /// [`Recovery::None`]. An ACK is then news of what it reports and no more, no timer runs, the
     /// window counts all that was ever sent, and [`Outbound::ended`] says what is no longer out.
@@ -130,6 +163,12 @@ impl Default for Config {
             limited_transmit: false,
             prr: false,
             undo: None,
+            echo_prr: false,
+            rack_rtt_of_highest: false,
+            count_dupacks: false,
+            count_sacks: false,
+            reduce_window: false,
+            restart: None,
             reports: false,
         }
     }

@@ -6,14 +6,14 @@ mod timed;
 mod undoing;
 
 use cc::registry::Recovery;
-use cc::roles::LossKind;
+use cc::roles::{Idle, LossKind};
 use units::{Span, Time};
 
-use crate::Config;
 use crate::exchange::{AckIn, AckOutcome, LossEvent, Segment};
 use crate::rto::Rto;
 use crate::sack::Range;
 use crate::scoreboard::Scoreboard;
+use crate::{Config, Restart};
 pub use inside::Mending;
 use timed::Timed;
 
@@ -71,6 +71,10 @@ pub struct Outbound {
     /// The timer has run out since `una` moved last.
     backed_off: bool,
     limited_transmit: bool,
+    /// [`Config::count_dupacks`].
+    count_dupacks: bool,
+    /// [`Config::reduce_window`].
+    reduce_window: bool,
     /// NewReno: a partial ACK has come in this recovery.
     partial: bool,
     dup_thresh: u32,
@@ -97,6 +101,7 @@ pub struct Outbound {
     timeouts: u32,
     fast_retransmits: u32,
     retransmitted: u64,
+    restart: Option<Restart>,
 }
 
 impl Outbound {
@@ -120,6 +125,8 @@ impl Outbound {
             cwr: false,
             backed_off: false,
             limited_transmit: config.limited_transmit,
+            count_dupacks: config.count_dupacks && !config.recovery.selective(),
+            reduce_window: config.reduce_window,
             partial: false,
             dup_thresh: config.dup_thresh.max(1),
             dupacks: 0,
@@ -135,7 +142,25 @@ impl Outbound {
             timeouts: 0,
             fast_retransmits: 0,
             retransmitted: 0,
+            restart: config.restart,
         }
+    }
+
+    /// [`Config::reduce_window`].
+    pub fn reduces_window(&self) -> bool {
+        self.reduce_window
+    }
+
+    /// Data is to be sent at `now`, the last segment having left at `last`: has the sender been
+    /// idle for longer than the timeout, so that its window is no longer what the path takes (RFC
+    /// 5681, section 4.1)?
+    pub fn idle(&self, now: Time, last: Time) -> Option<Idle> {
+        let Restart { window, decays } = self.restart?;
+        let rto = self.rto.rto();
+        let timeouts = now.since(last).0.saturating_sub(1) / rto.0.max(1);
+        let idle = self.backlogged() && self.nxt > 0 && self.una == self.nxt && timeouts > 0;
+        let timeouts = if decays { Some(timeouts) } else { None };
+        idle.then_some(Idle { window: f64::from(window), timeouts })
     }
 
     /// The application has offered so many segments since the start, and no more. What it offers
@@ -439,7 +464,7 @@ impl Outbound {
         lost: u32,
         loss: Option<LossEvent>,
     ) -> AckOutcome {
-        let recovering = self.recovering();
+        let recovering = self.recovering() || self.comes_down();
         AckOutcome { delivered, acked, lost, loss, recovering, finished: self.finished() }
     }
 
@@ -471,9 +496,14 @@ impl Outbound {
     }
 
     /// An ACK has told of marks by AccECN ([`crate::accecn`]) rather than ECE: what is to be
-    /// reported to a controller of RFC 3168, unless the same ACK made a loss known.
-    pub fn echo(&mut self) -> Option<LossEvent> {
-        self.on_ece()
+    /// reported to a controller of RFC 3168, unless the same ACK, which has `delivered` so many
+    /// segments, made a loss known.
+    pub fn echo(&mut self, delivered: u32) -> Option<LossEvent> {
+        let echo = self.on_ece();
+        if echo.is_some() && self.phase == Phase::Timed {
+            self.come_down(delivered.into());
+        }
+        echo
     }
 
     /// ECE counts once per window of data, and not for a window reduced for another reason (RFC
@@ -504,6 +534,7 @@ impl Outbound {
         }
         let acked = cumulative.saturating_sub(self.una);
         let duplicate = cumulative == self.una && self.una < self.nxt;
+        let dupacks = self.dupacks;
         let mut delivered = acked;
         if acked > 0 {
             delivered -= self.advance(now, cumulative);
@@ -524,6 +555,12 @@ impl Outbound {
         };
         let loss = if ece && loss.is_none() { self.on_ece() } else { loss };
         self.quiet = self.phase == Phase::Open && self.sacked() == 0;
+        if self.count_dupacks {
+            // The ACK of the hole is news of one segment at least.
+            let more = acked.saturating_sub(dupacks.into()).max(acked.min(1));
+            delivered = more + u64::from(self.dupacks > dupacks);
+            self.quiet &= self.dupacks == 0;
+        }
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
         self.outcome(count(delivered), count(acked), lost, loss)
     }

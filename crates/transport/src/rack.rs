@@ -81,8 +81,8 @@ pub(crate) struct Rack {
     rtt: Span,
     /// RACK.fack.
     fack: u64,
-    /// RACK.reordering_seen.
-    reordering: bool,
+    /// RACK.reordering_seen: how many ACKs brought a segment that came late.
+    late: u32,
     /// [`Rack::extent`].
     extent: u64,
     /// RACK.reo_wnd_mult.
@@ -92,6 +92,8 @@ pub(crate) struct Rack {
     /// RACK.dsack_round.
     round: Option<u64>,
     seen_last: Seen,
+    /// [`crate::Config::rack_rtt_of_highest`].
+    rtt_of_highest: bool,
 }
 
 /// What the last ACK has delivered.
@@ -101,6 +103,8 @@ pub(crate) struct Seen {
     pub original: u64,
     /// Was a segment SACKed?
     pub sacked: bool,
+    /// Had a higher one come before a segment that was sent once only?
+    pub late: bool,
 }
 
 impl Default for Rack {
@@ -117,24 +121,29 @@ impl Default for Rack {
             latest: None,
             rtt: Span::ZERO,
             fack: 0,
-            reordering: false,
+            late: 0,
             extent: 0,
             quarters: 1,
             persist: 0,
             round: None,
-            seen_last: Seen { original: NONE, sacked: false },
+            seen_last: Seen { original: NONE, sacked: false, late: false },
+            rtt_of_highest: false,
         }
     }
 }
 
 impl Rack {
-    /// As new, in the memory it has.
-    pub(crate) fn clear(&mut self) {
-        let mut segments = core::mem::take(&mut self.segments);
-        let mut resend = core::mem::take(&mut self.resend);
+    /// One that knows of nothing.
+    pub(crate) fn new(rtt_of_highest: bool) -> Rack {
+        Rack { rtt_of_highest, ..Rack::default() }
+    }
+
+    /// As new, in the memory that another had.
+    pub(crate) fn in_memory_of(&self, old: Rack) -> Rack {
+        let Rack { mut segments, mut resend, .. } = old;
         segments.clear();
         resend.clear();
-        *self = Rack { segments, resend, ..Rack::default() };
+        Rack { segments, resend, ..Rack::new(self.rtt_of_highest) }
     }
 
     /// Segments SACKed (RACK.segs_sacked).
@@ -151,6 +160,11 @@ impl Rack {
     /// it, both counted; 0 if none came late.
     pub(crate) fn extent(&self) -> u64 {
         self.extent
+    }
+
+    /// How many ACKs brought one that came late.
+    pub(crate) fn late(&self) -> u32 {
+        self.late
     }
 
     /// Segments in the network.
@@ -267,7 +281,7 @@ impl Rack {
     /// had not arrived before.
     pub(crate) fn on_ack(&mut self, to: u64, blocks: &[Range], moment: &Moment) -> u64 {
         let (mut news, mut last) = (0, None);
-        self.seen_last = Seen { original: NONE, sacked: false };
+        self.seen_last = Seen { original: NONE, sacked: false, late: false };
         while self.una < to {
             if self.at(self.una).state == State::Sacked {
                 self.sacked -= 1;
@@ -278,6 +292,7 @@ impl Rack {
             self.segments.pop_front();
             self.una += 1;
         }
+        let kept = (self.rtt_of_highest && last.is_some()).then_some(self.rtt);
         let (una, nxt) = (self.una, self.una + self.segments.len() as u64);
         let mut fresh = [Range::default(); 2 * SackBlocks::MAX];
         let mut seen = SackBlocks::default();
@@ -304,6 +319,8 @@ impl Rack {
                 }
             }
         }
+        self.rtt = kept.unwrap_or(self.rtt);
+        self.late += u32::from(self.seen_last.late);
         news
     }
 
@@ -327,7 +344,7 @@ impl Rack {
     /// RACK.reo_wnd.
     fn reordering_window(&self, moment: &Moment) -> Span {
         let surely = moment.recovering || self.sacked >= moment.dup_thresh;
-        if !self.reordering && surely {
+        if self.late == 0 && surely {
             return Span::ZERO;
         }
         Span((self.quarters * moment.min_rtt.0 / 4).min(moment.srtt.0))
@@ -385,10 +402,14 @@ impl Rack {
         let rtt = moment.now.since(sent.at);
         // The ACK of a retransmission that comes too soon is one of what was sent before.
         let this = Some((sent.at, seq));
-        if !(sent.again && rtt < moment.min_rtt) && this > *last {
-            *last = this;
-            self.rtt = rtt;
-            self.latest = self.latest.max(this);
+        if !(sent.again && rtt < moment.min_rtt) {
+            if this > *last {
+                *last = this;
+                self.rtt = rtt;
+                self.latest = self.latest.max(this);
+            } else if self.rtt_of_highest {
+                self.rtt = rtt;
+            }
         }
         if !sent.again {
             self.seen_last.original = self.seen_last.original.min(seq);
@@ -396,7 +417,7 @@ impl Rack {
         if seq >= self.fack {
             self.fack = seq + 1;
         } else if !sent.again {
-            self.reordering = true;
+            self.seen_last.late = true;
             self.extent = self.extent.max(self.fack - seq);
         }
     }

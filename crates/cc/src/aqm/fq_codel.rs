@@ -35,6 +35,9 @@ params! {
         quantum: u64 = 0 => (0.0, 1e6);
         /// Are capable packets marked instead of dropped? Section 5.2.6.
         ecn: bool = true;
+        /// Does CoDel look at what all queues hold before it drops, and not at its queue alone (RFC
+        /// 8289, section 4.4)? Linux looks at all.
+        link_bytes: bool = false;
     }
 }
 
@@ -46,6 +49,7 @@ const BATCH: u32 = 64;
 pub struct FqCoDel {
     law: Law,
     ecn: bool,
+    link_bytes: bool,
     queues: u64,
     salt: u64,
     sojourn: Span,
@@ -65,6 +69,7 @@ impl Router for FqCoDel {
                 ce_threshold: NEVER,
             },
             ecn: params.ecn,
+            link_bytes: params.link_bytes,
             queues: params.flows,
             salt: context.stream.clone().bits(),
             sojourn: Span::ZERO,
@@ -116,7 +121,8 @@ impl Scheduler for FqCoDel {
         place: &mut Place<'_, Control>,
     ) -> Verdict {
         self.sojourn = packet.queued_for;
-        at_head(place.cell, (&self.law, self.ecn), now, packet, (place.queue.bytes, place.again))
+        let behind = if self.link_bytes { place.backlog.bytes } else { place.queue.bytes };
+        at_head(place.cell, (&self.law, self.ecn), now, packet, (behind, place.again))
     }
 }
 
@@ -153,8 +159,16 @@ mod tests {
     /// Heads of one queue that have waited 20 ms, one each ms, with `behind` bytes left in it and
     /// 50 packets in all queues: when is the first marked, or dropped?
     fn first(control: &mut Control, behind: u64, ecn: Ecn) -> Option<(u64, Verdict)> {
-        let mut fq =
-            FqCoDel::new(&FqCoDelParams::default(), &router_context(Rate(10_000_000), 100));
+        first_with(&FqCoDelParams::default(), control, behind, ecn)
+    }
+
+    fn first_with(
+        params: &FqCoDelParams,
+        control: &mut Control,
+        behind: u64,
+        ecn: Ecn,
+    ) -> Option<(u64, Verdict)> {
+        let mut fq = FqCoDel::new(params, &router_context(Rate(10_000_000), 100));
         (0..1000).find_map(|t| {
             let mut code = ecn;
             let mut label = 0.0;
@@ -184,6 +198,15 @@ mod tests {
         assert_eq!(first(&mut one, 9000, Ecn::NotCapable), Some((100, Verdict::Drop)));
         let mut other = Control::default();
         assert_eq!(first(&mut other, 9000, Ecn::Ect0), Some((100, Verdict::Forward)));
+    }
+
+    /// RFC 8289 section 4.4: with one more packet in the queue but 50 at the link, the first drop
+    /// comes an interval later, as with a long queue.
+    #[test]
+    fn all_queues_of_the_link_can_count() {
+        let params = FqCoDelParams { link_bytes: true, ..FqCoDelParams::default() };
+        let first = first_with(&params, &mut Control::default(), 1000, Ecn::NotCapable);
+        assert_eq!(first, Some((100, Verdict::Drop)));
     }
 
     /// Unlike RFC 8289 section 4.4, which would count all queues of the link: a queue with one more

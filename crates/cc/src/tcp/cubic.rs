@@ -17,14 +17,32 @@
 //! - D2: spurious losses (section 4.9) are undone only where the transport looks for them, which is
 //!   with `recovery = "rack"` and `transport.undo`; then also after a timeout, for which the RFC
 //!   has RFC 4015's answer.
+//! - D3: with `update = "linux"` the window follows the function in whole packets, as Linux's
+//!   tcp_cubic.c counts them: an ACK adds the packets that it delivers to a count, a packet more is
+//!   allowed for each `cnt` of them, and `cnt` is worked out anew when the window has changed or
+//!   after HZ/32. The function is that of integers, the Reno-friendly window takes 15/8 of a
+//!   window's ACKs per packet, and before the first loss 20 ACKs are a packet at most. The time is
+//!   the simulator's where Linux has jiffies, and section 4.9.2's undo is as without.
 //!
 //! The form of the 2005 paper is `cubic-2005`.
+
+use alloc::boxed::Box;
 
 use units::math::cbrt;
 use units::{Span, Time};
 
 use crate::roles::{Ack, Loss, LossKind, SenderContext, Variable};
 use crate::tcp::window::{Avoidance, CWND, Frame, Plain, SSTHRESH, Window, in_use, window_params};
+
+choice! {
+    /// How the window follows the cubic function.
+    pub enum CubicUpdate {
+        /// By a fraction of a packet per ACK (RFC 9438, section 4.2).
+        Rfc9438 = "rfc9438",
+        /// In whole packets, by the counts of Linux's tcp_cubic.c.
+        Linux = "linux",
+    }
+}
 
 window_params! {
     /// The sender's parameters.
@@ -38,6 +56,8 @@ window_params! {
         fast_convergence: bool = true;
         /// The Reno-friendly region (section 4.3).
         tcp_friendly: bool = true;
+        /// How the window follows the function: by fractions, or in whole packets as Linux counts.
+        update: CubicUpdate = CubicUpdate::Rfc9438;
     }
     presets {
         /// Linux 2.6.22's numbers (net/ipv4/tcp_cubic.c, version 2.1): a loss leaves 819/1024.
@@ -66,9 +86,81 @@ pub struct Cubic {
     epoch: Time,
     /// The last ACK in the stage.
     last: Time,
+    /// With `update = "linux"`.
+    counts: Option<Box<Counts>>,
 }
 
+/// Linux's counts, by its names.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    cnt: u32,
+    ack_cnt: u32,
+    tcp_cwnd: u32,
+    last_cwnd: u32,
+    last_time: Time,
+    /// tp->snd_cwnd_cnt.
+    cwnd_cnt: u32,
+    /// There was no loss to return to when the stage began (last_max_cwnd == 0).
+    fresh: bool,
+}
+
+impl Counts {
+    /// tcp_cong_avoid_ai: how many packets more.
+    fn take(&mut self, delivered: u32) -> u32 {
+        let w = self.cnt.max(1);
+        let early = self.cwnd_cnt >= w;
+        let before = if early { 0 } else { self.cwnd_cnt };
+        let counted = before.saturating_add(delivered);
+        self.cwnd_cnt = counted % w;
+        u32::from(early) + counted / w
+    }
+}
+
+/// HZ/32: for so long an unchanged window keeps its count.
+const LINUX_PATIENCE: Span = Span::from_micros(31_250);
+/// cnt at most, before the first loss.
+const LINUX_FRESH: u32 = 20;
+
 impl Cubic {
+    /// bictcp_update and tcp_cong_avoid_ai.
+    #[cold]
+    #[inline(never)]
+    fn count(&mut self, ack: &Ack<()>, cwnd: f64) -> f64 {
+        let Some(mut counts) = self.counts.take() else { return 0.0 };
+        let w = cwnd as u32;
+        counts.ack_cnt = counts.ack_cnt.saturating_add(ack.delivered);
+        if counts.last_cwnd != w || ack.now.since(counts.last_time) > LINUX_PATIENCE {
+            (counts.last_cwnd, counts.last_time) = (w, ack.now);
+            if self.epoch == Time::NEVER {
+                counts.fresh = self.w_max == 0.0;
+                (counts.ack_cnt, counts.tcp_cwnd) = (ack.delivered, w);
+                self.begin(ack.now, f64::from(w));
+            }
+            let t = (ack.now.since(self.epoch) + ack.min_rtt.unwrap_or(Span::ZERO)).as_secs();
+            let delta = units::math::floor((self.w_cubic(t) - self.w_max).abs());
+            let target = if t < self.k { self.w_max - delta } else { self.w_max + delta };
+            let more = (target as u32).saturating_sub(w);
+            counts.cnt = w.checked_div(more).unwrap_or(w.saturating_mul(100));
+            if counts.fresh {
+                counts.cnt = counts.cnt.min(LINUX_FRESH);
+            }
+            if self.params.tcp_friendly {
+                // Linux's scale: 1/alpha_cubic in eighths.
+                let scale = (8.0 / self.alpha) as u32;
+                let delta = (w * scale / 8).max(1);
+                let whole = counts.ack_cnt.saturating_sub(1) / delta;
+                counts.ack_cnt -= whole * delta;
+                counts.tcp_cwnd += whole;
+                let ahead = counts.tcp_cwnd.saturating_sub(w);
+                counts.cnt = counts.cnt.min(w.checked_div(ahead).unwrap_or(u32::MAX));
+            }
+            counts.cnt = counts.cnt.max(2);
+        }
+        let more = counts.take(ack.delivered);
+        self.counts = Some(counts);
+        f64::from(more)
+    }
+
     /// The stage begins with a window of `cwnd`: eq. (2), or K = 0 when there was no loss to return
     /// to (section 4.8).
     fn begin(&mut self, now: Time, cwnd: f64) {
@@ -115,6 +207,7 @@ impl Avoidance for Cubic {
             k: 0.0,
             epoch: Time::NEVER,
             last: Time::ZERO,
+            counts: (params.update == CubicUpdate::Linux).then(Box::default),
         }
     }
 
@@ -127,6 +220,10 @@ impl Avoidance for Cubic {
 
     fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64 {
         let cwnd = frame.cwnd;
+        if self.counts.is_some() {
+            self.last = ack.now;
+            return self.count(ack, cwnd);
+        }
         if self.epoch == Time::NEVER {
             self.begin(ack.now, cwnd);
         }
@@ -152,7 +249,20 @@ impl Avoidance for Cubic {
         }
         self.cwnd_prior = w;
         self.epoch = Time::NEVER;
+        if let Some(counts) = &mut self.counts {
+            if loss.kind == LossKind::Timeout {
+                **counts = Counts::default();
+            }
+            // bictcp_recalc_ssthresh: beta is a number of 1024ths.
+            let beta = units::math::floor(1024.0 * self.params.beta + 0.5) / 1024.0;
+            return units::math::floor(beta * units::math::floor(w));
+        }
         self.params.beta * w
+    }
+
+    /// Time in which nothing was out does not count: a new stage.
+    fn restart(&mut self) {
+        self.epoch = Time::NEVER;
     }
 
     /// Section 4.9.2: the curve and the estimate go on as if nothing had happened.
@@ -359,6 +469,34 @@ mod tests {
             let grown = 720.0 + 254.6758 / 720.0;
             assert!((window.cwnd() - grown).abs() < 1e-6, "{kind:?} {}", window.cwnd());
         }
+    }
+
+    /// Linux's counts before any loss, from a window of 7 on: W_cubic stays at 7, so cnt = 20. The
+    /// window has HZ/32 = 31 ms of patience, so cnt is worked out at 0, 98, 208 and 319 ms only;
+    /// Reno's window needs more than 7*15/8 = 13 ACKs, which the 16th finds, and cnt is 7.
+    #[test]
+    fn linux_counts_whole_packets() {
+        let set = [("update", Value::Choice("linux"))];
+        let mut window = avoiding::<Cubic>(7.0, &set);
+        let times = [0, 98, 100, 102, 104, 106, 108, 110, 208, 211, 213, 215, 217, 219, 221, 319];
+        for (at, count) in times.into_iter().zip(1..) {
+            window.on_ack(&timed(at, 100, 100));
+            assert_eq!(window.cwnd(), if count < 16 { 7.0 } else { 8.0 }, "{at}");
+        }
+    }
+
+    /// Linux: 1000 leaves floor(1000*717/1024) = 700, K = 9.085603 s, and an RTT of 0.1 s later
+    /// 1000 - floor(0.4*8.985603^3 = 290.2) = 710 is the target: a packet for each 700/10 = 70.
+    #[test]
+    fn linux_waits_for_a_count_of_acks() {
+        let set = [("update", Value::Choice("linux")), ("tcp_friendly", Value::Flag(false))];
+        let mut window = avoiding::<Cubic>(1000.0, &set);
+        window.on_loss(&lost(0, 1000));
+        for count in 1..=70 {
+            assert_eq!(window.cwnd(), 700.0, "{count}");
+            window.on_ack(&timed(1000, 100, 100));
+        }
+        assert_eq!(window.cwnd(), 701.0);
     }
 
     /// The same section: a window that is the larger by now stays as it is, curve and ssthresh with

@@ -21,6 +21,9 @@
 //! - D3: marks cut the window once per window of data (section 3.3), an ACK with a mark does not
 //!   open it, the others do.
 //! - D4: a lost packet halves the window as in Reno (section 3.4).
+//! - D5: with `cwr` the window comes down to what a mark leaves of it over the next window of data,
+//!   in proportion to what arrives, and does not grow meanwhile: the state CWR of Linux and ns-3,
+//!   of which the RFC does not speak.
 
 use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderContext, Variable};
 use crate::tcp::window::{Avoidance, CWND, Frame, Round, SSTHRESH, Window, in_use, window_params};
@@ -37,6 +40,9 @@ window_params! {
         /// ECT(0)? Over an L4S queue between few flows or in a data centre: it has not all that
         /// RFC 9331 asks of a sender on the Internet.
         ect1: bool = false;
+        /// Does a mark bring the window down over a round trip, without growth, as Linux and ns-3
+        /// do (CWR), and not at once?
+        cwr: bool = false;
     }
 }
 
@@ -69,6 +75,10 @@ pub struct Dctcp {
     window: Round,
     /// Marks up to here belong to a window that was cut.
     cut: u64,
+    cwr: bool,
+    /// The window that it comes down to, and by how much per packet; 0 when it does not.
+    target: f64,
+    fall: f64,
 }
 
 impl Avoidance for Dctcp {
@@ -86,6 +96,9 @@ impl Avoidance for Dctcp {
             marked: 0.0,
             window: Round::default(),
             cut: 0,
+            cwr: params.cwr,
+            target: 0.0,
+            fall: 0.0,
         }
     }
 
@@ -97,19 +110,30 @@ impl Avoidance for Dctcp {
             self.alpha += self.g * ((self.marked / self.acked).min(1.0) - self.alpha);
             (self.acked, self.marked) = (0.0, 0.0);
         }
+        if self.target > 0.0 {
+            let over = frame.una > self.cut;
+            let down = frame.cwnd - self.fall * f64::from(ack.delivered);
+            frame.cwnd = if over { self.target } else { down.max(self.target) };
+            self.target = if over { 0.0 } else { self.target };
+        }
         if marked && !ack.recovering && frame.una > self.cut {
-            frame.cwnd = (frame.cwnd * (1.0 - self.alpha / 2.0)).max(frame.cwnd.min(2.0));
-            frame.ssthresh = frame.cwnd.max(2.0);
+            let left = (frame.cwnd * (1.0 - self.alpha / 2.0)).max(frame.cwnd.min(2.0));
+            if self.cwr {
+                (self.target, self.fall) = (left, 1.0 - left / frame.cwnd);
+            } else {
+                frame.cwnd = left;
+            }
+            frame.ssthresh = left.max(2.0);
             self.cut = frame.nxt;
         }
     }
 
     fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64 {
-        if ack.code == Ecn::Ce { 0.0 } else { 1.0 / frame.cwnd }
+        if ack.code == Ecn::Ce || self.target > 0.0 { 0.0 } else { 1.0 / frame.cwnd }
     }
 
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
-        self.cut = frame.nxt;
+        (self.cut, self.target) = (frame.nxt, 0.0);
         in_use(frame.cwnd, loss) / 2.0
     }
 
@@ -165,6 +189,28 @@ mod tests {
         window.frame.nxt = 200;
         window.on_ack(&marked());
         assert!((window.cwnd() - 56.25).abs() < 0.02, "{}", window.cwnd());
+    }
+
+    /// CWR: alpha = 0.5 leaves 75 of 100 packets, a quarter less for each of 100 that arrive; it
+    /// neither grows nor is cut again before all of them have.
+    #[test]
+    fn a_cut_comes_down_over_a_window_of_data() {
+        let set = [
+            ("alpha_0", Value::Number(0.5)),
+            ("g", Value::Number(1e-4)),
+            ("cwr", Value::Flag(true)),
+        ];
+        let mut window = avoiding::<Dctcp>(100.0, &set);
+        window.frame.nxt = 100;
+        window.on_ack(&marked());
+        assert!((window.cwnd() - 100.0).abs() < 0.01, "{}", window.cwnd());
+        for i in 1..100 {
+            window.on_ack(&if i < 50 { marked() } else { plain() });
+            let down = 100.0 - 0.25 * f64::from(i);
+            assert!((window.cwnd() - down).abs() < 0.02, "{i}: {}", window.cwnd());
+        }
+        window.on_ack(&plain());
+        assert!((window.cwnd() - (75.0 + 1.0 / 75.0)).abs() < 0.02, "{}", window.cwnd());
     }
 
     #[test]

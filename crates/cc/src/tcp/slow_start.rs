@@ -16,6 +16,9 @@
 //!   F3 of [`crate::tcp::window`] asks for a full one. The smallest RTT is the transport's, the
 //!   time that a burst of the sender's is allowed is always its maximum of 1 ms, and what an ACK
 //!   would open beyond ssthresh is dropped.
+//! - D6: ns-3's is that of 3.37. A train has to be as long as the smallest RTT, and the RTT to grow
+//!   by that, at least 4 ms and at most 1 s; the RTT is the smoothed one. After the first loss it
+//!   only opens the window by the packets delivered.
 
 use units::{Span, Time};
 
@@ -35,6 +38,9 @@ choice! {
         AckTrain = "ack-train",
         /// Linux 6.1 (tcp_cong.c, tcp_cubic.c): one packet per packet delivered, and both tests.
         Linux = "linux",
+        /// ns-3 3.37 (TcpCubic): one packet per packet delivered, and both tests with an RTT in
+        /// the place of its fractions.
+        Ns3 = "ns-3",
     }
 }
 
@@ -75,6 +81,8 @@ pub enum SlowStart {
     AckTrain(AckTrain),
     /// Linux 6.1.
     Linux(Linux),
+    /// ns-3 3.37.
+    Ns3(Ns3),
 }
 
 impl SlowStart {
@@ -86,6 +94,7 @@ impl SlowStart {
             SlowStartKind::Hystart => SlowStart::Hystart(Hystart::new(paced)),
             SlowStartKind::AckTrain => SlowStart::AckTrain(AckTrain::default()),
             SlowStartKind::Linux => SlowStart::Linux(Linux::new(paced)),
+            SlowStartKind::Ns3 => SlowStart::Ns3(Ns3::default()),
         }
     }
 
@@ -97,6 +106,15 @@ impl SlowStart {
         match self {
             SlowStart::Linux(linux) if frame.cwnd < frame.ssthresh => linux.is_used(&ack, frame),
             _ => false,
+        }
+    }
+
+    /// Does it count an ACK for one packet, however many it acknowledges?
+    pub fn counts_acks(&self, frame: &Frame) -> bool {
+        match self {
+            SlowStart::Standard | SlowStart::Limited(_) | SlowStart::AckTrain(_) => true,
+            SlowStart::Hystart(_) => frame.ssthresh < f64::INFINITY,
+            SlowStart::Linux(_) | SlowStart::Ns3(_) => false,
         }
     }
 
@@ -118,6 +136,10 @@ impl SlowStart {
             SlowStart::Linux(linux) => {
                 let ack = *ack;
                 linux.on_ack(&ack, frame);
+            }
+            SlowStart::Ns3(ns3) => {
+                let ack = *ack;
+                ns3.on_ack(&ack, frame);
             }
             SlowStart::Hystart(_) | SlowStart::AckTrain(_) => frame.cwnd += 1.0,
         }
@@ -362,6 +384,64 @@ impl Linux {
     }
 }
 
+/// The least and the most RTT growth that counts (ns-3's HyStartDelayMin, HyStartDelayMax).
+const NS3_DELAY: [Span; 2] = [Span::from_millis(4), Span::from_secs(1)];
+
+/// The state of ns-3's.
+#[derive(Clone, Debug)]
+pub struct Ns3 {
+    /// m_endSeq, m_roundStart and m_lastAck.
+    end: u64,
+    began: Time,
+    last: Time,
+    /// m_delayMin, m_currRtt and m_sampleCnt.
+    least: Span,
+    current: Span,
+    samples: u32,
+}
+
+impl Default for Ns3 {
+    fn default() -> Ns3 {
+        let (began, last) = (Time::ZERO, Time::ZERO);
+        Ns3 { end: 0, began, last, least: INFINITY, current: INFINITY, samples: 0 }
+    }
+}
+
+impl Ns3 {
+    #[inline(never)]
+    fn on_ack(&mut self, ack: &Ack<()>, frame: &mut Frame) {
+        if frame.ssthresh == f64::INFINITY {
+            let delay = ack.srtt.unwrap_or(INFINITY);
+            self.least = self.least.min(delay);
+            if frame.cwnd >= TRAIN_LOW_WINDOW && self.is_over(ack.now, delay) {
+                frame.ssthresh = frame.cwnd;
+                return;
+            }
+            if frame.una > self.end {
+                (self.end, self.began, self.last) = (frame.nxt, ack.now, ack.now);
+                (self.current, self.samples) = (INFINITY, 0);
+            }
+        }
+        frame.cwnd += f64::from(ack.delivered);
+    }
+
+    /// HystartUpdate.
+    fn is_over(&mut self, now: Time, delay: Span) -> bool {
+        let mut over = false;
+        if now.since(self.last) <= TRAIN_GAP {
+            self.last = now;
+            over = now.since(self.began) > self.least;
+        }
+        if self.samples < N_RTT_SAMPLE {
+            self.current = self.current.min(delay);
+            self.samples += 1;
+            return over;
+        }
+        let [low, high] = NS3_DELAY;
+        over || self.current.0 > self.least.0.saturating_add(self.least.clamp(low, high).0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,6 +469,31 @@ mod tests {
                 }
                 assert_eq!(frame.cwnd, window, "{out}");
             }
+        }
+    }
+
+    /// ns-3, RTT 50 ms: the ACK at 1 s begins a round, from 17 packets on. With one per millisecond
+    /// the train is longer than an RTT at 1.051 s, 50 packets later; with one per 3 ms there is
+    /// none, and the ninth sample above twice the RTT ends it, after eight packets more.
+    #[test]
+    fn ns3_has_a_whole_rtt() {
+        for (gap, srtt, ended) in
+            [(1, 50, Some((51, 67.0))), (3, 101, Some((9, 25.0))), (3, 100, None)]
+        {
+            let mut slow_start = SlowStart::new(SlowStartKind::Ns3, 0.0, false);
+            let mut frame = Frame { nxt: 1000, ..frame(16.0) };
+            let mut acked = |i: u64, srtt| {
+                frame.una += 1;
+                let srtt = Some(Span::from_millis(srtt));
+                slow_start.on_ack(&Ack { now: ms(1000 + gap * i), srtt, ..ack(1) }, &mut frame);
+                (frame.ssthresh, frame.cwnd)
+            };
+            assert_eq!(acked(0, 50), (f64::INFINITY, 17.0));
+            let found = (1..60).find_map(|i| {
+                let (ssthresh, cwnd) = acked(i, srtt);
+                (ssthresh < f64::INFINITY).then_some((i, cwnd))
+            });
+            assert_eq!(found, ended, "{gap} {srtt}");
         }
     }
 

@@ -10,16 +10,19 @@
 //!   the application leaves it unused (RFC 7661 section 4 allows growth from half a window on, and
 //!   a sender that paces does so; so does Linux's slow start, [`crate::tcp::slow_start`]); it is
 //!   kept over an idle time (RFC 5681 section 4.1 restarts from the initial window, RFC 7661 lets
-//!   it decay).
+//!   it decay) unless `transport.idle_restart` says otherwise.
 //! - F4: on ECE the same reduction as on duplicate ACKs, not below 2 packets unless the window is;
 //!   a window of one packet does not wait for the timer (RFC 3168 section 6.1.2 would). The
-//!   window falls at once, where Linux takes it down over a round trip (PRR in CWR).
+//!   window falls at once, where Linux takes it down over a round trip (PRR in CWR, here
+//!   `transport.echo_prr`).
 //! - F5: a loss reduces the window that was in use ([`in_use`]): `cwnd` where it was full,
 //!   FlightSize where it was not. RFC 5681 eq. (4) has FlightSize; its reason is a window left
 //!   unused. Reno keeps to the letter, which costs it the fraction of a packet, but for the timer
-//!   ([`half_flight`]).
+//!   ([`half_flight`]). With `transport.loss_base = "window"` all reduce `cwnd`, as Linux does.
 //! - F6: a sender that paces sends at 2 cwnd/srtt while cwnd < ssthresh/2 and at 1.2 cwnd/srtt then
 //!   (Linux's factors); before the first RTT sample it does not pace.
+//! - F7: an ACK opens the window once, however many packets it acknowledges, as RFC 5681 has it;
+//!   with `transport.byte_counting` by those that it delivers (RFC 3465).
 
 use core::fmt;
 
@@ -27,7 +30,7 @@ use units::{Rate, Span};
 
 use crate::params::Params;
 use crate::roles::{
-    Ack, Departing, Echo, EcnUse, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
+    Ack, Departing, Echo, EcnUse, Idle, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
 };
 use crate::tcp::slow_start::{SlowStart, SlowStartKind};
 pub use crate::tcp::window_state::{Frame, Round};
@@ -157,6 +160,8 @@ pub trait Avoidance: Sized {
     /// The new ssthresh [packets]; the caller keeps it at 2 or above. Not asked at a timeout that
     /// backs off (RFC 5681 section 3.1).
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64;
+    /// The window starts again after an idle time ([`Sender::on_idle`]).
+    fn restart(&mut self) {}
     /// As [`Sender::on_undo`], where the window was the larger before.
     fn undo(&mut self, _before: &Self) {}
     /// Its own variables, besides `cwnd` and `ssthresh`.
@@ -175,6 +180,8 @@ pub struct Window<A> {
     slow_start: SlowStart,
     pacer: Option<Pacer>,
     ecn: EcnUse,
+    /// [`SenderContext::counting`].
+    counting: u32,
 }
 
 /// F6's state.
@@ -208,6 +215,29 @@ impl<A: Avoidance> Window<A> {
         }
         flight + 1.0 > self.frame.cwnd
     }
+
+    /// RFC 3465: in slow start (section 2.2) up to L packets of an ACK open the window, above
+    /// ssthresh (section 2.1) all. What counts is packets that are news, as in Linux: those of
+    /// which SACK has told before do not count again with the cumulative number.
+    #[cold]
+    #[inline(never)]
+    fn count_packets(&mut self, ack: Ack<()>) {
+        let Frame { cwnd, ssthresh, .. } = self.frame;
+        if cwnd < ssthresh {
+            let again = self.slow_start.counts_acks(&self.frame);
+            self.slow_start.on_ack(&ack, &mut self.frame);
+            if again {
+                let more = ack.delivered.min(self.counting) - 1;
+                self.frame.cwnd += f64::from(more) * (self.frame.cwnd - cwnd);
+            }
+            return;
+        }
+        let one = Ack { delivered: 1, acked: 1, ..ack };
+        for _ in 0..ack.delivered {
+            let increase = self.avoidance.increase(&one, &self.frame);
+            self.frame.cwnd = (self.frame.cwnd + increase).max(1.0);
+        }
+    }
 }
 
 impl<A: Avoidance> Sender for Window<A> {
@@ -227,6 +257,7 @@ impl<A: Avoidance> Sender for Window<A> {
             slow_start: SlowStart::new(slow_start, max_ssthresh, paced),
             pacer: paced.then_some(Pacer { packet_bits, srtt: Span::ZERO }),
             ecn,
+            counting: context.counting,
         }
     }
 
@@ -259,6 +290,9 @@ impl<A: Avoidance> Sender for Window<A> {
             self.avoidance.unused(ack);
             return;
         }
+        if ack.delivered > 1 && self.counting > 0 {
+            return self.count_packets(*ack);
+        }
         if self.frame.cwnd < self.frame.ssthresh {
             self.slow_start.on_ack(ack, &mut self.frame);
         } else {
@@ -266,6 +300,23 @@ impl<A: Avoidance> Sender for Window<A> {
             debug_assert!(increase.is_finite(), "{increase}");
             self.frame.cwnd = (self.frame.cwnd + increase).max(1.0);
         }
+    }
+
+    /// RFC 5681 section 4.1, or RFC 2861 section 3.1, which keeps three quarters of the window in
+    /// ssthresh; the window that halving ends at is RW, as in Linux.
+    fn on_idle(&mut self, idle: &Idle) {
+        let Frame { cwnd, ssthresh, .. } = &mut self.frame;
+        let least = idle.window.min(*cwnd);
+        let Some(timeouts) = idle.timeouts else {
+            *cwnd = least;
+            return self.avoidance.restart();
+        };
+        *ssthresh = ssthresh.max(0.75 * *cwnd);
+        for _ in 0..timeouts.min(64) {
+            *cwnd /= 2.0;
+        }
+        *cwnd = cwnd.max(least);
+        self.avoidance.restart();
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -353,6 +404,39 @@ mod tests {
             reno.on_ack(&Ack { in_flight, ..ack(1) });
             assert_eq!(reno.cwnd(), cwnd);
         }
+    }
+
+    /// RFC 3465 with L = 2: an ACK of five packets opens a window in slow start by two, and one of
+    /// 10 in congestion avoidance by 1/10 and then, two acknowledged, 1/10.1.
+    #[test]
+    fn packets_are_counted_up_to_l() {
+        let context = SenderContext { counting: 2, ..sender_context(10.0) };
+        let mut reno = Reno::new(&Default::default(), &context);
+        reno.on_ack(&ack(5));
+        assert_eq!(reno.cwnd(), 12.0);
+        (reno.frame.cwnd, reno.frame.ssthresh) = (10.0, 10.0);
+        reno.on_ack(&ack(2));
+        assert!((reno.cwnd() - (10.1 + 1.0 / 10.1)).abs() < 1e-12, "{}", reno.cwnd());
+    }
+
+    /// A window of 36 with a restart window of 10: RFC 5681 goes there at once, RFC 2861 by halves,
+    /// 18 after one timeout and 10 after two, with 27, three quarters, in ssthresh if that is more.
+    #[test]
+    fn an_idle_window_restarts() {
+        for (timeouts, ssthresh, after) in [
+            (None, 20.0, (10.0, 20.0)),
+            (Some(1), 20.0, (18.0, 27.0)),
+            (Some(2), 40.0, (10.0, 40.0)),
+            (Some(u64::MAX), 40.0, (10.0, 40.0)),
+        ] {
+            let mut reno = Reno::new(&Default::default(), &sender_context(36.0));
+            reno.frame.ssthresh = ssthresh;
+            reno.on_idle(&Idle { window: 10.0, timeouts });
+            assert_eq!((reno.cwnd(), reno.frame.ssthresh), after, "{timeouts:?}");
+        }
+        let mut small = Reno::new(&Default::default(), &sender_context(4.0));
+        small.on_idle(&Idle { window: 10.0, timeouts: None });
+        assert_eq!(small.cwnd(), 4.0);
     }
 
     #[test]

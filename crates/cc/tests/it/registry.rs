@@ -314,6 +314,7 @@ fn sender(info: &ProtocolInfo, tuning: Option<&[f64]>, window: f64) -> (AnySende
     let context = SenderContext {
         packet_bytes: 1000,
         initial_window: window,
+        counting: 0,
         routers: 1,
         stream: stream(),
         host: &Toys,
@@ -329,6 +330,7 @@ fn reporter(info: &ProtocolInfo, tuning: Option<&[f64]>) -> Option<AnyReporter> 
     params.reporter(&SenderContext {
         packet_bytes: 1000,
         initial_window: 1.0,
+        counting: 0,
         routers: 1,
         stream: stream(),
         host: &Toys,

@@ -171,6 +171,7 @@ fn what_has_no_fluid_form_is_refused_by_name() {
         ("flows.a.arrivals=poisson(3/s)\nflows.a.size=1MB", "flows.a.arrivals"),
         ("transport.delayed_ack=200ms", "transport.delayed_ack"),
         ("transport.undo=dsack", "transport.undo"),
+        ("transport.byte_counting=2", "transport.byte_counting"),
         ("probe.series=[\"sender\"]", "probe.series"),
         ("flows.a.protocol={kind=\"xcp\", header_cwnd=\"floor\"}", "header_cwnd"),
         ("flows.a.protocol={kind=\"xcp\", rate=5e6}", "rate"),

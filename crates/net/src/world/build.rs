@@ -6,9 +6,12 @@ use cc::roles::{EcnUse, Limit, RouterContext, SenderContext};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
-use scenario::{AccEcn, App, Crossing, Group, Island, RouterPart, Rttvar, Scenario, Undo};
+use scenario::{
+    AccEcn, App, Crossing, Group, IdleRestart, Island, LossBase, RackRtt, RouterPart, Rttvar,
+    Scenario, Transport, Undo,
+};
 use transport::accecn::{Heard, Told};
-use transport::{Config, Evidence, Inbound, Outbound};
+use transport::{Bursts, Config, Evidence, Inbound, Outbound, Restart};
 use units::Time;
 use units::random::Stream;
 
@@ -276,6 +279,8 @@ pub struct Mould {
     params: AnySenderParams,
     packet_bytes: u32,
     initial_window: f64,
+    counting: u32,
+    pacing_burst: u32,
     /// Of its data; it meets so many routers.
     forward: Way,
     /// Of its ACKs.
@@ -315,6 +320,8 @@ impl Mould {
             params: group.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes,
             initial_window: scenario.transport.initial_window,
+            counting: scenario.transport.byte_counting,
+            pacing_burst: scenario.transport.pacing_burst,
             forward: Way::over(&group.path),
             reverse: Way::over(&group.reverse),
             config,
@@ -338,6 +345,8 @@ impl Mould {
             params: island.protocol.params.clone(),
             packet_bytes: scenario.packets.data_bytes + island.outer_bytes,
             initial_window: transport.initial_window,
+            counting: 0,
+            pacing_burst: 1,
             config: Config {
                 recovery: Recovery::None,
                 min_rto: transport.min_rto,
@@ -385,6 +394,7 @@ impl Mould {
         self.params.reporter(&SenderContext {
             packet_bytes,
             initial_window,
+            counting: 0,
             routers: u32::from(self.forward.links),
             stream,
             host: prototypes::host(),
@@ -421,10 +431,11 @@ impl Mould {
     /// Both ends of a flow that is about to start.
     pub fn flow(&self, birth: Birth) -> (Source, Sink, Annals) {
         let Birth { access, start, stop, bytes, stream, row } = birth;
-        let Mould { group, packet_bytes, initial_window, .. } = *self;
+        let Mould { group, packet_bytes, initial_window, counting, .. } = *self;
         let routers = u32::from(self.forward.links);
         let host = prototypes::host();
-        let context = SenderContext { packet_bytes, initial_window, routers, stream, host };
+        let context =
+            SenderContext { packet_bytes, initial_window, counting, routers, stream, host };
         let (sender, receiver) = self.params.build(&context);
         let ecn = sender.ecn();
         let accurate = self.accecn != AccEcn::Off && sender.counts_marks();
@@ -454,6 +465,7 @@ impl Mould {
             sender,
             accecn: accurate.then(|| Box::new(Heard::new(packet_bytes))),
             before: None,
+            bursts: (self.pacing_burst > 1).then(|| Box::new(Bursts::new(self.pacing_burst))),
         };
         let sink = self.sink(access, (ecn, accurate), receiver);
         let annals = Annals {
@@ -508,12 +520,28 @@ fn config(scenario: &Scenario, group: &Group) -> Config {
         delayed_ack: transport.delayed_ack,
         limited_transmit: transport.limited_transmit,
         prr: reduces && group.protocol.recovery == Recovery::Rack,
+        echo_prr: transport.echo_prr,
+        rack_rtt_of_highest: transport.rack_rtt == RackRtt::Highest,
+        count_dupacks: transport.count_dupacks,
+        count_sacks: transport.count_sacks,
+        reduce_window: reduces && transport.loss_base == LossBase::Window,
+        restart: restart(transport),
         undo: match transport.undo {
             Undo::Off => None,
             Undo::Dsack => Some(Evidence::Dsack),
             Undo::Timestamps => Some(Evidence::Timestamps),
         },
     }
+}
+
+/// What windows are after an idle time.
+fn restart(transport: &Transport) -> Option<Restart> {
+    let decays = match transport.idle_restart {
+        IdleRestart::Off => return None,
+        IdleRestart::Rfc5681 => false,
+        IdleRestart::Rfc2861 => true,
+    };
+    Some(Restart { window: transport.initial_window as f32, decays })
 }
 
 /// A transfer in segments.

@@ -8,7 +8,11 @@ use clearpipe_packetdrill::{Verdict, run};
 /// A passive connection with a segment size of 1000 bytes and an RTT of 100 ms, then `rest`; the
 /// first line of `rest` is line 8.
 fn connected(options: &str, rest: &str) -> Verdict {
-    let text = format!(
+    run(&listening(options, rest), Path::new("."))
+}
+
+fn listening(options: &str, rest: &str) -> String {
+    format!(
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
          +0 bind(3, ..., ...) = 0\n\
          +0 listen(3, 1) = 0\n\
@@ -16,8 +20,7 @@ fn connected(options: &str, rest: &str) -> Verdict {
          +0 > S. 0:0(0) ack 1 <...>\n\
          +.1 < . 1:1(0) ack 1 win 65535\n\
          +0 accept(3, ..., ...) = 4\n{rest}"
-    );
-    run(&text, Path::new("."))
+    )
 }
 
 fn pass(packets: usize, assertions: usize) -> Verdict {
@@ -48,9 +51,9 @@ fn a_first_window_and_slow_start() {
     assert_eq!(connected("", rest), pass(3, 4));
 }
 
-/// Four segments, of which the first is lost. At the third SACK it is sent again; cubic's window is
-/// 0.7 of the four that were out, and PRR lets out the one retransmission: 4 - 3 - 1 = 0 are in
-/// flight, and one may go out.
+/// Four segments, of which the first is lost. At the third SACK it is sent again; cubic's ssthresh
+/// is 0.7 of the window of ten, as in Linux, and PRR lets out the one retransmission: 4 - 3 - 1 = 0
+/// are in flight, and one may go out.
 #[test]
 fn a_loss_is_found_by_sack() {
     let rest = "+0 write(4, ..., 4000) = 4000\n\
@@ -63,7 +66,7 @@ fn a_loss_is_found_by_sack() {
                 +0 %{\n\
                 assert tcpi_ca_state == TCP_CA_Recovery\n\
                 assert tcpi_sacked == 3 and tcpi_lost == 1 and tcpi_retrans == 1\n\
-                assert tcpi_snd_ssthresh == 2 and tcpi_snd_cwnd == 1\n}%\n\
+                assert tcpi_snd_ssthresh == 7 and tcpi_snd_cwnd == 1\n}%\n\
                 +.1 < . 1:1(0) ack 4001 win 65535\n\
                 +0 %{ assert tcpi_ca_state == TCP_CA_Open and tcpi_total_retrans == 1 }%";
     assert_eq!(connected(",sackOK", rest), pass(2, 5));
@@ -122,6 +125,47 @@ fn the_peers_window_holds_back() {
     assert_eq!(connected("", rest), pass(2, 0));
 }
 
+/// A window of zero is probed after the timeout, 300 ms, and after twice that (RFC 9293, section
+/// 3.8.6.1), with the number of the last byte that was sent. When it opens the data goes.
+#[test]
+fn a_window_of_zero_is_probed() {
+    let rest = "+0 < . 1:1(0) ack 1 win 0\n\
+                +0 write(4, ..., 1000) = 1000\n\
+                +.3 > . 0:0(0) ack 1\n\
+                +.6 > . 0:0(0) ack 1\n\
+                +.1 < . 1:1(0) ack 1 win 65535\n\
+                +0 > P. 1:1001(1000) ack 1";
+    assert_eq!(connected("", rest), pass(3, 0));
+}
+
+/// tcp_slow_start_after_idle, a timeout of 300 ms: the window of 20 loses half for each of the
+/// three timeouts in a second without sending, but not below ten.
+#[test]
+fn a_window_restarts_after_idle() {
+    let rest = "+0 write(4, ..., 10000) = 10000\n\
+                +0 > P. 1:10001(10000) ack 1\n\
+                +.1 < . 1:1(0) ack 10001 win 65535\n\
+                +0 %{ assert tcpi_snd_cwnd == 20 }%\n\
+                +.9 write(4, ..., 20000) = 20000\n\
+                +0 %{ assert tcpi_snd_cwnd == WINDOW }%";
+    assert_eq!(connected("", &rest.replace("WINDOW", "20")), pass(1, 2));
+    let setup = "`sysctl -q net.ipv4.tcp_slow_start_after_idle=1`\n";
+    let text = format!("{setup}{}", listening("", &rest.replace("WINDOW", "10")));
+    assert_eq!(run(&text, Path::new(".")), pass(1, 2));
+}
+
+/// A device that takes nothing: the retransmission waits for it.
+#[test]
+fn a_blocked_device_sends_nothing() {
+    let rest = "+0 `tc qdisc replace dev tun0 root pfifo limit 0`\n\
+                +0 write(4, ..., 1000) = 1000\n\
+                +.5 %{ assert tcpi_unacked == 0 }%\n\
+                +0 `tc qdisc replace dev tun0 root pfifo`\n\
+                +0 write(4, ..., 1000) = 1000\n\
+                +0 > P. 1:2001(2000) ack 1";
+    assert_eq!(connected("", rest), pass(1, 1));
+}
+
 #[test]
 fn a_difference_says_what_was_expected_and_what_happened() {
     let write = "+0 write(4, ..., 2000) = 2000\n";
@@ -161,9 +205,9 @@ fn what_is_not_modelled_never_passes() {
             "Nagle's algorithm, for a rest while data is out",
         ),
         (
-            "+0 < . 1:1(0) ack 1 win 0\n+0 write(4, ..., 1000) = 1000",
-            9,
-            "probes of a window of zero",
+            "+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, \"reno\", 4) = 0",
+            8,
+            "reno set as the congestion control of a connection",
         ),
         ("+0 > R. 1:1(0) ack 1", 8, "a reset"),
         ("+0 > . 1:1(0) ack 1 win 5", 8, "the window that the host offers"),

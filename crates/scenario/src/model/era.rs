@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use units::Span;
 
 use crate::error::Fault;
-use crate::model::{AccEcn, Rttvar, Transport, Undo};
+use crate::model::{AccEcn, IdleRestart, LossBase, RackRtt, Rttvar, Transport, Undo};
 use crate::output::toml::{parameter, transport_values};
 use crate::syntax::declaration::{Definitions, FileValue, Word, read_word};
 use crate::syntax::document::Node;
@@ -98,6 +98,14 @@ impl Era {
             limited_transmit: true,
             accecn: AccEcn::Off,
             undo: Undo::Off,
+            idle_restart: IdleRestart::Off,
+            loss_base: LossBase::InUse,
+            echo_prr: false,
+            rack_rtt: RackRtt::Latest,
+            count_dupacks: false,
+            count_sacks: false,
+            byte_counting: 0,
+            pacing_burst: 1,
         };
         match self {
             Era::Papers => papers,

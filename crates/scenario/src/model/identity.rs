@@ -8,8 +8,8 @@ use units::Span;
 
 use crate::model::parts::Parts;
 use crate::model::{
-    AccEcn, Access, Crossing, Group, Island, Link, Probe, Protocol, RouterPart, Scenario, Start,
-    Undo,
+    AccEcn, Access, Crossing, Group, IdleRestart, Island, Link, LossBase, Probe, Protocol, RackRtt,
+    RouterPart, Scenario, Start, Undo,
 };
 
 /// The blake3 hash, in hexadecimal digits, of the scenario in integer units, the versions of the
@@ -55,6 +55,30 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     }
     if transport.undo != Undo::Off {
         text.line("undo", &[&transport.undo.name()]);
+    }
+    if transport.idle_restart != IdleRestart::Off {
+        text.line("idle_restart", &[&transport.idle_restart.name()]);
+    }
+    if transport.loss_base != LossBase::InUse {
+        text.line("loss_base", &[&transport.loss_base.name()]);
+    }
+    if transport.rack_rtt != RackRtt::Latest {
+        text.line("rack_rtt", &[&transport.rack_rtt.name()]);
+    }
+    for (name, on) in [
+        ("echo_prr", transport.echo_prr),
+        ("count_dupacks", transport.count_dupacks),
+        ("count_sacks", transport.count_sacks),
+    ] {
+        if on {
+            text.line(name, &[]);
+        }
+    }
+    if transport.byte_counting != 0 {
+        text.line("byte_counting", &[&transport.byte_counting]);
+    }
+    if transport.pacing_burst != 1 {
+        text.line("pacing_burst", &[&transport.pacing_burst]);
     }
     for link in &scenario.links {
         link_lines(text, link);
@@ -126,12 +150,15 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 /// Parameters that came after runs had been named, each by the protocol or queue that it is of,
 /// with the default that does what those runs did. Where it has that it is not written, so that
 /// their names stand. A parameter of that name elsewhere may have been there from the start.
-const LATER: [(&str, &str, Value); 7] = [
+const LATER: [(&str, &str, Value); 10] = [
     ("abc", "mu_window", Value::Span(Span::from_millis(100))),
     ("bbr3", "ect1", Value::Flag(false)),
     ("codel", "ce_threshold", Value::Span(Span::ZERO)),
     ("copa", "velocity", Value::Choice("paper")),
+    ("cubic", "update", Value::Choice("rfc9438")),
+    ("dctcp", "cwr", Value::Flag(false)),
     ("dctcp", "ect1", Value::Flag(false)),
+    ("fq-codel", "link_bytes", Value::Flag(false)),
     ("hstcp", "table", Value::Flag(false)),
     ("rcp", "least_rate", Value::Number(0.0)),
 ];

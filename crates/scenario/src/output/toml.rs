@@ -161,7 +161,7 @@ fn transport(out: &mut Out, transport: &Transport, origins: &Origins) {
 }
 
 /// The transport's keys with their values as they stand in a file.
-pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 11] {
+pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 19] {
     [
         ("min_rto", span(transport.min_rto)),
         ("max_rto", span(transport.max_rto)),
@@ -174,6 +174,14 @@ pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String)
         ("limited_transmit", transport.limited_transmit.to_string()),
         ("accecn", quoted(transport.accecn.name())),
         ("undo", quoted(transport.undo.name())),
+        ("idle_restart", quoted(transport.idle_restart.name())),
+        ("loss_base", quoted(transport.loss_base.name())),
+        ("echo_prr", transport.echo_prr.to_string()),
+        ("rack_rtt", quoted(transport.rack_rtt.name())),
+        ("count_dupacks", transport.count_dupacks.to_string()),
+        ("count_sacks", transport.count_sacks.to_string()),
+        ("byte_counting", transport.byte_counting.to_string()),
+        ("pacing_burst", transport.pacing_burst.to_string()),
     ]
 }
 

@@ -8,7 +8,7 @@ use units::Span;
 use crate::file::sources::{mean_gap_s, mean_size};
 use crate::file::{File, Topology};
 use crate::model::line::{Capacity, LossModel};
-use crate::model::{Group, Link, Of, Scenario, Undo};
+use crate::model::{Group, Link, Of, RackRtt, Scenario, Undo};
 use crate::syntax::document::Node;
 use crate::values::distributions::percent;
 use crate::values::quantity::{RATE, TIME};
@@ -67,8 +67,16 @@ pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<War
         messages.extend(missing_router(scenario, (&key, island.protocol.kind), &island.links));
     }
     let by_rack = scenario.groups.iter().any(|group| group.protocol.recovery == Recovery::Rack);
-    if scenario.transport.undo != Undo::Off && !by_rack {
-        messages.push("transport.undo: no flow's recovery is \"rack\"".to_owned());
+    let transport = &scenario.transport;
+    for (key, on) in [
+        ("undo", transport.undo != Undo::Off),
+        ("echo_prr", transport.echo_prr),
+        ("count_sacks", transport.count_sacks),
+        ("rack_rtt", transport.rack_rtt != RackRtt::Latest),
+    ] {
+        if on && !by_rack {
+            messages.push(format!("transport.{key}: no flow's recovery is \"rack\""));
+        }
     }
     for (key, chosen, of) in [
         ("flows", scenario.probe.groups.is_some(), Of::Flow),

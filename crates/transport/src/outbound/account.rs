@@ -36,6 +36,8 @@ pub struct Account {
     /// With RACK: how many segments it is at most from one that came late, and was sent once, to
     /// the highest that had come before it, both counted; 0 if none came late, or without RACK.
     pub reordering: u64,
+    /// With RACK: ACKs that brought one that came late.
+    pub late: u32,
 }
 
 impl Outbound {
@@ -51,7 +53,8 @@ impl Outbound {
         let timed = self.timed.as_ref();
         let window = timed.and_then(|timed| timed.allowed(window)).unwrap_or(window);
         let reordering = timed.map_or(0, |timed| timed.rack.extent());
-        Account { stage: self.stage(sacked), window, sacked, lost, again, reordering }
+        let late = timed.map_or(0, |timed| timed.rack.late());
+        Account { stage: self.stage(sacked), window, sacked, lost, again, reordering, late }
     }
 
     fn stage(&self, sacked: u64) -> Stage {

@@ -41,6 +41,12 @@ pub(super) struct Timed {
     /// For controllers that leave it to the transport to come down to a new window.
     pub(super) spread: bool,
     pub(super) prr: Option<Prr>,
+    /// [`Config::echo_prr`].
+    echo_prr: bool,
+    /// [`Config::count_sacks`].
+    count_sacks: bool,
+    /// Segments that counted as acknowledged when they were SACKed, and are not yet.
+    early: u64,
     probe: Option<Probe>,
     /// A probe is to go out, whatever the window.
     probing: bool,
@@ -60,9 +66,12 @@ pub(super) struct Timed {
 impl Timed {
     pub(super) fn new(config: &Config) -> Timed {
         Timed {
-            rack: Rack::default(),
+            rack: Rack::new(config.rack_rtt_of_highest),
             spread: config.prr,
             prr: None,
+            echo_prr: config.prr && config.echo_prr,
+            count_sacks: config.count_sacks,
+            early: 0,
             probe: None,
             probing: false,
             sampled: false,
@@ -77,8 +86,7 @@ impl Timed {
 
     /// Takes over what an earlier transfer's has allocated.
     pub(super) fn take_memory(&mut self, old: Timed) {
-        self.rack = old.rack;
-        self.rack.clear();
+        self.rack = self.rack.in_memory_of(old.rack);
     }
 
     /// Is this segment the probe that is on its way? Probes are sent while nothing is SACKed, so
@@ -107,6 +115,24 @@ impl Timed {
 }
 
 impl Outbound {
+    /// Does it come down to the controller's window by proportional rate reduction?
+    pub(super) fn comes_down(&self) -> bool {
+        self.timed.as_ref().is_some_and(|timed| timed.prr.is_some())
+    }
+
+    /// The same begins at an echo of congestion, by an ACK that delivers something.
+    pub(super) fn come_down(&mut self, delivered: u64) {
+        // RFC 9937's RecoverFS.
+        let start = self.outstanding() - self.timed_sacked() + delivered;
+        if let Some(timed) = &mut self.timed
+            && timed.echo_prr
+        {
+            let mut prr = Prr::new(start);
+            prr.on_ack(delivered, false, timed.rack.pipe());
+            timed.prr = Some(prr);
+        }
+    }
+
     /// Is there a segment that may go out?
     pub(super) fn timed_room(&self, window: u64) -> bool {
         self.timed_choice(window).is_some()
@@ -260,19 +286,37 @@ impl Outbound {
             && let Some(prr) = &mut timed.prr
             && delivered > 0
         {
-            prr.on_ack(delivered, acked > 0 && self.untold == known, timed.rack.pipe());
+            let echoes = ack.ece && self.phase == Phase::Timed;
+            let safe = acked > 0 && self.untold == known && !echoes;
+            prr.on_ack(delivered, safe, timed.rack.pipe());
         }
         if ack.ece {
             self.forget_undo(); // a mark tells of congestion, whatever became of the segment
         }
         let loss = loss.or(repaired.then(|| self.repaired_loss()));
-        let loss = if ack.ece && loss.is_none() { self.on_ece() } else { loss };
+        let loss = if ack.ece && loss.is_none() { self.echo(count(delivered)) } else { loss };
         if acked > 0 || self.timed_sacked() > 0 {
             self.schedule_probe(now);
         }
         self.set_timed_deadline();
         let lost = if delivered > 0 { core::mem::take(&mut self.untold) } else { 0 };
+        let acked = self.counted(acked, delivered);
         self.outcome(count(delivered), count(acked), lost, loss)
+    }
+
+    /// How many segments count as acknowledged by an ACK ([`Config::count_sacks`]).
+    fn counted(&mut self, acked: u64, delivered: u64) -> u64 {
+        let (open, dup_thresh) = (self.phase == Phase::Timed, u64::from(self.dup_thresh));
+        let Some(timed) = self.timed.as_mut().filter(|timed| timed.count_sacks) else {
+            return acked;
+        };
+        if acked == 0 && open && timed.rack.extent() > dup_thresh {
+            timed.early += delivered;
+            return delivered;
+        }
+        let again = timed.early.min(acked);
+        timed.early -= again;
+        acked - again
     }
 
     fn timed_sacked(&self) -> u64 {
@@ -287,8 +331,9 @@ impl Outbound {
         if over {
             self.phase = Phase::Timed;
         }
+        let landed = over || self.phase == Phase::Timed && self.una >= self.reduced;
         let Some(timed) = &mut self.timed else { return 0 };
-        if over {
+        if landed {
             timed.prr = None;
         }
         if dsack {

@@ -293,3 +293,79 @@ fn prr_lets_out_every_second_segment() {
     assert_eq!(sent, [1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
     assert_eq!(tcp.in_flight(), 10);
 }
+
+/// Linux's CWR: ten are out when an ACK echoes congestion, and the controller's window falls to 7.
+/// RecoverFS is 10; ceil(0.7 k) may be sent after k are delivered, so of four ACKs the fourth lets
+/// out none. The window does not grow until 11 is acknowledged, which was next at the echo.
+#[test]
+fn an_echo_comes_down_by_prr() {
+    let config = Config { recovery: Recovery::Rack, prr: true, ..Config::default() };
+    for (echo_prr, allowed) in [(true, [1, 1, 1, 0]), (false, [0, 0, 0, 1])] {
+        let mut tcp = Outbound::new(&Config { echo_prr, ..config }, None);
+        assert_eq!(send(&mut tcp, at(0), 1), [0]);
+        ack(&mut tcp, at(100), 1, &[], Some(100));
+        assert_eq!(send(&mut tcp, at(100), 10).len(), 10);
+        for (cumulative, allowed) in (2..).zip(allowed) {
+            let ece = cumulative == 2;
+            let told = AckIn { cumulative, sack: &[], rtt: None, ece };
+            let outcome = tcp.on_ack(at(200), &told);
+            assert_eq!(outcome.loss.map(|loss| loss.kind), ece.then_some(LossKind::EcnEcho));
+            assert_eq!(outcome.recovering, echo_prr, "{cumulative}");
+            assert_eq!(send(&mut tcp, at(200), 7).len(), allowed, "{cumulative}");
+        }
+        assert_eq!(ack(&mut tcp, at(200), 10, &[], None).recovering, echo_prr);
+        assert!(!ack(&mut tcp, at(200), 11, &[], None).recovering);
+    }
+}
+
+/// An echo below the window, as in Linux: three in flight and a window of 7 let out one for one; an
+/// ACK that echoes is not safe.
+#[test]
+fn an_echo_is_not_safe() {
+    let mut tcp = Outbound::new(
+        &Config { recovery: Recovery::Rack, prr: true, echo_prr: true, ..Config::default() },
+        None,
+    );
+    tcp.offer(4);
+    assert_eq!(send(&mut tcp, at(0), 10).len(), 4);
+    tcp.on_ack(at(100), &AckIn { cumulative: 1, sack: &[], rtt: None, ece: true });
+    assert_eq!(tcp.account(7).window, 4);
+}
+
+/// RTT 10 ms; of 1 to 10, sent at 10 ms, 2, 3 and 9 are SACKed at 20 ms, so that 1 and 4 to 8 are
+/// lost and 1 is sent again. At 32 ms 4 is acknowledged as well as 1: 1 was sent last, 12 ms
+/// before, and 4 is the highest, sent 22 ms before. 4 was late, so the reordering window is 2.5 ms:
+/// 10, sent 22 ms before, is lost by 12 + 2.5 ms and not by 22 + 2.5.
+#[test]
+fn the_rtt_is_of_the_latest_or_of_the_highest() {
+    for (rack_rtt_of_highest, lost) in [(false, 1), (true, 0)] {
+        let config = Config { recovery: Recovery::Rack, rack_rtt_of_highest, ..Config::default() };
+        let mut tcp = Outbound::new(&config, None);
+        assert_eq!(send(&mut tcp, at(0), 1), [0]);
+        ack(&mut tcp, at(10), 1, &[], Some(10));
+        assert_eq!(send(&mut tcp, at(10), 10).len(), 10);
+        assert_eq!(ack(&mut tcp, at(20), 1, &[(2, 4), (9, 10)], None).lost, 6);
+        assert_eq!(send(&mut tcp, at(20), 1), [1]);
+        assert_eq!(ack(&mut tcp, at(32), 5, &[(9, 10)], None).lost, lost);
+    }
+}
+
+/// 10 is SACKed, then 4, then all of 1 to 10 are acknowledged. With 4 seven come late, more than
+/// three, and it counts at once; of the rest nine are left, of which eight are news.
+#[test]
+fn sacks_count_where_packets_come_late() {
+    for (count_sacks, counted) in [(false, [0, 0, 10]), (true, [0, 1, 9])] {
+        let config = Config { recovery: Recovery::Rack, count_sacks, ..Config::default() };
+        let mut tcp = Outbound::new(&config, None);
+        assert_eq!(send(&mut tcp, at(0), 1), [0]);
+        ack(&mut tcp, at(100), 1, &[], Some(100));
+        assert_eq!(send(&mut tcp, at(100), 10).len(), 10);
+        let acks = [(1, &[(10, 11)][..], 1), (1, &[(4, 5), (10, 11)][..], 1), (11, &[][..], 8)];
+        for ((cumulative, blocks, delivered), counted) in acks.into_iter().zip(counted) {
+            let outcome = ack(&mut tcp, at(200), cumulative, blocks, None);
+            assert_eq!((outcome.delivered, outcome.acked), (delivered, counted), "{cumulative}");
+        }
+        let account = tcp.account(10);
+        assert_eq!((account.reordering, account.late), (10, 2));
+    }
+}

@@ -618,3 +618,51 @@ fn four_billion_segments_are_none_too_many() {
     let whole = ack(&mut tcp, LIMIT + 8);
     assert_eq!((whole.acked, whole.recovering, tcp.retransmitted()), (10, false, 2));
 }
+
+/// Linux without SACK: a duplicate ACK is a segment delivered, which the ACK of the hole does not
+/// count again; that of the hole itself is one at least. In NewReno's recovery a partial ACK takes
+/// as much off as it acknowledges, less the hole.
+#[test]
+fn duplicate_acks_are_segments_delivered() {
+    let config = Config { recovery: Recovery::NewReno, count_dupacks: true, ..Config::default() };
+    let mut tcp = Outbound::new(&config, None);
+    assert_eq!(send(&mut tcp, at(0.0), 10).len(), 10);
+    for (cumulative, delivered, acked) in [
+        (0, 1, 0),
+        (0, 1, 0),
+        (2, 1, 2),
+        (4, 2, 2),
+        (4, 1, 0),
+        (5, 1, 1),
+        // Three duplicates and a recovery up to 10; a partial ACK of three, and one of the rest.
+        (5, 1, 0),
+        (5, 1, 0),
+        (5, 1, 0),
+        (8, 1, 3),
+        (10, 1, 2),
+    ] {
+        let outcome = ack(&mut tcp, cumulative);
+        assert_eq!((outcome.delivered, outcome.acked), (delivered, acked), "{cumulative}");
+    }
+}
+
+/// A timeout of 1 s: nothing was sent for more than that, and something is to be. RFC 2861 counts
+/// the timeouts that have passed.
+#[test]
+fn an_idle_time_is_longer_than_the_timeout() {
+    for (decays, counts) in [(false, [None, None]), (true, [Some(1), Some(2)])] {
+        let restart = Some(clearpipe_transport::Restart { window: 10.0, decays });
+        let mut tcp = Outbound::new(&Config { restart, ..Config::default() }, None);
+        assert_eq!(tcp.idle(at(9.0), at(0.0)), None);
+        assert_eq!(send(&mut tcp, at(0.0), 1), [0]);
+        assert_eq!(tcp.idle(at(9.0), at(0.0)), None);
+        ack(&mut tcp, 1);
+        assert_eq!(tcp.idle(at(1.0), at(0.0)), None);
+        for (now, timeouts) in [1.5, 2.5].into_iter().zip(counts) {
+            let idle = cc::roles::Idle { window: 10.0, timeouts };
+            assert_eq!(tcp.idle(at(now), at(0.0)), Some(idle));
+        }
+        tcp.offer(1);
+        assert_eq!(tcp.idle(at(9.0), at(0.0)), None);
+    }
+}

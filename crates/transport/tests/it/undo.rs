@@ -259,7 +259,7 @@ fn what_a_mark_confirms_stays() {
     };
     assert_eq!(marked(false, |_| ()), 1);
     assert_eq!(marked(true, |_| ()), 0);
-    assert_eq!(marked(false, |tcp| assert_eq!(tcp.echo(), None)), 0);
+    assert_eq!(marked(false, |tcp| assert_eq!(tcp.echo(1), None)), 0);
     assert_eq!(marked(false, Outbound::on_marks), 0);
 }
 
