@@ -21,11 +21,12 @@ from typing import Any
 
 from clearpipe import api
 from clearpipe import until as stopping
+from clearpipe.api import MAX_REPS
 from clearpipe.errors import ConfigError
 from clearpipe.sweep import metrics
 from clearpipe.units import PARSED, tell
 from clearpipe.units import split as split_quantity
-from clearpipe.until import MAX_REPS, Until
+from clearpipe.until import Until
 
 Value = bool | int | float | str | list[Any] | dict[str, Any]
 
