@@ -278,8 +278,12 @@ impl Rack {
             self.segments.pop_front();
             self.una += 1;
         }
+        if blocks.is_empty() {
+            return news;
+        }
         let (una, nxt) = (self.una, self.una + self.segments.len() as u64);
         let mut fresh = [Range::default(); 2 * SackBlocks::MAX];
+        let fresh = &mut fresh[..2 * blocks.len().min(SackBlocks::MAX)];
         let mut seen = SackBlocks::default();
         for (pair, block) in fresh.chunks_exact_mut(2).zip(blocks) {
             let block = Range { start: block.start.max(una + 1), end: block.end.min(nxt) };
@@ -293,7 +297,7 @@ impl Rack {
             self.seen = seen;
         }
         fresh.sort_unstable_by_key(|part| part.start);
-        for part in fresh {
+        for &mut part in fresh {
             for seq in part.start.max(una)..part.end {
                 if self.at(seq).state != State::Sacked {
                     self.deliver(seq, moment, &mut last);
