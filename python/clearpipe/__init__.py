@@ -30,7 +30,6 @@ from clearpipe.api import (
     version,
     versions,
 )
-from clearpipe.branching import branch
 from clearpipe.errors import (
     ClearpipeError,
     ConfigError,
@@ -38,19 +37,32 @@ from clearpipe.errors import (
     ToleranceError,
     UnsupportedError,
 )
-from clearpipe.prototype import Router, Sender
-from clearpipe.replications import Replications
 from clearpipe.result import GroupSummary, LinkSummary, Meta, Result, Spread, Summary
 from clearpipe.table import Table
 
 if TYPE_CHECKING:
+    from clearpipe.branching import branch
+    from clearpipe.prototype import Router, Sender
+    from clearpipe.replications import Replications
     from clearpipe.scenario import *  # noqa: F403 - whatever tables a scenario has
 
 __version__ = version()
 
+_LATER = {
+    "Replications": "clearpipe.replications",
+    "Router": "clearpipe.prototype",
+    "Sender": "clearpipe.prototype",
+    "branch": "clearpipe.branching",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """The classes of `clearpipe.scenario`, which are made when the first of them is asked for."""
+    """What takes time to import, when it is asked for: the classes of `clearpipe.scenario` above
+    all, which are made then."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    if name == "statistics":
+        return import_module("clearpipe.statistics")
     # Submodules are asked for here too, by names in small letters.
     if name[:1].isupper():
         models = import_module("clearpipe.scenario")
@@ -60,7 +72,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *import_module("clearpipe.scenario").__all__})
+    return sorted({*globals(), *_LATER, *import_module("clearpipe.scenario").__all__})
 
 
 __all__ = [

@@ -22,7 +22,6 @@ from clearpipe import _core
 from clearpipe.errors import ConfigError, RunError
 from clearpipe.recording import TRACE_LIMIT, Recording
 from clearpipe.result import Result, seal
-from clearpipe.until import MAX_REPS
 
 if TYPE_CHECKING:
     from clearpipe import scenario
@@ -47,6 +46,8 @@ class Source(NamedTuple):
 # The largest integer that TOML has, and the largest replication that the core counts.
 MAX_SEED = 2**63 - 1
 MAX_REP = 2**64 - 1
+# More replications than that are a slip.
+MAX_REPS = 1_000_000
 
 
 class Progress(NamedTuple):

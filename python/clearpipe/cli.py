@@ -6,12 +6,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from copy import copy
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
+from typer.models import CommandInfo
 
 from clearpipe import complete, terminal, units
 from clearpipe.attack.cli import attack
@@ -329,11 +331,29 @@ def main() -> None:
     """The console script."""
     terminal.write_anything()
     try:
-        code = app(standalone_mode=False)
+        code = _called(app, sys.argv[1:])(standalone_mode=False)
     except USAGE as error:
         _show_usage(error)
         code = 2
     sys.exit(code)
+
+
+def _called(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
+    """The application with the one command that the words call, or with all of them: Typer prepares
+    each option of each command that there is, which takes longer than a short run."""
+    commands = [one for one in app.registered_commands if _name(one) in words[:1]]
+    groups = [one for one in app.registered_groups if one.name in words[:1]]
+    if not commands and not groups:
+        return app
+    only = copy(app)
+    only.registered_commands, only.registered_groups = commands, groups
+    return only
+
+
+def _name(command: CommandInfo) -> str | None:
+    # As Typer makes it of a function's.
+    made = getattr(command.callback, "__name__", "").replace("_", "-")
+    return command.name or made
 
 
 def _show_usage(error: Any) -> None:

@@ -238,12 +238,13 @@ class Result:
         """
         self._run.write(fspath(dir), replace=replace, seal=seal)
 
-    def write_loose(self, dir: str | PathLike[str]) -> None:
-        """Write the files into the new directory `dir`, and do not wait for the disk.
+    def write_loose(self, dir: str | PathLike[str], *, tables: bool = True) -> None:
+        """Write the files and their seal into the new directory `dir`, and do not wait for the
+        disk; without `tables` only meta.json, summary.json and run.toml.
 
         For a caller that publishes the directory itself, as the sweep's store does.
         """
-        self._run.write_loose(fspath(dir))
+        self._run.write_loose(fspath(dir), tables=tables)
 
     def __repr__(self) -> str:
         from clearpipe import overview, units
@@ -286,5 +287,4 @@ def seal(dir: str | PathLike[str]) -> None:
     """Seal the result directory that was just written, so that `load` tells what was changed."""
     from clearpipe import seals
 
-    text = json.dumps(seals.seal(Path(dir)), indent=2) + "\n"
-    atomic_files.write_text(Path(dir) / seals.NAME, text)
+    atomic_files.write_text(Path(dir) / seals.NAME, seals.seal(Path(dir)))

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clearpipe import statistics
+from clearpipe.api import MAX_REPS
 from clearpipe.errors import ConfigError
 
-MAX_REPS = 1_000_000
 OPTION = "--until"
 WANTED = "expected ci=2%[,metric=NAME][,min=N][,max=N]"
 

@@ -21,7 +21,7 @@ from clearpipe.reproduce.data import Panel
 from clearpipe.seals import seal
 from clearpipe.sweep import drawing, results
 from clearpipe.sweep import page as reporting
-from clearpipe.sweep.store import Store, write_json
+from clearpipe.sweep.store import Store
 
 # One flow that sends little one way, ten that fill the link the other way.
 WEAK = """\
@@ -277,7 +277,8 @@ def make_old(folder: Path, bottleneck: str) -> None:
     text, changes = re.subn(r"(?m)^bottleneck = .*\n", "", toml.read_text())
     assert changes == 1
     toml.write_text(text)
-    write_json(summary, {**json.loads(summary.read_text()), "bottleneck": bottleneck})
+    told = {**json.loads(summary.read_text()), "bottleneck": bottleneck}
+    summary.write_text(json.dumps(told, indent=2) + "\n")
 
 
 def test_old_results_answer_by_the_rule(tmp_path: Path) -> None:
@@ -300,7 +301,7 @@ def test_old_results_answer_by_the_rule(tmp_path: Path) -> None:
     for identity in store.present():
         folder = store.directory(identity)
         make_old(folder, "bottleneck.reverse")
-        write_json(folder / "seal.json", seal(folder))
+        (folder / "seal.json").write_text(seal(folder))
     assert "2 of 2 runs done (0 now)" in call("sweep", "run", "sweep.toml", cwd=tmp_path).stdout
     for row in results.read(sweep.load(tmp_path / "sweep.toml"), store).rows:
         name = "links.bottleneck.utilization_ratio"

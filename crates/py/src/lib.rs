@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::record::check_record;
     #[pymodule_export]
-    use super::run::{Run, check_writable, read, simulate};
+    use super::run::{Run, check_writable, read, seal, sealed, simulate};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

@@ -9,6 +9,7 @@ use capture::Recorded;
 use net::{Outcome, Progress};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use results::{Batches, Draft, Meta, Stored, Summary};
 use scenario::{Parsed, Parts, Scenario};
 
@@ -121,9 +122,10 @@ impl Run {
         publish(py, draft, &self.0, Some(&seal))
     }
 
-    /// Writes the files into a new directory, and does not wait for the disk.
-    fn write_loose(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
-        py.detach(|| results::write_loose(&dir, &self.0)).map_err(errors::store)
+    /// Writes the files and their seal into a new directory, and does not wait for the disk.
+    #[pyo3(signature = (dir, *, tables=true))]
+    fn write_loose(&self, py: Python<'_>, dir: PathBuf, tables: bool) -> PyResult<()> {
+        py.detach(|| results::write_loose(&dir, &self.0, tables)).map_err(errors::store)
     }
 }
 
@@ -146,6 +148,27 @@ pub fn read(py: Python<'_>, dir: PathBuf) -> PyResult<Run> {
         }
     };
     Ok(Run(stored))
+}
+
+/// What the `seal.json` of a result directory is to say.
+#[pyfunction]
+pub fn seal(py: Python<'_>, dir: PathBuf) -> PyResult<String> {
+    py.detach(|| results::seal(&dir)).map_err(errors::store)
+}
+
+/// The bytes of files that are as they were sealed (without `names` all are compared and none is
+/// given), and what is wrong with the first that is not: its path, and why.
+#[pyfunction]
+#[pyo3(signature = (dir, names=None))]
+pub fn sealed(
+    py: Python<'_>,
+    dir: PathBuf,
+    names: Option<Vec<String>>,
+) -> (Vec<Bound<'_, PyBytes>>, Option<(PathBuf, String)>) {
+    match py.detach(|| results::sealed(&dir, names.as_deref())) {
+        Ok(found) => (found.iter().map(|content| PyBytes::new(py, content)).collect(), None),
+        Err(damage) => (Vec::new(), Some((damage.path, damage.reason))),
+    }
 }
 
 /// Raises what writing a result there would raise.

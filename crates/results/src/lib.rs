@@ -11,6 +11,8 @@ mod groups;
 mod macroflows;
 pub mod metrics;
 #[cfg(feature = "arrow")]
+mod seals;
+#[cfg(feature = "arrow")]
 mod store;
 mod summary;
 mod tables;
@@ -19,6 +21,8 @@ mod tables;
 pub use arrow::Batches;
 pub use groups::{GroupRow, Transfers};
 pub use macroflows::MacroRow;
+#[cfg(feature = "arrow")]
+pub use seals::{Damage, seal, sealed};
 #[cfg(feature = "arrow")]
 pub use store::{Draft, StoreError, Stored, check_writable, read_result, write_loose};
 pub use summary::{GroupSummary, LinkSummary, Spread, Summary};

@@ -292,9 +292,15 @@ impl Rack {
             self.segments.pop_front();
             self.una += 1;
         }
+        self.late += u32::from(self.seen_last.late);
+        if blocks.is_empty() {
+            return news;
+        }
+        let late = self.seen_last.late;
         let kept = (self.rtt_of_highest && last.is_some()).then_some(self.rtt);
         let (una, nxt) = (self.una, self.una + self.segments.len() as u64);
         let mut fresh = [Range::default(); 2 * SackBlocks::MAX];
+        let fresh = &mut fresh[..2 * blocks.len().min(SackBlocks::MAX)];
         let mut seen = SackBlocks::default();
         for (pair, block) in fresh.chunks_exact_mut(2).zip(blocks) {
             let block = Range { start: block.start.max(una + 1), end: block.end.min(nxt) };
@@ -308,7 +314,7 @@ impl Rack {
             self.seen = seen;
         }
         fresh.sort_unstable_by_key(|part| part.start);
-        for part in fresh {
+        for &mut part in fresh {
             for seq in part.start.max(una)..part.end {
                 if self.at(seq).state != State::Sacked {
                     self.deliver(seq, moment, &mut last);
@@ -320,7 +326,7 @@ impl Rack {
             }
         }
         self.rtt = kept.unwrap_or(self.rtt);
-        self.late += u32::from(self.seen_last.late);
+        self.late += u32::from(self.seen_last.late && !late);
         news
     }
 

@@ -16,10 +16,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearpipe.reproduce.data import Scale
-
 if TYPE_CHECKING:
     from clearpipe.evaluate.work import Done, Engine
+    from clearpipe.reproduce.data import Scale
 
 __all__ = ["AGAINST", "protocol"]
 

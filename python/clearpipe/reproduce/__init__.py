@@ -16,9 +16,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearpipe.reproduce.data import Scale
-
 if TYPE_CHECKING:
+    from clearpipe.reproduce.data import Scale
     from clearpipe.reproduce.work import Done
 
 __all__ = ["figure"]

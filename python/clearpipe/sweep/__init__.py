@@ -13,14 +13,33 @@ sweep.export(spec, "results/store", "data")  # Parquet files of runs, groups, fl
 
 from __future__ import annotations
 
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clearpipe.errors import ConfigError
-from clearpipe.sweep.runner import Options, OutOfTime, Sweep, Tally, Threads
-from clearpipe.sweep.spec import Spec, load
-from clearpipe.sweep.store import Store
+
+if TYPE_CHECKING:
+    from clearpipe.sweep.runner import OutOfTime, Tally
+    from clearpipe.sweep.spec import Spec, load
+    from clearpipe.sweep.store import Store
+
+# Where the names are from that are imported when they are asked for.
+_FROM = {
+    "OutOfTime": "runner",
+    "Tally": "runner",
+    "Spec": "spec",
+    "load": "spec",
+    "Store": "store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FROM:
+        return getattr(import_module(f"clearpipe.sweep.{_FROM[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "OutOfTime",
@@ -40,6 +59,8 @@ __all__ = [
 def run(spec: Spec, store: str | PathLike[str], *, jobs: int | None = None) -> Tally:
     """Do what is missing of a sweep, `jobs` runs at a time."""
     from clearpipe.sweep.progress import Watching
+    from clearpipe.sweep.runner import Options, Sweep, Threads
+    from clearpipe.sweep.store import Store
 
     return Sweep(spec, Store(store), Threads(jobs), Options(), Watching()).run()
 
@@ -52,6 +73,7 @@ def table(spec: Spec, store: str | PathLike[str]) -> Any:
     UnsupportedError without pyarrow.
     """
     from clearpipe.sweep import results
+    from clearpipe.sweep.store import Store
 
     return results.arrow(results.read(spec, Store(store)).columns())
 
@@ -65,6 +87,7 @@ def points(spec: Spec, store: str | PathLike[str]) -> Any:
     Raises UnsupportedError without pyarrow.
     """
     from clearpipe.sweep import results
+    from clearpipe.sweep.store import Store
 
     return results.arrow(results.points(results.read(spec, Store(store))))
 
@@ -76,6 +99,7 @@ def report(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) 
     out without it.
     """
     from clearpipe.sweep import page, results
+    from clearpipe.sweep.store import Store
 
     return page.render(results.read(spec, Store(store)), Path(folder))[0]
 
@@ -93,6 +117,7 @@ def figure(
     matplotlib.
     """
     from clearpipe.sweep import drawing, results
+    from clearpipe.sweep.store import Store
 
     wanted = spec.plots if name is None else [plot for plot in spec.plots if plot.name == name]
     if not wanted:
@@ -114,6 +139,7 @@ def export(spec: Spec, store: str | PathLike[str], folder: str | PathLike[str]) 
     UnsupportedError without pyarrow.
     """
     from clearpipe.sweep import dataset, results
+    from clearpipe.sweep.store import Store
 
     place = Store(store)
     return dataset.export(results.read(spec, place), place, Path(folder))

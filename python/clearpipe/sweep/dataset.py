@@ -112,9 +112,8 @@ def _undamaged(folder: Path, name: str) -> Path | None:
     path = folder / f"{name}.parquet"
     if not path.exists() and name == "transfers":
         return None
-    sealed = seals.read(folder)
-    damage = sealed if isinstance(sealed, seals.Damage) else sealed.differs(path.name)
-    if damage is not None:
+    damage = seals.read(folder, path.name)
+    if isinstance(damage, seals.Damage):
         raise RunError(f"{damage.path}: {damage.reason}; `sweep run` finds and repeats it")
     return path
 

@@ -87,7 +87,7 @@ def _panels(spec: Spec, plot: Plot) -> list[tuple[str, Sequence[Point]]]:
             f"{study.title(axis)}: {told}",
             [p for p in spec.points if p.coordinates[plot.panels] == label],
         )
-        for label, told in zip(axis.labels, study.labels(axis), strict=True)
+        for label, told in zip(axis.labels, axis.told, strict=True)
     ]
 
 
@@ -100,7 +100,7 @@ def _axis_label(spec: Spec, plot: Plot) -> str:
 
 def _x_scale(axis: Axis, plot: Plot) -> units.Scale | None:
     """The unit of an axis of numbers; on a logarithmic one each number has its own."""
-    found = axis.numbers()
+    found = axis.numbers
     if found is None:
         return None
     return units.Scale(1.0, "") if plot.x_scale == "log" else units.scale(*found)
@@ -131,7 +131,7 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
     lines = [("", "")]
     if plot.lines is not None:
         of = _axis(spec, plot.lines)
-        lines = list(zip(of.labels, study.labels(of), strict=True))
+        lines = list(zip(of.labels, of.told, strict=True))
     xs, ticks = _positions(_axis(spec, plot.x))
     for i, (line, told) in enumerate(lines):
         mine = [p for p in points if plot.lines is None or p.coordinates[plot.lines] == line]
@@ -150,7 +150,7 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
         axis = _axis(spec, plot.x)
         if plot.x_scale == "log":
             place.set_xscale("log")
-        by, numbers = _x_scale(axis, plot), axis.numbers()
+        by, numbers = _x_scale(axis, plot), axis.numbers
         if by and numbers:
             _numbers(place.xaxis, by, numbers[1])
     if plot.y_scale == "log":
@@ -160,10 +160,10 @@ def _panel(place: Any, table: Table, plot: Plot, metric: str, points: Sequence[P
 
 def _positions(axis: Axis) -> tuple[dict[str, float], list[str] | None]:
     """Where each setting stands, and the tick labels of an axis that has no numbers."""
-    found = axis.numbers()
+    found = axis.numbers
     if found is not None:
         return dict(zip(axis.labels, found[0], strict=True)), None
-    return {label: float(i) for i, label in enumerate(axis.labels)}, study.labels(axis)
+    return {label: float(i) for i, label in enumerate(axis.labels)}, list(axis.told)
 
 
 def _line(place: Any, found: list[tuple[float, Interval]], label: str, number: int) -> None:

@@ -10,8 +10,8 @@ there is one group).
 from __future__ import annotations
 
 import difflib
+import functools
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -86,21 +86,33 @@ def flat(summary: Mapping[str, Any], bottleneck: str | None) -> dict[str, float]
 
 
 def _row(out: dict[str, float], prefix: str, row: Mapping[str, Any]) -> None:
+    for name, value in zip(_names(prefix, tuple(row)), row.values(), strict=True):
+        if isinstance(name, dict):
+            if value is not None:
+                for key, number in value.items():
+                    out[name[key]] = float(number)
+        elif name is not None and _is_number(value):
+            out[name] = float(value)
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(prefix: str, columns: tuple[str, ...]) -> list[str | dict[str, str] | None]:
+    """The metrics of a row's columns, of which many runs have the same few: one, three by their
+    keys, or none."""
     head = f"{prefix}." if prefix else ""
-    for column, value in row.items():
-        if column in SPREADS and isinstance(value, Mapping):
-            name, unit = SPREADS[column]
-            for key, number in value.items():
-                out[sys.intern(f"{head}{name}_{key}_{unit}")] = float(number)
-        elif _is_number(value) and column not in ("link", "flow"):
-            # Many runs have the same few names.
-            out[sys.intern(f"{head}{column}")] = float(value)
+    found: list[str | dict[str, str] | None] = []
+    for column in columns:
+        if column in SPREADS:
+            names = (f"{head}{name}" for name in _spread(column))
+            found.append(dict(zip(SPREAD_KEYS, names, strict=True)))
+        else:
+            found.append(None if column in ("link", "flow") else f"{head}{column}")
+    return found
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value)
+    # By the type itself: a truth value is an int to `isinstance`, and this is asked very often.
+    return (type(value) is float and math.isfinite(value)) or type(value) is int
 
 
 def possible(scenario: Mapping[str, Any]) -> list[str]:

@@ -69,9 +69,8 @@ def _row(table: Table, point: Point, shown: Sequence[str]) -> list[tuple[str, fl
     """A point's texts, with the numbers that they are sorted by."""
     found: list[tuple[str, float | None]] = []
     for axis, text in zip(table.spec.axes, place(table, point), strict=False):
-        numbers = axis.numbers()
-        at = axis.labels.index(point.coordinates[axis.name])
-        found.append((text, numbers[0][at] if numbers else None))
+        at = axis.at[point.coordinates[axis.name]]
+        found.append((text, axis.numbers[0][at] if axis.numbers else None))
     found += [(text, None) for text in place(table, point)[len(found) :]]
     runs = len(table.of_point(point))
     found.append((str(runs), runs))
@@ -221,10 +220,7 @@ def coordinates(table: Table) -> list[str]:
 
 def place(table: Table, point: Point) -> list[str]:
     """A point's texts for the columns that `coordinates` names."""
-    own = [
-        studying.labels(axis)[axis.labels.index(point.coordinates[axis.name])]
-        for axis in table.spec.axes
-    ]
+    own = [axis.told[axis.at[point.coordinates[axis.name]]] for axis in table.spec.axes]
     several = len(own) < len(coordinates(table))
     return [*own, *[table.link(point) or units.DASH] * several]
 

@@ -88,7 +88,7 @@ class Table:
         for axis in self.spec.axes:
             labels = [points[row.run.point].coordinates[axis.name] for row in self.rows]
             axes[_free(axis.name, axes, own)] = labels
-            if (found := axis.numbers()) is not None and found[1]:
+            if (found := axis.numbers) is not None and found[1]:
                 at = dict(zip(axis.labels, found[0], strict=True))
                 suffix = units.SAME.get(found[1], found[1])
                 axes[_free(f"{axis.name}_{suffix}", axes, own)] = [at[label] for label in labels]
@@ -119,8 +119,16 @@ class Table:
 
     def interval(self, point: Point, metric: str) -> statistics.Interval | None:
         """A metric's mean over the replications of a point; None without a run that has it."""
-        found = [r.metrics[metric] for r in self.of_point(point) if metric in r.metrics]
-        return statistics.t_interval(found) if found else None
+        key = (point.number, metric)
+        if key not in self._intervals:
+            found = [r.metrics[metric] for r in self.of_point(point) if metric in r.metrics]
+            self._intervals[key] = statistics.t_interval(found) if found else None
+        return self._intervals[key]
+
+    @functools.cached_property
+    def _intervals(self) -> dict[tuple[int, str], statistics.Interval | None]:
+        # Tables, figures and notes ask for the same ones.
+        return {}
 
 
 def read(spec: Spec, store: Store) -> Table:
@@ -214,9 +222,17 @@ def csv(table: Table) -> str:
     columns = table.columns()
     writer = writing.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow(_cell(x) for x in row)
+    metrics = set(table.metric_names())
+    cells = (_cells(found, name in metrics) for name, found in columns.items())
+    writer.writerows(zip(*cells, strict=True))
     return out.getvalue()
+
+
+def _cells(column: list[Any], of_metric: bool) -> list[Any]:
+    """A column's cells: of the many metrics only what a run does not have is another than it is."""
+    if not of_metric:
+        return [_cell(value) for value in column]
+    return ["" if math.isnan(value) else value for value in column]
 
 
 # What a spreadsheet takes for the beginning of a formula.

@@ -12,7 +12,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -497,34 +497,38 @@ class Threads:
         self, spec: Spec, todo: Iterable[Run], store: Store, tally: Tally, watcher: Watcher
     ) -> None:
         """Do `todo`, `jobs` at a time, in order."""
-        waiting = iter(todo)
-        running: dict[Future[str], Run] = {}
+        waiting, turn = iter(todo), threading.Lock()
+
+        def work() -> None:
+            # Each thread takes the next run by itself: to hand it out may take as long as the run.
+            try:
+                while (run := self._next(waiting, turn)) is not None:
+                    what = self._one(spec, run, store, watcher)
+                    with turn:
+                        count(tally, what)
+                        watcher.ended(run, tally)
+            except BaseException:
+                self.stop.set()
+                raise
+
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
-                while True:
-                    # A few wait in the pool, so that no thread does.
-                    while len(running) < 2 * self.jobs and not self._late():
-                        run = next(waiting, None)
-                        if run is None:
-                            break
-                        running[pool.submit(self._one, spec, run, store, watcher)] = run
-                    if not running:
-                        break
-                    finished = interrupts.wait(running, FIRST_COMPLETED)
-                    for future in finished:
-                        run = running.pop(future)
-                        count(tally, future.result())
-                        watcher.ended(run, tally)
+                workers = [pool.submit(work) for _ in range(self.jobs)]
+                interrupts.wait(workers)
             except BaseException:
                 # Before the pool waits for its threads.
                 self.stop.set()
                 raise
+        for worker in workers:
+            worker.result()
         if self._late() and tally.missing > tally.elsewhere:
             raise OutOfTime(tally)
 
+    def _next(self, waiting: Iterator[Run], turn: threading.Lock) -> Run | None:
+        with turn:
+            return None if self._over() else next(waiting, None)
+
     def _one(self, spec: Spec, run: Run, store: Store, watcher: Watcher) -> str:
-        if self._over():
-            return "stopped"
         show = watcher.started(run)
 
         def goes_on(simulated_s: float) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import itertools
 import json
 import math
@@ -20,11 +21,12 @@ from typing import Any
 
 from clearpipe import api
 from clearpipe import until as stopping
+from clearpipe.api import MAX_REPS
 from clearpipe.errors import ConfigError
 from clearpipe.sweep import metrics
-from clearpipe.units import PARSED
+from clearpipe.units import PARSED, tell
 from clearpipe.units import split as split_quantity
-from clearpipe.until import MAX_REPS, Until
+from clearpipe.until import Until
 
 Value = bool | int | float | str | list[Any] | dict[str, Any]
 
@@ -45,6 +47,12 @@ class Axis:
     labels: tuple[str, ...]
     """What plots and tables call each setting."""
 
+    @functools.cached_property
+    def at(self) -> Mapping[str, int]:
+        """The place of each label."""
+        return {label: i for i, label in enumerate(self.labels)}
+
+    @functools.cached_property
     def numbers(self) -> tuple[list[float], str] | None:
         """The settings in their base unit, and that; None where they are no quantities."""
         if len(self.keys) != 1:
@@ -54,6 +62,20 @@ class Axis:
         if len(known) < len(found) or len({unit for _, unit in known}) != 1:
             return None
         return [value for value, _ in known], known[0][1]
+
+    @functools.cached_property
+    def told(self) -> Sequence[str]:
+        """The settings as people read them, with as many digits as tell them apart."""
+        for digits in (4, 6, 9):
+            found = [_told(label, digits) for label in self.labels]
+            if len(set(found)) == len(found):
+                return found
+        return self.labels
+
+
+def _told(label: str, digits: int) -> str:
+    quantity = split_quantity(label)
+    return label if quantity is None else tell(*quantity, digits=digits)
 
 
 @dataclass(frozen=True)

@@ -185,14 +185,12 @@ class Store:
         """
         target = self.directory(identity)
         partial = target.parent / f".partial-{identity}"
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.parent.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
         if partial.exists():
             shutil.rmtree(partial)
         try:
-            result.write_loose(partial)
-            if keep == "summary":
-                _drop_tables(partial)
-            write_json(partial / seals.NAME, seals.seal(partial))
+            result.write_loose(partial, tables=keep != "summary")
             partial.rename(target)
         except BaseException as error:
             shutil.rmtree(partial, ignore_errors=True)
@@ -251,14 +249,10 @@ class Store:
         Raises RunError for what is not what was written, or of another run.
         """
         folder = self.directory(identity)
-        sealed = seals.read(folder)
-        found: list[dict[str, Any]] = []
-        for name in ("meta.json", *names):
-            if isinstance(sealed, seals.Damage):
-                raise _repeats(sealed)
-            if (damage := sealed.differs(name)) is not None:
-                raise _repeats(damage)
-            found.append(json.loads((folder / name).read_text(encoding="utf-8")))
+        contents = seals.read(folder, "meta.json", *names)
+        if isinstance(contents, seals.Damage):
+            raise _repeats(contents)
+        found: list[dict[str, Any]] = [json.loads(content) for content in contents]
         if found[0].get("identity") != identity:
             raise _repeats(seals.Damage(folder / "meta.json", "the result of another run"))
         return found
@@ -302,22 +296,6 @@ def _has_content(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
-def _drop_tables(folder: Path) -> None:
-    """Leaves what `keep = "summary"` keeps: meta.json, summary.json and run.toml."""
-    for path in folder.glob("*.parquet"):
-        path.unlink()
-    shutil.rmtree(folder / "series", ignore_errors=True)
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write a JSON file."""
-    path.write_bytes(_text(value).encode())
-
-
 def write_whole(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file so that it is there whole or not at all."""
-    atomic_files.write_text(path, _text(value))
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2) + "\n"
+    atomic_files.write_text(path, json.dumps(value, indent=2) + "\n")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clearpipe import metric_titles, statistics, units
+from clearpipe import metric_titles, statistics
 from clearpipe.report import html_base, lab
 from clearpipe.sweep import metrics
 from clearpipe.sweep.results import Table
@@ -96,20 +96,6 @@ def _way(store: str, folder: Path) -> str:
     return Path(os.path.relpath(store, folder)).as_posix() if store else ""
 
 
-def labels(axis: Axis) -> list[str]:
-    """The settings as people read them, with as many digits as tell them apart."""
-    for digits in (4, 6, 9):
-        found = [_label(label, digits) for label in axis.labels]
-        if len(set(found)) == len(found):
-            return found
-    return list(axis.labels)
-
-
-def _label(label: str, digits: int) -> str:
-    quantity = units.split(label)
-    return label if quantity is None else units.tell(*quantity, digits=digits)
-
-
 def title(axis: Axis) -> str:
     """What an axis is called."""
     return metric_titles.key_title(axis.name, axis.keys)
@@ -131,7 +117,7 @@ def scaled(table: Table, plot: Plot) -> Plot:
 
 
 def _is_log(axis: Axis) -> bool:
-    found = axis.numbers()
+    found = axis.numbers
     return found is not None and is_spread(found[0])
 
 
@@ -149,7 +135,7 @@ def _nothing(spec: Spec) -> Axis:
 
 
 def _axis(axis: Axis) -> dict[str, Any]:
-    found = axis.numbers()
+    found = axis.numbers
     sets = [
         " ".join(f"--set {shlex.quote(one)}" for one in _settings(axis, setting))
         for setting in axis.values
@@ -159,7 +145,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         "title": title(axis),
         "unit": found[1] if found else "",
         "numbers": found[0] if found else None,
-        "labels": labels(axis),
+        "labels": list(axis.told),
         "log": _is_log(axis),
         "sets": sets,
     }
@@ -177,7 +163,7 @@ def _measure(metric: str, table: Table) -> dict[str, str]:
 
 
 def _places(spec: Spec, coordinates: Any) -> list[int]:
-    return [axis.labels.index(coordinates[axis.name]) for axis in spec.axes]
+    return [axis.at[coordinates[axis.name]] for axis in spec.axes]
 
 
 def _plots(table: Table, kept: Sequence[str]) -> list[dict[str, Any]]:
@@ -193,7 +179,7 @@ def _plots(table: Table, kept: Sequence[str]) -> list[dict[str, Any]]:
         return made
     # What has numbers lies along, then what has most settings.
     free = [n for n, axis in enumerate(spec.axes) if len(axis.labels) > 1]
-    free.sort(key=lambda n: (spec.axes[n].numbers() is None, -len(spec.axes[n].labels)))
+    free.sort(key=lambda n: (spec.axes[n].numbers is None, -len(spec.axes[n].labels)))
     x, lines, panels = [*free, -1, -1, -1][:3]
     return [
         {
