@@ -32,7 +32,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	reproduce-abc reproduce-readings reproduce-ci wheels wheels-check wheel-smoke workflows evaluate \
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
-	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
+	linux-endings linux-kernels linux-routers linux-full fuzz mutants rfc packetdrill packetdrill-page \
 	check-peers-ns3 wide-area defaults clean
 
 help:
@@ -342,6 +342,9 @@ KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd
 
 linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
 	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
+
+linux-routers: $(VENV)/installed linux ## the kernel's routers between kernel hosts, beside the packet engine (root, 18 minutes)
+	$(VENV)/bin/python python/tools/linux_routers.py
 
 linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 25 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py

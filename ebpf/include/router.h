@@ -18,6 +18,7 @@
 
 struct config {
 	u64 capacity; /* bytes/s */
+	u64 link; /* its number, of 32 bits and not 0 */
 };
 
 struct {
@@ -27,7 +28,7 @@ struct {
 	__type(value, struct config);
 } config SEC(".maps");
 
-/* Only who ends a period takes the lock. */
+/* Who ends a period takes the lock, and whose packets draw on one account take it each time. */
 struct state {
 	struct bpf_spin_lock lock;
 	struct router router;

@@ -5,13 +5,14 @@ use crate::{Error, Result};
 /// How it is used.
 pub const USAGE: &str = "\
 usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-window N]
-                     [--rate BITS_PER_SECOND] [--for-all]
+                     [--rate BITS_PER_SECOND] [--link NUMBER] [--for-all]
        clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS]
        clearpipe-bpf status
        clearpipe-bpf cleanup
        clearpipe-bpf check
        clearpipe-bpf names
-NAME is a protocol (an end host on that device) or PROTOCOL-router (vcp, dpcp, mlcp; needs --rate). --cgroup: a cgroup v2
+NAME is a protocol (an end host on that device) or PROTOCOL-router (vcp, dpcp, mlcp, xcp, ixcp; needs --rate).
+--link: the number by which ixcp-router names its link, unlike all others on a path; default: a random one. --cgroup: a cgroup v2
 directory whose sockets may use a TCP option (mlcp, xcp, ixcp); default: the root. --initial-window:
 packets. --for-all: every user may choose the protocol, not only CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
 cleanup removes what has lost its device, or was left half loaded, and says what it was; check says
@@ -63,13 +64,15 @@ pub struct Load {
     pub for_all: bool,
     /// A router's capacity [bit/s].
     pub rate: Option<u64>,
+    /// The number of iXCP's link.
+    pub link: Option<u32>,
 }
 
 /// Reads the command line.
 pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     let mut words = Vec::new();
     let (mut netns, mut dev, mut cgroup, mut rate) = (None, None, None, None);
-    let (mut initial_window, mut for_all) = (0, false);
+    let (mut initial_window, mut for_all, mut link) = (0, false, None);
     let mut args = args;
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| usage(format!("{arg} needs a value")));
@@ -80,6 +83,10 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--initial-window" => initial_window = number(&value()?, "--initial-window", 1 << 20)?,
             "--for-all" => for_all = true,
             "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
+            "--link" => match number(&value()?, "--link", u32::MAX.into())? {
+                0 => return Err(usage("--link 0 is the sender's access link".to_owned())),
+                number => link = Some(number as u32),
+            },
             _ if arg.starts_with('-') => return Err(usage(format!("unknown option {arg}"))),
             _ => words.push(arg),
         }
@@ -96,6 +103,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             initial_window: initial_window as u32,
             for_all,
             rate,
+            link,
         })),
         ["unload"] => Ok(Command::Unload { name: None, place }),
         ["unload", name] => Ok(Command::Unload { name: Some(name.to_owned()), place }),
@@ -164,6 +172,8 @@ mod tests {
             "load vcp --dev v0 --speed 3",
             "load vcp --dev v0 --initial-window 2000000",
             "load vcp --dev v0 --rate fast",
+            "load ixcp-router --dev v0 --rate 8 --link 0",
+            "load ixcp-router --dev v0 --rate 8 --link 4294967296",
             "load vcp --dev ../v0",
             "load vcp --dev v0 --netns ..",
             "unload --netns n",

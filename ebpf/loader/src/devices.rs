@@ -101,6 +101,8 @@ fn hook(fd: &OwnedFd, device: &Device, object: &str, direction: &str) -> TcHook 
         "vcp-router",
         "dpcp-router",
         "mlcp-router",
+        "xcp-router",
+        "ixcp-router",
     ];
     let place = names.iter().position(|&name| name == object).unwrap_or(names.len());
     TcHookBuilder::new(fd.as_fd())

@@ -29,14 +29,20 @@ WITH_OPTION = ("mlcp", "xcp", "ixcp")
 """Their feedback is in a TCP option, which programs of a cgroup write."""
 DECOUPLED = ("vcp-decoupled", "dpcp-decoupled")
 """Losses are repaired and move no window: the recovery `decoupled`."""
-ROUTERS = ("vcp-router", "dpcp-router", "mlcp-router")
+CODE_ROUTERS = ("vcp-router", "dpcp-router", "mlcp-router")
+FEEDBACK_ROUTERS = ("xcp-router", "ixcp-router")
+ROUTERS = (*CODE_ROUTERS, *FEEDBACK_ROUTERS)
 PROGRAM = "clearpipe-bpf"
-# What programs count, in their order; a router's packets by the code they left with.
+# What programs count, in their order; a router's packets by the code they left with, or by whose
+# feedback: that of the sender or of a router before, its own, and its own below zero.
 COUNTERS = {
     "dpcp": ("switched", "undone", "exceptions", "downgrades"),
     "dpcp-decoupled": ("switched", "undone", "exceptions", "downgrades"),
     **dict.fromkeys(
-        ROUTERS, ("rho_milli", "periods", "uncoded", "low", "high", "overload", "bytes")
+        CODE_ROUTERS, ("rho_milli", "periods", "uncoded", "low", "high", "overload", "bytes")
+    ),
+    **dict.fromkeys(
+        FEEDBACK_ROUTERS, ("rho_milli", "periods", "uncoded", "kept", "own", "less", "bytes")
     ),
 }
 PINS = (Path("/sys/fs/bpf/clearpipe"), Path("/sys/fs/bpf/clearpipe-gso"))
@@ -74,12 +80,14 @@ def load(  # noqa: PLR0913 - one for each option
     cgroup: Path | None = None,
     initial_window: int = 0,
     rate_bps: int | None = None,
+    link: int | None = None,
     for_all: bool = False,
 ) -> None:
     """Load a protocol's end host, or a router, onto a device.
 
     `initial_window` is in packets; 0 leaves the kernel's. It and `cgroup` hold for the whole
     kernel: a further device with others is a RunError. A router needs `rate_bps`, its capacity.
+    `link` is the number, from 1, by which iXCP's names its link; without one it is random.
     Only processes with CAP_NET_ADMIN may choose the protocol, or with `for_all` every user.
     """
     options = [*_place(dev, netns)]
@@ -89,6 +97,8 @@ def load(  # noqa: PLR0913 - one for each option
         options += ["--initial-window", str(initial_window)]
     if rate_bps is not None:
         options += ["--rate", str(rate_bps)]
+    if link is not None:
+        options += ["--link", str(link)]
     if for_all:
         options.append("--for-all")
     _run("load", name, *options)
@@ -178,7 +188,7 @@ def checks() -> list[Check]:
             "eBPF end hosts",
             lacks is None,
             lacks or str(program()),
-            "VCP, DPCP, MLCP, XCP, iXCP in this kernel",
+            "VCP, DPCP, MLCP, XCP, iXCP in this kernel, and their routers",
             checkout.get("deps-linux linux", f"{PROGRAM}, from Clearpipe's source, on the PATH"),
         )
     ]
