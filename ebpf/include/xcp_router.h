@@ -37,9 +37,9 @@
 #define XCP_FINE_BITS 8
 #define XCP_NO_QUEUE (~0ULL)
 
-/* What is measured of the link's arrivals. Sums are of the running interval. What each packet writes
- * is at the beginning, and in other cache lines than the times that each reads: two processors on
- * one router would else wait for each other twice as long. */
+/* What is measured of the link's arrivals. Sums are of the running interval. What each packet
+ * writes is at the beginning, and in other cache lines than the times that each reads: two
+ * processors on one router would else wait for each other twice as long. */
 struct xcp_meter {
 	struct real sum_rtt_by_cwnd, sum_rtt2_by_cwnd; /* rtt*s/cwnd [us], rtt^2*s/cwnd [us^2] */
 	u64 apart[8];
@@ -269,7 +269,8 @@ static __always_inline int ixcp_answer(struct ixcp_router *router, const struct 
 	return lowers;
 }
 
-static __always_inline struct xcp_stated xcp_stated(struct real rtt, u32 cwnd, u32 bytes, u32 packets)
+static __always_inline struct xcp_stated xcp_stated(struct real rtt, u32 cwnd, u32 bytes,
+						    u32 packets)
 {
 	struct xcp_stated stated = { .bytes = bytes, .packets = packets ? packets : 1 };
 
@@ -393,8 +394,8 @@ static __always_inline void xcp_end_queue_window(struct xcp_meter *meter, u64 no
 }
 
 /* What is due when a packet comes; true when an interval has ended, which xcp_restart is to follow.
- * `capacity` is in bytes/s, `arrived` counts all bytes that have come so far, `waiting` is the queue
- * [bytes]. The queue's window goes first (D5). */
+ * `capacity` is in bytes/s, `arrived` counts all bytes that have come so far, `waiting` is the
+ * queue [bytes]. The queue's window goes first (D5). */
 static __always_inline int xcp_measure(struct xcp_meter *meter, u64 capacity, u64 now, u64 arrived,
 				       u64 waiting)
 {
