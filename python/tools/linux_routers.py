@@ -10,14 +10,15 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from linux_figures import PACED, PROTOCOLS, SCENARIO
 
 import clearpipe as cp
 from clearpipe import api
-from clearpipe.linux import hosts, namespaces, shell
+from clearpipe.linux import cgroups, hosts, namespaces, shell
 from clearpipe.linux.engine import DEVICE, TCP, device_commands
 from clearpipe.linux.process import Process
 
@@ -64,30 +65,14 @@ def measured(
     """The kernel's, with the router's program on the bottleneck."""
     capacity, rtt_s = case[0] * 1e6, case[1] / 1e3
     buffer = capacity * rtt_s / 8
-    with network(protocol, capacity, rtt_s, router_first=router_first) as (source, router, sink):
-        server = subprocess.Popen(
-            namespaces.inside(sink, ["iperf3", "-s", "-1", "-J"]), stdout=subprocess.DEVNULL
-        )
+    with network(protocol, capacity, rtt_s, router_first=router_first) as made:
+        source, router, sink, cgroup = made
+        listens = _iperf(sink, cgroup, "-s", "-1", "-J")
+        server = subprocess.Popen(listens, stdout=subprocess.DEVNULL)
         time.sleep(0.5)
-        client = subprocess.Popen(
-            namespaces.inside(
-                source,
-                [
-                    "iperf3",
-                    "-c",
-                    SINK,
-                    "-C",
-                    protocol,
-                    "-P",
-                    "4",
-                    "-t",
-                    f"{duration + 1:.0f}",
-                    "-J",
-                ],
-            ),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        often = ("-P", "4", "-t", f"{duration + 1:.0f}", "-J")
+        sends = _iperf(source, cgroup, "-c", SINK, "-C", protocol, *often)
+        client = subprocess.Popen(sends, stdout=subprocess.PIPE, text=True)
         try:
             began = time.monotonic()
             time.sleep(duration / 3)
@@ -111,6 +96,14 @@ def measured(
     )
 
 
+def _iperf(netns: str, cgroup: Path | None, *arguments: str) -> list[str]:
+    """The command of an iperf3 in a namespace and, for protocols with an option, in the cgroup."""
+    if cgroup is None:
+        return namespaces.inside(netns, ["iperf3", *arguments])
+    joins = 'echo $$ > "$0/cgroup.procs"; exec iperf3 "$@"'
+    return namespaces.inside(netns, ["sh", "-ec", joins, str(cgroup), *arguments])
+
+
 class _Qdisc(NamedTuple):
     """What the bottleneck's queueing discipline says; bytes are without Ethernet's headers."""
 
@@ -132,8 +125,9 @@ def _qdisc(netns: str) -> _Qdisc:
 @contextmanager
 def network(
     protocol: str, capacity: float, rtt_s: float, *, router_first: bool
-) -> Iterator[tuple[str, str, str]]:
-    """Namespaces with the source, the router and the sink, and the protocol in both hosts."""
+) -> Iterator[tuple[str, str, str, Path | None]]:
+    """Namespaces with the source, the router and the sink, the protocol in both hosts, and the
+    cgroup of its sockets, which is below the one that runs of the linux engine have."""
     # Ten times as fast as the bottleneck, so that nothing waits there.
     link = shell.Link(f"{10 * capacity:.0f}bps", f"{rtt_s}s")
     toml, _ = api.resolve(api.Source("<tool>", shell.scenario(link)))
@@ -153,13 +147,15 @@ def network(
         done = namespaces.run(namespaces.inside(router, tbf))
         if done.returncode != 0:
             raise RuntimeError(done.stderr)
-        loads = [
-            lambda: stack.enter_context(hosts.attached(protocol, [(source, DEVICE), (sink, "v0")])),
-            lambda: stack.enter_context(_router(protocol, router, capacity)),
+        cgroup = stack.enter_context(cgroups.own())
+        places = [(source, DEVICE), (sink, "v0")]
+        loads: list[AbstractContextManager[object]] = [
+            hosts.attached(protocol, places, cgroup=None if cgroup is None else cgroup.parent),
+            _router(protocol, router, capacity),
         ]
         for load in reversed(loads) if router_first else loads:
-            load()
-        yield source, router, sink
+            stack.enter_context(load)
+        yield source, router, sink, cgroup
 
 
 @contextmanager
