@@ -239,7 +239,8 @@ def test_dpcp_tells_the_level_after_the_zone(router: tuple[str, Program]) -> Non
 
 
 def test_no_packet_stops_a_router(router: tuple[str, Program]) -> None:
-    """Random bytes, and packets with a few of them wrong: all pass, none changes its length."""
+    """Random bytes, and packets with a few of them wrong: all pass, none changes its length, and
+    none takes a second of the processor's time."""
     draw, (name, program) = random.Random(25), router
     kinds = [typical(name, version, payload=60) for version in (4, 6)]
     longest, ran = 0.0, 0
@@ -255,7 +256,7 @@ def test_no_packet_stops_a_router(router: tuple[str, Program]) -> None:
             packet = packet[: draw.randrange(14, len(packet) + 1)]
         else:
             packet = bytearray(draw.randbytes(draw.randrange(14, 200)))
-        began = time.monotonic()
+        began = time.thread_time()
         try:
             verdict, left, _ = program.run(bytes(packet))
         except OSError as error:
@@ -264,7 +265,7 @@ def test_no_packet_stops_a_router(router: tuple[str, Program]) -> None:
                 raise
             continue
         ran += 1
-        longest = max(longest, time.monotonic() - began)
+        longest = max(longest, time.thread_time() - began)
         assert (verdict, len(left)) == (TC_ACT_UNSPEC, len(packet))
     assert longest < 1.0
     assert ran > HOSTILE / 2
