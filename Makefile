@@ -34,7 +34,7 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
 	check-peers-ns3 check-kernel-recovery wide-area defaults mutants-python deb deb-check \
-	packetdrill-accecn-page linux-safety clean
+	packetdrill-accecn-page linux-safety linux-routers clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
@@ -368,6 +368,9 @@ deb: $(LOADER) ## dist/clearpipe-bpf_VERSION_ARCH.deb: the loader as a service, 
 deb-check: deb ## the package in a bare Debian and under systemd in QEMU (root, 5 minutes)
 	ebpf/tests/package/check.sh dist/clearpipe-bpf_$(DEB_VERSION)_*.deb target/deb-check $(DEB_KERNEL) \
 		|| { test $$? = 5 && echo "deb-check is skipped"; }
+
+linux-routers: $(VENV)/installed linux ## the kernel's routers between kernel hosts, beside the packet engine (root, 18 minutes)
+	$(VENV)/bin/python python/tools/linux_routers.py
 
 linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 40 minutes)
 	$(VENV)/bin/python python/tools/linux_figures.py

@@ -1,5 +1,4 @@
 /* MLCP's router: crates/cc/src/explicit/load/mlcp.rs in the kernel. */
-#include "packet.h"
 #include "mlcp_router.h"
 
 #define EXID 0x4d4c
@@ -9,8 +8,7 @@ struct router {
 	struct mlcp_gauge gauge;
 };
 
-struct counted;
-static __always_inline void saw_rtt(struct counted *counted, u32 rtt_us);
+#include "router.h"
 
 static __always_inline int is_due(const struct router *router, u64 now)
 {
@@ -42,17 +40,24 @@ static __always_inline u32 kind_of(u32 load)
 	return !load ? 0 : load < MLCP_AI ? 1 : load < MLCP_MD ? 2 : 3;
 }
 
-static __always_inline u32 mark(struct __sk_buff *skb, struct router *router,
-				struct segment *segment, struct counted *counted)
+static __always_inline void arrive(struct __sk_buff *skb, struct state *state)
 {
+}
+
+static __always_inline u32 mark(struct __sk_buff *skb, struct state *state, struct segment *segment,
+				struct counted *counted, u32 size)
+{
+	const struct mlcp_gauge *gauge = &state->router.gauge;
 	u32 at = option_at(skb, segment, EXID, HEADER_BYTES), wire, word, left;
 
 	if (!at || bpf_skb_load_bytes(skb, at, &wire, sizeof(wire)))
 		return 0;
 	word = bpf_ntohl(wire);
-	if (word & MLCP_RTT_MAX)
-		saw_rtt(counted, word & MLCP_RTT_MAX);
-	left = mlcp_router_mark(router->gauge.load, router->gauge.told, word);
+	if (word & MLCP_RTT_MAX) {
+		counted->sums.rtts++;
+		counted->sums.rtt_us += word & MLCP_RTT_MAX;
+	}
+	left = mlcp_router_mark(gauge->load, gauge->told, word);
 	if (left != word) {
 		left = bpf_htonl(left);
 		bpf_l4_csum_replace(skb, segment->tcp + 16, wire, left, sizeof(left));
@@ -60,12 +65,4 @@ static __always_inline u32 mark(struct __sk_buff *skb, struct router *router,
 		left = bpf_ntohl(left);
 	}
 	return kind_of(mlcp_load(left));
-}
-
-#include "router.h"
-
-static __always_inline void saw_rtt(struct counted *counted, u32 rtt_us)
-{
-	counted->sums.rtts++;
-	counted->sums.rtt_us += rtt_us;
 }

@@ -5,6 +5,7 @@
 #include "mlcp_math.h"
 #include "mlcp_router.h"
 #include "xcp_math.h"
+#include "xcp_router.h"
 
 void host_vcp(struct vcp_state *vcp, u64 now_us, u32 srtt_us, u32 code, u32 acked)
 {
@@ -114,4 +115,61 @@ int host_xcp_near(u32 rtt_us, u32 srtt_us)
 int host_ixcp_near(u32 rtt_us, u32 srtt_us)
 {
 	return ixcp_rtt_is_near(ixcp_rtt_field(rtt_us), srtt_us);
+}
+
+/* A router of XCP or iXCP: a packet comes at `now`; true when an interval has ended. */
+int host_xcp_measure(struct xcp_router *router, u64 capacity, u64 now, u64 arrived, u64 waiting)
+{
+	int ended = xcp_is_due(&router->meter, now) &&
+		    xcp_measure(&router->meter, capacity, now, arrived, waiting);
+
+	if (ended) {
+		xcp_decide(router);
+		xcp_restart(&router->meter, now);
+	}
+	return ended;
+}
+
+int host_ixcp_measure(struct ixcp_router *router, u64 capacity, u64 now, u64 arrived, u64 waiting)
+{
+	int ended = xcp_is_due(&router->meter, now) &&
+		    xcp_measure(&router->meter, capacity, now, arrived, waiting);
+
+	if (ended) {
+		ixcp_decide(router);
+		xcp_restart(&router->meter, now);
+	}
+	return ended;
+}
+
+/* Then it meets the queue, and its header leaves as this. */
+void host_xcp_forward(struct xcp_router *router, u64 waiting, u8 *bytes, u32 size, u32 packets)
+{
+	struct xcp_header header;
+	struct xcp_stated stated;
+
+	memcpy(&header, bytes, sizeof(header));
+	stated = xcp_read(&header, size, packets);
+	if (xcp_is_lowest(&router->meter, waiting))
+		router->meter.lowest_queue = waiting;
+	if (stated.rtt.m)
+		xcp_forward(router, &stated, &header);
+	else
+		xcp_pass(&header);
+	memcpy(bytes, &header, sizeof(header));
+}
+
+void host_ixcp_forward(struct ixcp_router *router, u64 waiting, u8 *bytes, u32 size, u32 packets,
+		       u32 link)
+{
+	struct ixcp_header header;
+	struct xcp_stated stated;
+
+	memcpy(&header, bytes, sizeof(header));
+	stated = ixcp_read(&header, size, packets);
+	if (xcp_is_lowest(&router->meter, waiting))
+		router->meter.lowest_queue = waiting;
+	if (!ixcp_is_none(&header))
+		ixcp_forward(router, link, &stated, &header);
+	memcpy(bytes, &header, sizeof(header));
 }

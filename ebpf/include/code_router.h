@@ -3,10 +3,7 @@
 #ifndef CLEARPIPE_CODE_ROUTER_H
 #define CLEARPIPE_CODE_ROUTER_H
 
-#include "packet.h"
-#include "mlcp_router.h"
-
-struct counted;
+#include "router.h"
 
 static __always_inline int is_due(const struct router *router, u64 now)
 {
@@ -34,18 +31,20 @@ static __always_inline u64 periods_of(const struct router *router)
 	return router->meter.periods;
 }
 
-static __always_inline u32 mark(struct __sk_buff *skb, struct router *router,
-				struct segment *segment, struct counted *counted)
+static __always_inline void arrive(struct __sk_buff *skb, struct state *state)
+{
+}
+
+static __always_inline u32 mark(struct __sk_buff *skb, struct state *state, struct segment *segment,
+				struct counted *counted, u32 size)
 {
 	u32 code, theirs = segment->tos & 3;
 
 	if (!theirs)
 		return 0;
-	code = code_for(router, flow_of(segment), segment->seq, segment->ack, theirs);
+	code = code_for(&state->router, flow_of(segment), segment->seq, segment->ack, theirs);
 	set_ecn(skb, segment, code);
 	return code;
 }
-
-#include "router.h"
 
 #endif

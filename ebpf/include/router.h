@@ -1,12 +1,8 @@
 /* A router on a stock kernel: a program at the egress of the bottleneck's device,
  * before its queueing discipline (TBF or HTB, of the same rate). Arrivals are counted here,
  * whatever becomes of them, on each processor by itself; who finds a timer due sums them up. The
- * queue is the root qdisc's backlog. IPv4 and IPv6. The file that includes this defines
- *   struct router                                     what it keeps
- *   is_due(router, now), measure(router, capacity, now, sums, waiting)
- *                                                     its timers; measure is true after a period
- *   rho_of(router), periods_of(router)                for status
- *   mark(skb, router, segment, counted)               writes into a data segment; how to count it
+ * queue is the root qdisc's backlog. IPv4 and IPv6. The file that includes this defines struct
+ * router before, which is what it keeps, and afterwards the functions that are declared below.
  * Different from the simulator:
  * - Timers are looked at when a packet comes. In an idle time the queue is taken as empty.
  * - The code is written before the queue and not behind it, so it is older by the time in the
@@ -23,6 +19,7 @@
 
 struct config {
 	u64 capacity; /* bytes/s */
+	u64 link; /* its number, of 32 bits and not 0 */
 };
 
 struct {
@@ -32,7 +29,7 @@ struct {
 	__type(value, struct config);
 } config SEC(".maps");
 
-/* Only who ends a period takes the lock. */
+/* Who ends a period takes the lock, and whose packets draw on one account take it each time. */
 struct state {
 	struct bpf_spin_lock lock;
 	struct router router;
@@ -68,6 +65,20 @@ struct {
 	__type(key, u32);
 	__type(value, struct counted);
 } counters SEC(".maps");
+
+/* Its timers: is one due; what is then done, under the lock, which is true after a period. `sums`
+ * are of all that has come so far, `waiting` is the queue [bytes]. */
+static __always_inline int is_due(const struct router *router, u64 now);
+static __always_inline int measure(struct router *router, u64 capacity, u64 now,
+				   const struct mlcp_sums *sums, u64 waiting);
+/* For status: the last load factor [2^-20], and how many periods have ended. */
+static __always_inline u64 rho_of(const struct router *router);
+static __always_inline u64 periods_of(const struct router *router);
+/* Any packet arrives. */
+static __always_inline void arrive(struct __sk_buff *skb, struct state *state);
+/* Writes into a data segment of `size` bytes on the wire; the number that it is counted under. */
+static __always_inline u32 mark(struct __sk_buff *skb, struct state *state, struct segment *segment,
+				struct counted *counted, u32 size);
 
 extern void *bpf_cast_to_kern_ctx(void *) __ksym;
 
@@ -135,12 +146,13 @@ static __always_inline int pass(struct __sk_buff *skb, u32 ip)
 		return TC_ACT_UNSPEC;
 	if (is_due(&state_of->router, now))
 		look_at_timers(skb, state_of, now);
+	arrive(skb, state_of);
 	if (parse(skb, ip, &segment)) {
 		/* A large packet (GSO) will leave as several with headers of their own. */
 		if (skb->gso_segs > 1)
 			size += (skb->gso_segs - 1) * (segment.tcp - ip + segment.tcp_len);
 		if (segment.payload)
-			code = mark(skb, &state_of->router, &segment, counted) & 3;
+			code = mark(skb, state_of, &segment, counted, size) & 3;
 	}
 	counted->sums.bytes += size;
 	counted->packets[code]++;

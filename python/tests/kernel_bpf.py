@@ -45,16 +45,21 @@ class Program:
     """A pinned program."""
 
     def __init__(self, pin: Path) -> None:
+        self.pin = pin
         path = ctypes.create_string_buffer(os.fspath(pin).encode())
         self.fd = bpf(OBJ_GET, _attr("QII", ctypes.addressof(path), 0, 0))
         self.out = ctypes.create_string_buffer(4096)
 
-    def run(self, packet: bytes, times: int = 1) -> tuple[int, bytes, int]:
-        """What it returns, what it leaves of the packet, and how long each time took [ns]."""
+    def run(self, packet: bytes, times: int = 1, segments: int = 0) -> tuple[int, bytes, int]:
+        """What it returns, what it leaves of the packet, and how long each time took [ns]. A large
+        packet is of several segments (GSO)."""
         data = ctypes.create_string_buffer(packet, len(packet))
+        # struct __sk_buff; gso_segs is its word at 164.
+        context = ctypes.create_string_buffer(struct.pack("164xI24x", segments), 192)
+        large = (len(context), 0, ctypes.addressof(context), 0) if segments else (0, 0, 0, 0)
         lengths = (self.fd, 0, len(packet), len(self.out))
         places = (ctypes.addressof(data), ctypes.addressof(self.out))
-        attr = _attr("IIIIQQII", *lengths, *places, times, 0)
+        attr = _attr("IIIIQQIIIIQQ", *lengths, *places, times, 0, *large)
         bpf(PROG_TEST_RUN, attr)
         _, verdict, _, length, _, _, _, took = struct.unpack_from("IIIIQQII", attr.raw)
         return verdict, self.out.raw[:length], took

@@ -163,11 +163,150 @@ impl LoadMeter {
     }
 }
 
+/// `struct real`: m*2^e.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Real {
+    /// The mantissa.
+    pub m: u64,
+    /// The exponent.
+    pub e: i64,
+}
+
+impl Real {
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.m as f64 * 2_f64.powi(self.e as i32)
+    }
+}
+
+/// `struct xcp_meter`, in bytes and microseconds; times are in nanoseconds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct XcpMeter {
+    /// Over the packets of the running interval.
+    pub sum_rtt_by_cwnd: Real,
+    /// Likewise.
+    pub sum_rtt2_by_cwnd: Real,
+    /// Nothing.
+    pub apart: [u64; 8],
+    /// Of all arrivals, those of earlier intervals.
+    pub counted: u64,
+    /// That an arrival of the running queue window met.
+    pub lowest_queue: u64,
+    /// Of the running interval.
+    pub interval_start: u64,
+    /// Likewise.
+    pub interval_end: u64,
+    /// Of the running window of the persistent queue.
+    pub window_end: u64,
+    /// C.
+    pub capacity: Real,
+    /// y of the last interval.
+    pub y: Real,
+    /// And its length.
+    pub length: Real,
+    /// And what came in it.
+    pub input_traffic: Real,
+    /// The mean RTT.
+    pub d: Real,
+    /// Q.
+    pub persistent_queue: u64,
+    /// How many intervals have ended.
+    pub intervals: u64,
+}
+
+/// `struct xcp_shares`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct XcpShares {
+    /// The scale of increases.
+    pub xi_p: Real,
+    /// The scale of decreases.
+    pub xi_n: Real,
+    /// What may still be given [2^-44 bytes/us].
+    pub residue_pos: i64,
+    /// What must still be taken [2^-44 bytes/us].
+    pub residue_neg: i64,
+}
+
+/// `struct xcp_router`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct XcpRouter {
+    /// What it hands out.
+    pub shares: XcpShares,
+    /// What it measures.
+    pub meter: XcpMeter,
+}
+
+/// `struct ixcp_router`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IxcpRouter {
+    /// What it hands out to all.
+    pub spare: XcpShares,
+    /// And to packets that name its link.
+    pub shuffle: XcpShares,
+    /// Of those, over the running interval.
+    pub input_traffic_shuffle: u64,
+    /// Likewise.
+    pub sum_rtt_by_cwnd_shuffle: Real,
+    /// What it measures.
+    pub meter: XcpMeter,
+}
+
+/// A packet on its way through XCP's or iXCP's router: its bytes, and how many the kernel has put
+/// into one buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundle {
+    /// The queue that it meets [bytes].
+    pub waiting: u64,
+    /// Of all packets.
+    pub size: u32,
+    /// How many.
+    pub packets: u32,
+}
+
+impl XcpRouter {
+    /// What is due when a packet comes; true when a control interval has ended.
+    pub fn measure(&mut self, capacity: u64, now: u64, arrived: u64, waiting: u64) -> bool {
+        // SAFETY: the layouts are equal, and C only writes into the state.
+        unsafe { c::host_xcp_measure(self, capacity, now, arrived, waiting) != 0 }
+    }
+
+    /// What its header leaves as.
+    pub fn forward(&mut self, packet: Bundle, mut header: [u8; 16]) -> [u8; 16] {
+        let Bundle { waiting, size, packets } = packet;
+        // SAFETY: as above, and C writes 16 bytes.
+        unsafe { c::host_xcp_forward(self, waiting, header.as_mut_ptr(), size, packets) }
+        header
+    }
+}
+
+impl IxcpRouter {
+    /// As XCP's.
+    pub fn measure(&mut self, capacity: u64, now: u64, arrived: u64, waiting: u64) -> bool {
+        // SAFETY: the layouts are equal, and C only writes into the state.
+        unsafe { c::host_ixcp_measure(self, capacity, now, arrived, waiting) != 0 }
+    }
+
+    /// What its header leaves as at the link of this number.
+    pub fn forward(&mut self, link: u32, packet: Bundle, mut header: [u8; 24]) -> [u8; 24] {
+        let Bundle { waiting, size, packets } = packet;
+        // SAFETY: as above, and C writes 24 bytes.
+        unsafe { c::host_ixcp_forward(self, waiting, header.as_mut_ptr(), size, packets, link) }
+        header
+    }
+}
+
 /// `MAX_CWND` [packets].
 pub const MAX_CWND: u64 = 1 << 20;
 
 mod c {
-    use super::{Dpcp, LoadMeter, Mlcp, MlcpGauge, MlcpSums, Vcp, Xcp, XcpRound};
+    use super::{
+        Dpcp, IxcpRouter, LoadMeter, Mlcp, MlcpGauge, MlcpSums, Vcp, Xcp, XcpRound, XcpRouter,
+    };
 
     unsafe extern "C" {
         pub fn host_vcp(vcp: &mut Vcp, now_us: u64, srtt_us: u32, code: u32, acked: u32);
@@ -210,6 +349,35 @@ mod c {
             cwnd: u64,
             feedback: i64,
             bottleneck: u32,
+        );
+        pub fn host_xcp_measure(
+            router: &mut XcpRouter,
+            capacity: u64,
+            now: u64,
+            arrived: u64,
+            waiting: u64,
+        ) -> i32;
+        pub fn host_ixcp_measure(
+            router: &mut IxcpRouter,
+            capacity: u64,
+            now: u64,
+            arrived: u64,
+            waiting: u64,
+        ) -> i32;
+        pub fn host_xcp_forward(
+            router: &mut XcpRouter,
+            waiting: u64,
+            header: *mut u8,
+            size: u32,
+            packets: u32,
+        );
+        pub fn host_ixcp_forward(
+            router: &mut IxcpRouter,
+            waiting: u64,
+            header: *mut u8,
+            size: u32,
+            packets: u32,
+            link: u32,
         );
         pub fn host_mlcp_near(word: u32, srtt_us: u32) -> i32;
         pub fn host_xcp_near(rtt_us: u32, srtt_us: u32) -> i32;

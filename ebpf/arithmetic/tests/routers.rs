@@ -8,65 +8,20 @@ mod common;
 use cc::explicit::load::dpcp::{DpcpHeader, DpcpRouter, DpcpRouterParams};
 use cc::explicit::load::mlcp::{MlcpHeader, MlcpRouter};
 use cc::explicit::load::vcp::{VcpRouter, VcpRouterParams};
-use cc::foreign::Nobody;
-use cc::roles::{
-    Backlog, Fields, Header, Limit, PacketKind, Passing, Router, RouterContext, TcpFields,
-};
+use cc::roles::{Backlog, Fields, Header, PacketKind, Passing, Router, TcpFields};
 use clearpipe_arithmetic::{Dpcp, LoadMeter, Mlcp, MlcpGauge, MlcpSums};
-use common::{CODES, draw};
+use common::{Arrival, Arrivals, CODES, FLOWS, draw, router_context};
 use units::random::Stream;
 use units::{Rate, Span, Time};
 
 const PACKETS: u32 = 1_000_000;
-const FLOWS: u64 = 200;
+/// So that no sample of the queue is missed.
+const LONGEST_GAP_NS: u64 = 9_000_000;
 /// The bound of load_router.h: a unit, and this part of the load factor: a microsecond of 200 ms.
 const RHO_UNIT: f64 = 1.0 / 1_048_576.0;
 const RHO_WITHIN: f64 = 5.1e-6;
 /// Codes may differ where the load factor is so near to an edge.
 const EDGE: f64 = 1e-3;
-
-/// An arrival: gaps of at most 9 ms, so that no sample is missed, and an offered load that changes
-/// every few periods from next to nothing to three times the capacity.
-struct Arrivals {
-    stream: Stream,
-    now_ns: u64,
-    capacity: f64,
-    load: f64,
-    left: u64,
-}
-
-struct Arrival {
-    now_ns: u64,
-    size: u32,
-    waiting: u64,
-    flow: u32,
-    theirs: u32,
-    numbers: (u32, u32),
-}
-
-impl Arrivals {
-    fn next(&mut self) -> Arrival {
-        let stream = &mut self.stream;
-        if self.left == 0 {
-            self.left = 200 + draw(stream, 5000);
-            self.load = draw(stream, 3000) as f64 / 1000.0 + 0.001;
-        }
-        self.left -= 1;
-        let size = 40 + draw(stream, 1461) as u32;
-        let mean = f64::from(size) / self.capacity / self.load * 1e9;
-        let gap = (mean * draw(stream, 2000) as f64 / 1000.0) as u64;
-        self.now_ns += gap.clamp(1, 9_000_000);
-        Arrival {
-            now_ns: self.now_ns,
-            size,
-            waiting: draw(stream, 300_000),
-            flow: draw(stream, FLOWS) as u32,
-            theirs: draw(stream, 4) as u32,
-            // Small numbers, so that there are ties.
-            numbers: (draw(stream, 50) as u32, draw(stream, 50) as u32),
-        }
-    }
-}
 
 /// How far a load factor in 2^-20 is from what it should be, beyond a unit, as a part of it.
 fn distance(kernel: u64, rho: f64) -> f64 {
@@ -99,7 +54,7 @@ fn differ<R: Router>(
 ) -> (u32, u32, f64) {
     let bytes_per_s = capacity.bytes_per_sec();
     let stream = Stream::new(26, capacity.0, "router");
-    let mut arrivals = Arrivals { stream, now_ns: 0, capacity: bytes_per_s, load: 1.0, left: 1000 };
+    let mut arrivals = Arrivals::new(stream, bytes_per_s, LONGEST_GAP_NS);
     // The kernel's clock does not begin at 0, which is none; the first packet begins the period.
     let base = 1_000_000_000;
     let mut meter = LoadMeter::default();
@@ -145,21 +100,10 @@ fn differ<R: Router>(
     (wrong, near, apart)
 }
 
-fn context(capacity: Rate) -> RouterContext {
-    RouterContext {
-        link: 0,
-        capacity,
-        limit: Limit::Packets(100),
-        packet_bytes: 1500,
-        stream: Stream::new(1, 0, "test"),
-        host: &Nobody,
-    }
-}
-
 #[test]
 fn vcp_marks_as_the_simulator() {
     for capacity in [Rate(1_000_000), Rate(20_000_000)] {
-        let router = VcpRouter::new(&VcpRouterParams::default(), &context(capacity));
+        let router = VcpRouter::new(&VcpRouterParams::default(), &router_context(capacity));
         let mark = |meter: &LoadMeter, packet: &Arrival| meter.vcp(packet.theirs);
         let (wrong, near, apart) = differ(router, capacity, &[0.8, 1.0], |_| None, mark);
         println!("{capacity:?}: {near} near an edge, load factors within {apart:.1e}");
@@ -177,7 +121,7 @@ fn dpcp_marks_as_the_simulator() {
     };
     let edges = [0.2, 0.4, 0.8, 0.85, 0.95, 1.0, 1.05, 1.4];
     for capacity in [Rate(1_000_000), Rate(20_000_000)] {
-        let router = DpcpRouter::new(&DpcpRouterParams::default(), &context(capacity));
+        let router = DpcpRouter::new(&DpcpRouterParams::default(), &router_context(capacity));
         let mut flags = [0_u8; FLOWS as usize];
         let mark = |meter: &LoadMeter, packet: &Arrival| {
             let part = Dpcp::part(packet.numbers.0, packet.numbers.1);
@@ -221,10 +165,10 @@ fn mlcp_marks_as_the_simulator() {
     let capacity = Rate(20_000_000);
     let bytes_per_s = capacity.bytes_per_sec();
     let mut router =
-        MlcpRouter::new(&<MlcpRouter as Router>::Params::default(), &context(capacity));
+        MlcpRouter::new(&<MlcpRouter as Router>::Params::default(), &router_context(capacity));
     let mut gauge = MlcpGauge::default();
     let stream = Stream::new(27, 0, "router");
-    let mut arrivals = Arrivals { stream, now_ns: 0, capacity: bytes_per_s, load: 1.0, left: 1000 };
+    let mut arrivals = Arrivals::new(stream, bytes_per_s, LONGEST_GAP_NS);
     let (base, mut sums) = (1_000_000_000, MlcpSums::default());
     gauge.measure(bytes_per_s as u64, base, &sums, 0);
     let (mut mean_us, mut lengths, mut near, mut apart) = (200_000, [0_u32; 8], 0, 0.0_f64);

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 /// How it is used.
 pub const USAGE: &str = "\
 usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-window N]
-                     [--rate BITS_PER_SECOND] [--for-all]
+                     [--rate BITS_PER_SECOND] [--link NUMBER] [--for-all]
        clearpipe-bpf unload [NAME] [--dev DEV] [--netns NS] | unload --config FILE
        clearpipe-bpf run --config FILE [--metrics ADDRESS:PORT] [--log-format text|json]
        clearpipe-bpf check [--config FILE]
@@ -16,7 +16,8 @@ usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-
        clearpipe-bpf off | on
        clearpipe-bpf cleanup | names | --help | --version
 load: NAME is a protocol (an end host on that device) or PROTOCOL-router, which needs --rate; names
-lists both. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp, xcp, ixcp);
+lists both. --link: the number by which ixcp-router names its link, unlike all others on a path;
+default: a random one. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp, xcp, ixcp);
 default: the root. --initial-window: packets. --for-all: every user may choose the protocol, not only
 CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
 run is a service: it loads what FILE names, keeps it loaded, and unloads it at SIGTERM; SIGHUP makes
@@ -100,12 +101,14 @@ pub struct Load {
     pub for_all: bool,
     /// A router's capacity [bit/s].
     pub rate: Option<u64>,
+    /// The number of iXCP's link.
+    pub link: Option<u32>,
 }
 
 impl Load {
     /// Without settings.
     pub fn plain(name: String, place: Place) -> Load {
-        Load { name, place, cgroup: None, initial_window: 0, for_all: false, rate: None }
+        Load { name, place, cgroup: None, initial_window: 0, for_all: false, rate: None, link: None }
     }
 }
 
@@ -113,7 +116,7 @@ impl Load {
 pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     let mut words = Vec::new();
     let (mut netns, mut dev, mut cgroup, mut rate) = (None, None, None, None);
-    let (mut initial_window, mut for_all, mut json) = (0, false, false);
+    let (mut initial_window, mut for_all, mut json, mut link) = (0, false, false, None);
     let (mut config, mut metrics, mut log) = (None, None, None);
     let mut args = args;
     while let Some(arg) = args.next() {
@@ -131,6 +134,10 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "-h" | "--help" => return Ok(Command::Help),
             "-V" | "--version" => return Ok(Command::Version),
             "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
+            "--link" => match number(&value()?, "--link", u32::MAX.into())? {
+                0 => return Err(usage("--link 0 is the sender's access link".to_owned())),
+                number => link = Some(number as u32),
+            },
             _ if arg.starts_with('-') => return Err(usage(format!("unknown option {arg}"))),
             _ => words.push(arg),
         }
@@ -164,6 +171,7 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             initial_window: initial_window as u32,
             for_all,
             rate,
+            link,
         })),
         ["unload"] => Ok(Command::Unload { name: None, place }),
         ["unload", name] => Ok(Command::Unload { name: Some(name.to_owned()), place }),
@@ -247,6 +255,8 @@ mod tests {
             "load vcp --dev v0 --speed 3",
             "load vcp --dev v0 --initial-window 2000000",
             "load vcp --dev v0 --rate fast",
+            "load ixcp-router --dev v0 --rate 8 --link 0",
+            "load ixcp-router --dev v0 --rate 8 --link 4294967296",
             "load vcp --dev ../v0",
             "load vcp --dev v0 --netns ..",
             "unload --netns n",

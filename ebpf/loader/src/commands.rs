@@ -126,6 +126,9 @@ pub fn load(load: &Load) -> Result<()> {
     if is_router(&load.name) != load.rate.is_some() {
         return Err(Error::Usage("--rate is what a router needs, and only a router".to_owned()));
     }
+    if load.link.is_some() && load.name != "ixcp-router" {
+        return Err(Error::Usage("--link is for ixcp-router, which names its link".to_owned()));
+    }
     if load.for_all && is_router(&load.name) {
         return Err(Error::Usage("--for-all is for protocols, which sockets choose".to_owned()));
     }
@@ -276,8 +279,11 @@ fn configure(load: &Load, directory: &Directory) -> Result<()> {
     let wrong = |error: libbpf_rs::Error| Error::Failed(format!("{}: {error:#}", path.display()));
     let map = MapHandle::from_pinned_path(&path).map_err(wrong)?;
     let value: Vec<u8> = match load.rate {
-        // Capacity [bytes/s].
-        Some(rate) => (rate / 8).to_ne_bytes().to_vec(),
+        // Capacity [bytes/s], and the link's number.
+        Some(rate) => {
+            let link = load.link.map_or_else(system::random_link, Ok)?;
+            [(rate / 8).to_ne_bytes(), u64::from(link).to_ne_bytes()].concat()
+        }
         // The window, and 0 for the default number of RTTs until Reno takes over.
         None => [load.initial_window.to_ne_bytes(), 0_u32.to_ne_bytes()].concat(),
     };

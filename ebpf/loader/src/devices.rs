@@ -108,8 +108,9 @@ fn filter(program: &OwnedFd, device: &Device, object: &str, direction: &str) -> 
 
 /// Takes it off its device, if that is still there.
 pub fn detach(attached: &Attached) -> Result<()> {
-    // A pin that holds no link holds the program of a filter.
-    if Link::open(&attached.path).and_then(|link| link.info()).is_err() {
+    // A pin that holds no link holds the program of a filter, which has an information as well.
+    let info = Link::open(&attached.path).and_then(|link| link.info());
+    if !matches!(info.map(|info| info.info), Ok(LinkTypeInfo::Tcx(_))) {
         let object = Directory::holding(&attached.path).object();
         if let Ok(program) = Program::fd_from_pinned_path(&attached.path) {
             inside(&attached.place, |device| {

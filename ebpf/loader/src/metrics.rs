@@ -29,7 +29,7 @@ struct Family {
 }
 
 /// What routers' packets leave with, and the counters.
-const CODES: [&str; 4] = ["uncoded", "low", "high", "overload"];
+const CODES: [&str; 7] = ["uncoded", "low", "high", "overload", "kept", "own", "less"];
 
 const FAMILIES: &[Family] = &[
     Family {
@@ -59,8 +59,9 @@ const FAMILIES: &[Family] = &[
     Family {
         name: "clearpipe_router_packets_total",
         kind: "counter",
-        help: "Packets by the code that they left with; uncoded ones are ACKs and those that no \
-               end host of ours sent.",
+        help: "Packets by the code that they left with, of XCP and iXCP by whose feedback (kept: \
+               the sender's or another router's; own; less: its own below zero); uncoded ones are \
+               ACKs and those that no end host of ours sent.",
         of: packets,
     },
     Family {

@@ -203,6 +203,17 @@ pub fn cgroups_from(given: Option<&str>) -> Result<Vec<u64>> {
     Ok(path.ancestors().filter_map(|each| Some(fs::metadata(each).ok()?.ino())).collect())
 }
 
+/// A number for a link; 0 is none.
+pub fn random_link() -> Result<u32> {
+    let mut bytes = [0; 4];
+    // SAFETY: room for as many bytes as are asked for.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if got != 4 {
+        return Err(failed("getrandom"));
+    }
+    Ok(u32::from_ne_bytes(bytes).max(1))
+}
+
 /// A C string of a name without zeros.
 pub fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Usage(format!("{text:?} contains a zero")))

@@ -37,6 +37,13 @@ const ROUTER: &[Words] = &[
     ("counters", &["uncoded", "low", "high", "overload", "bytes"]),
 ];
 
+/// The same of one that writes feedback, by whose it is: that of the sender or of a router before, its
+/// own, and its own below zero.
+const FEEDBACK: &[Words] = &[
+    ("gauges", &["rho_milli", "periods"]),
+    ("counters", &["uncoded", "kept", "own", "less", "bytes"]),
+];
+
 const fn host(name: &'static str) -> Program {
     Program {
         name,
@@ -73,6 +80,8 @@ pub const PROGRAMS: &[Program] = &[
     router("vcp-router"),
     router("dpcp-router"),
     router("mlcp-router"),
+    Program { counters: FEEDBACK, ..router("xcp-router") },
+    Program { counters: FEEDBACK, ..router("ixcp-router") },
 ];
 
 /// The program of a name.

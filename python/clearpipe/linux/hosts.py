@@ -29,7 +29,9 @@ WITH_OPTION = ("mlcp", "xcp", "ixcp")
 """Their feedback is in a TCP option, which programs of a cgroup write."""
 DECOUPLED = ("vcp-decoupled", "dpcp-decoupled")
 """Losses are repaired and move no window: the recovery `decoupled`."""
-ROUTERS = ("vcp-router", "dpcp-router", "mlcp-router")
+CODE_ROUTERS = ("vcp-router", "dpcp-router", "mlcp-router")
+FEEDBACK_ROUTERS = ("xcp-router", "ixcp-router")
+ROUTERS = (*CODE_ROUTERS, *FEEDBACK_ROUTERS)
 PROGRAM = "clearpipe-bpf"
 PINS = (Path("/sys/fs/bpf/clearpipe"), Path("/sys/fs/bpf/clearpipe-gso"))
 UNSUPPORTED = 5
@@ -66,12 +68,14 @@ def load(  # noqa: PLR0913 - one for each option
     cgroup: Path | None = None,
     initial_window: int = 0,
     rate_bps: int | None = None,
+    link: int | None = None,
     for_all: bool = False,
 ) -> None:
     """Load a protocol's end host, or a router, onto a device.
 
     `initial_window` is in packets; 0 leaves the kernel's. It and `cgroup` hold for the whole
     kernel: a further device with others is a RunError. A router needs `rate_bps`, its capacity.
+    `link` is the number, from 1, by which iXCP's names its link; without one it is random.
     Only processes with CAP_NET_ADMIN may choose the protocol, or with `for_all` every user.
     """
     options = [*_place(dev, netns)]
@@ -81,6 +85,8 @@ def load(  # noqa: PLR0913 - one for each option
         options += ["--initial-window", str(initial_window)]
     if rate_bps is not None:
         options += ["--rate", str(rate_bps)]
+    if link is not None:
+        options += ["--link", str(link)]
     if for_all:
         options.append("--for-all")
     _run("load", name, *options)
@@ -168,7 +174,7 @@ def checks() -> list[Check]:
             "eBPF end hosts",
             lacks is None,
             lacks or str(program()),
-            "VCP, DPCP, MLCP, XCP, iXCP in this kernel",
+            "VCP, DPCP, MLCP, XCP, iXCP in this kernel, and their routers",
             checkout.get("deps-linux linux", f"{PROGRAM}, from Clearpipe's source, on the PATH"),
         )
     ]

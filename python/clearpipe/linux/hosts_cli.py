@@ -15,7 +15,7 @@ Name = Annotated[
     typer.Argument(
         metavar="NAME",
         help="vcp, dpcp, mlcp, xcp, ixcp, vcp-decoupled, dpcp-decoupled, vcp-router, "
-        "dpcp-router or mlcp-router.",
+        "dpcp-router, mlcp-router, xcp-router or ixcp-router.",
     ),
 ]
 Dev = Annotated[str, typer.Option(metavar="DEV", help="The network device.")]
@@ -61,6 +61,16 @@ def load(  # noqa: PLR0913 - one for each option
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="A router's capacity, such as 20Mbps.")
     ] = None,
+    link: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=2**32 - 1,
+            metavar="N",
+            help="The number by which ixcp-router names its link, unlike all others on a path.",
+            show_default="a random one",
+        ),
+    ] = None,
 ) -> None:
     """Load a protocol's end host (or a router) onto a device, until `unload`.
 
@@ -77,6 +87,7 @@ def load(  # noqa: PLR0913 - one for each option
         cgroup=cgroup,
         initial_window=initial_window,
         rate_bps=rate_bps,
+        link=link,
         for_all=for_all,
     )
 

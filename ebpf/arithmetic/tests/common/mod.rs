@@ -2,9 +2,9 @@
 #![allow(dead_code)]
 
 use cc::foreign::Nobody;
-use cc::roles::{Ack, Ecn, SenderContext};
+use cc::roles::{Ack, Ecn, Limit, RouterContext, SenderContext};
 use units::random::Stream;
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
 /// The codes by their numbers.
 pub const CODES: [Ecn; 4] = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
@@ -66,5 +66,73 @@ pub fn ack<H>(now_us: u64, srtt_us: Option<u32>, code: Ecn, header: H) -> Ack<H>
         code,
         ece: false,
         marks: 0,
+    }
+}
+
+/// How many there are at a router.
+pub const FLOWS: u64 = 200;
+
+/// Arrivals at a router, with an offered load that changes every few periods from next to nothing
+/// to three times the capacity.
+pub struct Arrivals {
+    pub stream: Stream,
+    now_ns: u64,
+    capacity: f64,
+    load: f64,
+    left: u64,
+    longest_gap_ns: u64,
+}
+
+/// One of them.
+pub struct Arrival {
+    pub now_ns: u64,
+    /// [bytes]
+    pub size: u32,
+    /// The queue that it meets [bytes].
+    pub waiting: u64,
+    pub flow: u32,
+    /// Its code.
+    pub theirs: u32,
+    /// DPCP's.
+    pub numbers: (u32, u32),
+}
+
+impl Arrivals {
+    pub fn new(stream: Stream, capacity: f64, longest_gap_ns: u64) -> Arrivals {
+        Arrivals { stream, now_ns: 0, capacity, load: 1.0, left: 1000, longest_gap_ns }
+    }
+
+    pub fn next(&mut self) -> Arrival {
+        let stream = &mut self.stream;
+        if self.left == 0 {
+            self.left = 200 + draw(stream, 5000);
+            self.load = draw(stream, 3000) as f64 / 1000.0 + 0.001;
+        }
+        self.left -= 1;
+        let size = 40 + draw(stream, 1461) as u32;
+        let mean = f64::from(size) / self.capacity / self.load * 1e9;
+        let gap = (mean * draw(stream, 2000) as f64 / 1000.0) as u64;
+        self.now_ns += gap.clamp(1, self.longest_gap_ns);
+        Arrival {
+            now_ns: self.now_ns,
+            size,
+            waiting: draw(stream, 300_000),
+            flow: draw(stream, FLOWS) as u32,
+            theirs: draw(stream, 4) as u32,
+            // Small numbers, so that there are ties.
+            numbers: (draw(stream, 50) as u32, draw(stream, 50) as u32),
+        }
+    }
+}
+
+/// A router's.
+pub fn router_context(capacity: Rate) -> RouterContext {
+    RouterContext {
+        link: 0,
+        capacity,
+        limit: Limit::Packets(100),
+        packet_bytes: 1500,
+        stream: Stream::new(1, 0, "test"),
+        host: &Nobody,
     }
 }

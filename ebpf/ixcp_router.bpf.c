@@ -1,0 +1,3 @@
+/* iXCP's router: crates/cc/src/explicit/xcp/ixcp.rs in the kernel. */
+#define IXCP
+#include "feedback_router.h"
