@@ -26,8 +26,6 @@
 //!
 //! The form of the 2005 paper is `cubic-2005`.
 
-use alloc::boxed::Box;
-
 use units::math::cbrt;
 use units::{Span, Time};
 
@@ -87,7 +85,7 @@ pub struct Cubic {
     /// The last ACK in the stage.
     last: Time,
     /// With `update = "linux"`.
-    counts: Option<Box<Counts>>,
+    counts: Option<Counts>,
 }
 
 /// Linux's counts, by its names.
@@ -147,10 +145,10 @@ impl Cubic {
             if self.params.tcp_friendly {
                 // Linux's scale: 1/alpha_cubic in eighths.
                 let scale = (8.0 / self.alpha) as u32;
-                let delta = (w * scale / 8).max(1);
+                let delta = (w.saturating_mul(scale) / 8).max(1);
                 let whole = counts.ack_cnt.saturating_sub(1) / delta;
                 counts.ack_cnt -= whole * delta;
-                counts.tcp_cwnd += whole;
+                counts.tcp_cwnd = counts.tcp_cwnd.saturating_add(whole);
                 let ahead = counts.tcp_cwnd.saturating_sub(w);
                 counts.cnt = counts.cnt.min(w.checked_div(ahead).unwrap_or(u32::MAX));
             }
@@ -207,7 +205,7 @@ impl Avoidance for Cubic {
             k: 0.0,
             epoch: Time::NEVER,
             last: Time::ZERO,
-            counts: (params.update == CubicUpdate::Linux).then(Box::default),
+            counts: (params.update == CubicUpdate::Linux).then(Counts::default),
         }
     }
 
@@ -251,7 +249,7 @@ impl Avoidance for Cubic {
         self.epoch = Time::NEVER;
         if let Some(counts) = &mut self.counts {
             if loss.kind == LossKind::Timeout {
-                **counts = Counts::default();
+                *counts = Counts::default();
             }
             // bictcp_recalc_ssthresh: beta is a number of 1024ths.
             let beta = units::math::floor(1024.0 * self.params.beta + 0.5) / 1024.0;
