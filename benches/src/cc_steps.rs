@@ -119,6 +119,7 @@ impl Flow {
             stream,
             host: &Nobody,
             routers: 1,
+            counting: 0,
         };
         let (sender, receiver) = params.build(&context);
         Flow { sender, receiver }
