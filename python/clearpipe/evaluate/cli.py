@@ -207,7 +207,7 @@ def _tell(done: Done) -> None:
     from clearpipe.overview import new_table
 
     headings = ["statement", "says", "measured, at worst", "bound", "the others there", "verdict"]
-    table = new_table(f"{done.cast.label}, evaluated", headings, left=6)
+    table = new_table(done.title, headings, left=6)
     for one in done.outcomes:
         worst = one.worst if not one.reason else None
         table.add_row(

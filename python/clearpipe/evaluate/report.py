@@ -96,7 +96,7 @@ def page(done: Done) -> str:
     titles = {one.area.id: one.area for one in done.outcomes}
     return html_base.page(
         "evaluate.html.j2",
-        f"{done.cast.label}, evaluated",
+        done.title,
         ["panels.js", "figures.js"],
         done=done,
         about=about(done),
@@ -326,7 +326,7 @@ def _compact(done: Done) -> str:
 
 
 def _markdown(done: Done, name: str) -> Iterator[str]:
-    yield f"# {done.cast.label}, evaluated"
+    yield f"# {done.title}"
     yield ""
     yield f"Made by `{command(done)}`; [every number]({name}.json), [all controls](README.md)."
     yield ""

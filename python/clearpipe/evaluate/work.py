@@ -119,10 +119,17 @@ class Done:
         return dict(sorted(found.items()))
 
     @property
+    def title(self) -> str:
+        """What was evaluated, and where if not in the packet engine."""
+        where = "" if self.engine == "packet" else " on the kernel"
+        return f"{self.cast.label}, evaluated{where}"
+
+    @property
     def kernels(self) -> list[str]:
-        """The kernels that runs were on."""
+        """The kernels that runs were on, without what a distribution adds to their number."""
         cells = [cell for data in self.datas.values() for cell in data.cells]
-        return sorted({cell.parts["kernel"] for cell in cells if "kernel" in cell.parts})
+        found = {cell.parts["kernel"] for cell in cells if "kernel" in cell.parts}
+        return sorted({kernel.partition("-")[0] for kernel in found})
 
     def as_json(self) -> dict[str, Any]:
         """All of it, in an order that depends on the data alone."""
