@@ -1,5 +1,4 @@
-"""A figure's published file of verdicts, read and checked: it may have been edited, or be of another
-version."""
+"""A figure's published file of verdicts, read and checked: it may be edited, or of another version."""
 
 from __future__ import annotations
 
