@@ -1,4 +1,4 @@
-"""A figure's published file of verdicts, read and checked: it may be edited, or of another version."""
+"""A published file of verdicts, read and checked: it may be edited, or of another version."""
 
 from __future__ import annotations
 
