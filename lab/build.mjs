@@ -5,7 +5,7 @@ import { build } from "esbuild";
 import explorables from "./explorables.js";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { constants, deflateRawSync, gzipSync } from "node:zlib";
+import { constants, gzipSync } from "node:zlib";
 
 const root = new URL("../", import.meta.url);
 const bound = new URL("target/lab/engine/", root);
@@ -38,8 +38,7 @@ const define = { WORKER: JSON.stringify(worker), DATA: JSON.stringify(data) };
 const page = await bundle("main.js", { format: "iife", define });
 const style = await bundle("style.css");
 
-const wasm = readFileSync(new URL("engine_bg.wasm", bound));
-const packed = deflateRawSync(wasm, { level: 9, memLevel: 9 }).toString("base64");
+const packed = readFileSync(new URL("engine_bg.deflate", bound)).toString("base64");
 const module = `globalThis.CLEARPIPE_MODULE=${JSON.stringify(packed)};\n`;
 
 const files = {

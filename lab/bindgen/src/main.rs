@@ -1,5 +1,8 @@
-//! `clearpipe-lab-bindgen MODULE.wasm FOLDER`: writes FOLDER/engine.js and FOLDER/engine_bg.wasm.
+//! `clearpipe-lab-bindgen MODULE.wasm FOLDER`: writes FOLDER/engine.js, FOLDER/engine_bg.wasm and, the
+//! same compressed, FOLDER/engine_bg.deflate.
 
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use wasm_bindgen_cli_support::Bindgen;
@@ -28,5 +31,10 @@ fn bind(module: &str, folder: &str) -> Result<(), Box<dyn std::error::Error>> {
         .typescript(false)
         .remove_name_section(true);
     bindgen.remove_producers_section(true).omit_default_module_path(true).generate(folder)?;
+    let folder = Path::new(folder);
+    let wasm = fs::read(folder.join("engine_bg.wasm"))?;
+    let mut packed = Vec::new();
+    zopfli::compress(zopfli::Options::default(), zopfli::Format::Deflate, &*wasm, &mut packed)?;
+    fs::write(folder.join("engine_bg.deflate"), packed)?;
     Ok(())
 }
