@@ -215,6 +215,8 @@ mutants: ## mutation testing of the laws (cargo-mutants): hours, goes on from wh
 
 # PYTHON names one that has mutmut and what the tests need.
 mutants-python: ## mutation testing of sweeps, comparisons and statistics (mutmut): an hour
+	@$(PYTHON) -c 'import clearpipe, mutmut, pytest' 2>/dev/null || { \
+		echo "make mutants-python needs in $(PYTHON): pip install mutmut, and python/locks/dev.txt" >&2; exit 5; }
 	$(PYTHON) python/tools/python_mutants.py $(MUTANTS)
 
 SPHINX := PYTHONPATH=$(CURDIR)/python $(SITE)/bin/python -m sphinx

@@ -189,11 +189,12 @@ def main() -> int:
     if write:
         text = PAGE.read_text(encoding="utf-8")
         before, _, rest = text.partition(BEGIN)
-        table = f"Linux {platform.release()}.\n\n" + "\n".join(lines)
+        kernel = platform.release().partition("-")[0]  # without what its distributor adds
+        table = f"Linux {kernel}.\n\n" + "\n".join(lines)
         PAGE.write_text(
             f"{before}{BEGIN}\n{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8"
         )
-        known = {"kernel": platform.release(), "cases": facts}
+        known = {"kernel": kernel, "cases": facts}
         FACTS.write_text(json.dumps(known) + "\n", encoding="utf-8")
     return 0 if same else 4
 

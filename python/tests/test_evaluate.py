@@ -295,6 +295,8 @@ def test_what_the_system_lacks_is_said_before_anything_is_run(
     ("words", "told"),
     [
         (["bbr3", "--engine", "linux"], "flows.own.protocol: bbr3: no kernel has it"),
+        # Where the others alone could run, nothing would be judged.
+        (["bbr3", "--engine", "linux", "--area", "beside"], "bbr3: no kernel has it"),
         (["cubic", "--engine", "fluid"], "--engine: fluid: expected packet or linux"),
     ],
 )

@@ -14,7 +14,7 @@ from sweeping import call
 from test_reproduce import CLAIM, FILE, POINTS, VALUES, claim_with, hand_made
 
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce import again, claims, code, data, publication, report, work
+from clearpipe.reproduce import again, claims, code, data, publication, report, verdicts, work
 from clearpipe.reproduce.claims import DEVIATES, HOLDS, WITHIN
 from clearpipe.reproduce.data import Assertion, Departure, Figure, Measure, Printed, Reads
 from clearpipe.sweep.store import Store
@@ -156,13 +156,71 @@ def test_the_command_judges_what_is_published(tmp_path: Path) -> None:
     options = ["reproduce", "vcp:thm3", "--judge-again", "--publish", str(tmp_path)]
     done = call(*options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert f"vcp-thm3-c1: {WITHIN}\n1 verdicts judged again; 0 need runs" in done.stdout
+    assert f"vcp-thm3-c1: {WITHIN}\n1 verdict judged again; 0 need runs" in done.stdout
     assert "Judged again on 20" in (tmp_path / "vcp.md").read_text()
     assert "0 verdicts judged again" in call(*options, cwd=tmp_path).stdout
     assert (
         "needs --publish"
         in call("reproduce", "vcp:thm3", "--judge-again", cwd=tmp_path, expect=2).stderr
     )
+
+
+def edited(value: Any, where: str, to: object) -> str:
+    """The file with one entry replaced, or taken out if `to` is `...`."""
+    found = json.loads(json.dumps(value))
+    *path, last = (int(word) if word.isdigit() else word for word in where.split("."))
+    table = found
+    for word in path:
+        table = table[word]
+    if to is ...:
+        del table[last]
+    else:
+        table[last] = to
+    return json.dumps(found)
+
+
+PART = "claims.0.parts.0"
+
+
+@pytest.mark.parametrize(
+    ("where", "to", "told"),
+    [
+        ("claims", ..., "claims: missing"),
+        ("scale", "medium", "scale: medium: unknown (allowed: quick, full)"),
+        ("figure", "vcp-fig04", "figure: vcp-fig04: unknown (allowed: vcp-thm3)"),
+        (f"{PART}.readings", ..., "claims[0].parts[0].readings: missing"),
+        (f"{PART}.judged_by", 3, "claims[0].parts[0].judged_by: expected a text"),
+        (f"{PART}.verdict", "fine", "claims[0].parts[0].verdict: fine: unknown"),
+        (f"{PART}.readings.0.group", 7, "readings[0].group: 7: unknown"),
+        (f"{PART}.readings.0.values", ["a"], "values[0]: expected a whole number or a number"),
+        (f"{PART}.readings.0.mean", None, "readings[0].mean: null, but the mean of its values is"),
+        (f"{PART}.readings.0.values", [0.5], "but the mean of its values is 0.5"),
+    ],
+)
+def test_what_was_edited_is_refused_and_stays(
+    tmp_path: Path, where: str, to: object, told: str
+) -> None:
+    figure, value = published({"lo": 0.7})
+    value = json.loads(json.dumps(value).replace(figure.id, "vcp-thm3"))
+    file = tmp_path / "vcp-thm3.json"
+    file.write_text(json.dumps(value))
+    assert verdicts.read(file) == value
+    text = edited(value, where, to)
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        verdicts.read(file)
+    options = ["--judge-again", "--publish", str(tmp_path)]
+    done = call("reproduce", "vcp:thm3", *options, cwd=tmp_path, expect=3)
+    assert told in done.stderr
+    assert str(file) in done.stderr
+    assert file.read_text() == text
+
+
+def test_a_folder_without_the_verdicts_is_refused(tmp_path: Path) -> None:
+    options = ["reproduce", "vcp:thm3", "--judge-again", "--publish", str(tmp_path)]
+    assert "has no verdicts of vcp-thm3" in call(*options, cwd=tmp_path, expect=3).stderr
+    assert "with --check" in call(*options, "--check", cwd=tmp_path, expect=2).stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_digest_of_code_is_of_what_is_used_and_of_no_words() -> None:

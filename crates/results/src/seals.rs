@@ -1,8 +1,8 @@
 //! Seals: hashes of a result's files, so that what was changed or cut off afterwards is told. They
 //! guard against accidents and edits, not against somebody who writes a new seal.
 //!
-//! `seal.json` has of each file its size and its hash (BLAKE2b of 128 bits), and a hash of those. Of
-//! `meta.json` it is the hash of everything but times, so that equal runs are equal: of the JSON
+//! `seal.json` has of each file its size and its hash (BLAKE2b of 128 bits), and a hash of those.
+//! Of `meta.json` it is the hash of everything but times, so that equal runs are equal: of the JSON
 //! text that Python's `json.dumps(meta, sort_keys=True)` gives.
 
 use std::collections::BTreeMap;
@@ -210,8 +210,8 @@ fn write_python_json(out: &mut String, value: &Value) {
     }
 }
 
-/// Python's `repr` of a number whose shortest digits, the nearest of them and of two as near the even
-/// one, `text` has: with an exponent, of two digits and a sign, below 1e-4 and from 1e16 on.
+/// Python's `repr` of a number whose shortest digits, the nearest of them and of two as near the
+/// even one, `text` has: with an exponent, of two digits and a sign, below 1e-4 and from 1e16 on.
 /// (Rust's own formatting takes the greater of two that are as near.)
 fn python_float(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));

@@ -189,13 +189,13 @@ def _run(job: Job, quiet: bool) -> None:
     if job.kernel is not None and left:
         told = f"{units.counted(left, 'run', 'runs')} in real time, one after another"
         minutes = sum(job.kernel.durations.values()) / 60
-        note(f"{told}; all that were chosen take {minutes:.0f} minutes", quiet)
+        note(f"{told}; all that were chosen take up to {minutes:.0f} minutes", quiet)
     with progress.board(quiet) as board:
         board.expect(left)
         try:
             tally = work.run(replace(job, board=board))
         except OutOfTime as error:
-            note(f"clearpipe: {error}; the same command goes on")
+            note(f"clearpipe: {error}; the same command continues")
             raise typer.Exit(75) from None
     if tally.fresh:
         took = time.monotonic() - began
@@ -223,7 +223,7 @@ def _tell(done: Done) -> None:
     told = ", ".join(
         f"{counts[verdict]} {verdict}" for verdict in judge.VERDICTS if counts[verdict]
     )
-    print(f"{counts.total()} statements: {told}")
+    print(f"{units.counted(counts.total(), 'statement', 'statements')}: {told}")
 
 
 def _end(done: Done, check: bool) -> None:

@@ -91,7 +91,7 @@ class Judge:
 
     def statement(self, area: Area, one: Statement, data: Data | None) -> Outcome:
         """The verdict over one statement."""
-        if why := one.not_run or _unable(area, one):
+        if why := one.not_run or unable(area, one):
             return Outcome(area, one, NOT_RUN, (), why)
         rows = [] if data is None else self._rows(one, data)
         if lack := self._lack(one, rows, data):
@@ -187,7 +187,7 @@ class Judge:
         return lo, hi
 
 
-def _unable(area: Area, one: Statement) -> str:
+def unable(area: Area, one: Statement) -> str:
     """Why the engine cannot run a part that the statement is of; empty if it can."""
     wanted = {one.part, *([one.alone.part] if one.alone else [])}
     found = (why for part, why in area.unable.items() if wanted & {"", part})

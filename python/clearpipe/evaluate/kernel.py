@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clearpipe.errors import ConfigError
+from clearpipe.evaluate import judge
 from clearpipe.evaluate.data import Area
 from clearpipe.linux import engine
 from clearpipe.reproduce import runs
@@ -29,23 +30,24 @@ class Kernel:
         if area.figure is None:
             return area
         unable: dict[str, str] = {}
+        described: list[tuple[Part, dict[str, Any]]] = []
         for part in area.figure.parts[self.scale]:
             try:
-                self._take(area.figure, part)
+                described += [(part, about) for about in list(_described(area.figure, part))]
             except ConfigError as error:
                 unable[part.name] = _reasons(error)
+        changed = replace(area, figure=None, unable=unable)
+        # Runs of others alone, say, are of no use to a control that has none.
+        if all(one.not_run or judge.unable(changed, one) for one in area.statements):
+            return changed
+        for part, about in described:
+            self.hosts |= {group["kernel"]: group for group in about["groups"]}
+            self.durations[about["toml"]] = about["duration_s"] * part.reps
         parts = {
             scale: tuple(replace(one, engine="linux") for one in parts if one.name not in unable)
             for scale, parts in area.figure.parts.items()
         }
-        figure = replace(area.figure, parts=parts) if parts[self.scale] else None
-        return replace(area, figure=figure, unable=unable)
-
-    def _take(self, figure: Figure, part: Part) -> None:
-        described = list(_described(figure, part))
-        for about in described:
-            self.hosts |= {group["kernel"]: group for group in about["groups"]}
-            self.durations[about["toml"]] = about["duration_s"] * part.reps
+        return replace(changed, figure=replace(area.figure, parts=parts))
 
     def check(self) -> None:
         """Raises UnsupportedError if this system lacks something that a run needs."""

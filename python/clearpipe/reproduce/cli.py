@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -148,6 +148,10 @@ def reproduce(  # noqa: PLR0913 - one for each option
     found = {figure.id: figure for target in targets for figure in data.chosen(target)}
     figures = list(found.values())
     if judge_again:
+        others: dict[str, object] = {"--only": only, "--check": check, "--json": as_json}
+        others |= {"--linux": linux, "--traces": traces, "--readings": readings}
+        others |= {"--shard": shard, "--no-run": no_run}
+        _alone("--judge-again", others)
         _judge_again(figures, publish)
         return
     part = read_shard(shard)
@@ -182,6 +186,12 @@ def reproduce(  # noqa: PLR0913 - one for each option
     _end(done, missing, check)
 
 
+def _alone(option: str, others: Mapping[str, object]) -> None:
+    """Refuses other options that would have no effect."""
+    if given := [name for name, value in others.items() if value]:
+        raise typer.BadParameter(f"{option} cannot be combined with {given[0]}")
+
+
 def _judge_again(figures: Sequence[Figure], folder: Path | None) -> None:
     """Exit code 75 if something has to be run instead."""
     from datetime import UTC, datetime
@@ -195,7 +205,8 @@ def _judge_again(figures: Sequence[Figure], folder: Path | None) -> None:
         print(line)
     for line in left:
         note(f"clearpipe: {line}")
-    print(f"{len(judged)} verdicts judged again; {len(left)} need runs")
+    told = units.counted(len(judged), "verdict", "verdicts")
+    print(f"{told} judged again; {units.counted(len(left), 'needs', 'need')} runs")
     if left:
         raise typer.Exit(75)
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import clearpipe as cp
 from clearpipe.atomic_files import write_text
-from clearpipe.reproduce import again, claims, code, data, draw
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce import again, claims, code, data, draw, verdicts
 from clearpipe.reproduce.cli import told as told_verdicts
 from clearpipe.reproduce.report import counted, published
 from clearpipe.reproduce.work import Done
@@ -59,18 +60,24 @@ def judge_again(
 ) -> tuple[list[str], list[str]]:
     """Judge what the directory has of the figures by the definitions of today, of the values that
     are there, and write its pages. In lines what was judged, and what has to be run instead."""
-    judged, left = [], []
-    known = _published(figures, folder)
+    judged, left, found = [], [], []
+    known = _published(data.every(), folder)
+    if not any(figure.id in known for figure in figures):
+        raise ConfigError(f"--publish: {folder} has no verdicts of {figures[0].id}", key="publish")
     for figure in figures:
         if figure.id not in known:
+            left.append(f"{figure.id}: {folder} has no verdicts of it")
             continue
         after, unknown = again.judge(figure, known[figure.id], on)
-        _write_verdicts(folder, figure, after)
+        found.append((figure, after))
         told = again.told(known[figure.id], after)
         judged += [
             f"{name}: {was if was == now else f'{was}; now {now}'}" for name, was, now in told
         ]
         left += [f"{name} stays as it was: {why}" for name, why in unknown.items()]
+    # Not before all could be read and judged.
+    for figure, after in found:
+        _write_verdicts(folder, figure, after)
     write_pages(folder)
     return judged, left
 
@@ -245,8 +252,8 @@ def _published(figures: Sequence[data.Figure], folder: Path) -> Published:
     for figure in figures:
         path = folder / f"{figure.id}.json"
         if path.is_file():
-            one = json.loads(path.read_text(encoding="utf-8"))
-            if all("parts" in claim for claim in one["claims"]):
+            one = verdicts.read(path)
+            if one is not None:
                 found[figure.id] = one
     return found
 

@@ -230,8 +230,8 @@ mod tests {
         assert_eq!(filter.update(10, 9, 1.0), 1.0);
     }
 
-    /// Linux's minmax, of a window of 12: the second best is taken in a quarter of the window, at 4,
-    /// and is not replaced by what is less; when the best is 13 old it is the best.
+    /// Linux's minmax, of a window of 12: the second best is taken in a quarter of the window, at
+    /// 4, and is not replaced by what is less; when the best is 13 old it is the best.
     #[test]
     fn the_second_best_of_a_quarter_of_the_window_is_kept() {
         let mut filter = WindowedMax::default();

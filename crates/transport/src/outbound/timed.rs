@@ -237,9 +237,9 @@ impl Outbound {
         }
     }
 
-    /// An ACK's timestamp says how long ago the retransmission left that caused it. Karn's rule keeps
-    /// it from the timer; `RACK.min_RTT` is of such samples, too (RFC 8985, section 6.2, step 1;
-    /// RFC 7323). Without them a lone probe, which no queue of its own delays, would come back
+    /// An ACK's timestamp says how long ago the retransmission left that caused it. Karn's rule
+    /// keeps it from the timer; `RACK.min_RTT` is of such samples, too (RFC 8985, section 6.2, step
+    /// 1; RFC 7323). Without them a lone probe, which no queue of its own delays, would come back
     /// sooner than the least RTT known, and so would count for nothing (step 2).
     pub fn on_timestamp(&mut self, rtt: Span) {
         if let Some(timed) = &mut self.timed {

@@ -1,0 +1,136 @@
+"""A published file of verdicts, read and checked: it may be edited, or of another version."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+from types import NoneType
+from typing import Any, get_args
+
+from clearpipe.errors import ConfigError
+from clearpipe.reproduce import claims
+from clearpipe.reproduce.data import Scale
+
+MAYBE = (int, float, NoneType)
+READING = {
+    "label": str,
+    "group": (int, NoneType),
+    "points": [str],
+    "values": [MAYBE],
+    "mean": MAYBE,
+    "n": int,
+    "censored": int,
+    "lo": MAYBE,
+    "hi": MAYBE,
+    "inside": bool,
+    "measured": str,
+}
+PART = {
+    **dict.fromkeys(("id", "says", "verdict", "judged_by", "reason", "contradiction"), str),
+    **dict.fromkeys(("tolerance", "note", "measured", "at", "accepted", "printed"), str),
+    **dict.fromkeys(("range_run", "unsure"), str),
+    "measured_by": [str],
+    "points": [str],
+    "points_left_out": [str],
+    **dict.fromkeys(("within", "of"), int),
+    "readings": [READING],
+    "readings_beyond": [READING],
+}
+CLAIM = {
+    **dict.fromkeys(("id", "statement", "kind", "basis", "quantity", "expected", "where"), str),
+    **dict.fromkeys(("source", "verdict", "inconsistency", "note"), str),
+    "settings": [str],
+    "parts": [PART],
+}
+FILE = {
+    **dict.fromkeys(("figure", "title", "scale", "model_version"), str),
+    **dict.fromkeys(("runs_done", "runs_wanted"), int),
+    "errors": [str],
+    "parts": dict,
+    "claims": [CLAIM],
+}
+NAMES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a table"}
+NAMES |= {float: "a number", NoneType: "null"}
+
+ROUNDED = 1e-8
+"""Values and their mean have nine digits; relative to the greatest value."""
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """The file; None if it is of a form that judged claims as one. Raises ConfigError with the key
+    for what is missing, of another kind, or does not go together."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path}: not JSON: {error}", file=str(path)) from None
+    _is(path, "", {"claims": [dict]}, found)
+    if not all("parts" in claim for claim in found["claims"]):
+        return None
+    _is(path, "", FILE, found)
+    _one_of(path, "figure", found["figure"], [path.stem])
+    _one_of(path, "scale", found["scale"], get_args(Scale))
+    for i, claim in enumerate(found["claims"]):
+        _one_of(path, f"claims[{i}].verdict", claim["verdict"], claims.BADNESS)
+        for j, part in enumerate(claim["parts"]):
+            _part(path, f"claims[{i}].parts[{j}]", part)
+    return dict(found)
+
+
+def _part(path: Path, where: str, part: Mapping[str, Any]) -> None:
+    _one_of(path, f"{where}.verdict", part["verdict"], claims.BADNESS)
+    for key in ("readings", "readings_beyond"):
+        for k, reading in enumerate(part[key]):
+            here = f"{where}.{key}[{k}]"
+            if reading["group"] is not None:
+                groups = range(len(part["measured_by"]))
+                _one_of(path, f"{here}.group", reading["group"], groups)
+            _mean(path, f"{here}.mean", reading)
+
+
+def _mean(path: Path, where: str, reading: Mapping[str, Any]) -> None:
+    """What is computed has a mean and no values."""
+    values, told = reading["values"], reading["mean"]
+    known = [value for value in values if value is not None]
+    if not values or len(known) < len(values):
+        return
+    mean = fmean(known)
+    if told is None or not math.isclose(mean, told, rel_tol=0, abs_tol=_room(known)):
+        raise _fail(path, where, f"{json.dumps(told)}, but the mean of its values is {mean:.9g}")
+
+
+def _room(values: list[float]) -> float:
+    return ROUNDED * max(map(abs, values))
+
+
+def _is(path: Path, where: str, shape: Any, value: Any) -> None:
+    """Raises ConfigError if the value is not of the shape."""
+    if isinstance(shape, dict):
+        _is(path, where, dict, value)
+        for key, inner in shape.items():
+            here = f"{where}.{key}".lstrip(".")
+            if key not in value:
+                raise _fail(path, here, "missing")
+            _is(path, here, inner, value[key])
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise _fail(path, where, "expected a list")
+        for number, one in enumerate(value):
+            _is(path, f"{where}[{number}]", shape[0], one)
+    else:
+        kinds = shape if isinstance(shape, tuple) else (shape,)
+        if type(value) not in kinds:
+            raise _fail(path, where, f"expected {' or '.join(NAMES[kind] for kind in kinds)}")
+
+
+def _one_of(path: Path, where: str, value: object, allowed: Any) -> None:
+    if value not in allowed:
+        told = ", ".join(map(str, allowed))
+        raise _fail(path, where, f"{value}: unknown (allowed: {told})")
+
+
+def _fail(path: Path, where: str, message: str) -> ConfigError:
+    told = f"{where}: {message}" if where else message
+    return ConfigError(f"{path}: {told}", file=str(path), key=where or None)
