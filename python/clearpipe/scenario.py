@@ -75,6 +75,7 @@ __all__ = [
     "JetmaxQueue",
     "Jitter",
     "Link",
+    "Linux",
     "ListLoss",
     "LtcpProtocol",
     "Map",
@@ -1878,6 +1879,16 @@ class Link(Model):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Linux(Model):
+    """What the linux engine's packets are; other engines ignore it."""
+
+    ip: Literal[4, 6] | None = None
+    """Version of IP. A full packet has `packets.data` bytes with either, so the payload is 20 bytes
+    less with 6, and an ACK has 60 bytes where `packets.ack` says 40. Left out: 4.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ListLoss(Model):
     """Named packets are lost."""
 
@@ -3081,6 +3092,8 @@ class Scenario(Model):
     """Parts of the network whose border routers map the traffic onto flows of their own."""
     links: Mapping[str, Link] | None = None
     """A network link by link; the alternative is `topology`."""
+    linux: Linux | None = None
+    """What the linux engine's packets are; other engines ignore it."""
     packets: Packets | None = None
     """Sizes on the wire."""
     plot: PlotTable | Mapping[str, PlotTable] | None = None
