@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from clearpipe.errors import ConfigError
+from clearpipe.reproduce import shapes
 from clearpipe.reproduce.traces import Traces
 
 Scale = Literal["quick", "full"]
@@ -475,14 +476,22 @@ class Reader:
     def __init__(self, file: str, document: Mapping[str, Any]) -> None:
         self.file = file
         self.document = document
+        self.hints: dict[type[Any], dict[str, Any]] = {}
 
     def fail(self, where: str, message: str) -> ConfigError:
         return ConfigError(f"{self.file}: {where}: {message}", file=self.file, key=where)
 
     def make(self, kind: type[Any], table: Mapping[str, Any], where: str, **others: Any) -> Any:
         """An instance of a dataclass from a table; lists become tuples."""
+        if not isinstance(table, dict):
+            raise self.fail(where, "expected a table")
         self.check_keys(table, [entry.name for entry in fields(kind)], where)
         values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
+        if kind not in self.hints:
+            self.hints[kind] = get_type_hints(kind)
+        for key, value in values.items():
+            if found := shapes.wrong(value, self.hints[kind][key], f"{where}.{key}"):
+                raise self.fail(*found)
         try:
             return kind(**{**values, **others})
         except TypeError as error:
@@ -666,8 +675,11 @@ class Reader:
             table = {"part": one} if isinstance(one, str) else dict(one)
             if isinstance(table.get("scheme"), str):
                 table["scheme"] = [table["scheme"]]
-            self.check_schemes(table.get("scheme", []), known, f"{where}.scheme")
-            found.append(self.make(Reads, table, where))
+            read: Reads = self.make(Reads, table, where)
+            self.check_schemes(read.scheme, known, f"{where}.scheme")
+            if read.x and read.x[0] > read.x[1]:
+                raise self.fail(f"{where}.x", "expected from, to")
+            found.append(read)
         return tuple(found)
 
     def check_bounds(self, found: Assertion, where: str) -> None:

@@ -7,17 +7,16 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
-from types import NoneType
 from typing import Any, get_args
 
 from clearpipe.errors import ConfigError
-from clearpipe.reproduce import claims
+from clearpipe.reproduce import claims, shapes
 from clearpipe.reproduce.data import Scale
 
-MAYBE = (int, float, NoneType)
+MAYBE = float | None
 READING = {
     "label": str,
-    "group": (int, NoneType),
+    "group": int | None,
     "points": [str],
     "values": [MAYBE],
     "mean": MAYBE,
@@ -52,8 +51,6 @@ FILE = {
     "parts": dict,
     "claims": [CLAIM],
 }
-NAMES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a table"}
-NAMES |= {float: "a number", NoneType: "null"}
 
 ROUNDED = 1e-8
 """Values and their mean have nine digits; relative to the greatest value."""
@@ -66,10 +63,10 @@ def read(path: Path) -> dict[str, Any] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ConfigError(f"{path}: not JSON: {error}", file=str(path)) from None
-    _is(path, "", {"claims": [dict]}, found)
+    _is(path, {"claims": [dict]}, found)
     if not all("parts" in claim for claim in found["claims"]):
         return None
-    _is(path, "", FILE, found)
+    _is(path, FILE, found)
     _one_of(path, "figure", found["figure"], [path.stem])
     _one_of(path, "scale", found["scale"], get_args(Scale))
     for i, claim in enumerate(found["claims"]):
@@ -105,24 +102,10 @@ def _room(values: list[float]) -> float:
     return ROUNDED * max(map(abs, values))
 
 
-def _is(path: Path, where: str, shape: Any, value: Any) -> None:
+def _is(path: Path, shape: Any, value: Any) -> None:
     """Raises ConfigError if the value is not of the shape."""
-    if isinstance(shape, dict):
-        _is(path, where, dict, value)
-        for key, inner in shape.items():
-            here = f"{where}.{key}".lstrip(".")
-            if key not in value:
-                raise _fail(path, here, "missing")
-            _is(path, here, inner, value[key])
-    elif isinstance(shape, list):
-        if not isinstance(value, list):
-            raise _fail(path, where, "expected a list")
-        for number, one in enumerate(value):
-            _is(path, f"{where}[{number}]", shape[0], one)
-    else:
-        kinds = shape if isinstance(shape, tuple) else (shape,)
-        if type(value) not in kinds:
-            raise _fail(path, where, f"expected {' or '.join(NAMES[kind] for kind in kinds)}")
+    if found := shapes.wrong(value, shape):
+        raise _fail(path, *found)
 
 
 def _one_of(path: Path, where: str, value: object, allowed: Any) -> None:
