@@ -174,10 +174,10 @@ def _entry(one: Outcome, done: Done) -> dict[str, Any]:
         "verdict": one.verdict,
         "slug": SLUGS[one.verdict],
         "fails": one.verdict == judge.FAIL,
-        "measured": measured(worst, statement) if worst else "",
-        "bound": bound(worst, statement) if worst else "",
+        "measured": units.unbroken(measured(worst, statement)) if worst else "",
+        "bound": units.unbroken(bound(worst, statement)) if worst else "",
         "why_bound": why_bound(statement),
-        "references": references(worst, statement) if worst else "",
+        "references": units.unbroken(references(worst, statement)) if worst else "",
         "reason": one.reason,
         "unsure": sum(row.reading.crosses for row in one.rows),
         "rows": [
