@@ -175,6 +175,9 @@ def _module(where: str, folder: Path, wrong: Callable[[str], ConfigError]) -> Mo
 
 _loading = threading.RLock()
 
+# In CPython 3.11 two threads that make syntax trees at once may get a SystemError (gh-106905).
+_parsing = threading.RLock()
+
 # The code of modules that were imported by name, when they were.
 _imported_as: dict[str, str] = {}
 
@@ -259,7 +262,8 @@ def files(path: Path, package: bool = False) -> list[Path]:
 def _imports(file: Path, root: Path) -> Iterator[str]:
     """The modules that a file may import, by their full names; none if it is not Python."""
     try:
-        tree = ast.parse(file.read_bytes())
+        with _parsing:
+            tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
         return
     package = list(file.parent.relative_to(root).parts)

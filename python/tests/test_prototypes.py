@@ -6,6 +6,7 @@ import gc
 import sys
 import textwrap
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -439,3 +440,28 @@ def test_a_prototype_may_run_a_scenario(toys: Path) -> None:
     )
     curious = run(scenario(python("toys.py:Curious")), seed=5)
     assert curious.fingerprint == run(scenario(python("toys.py:Reno")), seed=5).fingerprint
+
+
+def test_threads_read_files_at_once() -> None:
+    """Collections of garbage let other threads in while a syntax tree is made."""
+    file = Path(__file__).parent / "controls" / "cubic.py"
+    wanted = prototype.files(file)
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+
+    def work(deeper: int) -> list[Path]:
+        return work(deeper - 1) if deeper else prototype.files(file)
+
+    def pause(*_: object) -> None:
+        sum(range(200))
+
+    gc.callbacks.append(pause)
+    try:
+        sys.setswitchinterval(1e-6)
+        gc.set_threshold(50)
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(work, [n % 7 for n in range(200)]))
+    finally:
+        gc.callbacks.remove(pause)
+        gc.set_threshold(*threshold)
+        sys.setswitchinterval(interval)
+    assert found == [wanted] * len(found)
