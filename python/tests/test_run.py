@@ -79,6 +79,15 @@ def test_meta_says_what_ran(result: cp.Result) -> None:
     assert result.complete
 
 
+def test_parts_that_only_some_scenarios_use_are_known(small: str) -> None:
+    rules = ["era=linux-6.1", "transport.accecn=ace", "flows.long.protocol=sack"]
+    of_some = cp.parts(small, set=rules)
+    assert (of_some["rack"], of_some["accecn"]) == ("2", "2")
+    assert not cp.outdated({"parts": of_some})
+    assert not {"rack", "accecn"} & set(cp.parts(small))
+    assert cp.outdated({"parts": {"rack": "1"}}) == "rack 1"
+
+
 def test_the_summary_agrees_with_the_tables(result: cp.Result) -> None:
     groups = {group["group"]: group for group in result.summary["groups"]}
     assert groups["short"]["finished_flows"] == 3

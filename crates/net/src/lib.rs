@@ -19,7 +19,7 @@ mod world;
 use capture::{RecordError, Recorded, Recorder};
 use cc::registry::Recovery;
 use results::{Series, Tables};
-use scenario::{App, Parts, Scenario};
+use scenario::{AccEcn, App, Parts, Scenario};
 use units::Time;
 
 pub use crate::link::ports::{Entering, Passed, Ports};
@@ -48,19 +48,35 @@ pub fn own_parts() -> Parts {
         .into()
 }
 
+/// Name, version, and which scenarios use it.
+type Part = (&'static str, &'static str, fn(&Scenario) -> bool);
+
+/// What only some scenarios use.
+const SOME: [Part; 3] = [
+    // Version 1 assumed a wrap of ACE at a first ACK of any number of packets.
+    ("accecn", "2", |scenario| scenario.transport.accecn == AccEcn::Ace),
+    // Version 1 let the application send without its rate.
+    ("offers before a proxy", "2", offers_before_proxy),
+    // Version 1 did not count a retransmission's RTT for RACK.min_RTT.
+    ("rack", "2", |scenario| {
+        scenario.groups.iter().any(|group| group.protocol.recovery == Recovery::Rack)
+    }),
+];
+
+/// The versions of what only some scenarios use.
+pub fn some_parts() -> Parts {
+    SOME.into_iter().map(|(name, version, _)| (name.to_owned(), version.to_owned())).collect()
+}
+
 /// The versions of all that a run of the scenario uses.
 pub fn parts(scenario: &Scenario) -> Parts {
-    let proxied = offers_before_proxy(scenario).then_some(("offers before a proxy", "2"));
-    // Version 1 did not count a retransmission's RTT for RACK.min_RTT.
-    let timed = scenario.groups.iter().any(|group| group.protocol.recovery == Recovery::Rack);
-    let rack = timed.then_some(("rack", "2"));
-    let more = proxied.into_iter().chain(rack);
-    let more = more.map(|(name, version)| (name.to_owned(), version.to_owned()));
-    scenario::parts(scenario).into_iter().chain(own_parts()).chain(more).collect()
+    let used = SOME.into_iter().filter(|(.., uses)| uses(scenario));
+    let some = used.map(|(name, version, _)| (name.to_owned(), version.to_owned()));
+    scenario::parts(scenario).into_iter().chain(own_parts()).chain(some).collect()
 }
 
 /// Does an application that offers packets at a rate stand before a proxy whose buffer has no
-/// limit? Version 1 let it send without its rate.
+/// limit?
 fn offers_before_proxy(scenario: &Scenario) -> bool {
     scenario.groups.iter().any(|group| match group.app {
         App::Relay { of, buffer: None } => {

@@ -7,7 +7,7 @@
 
 use cc::roles::Ecn;
 use transport::accecn::handshake::{self, Mode, Speaks};
-use transport::accecn::{Bytes, Field, Heard, Told};
+use transport::accecn::{Bytes, Counters, Field, Heard, Told};
 
 use crate::script::{EcnBits, Packet, TcpOption};
 use crate::settings::Settings;
@@ -51,13 +51,17 @@ pub(crate) fn agrees(tcp_ecn: u8) -> Speaks {
     }
 }
 
-/// The counts of an option that has all three.
-pub(crate) fn counts(packet: &Packet) -> Option<Bytes> {
-    packet.options.iter().flatten().find_map(|option| match option {
-        TcpOption::AccEcn(counts) => {
-            Some(Bytes { eceb: counts.eceb?, ee0b: counts.ee0b?, ee1b: counts.ee1b? })
-        }
+/// The counts of an option; what it leaves out has not changed (RFC 9768, section 3.2.3).
+fn counts(packet: &Packet, known: &Counters) -> Option<Bytes> {
+    let option = packet.options.iter().flatten().find_map(|option| match option {
+        TcpOption::AccEcn(counts) => Some(counts),
         _ => None,
+    })?;
+    let or = |count: Option<u32>, known: u32| count.unwrap_or(known & 0xff_ffff);
+    Some(Bytes {
+        eceb: or(option.eceb, known.ceb),
+        ee0b: or(option.ee0b, known.e0b),
+        ee1b: or(option.ee1b, known.e1b),
     })
 }
 
@@ -70,7 +74,7 @@ pub(crate) struct Start {
     /// Was the one that was sent marked, by what the client says?
     pub heard_mark: bool,
     /// May packets be ECN-capable? Not if flags were zeroed or the ECN field mangled on the way
-    /// (RFC 9768, sections 3.2.2.3 and 3.2.2.4).
+    /// (RFC 9768, sections 3.2.2.1, 3.2.2.3 and 3.2.2.4).
     pub capable: bool,
     /// Do packets carry the option?
     pub option: bool,
@@ -103,7 +107,7 @@ impl Start {
         let told = handshake::reflection(flags(packet));
         let mangled = told.is_some_and(|told| handshake::is_mangled(Ecn::NotCapable, told));
         let allowed = settings.ecn_option;
-        let option = allowed && counts(packet).is_some();
+        let option = allowed && counts(packet, &Counters::default()).is_some();
         let capable = mode != Mode::AccEcn || !mangled || !settings.ecn_fallback;
         Start { mode, marked: arrived == Ecn::Ce, heard_mark: false, capable, option, allowed }
     }
@@ -177,7 +181,7 @@ impl Accurate {
     /// What the peer's counters say of so many packets delivered: how many were marked. A peer that
     /// has begun to send the option gets it too.
     pub(crate) fn hears(&mut self, packet: &Packet, delivered: u32) -> u32 {
-        let option = counts(packet);
+        let option = counts(packet, &self.heard.counters);
         self.option |= option.is_some() && self.allowed;
         self.heard.on_ack(Field { ace: flags(packet), option }, delivered)
     }

@@ -423,7 +423,7 @@ impl Agreed {
     }
 }
 
-/// The option before anything has arrived (RFC 9768, section 3.2.3).
+/// The option before anything has arrived (RFC 9768, section 3.2.1).
 const FRESH: Bytes = Bytes { eceb: 0, ee0b: 1, ee1b: 1 };
 
 /// The transport of an era, for a protocol and a recovery.

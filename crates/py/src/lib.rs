@@ -70,7 +70,8 @@ fn model_version(engine: &str) -> PyResult<&'static str> {
 /// The versions of all parts that there are: of the engines, and of what is registered.
 #[pyfunction]
 fn versions() -> Parts {
-    let engines = net::own_parts().into_iter().chain(fluid::own_parts()).chain(linux::own_parts());
+    let packet = net::own_parts().into_iter().chain(net::some_parts());
+    let engines = packet.chain(fluid::own_parts()).chain(linux::own_parts());
     scenario::registered().into_iter().chain(engines).collect()
 }
 

@@ -32,9 +32,9 @@ pub mod wire;
 const DIVACE: u32 = 8;
 /// 2^24: the fields of the option.
 const DIVOPT: u32 = 1 << 24;
-/// Initial value of both ends' counters of packets (section 3.2.2).
+/// Initial value of both ends' counters of packets (section 3.2.1).
 const CEP_0: u32 = 5;
-/// Initial value of the counters of ECT bytes (section 3.2.3).
+/// Initial value of the counters of ECT bytes (section 3.2.1).
 const ECT_0: u32 = 1;
 /// n, the marks that trigger an ACK (section 3.2.2.5.1).
 const TRIGGER: u32 = 2;

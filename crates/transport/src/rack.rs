@@ -105,7 +105,11 @@ pub(crate) struct Seen {
     pub sacked: bool,
     /// Had a higher one come before a segment that was sent once only?
     pub late: bool,
+    /// How many of those acknowledged cumulatively had been SACKed before.
+    pub before: u64,
 }
+
+const NOTHING: Seen = Seen { original: NONE, sacked: false, late: false, before: 0 };
 
 impl Default for Rack {
     fn default() -> Rack {
@@ -126,7 +130,7 @@ impl Default for Rack {
             quarters: 1,
             persist: 0,
             round: None,
-            seen_last: Seen { original: NONE, sacked: false, late: false },
+            seen_last: NOTHING,
             rtt_of_highest: false,
         }
     }
@@ -281,10 +285,11 @@ impl Rack {
     /// had not arrived before.
     pub(crate) fn on_ack(&mut self, to: u64, blocks: &[Range], moment: &Moment) -> u64 {
         let (mut news, mut last) = (0, None);
-        self.seen_last = Seen { original: NONE, sacked: false, late: false };
+        self.seen_last = NOTHING;
         while self.una < to {
             if self.at(self.una).state == State::Sacked {
                 self.sacked -= 1;
+                self.seen_last.before += 1;
             } else {
                 self.deliver(self.una, moment, &mut last);
                 news += 1;

@@ -137,6 +137,11 @@ impl Avoidance for Dctcp {
         in_use(frame.cwnd, loss) / 2.0
     }
 
+    /// The window is below what it was to come down to, and stays there.
+    fn restart(&mut self) {
+        self.target = 0.0;
+    }
+
     fn probe(&self, sink: &mut impl FnMut(&'static str, f64)) {
         sink("alpha", self.alpha);
     }
@@ -146,7 +151,7 @@ impl Avoidance for Dctcp {
 mod tests {
     use super::*;
     use crate::params::Value;
-    use crate::roles::Sender;
+    use crate::roles::{Idle, Sender};
     use crate::tests::{ack, avoiding, lost, near, round_trip};
 
     fn marked() -> Ack<()> {
@@ -174,6 +179,24 @@ mod tests {
             }
             assert!(near(window.avoidance.alpha, alpha), "{}", window.avoidance.alpha);
         }
+    }
+
+    /// A mark of the last packet before an idle time leaves 75 of 100 packets; the restart window is
+    /// 10, from where slow start opens it by one, and not 75.
+    #[test]
+    fn an_idle_time_ends_a_cut() {
+        let set = [
+            ("alpha_0", Value::Number(0.5)),
+            ("g", Value::Number(1e-4)),
+            ("cwr", Value::Flag(true)),
+        ];
+        let mut window = avoiding::<Dctcp>(100.0, &set);
+        window.frame.nxt = 1;
+        window.on_ack(&marked());
+        window.on_idle(&Idle { window: 10.0, timeouts: None });
+        window.frame.nxt = 100;
+        window.on_ack(&plain());
+        assert_eq!(window.cwnd(), 11.0);
     }
 
     /// alpha = 0.5: 100 packets become 75, once per window of data.

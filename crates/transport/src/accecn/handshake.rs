@@ -72,18 +72,19 @@ pub fn reflected(ecn: Ecn) -> u8 {
     }
 }
 
-/// What these flags say; `None` where they are unused, and for 0b000, zeroed on the way (section
-/// 3.2.2.4), after which a server sends no ECN-capable packets.
+/// What these flags say (tables 2 and 4); `None` where they are unused, and for 0b000, after which a
+/// server sends no ECN-capable packets (section 3.2.2.1, note 1 of table 4).
 pub fn reflection(flags: u8) -> Option<Ecn> {
     let all = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
     all.into_iter().find(|&ecn| reflected(ecn) == flags & 0b111)
 }
 
 /// Has the ECN field been changed on the way as no router may (section 3.2.2.3)? What was not
-/// capable became so, or the other way round. A host that learns of it sends no ECN-capable
-/// packets.
+/// capable became so, or the other way round, or CE became something else. A host that learns of it
+/// sends no ECN-capable packets.
 pub fn is_mangled(sent: Ecn, arrived: Ecn) -> bool {
-    (sent == Ecn::NotCapable) != (arrived == Ecn::NotCapable)
+    let capable = |ecn| ecn != Ecn::NotCapable;
+    capable(sent) != capable(arrived) || sent == Ecn::Ce && arrived != Ecn::Ce
 }
 
 #[cfg(test)]
@@ -136,7 +137,9 @@ mod tests {
         for (sent, arrived) in [(NotCapable, NotCapable), (Ect0, Ect0), (Ect0, Ce), (Ect1, Ce)] {
             assert!(!is_mangled(sent, arrived));
         }
-        for (sent, arrived) in [(NotCapable, Ect0), (NotCapable, Ce), (Ect0, NotCapable)] {
+        for (sent, arrived) in
+            [(NotCapable, Ect0), (NotCapable, Ce), (Ect0, NotCapable), (Ce, Ect0), (Ce, NotCapable)]
+        {
             assert!(is_mangled(sent, arrived));
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Kind, length, and up to three counts of 24 bits, big-endian. Kind 172 (AccECN0) has EE0B, ECEB,
 //! EE1B, kind 174 (AccECN1) EE1B, ECEB, EE0B; counts at the end may be left out, so that it has 11,
-//! 8, 5 or 2 bytes.
+//! 8, 5 or 2 bytes (table 5). Of another length, what is no whole count is padding.
 
 use super::Bytes;
 
@@ -37,12 +37,11 @@ pub fn encode(bytes: &Bytes, ones: bool) -> [u8; LENGTH] {
     option
 }
 
-/// What an option says, kind and length first; `None` where it is none of AccECN's, or has a length
-/// that none has.
+/// What an option says, kind and length first; `None` where it is none of AccECN's, or cut off.
 pub fn decode(option: &[u8]) -> Option<Counts> {
     let (&kind, rest) = option.split_first()?;
     let (&length, fields) = rest.split_first()?;
-    if usize::from(length) != option.len() || fields.len() > 9 || fields.len() % 3 != 0 {
+    if usize::from(length) != option.len() {
         return None;
     }
     let mut read = fields.chunks_exact(3).map(|f| u32::from_be_bytes([0, f[0], f[1], f[2]]));
@@ -69,7 +68,8 @@ mod tests {
         assert_eq!((decode(&zero), decode(&one)), (Some(all), Some(all)));
     }
 
-    /// Section 3.2.3.1: the last counts may be missing; other lengths are no such option.
+    /// Table 5: the last counts may be missing. Section 3.2.3, forward compatibility: of another
+    /// length, whole counts are read and the rest is padding.
     #[test]
     fn counts_may_be_left_out() {
         let none = Counts::default();
@@ -79,9 +79,12 @@ mod tests {
         assert_eq!(decode(&[174, 5, 0, 0, 7]), Some(first));
         assert_eq!(decode(&[174, 8, 0, 0, 7, 0, 0, 9]), Some(two));
         assert_eq!(decode(&[172, 5, 0, 0, 7]), Some(Counts { ee0b: Some(7), ..none }));
-        for wrong in [&[][..], &[174], &[174, 3, 0], &[174, 5, 0, 0], &[173, 2], &[172, 14]] {
+        assert_eq!(decode(&[174, 4, 0, 0]), Some(none));
+        assert_eq!(decode(&[174, 6, 0, 0, 7, 1]), Some(first));
+        let all = Counts { ee0b: Some(1), ..two };
+        assert_eq!(decode(&[174, 14, 0, 0, 7, 0, 0, 9, 0, 0, 1, 0, 0, 5]), Some(all));
+        for wrong in [&[][..], &[174], &[174, 5, 0, 0], &[174, 2, 0], &[173, 2]] {
             assert_eq!(decode(wrong), None, "{wrong:?}");
         }
-        assert_eq!(decode(&[174, 14, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]), None);
     }
 }

@@ -314,7 +314,7 @@ impl Outbound {
             timed.early += delivered;
             return delivered;
         }
-        let again = timed.early.min(acked);
+        let again = timed.early.min(timed.rack.seen().before);
         timed.early -= again;
         acked - again
     }

@@ -369,3 +369,30 @@ fn sacks_count_where_packets_come_late() {
         assert_eq!((account.reordering, account.late), (10, 2));
     }
 }
+
+/// 10 is SACKed, 9 and 8 after it, which is late, but no more than three at a time. 4 is later, and
+/// from then on SACKs count: 4 and 5. Of what the cumulative number passes then, 1 to 3 count, and
+/// at last 6, 7 and the three SACKed first.
+#[test]
+fn what_sacks_have_not_counted_counts_with_the_cumulative_number() {
+    let config = Config { recovery: Recovery::Rack, count_sacks: true, ..Config::default() };
+    let mut tcp = Outbound::new(&config, None);
+    assert_eq!(send(&mut tcp, at(0), 1), [0]);
+    ack(&mut tcp, at(100), 1, &[], Some(100));
+    assert_eq!(send(&mut tcp, at(100), 10).len(), 10);
+    let above = (8, 11);
+    for (cumulative, blocks, counted) in [
+        (1, &[(10, 11)][..], 0),
+        (1, &[(9, 11)], 0),
+        (1, &[above], 0),
+        (1, &[(4, 5), above], 1),
+        (1, &[(4, 6), above], 1),
+        (2, &[(4, 6), above], 1),
+        (3, &[(4, 6), above], 1),
+        (6, &[above], 1),
+        (11, &[], 5),
+    ] {
+        let outcome = ack(&mut tcp, at(200), cumulative, blocks, None);
+        assert_eq!(outcome.acked, counted, "{cumulative} {blocks:?}");
+    }
+}
