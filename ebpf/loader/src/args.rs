@@ -108,7 +108,15 @@ pub struct Load {
 impl Load {
     /// Without settings.
     pub fn plain(name: String, place: Place) -> Load {
-        Load { name, place, cgroup: None, initial_window: 0, for_all: false, rate: None, link: None }
+        Load {
+            name,
+            place,
+            cgroup: None,
+            initial_window: 0,
+            for_all: false,
+            rate: None,
+            link: None,
+        }
     }
 }
 
