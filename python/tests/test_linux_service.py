@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_linux_hosts import SERVER, WINDOWS, Pair, narrow, sh
+from test_linux_hosts import SERVER, SERVER_AT, WINDOWS, Pair, narrow, sh
 
 from clearpipe.linux import hosts, namespaces
 from clearpipe.linux.engine import DEVICE
@@ -32,7 +32,7 @@ DASHBOARD = Path(__file__).resolve().parents[2] / "ebpf" / "debian" / "grafana-d
 
 # The packets of a device for some seconds: (time, is it coded?) of each TCP segment.
 SNIFF = """
-import json, socket, struct, sys, time
+import json, re, socket, sys, time
 tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
 tap.bind((sys.argv[1], 0))
 tap.settimeout(0.05)
@@ -46,7 +46,7 @@ while (now := time.monotonic()) < end:
     if len(packet) < 40 or packet[0] != 0x45 or packet[9] != 6:
         continue
     options = packet[40 : 20 + (packet[32] >> 4) * 4]
-    ours = b"\\xfd\\x08ML" in options
+    ours = re.search(rb"\\xfd(\\x08ML|\\x14XC|\\x1cIX)", options)
     if not packet[33] & 2:  # no SYN
         seen.append((now, bool(packet[1] & 3 or packet[33] >> 6 or ours)))
 print(json.dumps(seen))
@@ -300,7 +300,7 @@ def run_switched(pair: Pair, protocol: str) -> tuple[list[Any], list[Any], dict[
             stack.callback(started.kill)
             return started
 
-        server = begin(pair.right, SERVER, "reno", "0", "0")
+        server = begin(pair.right, SERVER, "reno", "0", "0", SERVER_AT[4])
         sniffer = begin(pair.left, SNIFF, DEVICE, "7.5")
         for each in (server, sniffer):
             assert each.stdout is not None
@@ -328,6 +328,8 @@ def run_switched(pair: Pair, protocol: str) -> tuple[list[Any], list[Any], dict[
         "vcp",
         pytest.param("dpcp", marks=pytest.mark.long),
         pytest.param("mlcp", marks=pytest.mark.long),
+        "xcp",
+        pytest.param("ixcp", marks=pytest.mark.long),
     ],
 )
 def test_the_kill_switch_leaves_reno_within_one_round_trip(protocol: str) -> None:

@@ -17,9 +17,10 @@ usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-
        clearpipe-bpf cleanup | names | --help | --version
 load: NAME is a protocol (an end host on that device) or PROTOCOL-router, which needs --rate; names
 lists both. --link: the number by which ixcp-router names its link, unlike all others on a path;
-default: a random one. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp, xcp, ixcp);
-default: the root. --initial-window: packets. --for-all: every user may choose the protocol, not only
-CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
+default: a random one. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp,
+xcp, ixcp); default: the root. --initial-window: packets. --for-all: every user may choose the
+protocol, not only CAP_NET_ADMIN. The last three hold for the whole kernel: load every device with
+the same.
 run is a service: it loads what FILE names, keeps it loaded, and unloads it at SIGTERM; SIGHUP makes
 it read FILE again. off is the kill switch: routers touch nothing and end hosts are Reno until on.
 cleanup removes what has lost its device, or was left half loaded, and says what it was; check says
