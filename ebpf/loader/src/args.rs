@@ -142,7 +142,11 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--log-format" => log = Some(format(&value()?)?),
             "-h" | "--help" => return Ok(Command::Help),
             "-V" | "--version" => return Ok(Command::Version),
-            "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
+            "--rate" => match number(&value()?, "--rate", 1_000_000_000_000)? {
+                // A byte a second.
+                low @ ..8 => return Err(usage(format!("--rate {low}: is less than 8"))),
+                number => rate = Some(number),
+            },
             "--link" => match number(&value()?, "--link", u32::MAX.into())? {
                 0 => return Err(usage("--link 0 is the sender's access link".to_owned())),
                 number => link = Some(number as u32),
@@ -264,8 +268,9 @@ mod tests {
             "load vcp --dev v0 --speed 3",
             "load vcp --dev v0 --initial-window 2000000",
             "load vcp --dev v0 --rate fast",
-            "load ixcp-router --dev v0 --rate 8 --link 0",
-            "load ixcp-router --dev v0 --rate 8 --link 4294967296",
+            "load vcp-router --dev v0 --rate 7",
+            "load ixcp-router --dev v0 --rate 8000 --link 0",
+            "load ixcp-router --dev v0 --rate 8000 --link 4294967296",
             "load vcp --dev ../v0",
             "load vcp --dev v0 --netns ..",
             "unload --netns n",
