@@ -314,25 +314,24 @@ impl Reader<'_> {
 
     fn window(&self, at: &At, value: &DeValue<'_>) -> Result<u32> {
         let allowed = format!("0 to {MAX_WINDOW} packets; 0 leaves the kernel's");
-        self.whole(at, value, "a whole number of packets", 0..=MAX_WINDOW, allowed)
+        self.whole(at, value, 0..=MAX_WINDOW, allowed)
     }
 
     /// That of iXCP's link.
     fn number(&self, at: &At, value: &DeValue<'_>) -> Result<u32> {
         let allowed = format!("1 to {}; 0 is the sender's access link", u32::MAX);
-        self.whole(at, value, "a whole number", 1..=u32::MAX.into(), allowed)
+        self.whole(at, value, 1..=u32::MAX.into(), allowed)
     }
 
     fn whole(
         &self,
         at: &At,
         value: &DeValue<'_>,
-        wanted: &str,
         range: RangeInclusive<i64>,
         allowed: String,
     ) -> Result<u32> {
         let DeValue::Integer(number) = value else {
-            return Err(self.mismatch(at, wanted, value));
+            return Err(self.mismatch(at, "a whole number", value));
         };
         let read = i64::from_str_radix(number.as_str(), number.radix()).ok();
         let whole = read.filter(|read| range.contains(read)).and_then(|read| read.try_into().ok());
