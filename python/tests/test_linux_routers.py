@@ -300,7 +300,10 @@ def live(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("linux_routers")
 
 
-@pytest.mark.parametrize(("protocol", "router_first"), [("xcp", True), ("ixcp", False)])
+@pytest.mark.parametrize(
+    ("protocol", "router_first"),
+    [("xcp", True), pytest.param("ixcp", False, marks=pytest.mark.long)],
+)
 def test_hosts_fill_the_link_as_in_the_packet_engine(
     live: ModuleType, protocol: str, router_first: bool
 ) -> None:
