@@ -37,8 +37,8 @@ const ROUTER: &[Words] = &[
     ("counters", &["uncoded", "low", "high", "overload", "bytes"]),
 ];
 
-/// The same of one that writes feedback, by whose it is: that of the sender or of a router before, its
-/// own, and its own below zero.
+/// The same of one that writes feedback, by whose it is: that of the sender or of a router before,
+/// its own, and its own below zero.
 const FEEDBACK: &[Words] = &[
     ("gauges", &["rho_milli", "periods"]),
     ("counters", &["uncoded", "kept", "own", "less", "bytes"]),
