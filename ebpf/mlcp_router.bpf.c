@@ -24,6 +24,13 @@ static __always_inline int measure(struct router *router, u64 capacity, u64 now,
 	return mlcp_measure(&router->gauge, capacity, now, sums, waiting);
 }
 
+static __always_inline void begin_period(struct router *router, u64 now,
+					 const struct mlcp_sums *sums)
+{
+	router->gauge.meter.period_start = now;
+	router->gauge.meter.counted = sums->bytes;
+}
+
 static __always_inline u64 rho_of(const struct router *router)
 {
 	return router->gauge.meter.rho;

@@ -21,6 +21,13 @@ static __always_inline int measure(struct router *router, u64 capacity, u64 now,
 	return 1;
 }
 
+static __always_inline void begin_period(struct router *router, u64 now,
+					 const struct mlcp_sums *sums)
+{
+	router->meter.period_start = now;
+	router->meter.counted = sums->bytes;
+}
+
 static __always_inline u64 rho_of(const struct router *router)
 {
 	return router->meter.rho;

@@ -47,6 +47,21 @@ static __always_inline int measure(struct router *router, u64 capacity, u64 now,
 	return 1;
 }
 
+static __always_inline void begin_period(struct router *router, u64 now,
+					 const struct mlcp_sums *sums)
+{
+	struct xcp_meter *meter = &router->xcp.meter;
+
+	if (!meter->interval_end)
+		return;
+	meter->counted = sums->bytes;
+#ifdef IXCP
+	router->xcp.input_traffic_shuffle = 0;
+	router->xcp.sum_rtt_by_cwnd_shuffle.m = 0;
+#endif
+	xcp_restart(meter, now);
+}
+
 static __always_inline u64 rho_of(const struct router *router)
 {
 	return real_fixed(real_div(router->xcp.meter.y, router->xcp.meter.capacity), 20);

@@ -160,14 +160,15 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 	if (!now && (heard || fallback->heard_us == 0)) {
 		fallback->heard_us = tp->tcp_mstamp;
 		fallback->ever |= heard;
-		if (fallback->reno)
+		if (fallback->reno && !fallback->blind)
 			count_host(RETURNS);
 		fallback->reno = 0;
 		return 0;
 	}
 	if (!fallback->reno &&
 	    (now || tp->tcp_mstamp - fallback->heard_us > patience_of(tp))) {
-		count_host(FALLBACKS);
+		if (!fallback->blind)
+			count_host(FALLBACKS);
 		fallback->reno = 1;
 		fallback->credit = 0;
 		if (fallback->ever)
@@ -188,8 +189,10 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 static __always_inline void lost(struct fallback *fallback, int nearly_idle)
 {
 #ifndef DECOUPLED
-	if (nearly_idle && !fallback->blind) {
-		count_host(FALLBACKS);
+	/* While it is switched off the last code is an old one. */
+	if (nearly_idle && !fallback->blind && !is_off()) {
+		if (!fallback->reno)
+			count_host(FALLBACKS);
 		fallback->blind = 1;
 		fallback->credit = 0;
 	}

@@ -32,6 +32,7 @@ struct {
 /* Who ends a period takes the lock, and whose packets draw on one account take it each time. */
 struct state {
 	struct bpf_spin_lock lock;
+	u32 passed; /* has a packet passed while it was switched off? */
 	struct router router;
 };
 
@@ -71,6 +72,9 @@ struct {
 static __always_inline int is_due(const struct router *router, u64 now);
 static __always_inline int measure(struct router *router, u64 capacity, u64 now,
 				   const struct mlcp_sums *sums, u64 waiting);
+/* What came while it was switched off is not in `sums`: the running period begins now. */
+static __always_inline void begin_period(struct router *router, u64 now,
+					 const struct mlcp_sums *sums);
 /* For status: the last load factor [2^-20], and how many periods have ended. */
 static __always_inline u64 rho_of(const struct router *router);
 static __always_inline u64 periods_of(const struct router *router);
@@ -134,6 +138,19 @@ static __always_inline void look_at_timers(struct __sk_buff *skb, struct state *
 	}
 }
 
+/* The time without measurement would else count as idle, and a full link as free. */
+static __always_inline void switch_on(struct state *state, u64 now)
+{
+	struct mlcp_sums sums = {};
+
+	bpf_loop(MAX_CPUS, add_processor, &sums, 0);
+	bpf_spin_lock(&state->lock);
+	if (state->passed)
+		begin_period(&state->router, now, &sums);
+	state->passed = 0;
+	bpf_spin_unlock(&state->lock);
+}
+
 static __always_inline int pass(struct __sk_buff *skb, u32 ip)
 {
 	struct segment segment = {};
@@ -142,8 +159,15 @@ static __always_inline int pass(struct __sk_buff *skb, u32 ip)
 	struct counted *counted = bpf_map_lookup_elem(&counters, &zero);
 	u64 now = bpf_ktime_get_ns();
 
-	if (!state_of || !counted || is_off())
+	if (!state_of || !counted)
 		return TC_ACT_UNSPEC;
+	if (is_off()) {
+		if (!state_of->passed)
+			state_of->passed = 1;
+		return TC_ACT_UNSPEC;
+	}
+	if (state_of->passed)
+		switch_on(state_of, now);
 	if (is_due(&state_of->router, now))
 		look_at_timers(skb, state_of, now);
 	arrive(skb, state_of);

@@ -34,11 +34,26 @@ from clearpipe.linux.process import Process
 SOURCES = Path(__file__).resolve().parents[2]
 PINS = Path("/sys/fs/bpf/clearpipe")
 SIZE = 1_500_000
-HOSTILE = int(os.environ.get("CLEARPIPE_HOSTILE_PKTS", "2000"))
+HOSTILE = int(os.environ.get("CLEARPIPE_HOSTILE_PKTS", "1000"))
 ALL = (*hosts.PROTOCOLS, *hosts.DECOUPLED)
 CLIENT_AT = {4: "10.76.0.1", 6: "fd76::1"}
 SERVER_AT = {4: "10.76.0.2", 6: "fd76::2"}
 both_versions = pytest.mark.parametrize("version", [4, 6])
+
+
+def _marks(*, quick: bool) -> list[pytest.MarkDecorator]:
+    return [] if quick else [pytest.mark.long]
+
+
+# Bits and options over both versions; the rest over IPv4, and everything in the long tests.
+garbled = pytest.mark.parametrize(
+    ("protocol", "version"),
+    [
+        pytest.param(protocol, version, marks=_marks(quick=protocol in few))
+        for version, few in ((4, hosts.PROTOCOLS), (6, ("vcp", "xcp")))
+        for protocol in ALL
+    ],
+)
 
 # Both send what they are told to while they receive, and print what came.
 BOTH = """
@@ -421,8 +436,7 @@ def garble(pair: Pair, garbage: Path, how: str) -> None:
         sh(*pair.inside(netns, "tc", "filter", "add", *where, *program))
 
 
-@both_versions
-@pytest.mark.parametrize("protocol", ALL)
+@garbled
 @pytest.mark.parametrize("how", ["garbage", "strip"])
 def test_garbage_on_the_way_stops_nothing(
     pair: Pair, garbage: Path, protocol: str, how: str, version: int
@@ -435,7 +449,13 @@ def test_garbage_on_the_way_stops_nothing(
     assert pair.counter(pair.right, "InCsumErrors") == 0
 
 
-@pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        pytest.param(protocol, marks=_marks(quick=protocol in {"vcp", "xcp"}))
+        for protocol in hosts.PROTOCOLS
+    ],
+)
 def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
     if shutil.which("clang") is None or shutil.which("tc") is None:
         pytest.skip("clang and tc are needed to garble packets")
@@ -453,8 +473,7 @@ def test_garbage_stalls_no_connection(tmp_path: Path, protocol: str) -> None:
     assert came.bits_per_second <= garbling.RATE_BPS
 
 
-@both_versions
-@pytest.mark.parametrize("protocol", ALL)
+@garbled
 def test_hostile_packets_stop_no_host(protocol: str, version: int) -> None:
     """They reach the state of a connection that goes on meanwhile; none is touched or kept long."""
     with namespaces.several(["hostile"]) as (netns,):

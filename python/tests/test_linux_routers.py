@@ -17,6 +17,7 @@ from types import ModuleType
 
 import pytest
 from kernel_bpf import Program
+from test_linux_service import switch
 
 from clearpipe.linux import hosts, namespaces
 
@@ -221,6 +222,34 @@ def test_no_packet_stops_a_router(router: tuple[str, Program]) -> None:
     assert ran > HOSTILE / 2
 
 
+def test_the_time_that_a_router_is_off_is_no_idle_time(router: tuple[str, Program]) -> None:
+    """When it is on again its period begins anew, and none of low load ends first."""
+    (name, program), packet = router, typical(router[0], 4)
+    if others := [each["name"] for each in hosts.status() if each["name"] != name]:
+        pytest.skip(f"the switch is others' too: {', '.join(others)}")
+
+    def periods() -> int:
+        count: int = next(iter(hosts.status()))["counters"]["periods"]
+        return count
+
+    program.run(packet)
+    switch("off")
+    try:
+        time.sleep(0.3)
+        program.run(packet)
+    finally:
+        switch("on")
+    before = periods()
+    program.run(packet, times=100)
+    assert periods() == before
+    time.sleep(0.3)
+    program.run(packet)
+    assert periods() == before + 1
+    # 100 kB in 0.3 s of 1 MB/s; a machine that is late makes it less.
+    rho = next(iter(hosts.status()))["counters"]["rho_milli"]
+    assert 100 < rho < 400
+
+
 def feedback_of(frame: bytes) -> int:
     units: int = struct.unpack_from("!q", frame, header_at(frame) + 8)[0]
     return units
@@ -300,7 +329,10 @@ def live(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("linux_routers")
 
 
-@pytest.mark.parametrize(("protocol", "router_first"), [("xcp", True), ("ixcp", False)])
+@pytest.mark.parametrize(
+    ("protocol", "router_first"),
+    [("xcp", True), pytest.param("ixcp", False, marks=pytest.mark.long)],
+)
 def test_hosts_fill_the_link_as_in_the_packet_engine(
     live: ModuleType, protocol: str, router_first: bool
 ) -> None:

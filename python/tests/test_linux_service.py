@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_linux_hosts import SERVER, WINDOWS, Pair, narrow, sh
+from test_linux_hosts import SERVER, SERVER_AT, WINDOWS, Pair, narrow, sh
 
 from clearpipe.linux import hosts, namespaces
 from clearpipe.linux.engine import DEVICE
@@ -31,7 +32,7 @@ DASHBOARD = Path(__file__).resolve().parents[2] / "ebpf" / "debian" / "grafana-d
 
 # The packets of a device for some seconds: (time, is it coded?) of each TCP segment.
 SNIFF = """
-import json, socket, struct, sys, time
+import json, re, socket, sys, time
 tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
 tap.bind((sys.argv[1], 0))
 tap.settimeout(0.05)
@@ -45,7 +46,7 @@ while (now := time.monotonic()) < end:
     if len(packet) < 40 or packet[0] != 0x45 or packet[9] != 6:
         continue
     options = packet[40 : 20 + (packet[32] >> 4) * 4]
-    ours = b"\\xfd\\x08ML" in options
+    ours = re.search(rb"\\xfd(\\x08ML|\\x14XC|\\x1cIX)", options)
     if not packet[33] & 2:  # no SYN
         seen.append((now, bool(packet[1] & 3 or packet[33] >> 6 or ours)))
 print(json.dumps(seen))
@@ -70,7 +71,7 @@ def test_a_wrong_file_is_one_line(tmp_path: Path) -> None:
         said = f'clearpipe-bpf: {file}:3: links.wan.queue: unknown router "red"'
         assert done.returncode == 2
         assert done.stderr.startswith(said)
-        assert "(allowed: vcp, dpcp, mlcp" in done.stderr
+        assert "(allowed: vcp, dpcp, mlcp, xcp, ixcp)" in done.stderr
         assert done.stderr.count("\n") == 1
 
 
@@ -138,22 +139,33 @@ class Service:
             stderr=subprocess.PIPE,
             text=True,
         )
+        # What waits for its log reads to the end.
+        self.latest = threading.Timer(60, self.process.kill)
+        self.latest.start()
 
     def notified(self) -> str:
         return self.socket.recv(100).decode()
 
     def until(self, event: str, **about: object) -> dict[str, Any]:
-        """Reads its log up to an event; every line is an object."""
+        """Reads its log up to an event."""
+        return self.until_all(event, about)
+
+    def until_all(self, event: str, *all_about: dict[str, object]) -> dict[str, Any]:
+        """Up to the last of several, in any order; every line is an object."""
+        missing = list(all_about)
         assert self.process.stderr is not None
         for line in self.process.stderr:
             said = json.loads(line)
             assert {"time", "level", "event", "message"} <= said.keys()
             self.events.append(said)
-            if said["event"] == event and about.items() <= said.items():
+            if said["event"] == event:
+                missing = [about for about in missing if not about.items() <= said.items()]
+            if not missing:
                 return dict(said)
-        raise AssertionError(f"ended without {event}: {self.events}")
+        raise AssertionError(f"ended without {event} of {missing}: {self.events}")
 
     def end(self) -> None:
+        self.latest.cancel()
         self.process.kill()
         self.process.wait()
         assert self.process.stderr is not None
@@ -225,8 +237,13 @@ def test_the_service_keeps_loaded_what_its_file_names(tmp_path: Path) -> None:
             sh("ip", "-n", netns, "link", "del", "r0")
             running.until("lost", program="vcp-router")
             devices(netns)
-            running.until("loaded", program="vcp-router", dev="r0")
-            running.until("loaded", program="mlcp", dev="r1")
+            # Which of them it looks at before the devices are back is chance.
+            running.until_all(
+                "loaded",
+                {"program": "vcp-router", "dev": "r0"},
+                {"program": "mlcp", "dev": "r0"},
+                {"program": "mlcp", "dev": "r1"},
+            )
             assert ours(netns).keys() == {"vcp-router", "mlcp"}
             # What its file no longer names goes; a wrong file changes nothing.
             whole = file.read_text("utf-8")
@@ -283,7 +300,7 @@ def run_switched(pair: Pair, protocol: str) -> tuple[list[Any], list[Any], dict[
             stack.callback(started.kill)
             return started
 
-        server = begin(pair.right, SERVER, "reno", "0", "0")
+        server = begin(pair.right, SERVER, "reno", "0", "0", SERVER_AT[4])
         sniffer = begin(pair.left, SNIFF, DEVICE, "7.5")
         for each in (server, sniffer):
             assert each.stdout is not None
@@ -311,6 +328,8 @@ def run_switched(pair: Pair, protocol: str) -> tuple[list[Any], list[Any], dict[
         "vcp",
         pytest.param("dpcp", marks=pytest.mark.long),
         pytest.param("mlcp", marks=pytest.mark.long),
+        "xcp",
+        pytest.param("ixcp", marks=pytest.mark.long),
     ],
 )
 def test_the_kill_switch_leaves_reno_within_one_round_trip(protocol: str) -> None:

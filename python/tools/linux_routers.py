@@ -53,6 +53,7 @@ def simulated(protocol: str, case: tuple[float, float], duration: float) -> Figu
             rtt=f"{case[1]}ms",
             protocol=protocol,
             sender=sender,
+            ip=4,
         )
     )
     link = result.summary["links"][0]

@@ -170,7 +170,7 @@ fn an_echo_is_believed_that_is_the_senders_own() {
 #[test]
 fn no_round_trip_makes_a_window_64_times_larger() {
     const PACKET: u32 = 1000;
-    let packets = |count: u64| count * u64::from(PACKET) << 16;
+    let packets = |count: u64| (count * u64::from(PACKET)) << 16;
     let mut xcp = Xcp { cwnd: packets(10) };
     let mut round = XcpRound::default();
     // Numbers wrap in the middle.

@@ -17,9 +17,10 @@ usage: clearpipe-bpf load NAME --dev DEV [--netns NS] [--cgroup DIR] [--initial-
        clearpipe-bpf cleanup | names | --help | --version
 load: NAME is a protocol (an end host on that device) or PROTOCOL-router, which needs --rate; names
 lists both. --link: the number by which ixcp-router names its link, unlike all others on a path;
-default: a random one. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp, xcp, ixcp);
-default: the root. --initial-window: packets. --for-all: every user may choose the protocol, not only
-CAP_NET_ADMIN. All hold for the whole kernel, so that a further device has to be loaded with the same.
+default: a random one. --cgroup: a cgroup v2 directory whose sockets may use a TCP option (mlcp,
+xcp, ixcp); default: the root. --initial-window: packets. --for-all: every user may choose the
+protocol, not only CAP_NET_ADMIN. The last three hold for the whole kernel: load every device with
+the same.
 run is a service: it loads what FILE names, keeps it loaded, and unloads it at SIGTERM; SIGHUP makes
 it read FILE again. off is the kill switch: routers touch nothing and end hosts are Reno until on.
 cleanup removes what has lost its device, or was left half loaded, and says what it was; check says
@@ -108,7 +109,15 @@ pub struct Load {
 impl Load {
     /// Without settings.
     pub fn plain(name: String, place: Place) -> Load {
-        Load { name, place, cgroup: None, initial_window: 0, for_all: false, rate: None, link: None }
+        Load {
+            name,
+            place,
+            cgroup: None,
+            initial_window: 0,
+            for_all: false,
+            rate: None,
+            link: None,
+        }
     }
 }
 
@@ -133,7 +142,11 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--log-format" => log = Some(format(&value()?)?),
             "-h" | "--help" => return Ok(Command::Help),
             "-V" | "--version" => return Ok(Command::Version),
-            "--rate" => rate = Some(number(&value()?, "--rate", 1_000_000_000_000)?),
+            "--rate" => match number(&value()?, "--rate", 1_000_000_000_000)? {
+                // A byte a second.
+                low @ ..8 => return Err(usage(format!("--rate {low}: is less than 8"))),
+                number => rate = Some(number),
+            },
             "--link" => match number(&value()?, "--link", u32::MAX.into())? {
                 0 => return Err(usage("--link 0 is the sender's access link".to_owned())),
                 number => link = Some(number as u32),
@@ -255,8 +268,9 @@ mod tests {
             "load vcp --dev v0 --speed 3",
             "load vcp --dev v0 --initial-window 2000000",
             "load vcp --dev v0 --rate fast",
-            "load ixcp-router --dev v0 --rate 8 --link 0",
-            "load ixcp-router --dev v0 --rate 8 --link 4294967296",
+            "load vcp-router --dev v0 --rate 7",
+            "load ixcp-router --dev v0 --rate 8000 --link 0",
+            "load ixcp-router --dev v0 --rate 8000 --link 4294967296",
             "load vcp --dev ../v0",
             "load vcp --dev v0 --netns ..",
             "unload --netns n",

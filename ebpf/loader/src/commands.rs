@@ -94,7 +94,7 @@ fn check(config: Option<&str>) -> Result<()> {
     let Some(file) = config else { return system::check() };
     let config = config::read(file)?;
     for key in &config.unused {
-        println!("{file}: {key}: describes the line, of which a device here is told nothing");
+        println!("{file}: {key}: describes the line and has no effect here");
     }
     system::check()?;
     for load in &config.loads {

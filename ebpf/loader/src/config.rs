@@ -1,8 +1,10 @@
 //! The service's file: the `[links]` of a scenario, with the device that each of them is here, the
 //! end hosts, and the service itself.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 use scenario::{Place as Line, Problem, ScenarioError};
 use toml::Spanned;
@@ -13,13 +15,15 @@ use crate::log::Format;
 use crate::table::{self, Role};
 use crate::{Error, Result};
 
-const LINK: [&str; 8] = ["device", "netns", "queue", "rate", "from", "to", "owd", "buffer"];
+const LINK: [&str; 9] = ["device", "netns", "queue", "rate", "link", "from", "to", "owd", "buffer"];
 /// Keys of a scenario's link that a router on a device has from where it is.
 const OF_THE_LINE: [&str; 4] = ["from", "to", "owd", "buffer"];
 const HOST: [&str; 5] = ["devices", "netns", "cgroup", "initial_window", "for_all"];
 const SERVICE: [&str; 2] = ["metrics", "log_format"];
-const RATES: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
+const RATES: RangeInclusive<u64> = 1_000..=1_000_000_000_000;
 const MAX_WINDOW: i64 = 1 << 20;
+/// A file of all links that a kernel could have is smaller [bytes].
+const MAX_FILE: u64 = 1 << 20;
 
 /// What a file says.
 #[derive(Debug, Default)]
@@ -59,9 +63,21 @@ struct Reader<'a> {
 
 /// Reads a file.
 pub fn read(file: &str) -> Result<Config> {
-    let text =
-        fs::read_to_string(file).map_err(|error| Error::Config(format!("{file}: {error}")))?;
+    let mut text = String::new();
+    File::open(file)
+        .and_then(|opened| opened.take(MAX_FILE + 1).read_to_string(&mut text))
+        .map_err(|error| Error::Config(format!("{file}: {error}")))?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(Error::Config(format!("{file}: is larger than {MAX_FILE} bytes")));
+    }
     parse(file, &text)
+}
+
+/// On one line, and nothing that a terminal would obey.
+fn printable(text: &str) -> String {
+    let escaped =
+        |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// Reads its text.
@@ -134,7 +150,8 @@ impl Reader<'_> {
         let line = before.matches('\n').count() + 1;
         let place = Line::Line(self.file.to_owned(), line);
         let key = at.key.clone();
-        Error::Config(ScenarioError { place, key, problem: Box::new(problem) }.to_string())
+        let error = ScenarioError { place, key, problem: Box::new(problem) };
+        Error::Config(printable(&error.to_string()))
     }
 
     fn mismatch(&self, at: &At, wanted: &str, value: &DeValue<'_>) -> Error {
@@ -215,6 +232,7 @@ impl Reader<'_> {
 
     fn link(&self, at: &At, value: Spanned<DeValue<'_>>, unused: &mut Vec<String>) -> Result<Load> {
         let (mut device, mut netns, mut queue, mut rate) = (None, None, None, None);
+        let mut number = None;
         for entry in self.table(at, value)? {
             let at = at.child(&entry);
             let key = entry.0.get_ref().to_string();
@@ -223,7 +241,8 @@ impl Reader<'_> {
                 "netns" => netns = Some(self.name(&at, entry.1.get_ref())?),
                 "queue" => queue = Some(self.queue(&at, entry.1)?),
                 "rate" => rate = Some(self.rate(&at, entry.1.get_ref())?),
-                key if OF_THE_LINE.contains(&key) => unused.push(at.key),
+                "link" => number = Some((self.number(&at, entry.1.get_ref())?, at)),
+                key if OF_THE_LINE.contains(&key) => unused.push(printable(&at.key)),
                 _ => return Err(self.unknown(&at, &entry, &LINK)),
             }
         }
@@ -232,7 +251,13 @@ impl Reader<'_> {
             self.missing(at, "queue", &format!("one of {}", table::names(Role::Router).join(", ")))
         })?;
         let rate = rate.ok_or_else(|| self.missing(at, "rate", "a rate such as \"45Mbps\""))?;
-        Ok(Load { rate: Some(rate), ..Load::plain(name, Place { netns, dev }) })
+        if let Some((_, at)) = number.as_ref().filter(|_| name != "ixcp-router") {
+            let queue = name.trim_end_matches("-router");
+            let rule = format!("is for ixcp, which names its link, and {queue} does not");
+            return Err(self.wrong(at, Problem::Rule(rule)));
+        }
+        let link = number.map(|(number, _)| number);
+        Ok(Load { rate: Some(rate), link, ..Load::plain(name, Place { netns, dev }) })
     }
 
     fn host(&self, at: &At, name: &str, value: Spanned<DeValue<'_>>) -> Result<Vec<Load>> {
@@ -253,7 +278,12 @@ impl Reader<'_> {
                         let rule = format!("is for TCP options, and {name} has none");
                         return Err(self.wrong(&at, Problem::Rule(rule)));
                     }
-                    load.cgroup = Some(self.text(&at, value, "a directory of cgroup v2")?);
+                    let wanted = "a directory of cgroup v2";
+                    let path = self.text(&at, value, wanted)?;
+                    if path.contains(char::is_control) {
+                        return Err(self.mismatch(&at, wanted, value));
+                    }
+                    load.cgroup = Some(path);
                 }
                 "initial_window" => load.initial_window = self.window(&at, value)?,
                 "for_all" => match value {
@@ -283,17 +313,29 @@ impl Reader<'_> {
     }
 
     fn window(&self, at: &At, value: &DeValue<'_>) -> Result<u32> {
+        let allowed = format!("0 to {MAX_WINDOW} packets; 0 leaves the kernel's");
+        self.whole(at, value, 0..=MAX_WINDOW, allowed)
+    }
+
+    /// That of iXCP's link.
+    fn number(&self, at: &At, value: &DeValue<'_>) -> Result<u32> {
+        let allowed = format!("1 to {}; 0 is the sender's access link", u32::MAX);
+        self.whole(at, value, 1..=u32::MAX.into(), allowed)
+    }
+
+    fn whole(
+        &self,
+        at: &At,
+        value: &DeValue<'_>,
+        range: RangeInclusive<i64>,
+        allowed: String,
+    ) -> Result<u32> {
         let DeValue::Integer(number) = value else {
-            return Err(self.mismatch(at, "a whole number of packets", value));
+            return Err(self.mismatch(at, "a whole number", value));
         };
-        let window = i64::from_str_radix(number.as_str(), number.radix()).unwrap_or(-1);
-        match u32::try_from(window) {
-            Ok(window) if i64::from(window) <= MAX_WINDOW => Ok(window),
-            _ => {
-                let allowed = format!("0 to {MAX_WINDOW} packets; 0 leaves the kernel's");
-                Err(self.wrong(at, Problem::Range { value: number.to_string(), allowed }))
-            }
-        }
+        let read = i64::from_str_radix(number.as_str(), number.radix()).ok();
+        let whole = read.filter(|read| range.contains(read)).and_then(|read| read.try_into().ok());
+        whole.ok_or_else(|| self.wrong(at, Problem::Range { value: number.to_string(), allowed }))
     }
 
     fn service(&self, at: &At, value: Spanned<DeValue<'_>>, config: &mut Config) -> Result<()> {
@@ -418,7 +460,7 @@ log_format = "json"
             (link(""), "f:1: links.w.rate: missing key (wanted: a rate such as \"45Mbps\")"),
             (
                 link("loss = \"1%\""),
-                "f:4: links.w.loss: unknown key \"loss\" (allowed: device, netns, queue, rate, from, to, owd, buffer)",
+                "f:4: links.w.loss: unknown key \"loss\" (allowed: device, netns, queue, rate, link, from, to, owd, buffer)",
             ),
             (
                 format!("[links.w]\ndevice = \"../e\"\nqueue = \"vcp\"\n{rate}"),
@@ -461,6 +503,23 @@ log_format = "json"
                 "f:2: service.metrics: expected an address and port such as \"127.0.0.1:9653\", found \"9653\"",
             ),
             (
+                link("rate = \"1Mbps\"\nlink = 7"),
+                "f:5: links.w.link: is for ixcp, which names its link, and vcp does not",
+            ),
+            (
+                link("link = 0"),
+                "f:4: links.w.link: 0 is out of range (allowed: 1 to 4294967295; 0 is the sender's access link)",
+            ),
+            // A terminal obeys nothing of it.
+            (
+                "[hosts.\"a\\u001b[2J\\n\"]\n".into(),
+                "f:1: hosts.a\\u{1b}[2J\\n: unknown protocol \"a\\u{1b}[2J\\n\"",
+            ),
+            (
+                "[hosts.xcp]\ncgroup = \"/x\\u0000\"".into(),
+                "f:2: hosts.xcp.cgroup: expected a directory of cgroup v2, found \"/x\\0\"",
+            ),
+            (
                 "[flows.a]\n".into(),
                 "f:1: flows: unknown key \"flows\" (allowed: links, hosts, service)",
             ),
@@ -473,5 +532,27 @@ log_format = "json"
             let Err(Error::Config(message)) = parse("f", &text) else { panic!("{text}") };
             assert!(message.starts_with(said), "{text}\n{message}\n{said}");
         }
+    }
+
+    #[test]
+    fn a_links_number_is_ixcps() {
+        let text = "[links.w]\ndevice = \"e\"\nqueue = \"ixcp\"\nrate = \"1Mbps\"\nlink = 0xff\n";
+        assert_eq!(parse("f", text).unwrap().loads[0].link, Some(255));
+        assert_eq!(parse("f", &text.replace("link = 0xff\n", "")).unwrap().loads[0].link, None);
+    }
+
+    #[test]
+    fn what_is_no_file_of_ours_ends_soon() {
+        for (file, said) in [
+            ("/dev/zero", "/dev/zero: is larger than 1048576 bytes"),
+            ("/nowhere", "/nowhere: No such file or directory (os error 2)"),
+            ("/", "/: Is a directory (os error 21)"),
+        ] {
+            let Err(Error::Config(message)) = read(file) else { panic!("{file}") };
+            assert_eq!(message, said);
+        }
+        let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let Err(Error::Config(message)) = parse("f", &deep) else { panic!("deep") };
+        assert!(message.starts_with("f:1: not valid TOML: ") && message.len() < 1000, "{message}");
     }
 }

@@ -156,7 +156,8 @@ fn router_name(one: &Loaded) -> &str {
 }
 
 fn router(one: &Loaded, value: Option<f64>) -> Samples<'_> {
-    let value = value.filter(|_| is_router(&one.name));
+    // One that is half loaded has no place yet, and samples need a label to differ in.
+    let value = value.filter(|_| is_router(&one.name) && !one.devices.is_empty());
     value.map(|value| (place(one), value)).into_iter().collect()
 }
 
@@ -167,8 +168,8 @@ fn host(one: &Loaded, value: Option<f64>) -> Samples<'_> {
 
 fn packets(one: &Loaded) -> Samples<'_> {
     let coded = |code: &&'static str| {
-        let value = number(one, code).filter(|_| is_router(&one.name))?;
-        Some(([place(one), vec![("code", *code)]].concat(), value))
+        let (labels, value) = router(one, number(one, code)).pop()?;
+        Some(([labels, vec![("code", *code)]].concat(), value))
     };
     CODES.iter().filter_map(coded).collect()
 }

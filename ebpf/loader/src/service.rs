@@ -74,7 +74,7 @@ fn named(load: &Load) -> String {
 
 fn unused(config: &Config, log: Log) {
     for key in &config.unused {
-        let message = format!("{key} describes the line, of which a device here is told nothing");
+        let message = format!("{key} describes the line and has no effect here");
         log.info("unused", &message, json!({"key": key}));
     }
 }

@@ -46,14 +46,8 @@ pub fn draw(stream: &mut Stream, end: u64) -> u64 {
 /// A sender's.
 pub fn context(initial_window: f64) -> SenderContext {
     let stream = Stream::new(1, 0, "test");
-    SenderContext {
-        packet_bytes: 1000,
-        initial_window,
-        stream,
-        host: &Nobody,
-        routers: 1,
-        counting: 0,
-    }
+    let (packet_bytes, counting) = (1000, 0);
+    SenderContext { packet_bytes, initial_window, counting, routers: 1, stream, host: &Nobody }
 }
 
 /// An ACK of one packet.
