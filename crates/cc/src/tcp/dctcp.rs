@@ -181,8 +181,8 @@ mod tests {
         }
     }
 
-    /// A mark of the last packet before an idle time leaves 75 of 100 packets; the restart window is
-    /// 10, from where slow start opens it by one, and not 75.
+    /// A mark of the last packet before an idle time leaves 75 of 100 packets; the restart window
+    /// is 10, from where slow start opens it by one, and not 75.
     #[test]
     fn an_idle_time_ends_a_cut() {
         let set = [

@@ -72,8 +72,8 @@ pub fn reflected(ecn: Ecn) -> u8 {
     }
 }
 
-/// What these flags say (tables 2 and 4); `None` where they are unused, and for 0b000, after which a
-/// server sends no ECN-capable packets (section 3.2.2.1, note 1 of table 4).
+/// What these flags say (tables 2 and 4); `None` where they are unused, and for 0b000, after which
+/// a server sends no ECN-capable packets (section 3.2.2.1, note 1 of table 4).
 pub fn reflection(flags: u8) -> Option<Ecn> {
     let all = [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
     all.into_iter().find(|&ecn| reflected(ecn) == flags & 0b111)
