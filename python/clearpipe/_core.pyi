@@ -32,6 +32,8 @@ __all__ = [
     "read",
     "resolve",
     "schema_json",
+    "seal",
+    "sealed",
     "simulate",
     "version",
     "versions",
