@@ -28,7 +28,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Equal versions measure the same thing.
-pub const MODEL_VERSION: &str = "4";
+pub const MODEL_VERSION: &str = "5";
 
 /// The versions of what a run of the scenario uses: the queues are those of the packet engine, the
 /// end hosts the kernel's or written for it. IPv6 is a part, as IPv4 was before there was a choice.
