@@ -90,9 +90,10 @@ def test_two_runners_share_a_store_by_the_locks_of_windows(tmp_path: Path) -> No
     (tmp_path / "sweep.toml").write_text(BASE + PLOTTED, encoding="utf-8")
     command = [sys.executable, "-c", WINDOWS, "sweep", "run", "sweep.toml"]
     both = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) for _ in range(2)]
-    for one in both:
-        _, stderr = one.communicate(timeout=300)
-        assert one.returncode == 0, stderr.decode()
+    said = [one.communicate(timeout=300)[1].decode() for one in both]
+    assert "Traceback" not in "".join(said)
+    # The one that ends first may leave runs to the other.
+    assert {one.returncode for one in both} in ({0}, {0, 75}), said
     assert len(seals(tmp_path / "results/store")) == 6
     lines = (tmp_path / "results/store/journal.jsonl").read_text(encoding="utf-8").splitlines()
     runs = [json.loads(line)["run"] for line in lines]

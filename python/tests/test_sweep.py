@@ -237,6 +237,19 @@ def test_two_runners_at_once_do_each_run_once(tmp_path: Path) -> None:
     assert seals(tmp_path / "results/store") == seals(undisturbed)
 
 
+def test_a_run_that_another_runner_works_on_is_left_to_it(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    spec, store = sweep.load(file), Store(tmp_path / "results/store")
+    store.open()
+    run = next(one for one in runner.runs(spec, None, [0]) if not isinstance(one, tuple))
+    with store.claimed(run.identity) as ours:
+        assert ours
+        done = call("sweep", "run", file, "-q", cwd=tmp_path, expect=75)
+    assert "19 of 20 runs done (19 now), 1 left to another runner" in done.stdout
+    assert "nothing else is missing" in done.stderr
+    assert "20 of 20 runs done (1 now)" in call("sweep", "run", file, "-q", cwd=tmp_path).stdout
+
+
 def kill_and_resume(tmp_path: Path, kills: int, reps: int) -> int:
     """kill -9 at random moments; at the end the store is that of an undisturbed sweep.
 

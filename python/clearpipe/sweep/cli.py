@@ -162,6 +162,8 @@ def _tell(tally: Tally, as_json: bool) -> None:
     if tally.waiting:
         told = units.counted(tally.waiting, "point waits", "points wait")
         note(f"clearpipe: {told} for runs of other shards or runners; run it again then")
+    elif tally.missing == tally.elsewhere > 0:
+        note("clearpipe: nothing else is missing; run it again when that runner has ended")
     elif tally.missing:
         told = units.counted(tally.missing, "run is", "runs are")
         note(f"clearpipe: {told} missing; run it again")
