@@ -1,5 +1,5 @@
 """Mutation testing with cargo-mutants: `mutants.py [--set laws|others] [--sample N] [--seed S]
-[--minutes M] [--batch N] [--state DIR] [--again] [--report]`.
+[--minutes M] [--batch N] [--jobs N] [--state DIR] [--again] [--report]`.
 
 A mutant is the source with one operator, condition or result changed. Its crate's tests judge it
 first, then, if they notice nothing, those of `net`: never golden rows and never fingerprints
@@ -28,8 +28,10 @@ import random
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,7 @@ ENVIRONMENT = os.environ | {
 ENVIRONMENT.pop("CARGO_TARGET_DIR", None)
 # What cargo-mutants calls a mutant.
 Mutant = dict[str, Any]
+WRITING = threading.Lock()
 
 TOKEN = re.compile(
     r"""//[^\n]*
@@ -116,7 +119,7 @@ def note(state: Path, mutant: Mutant, verdict: str, by: str, test: str) -> None:
     """Keeps a verdict."""
     row = {"name": mutant["name"], "file": mutant["file"], "package": mutant["package"]}
     row |= {"source": digest(str(mutant["file"])), "verdict": verdict, "by": by, "test": test}
-    with (state / "verdicts.jsonl").open("a", encoding="utf-8") as out:
+    with WRITING, (state / "verdicts.jsonl").open("a", encoding="utf-8") as out:
         out.write(json.dumps(row) + "\n")
 
 
@@ -320,8 +323,8 @@ def judged_alone(tree: Path, mutant: Mutant) -> tuple[str, str, str]:
     return "missed", NET, ""
 
 
-def tried(state: Path, batch: list[Mutant], wanted: set[str], end: float) -> None:
-    """Judges those of a batch that are wanted, in its order."""
+def tried(state: Path, batch: list[Mutant], wanted: set[str], end: float, jobs: int) -> None:
+    """Judges those of a batch that are wanted, in its order, so many at a time."""
     tree = state / "tree"
     kept, apart = batch_tree(tree, batch)
     numbers = {str(m["name"]): n for place in kept.values() for n, m in place.mutants.items()}
@@ -329,10 +332,14 @@ def tried(state: Path, batch: list[Mutant], wanted: set[str], end: float) -> Non
     programs = judge.build(tree, {name: TESTS[name] for name in packages}, ENVIRONMENT)
     tests = judge.measured(programs, SKIP, ENVIRONMENT, state / "tests.jsonl")
     print(f"{len(batch)} mutants in a build, {len(apart)} apart; {len(tests)} tests", flush=True)
-    for mutant in batch:
+
+    def one(mutant: Mutant) -> None:
         name = str(mutant["name"])
         if name in kept and name in wanted and time.monotonic() < end:
             note(state, mutant, *judged(mutant, numbers[name], kept[name], tests))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, batch))
     for mutant in apart:
         if mutant["name"] in wanted and time.monotonic() < end:
             note(state, mutant, *judged_alone(tree, mutant))
@@ -382,6 +389,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--minutes", type=float, help="begin nothing after so many")
     parser.add_argument("--batch", type=int, default=500, help="mutants in a build")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants judged at a time")
     parser.add_argument("--state", type=Path, default=ROOT / "target" / "mutants")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--report", action="store_true", help="only say what is known")
@@ -402,7 +410,7 @@ def main() -> None:
         batch = mutants[start : start + arguments.batch]
         wanted = open_ & {str(mutant["name"]) for mutant in batch}
         if wanted and not arguments.report and time.monotonic() < end:
-            tried(state, batch, wanted, end)
+            tried(state, batch, wanted, end, arguments.jobs)
     report(state, arguments.set, mutants)
 
 
