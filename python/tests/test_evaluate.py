@@ -324,6 +324,7 @@ def test_lateness_is_read_from_what_a_run_tells() -> None:
     assert engine.late_p99_us(["something else"]) is None
 
 
+@pytest.mark.kernel
 @pytest.mark.long
 @needs_linux
 def test_the_kernels_cubic_is_evaluated(store: Path) -> None:

@@ -720,6 +720,7 @@ def test_a_system_that_cannot_says_what_it_lacks(
     assert not any(one.fails for one in outcomes)
 
 
+@pytest.mark.kernel
 def test_a_real_kernel_runs_a_figure(tmp_path: Path) -> None:
     if lacks := [*namespaces.missing(), *filter(None, [hosts.missing()])]:
         pytest.skip("; ".join(lacks))

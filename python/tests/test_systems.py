@@ -72,6 +72,7 @@ def test_a_sample_of_the_commands_runs(
         check(system)
 
 
+@pytest.mark.kernel
 @pytest.mark.long
 @pytest.mark.parametrize("system", WORKS, ids=lambda system: str(system["row"]))
 def test_every_command_runs(
