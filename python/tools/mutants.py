@@ -323,8 +323,11 @@ def judged_alone(tree: Path, mutant: Mutant) -> tuple[str, str, str]:
     return "missed", NET, ""
 
 
-def tried(state: Path, batch: list[Mutant], wanted: set[str], end: float, jobs: int) -> None:
-    """Judges those of a batch that are wanted, in its order, so many at a time."""
+def tried(
+    state: Path, batch: list[Mutant], wanted: set[str], end: float, jobs: int
+) -> list[Mutant]:
+    """Judges those of a batch that are wanted, in its order, so many at a time; gives those that
+    need a build of their own."""
     tree = state / "tree"
     kept, apart = batch_tree(tree, batch)
     numbers = {str(m["name"]): n for place in kept.values() for n, m in place.mutants.items()}
@@ -340,9 +343,7 @@ def tried(state: Path, batch: list[Mutant], wanted: set[str], end: float, jobs: 
 
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, batch))
-    for mutant in apart:
-        if mutant["name"] in wanted and time.monotonic() < end:
-            note(state, mutant, *judged_alone(tree, mutant))
+    return [mutant for mutant in apart if mutant["name"] in wanted]
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
@@ -405,12 +406,17 @@ def main() -> None:
         if mutant["name"] not in have
         or (arguments.again and have[str(mutant["name"])]["verdict"] == "missed")
     }
+    apart = []
     # The same batches in each call, so that a build is made once.
     for start in range(0, len(mutants), arguments.batch):
         batch = mutants[start : start + arguments.batch]
         wanted = open_ & {str(mutant["name"]) for mutant in batch}
         if wanted and not arguments.report and time.monotonic() < end:
-            tried(state, batch, wanted, end, arguments.jobs)
+            apart += tried(state, batch, wanted, end, arguments.jobs)
+    # Last, for each takes as long as a hundred others.
+    for mutant in apart:
+        if time.monotonic() < end:
+            note(state, mutant, *judged_alone(state / "tree", mutant))
     report(state, arguments.set, mutants)
 
 
