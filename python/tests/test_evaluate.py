@@ -265,6 +265,15 @@ def test_what_the_kernel_cannot_run_is_not_run_and_says_why(tmp_path: Path) -> N
     assert "--engine linux" in report.command(done)
 
 
+def test_what_no_engine_has_names_none_of_them(tmp_path: Path) -> None:
+    only = ["unresponsive", "beyond"]
+    job = work.Job(Store(tmp_path), cast("cubic"), "quick", only=only, engine="linux")
+    job.store.open()
+    reasons = [one.reason for one in work.judge(job).outcomes if one.statement.not_run]
+    assert len(reasons) == 4
+    assert not [why for why in reasons if "packet engine" in why]
+
+
 @needs_linux
 def test_no_run_in_real_time_begins_after_the_deadline(tmp_path: Path) -> None:
     past = time.monotonic()
