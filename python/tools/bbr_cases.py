@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bbr import paths, probing, rest, startup  # noqa: F401 - they enter their cases
-from bbr.case import CASES, Outcome, outcome
+from bbr.case import CASES, Outcome, log, outcome
 from bbr.network import RAN, Network
 
 import clearpipe as cp
@@ -60,7 +60,9 @@ The draft of BBR version 3 has {count} example test cases in its appendix: draft
 of 6 July 2026, sections 10.1 to 10.22 (github.com/ietf-wg-ccwg/draft-ietf-ccwg-bbr at 6db913f; they
 are the same in its main branch of 3 August 2026, 4ce5e87). `bbr3`, version {version}, passes
 {passed} of them, 10.4 with another number than its own. Each row is one expected outcome, in our
-words and with the draft's names. `python/tools/bbr_cases.py 15` prints the scenarios of a case.
+words and with the draft's names. `python/tools/bbr_cases.py 15` prints the scenarios of a case, and
+`--qlog DIR 15` writes the [log](../howto/captures.md) of the run that it judges (`--qlog DIR`: of
+every case, half a gigabyte).
 
 What the draft has happen upon entering a phase happens at the instant at which the same run without
 it enters that phase."""
@@ -117,8 +119,22 @@ def wrapped(text: str, indent: str = "") -> str:
     )
 
 
+def logs(arguments: list[str]) -> None:
+    """The logs of these cases, or of all, in a directory that may exist."""
+    if not arguments or not all(one.isdigit() and int(one) in CASES for one in arguments[1:]):
+        sys.exit(f"bbr_cases.py: --qlog DIR [CASE...], cases from {min(CASES)} to {max(CASES)}")
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in [int(one) for one in arguments[1:]] or sorted(CASES):
+        for file in log(number, folder):
+            print(file)
+
+
 def main(arguments: list[str]) -> None:
     """The command."""
+    if arguments and arguments[0] == "--qlog":
+        logs(arguments[1:])
+        return
     if arguments and arguments[0].isdigit():
         outcome(int(arguments[0]))
         for net in RAN:

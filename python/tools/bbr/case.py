@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bbr.network import RAN
+from bbr.network import JUDGED, RAN
 
 CLOSE = 0.02
 
@@ -56,6 +57,7 @@ def outcome(number: int) -> Outcome:
     """Runs a case."""
     title, run = CASES[number]
     RAN.clear()
+    JUDGED.clear()
     try:
         setup, steps, *why = run()
     except (IndexError, StopIteration):
@@ -79,3 +81,14 @@ def ms(seconds: float) -> str:
 def close(value: float, to: float) -> bool:
     """Within 2 %?"""
     return abs(value / to - 1) <= CLOSE
+
+
+def log(number: int, folder: Path) -> list[Path]:
+    """Writes the log of each run that the case judges: `case-04.sqlog`, and where there are more,
+    `case-07-2.sqlog`."""
+    outcome(number)
+    files = []
+    for i, net in enumerate(JUDGED, 1):
+        files.append(folder / f"case-{number:02}{f'-{i}' if i > 1 else ''}.sqlog")
+        net.log(files[-1])
+    return files

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import bisect
 import math
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import clearpipe as cp
@@ -20,6 +23,8 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 
 RAN: list[Network] = []
 """The networks of the case that runs, in order."""
+JUDGED: list[Network] = []
+"""Those whose runs its statements are about, rather than about where to change something."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,19 @@ class Network:
             "flows": flows,
             "probe": {"series": ["sender"], "every": self.every, "flows": ["one"]},
         }
+
+    def judged(self) -> Network:
+        """The same, as one that the case's statements are about."""
+        JUDGED.append(self)
+        return self
+
+    def log(self, file: Path) -> None:
+        """Runs it and writes the flow's log, qlog as a JSON text sequence."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "run"
+            cp.run(self.scenario(), seed=1, out=out, qlog="one")
+            (written,) = out.glob("*.sqlog")
+            shutil.move(written, file)
 
     def run(self) -> Trace:
         """Its run."""

@@ -34,7 +34,7 @@ BUNCHED: dict[str, Any] = {"trace": [round(1000 * GAP)] * 5}
 def startup_aggregation() -> tuple[str, list[Step], str]:
     """10.12."""
     net = Network(3, back=BUNCHED)
-    run = net.run()
+    run = net.judged().run()
     _, end = run.phase(STARTUP)
     extra = run.before("extra_acked", end)
     cwnd = max(run.over("cwnd", 0, end))
@@ -75,7 +75,7 @@ def startup_aggregation() -> tuple[str, list[Step], str]:
 def cruise_aggregation() -> tuple[str, list[Step]]:
     """10.13."""
     net = Network(12, back=BUNCHED)
-    run = net.run()
+    run = net.judged().run()
     cruises = [(s, e) for state, s, e in run.phases() if state == CRUISE and s > 1 and e - s > 1]
     start, end = cruises[0]
     middle = (start + end) / 2
@@ -108,7 +108,7 @@ def sub_packet() -> tuple[str, list[Step]]:
     """10.14."""
     rate = 64e3
     net = Network(120, rate=rate, transport={"delayed_ack": "200ms"})
-    run = net.run()
+    run = net.judged().run()
     first = next(start for state, start, _ in run.phases() if state in PROBE_BW)
     least = min(run.over("cwnd", first, math.inf))
     cruise = next((s, e) for state, s, e in run.phases() if state == CRUISE and s > first)
@@ -139,7 +139,7 @@ def ten_times_more() -> tuple[str, list[Step]]:
     """10.15."""
     net = Network(20, buffer=0.5)
     start, _ = net.run().phase(CRUISE, after=3)
-    run = replace(net, link={"steps": [{"at": span(start), "rate": "100Mbps"}]}).run()
+    run = replace(net, link={"steps": [{"at": span(start), "rate": "100Mbps"}]}).judged().run()
     up, _ = next(
         (s, e)
         for state, s, e in run.phases()
@@ -183,7 +183,7 @@ def ten_times_less() -> tuple[str, list[Step], str]:
     """10.16."""
     net = Network(30, rate=100e6, buffer=0.5, host={"probe_rtt_interval": "60s"})
     start, _ = net.run().phase(CRUISE, after=3)
-    run = replace(net, link={"steps": [{"at": span(start), "rate": "10Mbps"}]}).run()
+    run = replace(net, link={"steps": [{"at": span(start), "rate": "10Mbps"}]}).judged().run()
     times, values = run.rows("bw_shortterm")
     falls = [
         (t, v)
@@ -229,7 +229,7 @@ def policer() -> tuple[str, list[Step]]:
     bucket = {"kind": "vq", "counts": "bytes", "capacity_ratio": 0.1, "buffer_ratio": 0.25,
               "ecn": False}  # fmt: skip
     net = Network(40, rate=100e6, buffer=0.4, link={"queue": bucket})
-    run = net.run()
+    run = net.judged().run()
     seconds = 20
     early = replace(net, seconds=seconds, every="1s").run()
     dropped = run.row("dropped_pkts") - early.row("dropped_pkts")

@@ -30,7 +30,7 @@ from bbr.network import (
 @case(5, "Exiting PROBE_UP on bandwidth plateau")
 def up_plateau() -> tuple[str, list[Step]]:
     """10.5."""
-    run = Network(5).run()
+    run = Network(5).judged().run()
     start, end = run.phase(UP)
     limited = set(run.over("app_limited", start, end))
     lost = run.row("dropped_pkts") + run.row("lost_pkts")
@@ -66,7 +66,7 @@ def up_loss() -> tuple[str, list[Step], str]:
     quiet = fed.run()
     start, stays = quiet.phase(UP)
     first = sent_by(fed, start) + 1
-    run = replace(fed, link=every_20th(first + 25, 75)).run()
+    run = replace(fed, link=every_20th(first + 25, 75)).judged().run()
     _, end = run.phase(UP)
     limited = run.at("app_limited", end)
     bound = run.at("inflight_longterm", end)
@@ -108,11 +108,11 @@ def up_loss() -> tuple[str, list[Step], str]:
 @case(7, "Never exiting PROBE_UP (or STARTUP) when application-limited with no loss")
 def limited_stays() -> tuple[str, list[Step], str]:
     """10.7."""
-    startup = Network(30, flow={"rate": "5Mbps"}).run()
+    startup = Network(30, flow={"rate": "5Mbps"}).judged().run()
     seen = {state for state, _, _ in startup.phases()}
     net = Network(30)
     first, _ = net.run().phase(UP)
-    run = fed_from(net, RATE / 2, first).run()
+    run = fed_from(net, RATE / 2, first).judged().run()
     start, end = run.phase(UP)
     after = run.next_state(end)
     rounds = run.before("round_count", end) - run.at("round_count", start)
@@ -143,7 +143,7 @@ def limited_stays() -> tuple[str, list[Step], str]:
 @case(8, "Exiting PROBE_DOWN on inflight")
 def down_inflight() -> tuple[str, list[Step]]:
     """10.8."""
-    run = Network(10, buffer=0.5).run()
+    run = Network(10, buffer=0.5).judged().run()
     downs = [
         (start, end)
         for state, start, end in run.phases()
@@ -174,7 +174,7 @@ def down_time() -> tuple[str, list[Step]]:
     net = Network(8, host={"probe_rtt_interval": "10s"})
     start, _ = net.run().phase(DOWN)
     step = {"at": span(start), "rate": f"{0.9 * RATE:.0f}bps"}
-    run = replace(net, link={"steps": [step]}).run()
+    run = replace(net, link={"steps": [step]}).judged().run()
     _, end = run.phase(DOWN)
     wait = run.at("bw_probe_wait", start)
     rounds = run.at("round_count", end) - run.at("round_count", start)
@@ -205,7 +205,7 @@ def down_time() -> tuple[str, list[Step]]:
 @case(10, "Entering and exiting PROBE_RTT")
 def probe_rtt() -> tuple[str, list[Step]]:
     """10.10."""
-    run = Network(8).run()
+    run = Network(8).judged().run()
     start, end = run.phase(PROBE_RTT)
     times, _ = run.rows("probe_rtt_min_delay")
     last = max(t for t in times if t < start)
@@ -242,7 +242,7 @@ def idle() -> tuple[str, list[Step]]:
     """10.11."""
     burst = 0.3
     net = Network(14.5, flow={"rate": "100Mbps", "on": span(burst), "off": span(10 - burst)})
-    run = net.run()
+    run = net.judged().run()
     times, _ = run.rows("in_flight")
     quiet = max(t for t in times if t < 10)
     seen = [NAMES[state] for state, start, end in run.phases() if end > quiet]

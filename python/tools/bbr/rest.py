@@ -69,7 +69,7 @@ def returns(run: Trace) -> str:
 def spurious_recovery() -> tuple[str, list[Step], str]:
     """10.18."""
     net = Network(300, rtt=0.02, link={"reorder": {"p": "0.05%", "delay": "15ms"}})
-    run = net.run()
+    run = net.judged().run()
     losses = [
         end
         for state, _, end in run.phases()
@@ -109,7 +109,7 @@ def spurious_timeout() -> tuple[str, list[Step], str]:
     net = Network(12)
     start, _ = net.run().phase(UP)
     stall = [span(start), span(start + 1.5)]
-    run = replace(net, link={"down": [stall]}).run()
+    run = replace(net, link={"down": [stall]}).judged().run()
     loss = next(t for t, v in zip(*run.rows("cwnd"), strict=True) if t > start and v == 1)
     when, steps = undone(run, loss)
     cwnd = run.before("cwnd", loss), run.at("cwnd", when)
@@ -142,7 +142,7 @@ def spurious_timeout() -> tuple[str, list[Step], str]:
 @case(20, "Entering and exiting PROBE_RTT during STARTUP")
 def probe_rtt_in_startup() -> tuple[str, list[Step]]:
     """10.20."""
-    run = Network(8, flow={"rate": "5Mbps"}).run()
+    run = Network(8, flow={"rate": "5Mbps"}).judged().run()
     start, end = run.phase(PROBE_RTT)
     reached = run.at("full_bw_reached", start)
     return "the application offers 5 Mb/s, so STARTUP does not end", [
@@ -171,9 +171,11 @@ def loss_in_up() -> tuple[str, list[Step], str]:
     )
     lost = early["loss"]["packets"]
     more = every_20th(sent_by(once, start) + 1, 150)["loss"]["packets"]
-    run = replace(
-        net, link={"loss": {"kind": "list", "packets": [*lost, *more], "data_only": True}}
-    ).run()
+    run = (
+        replace(net, link={"loss": {"kind": "list", "packets": [*lost, *more], "data_only": True}})
+        .judged()
+        .run()
+    )
     _, end = run.phase(UP, after=start)
     bounds = run.before("inflight_longterm", end), run.at("inflight_longterm", end)
     least = 0.7 * min(run.before("bdp", end), run.before("cwnd", end))
@@ -211,7 +213,7 @@ def pause_in_refill() -> tuple[str, list[Step]]:
     on = sent_by(net, start) * 8 * PACKET / rate
     # The period ends before the next packet would be offered.
     pause = {**flow, "on": span(on - 1e-9), "off": span(start + RTT - on)}
-    run = replace(net, flow=pause, seconds=start + RTT + 3).run()
+    run = replace(net, flow=pause, seconds=start + RTT + 3).judged().run()
     begin, end = run.phase(REFILL)
     limited = [
         (t, run.at("delivery_rate", t))

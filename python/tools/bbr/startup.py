@@ -11,6 +11,7 @@ from bbr.network import (
     DRAIN,
     NAMES,
     PROBE_BW,
+    RAN,
     RATE,
     STARTUP,
     Network,
@@ -22,7 +23,7 @@ from bbr.network import (
 @case(1, "Exiting STARTUP on bandwidth plateau")
 def plateau() -> tuple[str, list[Step]]:
     """10.1."""
-    run = Network(3).run()
+    run = Network(3).judged().run()
     _, end = run.phase(STARTUP)
     bw = run.before("max_bw", end)
     counts = run.over("full_bw_count", 0, end)[-4:]
@@ -48,7 +49,7 @@ def plateau() -> tuple[str, list[Step]]:
 def startup_loss() -> tuple[str, list[Step], str]:
     """10.2."""
     net = Network(3, rate=100e6, flow={"rate": "50Mbps"}, link=every_20th(4000, 750))
-    run = net.run()
+    run = net.judged().run()
     quiet = replace(net, link={}).run()
     _, end = run.phase(STARTUP)
     limited = set(run.over("app_limited", 0.5, end))
@@ -80,7 +81,7 @@ def startup_loss() -> tuple[str, list[Step], str]:
 @case(3, "Exiting DRAIN based on inflight")
 def drain_inflight() -> tuple[str, list[Step]]:
     """10.3."""
-    run = Network(3).run()
+    run = Network(3).judged().run()
     start, end = run.phase(DRAIN)
     gains = set(run.over("pacing_gain", start, end))
     held = run.before("in_flight", end), run.before("inflight_full", end)
@@ -111,6 +112,7 @@ def drain_time() -> tuple[str, list[Step], str]:
         tried.append((less, rounds, above))
         if above:
             break
+    RAN[-1].judged()
     less, rounds, above = tried[-1]
     return (
         (
