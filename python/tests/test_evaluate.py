@@ -112,7 +112,7 @@ def test_a_protocol_brings_its_own_queue_and_others_meet_it_there() -> None:
     assert vcp.book().schemes["reno"].router == {"kind": "droptail"}
     assert plain.router == {"kind": "droptail"}
     assert chosen.book().schemes["reno"].router == {"kind": "codel"}
-    # One threshold on the queue as it is, which marks and drops nothing below the buffer's end.
+    # One threshold on the queue as it is. What is not ECN-capable is dropped there.
     assert cast("dctcp").router == {"kind": "step", "k_ratio": 0.2}
 
 
