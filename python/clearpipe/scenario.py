@@ -3171,6 +3171,8 @@ class StepQueue(Model):
     """K [packets; full ones if bytes are counted]. Section 4 of the paper: 20 at 1 Gb/s, 65 at 10
     Gb/s. 0.0 to 1000000000.0.
     """
+    k_ratio: float | None = None
+    """K as a part of the buffer; 0: by k. 0.0 to 1.0."""
     preset: Literal["10gbps"] | None = None
     """Named values of the parameters; other keys override them. 10gbps: The paper's switches at 10
     Gb/s (SIGCOMM 2010, section 4): more than at 1 Gb/s for the bursts of their hosts' cards.

@@ -112,7 +112,8 @@ def test_a_protocol_brings_its_own_queue_and_others_meet_it_there() -> None:
     assert vcp.book().schemes["reno"].router == {"kind": "droptail"}
     assert plain.router == {"kind": "droptail"}
     assert chosen.book().schemes["reno"].router == {"kind": "codel"}
-    assert cast("dctcp").router["kind"] == "red"
+    # One threshold on the queue as it is. What is not ECN-capable is dropped there.
+    assert cast("dctcp").router == {"kind": "step", "k_ratio": 0.2}
 
 
 # The rule, with numbers made by hand.
@@ -262,6 +263,15 @@ def test_what_the_kernel_cannot_run_is_not_run_and_says_why(tmp_path: Path) -> N
         assert "runs are missing" in reasons[name]
     assert done.as_json()["engine"] == "linux"
     assert "--engine linux" in report.command(done)
+
+
+def test_what_no_engine_has_names_none_of_them(tmp_path: Path) -> None:
+    only = ["unresponsive", "beyond"]
+    job = work.Job(Store(tmp_path), cast("cubic"), "quick", only=only, engine="linux")
+    job.store.open()
+    reasons = [one.reason for one in work.judge(job).outcomes if one.statement.not_run]
+    assert len(reasons) == 4
+    assert not [why for why in reasons if "packet engine" in why]
 
 
 @needs_linux

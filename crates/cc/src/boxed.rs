@@ -71,6 +71,10 @@ impl<S: Sender> Sender for Boxed<S> {
     fn cwnd(&self) -> f64 {
         self.0.cwnd()
     }
+    fn paces(&self) -> bool {
+        self.0.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.0.pacing()

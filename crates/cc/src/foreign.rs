@@ -158,6 +158,10 @@ impl Sender for ForeignSender {
         self.hosted.wishes.cwnd
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     fn pacing(&self) -> Option<Rate> {
         self.hosted.wishes.pacing
     }

@@ -394,6 +394,10 @@ macro_rules! protocols {
             pub fn counts_marks(&self) -> bool {
                 match &self.kind { $( SenderKind::$variant(s) => s.counts_marks(), )* }
             }
+            /// As [`Sender::paces`].
+            pub fn paces(&self) -> bool {
+                match &self.kind { $( SenderKind::$variant(s) => s.paces(), )* }
+            }
             /// As [`Sender::first_byte`].
             pub fn first_byte(&self) -> u32 {
                 match &self.kind { $( SenderKind::$variant(s) => s.first_byte(), )* }
@@ -779,6 +783,7 @@ impl Answers {
     fn of(sender: &impl Sender) -> Answers {
         let pacing = sender.pacing();
         debug_assert!(pacing != Some(Rate(0)), "a pace of nothing");
+        debug_assert!(pacing.is_none() || sender.paces(), "a pace of one that has none");
         Answers {
             window: (sender.cwnd() as u32).max(1), // rounds down and saturates
             pacing: pacing.unwrap_or(Rate(0)),

@@ -335,6 +335,10 @@ pub trait Sender: Sized {
     fn on_timer(&mut self, _now: Time) {}
     /// The congestion window [packets], real-valued; the transport sends up to its floor.
     fn cwnd(&self) -> f64;
+    /// May [`Sender::pacing`] give a rate? Asked once.
+    fn paces(&self) -> bool {
+        false
+    }
     /// The rate that packets must not exceed one by one, if the protocol paces.
     fn pacing(&self) -> Option<Rate> {
         None

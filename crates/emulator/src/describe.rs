@@ -4,7 +4,7 @@ use cc::foreign::Nobody;
 use cc::params::Value;
 use cc::registry::{AnySenderParams, Recovery};
 use cc::roles::{EcnUse, Limit, SenderContext};
-use scenario::{AccEcn, App, Every, Group, Ip, Of, Protocol, Scenario, Series, Undo};
+use scenario::{App, Every, Group, Ip, Of, Protocol, Scenario, Series};
 use serde::Serialize;
 use units::random::Stream;
 
@@ -312,14 +312,13 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.probe.series.contains(&Series::Sender) {
         no("probe.series".to_owned(), "sender: a kernel's variables are not seen");
     }
-    if scenario.transport.accecn != AccEcn::Off {
-        no("transport.accecn".to_owned(), "a kernel has its own, or none");
-    }
-    if scenario.transport.undo != Undo::Off {
-        no("transport.undo".to_owned(), "a kernel undoes reductions by its own rules");
-    }
-    for rule in scenario.transport.packet_rules() {
-        no(format!("transport.{rule}"), "a kernel goes by its own rules");
+    for rule in scenario.transport.rules() {
+        let why = match rule.key {
+            "accecn" => "a kernel has its own, or none",
+            "undo" => "a kernel undoes reductions by its own rules",
+            _ => "a kernel goes by its own rules",
+        };
+        no(format!("transport.{}", rule.key), why);
     }
     for group in &scenario.groups {
         unsupported_of(scenario, group, &mut no);

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use cc::classes::Service;
 use cc::registry::AnyRouterParams;
 use scenario::{
-    Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, Undo, VcpForm, XcpForm,
+    Access, App, Capacity, Every, Group, Queue, Scenario, Sending, Series, Touches, VcpForm,
+    XcpForm,
 };
 use units::random::Stream;
 
@@ -248,11 +249,10 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
     if scenario.transport.delayed_ack.is_some() {
         return refuse("transport.delayed_ack".into(), "delayed ACKs have no fluid form");
     }
-    if scenario.transport.undo != Undo::Off {
-        return refuse("transport.undo".into(), "undoing reductions has no fluid form");
-    }
-    if let Some(rule) = scenario.transport.packet_rules().next() {
-        return refuse(format!("transport.{rule}"), "it is about packets and has no fluid form");
+    // Fluid feedback is exact, which AccECN comes near.
+    if let Some(rule) = scenario.transport.rules().find(|rule| rule.touches != Touches::Marks) {
+        let why = if rule.key == "undo" { "undoing reductions" } else { "a rule about packets" };
+        return refuse(format!("transport.{}", rule.key), &format!("{why} has no fluid form"));
     }
     if scenario.probe.every == Every::Change && !scenario.probe.series.is_empty() {
         return refuse("probe.every".into(), "everything changes all the time; give a time");

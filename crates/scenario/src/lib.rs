@@ -35,7 +35,8 @@ pub use model::parts::{Parts, parts, registered};
 pub use model::traffic::{App, Arrivals, GapLaw, MAX_LAYERS, Size, SizeLaw};
 pub use model::{
     AccEcn, Access, Crossing, Every, Group, IdleRestart, Island, Link, LossBase, Of, Packets,
-    Probe, Protocol, Queue, RackRtt, RouterPart, Rttvar, Scenario, Series, Start, Transport, Undo,
+    Probe, Protocol, Queue, RackRtt, RouterPart, Rttvar, Rule, Scenario, Series, Start, Touches,
+    Transport, Undo,
 };
 pub use output::listing::{protocols_json, queues_json};
 pub use output::reference::reference_pages;

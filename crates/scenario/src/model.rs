@@ -127,20 +127,49 @@ pub struct Transport {
     pub pacing_burst: u32,
 }
 
+/// What a flow must have for a rule of the transport to touch it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touches {
+    /// RACK-TLP.
+    Rack,
+    /// RACK-TLP, and a window of TCP that answers echoes of congestion.
+    RackAndEcho,
+    /// Fast retransmit without SACK.
+    DupAcks,
+    /// A window of TCP.
+    Window,
+    /// A pace.
+    Pace,
+    /// A use for what ACKs tell of marks.
+    Marks,
+}
+
+/// A rule of the transport that is off unless a file asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// In `[transport]`.
+    pub key: &'static str,
+    /// Whom it touches.
+    pub touches: Touches,
+}
+
 impl Transport {
-    /// The keys of rules of the packet engine's that no other engine has, where they are not off.
-    pub fn packet_rules(&self) -> impl Iterator<Item = &'static str> {
+    /// The rules that are asked for.
+    pub fn rules(&self) -> impl Iterator<Item = Rule> {
+        use Touches::{DupAcks, Marks, Pace, Rack, RackAndEcho, Window};
         let all = [
-            ("idle_restart", self.idle_restart != IdleRestart::Off),
-            ("loss_base", self.loss_base != LossBase::InUse),
-            ("echo_prr", self.echo_prr),
-            ("rack_rtt", self.rack_rtt != RackRtt::Latest),
-            ("count_dupacks", self.count_dupacks),
-            ("count_sacks", self.count_sacks),
-            ("byte_counting", self.byte_counting != 0),
-            ("pacing_burst", self.pacing_burst != 1),
+            ("accecn", self.accecn != AccEcn::Off, Marks),
+            ("undo", self.undo != Undo::Off, Rack),
+            ("idle_restart", self.idle_restart != IdleRestart::Off, Window),
+            ("loss_base", self.loss_base != LossBase::InUse, Window),
+            ("echo_prr", self.echo_prr, RackAndEcho),
+            ("rack_rtt", self.rack_rtt != RackRtt::Latest, Rack),
+            ("count_dupacks", self.count_dupacks, DupAcks),
+            ("count_sacks", self.count_sacks, Rack),
+            ("byte_counting", self.byte_counting != 0, Window),
+            ("pacing_burst", self.pacing_burst != 1, Pace),
         ];
-        all.into_iter().filter(|(_, on)| *on).map(|(key, _)| key)
+        all.into_iter().filter(|(_, on, _)| *on).map(|(key, _, touches)| Rule { key, touches })
     }
 }
 

@@ -29,6 +29,8 @@ params! {
         /// K [packets; full ones if bytes are counted]. Section 4 of the paper: 20 at 1 Gb/s, 65 at
         /// 10 Gb/s.
         k: f64 = 20.0 => (0.0, 1e9);
+        /// K as a part of the buffer; 0: by k.
+        k_ratio: f64 = 0.0 => (0.0, 1.0);
         /// What the threshold counts.
         counts: Counting = Counting::Buffer;
         /// Are capable packets marked instead of dropped?
@@ -44,8 +46,10 @@ params! {
 /// The router's part.
 #[derive(Clone, Debug)]
 pub struct Step {
-    params: StepParams,
+    ecn: bool,
     gauge: Gauge,
+    /// [packets]
+    k: f64,
 }
 
 impl Router for Step {
@@ -54,15 +58,17 @@ impl Router for Step {
 
     fn new(params: &StepParams, context: &RouterContext) -> Step {
         let gauge = Gauge::new(params.counts, context.packet_bytes, context);
-        Step { params: params.clone(), gauge }
+        let &StepParams { k, k_ratio, ecn, .. } = params;
+        let k = if k_ratio > 0.0 { k_ratio * gauge.buffer(context.limit) } else { k };
+        Step { ecn, gauge, k }
     }
 
     #[inline]
     fn on_arrival(&mut self, _now: Time, packet: Passing<'_, ()>, backlog: Backlog) -> Verdict {
-        if packet.kind == PacketKind::Ack || self.gauge.queue(backlog) <= self.params.k {
+        if packet.kind == PacketKind::Ack || self.gauge.queue(backlog) <= self.k {
             return Verdict::Forward;
         }
-        signal(self.params.ecn, packet)
+        signal(self.ecn, packet)
     }
 
     fn retune(&mut self, params: &StepParams, context: &RouterContext) {
@@ -70,15 +76,15 @@ impl Router for Step {
     }
 
     fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "The step picks data that finds more than {} packets waiting", self.params.k)
+        writeln!(out, "The step picks data that finds more than {} packets waiting", self.k)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::Ecn;
-    use crate::tests::{ms, passing, router_context};
+    use crate::roles::{Ecn, Limit};
+    use crate::tests::{ms, near, passing, router_context};
     use units::Rate;
 
     fn arrive(params: &StepParams, kind: PacketKind, mut ecn: Ecn, bytes: u64) -> (Verdict, Ecn) {
@@ -104,6 +110,23 @@ mod tests {
         assert_eq!(data(&bytes, 20_000), pass);
         assert_eq!(data(&StepParams { k: 0.0, ..step.clone() }, 1000), mark);
         assert_eq!(data(&StepParams { k: 65.0, ..step }, 65_000), pass);
+    }
+
+    #[test]
+    fn k_may_be_a_part_of_the_buffer_and_follows_it() {
+        // A fifth of 100 packets, whatever k is.
+        let fifth = StepParams { k: 65.0, k_ratio: 0.2, ..StepParams::default() };
+        for (waiting, ecn) in [(20_000, Ecn::Ect0), (21_000, Ecn::Ce)] {
+            assert_eq!(arrive(&fifth, PacketKind::Data, Ecn::Ect0, waiting).1, ecn, "{waiting}");
+        }
+        let rate = Rate(8_000_000);
+        let mut step = Step::new(&fifth, &router_context(rate, 100));
+        step.retune(&fifth, &router_context(rate, 50));
+        assert!(near(step.k, 10.0));
+        // 30,000 B are 30 full packets, also where packets of other sizes wait.
+        let limit = Limit::Bytes(30_000);
+        step.retune(&fifth, &RouterContext { limit, ..router_context(rate, 100) });
+        assert!(near(step.k, 6.0));
     }
 
     #[test]

@@ -404,6 +404,10 @@ impl Sender for Pcp {
         }
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         // The cast saturates.

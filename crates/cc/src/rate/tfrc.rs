@@ -408,6 +408,10 @@ impl Sender for Tfrc {
         if self.r > 0.0 { UNLIMITED } else { self.unreported }
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     fn pacing(&self) -> Option<Rate> {
         // The cast saturates.
         (self.r > 0.0).then(|| Rate(((self.x_inst * 8.0) as u64).max(1)))

@@ -488,6 +488,10 @@ impl Sender for Bbr {
         f64::from(self.cwnd)
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         Some(self.pacing)

@@ -315,6 +315,10 @@ impl Sender for Copa {
     }
 
     /// Two windows per RTTstanding; none before the first RTT.
+    fn paces(&self) -> bool {
+        true
+    }
+
     fn pacing(&self) -> Option<Rate> {
         let standing = self.standing.get();
         (standing.is_finite() && standing > 0.0)

@@ -348,6 +348,10 @@ impl<A: Avoidance> Sender for Window<A> {
         self.frame.cwnd
     }
 
+    fn paces(&self) -> bool {
+        self.pacer.is_some()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.pacer.as_ref().and_then(|pacer| pacer.rate(&self.frame))

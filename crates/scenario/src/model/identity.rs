@@ -150,7 +150,7 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 /// Parameters that came after runs had been named, each by the protocol or queue that it is of,
 /// with the default that does what those runs did. Where it has that it is not written, so that
 /// their names stand. A parameter of that name elsewhere may have been there from the start.
-const LATER: [(&str, &str, Value); 10] = [
+const LATER: [(&str, &str, Value); 11] = [
     ("abc", "mu_window", Value::Span(Span::from_millis(100))),
     ("bbr3", "ect1", Value::Flag(false)),
     ("codel", "ce_threshold", Value::Span(Span::ZERO)),
@@ -161,6 +161,7 @@ const LATER: [(&str, &str, Value); 10] = [
     ("fq-codel", "link_bytes", Value::Flag(false)),
     ("hstcp", "table", Value::Flag(false)),
     ("rcp", "least_rate", Value::Number(0.0)),
+    ("step", "k_ratio", Value::Number(0.0)),
 ];
 
 fn parameter_line(text: &mut Lines, kind: &str, (spec, value): (&Spec, Value)) {

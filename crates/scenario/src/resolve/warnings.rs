@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use cc::foreign::Nobody;
 use cc::registry::Recovery;
+use cc::roles::{EcnUse, SenderContext};
 use units::Span;
+use units::random::Stream;
 
 use crate::file::sources::{mean_gap_s, mean_size};
 use crate::file::{File, Topology};
 use crate::model::line::{Capacity, LossModel};
-use crate::model::{Group, Link, Of, RackRtt, Scenario, Undo};
+use crate::model::{Group, Link, Of, Protocol, Scenario, Touches};
 use crate::syntax::document::Node;
 use crate::values::distributions::percent;
 use crate::values::quantity::{RATE, TIME};
@@ -66,18 +69,7 @@ pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<War
         let key = format!("islands.{}", island.name);
         messages.extend(missing_router(scenario, (&key, island.protocol.kind), &island.links));
     }
-    let by_rack = scenario.groups.iter().any(|group| group.protocol.recovery == Recovery::Rack);
-    let transport = &scenario.transport;
-    for (key, on) in [
-        ("undo", transport.undo != Undo::Off),
-        ("echo_prr", transport.echo_prr),
-        ("count_sacks", transport.count_sacks),
-        ("rack_rtt", transport.rack_rtt != RackRtt::Latest),
-    ] {
-        if on && !by_rack {
-            messages.push(format!("transport.{key}: no flow's recovery is \"rack\""));
-        }
-    }
+    messages.extend(idle_rules(scenario));
     for (key, chosen, of) in [
         ("flows", scenario.probe.groups.is_some(), Of::Flow),
         ("links", scenario.probe.links.is_some(), Of::Link),
@@ -87,6 +79,56 @@ pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<War
         }
     }
     messages.into_iter().map(|message| Warning { message }).collect()
+}
+
+/// The protocol that is a prototype: nobody can build it here, and nobody knows what it uses.
+const PROTOTYPE: &str = "python";
+
+/// Rules of the transport that touch no flow.
+fn idle_rules(scenario: &Scenario) -> Vec<String> {
+    let transport = &scenario.transport;
+    let untouched = |touches| !scenario.groups.iter().any(|g| touched(scenario, g, touches));
+    let rules = transport.rules().filter(|rule| untouched(rule.touches));
+    let why = |touches| match touches {
+        Touches::Rack => "no flow's recovery is \"rack\"",
+        Touches::RackAndEcho => "no flow with ECN and a window of TCP has the recovery \"rack\"",
+        Touches::DupAcks => "no flow's recovery is \"tahoe\", \"reno\" or \"newreno\"",
+        Touches::Window => "no flow has a window of TCP",
+        Touches::Pace => "no flow is paced",
+        Touches::Marks => "no flow counts marks",
+    };
+    rules.map(|rule| format!("transport.{}: {}", rule.key, why(rule.touches))).collect()
+}
+
+/// May a rule touch flows of the group?
+fn touched(scenario: &Scenario, group: &Group, touches: Touches) -> bool {
+    let Protocol { kind, recovery, params, .. } = &group.protocol;
+    let info = cc::registry::protocols().find(|info| info.name == *kind);
+    let (reduces, reports) = info.map_or((false, false), |info| (info.reduces, info.reports));
+    let sender = || {
+        let context = SenderContext {
+            packet_bytes: scenario.packets.data_bytes,
+            initial_window: scenario.transport.initial_window,
+            counting: 0,
+            routers: group.path.len() as u32,
+            stream: Stream::new(0, 0, ""),
+            host: &Nobody,
+        };
+        (*kind != PROTOTYPE).then(|| params.build(&context).0)
+    };
+    let rack = *recovery == Recovery::Rack && !reports;
+    match touches {
+        Touches::Rack => rack,
+        Touches::RackAndEcho => {
+            rack && reduces && sender().is_none_or(|sender| sender.ecn() != EcnUse::None)
+        }
+        Touches::DupAcks => {
+            matches!(recovery, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno) && !reports
+        }
+        Touches::Window => reduces,
+        Touches::Pace => sender().is_none_or(|sender| sender.paces()),
+        Touches::Marks => sender().is_none_or(|sender| sender.counts_marks()),
+    }
 }
 
 /// More keys are not named one by one.

@@ -333,15 +333,53 @@ fn what_is_odd_is_warned_of() {
             "[probe]\nlinks = []\nseries = [\"cwnd\"]",
             "probe.links: no series of links is recorded".to_owned(),
         ),
-        (
-            "",
-            "[transport]\nundo = \"dsack\"",
-            "transport.undo: no flow's recovery is \"rack\"".to_owned(),
-        ),
     ] {
         assert_eq!(warnings(topology, flows), [said], "{topology} {flows}");
     }
     assert_eq!(warnings("", "arrivals = \"load(99%)\"\nsize = \"30kB\""), [""; 0]);
+}
+
+/// Rules of the transport, each with flows that it touches and flows that it does not.
+#[test]
+fn a_rule_that_touches_no_flow_is_told() {
+    let warnings = |rule: &str, flow: &str| {
+        let rule = rule.to_owned();
+        let flow = format!("flows.f.protocol={flow}");
+        let sets = [format!("transport.{rule}"), flow];
+        parse_with("x", &text("", ""), &sets, &|_: &Path| Err(io::ErrorKind::NotFound.into()))
+            .unwrap()
+            .warnings
+            .into_iter()
+            .map(|warning| warning.message)
+            .collect::<Vec<String>>()
+    };
+    let (rack, no_rack) = ("{kind=\"cubic\",recovery=\"rack\"}", "no flow's recovery is \"rack\"");
+    let marked = "{kind=\"cubic\",recovery=\"rack\",ecn=true}";
+    let no_echo = "no flow with ECN and a window of TCP has the recovery \"rack\"";
+    let no_window = "no flow has a window of TCP";
+    let all_sack = "no flow's recovery is \"tahoe\", \"reno\" or \"newreno\"";
+    for (rule, touched, not, why) in [
+        ("undo=\"dsack\"", rack, "\"sack\"", no_rack),
+        ("rack_rtt=\"highest\"", rack, "\"sack\"", no_rack),
+        ("count_sacks=true", "{kind=\"bbr3\",recovery=\"rack\"}", "\"bbr3\"", no_rack),
+        // Without ECN there is no echo; BBR's window is not TCP's; SACK does without PRR.
+        ("echo_prr=true", marked, rack, no_echo),
+        ("echo_prr=true", marked, "{kind=\"bbr3\",recovery=\"rack\",ecn=true}", no_echo),
+        ("echo_prr=true", marked, "{kind=\"cubic\",ecn=true}", no_echo),
+        ("idle_restart=\"rfc5681\"", "\"newreno\"", "\"copa\"", no_window),
+        ("loss_base=\"window\"", "\"cubic\"", "\"bbr\"", no_window),
+        ("byte_counting=2", "\"dctcp\"", "\"vegas\"", no_window),
+        ("count_dupacks=true", "\"newreno\"", "\"sack\"", all_sack),
+        ("pacing_burst=2", "\"bbr\"", "\"cubic\"", "no flow is paced"),
+        ("pacing_burst=2", "{kind=\"cubic\",paced=true}", "\"newreno\"", "no flow is paced"),
+        // VCP paces where its round trips are long.
+        ("pacing_burst=2", "{kind=\"vcp\",recovery=\"sack\"}", "\"sack\"", "no flow is paced"),
+        ("accecn=\"ace\"", "\"dctcp\"", "\"cubic\"", "no flow counts marks"),
+    ] {
+        let key = rule.split('=').next().unwrap();
+        assert!(!warnings(rule, touched).iter().any(|told| told.contains(key)), "{rule} {touched}");
+        assert!(warnings(rule, not).contains(&format!("transport.{key}: {why}")), "{rule} {not}");
+    }
 }
 
 #[test]

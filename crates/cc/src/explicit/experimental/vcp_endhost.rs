@@ -117,6 +117,10 @@ impl Sender for VcpEndhostSender {
         self.vcp.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.vcp.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.vcp.pacing()

@@ -357,6 +357,10 @@ impl Sender for BmccSender {
         self.vcp.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.vcp.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.vcp.pacing()

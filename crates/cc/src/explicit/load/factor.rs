@@ -226,6 +226,11 @@ impl Spacing {
         Spacing { large_rtt: pace_large_rtt, windows: pacing as f32, packet_bytes }
     }
 
+    /// Is there an RTT at which it gives a rate?
+    pub fn paces(&self) -> bool {
+        self.large_rtt || self.windows > 0.0
+    }
+
     /// The rate of a window of `cwnd` packets, where load factors have periods of this length.
     #[inline]
     pub fn rate(&self, cwnd: f64, srtt: Option<Span>, period: Span) -> Option<Rate> {

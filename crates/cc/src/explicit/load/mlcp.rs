@@ -356,6 +356,10 @@ impl Sender for MlcpSender {
         self.window.cwnd
     }
 
+    fn paces(&self) -> bool {
+        self.spacing.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.spacing.rate(self.window.cwnd, self.window.srtt, t_p(self.window.t_p))

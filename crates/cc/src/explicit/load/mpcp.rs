@@ -268,6 +268,10 @@ impl Sender for MpcpSender {
         self.dpcp.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.dpcp.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.dpcp.pacing()

@@ -197,6 +197,10 @@ impl Sender for UnoSender {
         self.mlcp.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.mlcp.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.mlcp.pacing()

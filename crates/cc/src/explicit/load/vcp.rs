@@ -452,6 +452,10 @@ impl Sender for VcpSender {
         self.cwnd
     }
 
+    fn paces(&self) -> bool {
+        self.spacing.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.spacing.rate(self.cwnd, self.srtt, self.t_rho)

@@ -89,6 +89,10 @@ impl Sender for VcpFriendlySender {
         self.0.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.0.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.0.pacing()

@@ -330,6 +330,10 @@ impl Sender for AbcSender {
     }
 
     /// Two windows per RTT.
+    fn paces(&self) -> bool {
+        true
+    }
+
     fn pacing(&self) -> Option<Rate> {
         (self.srtt > 0.0)
             .then(|| Rate(((2.0 * self.cwnd() * self.packet_bits / self.srtt) as u64).max(1)))

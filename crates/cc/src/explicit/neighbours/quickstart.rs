@@ -285,6 +285,10 @@ impl Sender for QuickStartSender {
         }
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         match self.phase {

@@ -87,6 +87,10 @@ impl<T: Told> Sender for Rated<T> {
         (2.0 * rate * srtt / self.packet).clamp(1.0, 1e9)
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         // The cast saturates.

@@ -315,6 +315,10 @@ impl Sender for SconeSender {
         self.cubic.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.params.obeys
+    }
+
     fn pacing(&self) -> Option<Rate> {
         (self.params.obeys && self.signal < NONE).then(|| Rate(rate_of(self.signal) as u64))
     }

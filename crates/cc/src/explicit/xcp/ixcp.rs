@@ -359,6 +359,10 @@ impl Sender for IxcpSender {
         if self.paced && self.rtt().is_some() { math::floor(cwnd) + 1.0 } else { cwnd }
     }
 
+    fn paces(&self) -> bool {
+        self.paced
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         let rtt = if self.paced { self.rtt()? } else { return None };

@@ -95,6 +95,10 @@ impl Sender for XcpRSender {
         self.xcp.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.xcp.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.xcp.pacing()

@@ -511,6 +511,10 @@ impl Sender for Bbr3 {
         f64::from(self.cwnd)
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         Some(Rate((self.pacing as u64).max(1)))

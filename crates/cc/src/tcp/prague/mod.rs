@@ -158,6 +158,10 @@ impl Sender for Prague {
         self.law.packets as f64
     }
 
+    fn paces(&self) -> bool {
+        true
+    }
+
     fn pacing(&self) -> Option<Rate> {
         let pace = self.law.pace(self.now)?;
         Some(Rate(pace.saturating_mul(8).max(1)))

@@ -156,6 +156,10 @@ impl<L: Law> Sender for CsigSender<L> {
         self.sender.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.sender.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.sender.pacing()

@@ -496,6 +496,10 @@ impl Sender for DpcpSender {
         self.vcp.cwnd()
     }
 
+    fn paces(&self) -> bool {
+        self.vcp.paces()
+    }
+
     #[inline]
     fn pacing(&self) -> Option<Rate> {
         self.vcp.pacing()
