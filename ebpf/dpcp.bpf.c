@@ -47,6 +47,7 @@ struct flow {
 	/* The receiver's: codes not answered yet, the part answered last, and how many ACKs it may switch
 	 * until the peer has switched something again. */
 	u8 echo[2], answered, switches;
+	u8 measured; /* do routers say that they measure? */
 };
 
 struct {
@@ -226,7 +227,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	if (code) {
 		if (undone)
 			flow->switches = ANSWERS;
-		if (code > flow->echo[part & 1])
+		if (tells_load(&flow->measured, &segment, code == VCP_LOW) && code > flow->echo[part & 1])
 			flow->echo[part & 1] = code;
 	} else if (echo && flow->sends) {
 		acked = undone ? segment.seq : segment.ack;

@@ -21,6 +21,7 @@ struct flow {
 	u32 delivered;
 	u8 last; /* the code processed last */
 	u8 sends; /* its socket runs `vcp`, and the ECN bits are ours */
+	u8 measured; /* the receiver's: do routers say that they measure? */
 };
 
 struct {
@@ -77,7 +78,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	}
 	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (flow) {
-		if (code > flow->echo)
+		if (code && tells_load(&flow->measured, &segment, code == VCP_LOW) && code > flow->echo)
 			flow->echo = code;
 		if (echo > flow->code)
 			flow->code = echo;

@@ -189,10 +189,9 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 static __always_inline void lost(struct fallback *fallback, int nearly_idle)
 {
 #ifndef DECOUPLED
-	/* While it is switched off the last code is an old one. */
-	if (nearly_idle && !fallback->blind && !is_off()) {
-		if (!fallback->reno)
-			count_host(FALLBACKS);
+	/* While it is Reno without codes, or switched off, the last one is old. */
+	if (nearly_idle && !fallback->blind && !fallback->reno && !is_off()) {
+		count_host(FALLBACKS);
 		fallback->blind = 1;
 		fallback->credit = 0;
 	}
