@@ -59,6 +59,13 @@ def test_vcp_is_reno_when_its_router_stops(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("protocol", CODES)
+def test_who_sends_little_stays_with_its_protocol(protocol: str, version: int) -> None:
+    assert breaking.quiet(protocol, version) == [0, 0, 0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("protocol", hosts.PROTOCOLS)
 def test_a_firewall_strips_codes_and_options(protocol: str, version: int, tmp_path: Path) -> None:
     _check(protocol, "strip", version, tmp_path)
