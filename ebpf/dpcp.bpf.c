@@ -13,6 +13,7 @@
  *   at most, and then none; meanwhile it is VCP. What is sent again is not among them. If none
  *   comes through any more for as long as makes a sender Reno, it begins anew.
  * - A loss at low load makes it Reno until a higher zone comes.
+ * - A lowest code counts as in vcp.bpf.c.
  * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts,
  * but where it is Reno. */
 #include "host.h"

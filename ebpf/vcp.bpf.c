@@ -8,7 +8,8 @@
  * (GSO): all segments of one carry the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are
  * repaired and cut nothing but at timeouts, or where it is Reno.
  *
- * One deviation: without DECOUPLED a loss at low load makes it Reno until a higher code comes. */
+ * Deviations: without DECOUPLED a loss at low load makes it Reno until a higher code comes; where
+ * routers have said that they measure, a lowest code without that brings nothing (packet.h). */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"
