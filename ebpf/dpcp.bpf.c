@@ -13,6 +13,7 @@
  *   at most, and then none; meanwhile it is VCP. What is sent again is not among them. If none
  *   comes through any more for as long as makes a sender Reno, it begins anew.
  * - A loss at low load makes it Reno until a higher zone comes.
+ * - A lowest code counts as in vcp.bpf.c.
  * With DECOUPLED (dpcp_decoupled.bpf.c) losses are repaired and cut nothing, not even at timeouts,
  * but where it is Reno. */
 #include "host.h"
@@ -47,6 +48,7 @@ struct flow {
 	/* The receiver's: codes not answered yet, the part answered last, and how many ACKs it may switch
 	 * until the peer has switched something again. */
 	u8 echo[2], answered, switches;
+	u8 measured; /* do routers say that they measure? */
 };
 
 struct {
@@ -226,7 +228,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	if (code) {
 		if (undone)
 			flow->switches = ANSWERS;
-		if (code > flow->echo[part & 1])
+		if (tells_load(&flow->measured, &segment, code == VCP_LOW) && code > flow->echo[part & 1])
 			flow->echo[part & 1] = code;
 	} else if (echo && flow->sends) {
 		acked = undone ? segment.seq : segment.ack;

@@ -4,8 +4,10 @@
  * highest load since its last ACK. After a timeout the window is one packet, as in the simulator,
  * and no loss besides moves it. One deviation: a loss while the code is the lowest makes it Reno
  * until another comes. Without an MLCP router on the path the code never is another, and nothing
- * else would ever close the window. */
+ * else would ever close the window. Where routers have said that they measure, a lowest code without
+ * that brings nothing (packet.h). */
 #include "host.h"
+#include "packet.h"
 #include "mlcp_math.h"
 
 #define EXID 0x4d4c
@@ -19,6 +21,7 @@ struct flow {
 	u8 sends, writes, pending;
 	u8 load; /* the code processed last */
 	u8 distrust; /* echoes that are still not believed */
+	u8 measured; /* the receiver's: do routers say that they measure? */
 };
 
 struct {
@@ -47,10 +50,13 @@ static __always_inline void forward(struct bpf_sock_ops *ops, struct flow *flow,
 	put(mlcp_word(MLCP_LOWEST, flow->mlcp.t_p, ops->srtt_us >> 3), bytes);
 }
 
-static __always_inline void take_data(struct flow *flow, const u8 *bytes)
+static __always_inline void take_data(struct flow *flow, const struct segment *segment,
+				      const u8 *bytes)
 {
 	u32 word = get(bytes);
 
+	if (!tells_load(&flow->measured, segment, mlcp_load(word) <= MLCP_LOWEST))
+		return;
 	if (!flow->pending || mlcp_load(word) >= mlcp_load(flow->echo))
 		flow->echo = word;
 	flow->pending = 1;

@@ -71,5 +71,7 @@ static __always_inline u32 mark(struct __sk_buff *skb, struct state *state, stru
 		bpf_skb_store_bytes(skb, at, &left, sizeof(left), 0);
 		left = bpf_ntohl(left);
 	}
+	if (mlcp_load(left))
+		set_measured(skb, segment);
 	return kind_of(mlcp_load(left));
 }

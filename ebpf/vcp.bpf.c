@@ -8,7 +8,8 @@
  * (GSO): all segments of one carry the same. With DECOUPLED (vcp_decoupled.bpf.c) losses are
  * repaired and cut nothing but at timeouts, or where it is Reno.
  *
- * One deviation: without DECOUPLED a loss at low load makes it Reno until a higher code comes. */
+ * Deviations: without DECOUPLED a loss at low load makes it Reno until a higher code comes; where
+ * routers have said that they measure, a lowest code without that brings nothing (packet.h). */
 #include "host.h"
 #include "packet.h"
 #include "vcp_math.h"
@@ -21,6 +22,7 @@ struct flow {
 	u32 delivered;
 	u8 last; /* the code processed last */
 	u8 sends; /* its socket runs `vcp`, and the ECN bits are ours */
+	u8 measured; /* the receiver's: do routers say that they measure? */
 };
 
 struct {
@@ -77,7 +79,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	}
 	flow = bpf_sk_storage_get(&flows, sk, NULL, code ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (flow) {
-		if (code > flow->echo)
+		if (code && tells_load(&flow->measured, &segment, code == VCP_LOW) && code > flow->echo)
 			flow->echo = code;
 		if (echo > flow->code)
 			flow->code = echo;

@@ -51,6 +51,7 @@ static __always_inline u32 mark(struct __sk_buff *skb, struct state *state, stru
 		return 0;
 	code = code_for(&state->router, flow_of(segment), segment->seq, segment->ack, theirs);
 	set_ecn(skb, segment, code);
+	set_measured(skb, segment);
 	return code;
 }
 

@@ -39,12 +39,14 @@ static __always_inline void count_host(u32 counter)
 
 /* Reno's state, and whether the protocol or Reno holds the window. */
 struct fallback {
-	u64 heard_us; /* when feedback came last, or the first ACK */
+	u64 heard_us; /* when feedback came last, or the first ACK; later by idle times since */
+	u64 acked_us; /* when the last ACK came */
 	u32 credit; /* ACKed packets that have not yet made a whole one */
 	u8 ever; /* did feedback come? */
 	u8 reno;
 	u8 blind; /* does the feedback not know of the queue that lost a packet? */
 	u8 begun; /* is it counted among the flows? */
+	u8 idle; /* was nothing under way any more at the last ACK? */
 };
 
 /* A flow's first, and its last. */
@@ -151,12 +153,25 @@ static __always_inline u64 patience_of(const struct tcp_sock *tp)
 	return (u64)rtts * max64(srtt_of(tp), 1000);
 }
 
+/* A sender with nothing under way waits for no signal. */
+static __always_inline void leave_out_idle_time(const struct tcp_sock *tp,
+						struct fallback *fallback)
+{
+	u64 since = tp->tcp_mstamp - fallback->acked_us, rtt = srtt_of(tp);
+
+	if (fallback->idle && fallback->heard_us && since > rtt)
+		fallback->heard_us += since - rtt;
+	fallback->idle = !tp->packets_out;
+	fallback->acked_us = tp->tcp_mstamp;
+}
+
 /* True when the protocol has been without feedback for too long, or is switched off, and Reno moves
  * the window. */
 static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fallback, int heard)
 {
 	int now = is_off();
 
+	leave_out_idle_time(tp, fallback);
 	if (!now && (heard || fallback->heard_us == 0)) {
 		fallback->heard_us = tp->tcp_mstamp;
 		fallback->ever |= heard;
@@ -189,10 +204,9 @@ static __always_inline int falls_back(struct tcp_sock *tp, struct fallback *fall
 static __always_inline void lost(struct fallback *fallback, int nearly_idle)
 {
 #ifndef DECOUPLED
-	/* While it is switched off the last code is an old one. */
-	if (nearly_idle && !fallback->blind && !is_off()) {
-		if (!fallback->reno)
-			count_host(FALLBACKS);
+	/* While it is Reno without codes, or switched off, the last one is old. */
+	if (nearly_idle && !fallback->blind && !fallback->reno && !is_off()) {
+		count_host(FALLBACKS);
 		fallback->blind = 1;
 		fallback->credit = 0;
 	}

@@ -82,6 +82,7 @@ struct tcp_sock {
 	u32 snd_una;
 	u32 snd_wnd;
 	u32 srtt_us;
+	u32 packets_out;
 	u32 max_packets_out;
 	u32 delivered;
 	u32 app_limited;

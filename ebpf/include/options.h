@@ -97,7 +97,7 @@ static __always_inline int arrive(struct __sk_buff *skb, u32 ip)
 	flow = bpf_sk_storage_get(&flows, sk, NULL,
 				  segment.payload ? BPF_SK_STORAGE_GET_F_CREATE : 0);
 	if (flow && segment.payload)
-		take_data(flow, header);
+		take_data(flow, &segment, header);
 	else if (flow && flow->sends && believes(flow, sk, header))
 		take_echo(flow, header);
 	bpf_sk_release(sk);

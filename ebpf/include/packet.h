@@ -5,6 +5,11 @@
 
 #include "kernel.h"
 
+/* Routers that measure a load say so in data that bears a code: they set the last of the three bits
+ * that TCP reserves (RFC 9293, section 3.1), in the byte of its data offset. The lowest code alone
+ * does not tell such a router from none. */
+#define TCP_MEASURED 2
+
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16, TCP_ECE = 64, TCP_CWR = 128 };
 
 /* A TCP segment: where its parts are and what the programs ask of it. */
@@ -19,6 +24,7 @@ struct segment {
 	u8 tos; /* IPv6's traffic class */
 	u8 flags;
 	u8 v6;
+	u8 measured; /* has a router of a load written its code? */
 };
 
 struct ipv6 {
@@ -95,6 +101,7 @@ static __always_inline int parse(struct __sk_buff *skb, u32 ip, struct segment *
 	segment->seq = bpf_ntohl(tcp.seq);
 	segment->ack = bpf_ntohl(tcp.ack);
 	segment->flags = tcp.flags;
+	segment->measured = (tcp.offset & TCP_MEASURED) != 0;
 	return 1;
 }
 
@@ -126,6 +133,32 @@ static __always_inline void set_ecn(struct __sk_buff *skb, struct segment *segme
 		bpf_skb_store_bytes(skb, segment->ip + 1, &tos, 1, 0);
 	}
 	segment->tos = tos;
+}
+
+/* A router of a load has written its code. */
+static __always_inline void set_measured(struct __sk_buff *skb, struct segment *segment)
+{
+	u8 bits;
+
+	if (segment->measured || bpf_skb_load_bytes(skb, segment->tcp + 12, &bits, 1))
+		return;
+	bits |= TCP_MEASURED;
+	bpf_l4_csum_replace(skb, segment->tcp + 16, 0, bpf_htons(TCP_MEASURED << 8), 2);
+	bpf_skb_store_bytes(skb, segment->tcp + 12, &bits, 1, 0);
+	segment->measured = 1;
+}
+
+/* Does a data packet's code tell of a load? Where routers have said that they measure and then do so
+ * no more, the lowest code is only what the sender wrote: it is as none, and the sender becomes Reno
+ * as without codes. A higher one is of a router in any case, perhaps of one that says nothing.
+ * `measured` is what the receiver has heard of its flow. */
+static __always_inline int tells_load(u8 *measured, const struct segment *segment, int lowest)
+{
+	if (segment->measured)
+		*measured = 1;
+	else if (!lowest)
+		*measured = 0;
+	return segment->measured || !*measured;
 }
 
 /* Where the header begins in the TCP option (kind 253) of a protocol with this ExID; 0 if there is

@@ -1,5 +1,6 @@
 /* The end hosts of XCP and, with IXCP defined, of iXCP. */
 #include "host.h"
+#include "packet.h"
 #include "xcp_math.h"
 
 #ifdef IXCP
@@ -57,7 +58,8 @@ static __always_inline void forward(struct bpf_sock_ops *ops, struct flow *flow,
 	__builtin_memcpy(bytes, &header, sizeof(header));
 }
 
-static __always_inline void take_data(struct flow *flow, const u8 *bytes)
+static __always_inline void take_data(struct flow *flow, const struct segment *segment,
+				      const u8 *bytes)
 {
 	header_t header;
 	s64 feedback;

@@ -87,6 +87,26 @@ while peer.recv(1 << 18):
 """
 
 
+# Sends little, in one of several ways.
+QUIET = """
+import socket, sys, time
+name, address, how = sys.argv[1].encode(), sys.argv[2], sys.argv[3]
+source = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+source.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+if how == "small window":
+    source.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+source.connect((address, 5001))
+pieces = {"drops": (40, 1000, 0.09), "bursts": (6, 30000, 0.6), "small window": (60, 3000, 0.0)}
+times, size, pause = pieces[how]
+for _ in range(times):
+    source.sendall(bytes(size))
+    time.sleep(pause)
+"""
+QUIET_WAYS = ("drops", "bursts", "small window")
+"""A packet each 90 ms; 30 kB each 0.6 s; all that a buffer of a packet or two lets."""
+
+
 def where(flows: kernel_bpf.Flows) -> dict[str, Any]:
     """What SOURCE must know to read a socket's state."""
     number = kernel_bpf.SYSCALL[os.uname().machine]
@@ -145,6 +165,27 @@ def run(
             rows = [Row(*row) for row in json.loads(source.communicate(timeout=60)[0])]
         path.end()
     return _outcome(rows, began, ended)
+
+
+def quiet(protocol: str, version: int) -> list[int]:
+    """How often flows that send little were Reno on a path whose router marks: one after another
+    in each of `QUIET_WAYS`, with a receiver that delays its ACKs."""
+    found = []
+    with contextlib.ExitStack() as stack:
+        path = _Path(stack, protocol, "silent", version)
+        path.delay_acks()
+        for way in QUIET_WAYS:
+            before = _fallbacks(protocol)
+            path.send_little(way)
+            found.append(_fallbacks(protocol) - before)
+        path.end()
+    return found
+
+
+def _fallbacks(protocol: str) -> int:
+    counters = next(one["counters"] for one in hosts.status() if one["name"] == protocol)
+    count: int = counters["fallbacks"]
+    return count
 
 
 class _Path:
@@ -279,6 +320,23 @@ class _Path:
             for end in (0, 1):
                 self._inside(end, f"tc filter del dev {engine.DEVICE} egress prio 65000")
         return time.monotonic()
+
+    def delay_acks(self) -> None:
+        """The kernel's own way, where a route does not ask for one at once."""
+        right, source = self.ends[1], ENDS[self.version][0]
+        family = "-6" if self.version == 6 else "-4"
+        shown = namespaces.run(["ip", family, "-n", right, "route", "show", source]).stdout
+        namespaces.ip("-n", right, "route", "replace", *shown.replace("quickack 1", "").split())
+
+    def send_little(self, way: str) -> None:
+        address = ENDS[self.version][1]
+        with contextlib.ExitStack() as stack:
+            sink = self._python(stack, 1, SINK, self.control, address)
+            assert sink.stdout is not None
+            assert sink.stdout.readline() == "ready\n"
+            source = self._python(stack, 0, QUIET, self.control, address, way)
+            assert source.wait(60) == 0
+            assert sink.wait(60) == 0
 
     @contextlib.contextmanager
     def sending(self, seconds: float) -> Iterator[subprocess.Popen[str]]:

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -858,6 +859,57 @@ def test_devices_get_back_what_they_had(pair: Pair) -> None:
     assert gso_max_segs(pair, pair.left) == 1
     hosts.unload("xcp", dev="v0", netns=pair.left)
     assert gso_max_segs(pair, pair.left) == 4000
+
+
+def test_a_device_with_another_name_gets_back_what_it_had(pair: Pair) -> None:
+    """By its number; and not before the last protocol is gone, which may know the new name."""
+
+    def rename(old: str, new: str) -> None:
+        for change in (["down"], ["name", new]):
+            sh("ip", "-n", pair.left, "link", "set", "dev", old, *change)
+        sh("ip", "-n", pair.left, "link", "set", "dev", new, "up")
+
+    def now() -> int:
+        text = sh("ip", "-n", pair.left, "-d", "-j", "link", "show", "dev", "w0")
+        return int(json.loads(text)[0]["gso_max_segs"])
+
+    sh("ip", "-n", pair.left, "link", "set", "dev", "v0", "gso_max_segs", "4000")
+    hosts.load("xcp", dev="v0", netns=pair.left)
+    rename("v0", "w0")
+    hosts.load("mlcp", dev="w0", netns=pair.left)
+    hosts.unload("xcp", dev="v0", netns=pair.left)
+    assert now() == 1
+    hosts.unload("mlcp", dev="w0", netns=pair.left)
+    assert now() == 4000
+    hosts.load("xcp", dev="w0", netns=pair.left)
+    rename("w0", "v0")
+    assert gso_max_segs(pair, pair.left) == 1
+    hosts.unload("xcp", dev="w0", netns=pair.left)
+    assert gso_max_segs(pair, pair.left) == 4000
+
+
+def test_what_another_loader_has_loaded_is_refused(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts.load("xcp", dev="v0", netns=pair.left)
+    build = next(each["build"] for each in hosts.status() if each["name"] == "xcp")
+    assert sh(os.fspath(hosts.program()), "--version").split() == [hosts.PROGRAM, build]
+    hosts.load("xcp", dev="v0", netns=pair.right)
+    hosts.unload("xcp", dev="v0", netns=pair.right)
+    # An older one leaves no note.
+    (PINS / "xcp" / "build").unlink()
+    told = rf"xcp is loaded by an older clearpipe-bpf, and this is {re.escape(build)}: unload xcp"
+    with pytest.raises(RunError, match=told):
+        hosts.load("xcp", dev="v0", netns=pair.right)
+    assert loaded(pair) == {"xcp": {pair.left}}
+    hosts.unload("xcp")
+    # And one of another version is not this package's.
+    other = tmp_path / hosts.PROGRAM
+    other.write_text("#!/bin/sh\necho clearpipe-bpf 9.8.7+0\n", encoding="utf-8")
+    other.chmod(0o755)
+    monkeypatch.setenv("CLEARPIPE_BPF", str(other))
+    with pytest.raises(UnsupportedError, match=r"is of version 9\.8\.7, and clearpipe of 0\."):
+        hosts.load("xcp", dev="v0", netns=pair.left)
 
 
 @pytest.mark.parametrize("legacy", [False, True])

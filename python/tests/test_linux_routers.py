@@ -27,6 +27,8 @@ pytestmark = pytest.mark.skipif(bool(LACKS or LACK), reason=f"exit 5: {LACKS or 
 
 TC_ACT_UNSPEC = 0xFFFFFFFF
 LOW, OVERLOAD = 1, 3
+MEASURED = 2
+"""The last of TCP's reserved bits, in the byte of its data offset."""
 RATE, LINK = 8_000_000, 8
 OPTIONS = ((4, b"ML"), (16, b"XC"), (24, b"IX"))
 """Bytes of the header, and the ExID."""
@@ -142,7 +144,8 @@ def test_mlcps_header_is_raised_and_the_checksum_kept(
     assert (verdict, left[at : at + 4]) == (TC_ACT_UNSPEC, struct.pack("!I", word))
     tcp = 54 if version == 6 else 34
     changed = {place for place in range(len(data)) if data[place] != left[place]}
-    assert changed <= {*range(at, at + 4), tcp + 16, tcp + 17}
+    assert changed <= {*range(at, at + 4), tcp + 12, tcp + 16, tcp + 17}
+    assert left[tcp + 12] == data[tcp + 12] | MEASURED
     # What is added to the header is taken from the checksum (RFC 1624).
     assert checksum(left[tcp:]) == checksum(data[tcp:])
     # 0 is a host that knows no load, and what is not at an even place is none of ours.
@@ -158,9 +161,15 @@ def test_codes_are_raised_and_checksums_kept(router: tuple[str, Program], versio
     if name not in {"vcp-router", "dpcp-router"}:
         pytest.skip("of VCP and DPCP")
     # The greater number first: DPCP's MSP, which has the zone, as VCP's code.
-    data = segment(version, LOW, (9, 5))
-    before = program.run(data)
-    assert before[:2] == (TC_ACT_UNSPEC, data)
+    data, tcp = segment(version, LOW, (9, 5)), 54 if version == 6 else 34
+    # At low load the code stays, and the router says that it has measured.
+    verdict, left, _ = program.run(data)
+    changed = {at for at in range(len(data)) if data[at] != left[at]}
+    assert (verdict, left[tcp + 12]) == (TC_ACT_UNSPEC, data[tcp + 12] | MEASURED)
+    assert {tcp + 12} <= changed <= {tcp + 12, tcp + 16, tcp + 17}
+    assert checksum(left[tcp:]) == checksum(data[tcp:])
+    # A router behind it has nothing to change.
+    assert program.run(left)[1] == left
     # A period of 200 ms at 8 Mb/s takes 196 kB: 1000 packets of 1040 bytes are 5 times that.
     program.run(data, 1000)
     time.sleep(0.25)
@@ -168,7 +177,9 @@ def test_codes_are_raised_and_checksums_kept(router: tuple[str, Program], versio
     verdict, left, _ = program.run(data)
     assert (verdict, ecn_of(left)) == (TC_ACT_UNSPEC, OVERLOAD)
     changed = {at for at in range(len(data)) if data[at] != left[at]}
-    assert {15} <= changed <= ({15} if version == 6 else {15, 24, 25})
+    of_ip = {15} if version == 6 else {15, 24, 25}
+    assert {15, tcp + 12} <= changed <= of_ip | {tcp + 12, tcp + 16, tcp + 17}
+    assert checksum(left[tcp:]) == checksum(data[tcp:])
     assert version == 6 or checksum(left[14:34]) == 0
     # No code is lowered, 00 is no host of ours, and an ACK answers and asks nothing.
     for other in (segment(version, 0, (9, 5)), segment(version, LOW, (9, 5), payload=0)):

@@ -18,7 +18,7 @@ LACK = hosts.missing()
 pytestmark = pytest.mark.skipif(bool(LACKS or LACK), reason=f"exit 5: {LACKS or LACK}")
 
 CODES = ("vcp", "dpcp", "mlcp")
-"""Without a router their codes say low load."""
+"""Without a router their codes say low load, and only that it said to measure tells of it."""
 WITHIN = 10.0
 """RTTs."""
 
@@ -43,20 +43,25 @@ def _check(protocol: str, way: str, version: int, folder: Path, *, short: bool =
         f"{seen.to_reno:.1f} | {seen.steepest:.2f} | {seen.back:.1f} | {seen.before:.2f} | "
         f"{seen.after:.2f} | load {os.getloadavg()[0]:.1f} |"
     )
-    if protocol in CODES and way in {"flip", "silent"}:
-        # A link that nobody fills gives the same codes: a loss is the first sign.
-        assert seen.first_loss is not None
-        assert seen.to_reno - seen.first_loss <= 1.0
-    else:
-        assert seen.to_reno <= WITHIN
+    assert seen.to_reno <= WITHIN
     assert seen.steepest <= 1.0
-    # Codes above the lowest come when Reno has filled the link to 80 %.
-    assert seen.back <= (30.0 if protocol in CODES else WITHIN)
+    assert seen.back <= WITHIN
     assert short or seen.after >= 0.5
 
 
 def test_a_stripped_option_makes_xcp_reno(tmp_path: Path) -> None:
     _check("xcp", "strip", 6, tmp_path, short=True)
+
+
+def test_vcp_is_reno_when_its_router_stops(tmp_path: Path) -> None:
+    _check("vcp", "silent", 4, tmp_path, short=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("protocol", CODES)
+def test_who_sends_little_stays_with_its_protocol(protocol: str, version: int) -> None:
+    assert breaking.quiet(protocol, version) == [0, 0, 0]
 
 
 @pytest.mark.long

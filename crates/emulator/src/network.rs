@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
-use cc::registry::AnyRouterParams;
-use cc::roles::PacketKind;
+use cc::registry::{AnyHeader, AnyRouterParams};
+use cc::roles::{Ecn, PacketKind};
 use net::{Entering, Passed, Ports};
 use results::{LinkRow, Series};
 use scenario::Scenario;
@@ -91,6 +91,8 @@ struct Flight {
     side: Side,
     /// Links of its way behind it; [`PAST`] when it is on its last stretch.
     hop: usize,
+    /// Has a router of a load written its code?
+    measured: bool,
 }
 
 const PAST: usize = usize::MAX;
@@ -277,7 +279,7 @@ impl Network {
         if id as usize >= self.flights.len() {
             self.flights.resize_with(id as usize + 1, || None);
         }
-        let mut flight = Flight { bytes: kept, seen, group, flow, side, hop: 0 };
+        let mut flight = Flight { bytes: kept, seen, group, flow, side, hop: 0, measured: false };
         let delay = if now < self.zero {
             flight.hop = PAST;
             self.propagation(group, flow)
@@ -422,6 +424,7 @@ impl Network {
             match passed {
                 Passed::Dropped { id } => self.gone(id, true),
                 Passed::Served { id, end, out } => {
+                    self.measure(link, id);
                     // What is in service at the end has not left.
                     if self.captures[link].is_some() && end.0 <= self.scenario.duration.0 {
                         self.note(link, id, end);
@@ -434,6 +437,21 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// A packet has passed a link's router.
+    fn measure(&mut self, link: usize, id: u32) {
+        let Some(feedback) = &self.scenario.links[link].queue.feedback else { return };
+        let Some(flight) = &mut self.flights[id as usize] else { return };
+        flight.measured |= match feedback.params {
+            AnyRouterParams::Vcp(_) | AnyRouterParams::Dpcp(_) => {
+                flight.seen.ecn != Ecn::NotCapable
+            }
+            AnyRouterParams::Mlcp(_) => {
+                matches!(flight.seen.header, AnyHeader::Mlcp(header) if header.is_capable())
+            }
+            _ => false,
+        };
     }
 
     /// A packet comes out of a line.
@@ -453,6 +471,9 @@ impl Network {
         let (ecn, header) = self.ports.signals(id);
         let Some(flight) = &mut self.flights[id as usize] else { return };
         wire::write(&mut flight.bytes, &flight.seen, ecn, &header);
+        if flight.measured {
+            wire::set_measured(&mut flight.bytes, &flight.seen);
+        }
         (flight.seen.ecn, flight.seen.header) = (ecn, header);
     }
 

@@ -121,6 +121,21 @@ pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bo
     changed
 }
 
+/// The last of the three bits that TCP reserves, in the byte of its data offset: a router has measured
+/// the load that the packet's code tells. The end hosts of `ebpf/` read it, and the kernel's routers
+/// set it as this does.
+const MEASURED: u8 = 2;
+
+/// Says in a data segment that a router has measured; the checksum follows. True when a byte
+/// changed.
+pub fn set_measured(packet: &mut [u8], seen: &Seen) -> bool {
+    let at = seen.start + 12;
+    if seen.ends.protocol != TCP || seen.payload == 0 {
+        return false;
+    }
+    patch_tcp(packet, seen.start, at, &[packet[at] | MEASURED])
+}
+
 /// Replaces bytes of the TCP header, which begins at `start`, of a packet that [`read`] understood.
 fn patch_tcp(packet: &mut [u8], start: usize, at: usize, bytes: &[u8]) -> bool {
     // Words of the checksum begin at even distances from the TCP header.

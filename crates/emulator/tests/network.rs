@@ -101,6 +101,43 @@ fn a_router_marks_real_packets() {
     assert_eq!(codes(200, 0), Some(0));
 }
 
+/// 10.77.0.1 to 10.77.0.2 with a TCP header, these options and 100 bytes, and no checksums.
+fn segment(tos: u8, options: &[u8]) -> Vec<u8> {
+    let header = 20 + options.len();
+    let mut packet = vec![0x45, tos];
+    packet.extend((120 + header as u16).to_be_bytes());
+    packet.extend([0, 1, 0, 0, 64, 6, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2, 0, 9, 0, 1]);
+    packet.extend([0, 0, 0, 9, 0, 0, 0, 5, (header as u8 / 4) << 4, 0x10, 255, 255, 0, 0, 0, 0]);
+    packet.extend_from_slice(options);
+    packet.resize(120 + header, 0);
+    packet
+}
+
+/// Bit 6 of TCP's 13th byte, in data that bears a code of the link's protocol.
+#[test]
+fn a_router_of_a_load_says_that_it_measures() {
+    // t_p 1, which the router has at the start, so that it leaves the header.
+    let mlcp = |load: u8| segment(0, &[253, 8, 0x4d, 0x4c, load << 4 | 1 << 1, 0, 0, 0]);
+    let out = |queue: &str, sent: &[u8]| {
+        let mut network =
+            network(&dumbbell(&format!("buffer = \"9pkt\"\nqueue = \"{queue}\"")), Numbering::Any);
+        network.start(Wall::from_ns(0));
+        assert!(network.enter(Wall::from_ns(0), 0, sent));
+        out(&mut network, 100).remove(0).2
+    };
+    for (queue, sent) in [("vcp", segment(1, &[])), ("dpcp", segment(1, &[])), ("mlcp", mlcp(1))] {
+        let left = out(queue, &sent);
+        assert_eq!(left[32], sent[32] | 2, "{queue}");
+        // The checksum's complement takes as much: 0 - 0x0200 in ones' complement.
+        assert_eq!(left[36..38], [0xfd, 0xff], "{queue}");
+        assert_eq!(out("droptail", &sent), sent);
+    }
+    // What no host of the protocol has sent.
+    for (queue, sent) in [("vcp", segment(0, &[])), ("mlcp", mlcp(0)), ("xcp", segment(1, &[]))] {
+        assert_eq!(out(queue, &sent), sent, "{queue}");
+    }
+}
+
 /// Whoever drives the network may be late: the counts are those of the run's end.
 #[test]
 fn nothing_counts_after_the_end() {

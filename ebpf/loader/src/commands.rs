@@ -8,10 +8,16 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, Prog
 use crate::args::{Command, Load, Place, USAGE};
 use crate::pins::{Attached, Directory};
 use crate::table::{self, PROGRAMS, Program, is_router};
-use crate::{Error, Result, config, devices, gso, read, registration, service, switch, system};
+use crate::{
+    Error, Result, config, devices, gso, note, read, registration, service, switch, system,
+};
 
 /// The compiled programs by name.
 pub const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+
+/// Of the loader: its version, and a digest of the programs (build.rs).
+pub const BUILD: &str = env!("CLEARPIPE_BUILD");
+const BUILD_PIN: &str = "build";
 
 /// Does the protocol need one packet per buffer at TC?
 fn is_per_packet(name: &str) -> bool {
@@ -40,7 +46,7 @@ pub fn run(command: Command) -> Result<()> {
             Ok(())
         }
         Command::Version => {
-            println!("clearpipe-bpf {}", env!("CARGO_PKG_VERSION"));
+            println!("clearpipe-bpf {BUILD}");
             Ok(())
         }
         Command::Status { json } => {
@@ -147,6 +153,7 @@ pub fn load(load: &Load) -> Result<()> {
     let in_use = || directory.attached().iter().any(|at| !devices::is_gone(at));
     let there = !router && registration::is_there(&directory) && in_use();
     if there {
+        check_build(&directory)?;
         check_same(load, &directory)?;
     }
     let done = if there { Ok(()) } else { make(load, object, &directory) };
@@ -163,8 +170,30 @@ fn make(load: &Load, object: &[u8], directory: &Directory) -> Result<()> {
     let off = switch::shared();
     registration::remove(directory)?;
     directory.create()?;
+    note::write(&directory.pin(BUILD_PIN), BUILD.as_bytes())?;
     load_object(load, object, directory, off.as_ref())?;
     configure(load, directory)
+}
+
+/// The version and a digest of the programs, of the loader that made an object; `None` of one that
+/// left none.
+pub fn build_of(directory: &Directory) -> Option<String> {
+    let bytes = note::read(&directory.pin(BUILD_PIN)).ok().flatten();
+    bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A further device gets the programs that are there: they have to be those of this loader.
+fn check_build(directory: &Directory) -> Result<()> {
+    let theirs = build_of(directory);
+    if theirs.as_deref() == Some(BUILD) {
+        return Ok(());
+    }
+    let name = directory.object();
+    let theirs = theirs
+        .map_or("an older clearpipe-bpf".to_owned(), |build| format!("clearpipe-bpf {build}"));
+    Err(Error::Failed(format!(
+        "{name} is loaded by {theirs}, and this is {BUILD}: unload {name} first, or use that one"
+    )))
 }
 
 /// An object serves the whole kernel: a further device has to do with the settings it was loaded
@@ -299,7 +328,7 @@ fn attach(load: &Load, directory: &Directory) -> Result<()> {
     if has_ecn_bits(&load.name) {
         system::check_ecn()?;
     }
-    let limited = if is_per_packet(&load.name) { gso::limit(place) } else { Ok(()) };
+    let limited = if is_per_packet(&load.name) { gso::limit(place, &device) } else { Ok(()) };
     let attached = limited.and_then(|()| {
         let directions = directions(directory);
         directions.iter().try_for_each(|at| devices::attach(directory, place, &device, at))
@@ -331,9 +360,15 @@ fn take_off(directory: &Directory, place: &Place) -> Result<()> {
 
 /// The device as it was, unless a protocol is there that needs one packet per buffer.
 fn restore(place: &Place) -> Result<bool> {
+    // By number: since it got another name the next protocol was loaded with that one.
+    let index = gso::index(place);
+    let is_there = |at: &Attached| {
+        let same = at.place == *place
+            || (at.place.netns == place.netns && index.is_some() && devices::index(at) == index);
+        same && !devices::is_gone(at)
+    };
     let needs = |directory: &Directory| {
-        is_per_packet(&directory.object())
-            && directory.attached().iter().any(|at| at.place == *place && !devices::is_gone(at))
+        is_per_packet(&directory.object()) && directory.attached().iter().any(is_there)
     };
     if Directory::all().iter().any(needs) { Ok(false) } else { gso::restore(place) }
 }
@@ -393,18 +428,29 @@ fn cleanup() -> Result<()> {
 /// Removes what is named; an object without devices goes with its last one.
 fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
     let named = |directory: &Directory| name.is_none_or(|name| directory.object() == name);
+    // A device that has got another name since something was kept of it.
+    let mut numbers = Vec::new();
     for directory in Directory::all().into_iter().filter(named) {
         let (mine, others): (Vec<_>, Vec<_>) = directory
             .attached()
             .into_iter()
             .partition(|attached| place.is_none_or(|place| attached.place == *place));
         for attached in &mine {
+            numbers.extend(devices::index(attached));
             devices::detach(attached)?;
         }
         if others.is_empty() {
             registration::remove(&directory)?;
         }
     }
-    let mut given = gso::kept().into_iter().filter(|kept| place.is_none_or(|place| kept == place));
-    given.try_for_each(|place| restore(&place).map(drop))
+    let is_its = |kept: &Place, place: &Place| {
+        let number = gso::index(kept);
+        kept == place
+            || (kept.netns == place.netns && number.is_some_and(|number| numbers.contains(&number)))
+    };
+    let mut given = gso::kept().into_iter();
+    given.try_for_each(|kept| match place {
+        Some(place) if !is_its(&kept, place) => Ok(()),
+        _ => restore(&kept).map(drop),
+    })
 }

@@ -14,20 +14,38 @@ use crate::{Error, Result};
 /// The first priority of our filters; the objects have one each, so that they come in their order.
 const PRIORITY: u32 = 0xc100;
 
-/// Runs something in a place's network namespace; `Ok(false)` when there is no such device.
-pub fn inside(place: &Place, act: impl FnOnce(&Device) -> Result<()> + Send) -> Result<bool> {
+/// Runs something in a place's network namespace; `Ok(None)` when there is no such namespace.
+pub fn within<T: Send>(place: &Place, act: impl FnOnce() -> Result<T> + Send) -> Result<Option<T>> {
     // A thread of its own, as a change of namespace is for good.
-    let there = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            if !system::enter(place)? {
-                return Ok(false);
-            }
-            let Some(device) = system::device(&place.dev)? else { return Ok(false) };
-            act(&device).map(|()| true)
+    let done = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| match system::enter(place)? {
+            true => act().map(Some),
+            false => Ok(None),
         });
         thread.join()
     });
-    there.unwrap_or_else(|_| Err(Error::Failed("a thread failed".to_owned())))
+    done.unwrap_or_else(|_| Err(Error::Failed("a thread failed".to_owned())))
+}
+
+/// The same with the device; `Ok(false)` when there is none of its name.
+pub fn inside(place: &Place, act: impl FnOnce(&Device) -> Result<()> + Send) -> Result<bool> {
+    let there = within(place, || match system::device(&place.dev)? {
+        Some(device) => act(&device).map(|()| true),
+        None => Ok(false),
+    });
+    Ok(there?.unwrap_or(false))
+}
+
+/// The number of the device that it is on, by which the kernel knows it whatever its name is now.
+pub fn index(attached: &Attached) -> Option<i32> {
+    let info = Link::open(&attached.path).and_then(|link| link.info());
+    match info.map(|info| info.info) {
+        Ok(LinkTypeInfo::Tcx(tcx)) => i32::try_from(tcx.ifindex).ok().filter(|&index| index != 0),
+        _ => {
+            let device = within(&attached.place, || system::device(&attached.place.dev));
+            device.ok().flatten().flatten().map(|device| device.index)
+        }
+    }
 }
 
 /// Puts the program of a direction on a device of this namespace, and pins what holds it.

@@ -1,19 +1,15 @@
 //! One packet per buffer at TC, for the protocols that write every packet by itself. What a device
-//! had before is pinned beside the objects, as a map of one number, until its last such protocol
-//! goes.
+//! had before is pinned beside the objects until its last such protocol goes, with the device's
+//! number: its name may have become another by then.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
-
 use crate::args::Place;
 use crate::pins::{self, entries, unpin};
-use crate::system::BPFFS;
-use crate::{Error, Result, devices};
-
-const KEY: [u8; 4] = [0; 4];
+use crate::system::{self, BPFFS, Device};
+use crate::{Error, Result, devices, note};
 
 fn root() -> PathBuf {
     Path::new(BPFFS).join("clearpipe-gso")
@@ -33,55 +29,72 @@ pub fn kept() -> Vec<Place> {
 }
 
 /// Keeps what the device has and sets it to one; the process is in the device's namespace.
-pub fn limit(place: &Place) -> Result<()> {
+pub fn limit(place: &Place, device: &Device) -> Result<()> {
     let now = get(&place.dev)?;
     // One already: by another protocol, which has kept what was before, or by its owner.
     if now == 1 {
         return Ok(());
     }
-    keep(place, now)?;
+    keep(place, device, now)?;
     set(&place.dev, 1)
 }
 
-fn keep(place: &Place, segments: u32) -> Result<()> {
-    let path = pin(place);
-    let wrong = |error: libbpf_rs::Error| Error::Failed(format!("{}: {error:#}", path.display()));
-    if let Ok(map) = MapHandle::from_pinned_path(&path) {
-        return map.update(&KEY, &segments.to_ne_bytes(), MapFlags::ANY).map_err(wrong);
-    }
+fn keep(place: &Place, device: &Device, segments: u32) -> Result<()> {
     fs::create_dir_all(root())
         .map_err(|error| Error::Failed(format!("{}: {error}", root().display())))?;
-    let options = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
-        ..Default::default()
-    };
-    let mut map =
-        MapHandle::create(MapType::Array, Some("gso"), 4, 4, 1, &options).map_err(wrong)?;
-    map.update(&KEY, &segments.to_ne_bytes(), MapFlags::ANY).map_err(wrong)?;
-    map.pin(&path).map_err(wrong)
+    let index = device.index.to_ne_bytes();
+    note::write(&pin(place), &[segments.to_ne_bytes(), index].concat())
 }
 
-/// The device as it was, if it is still there; true if something was kept of it.
+/// What a device had, and its number; a loader before this one kept none.
+struct Kept {
+    segments: u32,
+    index: Option<i32>,
+}
+
+impl Kept {
+    fn read(place: &Place) -> Result<Option<Kept>> {
+        let path = pin(place);
+        let Some(bytes) = note::read(&path)? else { return Ok(None) };
+        let word = |at: usize| bytes.get(at..at + 4).and_then(<[u8]>::first_chunk).copied();
+        let Some(segments) = word(0) else {
+            return Err(Error::Failed(format!("{}: holds no number", path.display())));
+        };
+        let index = word(4).map(i32::from_ne_bytes);
+        Ok(Some(Kept { segments: u32::from_ne_bytes(segments), index }))
+    }
+
+    /// The name of the device now, if it is still there.
+    fn dev(&self, place: &Place) -> Result<Option<String>> {
+        let found = devices::within(place, || match self.index {
+            Some(index) => system::device_name(index),
+            None => Ok(system::device(&place.dev)?.map(|_| place.dev.clone())),
+        });
+        Ok(found?.flatten())
+    }
+}
+
+/// The number of the device that something is kept of.
+pub fn index(place: &Place) -> Option<i32> {
+    Kept::read(place).ok().flatten()?.index
+}
+
+/// The device as it was, if it is still there, whatever its name is now; true if something was kept
+/// of it.
 pub fn restore(place: &Place) -> Result<bool> {
-    let path = pin(place);
-    if !path.exists() {
-        return Ok(false);
+    let Some(kept) = Kept::read(place)? else { return Ok(false) };
+    if let Some(dev) = kept.dev(place)? {
+        let given = devices::within(place, || match get(&dev)? {
+            1 => set(&dev, kept.segments),
+            // Somebody has set it since.
+            _ => Ok(()),
+        });
+        // A device may go, or get another name, meanwhile.
+        if given.is_err() && kept.dev(place)?.is_some_and(|now| now == dev) {
+            given?;
+        }
     }
-    let wrong = |what: &str| Error::Failed(format!("{}: {what}", path.display()));
-    let map = MapHandle::from_pinned_path(&path).map_err(|error| wrong(&format!("{error:#}")))?;
-    let value = map.lookup(&KEY, MapFlags::ANY).map_err(|error| wrong(&format!("{error:#}")))?;
-    let value = value.and_then(|bytes| bytes.try_into().ok());
-    let segments = u32::from_ne_bytes(value.ok_or_else(|| wrong("holds no number"))?);
-    let given = devices::inside(place, |_| match get(&place.dev)? {
-        1 => set(&place.dev, segments),
-        // Somebody has set it since.
-        _ => Ok(()),
-    });
-    // A device may go meanwhile.
-    if given.is_err() && devices::inside(place, |_| Ok(()))? {
-        given?;
-    }
-    unpin(&path)?;
+    unpin(&pin(place))?;
     // The last one takes the directory along.
     let _ = fs::remove_dir(root());
     Ok(true)

@@ -13,6 +13,7 @@ mod devices;
 mod gso;
 mod log;
 mod metrics;
+mod note;
 mod pins;
 mod read;
 mod registration;

@@ -261,6 +261,7 @@ mod tests {
         Loaded {
             name: name.to_owned(),
             registered: true,
+            build: None,
             counters: Vec::new(),
             devices: vec![(attached("egress"), false), (attached("ingress"), false)],
             rate_bps: None,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::args::Place;
 use crate::pins::{Attached, Directory};
 use crate::table::{self, is_router};
-use crate::{devices, registration, switch};
+use crate::{commands, devices, registration, switch};
 
 /// The root queueing discipline of a device, as `tc` shows it.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Loaded {
     pub name: String,
     /// Is all of it there?
     pub registered: bool,
+    /// The version and digest of the loader that made it; `None` of one that left none.
+    pub build: Option<String>,
     /// What it counts, by name; the sums of all processors.
     pub counters: Vec<(&'static str, u64)>,
     /// Where it is attached.
@@ -75,6 +77,7 @@ fn one(directory: &Directory) -> Loaded {
     };
     Loaded {
         registered: router || registration::is_there(directory),
+        build: commands::build_of(directory),
         counters: counters(directory, &name),
         rate_bps: if router { rate(directory) } else { None },
         queue: at.and_then(|place| queue(&place)),
@@ -163,6 +166,7 @@ pub fn as_json(all: &[Loaded]) -> Value {
         let mut object = json!({
             "name": loaded.name,
             "registered": loaded.registered,
+            "build": loaded.build,
             "off": switch::is_off(),
             "counters": counters,
             "devices": loaded.devices.iter().map(device).collect::<Vec<_>>(),
@@ -197,7 +201,12 @@ pub fn as_text(all: &[Loaded]) -> String {
         });
         let places = places.collect::<Vec<_>>().join(", ");
         let whole = if loaded.registered { "" } else { ", not registered" };
-        lines.push(format!("{} on {places}{whole}", loaded.name));
+        let whose = match loaded.build.as_deref() {
+            Some(commands::BUILD) => String::new(),
+            Some(theirs) => format!(", of clearpipe-bpf {theirs}"),
+            None => ", of an older clearpipe-bpf".to_owned(),
+        };
+        lines.push(format!("{} on {places}{whole}{whose}", loaded.name));
         let count = |name: &str| loaded.counter(name).unwrap_or(0);
         if is_router(&loaded.name) {
             let rho = count("rho_milli");

@@ -271,6 +271,22 @@ pub fn device(name: &str) -> Result<Option<Device>> {
     Ok(Some(Device { index: index as i32, ether }))
 }
 
+/// The name of a device of the namespace that the process is in; `Ok(None)` when there is none.
+pub fn device_name(index: i32) -> Result<Option<String>> {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: room for the longest name, which the call ends with a zero.
+    let found = unsafe { libc::if_indextoname(index as libc::c_uint, name.as_mut_ptr()) };
+    if found.is_null() {
+        return match io::Error::last_os_error() {
+            gone if gone.raw_os_error() == Some(libc::ENXIO) => Ok(None),
+            _ => Err(failed(format!("the device of number {index}"))),
+        };
+    }
+    // SAFETY: as above.
+    let name = unsafe { std::ffi::CStr::from_ptr(name.as_ptr()) };
+    Ok(Some(name.to_string_lossy().into_owned()))
+}
+
 /// A socket that negotiates ECN would react to the bits that the protocols use.
 pub fn check_ecn() -> Result<()> {
     let path = "/proc/sys/net/ipv4/tcp_ecn";

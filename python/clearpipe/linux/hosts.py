@@ -14,10 +14,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearpipe import checkout, interrupts
+from clearpipe._core import version
 from clearpipe.errors import ConfigError, RunError, UnsupportedError
 from clearpipe.linux import namespaces
 
@@ -201,9 +203,22 @@ def _done(*arguments: str) -> subprocess.CompletedProcess[str]:
         whose = "" if checkout.folder() else " of Clearpipe's source"
         raise UnsupportedError(f"{PROGRAM} is missing: `{how}`{whose} builds it")
     try:
+        _check_version(os.fspath(loader))
         return namespaces.run([os.fspath(loader), *arguments])
     except OSError as error:
         raise UnsupportedError(f"{loader}: {error.strerror}") from None
+
+
+@cache
+def _check_version(loader: str) -> None:
+    """One of another version may have other options and other counters."""
+    told = namespaces.run([loader, "--version"]).stdout.split()
+    theirs = told[1].partition("+")[0] if len(told) > 1 else "unknown"
+    if theirs != version():
+        message = f"{loader} is of version {theirs}, and clearpipe of {version()}"
+        raise UnsupportedError(
+            f"{message}: build it from the same source, or name another by CLEARPIPE_BPF"
+        )
 
 
 def _message(done: subprocess.CompletedProcess[str]) -> str:

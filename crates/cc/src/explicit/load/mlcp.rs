@@ -208,6 +208,11 @@ impl MlcpHeader {
     pub fn new(load: u8, t_p: u8, rtt: Option<Span>) -> MlcpHeader {
         MlcpHeader { load: load & 15, timing: Timing::new(t_p, rtt) }
     }
+
+    /// Is it of a sender that acts on loads?
+    pub fn is_capable(&self) -> bool {
+        self.load != 0
+    }
 }
 
 impl Header for MlcpHeader {
