@@ -601,4 +601,40 @@ mod tests {
         hear(&mut s, 100, 100);
         assert_eq!(s.increase, 300_000.0);
     }
+
+    /// A pause ends with the first packet that leaves after it with more behind it.
+    #[test]
+    fn a_probe_waits_for_its_time_and_for_data() {
+        for (now, backlogged, begins) in
+            [(499, true, false), (499, false, false), (500, false, false), (500, true, true)]
+        {
+            let mut s = pcp();
+            (s.base, s.phase) = (100_000.0, Phase::Pause(ms(500)));
+            s.on_send(&Departing { now: ms(now), backlogged, ..departing() });
+            assert_eq!(matches!(s.phase, Phase::Burst { .. }), begins, "{now} {backlogged}");
+            assert_eq!(s.pace, if begins { s.test } else { 100_000.0 });
+        }
+    }
+
+    /// Twice the bandwidth-delay product and a probe: 100,000 bytes/s of 1000 in 100 ms are ten
+    /// packets, and five more of a probe: 30.
+    #[test]
+    fn the_window_holds_twice_the_path() {
+        let mut s = pcp();
+        s.base = 100_000.0;
+        assert!(near(s.cwnd(), 30.0), "{}", s.cwnd());
+    }
+
+    /// What the application has not got ends a probe: a pause of a round trip at the base rate.
+    #[test]
+    fn a_probe_without_data_is_given_up() {
+        let mut s = pcp();
+        (s.base, s.increase) = (100_000.0, 64_000.0);
+        s.plan();
+        send(&mut s, 200);
+        s.on_send(&Departing { now: ms(209), backlogged: false, ..departing() });
+        assert_eq!((s.phase, s.pace, s.delays.n), (Phase::Pause(ms(309)), 100_000.0, 0.0));
+        // It failed for no reason of the path's.
+        assert_eq!((s.base, s.increase), (100_000.0, 64_000.0));
+    }
 }

@@ -774,4 +774,62 @@ mod tests {
         }
         assert_eq!(begun, [true, false, true, true, true, true, true, true]);
     }
+
+    /// bbr_min_tso_segs: one packet below 1.2 Mb/s, two from there on.
+    #[test]
+    fn an_aggregate_is_of_two_packets_from_1_2_mbps_on() {
+        let mut bbr = bbr();
+        for (pacing, packets) in [(1_199_999, 1), (1_200_000, 2), (8_000_000, 2), (80_000_000, 9)] {
+            bbr.pacing = Rate(pacing);
+            assert_eq!(bbr.aggregate(), packets, "{pacing}");
+        }
+    }
+
+    /// bbr_set_cwnd: "cwnd < target_cwnd || delivered < init_cwnd" grows before the pipe is full,
+    /// and from then on up to the target; never below four packets.
+    #[test]
+    fn the_window_grows_up_to_its_target() {
+        for (full, cwnd, acked, after) in [
+            (false, 79, 5, 84),
+            (false, 80, 5, 80),
+            (true, 79, 5, 80),
+            (true, 100, 5, 80),
+            (false, 1, 1, 4),
+        ] {
+            let mut bbr = cruising(2, 0);
+            (bbr.full_bw_reached, bbr.cwnd) = (full, cwnd);
+            bbr.set_cwnd(&ack(acked), (Mending::Open, Mending::Open));
+            assert_eq!(bbr.cwnd, after, "{full} {cwnd}");
+        }
+    }
+
+    /// bbr_save_cwnd: what was there in good times, and else the most.
+    #[test]
+    fn the_window_before_trouble_is_saved() {
+        for (mode, recovering, saved) in [
+            (Mode::ProbeBw, false, 40),
+            (Mode::ProbeRtt, false, 80),
+            (Mode::ProbeBw, true, 80),
+            (Mode::ProbeRtt, true, 80),
+        ] {
+            let mut bbr = cruising(2, 0);
+            bbr.episode.on_ack(&Ack { recovering, ..ack::<Stamp>(0) });
+            (bbr.mode, bbr.cwnd, bbr.prior_cwnd) = (mode, 40, 80);
+            bbr.save_cwnd();
+            assert_eq!(bbr.prior_cwnd, saved, "{mode:?} {recovering}");
+        }
+    }
+
+    /// bbr_check_full_bw_reached looks at rounds' ends and at samples that the application does not
+    /// limit.
+    #[test]
+    fn a_plateau_is_of_whole_rounds_with_data() {
+        for (round_start, limited, count) in [(true, false, 1), (false, false, 0), (true, true, 0)]
+        {
+            let mut bbr = cruising(2, 0);
+            (bbr.full_bw_reached, bbr.full_bw, bbr.round_start) = (false, 1000.0, round_start);
+            bbr.check_full_bw(&sample(1000.0, limited));
+            assert_eq!(bbr.full_bw_count, count, "{round_start} {limited}");
+        }
+    }
 }

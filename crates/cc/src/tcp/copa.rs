@@ -441,4 +441,35 @@ mod tests {
         least.add(window, ms(10_100), 0.05);
         assert_eq!(least.get(), 0.05);
     }
+
+    /// In slow start there is no velocity, in either way of counting.
+    #[test]
+    fn slow_start_has_no_velocity() {
+        for velocity in ["paper", "code"] {
+            let mut copa = copa(&[("velocity", Value::Choice(velocity))]);
+            for i in 1..=8 {
+                copa.on_ack(&timed(101 * i, 100, 100));
+                assert_eq!((copa.velocity, copa.slow_start), (1.0, true), "{velocity} {i}");
+            }
+        }
+    }
+
+    /// Nichols's filter over 12 ms: within a quarter of it, 3, nothing more is taken for the second
+    /// least, and within a half, 6, nothing for the third.
+    #[test]
+    fn the_quarter_and_the_half_are_over_after_their_end() {
+        let run = |steps: &[(u64, f64, f64)]| {
+            let mut least = Least::NEW;
+            for &(at, value, got) in steps {
+                least.add(Span::from_millis(12), ms(at), value);
+                assert_eq!(least.get(), got, "{at}");
+            }
+        };
+        run(&[(0, 0.1, 0.1), (2, 0.2, 0.1), (4, 0.3, 0.1), (13, 0.9, 0.3)]);
+        run(&[(0, 0.1, 0.1), (3, 0.2, 0.1), (4, 0.3, 0.1), (13, 0.9, 0.3)]);
+        let half = [(0, 0.1, 0.1), (4, 0.2, 0.1), (6, 0.3, 0.1), (7, 0.4, 0.1)];
+        run(&[half[0], half[1], half[2], half[3], (13, 0.9, 0.2), (17, 0.9, 0.4)]);
+        run(&[(0, 0.1, 0.1), (4, 0.3, 0.1), (5, 0.2, 0.1), (13, 0.9, 0.2)]);
+        run(&[(0, 0.1, 0.1), (4, 0.3, 0.1), (12, 0.9, 0.1), (13, 0.9, 0.3)]);
+    }
 }

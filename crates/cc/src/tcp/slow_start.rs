@@ -750,4 +750,51 @@ mod tests {
         round(&mut slow_start, &mut frame, 1, 100);
         assert_eq!(frame.ssthresh, frame.cwnd);
     }
+
+    /// Linux's `after`, in numbers modulo 2^32: a number is not beyond itself.
+    #[test]
+    fn a_number_is_beyond_smaller_ones() {
+        assert!(after(1, 0) && !after(0, 1) && !after(7, 7));
+        assert!(after(3, u32::MAX) && !after(u32::MAX, 3));
+    }
+
+    /// tcp_is_cwnd_limited asks for twice what was out in slow start alone: nine of ten packets let
+    /// a window grow below ssthresh, and not at it; the others never do.
+    #[test]
+    fn linux_lets_an_unused_window_grow_below_ssthresh() {
+        for (kind, ssthresh, grows) in [
+            (SlowStartKind::Linux, 10.5, true),
+            (SlowStartKind::Linux, 10.0, false),
+            (SlowStartKind::Standard, 10.5, false),
+            (SlowStartKind::Hystart, 10.5, false),
+        ] {
+            let mut slow_start = SlowStart::new(kind, 0.0, false);
+            let frame = Frame { ssthresh, nxt: 9, ..frame(10.0) };
+            let ack = Ack { in_flight: 8, ..ack(1) };
+            assert_eq!(slow_start.grows_unused(ack, &frame), grows, "{ssthresh}");
+        }
+    }
+
+    /// RFC 3465's count goes by ACKs where RFC 5681's slow start is at work, and by packets where
+    /// HyStart++ (before the first loss), Linux's and ns-3's count them themselves.
+    #[test]
+    fn who_counts_acks() {
+        let counts = |kind, ssthresh| {
+            SlowStart::new(kind, 100.0, false).counts_acks(&Frame { ssthresh, ..frame(10.0) })
+        };
+        for (kind, first, later) in [
+            (SlowStartKind::Standard, true, true),
+            (SlowStartKind::Limited, true, true),
+            (SlowStartKind::AckTrain, true, true),
+            (SlowStartKind::Hystart, false, true),
+            (SlowStartKind::Linux, false, false),
+            (SlowStartKind::Ns3, false, false),
+        ] {
+            assert_eq!(
+                (counts(kind, f64::INFINITY), counts(kind, 50.0)),
+                (first, later),
+                "{kind:?}"
+            );
+        }
+    }
 }
