@@ -185,4 +185,15 @@ mod tests {
             assert_eq!(choke.draw(ms(0), waits(waiting)).is_some(), draws, "{average} {waiting}");
         }
     }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Choke::new(&ChokeParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&ChokeParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
 }

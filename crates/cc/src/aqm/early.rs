@@ -209,4 +209,13 @@ mod tests {
             assert!(!early.picks(9.9, &mut stream) && early.picks(10.0, &mut stream));
         }
     }
+
+    /// Without a chance nothing is drawn.
+    #[test]
+    fn at_min_th_nothing_is_drawn() {
+        let mut stream = Stream::new(1, 0, "test");
+        let mut before = stream.clone();
+        Early::new((10.0, 20.0), 0.1).picks(10.0, &mut stream);
+        assert_eq!(stream.bits(), before.bits());
+    }
 }

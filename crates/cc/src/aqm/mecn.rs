@@ -200,4 +200,15 @@ mod tests {
             assert_eq!(seen, (verdict, code), "{waiting} {kind:?}");
         }
     }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Mecn::new(&MecnParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&MecnParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
 }

@@ -313,4 +313,15 @@ mod tests {
             assert!(picked.abs_diff(mean) < mean / 5, "{by_size}: {picked}");
         }
     }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let mut pi = Pi::new(&PiParams::default(), &router_context(Rate(8_000_000), 400));
+        let mut before = pi.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        let context = RouterContext { stream, ..router_context(Rate(8_000_000), 90) };
+        pi.retune(&PiParams::default(), &context);
+        assert_eq!(pi.stream.bits(), before.bits());
+    }
 }

@@ -635,4 +635,42 @@ mod tests {
         red.update_average(at(30), queue(0));
         assert!((red.average.value - 96.0751).abs() < 1e-3, "{}", red.average.value);
     }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Red::new(&RedParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&RedParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
+
+    /// Thresholds that are the same, and a maximum below the minimum: nothing rises between them.
+    #[test]
+    fn a_region_of_no_width_has_no_slope() {
+        for max_th in [10.0, 5.0] {
+            let red = red(&RedParams { min_th: 10.0, max_th, ..RedParams::default() });
+            assert_eq!((red.max_th, red.slope), (10.0, 0.0));
+            assert!(near(red.gentle_slope, 0.09));
+        }
+    }
+
+    /// Draws are made where chance decides: not while an arrival cannot be picked, nor where it
+    /// must be.
+    #[test]
+    fn nothing_is_drawn_where_nothing_is_open() {
+        for (count, picked, draws) in
+            [(1.0, false, false), (39.0, true, false), (25.0, false, true)]
+        {
+            let mut red = at_average(150.0, &RedParams::default());
+            let mut before = red.stream.clone();
+            red.count = Some(count);
+            let picks = red.picks(1.0);
+            assert!(draws || picks == picked, "{count}");
+            // The 40th makes count*p_b 2, where p_a is 1.
+            assert_eq!(red.stream.bits() != before.bits(), draws, "{count}");
+        }
+    }
 }

@@ -329,4 +329,15 @@ mod tests {
             assert!((rem.input - 800.0).abs() < 1e-6);
         }
     }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let mut rem = self::rem(&RemParams::default());
+        let mut before = rem.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        let context = RouterContext { stream, ..router_context(Rate(8_000_000), 90) };
+        rem.retune(&RemParams::default(), &context);
+        assert_eq!(rem.stream.bits(), before.bits());
+    }
 }

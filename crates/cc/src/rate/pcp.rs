@@ -637,4 +637,54 @@ mod tests {
         // It failed for no reason of the path's.
         assert_eq!((s.base, s.increase), (100_000.0, 64_000.0));
     }
+
+    /// Before the first RTT a timeout has nothing to begin again.
+    #[test]
+    fn a_timeout_before_the_first_rtt_changes_nothing() {
+        let mut s = Pcp::new(&PcpParams::default(), &sender_context(1.0));
+        s.on_send(&departing());
+        let loss =
+            Loss { now: ms(2000), kind: LossKind::Timeout, in_flight: 1, lost: 1, repeated: false };
+        s.on_loss(&loss);
+        assert_eq!((s.cwnd(), s.pacing(), s.increase), (1.0, None, 0.0));
+        // Losses that duplicate ACKs show are the next ACK's.
+        let mut s = pcp();
+        s.base = 100_000.0;
+        s.on_loss(&Loss { kind: LossKind::DupAcks, ..loss });
+        assert_eq!(s.base, 100_000.0);
+    }
+
+    /// A line through (0, 2), (1, 2) and (2, 2) s has no slope, however far from 0 its delays are;
+    /// that of two points has no error.
+    #[test]
+    fn a_line_is_of_the_differences() {
+        let line = |points: &[(u64, u64)]| {
+            let mut line = Line::default();
+            points.iter().for_each(|&(x, y)| line.add(ms(x), Span::from_millis(y)));
+            line.slope().expect("two points")
+        };
+        assert_eq!(line(&[(0, 2000), (1000, 2000), (2000, 2000)]), (0.0, 0.0));
+        let (slope, error) = line(&[(500, 3000), (1500, 2000)]);
+        assert!(near(slope, -1.0) && error == 0.0);
+        let mut same = Line::default();
+        [10, 20].iter().for_each(|&y| same.add(ms(7), Span::from_millis(y)));
+        assert_eq!(same.slope(), None);
+    }
+
+    /// A watch is over with the first packet that left a round trip after its beginning: one that
+    /// left at 200 ms of a watch from 100 ms on ends it, one at 199 ms is of it.
+    #[test]
+    fn a_watch_is_of_a_round_trip() {
+        for (sent, last, queue) in [(199, (ms(199), 110), 0.0), (200, (ms(150), 110), 0.010)] {
+            let mut s = pcp();
+            (s.base, s.phase) = (110_000.0, Phase::Pause(Time::NEVER));
+            for (sent, rtt) in [(100, 105), (150, 110), (sent, 110)] {
+                hear(&mut s, sent + rtt, rtt);
+            }
+            assert!(near(s.queue, queue), "{sent}: {}", s.queue);
+            if queue == 0.0 {
+                assert_eq!(s.watch.last, (last.0, Span::from_millis(last.1)));
+            }
+        }
+    }
 }

@@ -663,4 +663,46 @@ mod tests {
         let p = sink.on_data(&marked).expect("a loss event").p;
         assert!((p - 0.206_428_9).abs() < 1e-6, "{p}");
     }
+
+    /// A report that makes no sense says nothing: no RTT, a rate or a loss event rate that cannot
+    /// be.
+    #[test]
+    fn reports_that_make_no_sense_are_left_out() {
+        let mut s = tfrc();
+        report(&mut s, 100, 100, 0.0, 0.0);
+        let rtt = Some(Span::from_millis(100));
+        for (rtt, x_recv, p) in [
+            (None, 1e4, 0.01),
+            (Some(Span::ZERO), 1e4, 0.01),
+            (rtt, -1.0, 0.01),
+            (rtt, f64::NAN, 0.01),
+            (rtt, 2e15, 0.01),
+            (rtt, 1e4, 1.5),
+            (rtt, 1e4, -0.1),
+        ] {
+            let header = TfrcHeader { rtt: 0.0, x_recv, p };
+            s.on_ack(&Ack { now: ms(500), rtt, header, ..ack(1) });
+            assert_eq!((s.x, s.p, s.next_timer()), (40_000.0, 0.0, ms(500)), "{x_recv} {p}");
+        }
+    }
+
+    /// RFC 5348, section 4.4, after losses: an idle sender for which less than the recover rate of
+    /// 40,000 bytes/s arrived keeps its rate; one for which as much did goes to X_recv, as the
+    /// equation's 112,332 are more than twice that; an active one goes in either case.
+    #[test]
+    fn an_idle_sender_keeps_what_is_below_the_recover_rate() {
+        for (x_recv, active, x) in
+            [(40_000.0, false, 40_000.0), (39_999.0, false, 99_000.0), (39_999.0, true, 39_999.0)]
+        {
+            let mut s = tfrc();
+            report(&mut s, 0, 100, 0.0, 0.0);
+            report(&mut s, 300, 100, 1e6, 0.01);
+            s.received = [(x_recv, ms(300)), (0.0, Time::ZERO), (0.0, Time::ZERO)];
+            (s.x, s.active) = (99_000.0, active);
+            s.on_timer(ms(700));
+            assert!(near(s.x, x), "{x_recv} {active}: {}", s.x);
+            // The timer runs anew: max(4*R, 2*s/X) = 400 ms.
+            assert_eq!((s.next_timer(), s.active), (ms(1100), false));
+        }
+    }
 }

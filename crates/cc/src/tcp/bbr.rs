@@ -832,4 +832,49 @@ mod tests {
             assert_eq!(bbr.full_bw_count, count, "{round_start} {limited}");
         }
     }
+
+    /// bbr_set_cwnd: below TCP_INIT_CWND delivered, ten, the window grows whatever the target,
+    /// which four packets are for a BDP of one.
+    #[test]
+    fn a_window_grows_until_ten_are_delivered() {
+        for (delivered, after) in [(9, 85), (10, 80)] {
+            let mut bbr = bbr();
+            bbr.bw.update(BW_ROUNDS, 0, 25.0);
+            (bbr.min_rtt, bbr.cwnd) = (Some(RTT), 80);
+            bbr.sampler.on_ack(&ack(delivered));
+            bbr.set_cwnd(&ack(5), (Mending::Open, Mending::Open));
+            assert_eq!(bbr.cwnd, after, "{delivered}");
+        }
+    }
+
+    /// CA_EVENT_TX_START: with nothing in flight after a gap; in ProbeRTT it may be over, in
+    /// Startup the pace stays.
+    #[test]
+    fn a_restart_from_idle_ends_probe_rtt() {
+        for (mode, in_flight, limited, then) in [
+            (Mode::ProbeRtt, 0, true, Mode::ProbeBw),
+            (Mode::ProbeRtt, 1, true, Mode::ProbeRtt),
+            (Mode::ProbeRtt, 0, false, Mode::ProbeRtt),
+            (Mode::Startup, 0, true, Mode::Startup),
+        ] {
+            let mut bbr = cruising(2, 0);
+            (bbr.mode, bbr.probe_rtt_done, bbr.pacing) = (mode, Some(ms(100)), Rate(1_000_000));
+            if limited {
+                bbr.sampler.mark_limited(0);
+            }
+            bbr.on_send(&Departing { now: ms(101), in_flight, ..departing() });
+            assert_eq!((bbr.mode, bbr.pacing), (then, Rate(1_000_000)), "{in_flight} {limited}");
+            assert_eq!(bbr.idle_restart, in_flight == 0 && limited);
+        }
+    }
+
+    /// bbr_update_ack_aggregation leaves out an ACK that delivers nothing.
+    #[test]
+    fn an_ack_of_nothing_is_no_aggregate() {
+        let params = BbrParams { aggregation: true, ..BbrParams::default() };
+        let mut bbr = Bbr::new(&params, &sender_context(10.0));
+        let sample = RateSample { rate: 1000.0, ..RateSample::default() };
+        bbr.update_aggregation(&Ack { now: ms(100), ..ack(0) }, &sample);
+        assert_eq!(bbr.aggregates.map(|aggregates| aggregates.start), Some(Time::ZERO));
+    }
 }

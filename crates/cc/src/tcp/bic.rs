@@ -240,4 +240,18 @@ mod tests {
         window.on_loss(&lost(0, 14));
         assert_eq!((window.cwnd(), window.avoidance.max_win), (12.25, 14.0));
     }
+
+    /// Max probing doubles with the ACK that brings the window to its target: of 1000.9995 packets
+    /// the one that adds 1/1000.9995 passes 1001, of 1000.998 it does not.
+    #[test]
+    fn a_target_is_reached_by_the_ack_that_passes_it() {
+        for (cwnd, step) in [(1000.9995, 2.0), (1000.998, 1.0)] {
+            let mut window = avoiding::<Bic>(1000.0, &[]);
+            window.on_loss(&lost(0, 1000));
+            window.frame.cwnd = cwnd;
+            (window.avoidance.ss_cwnd, window.avoidance.ss_target) = (1.0, 1001.0);
+            window.on_ack(&ack(1));
+            assert_eq!(window.avoidance.ss_cwnd, step, "{cwnd}");
+        }
+    }
 }

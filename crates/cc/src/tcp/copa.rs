@@ -472,4 +472,24 @@ mod tests {
         run(&[(0, 0.1, 0.1), (4, 0.3, 0.1), (5, 0.2, 0.1), (13, 0.9, 0.2)]);
         run(&[(0, 0.1, 0.1), (4, 0.3, 0.1), (12, 0.9, 0.1), (13, 0.9, 0.3)]);
     }
+
+    /// A loss halves 1/delta: 10 to 5, and 3 to no less than the default mode's 2; within an
+    /// RTTstanding only once.
+    #[test]
+    fn a_loss_halves_what_is_kept_in_the_queue() {
+        for (delta, then) in [(0.1, 0.2), (1.0 / 3.0, 0.5), (0.5, 0.5)] {
+            let mut copa = copa(&[]);
+            copa.on_ack(&timed(0, 100, 100));
+            (copa.delta, copa.competes, copa.slow_start) = (delta, true, false);
+            copa.on_loss(&Loss { now: ms(100), ..loss(LossKind::DupAcks, 20) });
+            assert!(near(copa.delta, then), "{delta}: {}", copa.delta);
+            assert_eq!((copa.lost, copa.changed), (ms(100), ms(100)));
+            copa.delta = 0.1;
+            copa.on_loss(&Loss { now: ms(199), ..loss(LossKind::DupAcks, 20) });
+            assert_eq!(copa.delta, 0.1);
+            copa.competes = false;
+            copa.on_loss(&Loss { now: ms(900), ..loss(LossKind::DupAcks, 20) });
+            assert_eq!(copa.delta, 0.1);
+        }
+    }
 }

@@ -307,4 +307,12 @@ mod tests {
         assert_eq!((htcp.b, htcp.delivered, htcp.since), (0.0, 0.0, crate::tests::ms(500)));
         assert_eq!((htcp.rtt_min, htcp.rtt_max), (Span::from_millis(90), Span::ZERO));
     }
+
+    /// Before the first RTT there is nothing to scale by: alpha(3 s) is 22.
+    #[test]
+    fn without_an_rtt_nothing_is_scaled() {
+        let mut window = avoiding::<Htcp>(1000.0, &[]);
+        window.on_ack(&Ack { rtt: None, min_rtt: None, srtt: None, ..timed(3000, 100, 100) });
+        assert!(near(window.cwnd(), 1000.022), "{}", window.cwnd());
+    }
 }

@@ -797,4 +797,20 @@ mod tests {
             );
         }
     }
+
+    /// Both tests may be met by one ACK: eight of 30 ms where 28 were before, 2 ms apart from the
+    /// round's begin, of which the last is 14 ms into it, half of the smallest RTT.
+    #[test]
+    fn both_of_the_hybrid_tests_may_be_met_at_once() {
+        let before = Span::from_millis(28);
+        let (began, last) = (ms(1000), ms(1000));
+        let mut train = AckTrain { began, last, before, current: INFINITY, ..AckTrain::default() };
+        let mut frame = frame(20.0);
+        for i in 0..8 {
+            assert_eq!(frame.ssthresh, f64::INFINITY, "{i}");
+            let (rtt, min_rtt) = (Some(Span::from_millis(30)), Some(before));
+            train.on_ack(&Ack { now: ms(1000 + 2 * i), rtt, min_rtt, ..ack(1) }, &mut frame);
+        }
+        assert_eq!(frame.ssthresh, 28.0);
+    }
 }

@@ -574,3 +574,116 @@ fn limited_samples_only_raise_the_rate() {
         assert_eq!(bbr.state, then, "{bound} {in_flight}");
     }
 }
+
+/// The Eifel detection (D4) goes by the first retransmission of a recovery: not by what is new, nor
+/// by a second one, nor where nothing is watched.
+#[test]
+fn the_first_retransmission_is_remembered() {
+    let sent = |at, retransmission| Departing { now: ms(at), retransmission, ..departing() };
+    let stamp = |at| {
+        let mut sampler = RateSampler::NEW;
+        sampler.on_send(&sent(at, false), 10.0)
+    };
+    let spurious = |undo: &mut Undo, at| {
+        undo.is_spurious(&Ack { header: stamp(at), ..ack(1) }, Mending::Recovery)
+    };
+    let mut undo = Undo::default();
+    undo.on_send(&sent(5, true));
+    assert!(!spurious(&mut undo, 1), "nothing is watched");
+    undo.watch();
+    undo.on_send(&sent(10, false));
+    assert!(!spurious(&mut undo, 1) && undo.watching, "nothing was sent again yet");
+    undo.on_send(&sent(20, true));
+    undo.on_send(&sent(30, true));
+    let mut later = undo;
+    assert!(spurious(&mut undo, 19) && !undo.watching);
+    assert!(!spurious(&mut later, 20) && !later.watching);
+}
+
+/// HandleRestartFromIdle (section 5.4.1): in ProbeRTT it may end that, in ProbeBW the rate is the
+/// estimate's, else nothing changes; and only where nothing is in flight after a gap.
+#[test]
+fn a_restart_from_idle_ends_probe_rtt() {
+    for (state, in_flight, limited, then) in [
+        (State::ProbeRtt, 0, true, State::Cruise),
+        (State::ProbeRtt, 1, true, State::ProbeRtt),
+        (State::ProbeRtt, 0, false, State::ProbeRtt),
+        (State::Startup, 0, true, State::Startup),
+        (State::Drain, 0, true, State::Drain),
+    ] {
+        let mut bbr = probing(state);
+        bbr.least.probe_rtt_done = Some(ms(100));
+        if limited {
+            bbr.sampler.mark_limited(0);
+        }
+        bbr.on_send(&Departing { now: ms(101), in_flight, ..departing() });
+        assert_eq!(bbr.state, then, "{state:?} {in_flight} {limited}");
+        assert_eq!(bbr.idle_restart, in_flight == 0 && limited);
+    }
+    for (state, pacing) in [(State::Cruise, 7.92e6), (State::Startup, 1e9)] {
+        let mut bbr = probing(state);
+        bbr.pacing = 1e9;
+        bbr.sampler.mark_limited(0);
+        bbr.on_send(&departing());
+        assert!(near(bbr.pacing, pacing), "{state:?}");
+    }
+}
+
+/// Rates are shown in bit/s, of packets of 8000 bits.
+#[test]
+fn rates_are_shown_in_bits() {
+    let mut bbr = probing(State::Cruise);
+    (bbr.undo.bw_shortterm, bbr.bounds.bw_shortterm, bbr.sampled.0) = (500.0, 600.0, 700.0);
+    let mut shown = alloc::vec::Vec::new();
+    bbr.probe(&mut |name, value| shown.push((name, value)));
+    for (name, bits) in [
+        ("undo_bw_shortterm", 4e6),
+        ("bw_shortterm", 4.8e6),
+        ("delivery_rate", 5.6e6),
+        ("bw", 8e6),
+        ("max_bw", 8e6),
+    ] {
+        assert!(shown.contains(&(name, bits)), "{name}: {shown:?}");
+    }
+}
+
+/// SetCwnd (section 5.6.4.6): below C.InitialCwnd delivered, ten, the window grows whatever the
+/// model.
+#[test]
+fn a_window_grows_until_ten_are_delivered() {
+    for (delivered, after) in [(9, 85), (10, 80)] {
+        let mut bbr = bbr();
+        (bbr.max_bw, bbr.bw, bbr.cwnd, bbr.pacing) = ([25.0, 0.0], 25.0, 80, 1e6);
+        bbr.least.min_rtt = Some(RTT);
+        bbr.sampler.on_ack(&ack(delivered));
+        bbr.set_cwnd(5);
+        assert_eq!(bbr.cwnd, after, "{delivered}");
+    }
+}
+
+/// SetSendQuantum: a millisecond of the rate, two packets at least and 64 KiB at most, of which
+/// three are room: 6, 30 and 196 packets of 1000 bytes; never less than four packets.
+#[test]
+fn the_quantum_has_bounds() {
+    let mut bbr = probing(State::Cruise);
+    for (pacing, inflight) in [(8e6, 6), (80e6, 30), (1e10, 196)] {
+        bbr.pacing = pacing;
+        assert_eq!(bbr.quantize(1), inflight, "{pacing}");
+    }
+    (bbr.packet_bytes, bbr.pacing) = (65_536, 8e6);
+    assert_eq!(bbr.quantize(1), 6);
+}
+
+/// The end of a recovery restores the window (section 5.6.4.4), to which the ACK adds its packet:
+/// it is one that no rate had let expect, so that extra_acked is 1. The end of nothing restores
+/// none.
+#[test]
+fn the_end_of_recovery_restores_the_window() {
+    for (recovering, cwnd) in [(true, 81), (false, 41)] {
+        let mut bbr = probing(State::Cruise);
+        (bbr.cwnd, bbr.prior_cwnd) = (40, 80);
+        bbr.episode.on_ack(&Ack { recovering, ..ack::<Stamp>(0) });
+        bbr.on_ack(&ack(1));
+        assert_eq!(bbr.cwnd, cwnd, "{recovering}");
+    }
+}
